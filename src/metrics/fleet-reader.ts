@@ -1,4 +1,4 @@
-import type { QueueStats } from '../queue/model/job.js';
+import type { QueueStats, WorkerRecord } from '../queue/model/job.js';
 import type { InstrumentKey, Labels } from './instruments.js';
 
 /** A queue as far as metrics read it; a JobQueue is one. */
@@ -7,6 +7,8 @@ export interface MeasuredQueue {
   readonly name: string;
   /** Returns the figures of the queue. */
   stats(): Promise<QueueStats>;
+  /** Returns its workers, whose slots are counted. Without it there is no such figure. */
+  workers?(): Promise<readonly Pick<WorkerRecord, 'slots'>[]>;
 }
 
 /** One figure of the fleet. */
@@ -19,7 +21,7 @@ export interface FleetFigure {
 /** A scrape asks for each instrument by itself; they share one look at the queues, which is at most this old, in ms. */
 const FRESH_MS = 1_000;
 
-/** Reads the queues at a scrape, with one script call for each queue. */
+/** Reads the queues at a scrape, with two script calls for each queue. */
 export class FleetReader {
   private reading: Promise<FleetFigure[]> | undefined;
   private readAt = -Infinity;
@@ -37,10 +39,26 @@ export class FleetReader {
   }
 }
 
+/** A counter that alerts look at begins with 0: Prometheus sees no increase in one that appears. */
+const NO_EVENTS = { enqueued: 0, completed: 0, failed: 0, retried: 0, reclaimed: 0, crashed: 0 };
+
 async function figuresOf(queue: MeasuredQueue): Promise<FleetFigure[]> {
   const labels = { queue: queue.name };
-  const stats = await queue.stats().catch(() => undefined);
-  return [{ key: 'up', labels, value: stats ? 1 : 0 }, ...(stats ? figures(labels, stats) : [])];
+  const [stats, workers] = await Promise.all([
+    queue.stats().catch(() => undefined),
+    queue.workers?.().catch(() => undefined),
+  ]);
+  return [
+    { key: 'up', labels, value: stats ? 1 : 0 },
+    ...(stats ? figures(labels, stats) : []),
+    ...(workers ? slotsOf(labels, workers) : []),
+  ];
+}
+
+function slotsOf(labels: Labels, workers: readonly Pick<WorkerRecord, 'slots'>[]): FleetFigure[] {
+  return workers.some(({ slots }) => slots === undefined)
+    ? []
+    : [{ key: 'slots', labels, value: workers.reduce((sum, { slots = 0 }) => sum + slots, 0) }];
 }
 
 function figures(labels: Labels, stats: QueueStats): FleetFigure[] {
@@ -55,12 +73,14 @@ function figures(labels: Labels, stats: QueueStats): FleetFigure[] {
     ...Object.entries(depths).map(([state, value]) => figure('depth', value, { state })),
     figure('deadLetters', stats.failed),
     figure('oldestAge', stats.oldestPendingAgeMs / 1_000),
+    figure('unheldAge', stats.oldestUnheldAgeMs / 1_000),
+    figure('unserved', stats.unserved.length),
     figure('expiredClaims', stats.expiredClaims),
     ...(stats.maintainedAt
       ? [figure('maintenance', Math.max(0, Date.now() - stats.maintainedAt.getTime()) / 1_000)]
       : []),
     figure('workers', stats.workers),
     figure('paused', stats.pausedAt ? 1 : 0),
-    ...Object.entries(totals).map(([event, value]) => figure('jobs', value, { event })),
+    ...Object.entries({ ...NO_EVENTS, ...totals }).map(([event, value]) => figure('jobs', value, { event })),
   ];
 }

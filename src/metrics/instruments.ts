@@ -50,6 +50,21 @@ export const INSTRUMENTS = {
     help: 'How long the oldest waiting job has been claimable',
     labels: ['queue'],
   },
+  unheldAge: {
+    source: 'fleet',
+    kind: 'gauge',
+    name: 'job_queue.oldest_unheld.age',
+    unit: 's',
+    help: 'The same of the jobs that no group holds back by a pause, a limit or a job of its own',
+    labels: ['queue'],
+  },
+  unserved: {
+    source: 'fleet',
+    kind: 'gauge',
+    name: 'job_queue.unserved_names',
+    help: 'Names among the first waiting jobs that no live worker handles',
+    labels: ['queue'],
+  },
   expiredClaims: {
     source: 'fleet',
     kind: 'gauge',
@@ -72,6 +87,13 @@ export const INSTRUMENTS = {
     help: 'Worker processes that serve the queue',
     labels: ['queue'],
   },
+  slots: {
+    source: 'fleet',
+    kind: 'gauge',
+    name: 'job_queue.slots',
+    help: 'How many jobs the workers of the queue may run at once; absent where one does not say so',
+    labels: ['queue'],
+  },
   paused: {
     source: 'fleet',
     kind: 'gauge',
@@ -83,7 +105,7 @@ export const INSTRUMENTS = {
     source: 'fleet',
     kind: 'counter',
     name: 'job_queue.jobs',
-    help: 'Jobs of the whole fleet since the queue exists, by event: enqueued, completed, failed, retried, reclaimed, rate_limited and others',
+    help: 'Jobs of the whole fleet since the queue exists, by event: enqueued, completed, failed, retried, reclaimed, crashed, rate_limited and others',
     labels: ['queue', 'event'],
   },
   attempts: {

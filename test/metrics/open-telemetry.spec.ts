@@ -1,15 +1,20 @@
 import { expect, it } from '@jest/globals';
 import {
   AggregationTemporality,
+  DataPointType,
   InMemoryMetricExporter,
   MeterProvider,
   type MetricData,
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics';
 import { JobMetrics } from 'nest-job-queue/metrics';
-import { DURATION_BUCKETS, INSTRUMENTS } from '#metrics/instruments.js';
+import { DURATION_BUCKETS, INSTRUMENT_LIST, INSTRUMENTS, type InstrumentKey } from '#metrics/instruments.js';
 import { eventually } from '../support/faults/wait.js';
 import { newQueue, startWorker } from '../support/worker/workers.js';
+
+/** No handler gets stuck here. */
+const UNUSED: readonly InstrumentKey[] = ['stuck'];
+const TYPES = { counter: DataPointType.SUM, gauge: DataPointType.GAUGE, histogram: DataPointType.HISTOGRAM };
 
 it('gives the same instruments to OpenTelemetry', async () => {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
@@ -18,7 +23,11 @@ it('gives the same instruments to OpenTelemetry', async () => {
   const queue = newQueue();
   const { name } = queue;
   const metrics = new JobMetrics({ queues: [queue] }).toOpenTelemetry(provider.getMeter('nest-job-queue'));
-  await startWorker([{ queue, handlers: { [name]: () => 1 } }], undefined, { onEvent: metrics.observe });
+  await startWorker([{ queue, handlers: { [name]: () => 1 } }], undefined, {
+    onEvent: metrics.observe,
+    onTrip: metrics.observeTrip,
+    sweepIntervalMs: 50,
+  });
   await (await queue.enqueue({})).result();
 
   let found = new Map<string, MetricData>();
@@ -28,8 +37,23 @@ it('gives the same instruments to OpenTelemetry', async () => {
     await provider.forceFlush();
     const exported = exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics[0]!.metrics);
     found = new Map(exported.map((metric) => [metric.descriptor.name, metric]));
-    return point('run') !== undefined;
+    return point('run') !== undefined && point('maintenance') !== undefined;
   });
+  const readable = INSTRUMENT_LIST.filter(([key]) => !UNUSED.includes(key)).map(([, { name: each }]) => each);
+  expect([...found.keys()].toSorted()).toEqual(readable.toSorted());
+  for (const [key, { name: each, kind, help, unit = '', labels }] of INSTRUMENT_LIST) {
+    const metric = found.get(each);
+    if (metric) {
+      expect(metric.descriptor).toMatchObject({ name: each, description: help, unit });
+      // What runs in each process is summed, so it goes up and down.
+      expect(metric.dataPointType).toBe(key === 'running' ? DataPointType.SUM : TYPES[kind]);
+      expect({ key, labels: Object.keys(point(key)!.attributes).toSorted() }).toEqual({
+        key,
+        labels: labels.toSorted(),
+      });
+    }
+  }
+  expect(point('slots')?.value).toBe(10);
   expect(point('attempts')).toMatchObject({ value: 1, attributes: { queue: name, name, outcome: 'completed' } });
   expect(point('run')?.value).toMatchObject({ count: 1, buckets: { boundaries: [...DURATION_BUCKETS] } });
   expect(point('workers')).toMatchObject({ value: 1, attributes: { queue: name } });

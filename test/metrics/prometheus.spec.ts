@@ -69,6 +69,36 @@ describe('for Prometheus', () => {
     expect(await age()).toBeLessThan(60);
   });
 
+  it('counts slots, names that nobody serves, unheld jobs and crashes', async () => {
+    const queue = newQueue({ visibilityMs: 1_000 });
+    const { read } = measured({ queues: [queue] });
+    const figure = (name: string) => read(`job_queue_${name}{queue="${queue.name}"}`);
+    const crashed = () => read(`job_queue_jobs_total{queue="${queue.name}",event="crashed"}`);
+    expect(await crashed()).toBe(0); // an increase from nothing would not be seen
+    await queue.enqueue({}, { name: 'emial' });
+    await queue.claim();
+    await startWorker([{ queue, concurrency: 7, handlers: { [queue.name]: () => 1 } }], undefined, {
+      sweepIntervalMs: 50,
+    });
+    await eventually(async () => (await crashed()) === 1, { timeoutMs: 20_000 });
+    expect(await figure('slots')).toBe(7);
+    expect(await figure('unserved_names')).toBe(1);
+    expect(await figure('oldest_unheld_age_seconds')).toBeGreaterThan(0);
+  }, 30_000);
+
+  it('has at most 200 names as labels, and counts the rest as other', async () => {
+    const { metrics, registry } = measured({});
+    for (let i = 0; i < 210; i++) {
+      const job = { queue: 'q', name: `name-${i}`, attempt: 2, readyAt: new Date(), claimedAt: new Date() };
+      metrics.observe({ type: 'started', job } as never);
+      metrics.observe({ type: 'completed', job } as never);
+    }
+    const text = await registry.metrics();
+    const lines = text.split('\n').filter((line) => line.startsWith('job_queue_attempts_total{'));
+    expect(lines).toHaveLength(201);
+    expect(lines).toContain('job_queue_attempts_total{queue="q",name="other",outcome="completed"} 10');
+  });
+
   it('counts a duration in its bucket and in all longer ones', async () => {
     const { metrics, read } = measured({});
     for (const durationMs of [5, 7, 4_000_000]) {

@@ -30,6 +30,7 @@ local function crash(id, what)
   redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'reclaimed_at_ms', now, 'fence',
     redis.call('INCR', sequence))
   if charged then
+    redis.call('HINCRBY', stats, 'crashed_total', 1)
     crashes = increment(crashes)
     redis.call('HSET', key, 'crashes', crashes)
   else

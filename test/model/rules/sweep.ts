@@ -31,6 +31,7 @@ function crash(model: QueueModel, job: ModelJob): 'pending' | 'failed' | 'cancel
   job.token = '';
   job.fence = ++model.sequence;
   job.crashes += 1;
+  model.count('crashed');
   if (job.cancelRequested) {
     endCancelled(model, job);
     return 'cancelled';

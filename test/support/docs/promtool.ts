@@ -34,3 +34,11 @@ export function checkMetrics(text: string): { status: number | null; output: str
   const { status, stdout, stderr } = spawnSync(promtool(), ['check', 'metrics'], { encoding: 'utf8', input: text });
   return { status, output: stdout + stderr };
 }
+
+/** Returns what `promtool test rules` says of the rules of a file in this folder and of tests of them. */
+export function testRules(rules: string, tests: object): { status: number | null; output: string } {
+  const file = join(mkdtempSync(join(tmpdir(), 'rules-')), 'tests.json'); // JSON is YAML
+  writeFileSync(file, JSON.stringify({ rule_files: [join(process.cwd(), rules)], ...tests }));
+  const { status, stdout, stderr } = spawnSync(promtool(), ['test', 'rules', file], { encoding: 'utf8' });
+  return { status, output: stdout + stderr };
+}

@@ -73,7 +73,8 @@ describe('the counters', () => {
   it('are all exact where the histories tell all', () => {
     const { violations, counters } = verdictOf(countedRun());
     expect(violations).toEqual([]);
-    expect(counters.filter(({ least, most, found }) => least !== most || found !== least)).toEqual([]);
+    const known = counters.filter(({ name }) => name !== 'crashed_total');
+    expect(known.filter(({ least, most, found }) => least !== most || found !== least)).toEqual([]);
     expect(counters.length).toBeGreaterThan(TOTALS.length);
   });
 

@@ -63,6 +63,7 @@ export function counters(facts: Facts, snapshot: Snapshot, sums: Sums): Counter[
     between('retried', retried.surely, retried.perhaps + thrown),
     between('released', released.surely, released.perhaps + thrown + unfinished + most.unseen),
     between('reclaimed', reclaimed.surely, most.reclaimed),
+    between('crashed', 0, total('reclaimed')), // how many had started is not written down
     exactly('broken', dead.filter(({ hasPayload }) => !hasPayload).length),
     between('redriven', redriven.surely, redriven.perhaps),
     between('discarded', discarded.surely, discarded.perhaps),

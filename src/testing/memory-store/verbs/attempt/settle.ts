@@ -224,6 +224,7 @@ export function crash(queue: MemoryQueue, id: string, what: string): 'pending' |
   logAttempt(queue, job, charged ? 'crash' : 'interruption', { name: 'WorkerCrash', message: reason });
   Object.assign(job, { claim_token: '', claimed_at_ms: '0', fence: String(++queue.sequence) });
   if (charged) {
+    queue.count('crashed');
     increment(job, 'crashes');
   } else {
     queue.flow.refund(job);
