@@ -352,7 +352,7 @@ describe('the traps of others', () => {
     expect(await followUps(queue, batch)).toEqual(['then', 'last']);
   });
 
-  it("Celery #3363: a follow-up is not lost when the one who would have started it dies: it is in the end's own step", async () => {
+  it('Celery #3363: a follow-up is not lost when the one who would have started it dies: the end enqueues it', async () => {
     const { queue } = coreQueue();
     const { batch, claims } = await claimedBatch(queue, 1);
     const { scripts, run } = inside(queue);
