@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Takes away the settings that a group has of its own, its rest, and a hold by a dead letter or a retry. A pause stays.
+-- Takes away the settings that were set for a group, so that those of the code hold again, its rest, and a hold by a dead letter or a retry. A pause stays.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] name
@@ -8,11 +8,13 @@
 --@include lib/core/clock
 --@include lib/group/place
 --@include lib/limits/write_group
+--@include lib/group/configure
 local name = ARGV[1]
 if redis.call('HDEL', groups .. 'state:' .. name, 'rate_set_at') == 1 then
   redis.call('HSET', group_keys.settings, 'rate_set_at', redis.call('GET', sequence) or '0') -- its claims took another amount
 end
-delete_group_settings(groups .. 'state:' .. name)
+redis.call('HDEL', groups .. 'state:' .. name, 'limits_set')
+hold_configured_settings(name)
 local hold = redis.call('HGET', groups .. 'state:' .. name, 'hold')
 if hold then
   end_hold(name, hold)

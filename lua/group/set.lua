@@ -11,6 +11,7 @@
 --@include lib/limits/write_group
 local name = ARGV[1]
 mark_state(name)
+redis.call('HSET', groups .. 'state:' .. name, 'limits_set', '1')
 write_group_settings(groups .. 'state:' .. name, { ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], '', ARGV[9] })
 touch(name)
 place_groups()

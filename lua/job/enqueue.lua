@@ -22,7 +22,7 @@
 -- KEYS[16] events      channel
 -- ARGV[1..] of plain jobs, for those of one name: the name, how many follow; for each: id, payload (JSON); then the next
 --   name. Else for each job: id, name, payload, options ('' for a plain one, else JSON: delay_ms, run_at_ms, priority, cost, group,
---   max_attempts, max_crashes, expires_in_ms, unique, unique_for, unique_replace, request, worker, batch, after, lifo),
+--   max_attempts, max_crashes, expires_in_ms, unique, unique_for, unique_replace, request, worker, batch, after, lifo, group_limits),
 --   and at the end, where the producer has bounds or an event tells of new jobs: how many jobs may wait, how many bytes of payload
 --   ('' for no bound), publish (listened, always, off)
 -- Returns nil where each job is simply new, since any table is answered beside the client's own buffer; of plain jobs, where a bound

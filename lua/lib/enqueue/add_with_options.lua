@@ -6,6 +6,8 @@
 --@include lib/enqueue/unique
 --@include lib/group/place
 --@include lib/group/join
+--@include lib/limits/write_group
+--@include lib/group/configure
 --@include lib/place/remove_waiting
 --@include lib/enqueue/options
 --@include lib/place/place_new
@@ -57,6 +59,9 @@ local function add_with_options(id, name, payload, options)
   local verdict, standing, standing_name = conflict(id, name, payload, options)
   if verdict then
     return verdict ~= 'repeated' and verdict or nil, standing, standing_name
+  end
+  if options and options.group_limits then
+    configure_group(options.group, options.group_limits, options.run_at_ms or options.delay_ms and now + options.delay_ms)
   end
   local full, most, full_group
   if may_be_bounded(options) then

@@ -7,9 +7,8 @@ local function rest_idle(name, group)
   leave_stand(group_keys.gated, name)
   local spent_until = math.max(group.rests_until, group.tat > now_us and math.ceil(group.tat / 1000) or 0)
   if group.has_spent and spent_until > now then
-    redis.call('ZADD', groups .. 'resting', string.format('%.0f', spent_until), name)
+    redis.call('ZADD', groups .. 'resting', 'GT', string.format('%.0f', spent_until), name)
   elseif group.has_spent then
-    redis.call('ZREM', groups .. 'resting', name)
     redis.call('HDEL', groups .. 'state:' .. name, 'rate_tat_us', 'rests_until_ms')
   end
   if has_state[name] and redis.call('EXISTS', groups .. 'state:' .. name) == 0 then
@@ -18,11 +17,28 @@ local function rest_idle(name, group)
   end
 end
 
+-- Of what the code said of it, see lib/group/configure. Where its time is not over the group rests on.
+local function forget_configuration(name)
+  local state = groups .. 'state:' .. name
+  local kept_until, is_set = unpack(redis.call('HMGET', state, 'configured_until_ms', 'limits_set'))
+  if not kept_until then
+    return
+  elseif tonumber(kept_until) > now or redis.call('EXISTS', groups .. 'running:' .. name) == 1 then
+    redis.call('ZADD', groups .. 'resting', string.format('%.0f', math.max(tonumber(kept_until), now + 3600000)), name)
+    return
+  end
+  redis.call('HDEL', state, 'configured', 'configured_until_ms')
+  if not is_set then
+    redis.call('HDEL', state, 'rate_limit', 'rate_period_ms', 'rate_set_at', unpack(group_settings))
+  end
+end
+
 -- A group that has jobs again only leaves resting: it comes back with its last job.
 local function forget_rested(most)
   for _, name in ipairs(redis.call('ZRANGE', groups .. 'resting', '-inf', now, 'BYSCORE', 'LIMIT', 0, most)) do
     redis.call('ZREM', groups .. 'resting', name)
     if redis.call('EXISTS', groups .. 'waiting:' .. name) == 0 then
+      forget_configuration(name)
       rest_idle(name, read_group(name))
     end
   end

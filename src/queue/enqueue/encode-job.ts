@@ -5,7 +5,8 @@ import { beforeStart, type EncodedJob } from '../store/enqueue-call.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { metadataSchema, type JobMetadata } from '../model/metadata.js';
 import { randomId } from '../runtime/random-id.js';
-import { encodeContent, type ContentRules } from '../codec/codec.js';
+import { encodeContent } from '../codec/codec.js';
+import { overrideText, type EnqueueRules } from './group-override.js';
 import { groupName } from '../model/group.js';
 import { checkJobId, checkJobName, SCHEDULE_PREFIX } from '../validation/names.js';
 import { show } from '../errors/show.js';
@@ -152,7 +153,7 @@ export function encodeJob(
   queue: string,
   payload: unknown,
   options: EnqueueOptions | undefined,
-  rules: ContentRules,
+  rules: EnqueueRules,
   subject?: string,
 ): EncodedJob {
   const json = encodeContent(payloadSubject(subject), payload, rules);
@@ -176,7 +177,7 @@ export function encodeJob(
   refuseBesideLifo(place, checked);
   refuseExpiryBeforeStart(place, checked);
   refuseBesideAfter(place, checked);
-  const job: EncodedJob = { id: id ?? randomId(), name, payload: json, options: encodeOptions(checked) };
+  const job: EncodedJob = { id: id ?? randomId(), name, payload: json, options: encodeOptions(checked, rules) };
   const { durability, runAt, expiresInMs, batch, after } = checked;
   if (batch !== undefined || after?.length) {
     job.travelsAlone = true;
@@ -225,7 +226,7 @@ export function withScheduleUniqueKey({ options }: EncodedJob, schedule: string)
 }
 
 /** The JSON that `lua/job/enqueue.lua` reads; '' where nothing is asked for, so that a plain job pays nothing. */
-function encodeOptions(options: EnqueueOptions): string {
+function encodeOptions(options: EnqueueOptions, { groups }: EnqueueRules): string {
   const { unique } = options;
   const asked = JSON.stringify({
     delay_ms: options.delayMs || undefined,
@@ -233,6 +234,7 @@ function encodeOptions(options: EnqueueOptions): string {
     priority: options.priority || undefined,
     cost: options.cost === 1 ? undefined : options.cost,
     group: options.group,
+    group_limits: options.group === undefined ? undefined : overrideText(options.group, groups?.overrides),
     max_attempts: options.maxAttempts,
     max_crashes: options.maxCrashes,
     expires_in_ms: options.expiresInMs,

@@ -22,7 +22,9 @@ export interface QueueLimits {
 }
 
 /** The limits of a queue as they are set at run time. */
-export interface RuntimeLimits extends QueueLimits {
+export interface RuntimeLimits extends Omit<QueueLimits, 'groups'> {
+  /** What holds for each group of the queue that has no limits of its own. */
+  groups?: Omit<GroupsOptions, 'overrides'>;
   /**
    * How many jobs may wait before an enqueue is refused with a QueueFullError. It holds for all processes, and goes before their own
    * option. Absent: as each says.
@@ -51,10 +53,18 @@ export interface GroupLimits {
   onDeadHead?: 'skip' | 'hold';
 }
 
+/** What holds for single groups: settings by the group's name, or a function that says them by that name. */
+export type GroupOverrides = Readonly<Record<string, GroupLimits>> | ((group: string) => GroupLimits | undefined);
+
 /** The limits of each group of a queue. */
 export interface GroupsOptions extends GroupLimits {
   /** The weight of the jobs without a group, which take turns as one group. @default 1 */
   ungroupedWeight?: number;
+  /**
+   * What holds for single groups instead: by name, or by a function that is asked at each enqueue. It comes with the jobs of the process
+   * that enqueues, and gives way to what `groups.set` says. Only in the code. @default none
+   */
+  overrides?: GroupOverrides;
 }
 
 const maxRunningAndRate = {
@@ -86,16 +96,31 @@ export const groupLimitFields = {
   onDeadHead: z.enum(['skip', 'hold'], { error: "expected 'skip' or 'hold'" }).optional(),
 };
 
-/** The limits of a queue, wherever they are set. */
+const groupsFields = { ...groupLimitFields, ungroupedWeight: wholeNumber(1, 1_000).optional() };
+const NAMES_OF_GROUPS =
+  'maxRunning?, rateLimit?, weight?, maxPending?, maxPendingBytes?, onDeadHead?, ungroupedWeight?';
+
+const overridesField = z.union(
+  [
+    z.custom<(group: string) => GroupLimits | undefined>((value) => typeof value === 'function'),
+    z.record(z.string(), z.strictObject(groupLimitFields)),
+  ],
+  { error: "expected settings by group, or a function of a group's name" },
+);
+
+/** The limits of a queue in the code. */
 export const limitFields = {
   ...maxRunningAndRate,
   groups: z
     .strictObject(
-      { ...groupLimitFields, ungroupedWeight: wholeNumber(1, 1_000).optional() },
-      {
-        error:
-          'expected { maxRunning?, rateLimit?, weight?, maxPending?, maxPendingBytes?, onDeadHead?, ungroupedWeight? }',
-      },
+      { ...groupsFields, overrides: overridesField.optional() },
+      { error: `expected { ${NAMES_OF_GROUPS}, overrides? }` },
     )
     .optional(),
+};
+
+/** The limits of a queue at run time. */
+export const setLimitFields = {
+  ...maxRunningAndRate,
+  groups: z.strictObject(groupsFields, { error: `expected { ${NAMES_OF_GROUPS} }` }).optional(),
 };

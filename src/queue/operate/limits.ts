@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { limitFields, maxPendingBytesField, maxPendingField, type RuntimeLimits } from '../model/limits.js';
+import { maxPendingBytesField, maxPendingField, setLimitFields, type RuntimeLimits } from '../model/limits.js';
 import { checkOptions } from '../validation/validate-options.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { LimitsInForce } from '../store/verbs/limit-verbs.js';
 
 /** Of the limits of a queue, at run time. */
 export const runtimeLimitFields = {
-  ...limitFields,
+  ...setLimitFields,
   maxPending: maxPendingField,
   maxPendingBytes: maxPendingBytesField,
 };

@@ -1,6 +1,7 @@
 // The limits that a worker announces, as text for the scripts.
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
-import type { GroupsOptions, QueueLimits, RateLimit, RuntimeLimits } from '../model/limits.js';
+import type { QueueLimits, RuntimeLimits } from '../model/limits.js';
+import { groupArguments, runningAndRate } from '../store/group-arguments.js';
 
 /** Returns the limits as lua/lib/retention/announced_queue_limits.lua reads them. */
 export function limitsText(options: ResolvedQueueOptions): string {
@@ -33,21 +34,6 @@ function limitArguments({ maxRunning, rateLimit, groups = {} }: QueueLimits): st
     String(groups.ungroupedWeight ?? ''),
     String(groups.maxPendingBytes ?? ''),
   ];
-}
-
-/** As lua/group/set.lua takes them: '' where there is none. */
-export function groupArguments(limits: GroupsOptions): string[] {
-  const { maxRunning, rateLimit, weight, maxPending, onDeadHead, maxPendingBytes } = limits;
-  return [
-    ...runningAndRate(maxRunning, rateLimit),
-    ...[weight, maxPending, onDeadHead, maxPendingBytes].map((value) => String(value ?? '')),
-  ];
-}
-
-function runningAndRate(maxRunning: number | undefined, rateLimit: RateLimit | undefined): string[] {
-  const { limit, periodMs, burst = 1 } = rateLimit ?? {};
-  const rate = limit === undefined ? ['', '', ''] : [limit, periodMs, burst];
-  return [maxRunning ?? '', ...rate].map(String);
 }
 
 /** Returns the limits as lua/worker/register.lua reads them; '' if the worker configures none. */

@@ -58,6 +58,7 @@ it('of groups', () => {
     maxPendingBytes: true,
     onDeadHead: true,
     ungroupedWeight: true,
+    overrides: true,
   };
   expectTold('group options', 'docs/options.md', Object.keys(options), {
     weight: 1,

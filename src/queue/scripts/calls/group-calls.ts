@@ -3,7 +3,7 @@ import type { GroupLimits } from '../../model/limits.js';
 import type { ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
 import type { GroupPage, GroupVerbs } from '../../store/verbs/group-verbs.js';
 import { decodeGroupLimits } from '../../replies/decode-limits.js';
-import { groupArguments } from '../encode-worker-limits.js';
+import { groupArguments } from '../../store/group-arguments.js';
 import type { QueueKeys } from '../queue-keys.js';
 import { call } from '../script-call.js';
 import type { PauseOptions } from '../../model/pause.js';

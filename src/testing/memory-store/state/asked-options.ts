@@ -8,6 +8,8 @@ export interface AskedOptions {
   delay_ms?: number;
   run_at_ms?: number;
   group?: string;
+  /** JSON of what the code says of its group; '' for nothing. */
+  group_limits?: string;
   unique?: string;
   unique_for?: 'pending' | 'unfinished' | number;
   unique_replace?: boolean;

@@ -40,7 +40,10 @@ interface FlowQueue {
 
 /** The state of one group. */
 interface Group {
+  /** What was set at run time. */
   own?: GroupLimits;
+  /** What the code says of it. */
+  configured?: GroupLimits;
   pausedAt?: number;
   pause?: PauseOptions;
   restsUntil: number;
@@ -81,8 +84,14 @@ export class FlowControl {
 
   limitsOf(name: string): GroupLimits {
     const groups: GroupsOptions = this.limits.groups ?? {};
-    const { ungroupedWeight: _weight, ...all } = groups;
-    return { ...all, ...this.groups.get(name)?.own };
+    const { ungroupedWeight: _weight, overrides: _overrides, ...all } = groups;
+    return { ...all, ...this.ownLimitsOf(name) };
+  }
+
+  /** What holds for one group alone: set at run time, or else said by the code. */
+  ownLimitsOf(name: string): GroupLimits {
+    const group = this.groups.get(name);
+    return group?.own ?? group?.configured ?? {};
   }
 
   /** Takes up to `count` of the jobs that may start, by turns. @param ids in the order of their line */
@@ -194,7 +203,7 @@ export class FlowControl {
       ...pauseNote(group?.pause),
       heldBy: this.holderOf(name) ?? null,
       opensAt: opensAt > this.queue.now ? new Date(opensAt) : null,
-      limits: this.limitsOf(name),
+      limits: this.ownLimitsOf(name),
     };
   }
 

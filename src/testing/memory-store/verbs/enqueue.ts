@@ -1,5 +1,6 @@
 // Enqueues jobs; see lua/job/enqueue.lua.
 import { EnqueueRejected, type EncodedJob, type EnqueueAnswer } from '../../../queue/store/enqueue-call.js';
+import { decodeGroupLimits } from '../../../queue/replies/decode-limits.js';
 import { follow, refuseFollow } from './batch/follow.js';
 import { writeOptions } from './write-options.js';
 import type { AskedOptions } from '../state/asked-options.js';
@@ -51,6 +52,14 @@ function add(queue: MemoryQueue, { id, name, payload }: EncodedJob, options: Ask
     return options!.unique_replace && isWaiting(queue, owner, options!.unique!)
       ? replace(queue, owner, id, name, payload, options!)
       : { id: owner, outcome: 'kept' };
+  }
+  if (options?.group_limits !== undefined) {
+    const values = options.group_limits === '' ? [] : (JSON.parse(options.group_limits) as string[]);
+    queue.flow.group(options.group!).configured = decodeGroupLimits([
+      ...values.slice(0, 7),
+      '',
+      ...values.slice(7),
+    ]);
   }
   const full = queue.flow.fullness(options?.group, payload);
   if (full) {

@@ -1,0 +1,36 @@
+-- What the code of a producer says of single groups. It comes with their jobs, so that it needs to be kept no longer than these: a
+-- group without jobs forgets it after a day, see lib/group/gate. What was set at run time goes before it.
+-- configure_group(name, text, due): takes it over where it differs. text: JSON of the settings, in the order of lua/group/set.lua, or ''
+-- for none. due: when the job may start, in ms, or nil. hold_configured_settings(name): lets it hold.
+-- Needs: groups, now, touch, lib/group/state, lib/limits/write_group.
+local configuration_ms = 86400000
+local configured_groups = {}
+
+local function hold_configured_settings(name)
+  local text = redis.call('HGET', groups .. 'state:' .. name, 'configured')
+  local values = text and cjson.decode(text) or {}
+  write_group_settings(groups .. 'state:' .. name, { values[1], values[2], values[3], values[4], values[5], values[6], values[7], '',
+    values[8] })
+end
+
+local function configure_group(name, text, due)
+  local state, kept_from_now = groups .. 'state:' .. name, math.max(now, due or 0) + configuration_ms
+  if configured_groups[name] == text and not due then
+    return
+  end
+  configured_groups[name] = text
+  local before, kept_until, is_set = unpack(redis.call('HMGET', state, 'configured', 'configured_until_ms', 'limits_set'))
+  before = before or ''
+  if text == '' then
+    redis.call('HDEL', state, 'configured', 'configured_until_ms')
+  elseif text ~= before or tonumber(kept_until or nil) < kept_from_now - configuration_ms / 2 then
+    local kept = string.format('%.0f', math.max(kept_from_now, tonumber(kept_until or nil) or 0))
+    mark_state(name)
+    redis.call('HSET', state, 'configured', text, 'configured_until_ms', kept)
+    redis.call('ZADD', groups .. 'resting', 'GT', kept, name)
+  end
+  if text ~= before and not is_set then
+    hold_configured_settings(name)
+    touch(name)
+  end
+end

@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import type { ContentRules } from '../codec/codec.js';
+import { groupLimitFields, type GroupOverrides, type GroupsOptions } from '../model/limits.js';
+import { groupArguments } from '../store/group-arguments.js';
+import { checkOptions } from '../validation/validate-options.js';
+
+const schema = z.strictObject(groupLimitFields, { error: 'expected the limits of a group, or undefined' });
+
+/** What the options of a queue say of a new job. */
+export interface EnqueueRules extends ContentRules {
+  readonly groups?: Pick<GroupsOptions, 'overrides'> | undefined;
+}
+
+/**
+ * Returns what the code says of a group, as `lua/lib/group/configure.lua` reads it: '' where it says nothing of this one, undefined
+ * where the queue has no overrides.
+ *
+ * @throws InvalidOptionError where a function returns what is no limits of a group
+ */
+export function overrideText(group: string, overrides: GroupOverrides | undefined): string | undefined {
+  if (overrides === undefined) {
+    return undefined;
+  }
+  if (typeof overrides !== 'function') {
+    return Object.hasOwn(overrides, group) ? JSON.stringify(groupArguments(overrides[group]!)) : '';
+  }
+  const limits = overrides(group);
+  const subject = `groups.overrides(${JSON.stringify(group)})`;
+  return limits === undefined ? '' : JSON.stringify(groupArguments(checkOptions(subject, schema, limits)));
+}

@@ -1,0 +1,80 @@
+// Settings of single groups that the code of the producers says, by name or by a function.
+import { expect, it } from '@jest/globals';
+import { InvalidOptionError } from '#queue/errors/errors.js';
+import type { GroupLimits } from '#queue/model/limits.js';
+import type { JobQueue } from '#queue/job-queue.js';
+import { coreQueue } from '../../support/queue/core-queue.js';
+import { newQueue, onEachStore } from '../../support/worker/workers.js';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const add = (queue: JobQueue, group: string, count: number) =>
+  queue.enqueueMany(Array.from({ length: count }, (_, i) => ({ payload: i, group })));
+const limitsOf = async (queue: JobQueue, group: string) => (await queue.groups.get(group)).limits;
+
+onEachStore('overrides of groups', () => {
+  it('by name hold for the group that has one, and the others are as all', async () => {
+    const queue = newQueue({ groups: { maxRunning: 1, overrides: { big: { maxRunning: 3 } } } });
+    await queue.limits.set({ groups: { maxRunning: 1 } }); // as a worker would announce
+    await add(queue, 'big', 4);
+    await add(queue, 'small', 4);
+    expect(await queue.claimMany(9)).toHaveLength(4);
+    expect(await limitsOf(queue, 'big')).toEqual({ maxRunning: 3 });
+  });
+
+  it('by a function are asked at the enqueue, and follow what it says', async () => {
+    let most = 1;
+    const overrides = (name: string): GroupLimits | undefined =>
+      name.startsWith('vip') ? { maxRunning: most } : undefined;
+    const queue = newQueue({ groups: { overrides } });
+    await add(queue, 'vip-1', 3);
+    await add(queue, 'other', 3);
+    expect(await queue.claimMany(9)).toHaveLength(4);
+    most = 2;
+    await add(queue, 'vip-1', 1);
+    expect(await queue.claimMany(9)).toHaveLength(1);
+  });
+
+  it('give way to what is set at run time, until it is cleared', async () => {
+    const queue = newQueue({ groups: { overrides: { g: { maxRunning: 1 } } } });
+    await queue.groups.set('g', { maxRunning: 2 });
+    await add(queue, 'g', 4);
+    expect(await queue.claimMany(9)).toHaveLength(2);
+    await queue.groups.clear('g');
+    expect(await limitsOf(queue, 'g')).toEqual({ maxRunning: 1 });
+    expect(await queue.claimMany(9)).toHaveLength(0);
+  });
+
+  it.each([
+    [{ g: { weight: 0 } }, 'weight'],
+    [() => ({ weight: 0 }), 'groups.overrides("g").weight: expected a whole number'],
+    ['none', "overrides: expected settings by group, or a function of a group's name"],
+  ])('that are wrong write nothing: %j', async (overrides, text) => {
+    const adding = (async () => {
+      const queue = newQueue({ groups: { overrides: overrides as never } });
+      await queue.enqueue(1, { group: 'g' });
+    })();
+    await expect(adding).rejects.toThrow(InvalidOptionError);
+    await expect(adding).rejects.toThrow(text);
+  });
+});
+
+it('an override is forgotten a day after its group had jobs, and not before those that wait for their time', async () => {
+  const { queue, state } = coreQueue({ groups: { overrides: { g: { maxRunning: 2 } } } });
+  await queue.enqueue(1, { group: 'g', delayMs: 3 * DAY });
+  const until = Number(await state.redis.zscore(`${state.keys.groupsPrefix}resting`, 'g'));
+  expect(until - (await state.now())).toBeGreaterThan(3.9 * DAY);
+  await queue.clean('scheduled');
+  await state.redis.zadd(`${state.keys.groupsPrefix}resting`, 1, 'g');
+  await state.redis.hset(`${state.keys.groupsPrefix}state:g`, 'configured_until_ms', 1);
+  await state.run(state.scripts.promote(10));
+  expect(await limitsOf(queue, 'g')).toEqual({});
+  const left = Object.keys(await state.snapshot()).filter((key) => key.startsWith('groups:'));
+  expect(left.filter((key) => key !== 'groups:settings')).toEqual([]);
+});
+
+it('a queue without overrides passes none along', async () => {
+  const { queue, state } = coreQueue({ groups: { maxRunning: 1 } });
+  await queue.enqueue(1, { group: 'g' });
+  expect(await state.redis.exists(`${state.keys.groupsPrefix}state:g`)).toBe(0);
+});
