@@ -103,13 +103,15 @@ local function take_turns(count, taken, plain_left, plain_weight)
   return plain_turns
 end
 
--- Where nobody waits for a turn, nobody is owed one: the clock moves on, so that what ended turns left behind is forgotten.
-local function advance_clock()
+-- Where nobody waits for a turn, nobody is owed one: the clock moves on. What it has passed of finishes is forgotten, twice as fast as
+-- turns add to it, and not all at once: many groups may have been blocked at one time.
+local function advance_clock(turns_taken)
   if redis.call('ZCARD', group_keys.turns) == 0 then
     virtual_time = math.max(current_virtual_time(), latest_finish)
   end
-  redis.call('HSET', group_keys.settings, 'virtual_time', string.format('%.17g', current_virtual_time()))
-  local passed = redis.call('ZRANGE', group_keys.finishes, '-inf', current_virtual_time(), 'BYSCORE', 'LIMIT', 0, 100)
+  redis.call('HSET', group_keys.settings, 'virtual_time', stand_text(current_virtual_time()))
+  local passed = redis.call('ZRANGE', group_keys.finishes, '-inf', current_virtual_time(), 'BYSCORE', 'LIMIT', 0,
+    2 * turns_taken + 10)
   if #passed > 0 then
     redis.call('ZREM', group_keys.finishes, unpack(passed))
   end
@@ -143,7 +145,7 @@ local function take_grouped(count)
   end
   count_waiting()
   if #taken + #plain > 0 then
-    advance_clock()
+    advance_clock(#taken + #plain)
   end
   for _, id in ipairs(plain) do
     taken[#taken + 1] = id

@@ -52,6 +52,29 @@ describe('groups take turns', () => {
     expect((await q.claim(4)).map(({ id }) => id)).toEqual(['urgent', 'a0', 'a1', 'a2']);
   });
 
+  it('equally by many in one claim as by one at a time, whatever a slice of turns holds', async () => {
+    for (const weight of [1, 3]) {
+      const [one, many] = [testQueue(), testQueue()];
+      for (const q of [one, many]) {
+        await q.run(q.scripts.groups.set('b', { weight }));
+        for (const group of ['a', 'b', 'c']) await fill(q, group, 30);
+      }
+      const claimed = (await many.claim(40)).map(({ id }) => id[0]).join('');
+      expect(claimed).toBe(await turns(one, 40));
+    }
+  });
+
+  it('and a claim forgets the finishes behind the clock little by little', async () => {
+    const q = await limited({ groups: { maxRunning: 1 } });
+    const finishes = `${q.keys.groupsPrefix}finishes`;
+    await fill(q, 'a', 2);
+    await q.claim(1);
+    await q.redis.zadd(finishes, ...Array.from({ length: 100 }, (_, i) => [-1, `gone${i}`]).flat());
+    await fill(q, 'b', 1);
+    await q.claim(1);
+    expect(await q.redis.zcount(finishes, '-inf', -1)).toBe(88);
+  });
+
   it('by weight', async () => {
     const q = testQueue();
     await q.run(q.scripts.groups.set('b', { weight: 3 }));
