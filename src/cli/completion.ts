@@ -28,18 +28,33 @@ function optionsOf(command: Command): string[] {
   return command.options.flatMap(({ long }) => long ?? []);
 }
 
+/** Returns the words that an argument of a command is one of. */
+function choicesOf(command: Command): readonly string[] {
+  return command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []);
+}
+
+/** Returns a function of bash that completes the word under the cursor. */
 function words(program: Command): string {
-  const cases = program.commands.map(
-    (command) => `    ${command.name()}) words="${[...optionsOf(command), ...optionsOf(program)].join(' ')}" ;;`,
-  );
+  const cases = program.commands.map((command) => {
+    const known = [...choicesOf(command), ...optionsOf(command), ...optionsOf(program)];
+    return `    ${command.name()}) words="${known.join(' ')}" ;;`;
+  });
+  const valued = program.options.filter(({ required }) => required).flatMap(({ long }) => long ?? []);
   return `_nest_job_queue() {
-  local words=""
-  case "\${COMP_WORDS[1]}" in
+  local words="" command="" i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case "\${COMP_WORDS[i]}" in
+      ${valued.join('|')})
+        i=$((i + 1))
+        while [[ "\${COMP_WORDS[i + 1]}" == :* ]]; do i=$((i + 2)); done ;; # bash parts an address at its colons
+      -*) ;;
+      *) command="\${COMP_WORDS[i]}"; break ;;
+    esac
+  done
+  case "$command" in
+    "") words="${[...program.commands.map((command) => command.name()), ...optionsOf(program)].join(' ')}" ;;
 ${cases.join('\n')}
   esac
-  if [ "$COMP_CWORD" -eq 1 ]; then
-    words="${[...program.commands.map((command) => command.name()), ...optionsOf(program)].join(' ')}"
-  fi
   COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }`;
 }
@@ -47,9 +62,16 @@ ${cases.join('\n')}
 function fish(program: Command): string {
   const lines = program.commands.flatMap((command) => [
     `complete -c nest-job-queue -n __fish_use_subcommand -a ${command.name()} -d ${quoted(command.description())}`,
+    ...choiceLines(command),
     ...optionLines(command, `-n "__fish_seen_subcommand_from ${command.name()}" `),
   ]);
   return `${[...lines, ...optionLines(program, '')].join('\n')}\n`;
+}
+
+function choiceLines(command: Command): string[] {
+  const choices = choicesOf(command);
+  const condition = `-n "__fish_seen_subcommand_from ${command.name()}"`;
+  return choices.length > 0 ? [`complete -c nest-job-queue ${condition} -a ${quoted(choices.join(' '))}`] : [];
 }
 
 function optionLines(command: Command, condition: string): string[] {

@@ -1,6 +1,5 @@
 // The real command line, as a process of its own.
 import { userInfo } from 'node:os';
-import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { encrypted, JobQueue } from 'nest-job-queue/core';
@@ -8,8 +7,6 @@ import { EXIT } from '#cli/exit-codes.js';
 import { freePort } from '../../scripts/redis/redis-server.mjs';
 import { eventually } from '../support/faults/wait.js';
 import { rowsOf } from '../docs/table.js';
-import { createUser } from '../support/redis/acl.js';
-import { startOwnRedis } from '../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { keysLike } from '../support/redis/redis-reads.js';
 import { leaveBroken, newQueue, startWorker } from '../support/worker/workers.js';
@@ -230,10 +227,6 @@ describe('on a pipe', () => {
     const { code, stdout } = await cli(['completion', shell]);
     expect(code).toBe(EXIT.ok);
     for (const word of ['redrive', 'discard', 'bench', 'sentinel', 'max-running']) expect(stdout).toContain(word);
-    if (shell === 'bash') {
-      const script = `${stdout}\nCOMP_WORDS=(nest-job-queue redr); COMP_CWORD=1; _nest_job_queue; echo "\${COMPREPLY[@]}"`;
-      expect(execFileSync('bash', ['-c', script], { encoding: 'utf8' })).toBe('redrive\n');
-    }
   });
 
   it('lists workers and audits a queue', async () => {
@@ -290,29 +283,6 @@ it('draws a bar for long work on a terminal', async () => {
   const { code, stdout } = await cliOnTerminal(['redrive', queue.name, '--all']);
   expect(code).toBe(EXIT.ok);
   expect(stdout).toContain('4,000');
-});
-
-describe('a Redis user that may only read', () => {
-  it('reads all that the docs say, and changes nothing', async () => {
-    const [, rights] = /ACL SETUSER reader on >password ([^`]*)```/.exec(readFileSync('docs/cli.md', 'utf8'))!;
-    const server = await startOwnRedis();
-    const admin = connect({}, server.url);
-    const queue = newQueue({}, admin);
-    await startWorker(queue, () => 1);
-    const { id } = await queue.enqueue({});
-    await queue.result(id);
-    await createUser(admin, server.url, rights!.trim().replaceAll(/\s+/g, ' '));
-    const url = new URL(server.url);
-    const env = { REDIS_URL: `redis://queue:pw@${url.host}` };
-    const reads = [['queues'], ['stats'], ['health'], ['list', queue.name, 'completed'], ['show', queue.name, id]];
-    const more = ['schedules', 'workers', 'groups', 'batches', 'limits'].map((command) => [command, queue.name]);
-    for (const args of [...reads, ...more, ['top', '--count', '1']]) {
-      expect([args, await cli(args, env)]).toEqual([args, expect.objectContaining({ code: EXIT.ok, stderr: '' })]);
-    }
-    const refused = await cli(['pause', queue.name], env);
-    expect(refused).toMatchObject({ code: EXIT.failed, stderr: expect.stringContaining('lacks rights') });
-    expect((await queue.stats()).pausedAt).toBeNull();
-  }, 90_000); // a process for each command
 });
 
 it('prints events as they happen', async () => {

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Argument, type Command } from 'commander';
 import { worstOf } from '../../inspect/verdict.js';
 import { JOB_STATUSES, type JobFilter, type JobRecord, type JobStatus } from '../../queue/model/job.js';
 import { CliError, EXIT } from '../exit-codes.js';
@@ -25,7 +25,9 @@ export function addReadCommands(program: Command, run: Run): void {
       }),
     );
   program
-    .command('list <queue> <status>')
+    .command('list')
+    .argument('<queue>')
+    .addArgument(new Argument('<status>', 'the state').choices(JOB_STATUSES))
     .description(`lists the jobs in one state: ${JOB_STATUSES.join(', ')}`)
     .option('--limit <n>', 'at most so many, up to 1,000', '20')
     .option('--offset <n>', 'leave out the first so many', '0')
