@@ -106,8 +106,8 @@ function standing(job: JobRecord, last: AttemptRecord | undefined, out: Output):
     ];
   }
   if (status === 'scheduled' && dueAt) {
-    const why = last?.outcome === 'error' || last?.outcome === 'crash' ? 'backoff' : 'starts';
-    return [text`  ┄ ${padded(why, 10)} until ${instant(dueAt)}`];
+    const isBackoff = last?.outcome === 'error' || last?.outcome === 'crash';
+    return [text`  ┄ ${isBackoff ? 'backoff    until' : 'starts     at'} ${instant(dueAt)}`];
   }
   return cancelledAt ? [text`  – cancelled  ${instant(cancelledAt)}`] : [];
 }

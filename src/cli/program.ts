@@ -37,7 +37,8 @@ export async function main(argv: readonly string[]): Promise<number> {
     .option('--json', 'answer in JSON')
     .option('-y, --yes', 'do not ask before something is destroyed')
     .option('--verbose', 'show the stack of an error, and all of a job')
-    .showHelpAfterError()
+    .showHelpAfterError('Add --help to see what can be said.')
+    .configureHelp({ showGlobalOptions: true })
     .configureOutput(wantsJson ? { writeErr: () => undefined } : {})
     .exitOverride();
   const run: Run =

@@ -52,8 +52,18 @@ it.each([
   [['workers', 'many']],
   [['limits', 'many']],
   [['queues']],
+  [['top', '--count', '1']],
 ])('%j', async (args) => {
   expect((await quick(args, 15_000)).code).toBe(EXIT.ok);
+});
+
+it('walks over the keys once for many looks of top', async () => {
+  await redis.config('RESETSTAT');
+  expect((await quick(['top', '--count', '5', '--every', '100'], 20_000)).code).toBe(EXIT.ok);
+  const [, steps] = /^cmdstat_scan:calls=(\d+),/m.exec(await redis.info('commandstats'))!;
+  const once = (await redis.dbsize()) / 5_000;
+  expect(Number(steps)).toBeGreaterThan(once * 0.5);
+  expect(Number(steps)).toBeLessThan(once * 1.5);
 });
 
 it('says that nobody takes them', async () => {
