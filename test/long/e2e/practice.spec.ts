@@ -3,9 +3,9 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from '@jest/globals';
-import { testRedisUrl } from '../support/redis/redis.js';
+import { testRedisUrl } from '../../support/redis/redis.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
+const root = fileURLToPath(new URL('../../..', import.meta.url));
 const FOLDER = 'examples/practice';
 const RUNNERS: Record<string, string[]> = {
   Vitest: ['node_modules/vitest/vitest.mjs', 'run', '--root', FOLDER, '--reporter=json'],
