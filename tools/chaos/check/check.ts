@@ -24,6 +24,7 @@ import { misflowed } from './flow.js';
 import { misminuted } from './minutes.js';
 import { misordered } from './order.js';
 import { recurring } from './recurring.js';
+import { wronglyDead } from './rules.js';
 import { sharedJobs } from './shared-jobs.js';
 import type { Snapshot, StoredJob } from './snapshot.js';
 import { MAX_ATTEMPTS, MAX_CRASHES } from '../processes/workload.js';
@@ -216,13 +217,10 @@ class Sight {
   }
 
   /** By its crashes, by a failure that is final, or by the last attempt, if its attempts can fail at all. */
-  private isRightlyDead({ attempts, errors, crashes, lastError }: StoredJob): void {
-    const failed = this.has(FINAL) ? errors > 0 : this.has(FAILS) && attempts >= MAX_ATTEMPTS;
-    if (!failed && crashes < MAX_CRASHES) {
-      this.fault('I6', `is a dead letter after ${attempts} attempts and ${crashes} crashes: ${lastError}`);
-    }
-    if (attempts !== errors + crashes) {
-      this.fault('I6', `had ${attempts} attempts, ${errors} errors and ${crashes} crashes`);
+  private isRightlyDead(job: StoredJob): void {
+    const kind = { canFail: this.has(FAILS), isFinal: this.has(FINAL) };
+    for (const fault of wronglyDead(job, { attempts: MAX_ATTEMPTS, crashes: MAX_CRASHES }, kind)) {
+      this.fault('I6', `${fault}: ${job.lastError}`);
     }
   }
 

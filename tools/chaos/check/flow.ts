@@ -3,6 +3,7 @@ import type { Facts } from '../histories/facts.js';
 import type { Jobs } from '../histories/jobs.js';
 import { ADDED } from '../histories/marks.js';
 import { groupOf, isFollowUp, MEMBERS } from '../processes/flow-work.js';
+import { ranOutOfOrder } from './rules.js';
 
 export function misflowed(facts: Facts): string[] {
   return [...facts.flow].flatMap((process) => {
@@ -19,7 +20,7 @@ function outOfGroupOrder(process: number, jobs: Jobs): string[] {
     const group = groupOf(number);
     if (group === undefined || !isSure(jobs, number)) continue;
     const earlier = before.get(group);
-    if (earlier !== undefined && jobs.lastFence[earlier]! > jobs.firstFence[number]!) {
+    if (earlier !== undefined && ranOutOfOrder(jobs.lastFence[earlier]!, jobs.firstFence[number]!)) {
       faults.push(`I8: job ${process}:${number} of ${group} was claimed before ${process}:${earlier} had ended`);
     }
     before.set(group, number);
@@ -32,7 +33,7 @@ function earlyFollowUps(process: number, jobs: Jobs): string[] {
   for (let number = MEMBERS; number < jobs.count; number++) {
     if (!isFollowUp(number) || !isSure(jobs, number)) continue;
     for (let member = number - MEMBERS; member < number; member++) {
-      if (isSure(jobs, member) && jobs.lastFence[member]! > jobs.firstFence[number]!) {
+      if (isSure(jobs, member) && ranOutOfOrder(jobs.lastFence[member]!, jobs.firstFence[number]!)) {
         faults.push(`batch: the follow-up ${process}:${number} was claimed before ${process}:${member} had ended`);
       }
     }
