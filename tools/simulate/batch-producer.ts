@@ -1,6 +1,7 @@
 // A producer of the simulated fleet that enqueues batches with a follow-up, their members in groups.
 import { JobQueueError } from '#queue/errors/errors.js';
-import { OPTIONS, SimulatedProcess } from './process.js';
+import { SimulatedProcess } from './process.js';
+import { MOST_ATTEMPTS } from './release.js';
 
 const GROUPS = ['a', 'b', 'c'];
 
@@ -19,8 +20,8 @@ export class BatchProducer extends SimulatedProcess {
         group: random.pick(GROUPS),
       }));
       const followUp = `@batch:${id}:finally`;
-      members.forEach((member) => history.sent(member.id, 'limited', OPTIONS.maxAttempts, member.group));
-      history.sent(followUp, 'limited', OPTIONS.maxAttempts);
+      members.forEach((member) => history.sent(member.id, 'limited', MOST_ATTEMPTS, member.group));
+      history.sent(followUp, 'limited', MOST_ATTEMPTS);
       history.follows(
         followUp,
         members.map((member) => member.id),

@@ -1,6 +1,8 @@
 // What the processes of a simulation did and were told, and what must follow from it at the end.
 import type { Hash, MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
 import type { Job } from '#worker/handlers/job.js';
+import { ranOutOfOrder, wronglyDead, type Counts } from '../chaos/check/rules.js';
+import { OPTIONS } from './release.js';
 
 const ENDED = new Set(['completed', 'failed', 'cancelled']);
 
@@ -113,12 +115,15 @@ export class History {
 
   /** Whether the one job was claimed again when the other had been claimed already. */
   private claimedAfter(one: string, other: string): boolean {
-    return Math.max(0, ...this.jobs.get(one)!.fences) > Math.min(Infinity, ...this.jobs.get(other)!.fences);
+    return ranOutOfOrder(
+      Math.max(0, ...this.jobs.get(one)!.fences),
+      Math.min(Infinity, ...this.jobs.get(other)!.fences),
+    );
   }
 
   private finishJob(
     id: string,
-    { acknowledged, ok, removed, broken, redriven }: Known,
+    { queue, acknowledged, maxAttempts, ok, removed, broken, redriven }: Known,
     job: Hash | undefined,
   ): void {
     const status = job?.status;
@@ -131,11 +136,28 @@ export class History {
     if (broken && !removed && status !== undefined && !ENDED.has(status)) {
       this.violations.add(`I7: ${id} lost its hash, and is ${status}`);
     }
-    const failed = Number(job?.errors ?? 0) + Number(job?.crashes ?? 0);
-    if (!redriven && !broken && status === 'completed' && Number(job!.attempts) <= failed) {
+    const counts = countsOf(job);
+    const failed = counts.errors + counts.crashes;
+    if (!redriven && !broken && status === 'failed') {
+      // Those of the mixed queue have an option of their own, the others the fewest of the two versions.
+      const attempts = queue === 'mixed' ? maxAttempts : OPTIONS.maxAttempts;
+      const most = { attempts, crashes: OPTIONS.maxCrashes };
+      wronglyDead(counts, most).forEach((fault) => this.violations.add(`I6: ${id} ${fault}`));
+    }
+    if (!redriven && !broken && status === 'completed' && counts.attempts <= failed) {
       this.violations.add(
-        `I6: ${id} counts ${job!.attempts} attempts, of which ${failed} failed before it completed`,
+        `I6: ${id} counts ${counts.attempts} attempts, of which ${failed} failed before it completed`,
       );
     }
   }
+}
+
+/** A worker of the version with fewer attempts ends a job that had more of them already, which counts as an error. */
+function countsOf(job: Hash | undefined): Counts {
+  const isExhausted = job?.attempt_log?.includes('"AttemptsExhausted"') ?? false;
+  return {
+    attempts: Number(job?.attempts ?? 0),
+    errors: Number(job?.errors ?? 0) - (isExhausted ? 1 : 0),
+    crashes: Number(job?.crashes ?? 0),
+  };
 }

@@ -68,6 +68,15 @@ export const plants: Record<string, Plant> = {
       }
     },
   },
+  'a sweep looks at all jobs': {
+    breaks: 'I4',
+    after: (script, queues) => {
+      if (script === 'sweepReclaim') {
+        const fields = Array.from({ length: 20 });
+        queues.forEach(({ jobs }) => [...jobs.keys()].forEach((id) => fields.forEach(() => jobs.get(id))));
+      }
+    },
+  },
   'a sweep takes claims early': {
     breaks: 'I5',
     before: (script, queues) => {

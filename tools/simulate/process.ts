@@ -1,39 +1,15 @@
 // One process of the simulated fleet: a worker with its sweeps, a producer, or an operator.
 import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import { JobQueue } from '#queue/job-queue.js';
-import type { QueueOptions } from '#queue/model/queue-options.js';
 import { MemoryStore } from '#testing/memory-store/memory-store.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Worker } from '#worker/worker.js';
 import { ProcessClock } from './process-clock.js';
 import { linkOf } from './network.js';
+import { MOST_ATTEMPTS, NEW_NAME, OLDER, type Release } from './release.js';
 import type { World } from './world.js';
 
-const YEAR = 365 * 24 * 3_600_000;
-
 export type QueueName = 'mixed' | 'ordered' | 'limited';
-
-/** Short times, so that much happens; histories that forget nothing, so that all can be checked at the end. */
-export const OPTIONS: QueueOptions & { maxAttempts: number } = {
-  visibilityMs: 3_000,
-  maxAttempts: 4,
-  maxCrashes: 3,
-  backoff: { type: 'exponential', delayMs: 500, maxDelayMs: 4_000 },
-  completedHistory: 1_000_000,
-  cancelledHistory: 1_000_000,
-  failedHistory: 1_000_000,
-  deadLetterCap: 1_000_000,
-  resultTtlMs: YEAR,
-  cancelledTtlMs: YEAR,
-};
-
-/** A queue whose groups run one job at a time. */
-const LIMITED: typeof OPTIONS = {
-  ...OPTIONS,
-  maxRunning: 3,
-  rateLimit: { limit: 20, periodMs: 1_000, burst: 5 },
-  groups: { maxRunning: 1 },
-};
 
 const CONCURRENCY: Record<QueueName, number> = { mixed: 4, ordered: 1, limited: 3 };
 
@@ -46,14 +22,16 @@ export abstract class SimulatedProcess {
     readonly name: string,
     protected readonly world: World,
     skewMs: number,
+    readonly release: Release = OLDER,
   ) {
     this.clock = new ProcessClock(world.clock, skewMs);
     const { clock, random, watched, server } = world;
     const faults = () => world.faultsOf(this);
     const link = linkOf(name, this.clock, clock, random, faults, watched);
     const store = new MemoryStore(this.clock, { server, link });
-    const open = (queue: QueueName, options = OPTIONS) => new JobQueue(store, queue, options);
-    this.queues = { mixed: open('mixed'), ordered: open('ordered'), limited: open('limited', LIMITED) };
+    const { options, limits } = release;
+    const open = (queue: QueueName, more = {}) => new JobQueue(store, queue, { ...options, ...more });
+    this.queues = { mixed: open('mixed'), ordered: open('ordered'), limited: open('limited', limits) };
   }
 
   abstract start(): void;
@@ -70,25 +48,35 @@ export abstract class SimulatedProcess {
 }
 
 export class SimulatedWorker extends SimulatedProcess {
+  private worker: Worker | undefined;
+
   constructor(
     name: string,
     world: World,
     skewMs: number,
     readonly queue: QueueName,
+    release: Release,
   ) {
-    super(name, world, skewMs);
+    super(name, world, skewMs, release);
   }
 
   start(): void {
     const queue = this.queues[this.queue];
     const handle = (job: Job) => (this.queue === 'ordered' ? this.inOrder(job) : this.handle(job));
-    const concurrency = CONCURRENCY[this.queue];
-    const worker = new Worker([{ queue, concurrency, handlers: { [queue.name]: handle } }], {
+    const concurrency = CONCURRENCY[this.queue] * this.release.concurrencyFactor;
+    const handlers = Object.fromEntries([queue.name, ...this.release.names].map((name) => [name, handle]));
+    this.worker = new Worker([{ queue, concurrency, handlers }], {
       id: this.name,
       sweepIntervalMs: 1_000,
       logFailures: false,
     });
-    void worker.start();
+    void this.worker.start();
+  }
+
+  /** Ends it as a deploy does: its jobs have some time to end, and go back after it. */
+  async stop(): Promise<void> {
+    await this.worker?.stop({ timeoutMs: 1_000 });
+    this.kill();
   }
 
   private async inOrder(job: Job): Promise<void> {
@@ -107,7 +95,7 @@ export class SimulatedWorker extends SimulatedProcess {
     if (fate < 0.1) {
       await job.progress({ at: job.attempt }).catch(() => undefined); // the claim may be lost
     }
-    if (fate > 0.85) {
+    if (fate > 1 - this.release.failing) {
       throw new Error('the handler fails');
     }
     history.ended(job.id);
@@ -135,7 +123,7 @@ export class SimulatedProducer extends SimulatedProcess {
     const { random, history } = this.world;
     while (!this.world.isEnding) {
       const id = `${this.name}-${this.count}`;
-      const maxAttempts = this.queue === 'ordered' ? OPTIONS.maxAttempts : random.between(1, 5);
+      const maxAttempts = this.queue === 'ordered' ? MOST_ATTEMPTS : random.between(1, 5);
       history.sent(id, this.queue, maxAttempts);
       await this.untilAnswered(id, this.count++, this.queue === 'ordered' ? {} : this.options(maxAttempts));
       await this.sleep(random.between(1, 200));
@@ -148,6 +136,7 @@ export class SimulatedProducer extends SimulatedProcess {
       maxAttempts,
       ...(random.chance(0.2) && { priority: random.between(1, 3) }),
       ...(random.chance(0.2) && { delayMs: random.between(1, 5_000) }),
+      ...(random.chance(0.1) && { name: NEW_NAME }),
     };
   }
 

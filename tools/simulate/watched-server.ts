@@ -22,12 +22,21 @@ const REPEATABLE = new Set([
   'attemptStart',
 ]);
 
+/** A call looks at the jobs of a slice, and at each of them several times: 330 times in 30,000 steps. */
+const MOST_LOOKS = 2_000;
+/** The store in memory looks for a job of a free group, or of a known name, through all that wait. The scripts do not. */
+const UNBOUNDED = new Set(['attemptClaim']);
+
+/** The id of an enqueue's request does not come from the clock of its process, so a seed does not repeat it. */
+const DRAWN_OUTSIDE = /"request":"[^"]*",?|\\"request\\":\\"[^"\\]*\\",?/g;
+
 export class WatchedServer implements Server {
   readonly violations = new Set<string>();
   /** How many calls ran, by their script. */
   readonly calls = new Map<string, number>();
-  /** A number that differs where anything of the run differs. */
-  digest = 0;
+  private digest = 0;
+  private lookedAt = 0;
+  private readonly watchedJobs = new Set<MemoryQueue['jobs']>();
   /** The tokens that each process was handed. */
   private readonly tokens = new Map<string, string>();
 
@@ -37,12 +46,15 @@ export class WatchedServer implements Server {
   ) {}
 
   run<Answer>(script: string, run: () => Answer, process: string, isRepeat: boolean): Answer {
+    this.queues().forEach((queue) => this.countLooks(queue));
     const before = this.queues().map(seenIn);
     const stateBefore = isRepeat && REPEATABLE.has(script) ? this.state() : undefined;
+    this.lookedAt = 0;
     const planted = this.plant?.before?.(script, this.queues(), isRepeat);
     const answer = run();
     this.plant?.after?.(script, this.queues(), planted);
     this.count(script, process);
+    this.expectBound(script);
     this.queues().forEach((queue, i) => this.compare(queue, before[i] ?? new Map(), script, process));
     this.queues().forEach((queue) => this.countSlots(queue, script));
     if (stateBefore !== undefined && this.isImmediate(process, script)) {
@@ -70,10 +82,45 @@ export class WatchedServer implements Server {
     return this.last === `${process} ${script} ${this.total - 1}`;
   }
 
+  /** Of each call: who sent which, when, and how many jobs are where after it. */
   private count(script: string, process: string): void {
     this.calls.set(script, (this.calls.get(script) ?? 0) + 1);
-    for (const char of `${process} ${script}`) {
-      this.digest = (Math.imul(this.digest, 31) + char.charCodeAt(0)) | 0;
+    const places = this.queues().map(
+      ({ now, jobs, pending, prioritized, scheduled, claims, dead, sequence }) =>
+        `${now} ${jobs.size} ${pending.length} ${prioritized.size} ${scheduled.size} ${claims.size} ${dead.size} ${sequence}`,
+    );
+    this.digestOf(`${process} ${script} ${places.join(' ')}`);
+  }
+
+  private digestOf(text: string): void {
+    for (let i = 0; i < text.length; i++) {
+      this.digest = (Math.imul(this.digest, 31) + text.charCodeAt(i)) | 0;
+    }
+  }
+
+  /** A number that differs where any call of the run or any job at its end differs. */
+  digestOfState(): number {
+    this.digestOf(this.state().replace(DRAWN_OUTSIDE, ''));
+    return this.digest;
+  }
+
+  /** Counts the jobs that calls look at, from the first call on that sees the queue. */
+  private countLooks({ jobs }: MemoryQueue): void {
+    if (this.watchedJobs.has(jobs)) {
+      return;
+    }
+    this.watchedJobs.add(jobs);
+    const get = jobs.get.bind(jobs);
+    jobs.get = (id) => {
+      this.lookedAt++;
+      return get(id);
+    };
+  }
+
+  /** I4: what a call looks at is bounded, whatever the number of jobs. */
+  private expectBound(script: string): void {
+    if (this.lookedAt > MOST_LOOKS && !UNBOUNDED.has(script)) {
+      this.violations.add(`I4: one call of ${script} looked at jobs ${this.lookedAt} times`);
     }
   }
 

@@ -15,10 +15,15 @@ import {
   type QueueName,
   type SimulatedProcess,
 } from './process.js';
+import { NEWER, OLDER, type Release } from './release.js';
 import { WatchedServer } from './watched-server.js';
 
 const HOUR = 3_600_000;
 const WORKERS = 4;
+
+/** How often a step of a long run brings a fault, and how many a short run is to see. */
+const FAULT_SHARE = 0.004;
+const FEWEST_FAULTS = 4;
 
 /** How often the state is held against the invariants, in steps. */
 const LOOK_EVERY = 50;
@@ -37,6 +42,7 @@ export interface Outcome {
   calls: Record<string, number>;
   kills: number;
   freezes: number;
+  deploys: number;
   /** Equal for two runs that did the same. */
   digest: number;
 }
@@ -53,6 +59,7 @@ export class World {
   private workers = 0;
   private kills = 0;
   private freezes = 0;
+  private deploys = 0;
 
   /** @param plant a fault of the store that is to be found */
   constructor(seed: number, plant?: string) {
@@ -74,8 +81,9 @@ export class World {
     const begunAt = this.clock.now();
     this.begin();
     let step = 0;
+    const faultShare = Math.max(FAULT_SHARE, FEWEST_FAULTS / steps);
     for (; step < steps && this.violations.length === 0; step++) {
-      await this.step(step);
+      await this.step(step, faultShare);
     }
     if (this.violations.length === 0) {
       await this.calm();
@@ -90,7 +98,8 @@ export class World {
       calls: Object.fromEntries(this.watched.calls),
       kills: this.kills,
       freezes: this.freezes,
-      digest: this.watched.digest,
+      deploys: this.deploys,
+      digest: this.watched.digestOfState(),
     };
   }
 
@@ -104,7 +113,7 @@ export class World {
     }
     this.addWorker('limited');
     this.addWorker('limited');
-    this.add(new SimulatedWorker('ordered-worker', this, this.skew(), 'ordered'));
+    this.add(new SimulatedWorker('ordered-worker', this, this.skew(), 'ordered', OLDER));
     this.add(new SimulatedProducer('ordered-producer', this, this.skew(), 'ordered'));
     this.add(new SimulatedProducer('producer-a', this, this.skew(), 'mixed'));
     this.add(new SimulatedProducer('producer-b', this, this.skew(), 'mixed'));
@@ -117,8 +126,8 @@ export class World {
     process.start();
   }
 
-  private addWorker(queue: QueueName): void {
-    this.add(new SimulatedWorker(`worker-${this.workers++}`, this, this.skew(), queue));
+  private addWorker(queue: QueueName, release = this.workers % 2 === 0 ? OLDER : NEWER): void {
+    this.add(new SimulatedWorker(`worker-${this.workers++}`, this, this.skew(), queue, release));
   }
 
   /** By how much a wall clock is wrong. */
@@ -126,9 +135,9 @@ export class World {
     return this.random.between(-HOUR, HOUR);
   }
 
-  private async step(step: number): Promise<void> {
+  private async step(step: number, faultShare: number): Promise<void> {
     await this.clock.fireNext();
-    if (this.random.chance(0.004)) {
+    if (this.random.chance(faultShare)) {
       this.befall();
     }
     if (step % LOOK_EVERY === 0) {
@@ -136,7 +145,7 @@ export class World {
     }
   }
 
-  /** Kills or freezes a worker, or breaks a job. */
+  /** Kills, freezes or replaces a worker, or breaks a job. */
   private befall(): void {
     const workers = this.processes.filter(
       (each): each is SimulatedWorker => each instanceof SimulatedWorker && each.queue !== 'ordered',
@@ -147,16 +156,24 @@ export class World {
       return;
     }
     const victim = this.random.pick(workers);
-    if (what < 0.6) {
+    if (what < 0.5) {
       this.kills++;
       victim.kill();
-      this.processes = this.processes.filter((each) => each !== victim);
-      this.clock.setTimeout(() => this.addWorker(victim.queue), this.random.between(1, 10_000));
+      this.replace(victim, victim.release);
+    } else if (what < 0.65) {
+      this.deploys++;
+      void victim.stop();
+      this.replace(victim, victim.release === OLDER ? NEWER : OLDER);
     } else {
       this.freezes++;
       victim.clock.freeze();
       this.clock.setTimeout(() => victim.clock.thaw(), this.random.between(100, 12_000));
     }
+  }
+
+  private replace(victim: SimulatedWorker, release: Release): void {
+    this.processes = this.processes.filter((each) => each !== victim);
+    this.clock.setTimeout(() => this.addWorker(victim.queue, release), this.random.between(1, 10_000));
   }
 
   /** Deletes the hash of a waiting job, as somebody with redis-cli may. */
@@ -188,6 +205,7 @@ export class World {
   private async calm(): Promise<void> {
     this.isEnding = true;
     this.processes.forEach(({ clock }) => clock.thaw());
+    this.addWorker('mixed', NEWER); // so that there is one for each name
     const until = this.clock.now() + CALM_MS;
     for (let i = 0; i < MOST_CALM_STEPS && this.clock.now() < until && !this.isIdle; i++) {
       await this.clock.fireNext();

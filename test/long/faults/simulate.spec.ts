@@ -1,4 +1,4 @@
-// A thousand simulated fleets, each by its own seed; `npm test` runs the first ten for longer.
+// A thousand simulated fleets, each by its own seed; `npm test` runs them for a sixth as long.
 import { expect, it } from '@jest/globals';
 import { World } from '../../../tools/simulate/world.js';
 

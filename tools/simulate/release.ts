@@ -1,0 +1,60 @@
+// The two versions of the app that the simulated fleet runs. A deploy replaces a worker of one by a worker of the other, in both
+// directions. The versions differ in options and in handlers, not in the library: two versions of its scripts are the soak's
+// ("earlier-version" in tools/chaos), since only Redis runs them.
+import type { QueueOptions } from '#queue/model/queue-options.js';
+
+const YEAR = 365 * 24 * 3_600_000;
+
+/** A job that only handlers of the newer version know. */
+export const NEW_NAME = 'added-later';
+
+/** Short times, so that much happens; histories that forget nothing, so that all can be checked at the end. */
+export const OPTIONS: QueueOptions & { maxAttempts: number; maxCrashes: number } = {
+  visibilityMs: 3_000,
+  maxAttempts: 4,
+  maxCrashes: 3,
+  backoff: { type: 'exponential', delayMs: 500, maxDelayMs: 4_000 },
+  completedHistory: 1_000_000,
+  cancelledHistory: 1_000_000,
+  failedHistory: 1_000_000,
+  deadLetterCap: 1_000_000,
+  resultTtlMs: YEAR,
+  cancelledTtlMs: YEAR,
+};
+
+/** A queue whose groups run one job at a time. */
+const LIMITS: QueueOptions = {
+  maxRunning: 3,
+  rateLimit: { limit: 20, periodMs: 1_000, burst: 5 },
+  groups: { maxRunning: 1 },
+};
+
+export interface Release {
+  options: typeof OPTIONS;
+  limits: QueueOptions;
+  /** Jobs at once of a worker, relative to the older version. */
+  concurrencyFactor: number;
+  /** The names that its workers have handlers for, beside that of the queue. */
+  names: readonly string[];
+  /** The share of attempts that fail. */
+  failing: number;
+}
+
+export const OLDER: Release = {
+  options: OPTIONS,
+  limits: LIMITS,
+  concurrencyFactor: 1,
+  names: [],
+  failing: 0.15,
+};
+
+export const NEWER: Release = {
+  options: { ...OPTIONS, visibilityMs: 5_000, backoff: { type: 'fixed', delayMs: 200 }, maxAttempts: 6 },
+  limits: LIMITS,
+  concurrencyFactor: 2,
+  names: [NEW_NAME],
+  failing: 0.1,
+};
+
+/** The most attempts that a job without an option of its own has: those of the version that claims it first. */
+export const MOST_ATTEMPTS = Math.max(OLDER.options.maxAttempts, NEWER.options.maxAttempts);
