@@ -33,6 +33,7 @@ local function see_version()
     mark('kind', 'deploy', 'version', version)
   end
   redis.call('HSET', open, 'v:' .. version, now_text)
+  redis.call('PEXPIRE', open, keep)
 end
 
 --@include lib/history/figures

@@ -61,6 +61,58 @@ async function traced(handler: (job: Job) => unknown, options?: JobTracingOption
   return { queue, name };
 }
 
+function throws(): never {
+  throw new TypeError('no');
+}
+
+describe('a call of a bulk handler', () => {
+  it('is one span with a link to the enqueue of each job', async () => {
+    const middleware = [jobTracing()];
+    const name = uniqueQueueName();
+    const queue = new JobQueue(connect(), name, { middleware });
+    const plain = new JobQueue(connect(), name);
+    await queue.enqueue(1);
+    await queue.enqueue(2);
+    await plain.enqueue(3); // its enqueue is not traced
+    const inside: unknown[] = [];
+    const handle = () => void inside.push(trace.getActiveSpan()?.spanContext().spanId);
+    const handlers = { [name]: { bulk: { size: 3, waitMs: 60_000 }, handle } };
+    await startWorker([{ queue, handlers }], undefined, { middleware });
+    const [span] = await processed(1);
+    expect(span).toMatchObject({
+      name: `process ${name}`,
+      parentSpanContext: undefined,
+      attributes: {
+        'messaging.system': 'nest_job_queue',
+        'messaging.operation.type': 'process',
+        'messaging.batch.message_count': 3,
+        'job_queue.job.name': name,
+      },
+    });
+    const producers = sent().map((each) => each.spanContext().spanId);
+    expect(producers).toHaveLength(2);
+    expect(span!.links.map((link) => link.context.spanId)).toEqual(producers);
+    expect(inside).toEqual([span!.spanContext().spanId]);
+    expect(span!.status.code).toBe(SpanStatusCode.UNSET);
+    [queue, plain].forEach((each) => each.close());
+  });
+
+  it('tells of a call that threw', async () => {
+    const middleware = [jobTracing()];
+    const name = uniqueQueueName();
+    const queue = new JobQueue(connect(), name, { middleware });
+    const handlers = { [name]: { bulk: { size: 2, waitMs: 0 }, maxAttempts: 1, handle: throws } };
+    await startWorker([{ queue, handlers }], undefined, { middleware });
+    await queue.enqueue(1);
+    const [span] = await processed(1);
+    expect(span).toMatchObject({
+      attributes: { 'error.type': 'TypeError' },
+      status: { code: SpanStatusCode.ERROR, message: 'no' },
+    });
+    queue.close();
+  });
+});
+
 describe('what is not sampled', () => {
   const tracer = new BasicTracerProvider({ sampler: new AlwaysOffSampler() }).getTracer('test');
 

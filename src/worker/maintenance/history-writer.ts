@@ -6,6 +6,8 @@ import type { QueueRunner } from '../runner/queue-runner.js';
 
 /** The interval in which a worker adds its measurements, in ms. A worker without an ended job sends nothing. */
 const INTERVAL_MS = 10_000;
+/** The interval in which a worker says the version of its app, in ms. A version that is not seen for ten minutes is new. */
+const VERSION_MS = 300_000;
 
 /** The content of one call. It is sent under one id until a reply came, so that it counts once. */
 interface Batch {
@@ -13,24 +15,30 @@ interface Batch {
   counts: readonly (string | number)[];
 }
 
-/** Adds the wait and run times of this worker to the history of its queues, one call for each queue in ten seconds. */
+/**
+ * Adds the wait and run times of this worker to the history of its queues, one call for each queue in ten seconds. Says the version
+ * of the app, so that a deploy of workers without maintenance is a mark too.
+ */
 export class HistoryWriter {
   private timer: Timer | undefined;
   private readonly unsent = new Map<QueueRunner, Batch>();
   private readonly failing = new Set<QueueRunner>();
   private writing: Promise<unknown> | undefined;
   private ended = false;
+  private versionSaidAt = -Infinity;
 
   constructor(
     private readonly worker: string,
     private readonly runners: readonly QueueRunner[],
     private readonly store: QueueStore,
     private readonly logger: JobQueueLogger,
+    private readonly version: string,
   ) {}
 
   start(): void {
     if (!this.ended && this.runners.some(({ durations }) => durations)) {
       this.timer = this.store.clock.setInterval(() => void this.write(), INTERVAL_MS);
+      void this.sayVersion();
     }
   }
 
@@ -48,10 +56,29 @@ export class HistoryWriter {
   }
 
   private write(): Promise<unknown> {
-    this.writing ??= Promise.all(this.runners.map((runner) => this.writeOf(runner))).finally(
-      () => (this.writing = undefined),
-    );
+    this.writing ??= Promise.all([
+      this.sayVersion(),
+      ...this.runners.map((runner) => this.writeOf(runner)),
+    ]).finally(() => (this.writing = undefined));
     return this.writing;
+  }
+
+  private async sayVersion(): Promise<void> {
+    const now = this.store.clock.monotonic();
+    if (this.version === '' || this.ended || now - this.versionSaidAt < VERSION_MS || !this.store.isReady) {
+      return;
+    }
+    this.versionSaidAt = now;
+    const recorded = this.runners.filter(({ durations }) => durations);
+    await Promise.all(recorded.map((runner) => this.sayVersionTo(runner)));
+  }
+
+  private async sayVersionTo(runner: QueueRunner): Promise<void> {
+    try {
+      await this.store.exec(runner.calls.history.minuteLeft(this.version), limitOf(INTERVAL_MS));
+    } catch (error) {
+      this.warnOnce(runner, error as Error);
+    }
   }
 
   private async writeOf(runner: QueueRunner): Promise<void> {
@@ -71,9 +98,7 @@ export class HistoryWriter {
   private warnOnce(runner: QueueRunner, { message }: Error): void {
     if (!this.failing.has(runner)) {
       this.failing.add(runner);
-      this.logger.warn(
-        `Could not add the times of jobs to the history of queue "${runner.name}"; trying again: ${message}`,
-      );
+      this.logger.warn(`Could not add to the history of queue "${runner.name}"; trying again: ${message}`);
     }
   }
 

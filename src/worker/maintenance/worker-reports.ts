@@ -17,9 +17,9 @@ export class WorkerReports {
   private readonly history: HistoryWriter;
 
   constructor(worker: string, runners: readonly QueueRunner[], store: QueueStore, options: ReportOptions) {
-    const { logger } = options;
+    const { logger, version } = options;
     this.registration = new WorkerRegistration(worker, runners, store.clock, logger, options);
-    this.history = new HistoryWriter(worker, runners, store, logger);
+    this.history = new HistoryWriter(worker, runners, store, logger, version);
   }
 
   /** Resolves once the store knows the worker; see WorkerRegistration. */

@@ -7,7 +7,7 @@ import type { QueueOptions } from '#queue/model/queue-options.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
 import { connectClocked } from '../../support/redis/clocked-redis.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
-import { sleep } from '../../support/faults/wait.js';
+import { eventually, sleep } from '../../support/faults/wait.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
 
 const MINUTE = 60_000;
@@ -149,7 +149,18 @@ describe('history', () => {
     expect(await connect().exists(`queue:${queue.name}:history`, `queue:${queue.name}:history_open`)).toBe(0);
   });
 
-  it('takes little memory: a busy minute at most 200 bytes', async () => {
+  it('marks the version of a worker without maintenance, once', async () => {
+    const queue = newQueue();
+    const versions = async () => (await queue.history.read()).marks.map(({ kind, version }) => [kind, version]);
+    const start = () => startWorker(queue, () => 1, { version: 'v2', sweepIntervalMs: 0 });
+    await Promise.all([start(), start()]);
+    await eventually(async () => (await versions()).length > 0);
+    await start();
+    await sleep(100);
+    expect(await versions()).toEqual([['deploy', 'v2']]);
+  });
+
+  it('takes little memory: a busy minute less than 320 bytes', async () => {
     const { queue, sweep } = maintained();
     await sweep();
     const calls = await queue.calls();
