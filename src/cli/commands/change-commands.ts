@@ -22,7 +22,7 @@ function addQueueCommands(program: Command, run: Run): void {
     .command('pause <queue>')
     .description('hands out no job to the whole fleet; what runs goes on')
     .option('--group <name>', 'only one group of the queue')
-    .option('--reason <text>', 'why, for whoever wonders later')
+    .option('--reason <text>', 'why, for other operators')
     .option('--by <name>', 'who pauses it; without it the user of this machine')
     .action(
       run(async ({ session, out }, [name], options) => {
@@ -72,7 +72,7 @@ function addDoctor(program: Command, run: Run): void {
   program
     .command('doctor <queue>')
     .description('audits a queue beside live traffic; the exit code is 10 where faults are left')
-    .option('--mend', 'brings to rights what it finds')
+    .option('--mend', 'repairs the damage that it finds')
     .action(
       run(async ({ session, out, confirm, progress, exit }, [name], { mend }) => {
         const queue = await session.known(name!);

@@ -18,8 +18,8 @@ export function addFlowCommands(program: Command, run: Run): void {
     .command('groups <queue>')
     .description('lists the groups that have jobs, and what holds each back')
     .option('--by <order>', 'depth: the most waiting jobs first; age: the longest wait first', 'depth')
-    .option('--limit <n>', 'at most so many, up to 1,000', '20')
-    .option('--offset <n>', 'leave out the first so many', '0')
+    .option('--limit <n>', 'at most this many, up to 1,000', '20')
+    .option('--offset <n>', 'skips the first ones', '0')
     .action(
       run(async ({ session, out }, [name], { by, ...page }) => {
         const { groups, limits } = await session.known(name!);
@@ -35,7 +35,7 @@ export function addFlowCommands(program: Command, run: Run): void {
   program
     .command('batches <queue>')
     .description('lists the batches that have not ended')
-    .option('--limit <n>', 'at most so many, up to 1,000', '20')
+    .option('--limit <n>', 'at most this many, up to 1,000', '20')
     .action(
       run(async ({ session, out }, [name], { limit }) => {
         const batches = await (await session.known(name!)).listBatches({ limit: wholeNumber('limit', limit)! });
@@ -49,8 +49,8 @@ function addBatch(program: Command, run: Run): void {
   program
     .command('batch <queue> <id>')
     .description('shows how far a batch is, and a page of its jobs')
-    .option('--limit <n>', 'at most so many jobs, up to 1,000', '20')
-    .option('--offset <n>', 'leave out the first so many', '0')
+    .option('--limit <n>', 'at most this many jobs, up to 1,000', '20')
+    .option('--offset <n>', 'skips the first ones', '0')
     .option('--cancel', 'cancels the jobs that have not ended')
     .action(
       run(async ({ session, out, confirm }, [name, id], { cancel, ...page }) => {

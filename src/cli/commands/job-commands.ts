@@ -10,7 +10,7 @@ export function addJobCommands(program: Command, run: Run): void {
     .command('enqueue <queue> <payload>')
     .description('adds a job; the payload is JSON')
     .option('--name <name>', 'the name of the job, in a queue that several share')
-    .option('--delay <ms>', 'start it so many ms from now')
+    .option('--delay <ms>', 'starts it this many ms from now')
     .option('--id <id>', 'the id; a known one adds nothing')
     .action(
       run(async ({ session, out }, [name, payload], options) => {

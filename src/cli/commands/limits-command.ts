@@ -17,12 +17,12 @@ export function addLimits(program: Command, run: Run): void {
   program
     .command('limits <queue>')
     .description('shows or sets how much of a queue may run in the whole fleet; what is not named stays')
-    .option('--max-running <n>', `so many jobs at once, or "${NONE}"`)
-    .option('--rate <n>', `so many starts in a period, or "${NONE}"`)
+    .option('--max-running <n>', `jobs at once, or "${NONE}"`)
+    .option('--rate <n>', `starts in a period, or "${NONE}"`)
     .option('--period <ms>', `the period of the rate (default: as it is, or ${DEFAULT_PERIOD_MS})`)
-    .option('--burst <n>', 'so many starts at once after a quiet time (default: as it is, or 1)')
-    .option('--max-pending <n>', `so many may wait, or "${NONE}"`)
-    .option('--max-pending-bytes <n>', `so many bytes of payload may wait, or "${NONE}"`)
+    .option('--burst <n>', 'starts at once after a quiet time (default: unchanged, or 1)')
+    .option('--max-pending <n>', `waiting jobs, or "${NONE}"`)
+    .option('--max-pending-bytes <n>', `bytes of waiting payload, or "${NONE}"`)
     .option('--clear', 'takes all limits away, those of its groups too')
     .action(run(limits));
 }

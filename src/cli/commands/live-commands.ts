@@ -11,19 +11,19 @@ export function addLiveCommands(program: Command, run: Run): void {
   program
     .command('tail <queue>')
     .description('prints what happens to the jobs of a queue, as it happens')
-    .option('--count <n>', 'ends after so many events')
+    .option('--count <n>', 'ends after this many events')
     .action(run(tail));
   program
     .command('stats [queue]')
     .description('depths, ages, rates and counters of a queue, or of all')
-    .option('--watch [ms]', 'again and again, every so many ms (default: 2000)')
-    .option('--count <n>', 'with --watch: ends after so many looks')
+    .option('--watch [ms]', 'repeats at this interval in ms (default: 2000)')
+    .option('--count <n>', 'with --watch: ends after this many reads')
     .action(run(stats));
   program
     .command('top [queue]')
     .description('a live view of the queues')
     .option('--every <ms>', 'how often it looks', '1000')
-    .option('--count <n>', 'ends after so many looks')
+    .option('--count <n>', 'ends after this many reads')
     .action(run(top));
 }
 

@@ -29,12 +29,12 @@ export function addReadCommands(program: Command, run: Run): void {
     .argument('<queue>')
     .addArgument(new Argument('<status>', 'the state').choices(JOB_STATUSES))
     .description(`lists the jobs in one state: ${JOB_STATUSES.join(', ')}`)
-    .option('--limit <n>', 'at most so many, up to 1,000', '20')
-    .option('--offset <n>', 'leave out the first so many', '0')
+    .option('--limit <n>', 'at most this many, up to 1,000', '20')
+    .option('--offset <n>', 'skips the first ones', '0')
     .option('--name <name>', 'only jobs of this name')
     .option('--metadata <key=value>', 'only jobs with this metadata; may be given again', gathered, [])
-    .option('--older-than <ms>', 'in the state for so many ms or longer')
-    .option('--newer-than <ms>', 'in the state for at most so many ms')
+    .option('--older-than <ms>', 'in the state for this many ms or longer')
+    .option('--newer-than <ms>', 'in the state for at most this many ms')
     .action(
       run(async ({ session, out }, [name, status], options) => {
         const queue = await session.known(name!);

@@ -68,7 +68,7 @@ export function historyView({ points, stepMs, marks }: HistoryReport): HistoryVi
       at: at.getTime(),
       endAt: endedAt?.getTime() ?? null,
       kind,
-      text: kind === 'deploy' ? `version ${version ?? ''}` : 'nobody maintained the queue',
+      text: kind === 'deploy' ? `version ${version ?? ''}` : 'no process maintained the queue',
     })),
   };
 }

@@ -14,7 +14,7 @@ export type EnqueueRest<First> = 0 extends First & 1
   : [First] extends [JobDefinition]
     ? [payload: PayloadFor<First>, options?: TypedEnqueueOptions]
     : [First] extends [string]
-      ? [hint?: 'A text stands alone. Name the job by an option: enqueue(payload, { name })']
+      ? [hint?: 'A text takes no further argument. Name the job by an option: enqueue(payload, { name })']
       : [options?: EnqueueOptions];
 
 /** The definition that an argument may be; of `any` nothing is known. */

@@ -111,7 +111,7 @@ function requireName({ id, name }: JobRecord, wanted: string | undefined): void 
       `result of job ${id}`,
       `a job ${show(wanted)}`,
       `a job ${show(name)}`,
-      'Another job stands for what was enqueued: read it by its own name or definition.',
+      'The enqueue found another job: read it by its own name or definition.',
     );
   }
 }

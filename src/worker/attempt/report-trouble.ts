@@ -19,7 +19,7 @@ export function reportStuck(runner: Troubled, attempt: Attempt): void {
   const { observer, name } = runner;
   observer.warn(
     `The handler of job ${attempt.id} (${attempt.job.name}) of queue "${name}" goes on although its signal was ` +
-      `aborted; it keeps its slot.`,
+      'aborted, and keeps its slot. Pass job.signal to every call that the handler makes.',
   );
   observer.emit?.({ type: 'stuck', job: attempt.job });
   void publishEvent(runner, attempt.claim, 'stuck', observer.warn);

@@ -63,7 +63,7 @@ async function startWhenExtended(owner: AttemptStarter, attempt: Attempt): Promi
     }
   } catch (error) {
     observer.warn(
-      `Whether the claim of job ${attempt.id} of queue "${queue.name}" stands is not known, so the job goes back: ` +
+      `Could not verify the claim of job ${attempt.id} of queue "${queue.name}"; releasing it: ` +
         (error as Error).message,
     );
     attempt.interrupt(error as Error);
@@ -120,7 +120,7 @@ async function tell(
     return asks ? await queue.store.exec(calls.start(claim)) : 'started';
   } catch (error) {
     observer.warn(
-      `The start of job ${claim.id} of queue "${queue.name}" was not stored: ${(error as Error).message}`,
+      `Could not store the start of job ${claim.id} of queue "${queue.name}", so a crash of it would not count: ${(error as Error).message}`,
     );
     return 'started';
   }

@@ -75,7 +75,7 @@ export class StuckWatch {
 
   private tellAgain(): void {
     this.warn(
-      `${this.subject} still goes on, ${this.seconds} s after its signal was aborted (${this.reason}); it keeps its slot.`,
+      `${this.subject} still goes on, ${this.seconds} s after its signal was aborted (${this.reason}), and keeps its slot.`,
     );
   }
 

@@ -178,7 +178,7 @@ export class IdleWait {
     if (!this.refusalSaid) {
       this.refusalSaid = true;
       this.logger.warn(
-        `Redis refuses to let a worker wait for jobs (${error.message}): it looks once a second instead.`,
+        `Redis refuses the blocking wait for jobs (${error.message}). Polling once a second instead; grant +bzpopmin.`,
       );
     }
     return this.rest(LONGEST_WAIT_MS);

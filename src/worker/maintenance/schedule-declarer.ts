@@ -82,7 +82,7 @@ export class ScheduleDeclarer {
 
   private logIsolated(queue: JobQueue, { id }: StoredSchedule): void {
     this.logger.warn(
-      `Schedule "${id}" of queue "${queue.name}" is declared otherwise by another process; what that one says stands until it is gone.`,
+      `Schedule "${id}" of queue "${queue.name}" has another definition in another process. That one stays in force until the process stops.`,
     );
   }
 }

@@ -39,7 +39,7 @@ export class DrainedWatch {
       this.hasEnded ||= answer === 'busy';
     } catch (error) {
       this.hasEnded = true;
-      this.warn(`Could not tell that queue "${this.queue.name}" has drained: ${(error as Error).message}`);
+      this.warn(`Could not publish that queue "${this.queue.name}" has drained: ${(error as Error).message}`);
     }
   }
 }

@@ -71,7 +71,7 @@ describe('a master that becomes a replica', () => {
       await eventually(async () => /flags=\w*b/.test(String(await listed.client('LIST'))), {
         what: 'a wait on the heir',
       });
-      expect(worker.warnings).not.toContainEqual(expect.stringContaining('looks once a second'));
+      expect(worker.warnings).not.toContainEqual(expect.stringContaining('Polling once a second'));
     },
   );
 

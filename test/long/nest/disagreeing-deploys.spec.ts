@@ -72,7 +72,7 @@ it('of two versions that boot in turns one is in force, the other says that it w
   await expectTicks(OLD, first);
   const second = await boot('new');
   expect(await inForce(second)).toEqual(OLD);
-  const waiting = second.log.lines.filter((line) => line.includes('is declared otherwise by another process'));
+  const waiting = second.log.lines.filter((line) => line.includes('has another definition in another process'));
   expect(waiting).toHaveLength(IDS.length);
   await expectTicks(OLD, first, second);
   await first.close();

@@ -38,7 +38,7 @@ describe('the handle of an enqueue for which another job stands', () => {
     expect(refused).toBeInstanceOf(InvalidOptionError);
     expect((refused as Error).message).toBe(
       'result of job first: expected a job "export", found a job "import". ' +
-        'Another job stands for what was enqueued: read it by its own name or definition.',
+        'The enqueue found another job: read it by its own name or definition.',
     );
     await completeNext(queue);
     await expect(Promise.resolve(other.result())).rejects.toThrow(InvalidOptionError);

@@ -136,7 +136,7 @@ describe('a schedule that the code declares', () => {
       expect((await queue.stats()).totals.enqueued).toBe(round);
     }
     const held = [...old.warnings, ...changed.warnings];
-    expect(held[0]).toMatch(/Schedule "s" of queue ".*" is declared otherwise by another process/);
+    expect(held[0]).toMatch(/Schedule "s" of queue ".*" has another definition in another process/);
     const winner = (await queue.schedules.get('s'))!.payload as 'old' | 'new';
     const [first, second] = winner === 'old' ? [old, changed] : [changed, old];
     const due = await seeded.makeDue('s');
