@@ -9,6 +9,7 @@ const ALL = {
   rateLimit: { limit: 100, periodMs: 60_000, burst: 10 },
   groups: { maxRunning: 1, onDeadHead: 'hold' as const, ungroupedWeight: 3 },
   maxPending: 5_000,
+  maxPendingBytes: 1_000_000,
 };
 
 async function limited() {
@@ -24,7 +25,7 @@ describe('limits', () => {
     const { code, stdout } = await cli(['limits', queue.name, '--max-running', '3']);
     expect(code).toBe(EXIT.ok);
     expect(await queue.limits.get()).toEqual({ ...ALL, maxRunning: 3, source: 'set' });
-    expect(stdout).toContain('set: maxRunning; kept: rateLimit, groups, maxPending');
+    expect(stdout).toContain('set: maxRunning; kept: rateLimit, groups, maxPending, maxPendingBytes');
   });
 
   it('changes a part of the rate, and takes one limit away', async () => {

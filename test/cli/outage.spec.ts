@@ -15,7 +15,7 @@ async function serve(): Promise<{ server: OwnRedis; env: { REDIS_URL: string }; 
   const server = await startOwnRedis();
   const client = connect({ retryStrategy: () => null }, server.url);
   client.on('error', () => undefined);
-  const queue = new JobQueue(client, 'email');
+  const queue = new JobQueue(client, 'email', { auditTrail: {} });
   await queue.enqueue({});
   return { server, env: { REDIS_URL: server.url }, queue };
 }
@@ -44,6 +44,7 @@ describe('Redis that is frozen', () => {
     [['top', 'email', '--every', '100'], 'email'],
     [['stats', '--watch', '100'], 'email'],
     [['tail', 'email'], 'Listening'],
+    [['audit', 'email', '--follow'], 'enqueue'],
     [['health', 'email'], ''],
   ])(
     'under %j',
@@ -76,6 +77,7 @@ describe('Redis that dies', () => {
     [['top', '--every', '100'], 'email'],
     [['stats', '--watch', '100', '--json'], '"pending":1'],
     [['tail', 'email'], 'Listening'],
+    [['audit', 'email', '--follow'], 'enqueue'],
   ])(
     'under %j',
     async (args, first) => {

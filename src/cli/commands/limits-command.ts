@@ -83,8 +83,8 @@ function numberOrNone(option: string, value: string | boolean | undefined): numb
 
 /** Returns the limits that can be set, of those in force. */
 function settingsOf(now: LimitsInForce): RuntimeLimits {
-  const { maxRunning, rateLimit, groups, maxPending, maxPendingBytes } = now;
-  return withoutUndefined({ maxRunning, rateLimit, groups, maxPending, maxPendingBytes });
+  const { source: _, restsUntil: _rest, nextStartAt: _next, ...settings } = now; // a limit that comes later stays too
+  return settings;
 }
 
 /** Returns the changed limits and the unchanged ones, in words. */
