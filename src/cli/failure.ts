@@ -36,7 +36,8 @@ export function report(error: unknown, { json, verbose }: { json: boolean; verbo
     process.stderr.write(`${printableJson({ error: { code: codeOf(error), message } })}\n`);
   } else if (!(error instanceof CommanderError)) {
     // commander has said it
-    const shown = verbose || !isForUser(error) ? (stack ?? message) : message;
+    const hint = isForUser(error) ? '' : '\n--verbose shows where it happened.';
+    const shown = verbose ? (stack ?? message) : `${message}${hint}`;
     process.stderr.write(`${valueOf(lines(shown.split('\n')))}\n`);
   }
   return exitCode;

@@ -257,6 +257,16 @@ describe('what goes wrong', () => {
     expect(ran.stderr).not.toMatch(/^\s+at /m);
   });
 
+  it('a key of another type, of which only --verbose shows a stack', async () => {
+    const [redis, name] = [connect(), uniqueQueueName()];
+    await redis.set(`queue:${name}:stats`, 'text');
+    const ran = await cli(['stats', name]);
+    expect(ran).toMatchObject({ code: EXIT.failed, stderr: expect.stringMatching(/WRONGTYPE[^]*--verbose/) });
+    expect(ran.stderr).not.toMatch(/^\s+at /m);
+    expect((await cli(['stats', name, '--verbose'])).stderr).toMatch(/^\s+at /m);
+    await redis.del(`queue:${name}:stats`);
+  });
+
   it('Redis that is away', async () => {
     const ran = await cli(['queues'], { REDIS_URL: `redis://127.0.0.1:${await freePort()}` });
     expect(ran).toMatchObject({ code: EXIT.unreachable, stderr: expect.stringContaining('ECONNREFUSED') });
