@@ -1,8 +1,8 @@
--- Jobs that start after others. Such a job waits in scheduled with a start that never comes; its field `after` names the jobs that
--- have not ended, separated by blanks, and `dependents` of each of these names it.
--- tell_dependent(id, ended, status): a job of its `after` has ended. Well: it is taken out, and after the last one the job may start.
--- Badly: the job must not run, and a claim says so (`unmet`), so that a chain of such ends costs one bounded step each.
--- tell_dependents(ids, ended, status): the same of all.
+-- Jobs that start after others. Such a job waits in scheduled with a start that never comes. Its field `after` has the
+-- unfinished jobs, separated by blanks, and `dependents` of each of these has its id.
+-- tell_dependent(id, ended, status): removes an ended job from `after`. After the last one the job may start. After a bad
+-- end it must not run, and a claim returns so (`unmet`). So a chain of bad ends costs one bounded step each.
+-- tell_dependents(ids, ended, status): does so for all of them.
 -- Needs: job, scheduled, wake, awaiting, now.
 local function start_dependent(id, due)
   redis.call('HDEL', job .. id, 'after')

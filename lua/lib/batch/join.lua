@@ -1,7 +1,7 @@
--- join(batch, member): makes a job a member of a batch that is kept here; nothing where it is one, or has been one. Answers
--- whether the batch was stopped: then the job must not run.
--- refusal_of(id, options): why a new job can be no member of its batch, or cannot wait for the jobs of its `after`, and which of
--- them it is about; nil where all is well. Needs: job, batch_record.
+-- join(batch, member): makes a job a member of a batch that is kept here, unless it is or was one. Returns whether the
+-- batch was stopped: then the job must not run.
+-- refusal_of(id, options): returns why a new job cannot join its batch, or cannot wait for the jobs of its `after`, and
+-- the id in question; nil if it can. Needs: job, batch_record.
 local most_dependents = 1000
 
 local function is_member(key, member)

@@ -1,6 +1,6 @@
--- now: the server's time in ms. No script ever takes the time from a client.
--- now_text: the same as text, put together from the digits of seconds and microseconds; TIME leaves out the zeros before
--- the latter. redis.call and .. would write a number as a float's digits, which costs more than the rest of the call;
+-- now: the server's time in ms. No script takes the time from a client.
+-- now_text: the same as text, from the digits of seconds and microseconds; TIME omits leading zeros of the latter.
+-- redis.call and .. would write a number as a float's digits, which costs more than the rest of the call.
 -- string.format('%d') does not, so hot paths use it for every number that they compute.
 local time = redis.call('TIME')
 local now_text = time[1] .. string.sub('00000' .. time[2], -6, -4)

@@ -1,6 +1,7 @@
--- replace(owner, id, name, payload, options): gives the waiting owner of a unique key what a newer job asks for; answers
--- replace, or kept where it waits no more. replaced_before(id, options): the owner that this very enqueue has replaced
--- before; by now it may run, or have ended.
+-- replace(owner, id, name, payload, options): gives the waiting owner of a unique key the options of a newer job. Returns
+-- replace, or kept if the owner no longer waits.
+-- replaced_before(id, options): returns the owner that this same enqueue has replaced before; by now it may run, or have
+-- ended.
 -- Needs: job, replaced, memory_ms, plain, now_text, remove_waiting, write_options, own_unique, place.
 local function leave_place(id)
   if remove_waiting(id) then

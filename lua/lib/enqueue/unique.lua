@@ -1,7 +1,7 @@
--- Unique keys. Each names its owner, the id of a job, which holds it as it asked for itself (or as the job asked that
--- replaced it): until it is claimed (pending), until it ends (unfinished), or for a time. An owner of the first two kinds
--- says so in its hash (unique, unique_for); the time of the third stands in unique_expiries, since it outlives the hash.
--- resolve_unique(options): nil when the way is free; else 'kept' or 'replace', the owner's id and its name.
+-- Unique keys. Each has an owner, the id of a job. The owner's own options, or those of the job that replaced it, say how
+-- long it holds the key: until it is claimed (pending), until it ends (unfinished), or for a time. For the first two its
+-- hash says so (unique, unique_for). The end of a time is in unique_expiries, because it outlives the hash.
+-- resolve_unique(options): returns nil if the key is free; else 'kept' or 'replace', the owner's id and its name.
 -- own_unique(id, options): makes the job the owner. Needs: job, unique, unique_expiries, now.
 local function resolve_unique(options)
   local owner = redis.call('HGET', unique, options.unique)

@@ -1,6 +1,7 @@
--- The bytes of payload that wait, as stored. Nobody counts them, so that a queue without such a bound pays nothing, and no count can
--- go wrong: they are estimated from fifty jobs of each place, spread over its length. Up to fifty are exact.
--- waiting_sizes(): how many jobs wait in each place. waiting_bytes(sizes): their bytes. waiting_bytes_of(group): those of its line.
+-- Estimates the bytes of waiting payload, as stored, from fifty jobs of each place, spread over its length. Up to fifty
+-- jobs are exact. No counter exists, so a queue without such a bound pays nothing, and no count can be wrong.
+-- waiting_sizes(): returns how many jobs wait in each place. waiting_bytes(sizes): returns their bytes.
+-- waiting_bytes_of(group): returns those of its line.
 -- Needs: job, groups, pending, prioritized, scheduled, group_keys.
 local sampled = 50
 

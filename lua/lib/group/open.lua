@@ -1,6 +1,7 @@
--- open_groups(most): places up to so many groups whose rate or rest lets them start now, and a slice of those that a change of the
--- settings of all groups concerns. These are looked at in the order of their heads: a head that comes to stand before the cursor is
--- placed by the script that moves it. Needs: lib/group/place.
+-- open_groups(most): places up to this many groups whose rate or rest lets them start now, and a slice of the groups that
+-- changed settings of all groups affect. The slice goes by their heads. If a head moves before the cursor, the script
+-- that moved it places the group.
+-- Needs: lib/group/place.
 local function open_groups(most)
   for _, name in ipairs(redis.call('ZRANGE', group_keys.gated, '-inf', now, 'BYSCORE', 'LIMIT', 0, most)) do
     touch(name)

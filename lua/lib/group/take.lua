@@ -1,6 +1,8 @@
--- take_grouped(count): takes up to count ids for a claim by start-time fair queueing: the group whose virtual start time is the least
--- has the turn; its start grows by the job's cost over its weight. The jobs without a group are one group, named ''.
--- Answers the ids, whether a group could run another, the ranks of jobs without a group, and the ms until the first gate opens.
+-- take_grouped(count): takes up to count ids for a claim by start-time fair queueing. The group with the least virtual
+-- start time has the turn. Its start grows by the job's cost over its weight. The jobs without a group are one group,
+-- named ''.
+-- Returns the ids, whether a group could run another, the ranks of jobs without a group, and the ms until the first gate
+-- opens.
 -- Needs: lib/group/place, lib/group/open, lib/limits/room, take_ungrouped and can_take, which the claim sets.
 --@include lib/group/take_head
 

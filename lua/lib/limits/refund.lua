@@ -1,6 +1,7 @@
--- refund(key, id, common): gives back what a job that never started has taken from a rate: that of the queue (key is settings), or of a
--- group (key is its state; where it has no rate of its own, common is the hash with that of all groups). Nothing where the rate was
--- changed after the claim, since it took another amount. refund_all(id): from both, while the hash still tells of the claim.
+-- refund(key, id, common): refunds the cost of a job that never started to the rate of the queue (key is settings) or of
+-- a group (key is its state; common is the hash with the settings of all groups). Does nothing if the rate was changed
+-- after the claim, because it had charged another amount.
+-- refund_all(id): refunds to both, while the hash still has the claim.
 -- Needs: job, settings, groups.
 local function refund(key, id, common)
   local interval, burst, set_at, tat = unpack(redis.call('HMGET', key, 'rate_interval_us', 'rate_burst', 'rate_set_at', 'rate_tat_us'))

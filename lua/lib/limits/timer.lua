@@ -1,6 +1,6 @@
--- hold_timer(wait, is_full): one worker of the fleet keeps the time until the limit lets the next job start, so that a hundred
--- idle workers do not all ask at that moment. Returns the ms that this worker waits; nil where another one keeps a time that is
--- not later. A worker without a free slot hands the time over to another one, by the wake marker.
+-- hold_timer(wait, is_full): lets one worker of the fleet wait until the limit allows the next job, so that idle workers
+-- do not all poll at that moment. Returns the ms that this worker waits; nil if another one waits no longer than that. A
+-- worker without a free slot hands the wait over by the wake marker.
 -- Needs: settings, wake, worker, now.
 local timer_slack_ms = 100 -- how much longer another worker may keep the time
 

@@ -1,6 +1,6 @@
--- write_limits(limits): writes the limits of a queue, in the order of lua/limits/set.lua, '' for one that it has not, and
--- wakes a worker, since more may start now. What the rate has spent stays spent.
--- hold_configured_limits(): writes those that workers configure, where some do; else it takes all limits away.
+-- write_limits(limits): writes the limits of a queue, in the order of lua/limits/set.lua, '' for none, and wakes a
+-- worker, because more jobs may start now. The spent rate stays spent.
+-- hold_configured_limits(): writes the limits that workers configure; without any it clears all limits.
 -- Needs: settings, groups, wake.
 --@include lib/limits/write_group
 local group_defaults_key = groups .. 'settings'

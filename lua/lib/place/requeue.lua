@@ -1,6 +1,5 @@
--- Where a job goes that can be claimed again: to the back (a retry), to the front in its old place (a release, a
--- reclaim), or to a later time. Each sets the status and wakes a worker where one is needed.
--- A job with a group goes to its group's line instead.
+-- Puts a claimable job back: to the back (a retry), to the front in its old place (a release, a reclaim), or to a later
+-- time. Each sets the status and wakes a worker if one is needed. A job with a group goes to its group's line instead.
 -- Needs: job, pending, prioritized, scheduled, wake, sequence, now, next_rank, lib/group/join.
 local function wake_one()
   redis.call('ZADD', wake, 0, '1')

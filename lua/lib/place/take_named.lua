@@ -1,6 +1,10 @@
--- take_named(count): takes up to count ids of jobs whose names the claimer handles. Other jobs stay where they are, for
--- workers that handle them. A call looks at the front, at one slice behind a cursor, and at the newest jobs, so its cost
--- has a bound however many jobs of other names stand in front.
+-- take_named(count): takes up to count ids of jobs whose names the claimer handles. Other jobs stay in their places for
+-- other workers. A call reads the front, one slice behind a cursor, and the newest jobs. So its cost is bounded, however
+-- many other jobs are in front.
+-- Returns the ids; whether claimable jobs are left; the next cursor, or -1 if all jobs were read.
+-- elsewhere: whether a live worker handles a job that was left. unserved: the names of left jobs that no live worker
+-- handles.
+-- Needs: job, pending, prioritized, sequence, now, read, names, workers, sweep, first_limit, overdue, full, most_bytes.
 -- Returns the ids; whether claimable jobs are left; the next cursor, or -1 where all jobs were looked at.
 -- elsewhere: whether a live worker handles a job that was left. unserved: the names of left jobs that no live worker handles.
 -- Needs: job, pending, prioritized, sequence, now, read, names, workers, sweep, first_limit, overdue, full, most_bytes.

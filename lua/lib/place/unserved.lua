@@ -1,8 +1,8 @@
--- may_take(id): whether the claimer takes this job: it handles the name, or the job waited for longer than max_age since a
--- live worker last announced its name. Then overdue[id] says why it must not run.
--- A job of a foreign producer has its name in its payload. A name that is found is written, so the payload is read once; where
--- none is found the claimer takes the job. Such a job also waits while clients of the Redis pattern claim jobs here, since they
--- announce nothing.
+-- may_take(id): returns whether the claimer takes this job: it handles the name, or no live worker announced the name for
+-- max_age. Then overdue[id] says why the job must not run.
+-- A foreign producer's job has its name in its payload. The name is written once it is found, so the payload is read
+-- once. Without a name the claimer takes the job. Such a job also waits while clients of the Redis pattern claim jobs
+-- here, because they announce nothing.
 -- Needs: job, now, read, names, workers, sweep, served, max_age, seen_ms, overdue.
 --@include lib/core/name_in_payload
 local announced_at, young, elsewhere, unserved = {}, {}, false, {}

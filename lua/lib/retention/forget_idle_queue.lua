@@ -1,5 +1,5 @@
--- forget_idle_queue(): where nobody serves the queue and no job is left, the sweep's memory and what the workers
--- announced are of use to nobody. Needs: keys.
+-- forget_idle_queue(): deletes the sweep's memory and the announcements of workers, if no worker serves the queue and no
+-- job is left. Needs: keys.
 local function forget_idle_queue()
   local used = redis.call('EXISTS', pending, prioritized, scheduled, claims, processing, dead, completed, cancelled,
     workers, schedule_due, groups .. 'depths', batches, batch_guests, batch_outbox)

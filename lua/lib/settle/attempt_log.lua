@@ -1,8 +1,7 @@
--- log_attempt(id, outcome, error): appends one line of JSON to the job's attempt_log: who held the claim, from when
--- to when, how it ended. error is JSON text or nil. Of 20 the oldest goes, first of those that gave the job back and
--- count as no attempt, so that they push no error out. Successful attempts are not logged: the hash itself tells them,
--- and a plain job pays nothing.
--- logged_outcome(id, fence): how the claim with that fence ended, as the log has it; nil where it has not.
+-- log_attempt(id, outcome, error): appends one line of JSON to the job's attempt_log: the worker, the start, the end, and
+-- the outcome. error is JSON text or nil. It keeps 20 lines. The oldest goes first, but lines that use no attempt go
+-- before errors. Completed attempts are not logged: the hash has them, and a plain job pays nothing.
+-- logged_outcome(id, fence): returns the logged outcome of the claim with that fence; nil if there is none.
 -- Needs: job, now, read.
 local gives_back = { snooze = true, interruption = true, rate_limited = true, unhandled = true }
 

@@ -1,8 +1,9 @@
--- check_claim(key, name, payload, attempts): the verdict, and what an earlier attempt left as its checkpoint. '' for a job that
--- may run. Where the claimer says by start what begins after a wait: 'alone' for one on its last chance, which runs alone;
--- 'expires' for one that will. Else why a claimed job must not run, see lib/settle/refusal; 'ended' for an id that a client of
--- the pattern left in pending although its job has ended. Only asked where it may be: a plain job that never ran is as it was
--- made. A job is on its last chance when it has crashed a worker and another crash would bury it.
+-- check_claim(key, name, payload, attempts): returns the verdict on a job, and the checkpoint of an earlier attempt. ''
+-- for a job that may run. If the claimer calls start for jobs that wait in it: 'alone' for a job on its last chance,
+-- which runs alone; 'expires' for one that may expire. Else why a claimed job must not run, see lib/settle/refusal;
+-- 'ended' for an id of an ended job that a client of the pattern left in pending. A plain job that never ran needs no
+-- check. A job is on its last chance if it has crashed a worker and one more crash would make it a dead letter.
+-- ARGV[5]: the limit if there is no other. Needs: now, read, tells, first_limit.
 -- ARGV[5]: the limit where there is no other. Needs: now, read, tells, first_limit.
 local function check_claim(key, name, payload, attempts)
   local max_attempts, expires_at, cancel, status, crashes, last_chance, unmet, checkpoint = unpack(read(key, 'max_attempts',

@@ -1,7 +1,8 @@
 -- Claims the jobs of ids, which are in no place any more: fence, token, attempt and expiry, and the memory of the batch.
--- One that a client of the pattern left in pending although it has ended is only dropped.
--- No function, since that would bind what it needs: read, hand_over, reply, job, claims, sequence, batch, now, now_text,
--- visibility, token, worker, slots, ids, overdue, ranks, more, full, bytes, most_bytes, and what lib/settle/claim_check needs.
+-- An ended job that a client of the pattern left in pending is only dropped.
+-- No function, because a function would bind its outside variables: read, hand_over, reply, job, claims, sequence, batch,
+-- now, now_text, visibility, token, worker, slots, ids, overdue, ranks, more, full, bytes, most_bytes, and those of
+-- lib/settle/claim_check.
 local fence = redis.call('INCRBY', sequence, #ids == 1 and '1' or string.format('%d', #ids)) - #ids
 local expiry = string.format('%d', now + visibility)
 local expiries, remembered, claimed = { nil, nil }, { token, nil }, 0

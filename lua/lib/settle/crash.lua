@@ -1,7 +1,7 @@
--- crash(id, what): ends a claim whose worker is gone: counts the crash, clears the token, raises the fence (so that a
--- stale settle is refused), and sends the job back to the front, or to the dead letters, or to its asked-for cancel.
--- A job that was still held, claimed ahead, on its last chance or as expired, is not charged: as far as was heard it had not
--- started. Its attempt is given back, and to the rates its cost.
+-- crash(id, what): ends a claim whose worker is gone. It counts the crash, clears the token and raises the fence, so that
+-- a stale settle is refused. The job goes to the front, to the dead letters, or is cancelled if that was requested.
+-- A held job (prefetched, on its last chance or expired) gets no crash, because it had not started. Its attempt is given
+-- back, and its cost refunded.
 -- Needs: keys, now, lib/limits/refund, places, attempts, limits, ends, read, name_in_payload.
 local function bury_named(id, reason)
   local name = read(job .. id, 'name')[1] or name_in_payload(job .. id)

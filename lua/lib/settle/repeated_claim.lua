@@ -1,7 +1,7 @@
--- Hands over again what the claim with this token brought, as far as it is still claimed by it: from the memory of the batch,
--- which is the token, then a line for each id, with the verdict behind a tab where there is one. What exceeds the bytes goes back.
--- No function, since that would bind what it needs: read, hand_over, full, job, pending, prioritized, claims, wake, batch, now_text,
--- settings, groups, token, last, bytes, most_bytes.
+-- Returns again the jobs that the claim with this token got and still holds, from the memory of the batch. That is the
+-- token, then a line for each id, with its verdict after a tab. Jobs that exceed the bytes go back.
+-- No function, because a function would bind its outside variables: read, hand_over, full, job, pending, prioritized,
+-- claims, wake, batch, now_text, settings, groups, token, last, bytes, most_bytes.
 --@include lib/limits/refund
 local handed, beyond = { token }, {}
 for line, id, verdict in string.gmatch(last, '\n(([^\n\t]+)\t?([^\n]*))') do
