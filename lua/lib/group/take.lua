@@ -32,7 +32,6 @@ local function read_line(from, most)
     recall_states(names)
     recall_slots(names)
     recall(group_keys.depths, names)
-    recall(group_keys.finishes, names)
   end
   for _, turn in ipairs(line) do
     scores_of[group_keys.turns] = scores_of[group_keys.turns] or {}

@@ -18,7 +18,7 @@ local function leave_turns(name, finish)
   if finish then
     leave_stand(group_keys.turns, name)
     if tonumber(finish) > current_virtual_time() then
-      stand_in(group_keys.finishes, name, finish)
+      write_stand(group_keys.finishes, name, finish)
     end
   end
 end
