@@ -9,7 +9,7 @@ export interface Context {
   out: Output;
   /** Asks before something is destroyed. @throws CliError where the answer is no, or nobody can be asked */
   confirm(what: () => Part | Promise<Part>): Promise<void>;
-  /** Whether all details were asked for. */
+  /** True if all details are shown. */
   verbose: boolean;
   /** Shows how far long work is, where somebody looks. */
   progress: Progress;

@@ -26,7 +26,7 @@ export class CliError extends Error {
   }
 }
 
-/** Says that a queue has no such job. */
+/** Shows that a queue has no such job. */
 export function noJob(queue: string, id: string): CliError {
   return new CliError(`Queue ${JSON.stringify(queue)} has no job ${JSON.stringify(id)}.`, EXIT.notFound);
 }

@@ -97,7 +97,7 @@ function errorLines(error: StoredError, verbose: boolean, indent = '      '): Te
   ];
 }
 
-/** Where the job stands after what the log tells. */
+/** The place of the job after the logged change. */
 function standing(job: JobRecord, last: AttemptRecord | undefined, out: Output): Text[] {
   const { status, claimedAt, dueAt, cancelledAt } = job;
   if (status === 'processing' && claimedAt) {

@@ -28,7 +28,7 @@ export function groupHoldOf(group: GroupStats, limits: GroupLimits = {}, at = ne
   return running >= maxRunning ? { by: 'max-running', running } : undefined;
 }
 
-/** Says who paused, and why, as far as it is known: ` by ada: a leak`. */
+/** Returns who paused, and why, as far as it is known: ` by ada: a leak`. */
 export function pauseNote({ who, why }: { who?: string; why?: string }): string {
   return `${who === undefined ? '' : ` by ${who}`}${why === undefined ? '' : `: ${why}`}`;
 }

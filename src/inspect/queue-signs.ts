@@ -60,7 +60,7 @@ export interface QueueVerdict {
   queue: string;
   /** How bad it is. */
   severity: Severity;
-  /** What the queue does. */
+  /** The state of the queue. */
   state: QueueState;
   /**
    * The sentence.

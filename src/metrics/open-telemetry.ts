@@ -16,7 +16,7 @@ import {
 
 // @opentelemetry/api by its shape: nobody who measures by prom-client must have its types.
 
-/** What an instrument is made with. */
+/** The description of an instrument. */
 export interface InstrumentOptions {
   /** As of OpenTelemetry. */
   description: string;

@@ -24,7 +24,7 @@ interface Measured {
   pickUpMs: { p50: number | null; p95: number | null };
 }
 
-/** What a measurement works with. */
+/** The context of a measurement. */
 interface Bench {
   queue: JobQueue;
   /** Ends it, so that its queue is deleted also then. */

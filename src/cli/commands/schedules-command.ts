@@ -7,7 +7,7 @@ import type { Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { instant, text } from '../text.js';
 
-/** What can be done with one schedule. */
+/** Shows the actions for one schedule. */
 export const SCHEDULE_ACTIONS = ['pause', 'resume', 'run', 'remove'] as const;
 type Action = (typeof SCHEDULE_ACTIONS)[number];
 

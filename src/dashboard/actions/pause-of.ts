@@ -1,6 +1,6 @@
 import type { PauseOptions } from '../../queue/model/pause.js';
 
-/** Says who paused, where the app says who asks. */
+/** Returns who paused, if the app names the user of a request. */
 export function pauseOf(user: string): PauseOptions {
   return user === '' ? {} : { by: user.replace(/\p{Surrogate}/gu, '\uFFFD') };
 }

@@ -33,10 +33,9 @@ export type ListenerDecorator = <Method extends (event: never) => unknown>(
  * `retry`, `failed`, `cancelled`, `released`, `lost`, `stuck`. It is called with a WorkerEvent once Redis has taken in
  * the change. A listener that throws, or whose promise rejects, is logged and harms nothing; nothing waits for it.
  *
- * A job that could not be handed to a handler has no `started`: `failed`, `cancelled` or `released` come alone, with the
- * reason as the error, in the process that refused it. So do `failed` and `cancelled` of a job that died with its worker:
- * in the process whose sweep found it, whether or not it has handlers; and `cancelled` of a job that a call cancelled while
- * it waited: in the process of the call. `JobQueueService.events` tells of the whole fleet.
+ * A job that no handler got has no `started`, only `failed`, `cancelled` or `released`, with the reason as the error. The
+ * last crash of a job is an event of the process whose sweep found it. The cancel of a waiting job is an event of the
+ * process that called `cancel`. `JobQueueService.events` has the events of the whole fleet.
  *
  * A wrong type, an unknown option or a request-scoped provider stops the app's boot with an InvalidOptionError.
  *

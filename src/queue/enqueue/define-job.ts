@@ -120,10 +120,10 @@ export type ResultOf<Definition extends JobDefinition> = OutputOf<NonNullable<De
  * Defines a kind of job for producers and handlers: its name, the schemas of its payload and result, and its defaults. The
  * compiler knows both types, and an invalid value is refused with the path of the error.
  *
- * What is stored is the JSON of what was given, and each side reads it by the schema: a schema must take what JSON
- * makes of a value (`z.coerce.date()`, not `z.date()`).
+ * Redis stores the JSON of the payload, and each side parses it with the schema. So a schema must accept the JSON of a
+ * value (`z.coerce.date()`, not `z.date()`).
  *
- * Where an option is set in several places, the first of these holds: enqueue, definition, handler, queue.
+ * If an option is set in several places, the first of these wins: enqueue, definition, handler, queue.
  *
  * @throws InvalidOptionError
  * @example

@@ -51,8 +51,8 @@ interface Waiting {
  * Sends enqueues to Redis. Enqueues of one tick share a call, so a hundred parallel ones cost three round trips side by
  * side. Nothing waits for a timer.
  *
- * Where the connection is down, jobs wait here and not in the client's offline queue: an enqueue that is reported as
- * not sent must never be sent later.
+ * While the connection is down, jobs wait here and not in the client's offline queue, because an enqueue that was
+ * reported as not sent must never be sent later.
  */
 export class EnqueueBatcher {
   private waiting: Waiting[] = [];

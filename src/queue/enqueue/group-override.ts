@@ -6,7 +6,7 @@ import { checkOptions } from '../validation/validate-options.js';
 
 const schema = z.strictObject(groupLimitFields, { error: 'expected the limits of a group, or undefined' });
 
-/** What the options of a queue say of a new job. */
+/** The options of a queue for a new job. */
 export interface EnqueueRules extends ContentRules {
   readonly groups?: Pick<GroupsOptions, 'overrides'> | undefined;
 }

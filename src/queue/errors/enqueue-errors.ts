@@ -60,7 +60,7 @@ export class QueueFullError extends JobQueueError {
   readonly group: string | undefined;
   /** How much may wait: `maxPending` jobs, or `maxPendingBytes`. */
   readonly limit: number;
-  /** What is counted. */
+  /** The counted event. */
   readonly unit: 'jobs' | 'bytes';
 
   constructor(

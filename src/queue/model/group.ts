@@ -25,7 +25,7 @@ export interface GroupStats {
   oldestPendingAgeMs: number;
   /** The time of its pause; null if it is not paused. */
   pausedAt: Date | null;
-  /** Who paused it, where that was said. */
+  /** The name of who paused it, if it was given. */
   pausedBy?: string;
   /** Why it is paused, where that was said. */
   pauseReason?: string;

@@ -30,7 +30,7 @@ export interface ClaimedJobOptions {
   delayMs?: number;
   /** The same for `runAt`, in ms of the epoch. */
   runAtMs?: number;
-  /** What the enqueue sent along. */
+  /** The metadata of the enqueue. */
   metadata?: JobMetadata;
   /** True if it is a member of a batch in another queue, which is to hear of its end. */
   guest?: boolean;
@@ -259,7 +259,7 @@ export interface QueueStats {
   maintenanceOverdue: boolean;
   /** The time of the queue's pause; null if it is not paused. */
   pausedAt: Date | null;
-  /** Who paused it, where that was said. */
+  /** The name of who paused it, if it was given. */
   pausedBy?: string;
   /** Why it is paused, where that was said. */
   pauseReason?: string;

@@ -23,7 +23,7 @@ export interface QueueLimits {
 
 /** The limits of a queue as they are set at run time. */
 export interface RuntimeLimits extends Omit<QueueLimits, 'groups'> {
-  /** What holds for each group of the queue that has no limits of its own. */
+  /** The limits of each group without limits of its own. */
   groups?: Omit<GroupsOptions, 'overrides'>;
   /**
    * How many jobs may wait before an enqueue is refused with a QueueFullError. It holds for all processes, and goes before their own
@@ -53,7 +53,7 @@ export interface GroupLimits {
   onDeadHead?: 'skip' | 'hold';
 }
 
-/** What holds for single groups: settings by the group's name, or a function that says them by that name. */
+/** The limits of single groups: settings by the group's name, or a function that returns them by that name. */
 export type GroupOverrides = Readonly<Record<string, GroupLimits>> | ((group: string) => GroupLimits | undefined);
 
 /** The limits of each group of a queue. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-/** Who pauses, and why: for whoever wonders later why nothing runs. */
+/** The name and the reason of a pause, for other operators. */
 export interface PauseOptions {
-  /** Who: at most 200 characters. */
+  /** The name, at most 200 characters. */
   by?: string;
   /** Why: at most 500 characters. */
   reason?: string;

@@ -4,7 +4,7 @@ import { checkOptions } from '../validation/validate-options.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { LimitsInForce } from '../store/verbs/limit-verbs.js';
 
-/** Of the limits of a queue, at run time. */
+/** The limits of a queue that can be set at run time. */
 export const runtimeLimitFields = {
   ...setLimitFields,
   maxPending: maxPendingField,

@@ -10,7 +10,7 @@ const LONGEST_HANDSHAKE_MS = 5_000;
 /** Errors by which a caller knows that the server kept silent. */
 const unanswered = new WeakSet<object>();
 
-/** Whether an error says that the server gave no answer in time. */
+/** Returns whether an error says that the server did not answer in time. */
 export function isUnanswered(error: unknown): boolean {
   return typeof error === 'object' && error !== null && unanswered.has(error);
 }

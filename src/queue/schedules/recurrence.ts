@@ -66,9 +66,9 @@ function shortestGap(recurrence: Recurrence): number {
 /**
  * The first tick after a time, in epoch ms, whatever the bounds; see nextDue. The time is given and never taken from this process's clock.
  *
- * Across changes of daylight-saving time it does as Vixie's cron: fixed times (no `*`, `?` or step in second, minute and
- * hour) tick once a day, those that do not exist that day at the first moment after the gap, those that exist twice the
- * first time. All others tick as time passes.
+ * Changes of daylight-saving time are handled like Vixie's cron. Fixed times (no `*`, `?` or step in second, minute and
+ * hour) tick once a day. A time that the clock skips ticks at the first moment after the gap. A time that it shows twice
+ * ticks the first time. All others tick as time passes.
  *
  * @throws Error where this process does not know the time zone
  */

@@ -1,10 +1,10 @@
-// What the calls of a store answer in a word.
+// The replies of a store's calls in one word.
 import type { JobStatus } from '../model/job.js';
 
-/** What became of a failed job; `lost`: its claim was no longer current, and nothing was done. */
+/** The outcome of a failed job; `lost`: its claim was no longer current, and nothing was written. */
 export type FailOutcome = 'retry' | 'failed' | 'cancelled' | 'lost';
 
-/** What became of a released job; `lost`: its claim was no longer current, and nothing was done. */
+/** The outcome of a released job; `lost`: its claim was no longer current, and nothing was written. */
 export type ReleaseOutcome = 'released' | 'failed' | 'cancelled' | 'lost';
 
 /** `busy`: jobs wait or run. `already`: no job has ended since it was published last. */

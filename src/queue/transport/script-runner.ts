@@ -79,8 +79,8 @@ export class ScriptRunner {
    * Sends several calls in one round trip, in order; one that fails does not stop the others. In a Cluster that redirects
    * them each finds its own way, so a later one may be answered first.
    *
-   * They travel as commands of their own and not in a pipeline of ioredis, which costs more than the writes it saves: and
-   * what one pipeline leaves behind keeps the next from the short garbage collections, which then take many times as long.
+   * Sent as separate commands: an ioredis pipeline costs more CPU than it saves. Its leftovers also survive scavenges,
+   * which then take many times as long.
    *
    * @param first waits for a marker on one of these keys, or so many seconds, before the first call
    */

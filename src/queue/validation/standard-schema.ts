@@ -12,15 +12,15 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   };
 }
 
-/** What a schema says of a value: the value as it reads it, or what is wrong. */
+/** The result of a schema: the parsed value, or the issues. */
 export type SchemaOutcome<Output> =
   { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly SchemaIssue[] };
 
 /** A fault that a schema found. */
 export interface SchemaIssue {
-  /** What is wrong, in words. */
+  /** The issue in words. */
   readonly message: string;
-  /** Where it is wrong; absent for the value itself. */
+  /** The path of the issue; absent for the value itself. */
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 

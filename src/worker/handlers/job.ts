@@ -66,7 +66,7 @@ export class Job<Payload = unknown> {
   }
 
   /**
-   * Of a follow-up: the batch whose members have ended, with their outcomes. Undefined of every other job.
+   * The batch of a follow-up, whose members have ended. Undefined for every other job.
    *
    * @example for await (const { id, status, result } of job.batch!.members()) { … }
    */

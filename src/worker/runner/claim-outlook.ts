@@ -1,6 +1,6 @@
 import type { ClaimAnswer } from '../../queue/store/store-calls.js';
 
-/** What the last claim of a runner lets it expect of the next one. */
+/** The expectation of the next claim, from a runner's last claim. */
 export class ClaimOutlook {
   /** True if a claim may find something: true until a claim returned too few jobs. */
   mayHaveJobs = true;

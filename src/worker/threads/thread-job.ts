@@ -42,6 +42,6 @@ export type ThreadJob<Payload = unknown> = Pick<
   | 'log'
   | 'snooze'
 > & {
-  /** Of a follow-up: the batch whose members have ended, with their outcomes. Undefined of every other job. */
+  /** The batch of a follow-up, whose members have ended. Undefined for every other job. */
   readonly batch: ThreadBatch | undefined;
 };

@@ -154,7 +154,7 @@ export class JobCalls {
   }
 }
 
-/** Whether plain jobs met a bound that was set at run time, and nothing was done. */
+/** True if plain jobs met a bound that was set at run time, and nothing was written. */
 function isBoundedReply(reply: unknown): boolean {
   return Array.isArray(reply) && String(reply[0]) === 'bounded';
 }

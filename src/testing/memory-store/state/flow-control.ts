@@ -40,9 +40,9 @@ interface FlowQueue {
 
 /** The state of one group. */
 interface Group {
-  /** What was set at run time. */
+  /** The settings of run time. */
   own?: GroupLimits;
-  /** What the code says of it. */
+  /** The settings of the code. */
   configured?: GroupLimits;
   pausedAt?: number;
   pause?: PauseOptions;
@@ -88,7 +88,7 @@ export class FlowControl {
     return { ...all, ...this.ownLimitsOf(name) };
   }
 
-  /** What holds for one group alone: set at run time, or else said by the code. */
+  /** The settings of one group: those of run time, else those of the code. */
   ownLimitsOf(name: string): GroupLimits {
     const group = this.groups.get(name);
     return group?.own ?? group?.configured ?? {};

@@ -1,6 +1,6 @@
 import type { PauseOptions } from '../../../queue/model/pause.js';
 
-/** Who paused a queue or a group, and why, as its stats say it. */
+/** The name and the reason of a pause of a queue or a group, as its stats have it. */
 export function pauseNote({ by, reason }: PauseOptions = {}): { pausedBy?: string; pauseReason?: string } {
   return { ...(by !== undefined && { pausedBy: by }), ...(reason !== undefined && { pauseReason: reason }) };
 }
