@@ -17,7 +17,7 @@ import { refuseNamedShape, type DefinitionOf, type EnqueueRest } from './enqueue
 import { addMany, addTyped, EnqueueRequests, type JobToEnqueue } from './enqueue/add-jobs.js';
 import { queueOptionsOf, type JobQueueOptions } from './enqueue/enqueue-middleware.js';
 import { Producer } from './enqueue/producer.js';
-import { QueueAdmin, SLICE } from './queue-operator.js';
+import { QueueAdmin, SLICE } from './queue-admin.js';
 import type { ConsumerWait, QueueStore } from './store/queue-store.js';
 import type { FailOutcome, ReleaseOutcome } from './store/call-answers.js';
 import type { ForeignRedisClient, RedisClient } from './redis/redis-client.js';

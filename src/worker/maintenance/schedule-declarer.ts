@@ -66,7 +66,7 @@ export class ScheduleDeclarer {
           const missing = schedules.filter((_, i) => answers[i] === 'upsert');
           const held = schedules.filter((_, i) => answers[i] === 'held');
           await Promise.all(missing.map((schedule) => this.put(queue, schedule, held)));
-          held.forEach((schedule) => this.logIsolated(queue, schedule));
+          held.forEach((schedule) => this.logConflict(queue, schedule));
         } catch (error) {
           this.logger.warn(`Declaring the schedules of queue "${queue.name}" failed: ${(error as Error).message}`);
         }
@@ -80,7 +80,7 @@ export class ScheduleDeclarer {
     }
   }
 
-  private logIsolated(queue: JobQueue, { id }: StoredSchedule): void {
+  private logConflict(queue: JobQueue, { id }: StoredSchedule): void {
     this.logger.warn(
       `Schedule "${id}" of queue "${queue.name}" has another definition in another process. That one stays in force until the process stops.`,
     );
