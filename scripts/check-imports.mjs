@@ -6,6 +6,7 @@ import { dirname, join, posix, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { checkFolders } from './check/check-folders.mjs';
+import { checkTime } from './check/check-time.mjs';
 
 const LAYERS = {
   queue: [],
@@ -203,7 +204,7 @@ function cycles(graph) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const root = dirname(dirname(fileURLToPath(import.meta.url)));
-  const problems = checkImports(join(root, 'src'));
+  const problems = [...checkImports(join(root, 'src')), ...checkTime(join(root, 'src'))];
   for (const problem of problems) console.error(`${relative(process.cwd(), join(root, 'src')) || '.'}/${problem}`);
   const crowded = checkFolders(root);
   for (const problem of crowded) console.error(problem);

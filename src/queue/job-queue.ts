@@ -60,8 +60,8 @@ export class JobQueue extends QueueAdmin {
   constructor(client: RedisClient | ForeignRedisClient | QueueStore, name: string, options?: JobQueueOptions);
   constructor(client: RedisClient | ForeignRedisClient | QueueStore, name: string, options: JobQueueOptions = {}) {
     super(client, name, queueOptionsOf(options));
-    if (options.logger !== undefined)
-      this.store.logger = checkLogger(`queue ${JSON.stringify(name)}.logger`, options.logger);
+    const { logger } = options;
+    if (logger !== undefined) this.store.logger = checkLogger(`queue ${JSON.stringify(name)}.logger`, logger);
     this.producer = new Producer(this);
     this.requests = EnqueueRequests.of(this, options.middleware);
   }
@@ -107,7 +107,7 @@ export class JobQueue extends QueueAdmin {
     if (this.requests) {
       return this.requests.one(undefined, payload, options);
     }
-    const job = encodeJob(this.name, payload, options, this.options);
+    const job = encodeJob(this, payload, options);
     return await this.producer.add(job, this);
   }
 
@@ -151,7 +151,7 @@ export class JobQueue extends QueueAdmin {
    * await batch.seal();
    */
   batch(options: BatchOptions = {}): Batch<JobQueue> {
-    const encoded = encodeBatch(this, options, () => this.store.clock.randomId());
+    const encoded = encodeBatch(this, options);
     return new Batch<JobQueue>(this, encoded, (_job, queue) => queue ?? this);
   }
 
@@ -242,7 +242,8 @@ export class JobQueue extends QueueAdmin {
     checkFlag('final', options.final);
     checkMs('delayMs', options.delayMs ?? 0, 0, YEAR_MS);
     const backoffMs =
-      options.delayMs ?? backoffDelay(job.options.backoff ?? this.options.backoff, job.attempt, error);
+      options.delayMs ??
+      backoffDelay(job.options.backoff ?? this.options.backoff, job.attempt, error, this.store.clock.random());
     const failure = {
       ...claim,
       error: storeError(error),

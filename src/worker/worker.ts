@@ -59,7 +59,7 @@ export class Worker {
   private readonly concurrencies = new Map<string, number>();
   private starting: Promise<void> | undefined;
   private stopping: Promise<void> | undefined;
-  private readonly fetchClock: FetchLiveness;
+  private readonly fetchLiveness: FetchLiveness;
   private readonly failures: FailureLog;
   /** True if something changed in this tick. */
   private changed = false;
@@ -70,12 +70,12 @@ export class Worker {
   /** @throws InvalidOptionError */
   constructor(queues: readonly WorkerQueue[], options: WorkerOptions = {}) {
     this.options = resolveWorkerOptions(options);
-    this.failures = new FailureLog(this.options.logger, this.options.logFailures);
     this.slots = new ProcessCapacity(this.options.concurrency, () => this.runners, this.isolation);
     this.store = checkWorkerQueues(queues);
     this.queues = queues.map(withFailureHandlers);
     const { clock } = this.store;
-    this.fetchClock = new FetchLiveness(() => clock.monotonic());
+    this.failures = new FailureLog(this.options.logger, this.options.logFailures, clock);
+    this.fetchLiveness = new FetchLiveness(() => clock.monotonic());
     this.id = this.options.id ?? `${hostname().slice(0, 64)}:${process.pid}:${clock.randomId().slice(0, 6)}`;
     this.recurring = new Recurring(this.id, queues, this.options.logger);
   }
@@ -144,7 +144,7 @@ export class Worker {
 
   /** The time since Redis last answered a fetch, in ms; 0 while all slots are busy, undefined before the first. */
   get sinceLastFetchMs(): number | undefined {
-    return this.fetchClock.sinceMs;
+    return this.fetchLiveness.sinceMs;
   }
 
   /** The jobs here whose handlers go on although their signals were aborted, each until it ends. */
@@ -235,7 +235,7 @@ export class Worker {
   }
 
   private onFetch(): void {
-    this.fetchClock.answered();
+    this.fetchLiveness.answered();
     this.onChange();
   }
 
@@ -250,7 +250,7 @@ export class Worker {
   /** Bound to where the worker was made: jobs must not run in the trace of the request that resumed it. */
   private readonly lookAtLanes = AsyncResource.bind((): void => {
     this.changed = false;
-    this.fetchClock.look(this.slots.isFull);
+    this.fetchLiveness.look(this.slots.isFull);
     this.isolation.check();
     this.loop?.depart();
     this.idleWaits.forEach((idleWait) => idleWait.check());

@@ -33,6 +33,10 @@ export class ProcessClock implements Clock {
     this.world.soon(() => this.run(task));
   }
 
+  afterReads(task: () => void): void {
+    this.soon(task);
+  }
+
   setTimeout(task: () => void, ms: number): Timer {
     const timer = this.timerOf(false);
     timer.inner = this.world.setTimeout(() => {

@@ -41,11 +41,10 @@ export async function enqueueMixed(jobs: readonly MixedJob[]): Promise<JobHandle
 
 async function checkAll(jobs: readonly MixedJob[]): Promise<void> {
   const checks = jobs.map(async ({ target, definition, payload, options }, i) => {
-    const rules = target.options;
     const subject = `enqueueMany[${i}]`;
     return definition
-      ? encodeTypedJob(target.name, definition, payload, options, rules, subject)
-      : encodeJob(target.name, payload, options, rules, subject);
+      ? encodeTypedJob(target, definition, payload, options, subject)
+      : encodeJob(target, payload, options, subject);
   });
   await Promise.all(checks);
 }

@@ -164,7 +164,7 @@ export class JobQueueService extends WorkerApi {
       (name) => this.queue(name),
     );
     const { queue: _queue, ...rest } = options;
-    const encoded = encodeBatch(home, rest, () => home.store.clock.randomId());
+    const encoded = encodeBatch(home, rest);
     return new Batch<string>(home, encoded, (job, queue) => this.target(job, queue));
   }
 

@@ -1,6 +1,5 @@
-import type { ContentRules } from '../codec/codec.js';
 import { z } from 'zod';
-import { encodeJob, type JobRules } from '../enqueue/encode-job.js';
+import { encodeJob, type EncodeTarget, type JobRules } from '../enqueue/encode-job.js';
 import type { EncodedBatch, EncodedFollowUp } from '../model/batch.js';
 import type { JobMetadata } from '../model/metadata.js';
 import { checkJobId } from '../validation/names.js';
@@ -78,12 +77,13 @@ export const FOLLOW_UP_OPTIONS: readonly (keyof FollowUp)[] = [
  *
  * @throws InvalidOptionError, InvalidPayloadError
  */
-export function encodeBatch(
-  queue: { name: string; options: ContentRules },
-  options: BatchOptions,
-  newId: () => string,
-): EncodedBatch {
-  const { id = newId(), failFast, resultTtlMs, ...rest } = checkOptions('batch', batchSchema, options);
+export function encodeBatch(queue: EncodeTarget, options: BatchOptions): EncodedBatch {
+  const {
+    id = queue.store.clock.randomId(),
+    failFast,
+    resultTtlMs,
+    ...rest
+  } = checkOptions('batch', batchSchema, options);
   checkJobId(id, 'batch.id');
   const followUps = Object.keys(KINDS).flatMap((kind) => {
     const asked = rest[kind as keyof typeof KINDS] as FollowUp | undefined;
@@ -93,7 +93,7 @@ export function encodeBatch(
 }
 
 function encodeFollowUp(
-  queue: { name: string; options: ContentRules },
+  queue: EncodeTarget,
   batch: string,
   kind: keyof typeof KINDS,
   followUpOptions: FollowUp,
@@ -101,7 +101,7 @@ function encodeFollowUp(
   const subject = `batch.${kind}`;
   checkKnown(subject, followUpOptions, FOLLOW_UP_OPTIONS);
   const { payload = { batchId: batch }, ...options } = followUpOptions;
-  const job = encodeJob(queue.name, payload, options, queue.options, subject);
+  const job = encodeJob(queue, payload, options, subject);
   const asked = JSON.parse(job.options || '{}') as { worker?: string };
   const worker = { ...(JSON.parse(asked.worker ?? '{}') as object), batch };
   return {

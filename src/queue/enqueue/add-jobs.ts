@@ -3,13 +3,13 @@ import type { JobHandle, JobSource } from '../results/job-handle.js';
 import type { EncodedJob } from '../store/enqueue-call.js';
 import type { ContentRules } from '../codec/codec.js';
 import type { JobDefinition } from './define-job.js';
-import { encodeJob, type EnqueueOptions } from './encode-job.js';
+import { encodeJob, type EncodeTarget, type EnqueueOptions } from './encode-job.js';
 import { encodeTypedJob, typedSource, type TypedEnqueueOptions } from './encode-typed-job.js';
 import { enqueueChain, requestedJob, type EnqueueMiddleware, type EnqueueRequest } from './enqueue-middleware.js';
 import type { Producer } from './producer.js';
 
 /** The queue that jobs are added to. */
-export interface EnqueueTarget extends JobSource {
+export interface EnqueueTarget extends JobSource, EncodeTarget {
   readonly name: string;
   readonly options: ContentRules;
   readonly producer: Producer;
@@ -24,7 +24,7 @@ export async function addTyped(
   payload: unknown,
   options?: TypedEnqueueOptions,
 ): Promise<JobHandle> {
-  const made = encodeTypedJob(target.name, definition, payload, options, target.options);
+  const made = encodeTypedJob(target, definition, payload, options);
   const typed = made instanceof Promise ? await made : made;
   return await target.producer.add(typed, typedSource(target, definition));
 }
@@ -39,8 +39,8 @@ export async function addMany(
     const options = Object.keys(rest).length > 0 ? rest : undefined;
     const subject = `enqueueMany[${i}]`;
     return definition
-      ? encodeTypedJob(target.name, definition, payload, options, target.options, subject)
-      : encodeJob(target.name, payload, options, target.options, subject);
+      ? encodeTypedJob(target, definition, payload, options, subject)
+      : encodeJob(target, payload, options, subject);
   });
   const jobs = allOf(made);
   const encoded = Array.isArray(jobs) ? jobs : await jobs;
@@ -98,6 +98,6 @@ async function addRequested(target: EnqueueTarget, request: EnqueueRequest): Pro
   if (definition) {
     return [await addTyped(target, definition, payload, options)];
   }
-  const job = encodeJob(target.name, payload, options, target.options);
+  const job = encodeJob(target, payload, options);
   return [await target.producer.add(job, target)];
 }

@@ -4,7 +4,7 @@ import { checkOptions } from '../validation/validate-options.js';
 import { beforeStart, type EncodedJob } from '../store/enqueue-call.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { metadataSchema, type JobMetadata } from '../model/metadata.js';
-import { randomId } from '../runtime/random-id.js';
+import type { Clock } from '../runtime/clock.js';
 import { encodeContent } from '../codec/codec.js';
 import { overrideText, type EnqueueRules } from './group-override.js';
 import { groupName } from '../model/group.js';
@@ -143,6 +143,13 @@ const enqueueOptionsSchema = z.strictObject(
   { error: 'expected an object of enqueue options' },
 );
 
+/** The queue of a job to encode: its name, the rules of its content, and the clock of its store, which makes ids. */
+export interface EncodeTarget {
+  readonly name: string;
+  readonly options: EnqueueRules;
+  readonly store: { readonly clock: Pick<Clock, 'randomId'> };
+}
+
 /**
  * Checks and encodes one job. Nothing is written yet, so a fault here leaves nothing behind.
  *
@@ -150,15 +157,15 @@ const enqueueOptionsSchema = z.strictObject(
  * @throws InvalidOptionError, InvalidPayloadError
  */
 export function encodeJob(
-  queue: string,
+  target: EncodeTarget,
   payload: unknown,
   options: EnqueueOptions | undefined,
-  rules: EnqueueRules,
   subject?: string,
 ): EncodedJob {
-  const json = encodeContent(payloadSubject(subject), payload, rules);
+  const { name: queue, store } = target;
+  const json = encodeContent(payloadSubject(subject), payload, target.options);
   if (options === undefined) {
-    return { id: randomId(), name: queue, payload: json, options: '' };
+    return { id: store.clock.randomId(), name: queue, payload: json, options: '' };
   }
   const place = subject ?? 'enqueue';
   const checked = checkOptions(place, enqueueOptionsSchema, options);
@@ -177,7 +184,9 @@ export function encodeJob(
   refuseBesideLifo(place, checked);
   refuseExpiryBeforeStart(place, checked);
   refuseBesideAfter(place, checked);
-  const job: EncodedJob = { id: id ?? randomId(), name, payload: json, options: encodeOptions(checked, rules) };
+  const newId = () => store.clock.randomId();
+  const encoded = encodeOptions(checked, target.options, newId);
+  const job: EncodedJob = { id: id ?? newId(), name, payload: json, options: encoded };
   const { durability, runAt, expiresInMs, batch, after } = checked;
   if (batch !== undefined || after?.length) {
     job.travelsAlone = true;
@@ -226,7 +235,7 @@ export function withScheduleUniqueKey({ options }: EncodedJob, schedule: string)
 }
 
 /** The JSON that `lua/job/enqueue.lua` reads; '' where nothing is asked for, so that a plain job pays nothing. */
-function encodeOptions(options: EnqueueOptions, { groups }: EnqueueRules): string {
+function encodeOptions(options: EnqueueOptions, { groups }: EnqueueRules, newId: () => string): string {
   const { unique } = options;
   const asked = JSON.stringify({
     delay_ms: options.delayMs || undefined,
@@ -243,7 +252,7 @@ function encodeOptions(options: EnqueueOptions, { groups }: EnqueueRules): strin
     unique_replace: unique?.onConflict === 'replace' || undefined,
     batch: options.batch,
     after: options.after?.length ? [...new Set(options.after)] : undefined,
-    request: options.id === undefined ? undefined : randomId(),
+    request: options.id === undefined ? undefined : newId(),
     lifo: options.lifo || undefined,
     worker: encodeWorkerOptions(options),
   });

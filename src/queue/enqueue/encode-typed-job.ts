@@ -1,9 +1,9 @@
-import { decodeContent, type ContentRules } from '../codec/codec.js';
+import { decodeContent } from '../codec/codec.js';
 import type { JobDefinition } from './define-job.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import type { JobSource } from '../results/job-handle.js';
 import { show } from '../errors/show.js';
-import { encodeJob, payloadSubject, type EnqueueOptions } from './encode-job.js';
+import { encodeJob, payloadSubject, type EncodeTarget, type EnqueueOptions } from './encode-job.js';
 import type { EncodedJob } from '../store/enqueue-call.js';
 import { readBySchema } from '../validation/validate-with-schema.js';
 
@@ -17,16 +17,15 @@ export type TypedEnqueueOptions = Omit<EnqueueOptions, 'name'>;
  * @throws InvalidOptionError, InvalidPayloadError (a rejection, where the schema is asynchronous)
  */
 export function encodeTypedJob(
-  queue: string,
+  target: EncodeTarget,
   definition: JobDefinition,
   payload: unknown,
   options: TypedEnqueueOptions | undefined,
-  rules: ContentRules,
   subject?: string,
 ): EncodedJob | Promise<EncodedJob> {
-  const merged = typedOptions(queue, definition, options, subject);
-  const job = encodeJob(queue, payload, merged, rules, subject);
-  const stored = decodeContent(rules.codec, JSON.parse(job.payload));
+  const merged = typedOptions(target.name, definition, options, subject);
+  const job = encodeJob(target, payload, merged, subject);
+  const stored = decodeContent(target.options.codec, JSON.parse(job.payload));
   const read = readBySchema(payloadSubject(subject), definition.payload, stored);
   if (!(read instanceof Promise)) {
     return job;

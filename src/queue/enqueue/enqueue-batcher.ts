@@ -218,7 +218,7 @@ class Deadline {
     this.begunAt = this.clock.monotonic();
     return new Promise((_, reject) => {
       const passIn = (ms: number) => {
-        this.timer = this.clock.setTimeout(() => setImmediate(pass), ms);
+        this.timer = this.clock.setTimeout(() => this.clock.afterReads(pass), ms);
       };
       const pass = () => {
         const leftMs = this.patience?.(this.ms) ?? 0;

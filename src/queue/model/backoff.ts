@@ -62,13 +62,13 @@ export const backoffSchema = z.union(
  * The delay before the next attempt, in whole ms.
  *
  * @param attempt the attempt that just failed, from 1
- * @param random a number from 0 to 1, for tests
+ * @param random a number from 0 to 1, which the jitter is drawn by
  */
 export function backoffDelay(
   backoff: Backoff | undefined,
   attempt: number,
   error: unknown,
-  random = Math.random(),
+  random: number,
 ): number {
   if (backoff === undefined) {
     return 0;

@@ -20,6 +20,8 @@ export interface Clock {
   setInterval(task: () => void, ms: number): Timer;
   /** Runs a task once the code that runs now has ended, before any timer. */
   soon(task: () => void): void;
+  /** Runs a task once what has arrived by now is read. */
+  afterReads(task: () => void): void;
   /** Ends a timeout or an interval. */
   clear(timer: Timer | undefined): void;
   /** Returns a new job id or claim token. */
@@ -35,6 +37,7 @@ export const systemClock: Clock = {
   setTimeout: (task, ms) => setTimeout(task, ms),
   setInterval: (task, ms) => setInterval(task, ms),
   soon: (task) => process.nextTick(task),
+  afterReads: (task) => void setImmediate(task),
   clear: (timer) => clearTimeout(timer as NodeJS.Timeout | undefined),
   randomId,
   random: () => Math.random(),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { serialize } from 'node:v8';
 import { z } from 'zod';
 import { storedBackoffSchema } from '../model/backoff.js';
-import { decodeContent, type ContentRules, type JobCodec } from '../codec/codec.js';
+import { decodeContent, type JobCodec } from '../codec/codec.js';
 import { checkOptions } from '../validation/validate-options.js';
 import { isJobDefinition, type JobDefinition } from '../enqueue/define-job.js';
 import { InvalidOptionError } from '../errors/errors.js';
@@ -14,6 +14,7 @@ import {
   encodeJob,
   payloadSubject,
   type JobRules,
+  type EncodeTarget,
 } from '../enqueue/encode-job.js';
 import { duration, wholeNumber } from '../validation/numbers.js';
 import { readBySchema } from '../validation/validate-with-schema.js';
@@ -86,7 +87,7 @@ export function checkScheduleId(id: unknown): asserts id is string {
  * @throws InvalidOptionError, InvalidPayloadError
  */
 export function encodeSchedule(
-  queue: { name: string; options: ContentRules },
+  queue: EncodeTarget,
   id: string,
   recurrence: Recurrence,
   options: ScheduleOptions | TypedScheduleOptions = {},
@@ -104,7 +105,7 @@ export function encodeSchedule(
   } = checkOptions(subject, optionsSchema, options);
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
   const merged = definition ? typedOptions(queue.name, definition, given, subject) : given;
-  const job = encodeJob(queue.name, payload, merged, queue.options, subject);
+  const job = encodeJob(queue, payload, merged, subject);
   const jobOptions = overlap ? job.options : withScheduleUniqueKey(job, id);
   const encoded = { recurrence: checkedRecurrence, name: job.name, payload: job.payload, options: jobOptions };
   const stored = { ...encoded, onMissed, missedAfterMs };

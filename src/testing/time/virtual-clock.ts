@@ -46,6 +46,10 @@ export class VirtualClock implements Clock {
     void Promise.resolve().then(task);
   }
 
+  afterReads(task: () => void): void {
+    this.soon(task);
+  }
+
   clear(timer: Timer | undefined): void {
     if (timer) this.pending.delete(timer);
   }

@@ -6,7 +6,7 @@ export class FetchLiveness {
   private lastAnswer: number | undefined;
   private full = false;
 
-  constructor(private readonly now: () => number = () => performance.now()) {}
+  constructor(private readonly now: () => number) {}
 
   answered(): void {
     this.lastAnswer = this.now();

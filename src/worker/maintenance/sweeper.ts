@@ -62,8 +62,8 @@ export class Sweeper {
     { emit, failures, clock, version = '' }: SweeperOptions = {},
   ) {
     this.emit = emit;
-    this.failures = failures ?? new FailureLog(SafeLogger.of(logger));
     this.clock = clock ?? queues[0]?.store.clock ?? systemClock;
+    this.failures = failures ?? new FailureLog(SafeLogger.of(logger), true, this.clock);
     this.foreignClients = new ForeignClients(logger);
     this.history = new HistoryKeeper(intervalMs, version);
   }

@@ -1,3 +1,4 @@
+import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import type { LogLevel, SafeLogger } from '../../queue/errors/safe-logger.js';
 
 /** How long equal lines are counted before their sum is logged, in ms. */
@@ -34,9 +35,12 @@ interface Sum extends Pick<BurstLine, 'level' | 'plural'> {
  */
 export class BurstLog {
   private readonly sums = new Map<string, Sum>();
-  private timer: NodeJS.Timeout | undefined;
+  private timer: Timer | undefined;
 
-  constructor(private readonly logger: SafeLogger) {}
+  constructor(
+    private readonly logger: SafeLogger,
+    private readonly clock: Clock,
+  ) {}
 
   add(line: BurstLine): void {
     const { level, message, description } = line;
@@ -48,7 +52,10 @@ export class BurstLog {
     }
     this.sums.set(key, { level, plural, count: 0, ids: [], last: '' });
     this.logger.describe(level, message, description);
-    this.timer ??= setInterval(() => this.flush(), WINDOW_MS).unref();
+    if (!this.timer) {
+      this.timer = this.clock.setInterval(() => this.flush(), WINDOW_MS);
+      this.timer.unref();
+    }
   }
 
   /** Logs all sums now. What was not repeated since the last time counts as new the next time. */
@@ -62,7 +69,7 @@ export class BurstLog {
       this.sums.set(key, { ...sum, count: 0, ids: [] });
     }
     if (this.sums.size === 0) {
-      clearInterval(this.timer);
+      this.clock.clear(this.timer);
       this.timer = undefined;
     }
   }

@@ -1,3 +1,4 @@
+import { systemClock, type Clock } from '../../queue/runtime/clock.js';
 import type { JobStatus } from '../../queue/model/job.js';
 import type { StoredError } from '../../queue/errors/stored-error.js';
 import { describeStored } from '../../queue/errors/describe-error.js';
@@ -33,13 +34,14 @@ export class FailureLog {
   constructor(
     private readonly logger: SafeLogger,
     logging: boolean | FailureLogging = true,
+    clock: Clock = systemClock,
   ) {
     const asked = typeof logging === 'boolean' ? {} : logging;
     this.levels =
       logging === false
         ? { attempts: 'off', deadLetters: 'off' }
         : { attempts: asked.attempts ?? 'warn', deadLetters: asked.deadLetters ?? 'error' };
-    this.burst = new BurstLog(logger);
+    this.burst = new BurstLog(logger, clock);
   }
 
   /** Logs an attempt after which the job is tried again. @param backoffMs how long it waits before */

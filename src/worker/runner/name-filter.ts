@@ -33,7 +33,7 @@ export class NameFilter {
   /** @param limits of all handlers of this worker, by name */
   constructor(
     private readonly limits: readonly AttemptLimits[],
-    private readonly now: () => number = () => performance.now(),
+    private readonly now: () => number,
   ) {}
 
   /** The names that the next claim asks for; undefined while it takes any job. */

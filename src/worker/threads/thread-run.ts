@@ -1,3 +1,4 @@
+import { systemClock, type Timer } from '../../queue/runtime/clock.js';
 import { MessageChannel, receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
 import type { Piscina } from 'piscina';
 import { NonRetryableError, RetryLaterError } from '../../queue/errors/errors.js';
@@ -27,7 +28,7 @@ export class ThreadRun {
   private readonly threadPort: MessagePort;
   /** Its abort ends the thread. */
   private readonly end = new AbortController();
-  private graceTimer: NodeJS.Timeout | undefined;
+  private graceTimer: Timer | undefined;
   private outcome: Outcome | undefined;
   /** True if a thread has taken the job. */
   taken = false;
@@ -57,7 +58,7 @@ export class ThreadRun {
     } catch (error) {
       fault = error;
     } finally {
-      clearTimeout(this.graceTimer);
+      systemClock.clear(this.graceTimer);
       job.signal.removeEventListener('abort', onAbort);
     }
     // Messages sent before the thread's end are here, but may not have been read.
@@ -112,7 +113,7 @@ export class ThreadRun {
     const { job, graceMs } = this;
     const { name, message } = job.signal.reason as Error;
     this.post({ type: 'abort', reason: { name, message } });
-    this.graceTimer = setTimeout(
+    this.graceTimer = systemClock.setTimeout(
       () => this.fail(new ThreadTerminatedError(job.id, graceMs, job.signal.reason)),
       graceMs,
     );

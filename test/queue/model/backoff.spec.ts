@@ -44,7 +44,7 @@ describe('a backoff', () => {
     fc.assert(
       fc.property(rule, attempt, (backoff, failed) => {
         const without = { ...backoff, jitter: 0 };
-        const [first, second] = [failed, failed + 1].map((each) => backoffDelay(without, each, undefined));
+        const [first, second] = [failed, failed + 1].map((each) => backoffDelay(without, each, undefined, 0.5));
         expect(second).toBeGreaterThanOrEqual(first!);
         const capped = whole(without, failed + 1) === (without.maxDelayMs ?? Math.max(3_600_000, without.delayMs));
         if (without.type === 'exponential' && !capped) {
@@ -56,7 +56,7 @@ describe('a backoff', () => {
   });
 
   it.each(['fixed', 'exponential'] as const)('of more than an hour (%s) is that long', (type) => {
-    expect(backoffDelay({ type, delayMs: 7_200_000, jitter: 0 }, 1, undefined)).toBe(7_200_000);
+    expect(backoffDelay({ type, delayMs: 7_200_000, jitter: 0 }, 1, undefined, 0.5)).toBe(7_200_000);
   });
 
   it('is shorter the more is drawn', () => {
@@ -81,7 +81,7 @@ describe('a backoff', () => {
     fc.assert(
       fc.property(fc.double(), attempt, (delay, failed) => {
         const asked = () =>
-          backoffDelay((each, error) => (each === failed && error === 'e' ? delay : 0), failed, 'e');
+          backoffDelay((each, error) => (each === failed && error === 'e' ? delay : 0), failed, 'e', 0.5);
         if (delay >= 0 && delay <= YEAR_MS) {
           expect(asked()).toBe(Math.round(delay));
         } else {

@@ -1,4 +1,5 @@
 // Schedules of a test: seeds them as if time had passed, and reads what became of them.
+import { systemClock } from '#queue/runtime/clock.js';
 import { encodeSchedule, type ScheduleOptions } from '#queue/schedules/schedule.js';
 import { type StoredSchedule } from '#queue/model/schedule.js';
 import { ScheduleCalls } from '#queue/scripts/calls/schedule-calls.js';
@@ -17,7 +18,12 @@ export class TestSchedules {
 
   /** A definition as the scripts take it. */
   define(id: string, recurrence: Recurrence = HOURLY, options: ScheduleOptions = {}): StoredSchedule {
-    return encodeSchedule({ name: this.q.name, options: { maxPayloadBytes: 1_000_000 } }, id, recurrence, options);
+    return encodeSchedule(
+      { name: this.q.name, options: { maxPayloadBytes: 1_000_000 }, store: { clock: systemClock } },
+      id,
+      recurrence,
+      options,
+    );
   }
 
   /** Puts a schedule that is due in an hour; `worker`: as the code of a worker declares it. */

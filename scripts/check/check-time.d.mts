@@ -1,0 +1,1 @@
+export function checkTime(src: string): string[];
