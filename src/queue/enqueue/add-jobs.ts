@@ -1,7 +1,6 @@
 // The way of jobs from a call of enqueue to the producer: checked, encoded, sent.
 import type { JobHandle, JobSource } from '../results/job-handle.js';
 import type { EncodedJob } from '../store/enqueue-call.js';
-import type { ContentRules } from '../codec/codec.js';
 import type { JobDefinition } from './define-job.js';
 import { encodeJob, type EncodeTarget, type EnqueueOptions } from './encode-job.js';
 import { encodeTypedJob, typedSource, type TypedEnqueueOptions } from './encode-typed-job.js';
@@ -11,7 +10,6 @@ import type { Producer } from './producer.js';
 /** The queue that jobs are added to. */
 export interface EnqueueTarget extends JobSource, EncodeTarget {
   readonly name: string;
-  readonly options: ContentRules;
   readonly producer: Producer;
 }
 
