@@ -76,6 +76,23 @@ describe('the command line', () => {
   );
 
   it(
+    'speaks TLS to each node of a Cluster',
+    async () => {
+      const certificates = makeCertificates();
+      const cluster = await startCluster({ certificates });
+      const queues = ['a', 'b', 'c'].map((name) => new JobQueue(cluster.connect(), name));
+      for (const queue of queues) await queue.enqueue({});
+      queues.forEach((queue) => queue.close());
+      const env = { REDIS_URL: cluster.nodes[0]!.url, NODE_EXTRA_CA_CERTS: certificates.files.ca };
+      expect(await cli(['queues', '--cluster'], env)).toMatchObject({ code: EXIT.ok, stdout: 'a\nb\nc\n' });
+      expect(await cli(['pause', 'c', '--cluster'], env)).toMatchObject({ stdout: 'paused\n' });
+      const stranger = { REDIS_URL: cluster.nodes[0]!.url };
+      expect(await cli(['queues', '--cluster'], stranger)).toMatchObject({ code: EXIT.unreachable });
+    },
+    LONG_MS,
+  );
+
+  it(
     'verifies the certificate of a server',
     async () => {
       const certificates = makeCertificates();

@@ -2,6 +2,7 @@
 import { Cluster, type ClusterOptions, type Redis } from 'ioredis';
 import { freePort } from '../../../scripts/redis/redis-server.mjs';
 import { startOwnRedis, type OwnRedis } from './own-redis.js';
+import type { Certificates } from './certificates.js';
 import { atMost } from '../queue/bounds.js';
 import { connect } from './redis.js';
 import { FAST_REPLICATION, kept } from './replicas.js';
@@ -30,10 +31,16 @@ const START_MS = 60_000;
  * Three masters, each with a replica if so wished.
  *
  * @param nodeTimeoutMs a master that is silent for so long is replaced
+ * @param certificates of all nodes, which then speak TLS only
  */
-export async function startCluster({ replicas = false, nodeTimeoutMs = atMost(800) } = {}): Promise<OwnCluster> {
-  const nodes = await Promise.all(Array.from({ length: replicas ? 6 : 3 }, () => startNode(nodeTimeoutMs)));
-  const controls = new Map(nodes.map((server) => [server, control(server)]));
+export async function startCluster({
+  replicas = false,
+  nodeTimeoutMs = atMost(800),
+  certificates,
+}: { replicas?: boolean; nodeTimeoutMs?: number; certificates?: Certificates } = {}): Promise<OwnCluster> {
+  const size = replicas ? 6 : 3;
+  const nodes = await Promise.all(Array.from({ length: size }, () => startNode(nodeTimeoutMs, certificates)));
+  const controls = new Map(nodes.map((server) => [server, control(server, certificates)]));
   const node = (server: OwnRedis) => controls.get(server)!;
   const ids = await Promise.all(nodes.map(async (server) => node(server).cluster('MYID')));
   const [first] = nodes;
@@ -80,7 +87,7 @@ export async function startCluster({ replicas = false, nodeTimeoutMs = atMost(80
           {
             clusterRetryStrategy: () => 100,
             slotsRefreshTimeout: 2_000,
-            redisOptions: { disconnectTimeout: 100 },
+            redisOptions: { disconnectTimeout: 100, ...(certificates && { tls: { ca: certificates.ca } }) },
             ...options,
           },
         ),
@@ -114,8 +121,9 @@ export async function startCluster({ replicas = false, nodeTimeoutMs = atMost(80
   };
 }
 
-function control(server: OwnRedis): Redis {
-  const client = connect({ retryStrategy: () => 100 }, server.url);
+function control(server: OwnRedis, certificates: Certificates | undefined): Redis {
+  const tls = certificates && { tls: { ca: certificates.ca } };
+  const client = connect({ retryStrategy: () => 100, ...tls }, server.url);
   client.on('error', () => undefined); // it may be killed
   return client;
 }
@@ -123,7 +131,7 @@ function control(server: OwnRedis): Redis {
 /** The ports of the cluster's bus, by server: the usual one, port + 10,000, may not exist. */
 const buses = new WeakMap<OwnRedis, number>();
 
-async function startNode(timeoutMs: number): Promise<OwnRedis> {
+async function startNode(timeoutMs: number, certificates: Certificates | undefined): Promise<OwnRedis> {
   const bus = await freePort();
   const clustered = [
     '--cluster-enabled',
@@ -134,7 +142,14 @@ async function startNode(timeoutMs: number): Promise<OwnRedis> {
     String(bus),
   ];
   const server = await startOwnRedis({
-    args: [...clustered, '--cluster-config-file', 'nodes.conf', ...FAST_REPLICATION],
+    args: [
+      ...clustered,
+      '--cluster-config-file',
+      'nodes.conf',
+      ...FAST_REPLICATION,
+      ...(certificates ? ['--tls-cluster', 'yes'] : []),
+    ],
+    ...(certificates && { tls: certificates.files }),
   });
   buses.set(server, bus);
   return server;
