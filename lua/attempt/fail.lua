@@ -32,7 +32,7 @@ local first_answer = { pending = 'retry', scheduled = 'retry', failed = 'failed'
 local function fail(id, message, error, final, backoff, begun)
   local key = job .. id
   local attempts, priority, cancel, errors, held, fence, group = unpack(read(key, 'attempts', 'priority',
-    'cancel_requested_at_ms', 'errors', 'held', 'fence', 'group'))
+    'cancel_requested_at_ms', 'errors', 'unstarted_fence', 'fence', 'group'))
   redis.call('ZREM', claims, id)
   if not begun then
     refund_all(id)

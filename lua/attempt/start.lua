@@ -18,9 +18,9 @@ if expires_at then
 --@include lib/core/clock
   if (tonumber(expires_at) or 0) <= now then
 --@include lib/settle/refusal
-    redis.call('HSET', key, 'held', fence)
+    redis.call('HSET', key, 'unstarted_fence', fence)
     return refuse(key, 'expired', math.max(0, (tonumber(attempts) or 0) - 1), '')
   end
 end
-redis.call('HDEL', key, 'held')
+redis.call('HDEL', key, 'unstarted_fence')
 return 1

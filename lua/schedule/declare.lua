@@ -5,7 +5,7 @@
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] worker; ARGV[2] '1' it declares, '0' it has stopped; ARGV[3] how long a declaration holds, in ms
 -- ARGV[4..] for each schedule: id, version
--- Returns for each: declared | held (by another version of the code, which stands) | upsert (to be made or changed).
+-- Returns for each: declared | conflict (another version of the code, which stands) | upsert (to be made or changed).
 -- Repeated: the same.
 --@include lib/core/keys
 --@include lib/core/clock
@@ -22,7 +22,7 @@ local function declare(id, version, key)
   redis.call('ZADD', schedule_owners, now, id)
   wake_schedule(id, key)
   if current ~= version then
-    return 'held'
+    return 'conflict'
   end
   redis.call('HSET', key, 'held_by', worker, 'held_until_ms', now + declaration_ms)
   return 'declared'

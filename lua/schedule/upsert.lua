@@ -11,7 +11,7 @@
 -- ARGV[7] recurrence (JSON); ARGV[8] job name; ARGV[9] payload (JSON); ARGV[10] options, as for enqueue
 -- ARGV[11] on_missed: skip | once; ARGV[12] how late a tick counts as missed, in ms
 -- ARGV[13] after how many jobs it ends, '' for none
--- Returns created | changed | unchanged | held (by another version of the code) | declared (refused: by code, which a
+-- Returns created | changed | unchanged | conflict (another version of the code) | declared (refused: by code, which a
 --   call cannot change) | next (nothing was changed: call again with ARGV[4]), then now in ms.
 -- Repeated: unchanged.
 --@include lib/core/keys
@@ -51,7 +51,7 @@ end
 if current and source == 'code' and is_held() then
   redis.call('ZADD', schedule_owners, now, id)
   wake_schedule(id, key)
-  return { 'held', now }
+  return { 'conflict', now }
 end
 if not next_due then
   return { 'next', now }

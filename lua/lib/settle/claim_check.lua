@@ -6,8 +6,8 @@
 -- ARGV[5]: the limit if there is no other. Needs: now, read, tells, first_limit.
 -- ARGV[5]: the limit where there is no other. Needs: now, read, tells, first_limit.
 local function check_claim(key, name, payload, attempts)
-  local max_attempts, expires_at, cancel, status, crashes, last_chance, unmet, checkpoint = unpack(read(key, 'max_attempts',
-    'expires_at_ms', 'cancel_requested_at_ms', 'status', 'crashes', 'last_chance', 'unmet', 'checkpoint'))
+  local max_attempts, expires_at, cancel, status, crashes, crashes_left, unmet, checkpoint = unpack(read(key, 'max_attempts',
+    'expires_at_ms', 'cancel_requested_at_ms', 'status', 'crashes', 'crashes_left', 'unmet', 'checkpoint'))
   if status == 'completed' or status == 'failed' or status == 'cancelled' then
     return 'ended'
   end
@@ -28,6 +28,6 @@ local function check_claim(key, name, payload, attempts)
   if not tells then
     return '', checkpoint
   end
-  local alone = crashes and (last_chance or attempts + 1 >= max_attempts)
+  local alone = crashes and (crashes_left or attempts + 1 >= max_attempts)
   return alone and 'alone' or expires_at and 'expires' or '', checkpoint
 end

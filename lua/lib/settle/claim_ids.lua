@@ -37,7 +37,7 @@ for place, id in ipairs(ids) do
     redis.call('HSET', key, 'status', 'processing', 'attempts', first and '1' or string.format('%d', attempts),
       'claim_token', token, 'claimed_at_ms', now_text, 'fence', fence_text, 'worker', worker)
     if held then
-      redis.call('HSET', key, 'held', fence_text)
+      redis.call('HSET', key, 'unstarted_fence', fence_text)
     end
     expiries[2 * claimed - 1], expiries[2 * claimed] = expiry, id
     remembered[claimed + 1] = verdict == '' and id or id .. '\t' .. verdict

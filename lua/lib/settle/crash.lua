@@ -11,7 +11,7 @@ end
 local function crash(id, what)
   local key = job .. id
   local status, attempts, priority, rank, cancel, worker, crashes, interruptions, fence, held, group = unpack(read(key, 'status',
-    'attempts', 'priority', 'rank', 'cancel_requested_at_ms', 'worker', 'crashes', 'interruptions', 'fence', 'held', 'group'))
+    'attempts', 'priority', 'rank', 'cancel_requested_at_ms', 'worker', 'crashes', 'interruptions', 'fence', 'unstarted_fence', 'group'))
   if group then
     free_slot(group, id)
   end
@@ -51,7 +51,7 @@ local function crash(id, what)
       return 'failed'
     end
     if crashes + 1 >= max_crashes then
-      redis.call('HSET', key, 'last_chance', '1')
+      redis.call('HSET', key, 'crashes_left', '1')
     end
   end
   to_front(id, priority, rank, group)

@@ -6,7 +6,7 @@
 local handed, beyond = { token }, {}
 for line, id, verdict in string.gmatch(last, '\n(([^\n\t]+)\t?([^\n]*))') do
   local current, name, payload, attempts, fence, enqueued_at, options, held, checkpoint = unpack(read(job .. id,
-    'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options', 'held', 'checkpoint'))
+    'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options', 'unstarted_fence', 'checkpoint'))
   if current == token then
     bytes = bytes + #(payload or '')
     if bytes > most_bytes and #handed > 1 then

@@ -62,7 +62,7 @@ export class Schedules {
     const schedule = encodeSchedule(this.queue, id, recurrence, options);
     await checkSchedule(schedule, options?.definition, this.queue.options.codec);
     const answer = await this.put(schedule, undefined);
-    if (answer === 'declared' || answer === 'held') {
+    if (answer === 'declared' || answer === 'conflict') {
       throw refusal(id, 'change it');
     }
     return answer;
@@ -164,11 +164,11 @@ export class Schedules {
     return report;
   }
 
-  /** Puts a schedule that the code of a worker declares; `held` while another version of the code holds it. @internal */
+  /** Puts a schedule that the code of a worker declares; `conflict` while another version of the code declares it. @internal */
   async put(
     schedule: StoredSchedule,
     worker: string | undefined,
-  ): Promise<'created' | 'changed' | 'unchanged' | 'held' | 'declared'> {
+  ): Promise<'created' | 'changed' | 'unchanged' | 'conflict' | 'declared'> {
     let nextDueMs: number | undefined;
     for (;;) {
       const { answer, nowMs } = await this.call((calls) => calls.upsert(schedule, worker, nextDueMs));

@@ -64,7 +64,7 @@ export class ScheduleDeclarer {
         try {
           const answers = await queue.schedules.declare(this.worker, declares, schedules);
           const missing = schedules.filter((_, i) => answers[i] === 'upsert');
-          const held = schedules.filter((_, i) => answers[i] === 'held');
+          const held = schedules.filter((_, i) => answers[i] === 'conflict');
           await Promise.all(missing.map((schedule) => this.put(queue, schedule, held)));
           held.forEach((schedule) => this.logConflict(queue, schedule));
         } catch (error) {
@@ -75,7 +75,7 @@ export class ScheduleDeclarer {
   }
 
   private async put(queue: JobQueue, schedule: StoredSchedule, held: StoredSchedule[]): Promise<void> {
-    if ((await queue.schedules.put(schedule, this.worker)) === 'held') {
+    if ((await queue.schedules.put(schedule, this.worker)) === 'conflict') {
       held.push(schedule);
     }
   }

@@ -156,7 +156,7 @@ describe('a job that was claimed before a slot was free for it', () => {
     const q = testQueue();
     await q.addAll('a', 'b');
     expect((await q.claim(2)).map(({ ahead }) => ahead)).toEqual([false, false]);
-    expect(await q.job('b')).not.toHaveProperty('held');
+    expect(await q.job('b')).not.toHaveProperty('unstarted_fence');
   });
 
   it('may be all that a claim brings, and each that is no first attempt', async () => {
@@ -186,7 +186,7 @@ describe('a job that was claimed before a slot was free for it', () => {
       { id: 'a', alone: true, ahead: false },
       { id: 'b', alone: false, ahead: true, expires: true },
     ]);
-    expect(await q.job('b')).toHaveProperty('held');
+    expect(await q.job('b')).toHaveProperty('unstarted_fence');
   });
 
   it('is not held where it is refused', async () => {
@@ -196,7 +196,7 @@ describe('a job that was claimed before a slot was free for it', () => {
     await q.redis.hset(q.keys.job('a'), 'attempts', 1);
     const { refused } = await q.run(q.claimCall(1, { slots: 0 }));
     expect(refused).toMatchObject([{ id: 'a' }]);
-    expect(await q.job('a')).not.toHaveProperty('held');
+    expect(await q.job('a')).not.toHaveProperty('unstarted_fence');
   });
 
   it('I3: is told of again where the claim is repeated', async () => {

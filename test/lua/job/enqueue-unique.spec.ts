@@ -254,7 +254,14 @@ describe('enqueue.lua: replace', () => {
   it('leaves nothing of what the job told before: progress, log, snoozes, errors, a last chance', async () => {
     const q = testQueue();
     await q.add('a', replacing);
-    const told = { progress: '1', log: '{}', snoozes: '2', interruptions: '3', last_chance: '1', held: '4' };
+    const told = {
+      progress: '1',
+      log: '{}',
+      snoozes: '2',
+      interruptions: '3',
+      crashes_left: '1',
+      unstarted_fence: '4',
+    };
     const failed = { last_error: 'no', last_error_at_ms: '5' };
     await q.redis.hset(q.keys.job('a'), { ...told, ...failed });
     await q.add('b', replacing);

@@ -304,7 +304,7 @@ describe('a job that never started gives back what the rates took', () => {
   it('where its worker died while the claim held it', async () => {
     const q = await limited(rates);
     await q.add('a', { group: 'g' });
-    await q.redis.hset(q.keys.job('a'), { attempts: 1, crashes: 1, last_chance: 1 });
+    await q.redis.hset(q.keys.job('a'), { attempts: 1, crashes: 1, crashes_left: 1 });
     expect(await q.claim(1, { slots: 1 })).toMatchObject([{ alone: true }]);
     expect(await spent(q)).toEqual([true, true]);
     await q.expireClaims('a');

@@ -29,7 +29,7 @@ describe('schedule-declare.lua', () => {
     await schedules.silence('free', 0);
     const asked = [other('held'), other('free'), other('mine'), schedules.define('of-a-call'), other('new')];
     const answers = await q.run(schedules.scripts.declare('w2', true, asked));
-    expect(answers).toEqual(['held', 'upsert', 'upsert', 'upsert', 'upsert']);
+    expect(answers).toEqual(['conflict', 'upsert', 'upsert', 'upsert', 'upsert']);
   });
 
   it('a version that waits keeps the schedule going too', async () => {

@@ -58,11 +58,11 @@ describe('schedule-upsert.lua', () => {
     const { schedules } = setUp();
     const [old, changed] = [schedules.define('s'), schedules.define('s', HOURLY, { payload: 1 })];
     await schedules.put(old, 'w1');
-    expect(await schedules.put(changed, 'w2')).toBe('held');
+    expect(await schedules.put(changed, 'w2')).toBe('conflict');
     expect(await schedules.field('s', 'version')).toBe(old.version);
     await schedules.silence('s', 0);
     expect(await schedules.put(changed, 'w2')).toBe('changed');
-    expect(await schedules.put(old, 'w1')).toBe('held');
+    expect(await schedules.put(old, 'w1')).toBe('conflict');
     expect(await schedules.put(old, 'w2')).toBe('changed');
   });
 

@@ -36,7 +36,7 @@ export class ScheduleCalls implements ScheduleVerbs {
     return this.call(
       'scheduleDeclare',
       [worker, declares ? '1' : '0', DECLARED_MS, ...each],
-      (reply) => reply as ('declared' | 'held' | 'upsert')[],
+      (reply) => reply as ('declared' | 'conflict' | 'upsert')[],
     );
   }
 

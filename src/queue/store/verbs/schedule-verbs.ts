@@ -23,7 +23,7 @@ export interface DueLook {
   due: DueSchedule[];
 }
 
-export type UpsertAnswer = 'created' | 'changed' | 'unchanged' | 'held' | 'declared' | 'next';
+export type UpsertAnswer = 'created' | 'changed' | 'unchanged' | 'conflict' | 'declared' | 'next';
 export type TickOutcome = 'enqueued' | 'kept' | 'skipped' | 'lost';
 
 export type ResumeAnswer =
@@ -40,7 +40,7 @@ export interface ScheduleVerbs {
     worker: string,
     declares: boolean,
     schedules: readonly Pick<StoredSchedule, 'id' | 'version'>[],
-  ): StoreCall<('declared' | 'held' | 'upsert')[]>;
+  ): StoreCall<('declared' | 'conflict' | 'upsert')[]>;
   due(limit: number): StoreCall<DueLook>;
   tick(ticks: readonly (DueSchedule & { nextDueMs: number })[]): StoreCall<TickOutcome[]>;
   run(

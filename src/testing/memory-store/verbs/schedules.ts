@@ -90,7 +90,7 @@ export function upsert(
   if (known && worker !== undefined && known.source === 'code' && isHeld(queue, known, worker)) {
     queue.scheduleOwners.set(id, now);
     endRest(queue, id, known);
-    return { answer: 'held', nowMs: now };
+    return { answer: 'conflict', nowMs: now };
   }
   if (nextDueMs === undefined) {
     return { answer: 'next', nowMs: now };
@@ -121,7 +121,7 @@ export function declare(
   worker: string,
   declares: boolean,
   schedules: readonly Pick<StoredSchedule, 'id' | 'version'>[],
-): ('declared' | 'held' | 'upsert')[] {
+): ('declared' | 'conflict' | 'upsert')[] {
   return schedules.map(({ id, version }) => {
     const schedule = queue.schedules.get(id);
     if (!declares) {
@@ -136,7 +136,7 @@ export function declare(
     queue.scheduleOwners.set(id, queue.now);
     endRest(queue, id, schedule);
     if (schedule.version !== version) {
-      return 'held';
+      return 'conflict';
     }
     Object.assign(schedule, { held_by: worker, held_until_ms: String(queue.now + DECLARED_MS) });
     return 'declared';

@@ -114,7 +114,7 @@ function claimAll(
     job.fence = String(++queue.sequence);
     job.worker = worker;
     if (held) {
-      job.held = job.fence;
+      job.unstarted_fence = job.fence;
     }
     queue.claims.set(id, queue.now + queue.options.visibilityMs);
     batch.claims.push({ id, verdict });
@@ -137,7 +137,7 @@ function revive(queue: MemoryQueue, id: string): Hash {
 function repeated(queue: MemoryQueue, { token, claims }: Batch): ReplyEntry[] {
   return claims.flatMap(({ id, verdict }) => {
     const job = queue.job(id);
-    return job?.claim_token === token ? [entryOf(id, job, verdict, job.held === job.fence)] : [];
+    return job?.claim_token === token ? [entryOf(id, job, verdict, job.unstarted_fence === job.fence)] : [];
   });
 }
 
@@ -178,7 +178,7 @@ function verdictOn(queue: MemoryQueue, job: Hash, { slots, attemptLimits = [], o
   if (slots === undefined) {
     return '';
   }
-  const alone = job.crashes !== undefined && (job.last_chance !== undefined || attempts + 1 >= maxAttempts);
+  const alone = job.crashes !== undefined && (job.crashes_left !== undefined || attempts + 1 >= maxAttempts);
   return alone ? 'alone' : job.expires_at_ms === undefined ? '' : 'expires';
 }
 
@@ -201,9 +201,9 @@ export function start(queue: MemoryQueue, id: string, token: string): 'started' 
     return 'lost';
   }
   if (job.expires_at_ms !== undefined && Number(job.expires_at_ms) <= queue.now) {
-    job.held = job.fence!;
+    job.unstarted_fence = job.fence!;
     return refusalOf(refuse(job, 'expired', Math.max(0, Number(job.attempts) - 1), ''))!;
   }
-  delete job.held;
+  delete job.unstarted_fence;
   return 'started';
 }

@@ -79,7 +79,7 @@ function failOne(queue: MemoryQueue, job: Hash, { id, error, final, backoffMs, b
   if (!begun) {
     queue.flow.refund(job);
   }
-  if (job.held !== undefined && job.held === job.fence && !begun) {
+  if (job.unstarted_fence !== undefined && job.unstarted_fence === job.fence && !begun) {
     job.attempts = String(Math.max(0, Number(job.attempts) - 1));
   }
   logAttempt(queue, job, 'error', error);
@@ -219,7 +219,7 @@ export function crash(queue: MemoryQueue, id: string, what: string): 'pending' |
     return 'failed';
   }
   const attempts = Number(job.attempts ?? 0);
-  const charged = job.held === undefined || job.held !== job.fence;
+  const charged = job.unstarted_fence === undefined || job.unstarted_fence !== job.fence;
   const reason = what + (job.worker === undefined ? '' : ` (worker ${job.worker})`);
   logAttempt(queue, job, charged ? 'crash' : 'interruption', { name: 'WorkerCrash', message: reason });
   Object.assign(job, { claim_token: '', claimed_at_ms: '0', fence: String(++queue.sequence) });
@@ -260,7 +260,7 @@ function isBuriedByCrash(queue: MemoryQueue, id: string, job: Hash, attempts: nu
     return true;
   }
   if (crashes + 1 >= maxCrashes) {
-    job.last_chance = '1';
+    job.crashes_left = '1';
   }
   return false;
 }

@@ -158,7 +158,7 @@ export function redrive(queue: MemoryQueue, ids: readonly string[], payload: str
     [
       'errors',
       'crashes',
-      'last_chance',
+      'crashes_left',
       'cancel_requested_at_ms',
       'expires_at_ms',
       'unhandled',
