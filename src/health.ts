@@ -8,3 +8,4 @@ export type {
 } from './health/health-report.js';
 export type { QueueState, QueueVerdict, Severity } from './inspect/queue-signs.js';
 export type { QueueStats } from './queue/model/job.js';
+export type { ServerVerdict } from './inspect/server-verdict.js';

@@ -1,4 +1,5 @@
 // Reads a queue once, for `stats`, `top` and `health`.
+import type { ServerVerdict } from '../inspect/server-verdict.js';
 import type { QueueSigns, QueueVerdict } from '../inspect/queue-signs.js';
 import { SIGNS_HISTORY_MS, signsOf } from '../inspect/signs.js';
 import { verdictOf } from '../inspect/verdict.js';
@@ -91,4 +92,13 @@ export function verdictText(verdicts: readonly QueueVerdict[], out: Output): Par
     ...(next === undefined ? [] : [text`    next:  ${clipped(next, 400)}`]),
   ]);
   return lines(told);
+}
+
+/** Says what keeps Redis from taking jobs; nothing where nothing does. */
+export function serverText(server: ServerVerdict | undefined, out: Output): Part[] {
+  if (!server || server.severity === 'ok') {
+    return [];
+  }
+  const { severity, summary, next } = server;
+  return [text`${out.sign(severity)} ${summary}`, ...(next === undefined ? [] : [text`    next:  ${next}`])];
 }

@@ -1,4 +1,5 @@
 import type { QueueVerdict } from '../inspect/queue-signs.js';
+import type { ServerVerdict } from '../inspect/server-verdict.js';
 import type { QueueStats } from '../queue/model/job.js';
 import type { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
 
@@ -30,7 +31,7 @@ export interface JobQueueHealthOptions {
   unservedWarningMs?: number;
   /** True if each queue must have a worker, in this process or any other. @default false */
   requireWorker?: boolean;
-  /** The verdict on a queue that fails the check. @default no verdict makes it fail */
+  /** The verdict on a queue, or on Redis, that fails the check. @default no verdict makes it fail */
   failOn?: 'warning' | 'critical';
   /** How long Redis may take to answer, in ms. @default 1,000 */
   timeoutMs?: number;
@@ -43,7 +44,12 @@ export interface JobQueueHealthReport extends Record<string, unknown> {
   /** Problems that do not fail a check: jobs that no live worker handles, a queue that no process maintains. */
   warnings?: string[];
   /** The state of the connection. */
-  redis: { reachable: boolean; latencyMs?: number };
+  redis: {
+    reachable: boolean;
+    latencyMs?: number;
+    /** What keeps Redis from taking jobs, now or soon. Absent where nothing does, or it may not be asked. */
+    verdict?: ServerVerdict;
+  };
   /** This process's worker; absent in a producer. */
   worker?: WorkerHealth;
   /** The state of each queue, by name. */

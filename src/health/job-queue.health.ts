@@ -9,12 +9,13 @@ import { show } from '../queue/errors/show.js';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import { readSigns } from '../inspect/signs.js';
 import type { QueueSigns } from '../inspect/queue-signs.js';
+import { readServerVerdict, type ServerVerdict } from '../inspect/server-verdict.js';
 import { verdictOf } from '../inspect/verdict.js';
 import { duration, wholeNumber } from '../queue/validation/numbers.js';
 import type { QueueRegistry } from '../nest/connection/queue-registry.js';
 import type { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
 import type { JobQueueHealthOptions, JobQueueHealthReport, QueueHealth, WorkerHealth } from './health-report.js';
-import { reasonsAgainst, warningsOf } from './thresholds.js';
+import { fails, reasonsAgainst, warningsOf } from './thresholds.js';
 
 const count = () => wholeNumber(0, Number.MAX_SAFE_INTEGER).optional();
 const optionsSchema = z.strictObject(
@@ -84,23 +85,30 @@ export class JobQueueHealthIndicator implements OnModuleInit {
     const started = performance.now();
     let latencyMs = 0;
     let signs: QueueSigns[];
+    let server: ServerVerdict | undefined;
     try {
       const { redis } = registry;
-      [, ...signs] = await redis.answerNow(limits.timeoutMs, () =>
+      [signs] = await redis.answerNow(limits.timeoutMs, () =>
         Promise.all([
+          Promise.all(queues.map((queue) => readSigns(queue))),
+          queues[0] && readServerVerdict(queues[0]).then((verdict) => (server = verdict)),
           redis.ping().then(() => (latencyMs = Math.round((performance.now() - started) * 10) / 10)),
-          ...queues.map((queue) => readSigns(queue)),
         ]),
       );
     } catch (error) {
       return session.down({ message: (error as Error).message, redis: { reachable: false }, ...worker });
     }
     const byName = Object.fromEntries(names.map((name, i) => [name, queueHealth(signs[i]!)]));
-    const reasons = [...refusalOf(lifecycle), ...reasonsAgainst(limits, byName, worker.worker)];
-    const warnings = warningsOf(limits, byName);
+    const trouble = server && server.severity !== 'ok' ? server : undefined;
+    const reasons = [
+      ...refusalOf(lifecycle),
+      ...(trouble && fails(trouble.severity, limits.failOn) ? [trouble.summary] : []),
+      ...reasonsAgainst(limits, byName, worker.worker),
+    ];
+    const warnings = [...(trouble ? [trouble.summary] : []), ...warningsOf(limits, byName)];
     const report: JobQueueHealthReport = {
       ...(warnings.length > 0 && { warnings }),
-      redis: { reachable: true, latencyMs },
+      redis: { reachable: true, latencyMs, ...(trouble && { verdict: trouble }) },
       ...worker,
       queues: byName,
     };

@@ -67,7 +67,8 @@ function queueReasons(limits: JobQueueHealthOptions, queue: QueueHealth): string
   ];
 }
 
-function fails(severity: Severity, failOn: JobQueueHealthOptions['failOn']): boolean {
+/** Returns whether a verdict is as bad as the option says. */
+export function fails(severity: Severity, failOn: JobQueueHealthOptions['failOn']): boolean {
   return severity === failOn || (failOn === 'warning' && severity === 'critical');
 }
 

@@ -6,6 +6,7 @@ import { EXIT } from '#cli/exit-codes.js';
 import { freePort } from '../../scripts/redis/redis-server.mjs';
 import { eventually } from '../support/faults/wait.js';
 import { rowsOf } from '../docs/table.js';
+import { startOwnRedis } from '../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { keysLike } from '../support/redis/redis-reads.js';
 import { leaveBroken, newQueue, startWorker } from '../support/worker/workers.js';
@@ -173,6 +174,19 @@ describe('on a pipe', () => {
     expect(paused.code).toBe(EXIT.warning);
     expect(JSON.parse(paused.stdout)).toMatchObject({ severity: 'warning', queues: [{ state: 'paused' }] });
     await queue.resume();
+  });
+
+  it('says that Redis takes no jobs before it speaks of queues', async () => {
+    const server = await startOwnRedis();
+    const redis = connect({}, server.url);
+    const queue = new JobQueue(redis, 'email');
+    await queue.enqueue(1);
+    await redis.config('SET', 'maxmemory', '500kb');
+    const { code, stdout } = await cli(['health'], { REDIS_URL: server.url });
+    expect(code).toBe(EXIT.critical);
+    expect(stdout).toMatch(/^\S+ Redis is full: .* and it refuses enqueues\n +next: +raise maxmemory/);
+    expect(stdout).toContain('email');
+    queue.close();
   });
 
   it('lets no id of a job steer the terminal', async () => {

@@ -298,6 +298,22 @@ describe('without Redis', () => {
   });
 });
 
+it('says that Redis is full, and is down for it where failOn says so', async () => {
+  const server = await startOwnRedis();
+  const { app, name } = await producer(1, { jobs: { redis: server.url } });
+  const redis = connect({}, server.url);
+  await redis.config('SET', 'maxmemory', '500kb');
+  const full = expect.stringMatching(/^Redis is full: .* and it refuses enqueues$/);
+  expect(await check(app)).toMatchObject({
+    status: 'up',
+    warnings: [full],
+    redis: { reachable: true, verdict: { severity: 'critical', summary: full } },
+    queues: { [name]: { pending: 1 } },
+  });
+  expect(await check(app, { failOn: 'critical' })).toMatchObject({ status: 'down', message: full });
+  await app.close();
+});
+
 it('opens no connection of its own', async () => {
   const server = await startOwnRedis();
   const { app } = await producer(1, { jobs: { redis: server.url } });

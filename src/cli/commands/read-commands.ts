@@ -2,7 +2,8 @@ import { Argument, type Command } from 'commander';
 import { worstOf } from '../../inspect/verdict.js';
 import { JOB_STATUSES, type JobFilter, type JobRecord, type JobStatus } from '../../queue/model/job.js';
 import { CliError, EXIT } from '../exit-codes.js';
-import { looksAt, verdictText } from '../looks.js';
+import { looksAt, serverText, verdictText } from '../looks.js';
+import { readServerVerdict } from '../../inspect/server-verdict.js';
 import { wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
 import { ago, clipped, instant, lines, type Part } from '../text.js';
@@ -101,9 +102,12 @@ function addMoreReads(program: Command, run: Run): void {
         if (verdicts.length === 0) {
           throw session.noQueues(); // a probe beside the wrong database must not be green
         }
-        const severity = worstOf(verdicts);
+        const server = await session.answer(readServerVerdict(session.queue(verdicts[0]!.queue)));
+        const severity = worstOf([...(server ? [server] : []), ...verdicts]);
         exit(severity === 'critical' ? EXIT.critical : severity === 'warning' ? EXIT.warning : EXIT.ok);
-        out.show({ severity, queues: verdicts }, () => verdictText(verdicts, out));
+        out.show({ severity, ...(server && { server }), queues: verdicts }, () =>
+          lines([...serverText(server, out), verdictText(verdicts, out)]),
+        );
       }),
     );
 }

@@ -8,12 +8,13 @@ import type { OverviewView, QueueView, RunningView } from '../views/views.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { LIST_BYTES } from '../search/job-walk.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
+import { readServerVerdict } from '../../inspect/server-verdict.js';
 import type { QueueFacts } from '../../inspect/signs.js';
 import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
 import { HistoryCache, lastHourOf } from './history-cache.js';
 import { limitsInWords } from './limits-in-words.js';
 import { RateWindow } from './rate-window.js';
-import { overallVerdict, verdictView } from './verdict-view.js';
+import { overallVerdict, serverView, verdictView } from './verdict-view.js';
 import { workersOf } from './workers-view.js';
 
 /** The most running jobs that one reading takes of a queue. */
@@ -36,9 +37,10 @@ export class OverviewReader {
     const at = names.length === 0 ? Date.now() : await serverNow(this.jobs.queue(names[0]!));
     const read = await Promise.all(names.map((name) => this.readQueue(this.jobs.queue(name), at)));
     const queues = read.map(({ view }) => view);
+    const server = names.length === 0 ? undefined : await readServerVerdict(this.jobs.queue(names[0]!));
     return {
       at,
-      sentence: overallVerdict(queues),
+      sentence: serverView(server) ?? overallVerdict(queues),
       queues,
       workers: workersOf(
         read.flatMap(({ workers }) => workers),

@@ -1,5 +1,6 @@
 import { signsOf, type QueueFacts } from '../../inspect/signs.js';
 import type { QueueVerdict } from '../../inspect/queue-signs.js';
+import type { ServerVerdict } from '../../inspect/server-verdict.js';
 import { verdictOf } from '../../inspect/verdict.js';
 import type { QueueView, VerdictView } from '../views/views.js';
 
@@ -11,6 +12,15 @@ export function verdictView(facts: QueueFacts): VerdictView {
   const remedy = verdict.next === undefined ? {} : { remedy: asSentence(verdict.next) };
   const severity = verdict.state === 'idle' ? 'idle' : SEVERITIES[verdict.severity];
   return { severity, sentence: sentenceOf(verdict), ...remedy };
+}
+
+/** Says what keeps Redis from taking jobs, which goes before all queues; undefined where nothing does. */
+export function serverView(server: ServerVerdict | undefined): VerdictView | undefined {
+  if (!server || server.severity === 'ok') {
+    return undefined;
+  }
+  const remedy = server.next === undefined ? {} : { remedy: asSentence(server.next) };
+  return { severity: SEVERITIES[server.severity], sentence: `${server.summary}.`, ...remedy };
 }
 
 /** Returns one sentence for all queues: the worst verdict, or that all are well. */

@@ -1,0 +1,143 @@
+import type { JobQueue } from '../queue/job-queue.js';
+import { isCluster } from '../queue/redis/redis-client.js';
+import { redisClientOf } from '../queue/redis-access.js';
+import { RedisStore } from '../queue/redis-store.js';
+import type { Severity } from './queue-signs.js';
+
+/** From this share of its memory on a server is nearly full: Redis refuses enqueues once it is. */
+const NEARLY_FULL = 0.9;
+const FULL = 0.99;
+
+/** The state of one Redis server, as far as jobs depend on it. */
+export interface ServerSigns {
+  usedBytes: number;
+  /** 0: without a limit. */
+  maxBytes: number;
+  isReplica: boolean;
+  /** Whether its last write to the append-only file worked. */
+  aofWorks: boolean;
+  /** Whether its last snapshot worked. */
+  snapshotsWork: boolean;
+}
+
+/** One sentence on the Redis of the queues, with the next thing to do. */
+export interface ServerVerdict {
+  /** How bad it is. */
+  severity: Severity;
+  /** @example "Redis is full: 102 % of 64 MB used, and it refuses enqueues" */
+  summary: string;
+  /** What to do next. Absent where there is nothing to do. */
+  next?: string;
+}
+
+type Rule = (signs: ServerSigns) => ServerVerdict | undefined;
+
+/** The worst first. */
+const RULES: readonly Rule[] = [replica, brokenAof, full, brokenSnapshots, nearlyFull];
+
+/** Says in words whether the Redis of the queues takes jobs. Health, CLI and dashboard all use it. */
+export function serverVerdictOf(servers: readonly ServerSigns[]): ServerVerdict {
+  for (const rule of RULES) {
+    for (const signs of servers) {
+      const found = rule(signs);
+      if (found) {
+        return found;
+      }
+    }
+  }
+  return { severity: 'ok', summary: 'Redis takes jobs' };
+}
+
+/**
+ * Reads the server of a queue and judges it: one INFO of three sections for each master. Undefined where the queue is in memory,
+ * or the server says nothing, as to a user that may not ask.
+ */
+export async function readServerVerdict(queue: JobQueue): Promise<ServerVerdict | undefined> {
+  if (!(queue.store instanceof RedisStore)) {
+    return undefined;
+  }
+  const client = redisClientOf(queue);
+  const nodes = isCluster(client) ? client.nodes('master') : [client];
+  try {
+    const texts = await Promise.all(nodes.map((node) => node.info('memory', 'replication', 'persistence')));
+    return serverVerdictOf(texts.map(signsIn));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads the signs in the answer to INFO. */
+export function signsIn(info: string): ServerSigns {
+  const fields = new Map([...info.matchAll(/^(\w+):(.*?)\r?$/gm)].map(([, field, value]) => [field, value]));
+  const works = (field: string) => (fields.get(field) ?? 'ok') === 'ok';
+  return {
+    usedBytes: Number(fields.get('used_memory') ?? 0),
+    maxBytes: Number(fields.get('maxmemory') ?? 0),
+    isReplica: fields.get('role') === 'slave',
+    aofWorks: works('aof_last_write_status'),
+    snapshotsWork: works('rdb_last_bgsave_status'),
+  };
+}
+
+function replica({ isReplica }: ServerSigns): ServerVerdict | undefined {
+  return isReplica
+    ? {
+        severity: 'critical',
+        summary: 'Redis is a replica and takes no writes: nothing is enqueued or claimed',
+        next: 'connect to the master, or by Sentinel',
+      }
+    : undefined;
+}
+
+function brokenAof({ aofWorks }: ServerSigns): ServerVerdict | undefined {
+  return aofWorks
+    ? undefined
+    : {
+        severity: 'critical',
+        summary: 'Redis cannot write its append-only file, and refuses writes for it',
+        next: 'look at the log and the disk of Redis',
+      };
+}
+
+function full(signs: ServerSigns): ServerVerdict | undefined {
+  return shareOf(signs) >= FULL
+    ? {
+        severity: 'critical',
+        summary: `Redis is full: ${memoryOf(signs)}, and it refuses enqueues`,
+        next: 'raise maxmemory, or let the workers catch up and keep less',
+      }
+    : undefined;
+}
+
+function nearlyFull(signs: ServerSigns): ServerVerdict | undefined {
+  return shareOf(signs) >= NEARLY_FULL
+    ? {
+        severity: 'warning',
+        summary: `Redis is nearly full: ${memoryOf(signs)}; once it is full it refuses enqueues`,
+        next: 'raise maxmemory, or let the workers catch up and keep less',
+      }
+    : undefined;
+}
+
+function brokenSnapshots({ snapshotsWork }: ServerSigns): ServerVerdict | undefined {
+  return snapshotsWork
+    ? undefined
+    : {
+        severity: 'warning',
+        summary: 'Redis could not write its last snapshot, and refuses writes for it or soon will',
+        next: 'look at the log and the disk of Redis',
+      };
+}
+
+function shareOf({ usedBytes, maxBytes }: ServerSigns): number {
+  return maxBytes > 0 ? usedBytes / maxBytes : 0;
+}
+
+function memoryOf(signs: ServerSigns): string {
+  return `${Math.round(shareOf(signs) * 100)} % of ${megabytes(signs.maxBytes)} used`;
+}
+
+function megabytes(bytes: number): string {
+  const mb = bytes / 2 ** 20;
+  return mb < 1_024 ? `${Math.round(mb)} MB` : `${Number((mb / 1_024).toFixed(1))} GB`;
+}

@@ -1,0 +1,87 @@
+// What is said of the Redis of the queues: by its INFO, and of a real server that is full, or a replica.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readServerVerdict, serverVerdictOf, signsIn } from '#inspect/server-verdict.js';
+import { JobQueue } from '#queue/job-queue.js';
+import { startOwnRedis } from '../support/redis/own-redis.js';
+import { connect, uniqueQueueName } from '../support/redis/redis.js';
+import { eventually } from '../support/faults/wait.js';
+
+const WELL = {
+  usedBytes: 2 ** 20,
+  maxBytes: 0,
+  isReplica: false,
+  aofWorks: true,
+  snapshotsWork: true,
+};
+const GIB = 2 ** 30;
+
+describe('the verdict on a server', () => {
+  it.each<[string, object, object]>([
+    ['that is well', {}, { severity: 'ok', summary: 'Redis takes jobs' }],
+    ['with room', { usedBytes: 0.89 * GIB, maxBytes: GIB }, { severity: 'ok' }],
+    [
+      'that is nearly full',
+      { usedBytes: 1.38 * GIB, maxBytes: 1.5 * GIB },
+      {
+        severity: 'warning',
+        summary: 'Redis is nearly full: 92 % of 1.5 GB used; once it is full it refuses enqueues',
+      },
+    ],
+    [
+      'that is full',
+      { usedBytes: 65 * 2 ** 20, maxBytes: 64 * 2 ** 20 },
+      { severity: 'critical', summary: 'Redis is full: 102 % of 64 MB used, and it refuses enqueues' },
+    ],
+    ['that is a replica', { isReplica: true }, { severity: 'critical' }],
+    ['whose append-only file cannot be written', { aofWorks: false }, { severity: 'critical' }],
+    ['whose snapshot failed', { snapshotsWork: false }, { severity: 'warning' }],
+    ['of which the worse is said', { snapshotsWork: false, isReplica: true }, { severity: 'critical' }],
+  ])('%s', (_, signs, verdict) => {
+    expect(serverVerdictOf([WELL, { ...WELL, ...signs }])).toMatchObject(verdict);
+  });
+
+  it('is read from INFO', () => {
+    const info = '# Memory\r\nused_memory:90\r\nmaxmemory:100\r\nrole:slave\r\naof_last_write_status:err\r\n';
+    expect(signsIn(`${info}rdb_last_bgsave_status:err\r\n`)).toEqual({
+      usedBytes: 90,
+      maxBytes: 100,
+      isReplica: true,
+      aofWorks: false,
+      snapshotsWork: false,
+    });
+  });
+});
+
+describe('a real server', () => {
+  let redis: ReturnType<typeof connect>;
+  let queue: JobQueue;
+  beforeAll(async () => {
+    redis = connect({}, (await startOwnRedis()).url);
+    queue = new JobQueue(redis, uniqueQueueName());
+  });
+  afterAll(() => queue.close());
+
+  it('is well, then full, then a replica', async () => {
+    expect(await readServerVerdict(queue)).toEqual({ severity: 'ok', summary: 'Redis takes jobs' });
+    await redis.config('SET', 'maxmemory', '500kb');
+    expect(await readServerVerdict(queue)).toMatchObject({ severity: 'critical' });
+    await expect(queue.enqueue(1)).rejects.toMatchObject({ name: 'RedisOutOfMemoryError' });
+    await redis.config('SET', 'maxmemory', '0');
+    await redis.replicaof('127.0.0.1', 1);
+    expect((await readServerVerdict(queue))?.summary).toContain('is a replica');
+    await redis.replicaof('NO', 'ONE');
+    await eventually(async () => (await readServerVerdict(queue))?.severity === 'ok');
+  });
+
+  it('says nothing to a user that may not ask', async () => {
+    await redis.acl('SETUSER', 'blind', 'on', '>pw', '~*', '&*', '+@all', '-info');
+    const { host, port } = redis.options;
+    const blind = connect(
+      { username: 'blind', password: 'pw', enableReadyCheck: false },
+      `redis://${host}:${port}`,
+    );
+    const seen = new JobQueue(blind, queue.name);
+    expect(await readServerVerdict(seen)).toBeUndefined();
+    seen.close();
+  });
+});
