@@ -141,43 +141,6 @@ describe('limits/set.lua', () => {
   });
 });
 
-describe('limits/clear.lua', () => {
-  it('takes limits and rest away, and leaves a pause', async () => {
-    const q = await limited({ maxRunning: 1, ...hourly(60, 1) }, 'a', 'b');
-    const [a] = await q.claim(1);
-    await q.run(q.scripts.release([{ ...a!, reason: 'rate_limited', delayMs: HOUR }]));
-    await q.run(q.scripts.pause());
-    await q.run(q.scripts.clearLimits());
-    expect(Object.keys(await q.redis.hgetall(q.keys.settings))).toEqual(['paused_at_ms']);
-    await q.run(q.scripts.resume());
-    expect(ids(await q.claim(5))).toEqual(['a', 'b']);
-    expect(await q.redis.exists(q.keys.settings)).toBe(0); // a plain queue again
-  });
-});
-
-describe('limits/get.lua', () => {
-  it('returns what was set, and nothing on a plain queue', async () => {
-    const q = testQueue();
-    expect(await q.run(q.scripts.limits())).toEqual({ source: 'none' });
-    await q.run(q.scripts.setLimits({ maxRunning: 4, ...hourly(60, 2) }));
-    expect(await q.run(q.scripts.limits())).toEqual({
-      source: 'set',
-      maxRunning: 4,
-      rateLimit: { limit: 60, periodMs: HOUR, burst: 2 },
-    });
-  });
-
-  it('returns when the next job may start, and until when the queue rests', async () => {
-    const q = await limited(hourly(60, 1), 'a', 'b');
-    const [a] = await q.claim(1);
-    await q.run(q.scripts.release([{ ...a!, reason: 'rate_limited', delayMs: HOUR }]));
-    const { nextStartAt, restsUntil } = await q.run(q.scripts.limits());
-    const now = await q.now();
-    expect(nextStartAt!.getTime() - now).toBeGreaterThan(50_000);
-    expect(restsUntil!.getTime() - now).toBeGreaterThan(HOUR - 10_000);
-  });
-});
-
 describe('a rest', () => {
   it('gives the job back first in the line, its attempt uncounted, and holds the queue', async () => {
     const q = testQueue();

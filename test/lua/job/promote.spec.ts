@@ -1,0 +1,49 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+
+describe('promote.lua', () => {
+  it('starts a scheduled job now, at the back, and wakes a worker', async () => {
+    const q = testQueue();
+    await q.add('a', { delay_ms: 60_000 });
+    await q.addAll('b');
+    await q.takeWake();
+    const call = q.scripts.promoteJob('a');
+    expect(await q.run(call)).toBe('pending');
+    expect(await q.pending()).toEqual(['b', 'a']);
+    expect(await q.takeWake()).toBe(true);
+    expect(await expectUnchanged(q, () => q.run(call))).toBe('pending');
+  });
+
+  it('keeps a priority, and puts what was enqueued as lifo to the front', async () => {
+    const q = testQueue();
+    await q.add('a', { delay_ms: 60_000, priority: 5 });
+    await q.add('b', { delay_ms: 60_000, lifo: true });
+    await q.addAll('c');
+    await q.run(q.scripts.promoteJob('a'));
+    await q.run(q.scripts.promoteJob('b'));
+    expect(await q.ranked(q.keys.prioritized)).toEqual(['a']);
+    expect(await q.pending()).toEqual(['b', 'c']);
+  });
+
+  it('refuses what runs or has ended', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    expect(await q.run(q.scripts.promoteJob('a'))).toBe('refused');
+    await q.run(q.scripts.complete([{ ...job, result: '' }]));
+    expect(await expectUnchanged(q, () => q.run(q.scripts.promoteJob('a')))).toBe('refused');
+    expect(await q.run(q.scripts.promoteJob('none'))).toBe('missing');
+  });
+});
+
+describe('lifo', () => {
+  it('puts a job to the front of the line, also once its time has come', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b');
+    await q.add('c', { lifo: true });
+    await q.add('d', { lifo: true, delay_ms: 60_000 });
+    expect(await q.pending()).toEqual(['c', 'a', 'b']);
+    await q.makeDue('d');
+    await q.run(q.scripts.promote(10));
+    expect(await q.pending()).toEqual(['d', 'c', 'a', 'b']);
+  });
+});

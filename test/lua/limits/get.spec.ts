@@ -1,0 +1,37 @@
+import { describe, expect, it } from '@jest/globals';
+import type { QueueLimits } from '#queue/model/limits.js';
+import { testQueue } from '../../support/queue/queue-state.js';
+
+const HOUR = 3_600_000;
+/** Slow enough that a loaded machine earns nothing while a test runs. */
+const hourly = (limit: number, burst: number): QueueLimits => ({ rateLimit: { limit, periodMs: HOUR, burst } });
+
+async function limited(limits: QueueLimits, ...ids: string[]) {
+  const q = testQueue();
+  await q.run(q.scripts.setLimits(limits));
+  await q.addAll(...ids);
+  return q;
+}
+
+describe('limits/get.lua', () => {
+  it('returns what was set, and nothing on a plain queue', async () => {
+    const q = testQueue();
+    expect(await q.run(q.scripts.limits())).toEqual({ source: 'none' });
+    await q.run(q.scripts.setLimits({ maxRunning: 4, ...hourly(60, 2) }));
+    expect(await q.run(q.scripts.limits())).toEqual({
+      source: 'set',
+      maxRunning: 4,
+      rateLimit: { limit: 60, periodMs: HOUR, burst: 2 },
+    });
+  });
+
+  it('returns when the next job may start, and until when the queue rests', async () => {
+    const q = await limited(hourly(60, 1), 'a', 'b');
+    const [a] = await q.claim(1);
+    await q.run(q.scripts.release([{ ...a!, reason: 'rate_limited', delayMs: HOUR }]));
+    const { nextStartAt, restsUntil } = await q.run(q.scripts.limits());
+    const now = await q.now();
+    expect(nextStartAt!.getTime() - now).toBeGreaterThan(50_000);
+    expect(restsUntil!.getTime() - now).toBeGreaterThan(HOUR - 10_000);
+  });
+});
