@@ -24,7 +24,7 @@ export interface ServerSigns {
 export interface ServerVerdict {
   /** How bad it is. */
   severity: Severity;
-  /** @example "Redis is full: 102 % of 64 MB used, and it refuses enqueues" */
+  /** The sentence. @example "Redis is full: 102 % of 64 MB used, and it refuses enqueues" */
   summary: string;
   /** What to do next. Absent where there is nothing to do. */
   next?: string;
