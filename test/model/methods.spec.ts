@@ -5,12 +5,19 @@ import fc from 'fast-check';
 import { DeadLetters } from '#queue/dead-letters/dead-letters.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { Schedules } from '#queue/schedules/schedules.js';
+import { AuditTrail } from '#queue/operate/audit-trail.js';
+import { Groups } from '#queue/operate/groups.js';
+import { History } from '#queue/operate/history.js';
+import { Limits } from '#queue/operate/limits.js';
+import { flowSteps } from './flow/steps.js';
 import { kinds } from './steps/kinds.js';
 
 const COMPARED = 'what it answers is compared after every step';
 const PRIVATE = 'a private part of the others';
 const PLUMBING = 'runs a script for the others; it does nothing with jobs by itself';
 const LISTENING = 'changes nothing in Redis';
+const READS = 'reads what workers wrote, minute by minute; here is no worker';
+const TRAIL = 'each sequence on Redis is also held against its trail, by test/support/invariants/audit-gaps';
 const BY_CODE = 'for schedules that the code of a worker declares, not for callers';
 
 const NO_STEP: Record<string, string> = {
@@ -26,9 +33,17 @@ const NO_STEP: Record<string, string> = {
   'schedules.declare': BY_CODE,
   calls: PLUMBING,
   exec: PLUMBING,
-  batch: 'batches have random sequences of their own, in test/queue/batches/races.spec.ts',
-  findBatch: 'as `batch`',
-  listBatches: 'as `batch`',
+  findBatch: 'opens what `batch` has made',
+  listBatches: 'reads what `batch` has made',
+  'groups.list': 'a page of what `groups.get` answers',
+  'groups.get': COMPARED,
+  'limits.get': 'reads what `limits.set` wrote; test/queue/operate holds it',
+  'history.read': READS,
+  'auditTrail.read': TRAIL,
+  'auditTrail.latest': TRAIL,
+  'auditTrail.take': TRAIL,
+  'auditTrail.acknowledge': TRAIL,
+  'auditTrail.clear': TRAIL,
   enqueueOne: PRIVATE,
   enqueueAll: PRIVATE,
   closeResults: 'ends what waits in this process; it changes nothing in Redis',
@@ -48,7 +63,8 @@ function namesOfSteps(): Set<string> {
   const steps = kinds.flatMap(([, weights]) =>
     weights.flatMap(([, each]) => fc.sample(each, { numRuns: 300, seed: 1 })),
   );
-  return new Set(steps.map((step) => /^[\w.]*/.exec(step.toString())![0]));
+  const flow = fc.sample(flowSteps('a', true), { numRuns: 300, seed: 1 });
+  return new Set([...steps, ...flow].map((step) => /^[\w.]*/.exec(step.toString())![0]));
 }
 
 /** Those of a class and of what it extends. */
@@ -61,11 +77,15 @@ function methodsOf(prototype: object, path = ''): string[] {
   return [...inherited, ...own];
 }
 
-it('has a step for every method of JobQueue, DeadLetters and Schedules, but for those with a reason', () => {
+it('has a step for every method of the core, but for those with a reason', () => {
   const methods = [
     ...methodsOf(JobQueue.prototype),
     ...methodsOf(DeadLetters.prototype, 'deadLetters.'),
     ...methodsOf(Schedules.prototype, 'schedules.'),
+    ...methodsOf(Groups.prototype, 'groups.'),
+    ...methodsOf(Limits.prototype, 'limits.'),
+    ...methodsOf(History.prototype, 'history.'),
+    ...methodsOf(AuditTrail.prototype, 'auditTrail.'),
   ];
   const steps = namesOfSteps();
 

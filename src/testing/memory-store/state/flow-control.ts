@@ -103,12 +103,18 @@ export class FlowControl {
       if (heads.length === 0) {
         break;
       }
-      const next = heads.reduce((best, head) => (this.turnOf(head.name) < this.turnOf(best.name) ? head : best));
+      const next = heads.reduce((best, head) => (this.isBefore(head.name, best.name) ? head : best));
       line.splice(line.indexOf(next.id), 1);
       taken.push(next.id);
       this.charge(next.name, this.queue.job(next.id));
     }
     return taken;
+  }
+
+  /** Returns whose turn it is; of groups with the same turn that of the first by name, as in a sorted set. */
+  private isBefore(one: string | undefined, other: string | undefined): boolean {
+    const difference = this.turnOf(one) - this.turnOf(other);
+    return difference < 0 || (difference === 0 && (one ?? '') < (other ?? ''));
   }
 
   /** Returns whether one of the waiting jobs may start now. */

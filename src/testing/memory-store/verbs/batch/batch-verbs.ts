@@ -96,7 +96,8 @@ function results(queue: MemoryQueue, batch: FollowUpBatch | undefined, offset: n
 /** Cancels all members that have not ended; running ones get an aborted signal. */
 function stop(queue: MemoryQueue, batch: FollowUpBatch): void {
   batch.stoppedAt ??= queue.now;
-  for (const member of [...batch.open]) {
+  const members = [...batch.open]; // the follow-ups come into it once the last has ended
+  for (const member of members) {
     const { queue: name, id } = placeOf(queue, member);
     const place = queue.host.find(queue, name);
     const job = place?.job(id);

@@ -63,7 +63,9 @@ export function fire(queue: MemoryQueue, batch: FollowUpBatch): void {
   const { definition, outcomes } = batch;
   batch.firedAt = queue.now;
   const isWell = [...outcomes.values()].every(({ status }) => status === 'completed');
-  for (const { kind, name, payload, options } of definition.followUps) {
+  // On Redis they start at the same moment, and so in the order of their ids.
+  const inOrder = definition.followUps.toSorted((a, b) => a.kind.localeCompare(b.kind));
+  for (const { kind, name, payload, options } of inOrder) {
     if (kind === 'finally' || (kind === 'then') === isWell) {
       const id = `@batch:${definition.id}:${kind}`;
       const asked = JSON.parse(options) as AskedOptions;
