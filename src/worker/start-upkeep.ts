@@ -1,13 +1,15 @@
 import type { FailureLog } from './reports/failure-log.js';
-import { Heartbeat } from './runner/heartbeat.js';
+import { Heartbeat, heartbeatIntervalMs } from './runner/heartbeat.js';
 import type { QueueRunner } from './runner/queue-runner.js';
-import { guardedListener } from './reports/safe-listener.js';
+import { safeListener } from './reports/safe-listener.js';
 import { Sweeper } from './maintenance/sweeper.js';
 import type { ResolvedWorkerOptions, WorkerQueue } from './worker-options.js';
 
 /** Starts to keep the claims of a worker alive. */
 export function startHeartbeats(runners: readonly QueueRunner[], { logger }: ResolvedWorkerOptions): Heartbeat[] {
-  const heartbeats = runners.map((runner) => new Heartbeat(runner, runner.queue.options.visibilityMs / 3, logger));
+  const heartbeats = runners.map(
+    (runner) => new Heartbeat(runner, heartbeatIntervalMs(runner.queue.options), logger),
+  );
   heartbeats.forEach((heartbeat) => heartbeat.start());
   return heartbeats;
 }
@@ -22,7 +24,7 @@ export function startSweeper(
     return undefined;
   }
   const queues = served.map(({ queue }) => queue);
-  const emit = guardedListener(onEvent, logger);
+  const emit = safeListener(onEvent, logger);
   const sweeper = new Sweeper(queues, sweepIntervalMs, logger, { emit, failures, version });
   sweeper.start();
   return sweeper;

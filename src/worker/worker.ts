@@ -10,7 +10,7 @@ import { withFailureHandlers } from './handlers/failure-handler.js';
 import { FailureLog } from './reports/failure-log.js';
 import { FetchLiveness } from './fetch/fetch-liveness.js';
 import { FetchLoop } from './fetch/fetch-loop.js';
-import { guardedListener } from './reports/safe-listener.js';
+import { safeListener } from './reports/safe-listener.js';
 import type { Heartbeat } from './runner/heartbeat.js';
 import { IdleWait } from './fetch/idle-wait.js';
 import { CrashIsolation } from './runner/crash-isolation.js';
@@ -174,7 +174,7 @@ export class Worker {
     const observer = {
       changed: () => this.onChange(),
       settle: () => this.loop?.settle(),
-      emit: guardedListener(this.options.onEvent, logger),
+      emit: safeListener(this.options.onEvent, logger),
       warn: (message: string) => logger.warn(message),
       failures: this.failures,
       hold: (runner: QueueRunner, attempt: Attempt, askedAtMs: number) => {
@@ -215,7 +215,7 @@ export class Worker {
   private makeLoop(): FetchLoop {
     const { options, store } = this;
     this.transport = store.transport(options.logger);
-    const observer = { answered: () => this.onFetch(), measure: guardedListener(options.onTrip, options.logger) };
+    const observer = { answered: () => this.onFetch(), measure: safeListener(options.onTrip, options.logger) };
     const [together, { capacity }] = [this.lanesTogether(), this.slots];
     return new FetchLoop(this.id, together, capacity, this.transport, store.clock, options.logger, observer);
   }

@@ -10,9 +10,9 @@ local function add_to_history(list, ids, cap)
   local length = redis.call('LPUSH', list, unpack(ids))
   local excess = math.min(length - cap, 2 * #ids + 100)
   if excess > 0 then
-    local fallen_until = string.format('%d', now + evicted_ttl)
+    local evicted_until = string.format('%d', now + evicted_ttl)
     for _, id in ipairs(redis.call('RPOP', list, string.format('%d', excess))) do
-      redis.call('PEXPIREAT', job .. id, fallen_until, 'XX', 'LT')
+      redis.call('PEXPIREAT', job .. id, evicted_until, 'XX', 'LT')
     end
   end
 end

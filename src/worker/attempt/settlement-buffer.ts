@@ -33,7 +33,7 @@ const MOST_RESULT_BYTES = 256 * 1_024;
 const GOES_FIRST = new Set<Release['reason']>(['interruption', 'rate_limited']);
 
 /** Receives the results of settlements. */
-export interface OutboxOwner {
+export interface SettlementOwner {
   readonly reports: JobReporter;
   readonly content: ContentRules;
   readonly observer: {
@@ -57,7 +57,7 @@ export class SettlementBuffer {
   /** True if one of those under way comes before all that is behind it in the queue. */
   private interruptionUnderWay = false;
 
-  constructor(private readonly owner: OutboxOwner) {}
+  constructor(private readonly owner: SettlementOwner) {}
 
   get isEmpty(): boolean {
     return this.waiting === 0;

@@ -22,7 +22,7 @@ export function withFailureHandlers(served: WorkerQueue): WorkerQueue {
 function failureReader({ name, options }: JobQueue): AttemptMiddleware {
   return {
     attempt: (job, next) => {
-      job.readAs(readFailure(name, options.codec, job.payload));
+      job.setPayload(readFailure(name, options.codec, job.payload));
       return next();
     },
   };

@@ -183,7 +183,7 @@ export class Job<Payload = unknown> {
   }
 
   /** Replaces the payload with the one that the schema parsed. For the worker. @internal */
-  readAs(payload: unknown): void {
+  setPayload(payload: unknown): void {
     this.claim = { ...this.claim, payload };
   }
 

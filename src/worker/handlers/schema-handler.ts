@@ -39,7 +39,7 @@ export function schemaMiddleware({
 }: JobDefinition): AttemptMiddleware {
   const attempt = async (job: Job, next: () => Promise<unknown>) => {
     try {
-      job.readAs(await readBySchema('payload', payloadSchema, job.payload));
+      job.setPayload(await readBySchema('payload', payloadSchema, job.payload));
     } catch (error) {
       throw final(error as Error);
     }

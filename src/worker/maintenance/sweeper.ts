@@ -1,3 +1,4 @@
+import { heartbeatIntervalMs } from '../runner/heartbeat.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { ForeignClients } from './foreign-clients.js';
@@ -107,7 +108,7 @@ export class Sweeper {
     const gapMs = Math.max(visibilityMs / 2, 2 * this.intervalMs);
     await this.inSlices(async () => {
       const { reclaimed, more } = await this.run(queue, (calls) =>
-        calls.reclaim(SLICE, gapMs, visibilityMs / 3, this.intervalMs),
+        calls.reclaim(SLICE, gapMs, heartbeatIntervalMs(queue.options), this.intervalMs),
       );
       report.reclaimed += reclaimed.length;
       await this.tell(queue, reclaimed);

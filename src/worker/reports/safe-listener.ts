@@ -2,7 +2,7 @@ import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
 
 /** A listener of the application's that throws, or whose promise rejects, harms nothing but itself. */
-export function guardedListener<Event>(
+export function safeListener<Event>(
   listener: ((event: Event) => void) | undefined,
   logger: JobQueueLogger,
 ): ((event: Event) => void) | undefined {

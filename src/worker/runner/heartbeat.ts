@@ -8,6 +8,11 @@ import type { QueueRunner } from './queue-runner.js';
 
 const MOST_PER_CALL = 500;
 
+/** Returns the time between two heartbeats of a claim: two may fail before it expires. */
+export function heartbeatIntervalMs({ visibilityMs }: { readonly visibilityMs: number }): number {
+  return visibilityMs / 3;
+}
+
 /** The most beats without a reply at a time. */
 const MOST_BEATS = 20;
 
