@@ -48,7 +48,9 @@ for (const [folder, files] of [
 writeFileSync(join(cjs, 'package.json'), '{ "type": "commonjs" }\n');
 
 async function bundle(format) {
-  const input = Object.fromEntries([...entries, ...programs].map((name) => [name, join(esm, `${name}.js`)]));
+  // A program runs as an ES module.
+  const names = format === 'es' ? [...entries, ...programs] : entries;
+  const input = Object.fromEntries(names.map((name) => [name, join(esm, `${name}.js`)]));
   const built = await rolldown({
     input,
     platform: 'node',
