@@ -1,11 +1,14 @@
 // Random interleavings of all that can happen to grouped jobs, with crashes, lost replies and repeats. After every step the slots
 // in use equal the claims held, no group exceeds its limit, and a group that may run stands where a claim finds it. At the end
 // every job that is not held back runs: nothing is stuck, without a repair by hand.
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
+import type { RuntimeLimits } from '#queue/model/limits.js';
 import type { ScriptCall } from '#queue/transport/script-runner.js';
 import { groupViolations } from './group-invariants.js';
 import fc from '../queue/properties.js';
+import { violations } from './invariants.js';
 import { testQueue, type TestQueue } from '../queue/queue-state.js';
 
 const HOUR = 3_600_000;
@@ -66,18 +69,25 @@ const enqueue = fc
     cost: fc.constantFrom(undefined, 3),
     delay_ms: fc.constantFrom(undefined, undefined, HOUR),
     max_attempts: fc.constantFrom(1, 3),
+    bytes: fc.constantFrom(0, 1_000),
   })
-  .map((options): Step => (play) => {
+  .map(({ bytes, ...options }): Step => (play) => {
     const id = `j${play.ids.length}`;
     play.ids.push(id);
+    const payload = JSON.stringify('x'.repeat(bytes));
     return send(
       play,
-      scripts(play).enqueue([{ id, name: play.q.name, payload: '{}', options: JSON.stringify(options) }]),
+      scripts(play).enqueue([{ id, name: play.q.name, payload, options: JSON.stringify(options) }]),
     );
   });
 
-const claim = fc.integer({ min: 1, max: 4 }).map((count): Step => async (play) => {
-  const { jobs, refused } = await send(play, play.q.claimCall(count));
+const claimSize = fc.record({
+  count: fc.integer({ min: 1, max: 4 }),
+  mostBytes: fc.constantFrom(undefined, 1_500),
+});
+
+const claim = claimSize.map(({ count, mostBytes }): Step => async (play) => {
+  const { jobs, refused } = await send(play, play.q.claimCall(count, { ...(mostBytes && { mostBytes }) }));
   play.held.push(...jobs);
   await (refused.length > 0 &&
     send(play, scripts(play).fail(refused.map((job) => ({ ...job, final: true, backoffMs: 0 })))));
@@ -85,8 +95,31 @@ const claim = fc.integer({ min: 1, max: 4 }).map((count): Step => async (play) =
 
 const fail = (final: boolean, backoffMs: number) =>
   onClaim((play, job) => scripts(play).fail([{ ...job, error, final, backoffMs, begun: true }]));
-const release = (reason: 'interruption' | 'snooze', delayMs: number) =>
+const release = (reason: 'interruption' | 'snooze' | 'rate_limited', delayMs: number) =>
   onClaim((play, job) => scripts(play).release([{ ...job, reason, delayMs }]));
+
+/** The reply of a claim was lost, and its repeat brings fewer bytes: what exceeds them goes back. */
+const claimAgainWithFewerBytes: Step = async (play) => {
+  const token = `again-${play.sent.length}`;
+  await send(play, play.q.claimCall(4, { token }));
+  const { jobs, refused } = await play.q.run(play.q.claimCall(4, { token, mostBytes: 1_200 }));
+  play.held.push(...jobs);
+  await (refused.length > 0 &&
+    send(play, scripts(play).fail(refused.map((job) => ({ ...job, final: true, backoffMs: 0 })))));
+};
+
+/** A purge that is cut short, or not. */
+const purge = fc.constantFrom(2, 1_000).map(
+  (limit): Step =>
+    (play) =>
+      send(play, scripts(play).purge(limit)),
+);
+
+const clean = fc.constantFrom('grouped', 'scheduled', 'failed').map(
+  (place): Step =>
+    (play) =>
+      send(play, scripts(play).clean(place as 'failed', 0, 3, 0)),
+);
 
 const crash: Step = async (play) => {
   await play.q.expireClaims(...play.held.map(({ id }) => id));
@@ -104,27 +137,42 @@ const repeat = fc.nat(200).map((pick): Step => async (play) => {
   await (call && play.q.run(call));
 });
 
+/** So fast that time lets the next job start at once. */
+const FAST = { limit: 1_000, periodMs: 1_000, burst: 2 };
+
 const limits = fc
   .record({
+    rateLimit: fc.constantFrom(undefined, undefined, FAST),
     maxRunning: fc.constantFrom(1, 1, 2, undefined),
     weight: fc.constantFrom(1, 4),
     onDeadHead: fc.constantFrom('skip' as const, 'hold' as const),
   })
+  .chain((groups) =>
+    fc.record({
+      groups: fc.constant(groups),
+      maxRunning: fc.constantFrom(undefined, undefined, 1, 3),
+      rateLimit: fc.constantFrom(undefined, undefined, FAST),
+    }),
+  )
   .map(
-    (groups): Step =>
+    (of): Step =>
       (play) =>
-        send(play, scripts(play).setLimits({ groups })),
+        send(play, scripts(play).setLimits(of as RuntimeLimits)),
   );
 
 const step = fc.oneof(
   { weight: 8, arbitrary: enqueue },
   { weight: 8, arbitrary: claim },
+  { weight: 2, arbitrary: fc.constant(claimAgainWithFewerBytes) },
+  { weight: 1, arbitrary: purge },
+  { weight: 1, arbitrary: clean },
   { weight: 4, arbitrary: onClaim((play, job) => scripts(play).complete([{ ...job, result: '' }])) },
   { weight: 2, arbitrary: fail(false, 0) },
   { weight: 2, arbitrary: fail(false, HOUR) },
   { weight: 2, arbitrary: fail(true, 0) },
   { weight: 2, arbitrary: release('interruption', 0) },
   { weight: 1, arbitrary: release('snooze', HOUR) },
+  { weight: 1, arbitrary: release('rate_limited', 2) },
   { weight: 2, arbitrary: fc.constant(crash) },
   { weight: 2, arbitrary: fc.constant(becomeDue) },
   { weight: 3, arbitrary: repeat },
@@ -139,7 +187,10 @@ const step = fc.oneof(
   { weight: 1, arbitrary: onGroup((play, group) => scripts(play).groups.clear(group)) },
 );
 
-/** All that holds a job back ends; then a worker takes and completes until nothing is left. */
+/**
+ * What holds jobs back by right ends: the claims of dead workers, delays, pauses, and dead letters, which are redriven. Then a worker takes
+ * and completes until nothing is left. Nothing is repaired, so a hold or a slot that is stuck is seen.
+ */
 async function finish(play: Play): Promise<void> {
   const { q } = play;
   await q.expireClaims(...(await q.ranked(q.keys.claims)));
@@ -147,14 +198,17 @@ async function finish(play: Play): Promise<void> {
   await q.makeDue(...(await q.ranked(q.keys.scheduled)));
   for (const group of GROUPS) {
     await q.run(q.scripts.groups.resume(group));
-    await q.run(q.scripts.groups.clear(group)); // a hold by a dead letter
   }
-  for (let idle = 0; idle < 3;) {
+  for (let idle = 0; idle < 50;) {
+    await q.run(q.scripts.redrive(await q.ranked(q.keys.dead)));
     const { jobs, refused } = await q.run(q.claimCall(5));
     await (refused.length > 0 &&
       q.run(q.scripts.fail(refused.map((job) => ({ ...job, final: true, backoffMs: 0 })))));
     await (jobs.length > 0 && q.run(q.scripts.complete(jobs.map((job) => ({ ...job, result: '' })))));
+    const { pending } = await q.run(q.scripts.stats());
+    if (pending === 0) return;
     idle = jobs.length + refused.length > 0 ? 0 : idle + 1;
+    await pause(1); // the fast rates, and rests of 2 ms
   }
 }
 
@@ -162,14 +216,17 @@ async function finish(play: Play): Promise<void> {
 export async function playInterleavings(runs: number): Promise<void> {
   const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
     const play: Play = { q: testQueue({ maxAttempts: 3 }), held: [], sent: [], ids: [] };
-    await play.q.run(play.q.scripts.setLimits({ groups: { maxRunning: 1 } }));
+    const { q } = play;
+    await q.run(q.scripts.setLimits({ groups: { maxRunning: 1 } }));
     for (const each of steps) {
       await each(play);
-      expect(await groupViolations(play.q.redis, play.q.scripts)).toEqual([]);
+      expect(await groupViolations(q.redis, q.scripts, GROUPS)).toEqual([]);
     }
     await finish(play);
-    expect(await play.q.run(play.q.scripts.stats())).toMatchObject({ pending: 0, scheduled: 0, processing: 0 });
-    await play.q.deleteKeys(); // the look for keys above goes through all of the server's
+    expect(await q.run(q.scripts.stats())).toMatchObject({ pending: 0, scheduled: 0, processing: 0 });
+    expect(await violations(q.redis, q.scripts)).toEqual([]);
+    await q.deleteKeys(); // the look above goes through all keys of the server
+    q.broken = true; // so that the end of the test does not look at each of these queues again
   });
   await fc.assert(property, { numRuns: runs });
 }

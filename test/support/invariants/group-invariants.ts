@@ -15,12 +15,20 @@ export async function groupPlaces(redis: Redis, { keys }: QueueCalls): Promise<R
   return Object.fromEntries(await Promise.all(read));
 }
 
-/** What is wrong with the groups of a queue, in words; nothing where all is well. */
-export async function groupViolations(redis: Redis, { keys }: QueueCalls): Promise<string[]> {
+/**
+ * What is wrong with the groups of a queue, in words; nothing where all is well.
+ *
+ * @param known all groups that may be there; without them the keys of the whole server are looked through
+ */
+export async function groupViolations(
+  redis: Redis,
+  { keys }: QueueCalls,
+  known?: readonly string[],
+): Promise<string[]> {
   const faults: string[] = [];
   const of = (kind: string) => keys.groupsPrefix + kind;
-  const names = new Set<string>();
-  for (const kind of ['waiting:', 'running:', 'state:']) {
+  const names = new Set<string>(known);
+  for (const kind of known ? [] : ['waiting:', 'running:', 'state:']) {
     for (const key of await keysLike(redis, `${of(kind)}*`)) {
       names.add(key.slice(of(kind).length));
     }
