@@ -18,11 +18,15 @@ for line, id, verdict in string.gmatch(last, '\n(([^\n\t]+)\t?([^\n]*))') do
     end
   end
 end
--- A job of a group goes back to its place in the line; the next claim places the group anew, since its gate is open.
+-- A job of a group goes back to its place in the line, and is counted; the next claim places the group anew, since its gate is open.
 local function to_group(id, group)
+  local rank = redis.call('HGET', job .. id, 'rank') or 0
   redis.call('ZREM', groups .. 'running:' .. group, id)
-  redis.call('ZADD', groups .. 'waiting:' .. group, redis.call('HGET', job .. id, 'rank') or 0, id)
+  redis.call('ZADD', groups .. 'waiting:' .. group, rank, id)
   redis.call('ZADD', groups .. 'gated', now_text, group)
+  redis.call('ZINCRBY', groups .. 'depths', '1', group)
+  redis.call('ZADD', groups .. 'heads', 'LT', string.format('%.0f', tonumber(rank) % 2 ^ 40), group)
+  redis.call('HINCRBY', groups .. 'settings', 'waiting', '1')
 end
 
 -- The job claimed first must be claimed first again, so it is put to the front last. Its attempt was never begun.
