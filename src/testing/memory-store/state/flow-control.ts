@@ -9,21 +9,11 @@ import type {
   RuntimeLimits,
 } from '../../../queue/model/limits.js';
 import type { Full } from '../../../queue/store/enqueue-call.js';
+import { fullnessOf, type Bounds } from './fullness.js';
+import { costInMs, paid, rateOpensAt } from './gcra.js';
 import type { ScoredSet } from './scored-set.js';
 import type { PauseOptions } from '../../../queue/model/pause.js';
 import { pauseNote } from './pause-note.js';
-
-interface Bounds {
-  maxPending?: number | undefined;
-  maxPendingBytes?: number | undefined;
-}
-
-function definedOf({ maxPending, maxPendingBytes }: Bounds): Bounds {
-  return {
-    ...(maxPending !== undefined && { maxPending }),
-    ...(maxPendingBytes !== undefined && { maxPendingBytes }),
-  };
-}
 
 /** The part of a queue that flow control uses. */
 interface FlowQueue {
@@ -40,6 +30,8 @@ interface FlowQueue {
 
 /** The state of one group. */
 interface Group {
+  /** The job that holds it back while the settings say so. */
+  hold?: { id: string; isDead: boolean };
   /** The settings of run time. */
   own?: GroupLimits;
   /** The settings of the code. */
@@ -51,6 +43,12 @@ interface Group {
   turn: number;
   /** The theoretical arrival time of its rate, in ms. */
   arrival: number;
+}
+
+/** The first job of a group, or of the jobs without one. */
+interface Head {
+  id: string;
+  name: string | undefined;
 }
 
 export class FlowControl {
@@ -104,6 +102,9 @@ export class FlowControl {
         break;
       }
       const next = heads.reduce((best, head) => (this.isBefore(head.name, best.name) ? head : best));
+      if (rateOpensAt(this.limits.rateLimit, this.arrival, this.costOf(next.id)) > this.queue.now) {
+        break; // and none behind it
+      }
       line.splice(line.indexOf(next.id), 1);
       taken.push(next.id);
       this.charge(next.name, this.queue.job(next.id));
@@ -124,12 +125,13 @@ export class FlowControl {
 
   /** Returns when a job that waits for a rate or a rest may start; Infinity if none may. */
   opensAt(ids: readonly string[]): number {
-    const names = new Set(ids.map((id) => this.queue.job(id)?.group));
-    const times = [...names].flatMap((name) => (name === undefined ? [] : [this.groupOpensAt(name)]));
-    return Math.min(
-      Infinity,
-      ...[...times, this.rateOpensAt(this.limits.rateLimit, this.arrival)].filter((at) => at > this.queue.now),
-    );
+    const heads = this.headsOf(ids).filter(({ name }) => name === undefined || this.holderOf(name) === undefined);
+    const rate = this.limits.rateLimit;
+    const times = heads.flatMap(({ name, id }) => [
+      rateOpensAt(rate, this.arrival, this.costOf(id)),
+      ...(name === undefined ? [] : [this.groupOpensAt(name, this.costOf(id))]),
+    ]);
+    return Math.min(Infinity, ...times.filter((at) => at > this.queue.now));
   }
 
   /** Rests the group of a job, or the queue for a job without a group. */
@@ -138,14 +140,14 @@ export class FlowControl {
     if (job.group === undefined) {
       this.queue.restsUntil = Math.max(this.queue.restsUntil, until);
     } else {
-      this.group(job.group).restsUntil = until;
+      const group = this.group(job.group);
+      group.restsUntil = Math.max(group.restsUntil, until);
     }
   }
 
   /** Refunds the cost of a job that never started. */
   refund(job: Record<string, string>): void {
-    const cost = (rate: RateLimit | undefined) =>
-      rate ? (Math.min(Number(job.cost ?? 1), rate.burst ?? 1) * rate.periodMs) / rate.limit : 0;
+    const cost = (rate: RateLimit | undefined) => costInMs(rate, Number(job.cost ?? 1));
     this.arrival -= cost(this.limits.rateLimit);
     if (job.group !== undefined) {
       this.group(job.group).arrival -= cost(this.limitsOf(job.group).rateLimit);
@@ -154,35 +156,8 @@ export class FlowControl {
 
   /** Returns why a job cannot be added. Bounds that were set at run time win over those of the code. */
   fullness(group: string | undefined, payload: string): Full | undefined {
-    const { maxPending, maxPendingBytes } = { ...definedOf(this.queue.options), ...definedOf(this.set ?? {}) };
-    const { pending, prioritized, scheduled } = this.queue;
-    const later = scheduled.members();
-    const all = [...pending, ...prioritized.members(), ...later];
-    const ofQueue = this.reached(all, all, payload, { maxPending, maxPendingBytes });
-    if (ofQueue || group === undefined) {
-      return ofQueue && { ...ofQueue, group: undefined };
-    }
-    const line = this.waitingOf(group);
-    const held = later.filter(
-      (id) => this.queue.job(id)?.group === group && this.queue.job(id)?.fence === undefined,
-    );
-    const ofGroup = this.reached([...line, ...held], line, payload, this.limitsOf(group));
-    return ofGroup && { ...ofGroup, group };
-  }
-
-  private reached(
-    counted: readonly string[],
-    weighed: readonly string[],
-    payload: string,
-    { maxPending, maxPendingBytes }: Bounds,
-  ): Pick<Full, 'limit' | 'unit'> | undefined {
-    if (maxPending !== undefined && counted.length >= maxPending) {
-      return { limit: maxPending, unit: 'jobs' };
-    }
-    const sizes = weighed.map((id) => Buffer.byteLength(this.queue.job(id)?.payload ?? ''));
-    const bytes = sizes.reduce((sum, size) => sum + size, Buffer.byteLength(payload));
-    const isOver = maxPendingBytes !== undefined && bytes > maxPendingBytes;
-    return isOver ? { limit: maxPendingBytes, unit: 'bytes' } : undefined;
+    const ofGroup = group === undefined ? undefined : this.limitsOf(group);
+    return fullnessOf(this.queue, this.set, group, ofGroup, payload);
   }
 
   /** Returns whether a group runs one job at a time, in their order. */
@@ -217,12 +192,16 @@ export class FlowControl {
     const { maxRunning, rateLimit } = this.limits;
     return (
       (maxRunning === undefined || this.queue.claims.size + taken < maxRunning) &&
-      this.rateOpensAt(rateLimit, this.arrival) <= this.queue.now
+      rateOpensAt(rateLimit, this.arrival) <= this.queue.now
     );
   }
 
   /** The first waiting job of each group that may start one. Jobs without a group are one group. */
-  private openHeads(ids: readonly string[], taken: readonly string[]): { id: string; name: string | undefined }[] {
+  private openHeads(ids: readonly string[], taken: readonly string[]): Head[] {
+    return this.headsOf(ids).filter(({ name, id }) => this.mayStart(name, taken, this.costOf(id)));
+  }
+
+  private headsOf(ids: readonly string[]): Head[] {
     const heads = new Map<string | undefined, string>();
     for (const id of ids) {
       const name = this.queue.job(id)?.group;
@@ -230,11 +209,11 @@ export class FlowControl {
         heads.set(name, id);
       }
     }
-    return [...heads].map(([name, id]) => ({ name, id })).filter(({ name }) => this.mayStart(name, taken));
+    return [...heads].map(([name, id]) => ({ name, id }));
   }
 
   /** Returns whether a group may start one more job than the claim has taken. */
-  mayStart(name: string | undefined, taken: readonly string[] = []): boolean {
+  mayStart(name: string | undefined, taken: readonly string[] = [], cost = 1): boolean {
     if (name === undefined) {
       return true;
     }
@@ -242,41 +221,62 @@ export class FlowControl {
     const running = this.runningOf(name) + taken.filter((id) => this.queue.job(id)?.group === name).length;
     return (
       this.group(name).pausedAt === undefined &&
-      this.groupOpensAt(name) <= this.queue.now &&
+      this.groupOpensAt(name, cost) <= this.queue.now &&
       (maxRunning === undefined || running < maxRunning) &&
       this.holderOf(name) === undefined
     );
   }
 
-  /** The job behind which an ordered group waits: one that waits for its retry, or by option a dead letter. */
+  /** The job that an ordered group waits for: it waits for its retry, or by option is a dead letter. By the settings of now. */
   private holderOf(name: string): string | undefined {
-    if (!this.isOrdered(name)) {
+    const { maxRunning, onDeadHead } = this.limitsOf(name);
+    const hold = this.groups.get(name)?.hold;
+    if (!hold || maxRunning !== 1) {
       return undefined;
     }
-    const isOfGroup = (id: string) => this.queue.job(id)?.group === name;
-    const retry = this.queue.scheduled
-      .members()
-      .find((id) => isOfGroup(id) && this.queue.job(id)?.fence !== undefined);
-    const holds = this.limitsOf(name).onDeadHead === 'hold';
-    return retry ?? (holds ? this.queue.dead.members().find(isOfGroup) : undefined);
+    const holds = hold.isDead
+      ? onDeadHead === 'hold' && this.queue.dead.has(hold.id)
+      : this.queue.scheduled.has(hold.id);
+    return holds ? hold.id : undefined;
+  }
+
+  /** Lets a job that waits for its retry, or is dead, hold back the others of its group where that runs one at a time. */
+  hold(id: string, { group: name }: Record<string, string>, isDead = false): void {
+    if (name === undefined) {
+      return;
+    }
+    this.endHold(id, name);
+    const { maxRunning, onDeadHead } = this.limitsOf(name);
+    if (maxRunning === 1 && (!isDead || onDeadHead === 'hold') && this.holderOf(name) === undefined) {
+      this.group(name).hold = { id, isDead };
+    }
+  }
+
+  endHold(id: string, name: string | undefined): void {
+    const group = name === undefined ? undefined : this.groups.get(name);
+    if (group?.hold?.id === id) {
+      delete group.hold;
+    }
   }
 
   private runningOf(name: string): number {
     return this.queue.claims.members().filter((id) => this.queue.job(id)?.group === name).length;
   }
 
-  private groupOpensAt(name: string): number {
-    const { restsUntil, arrival } = this.group(name);
-    return Math.max(restsUntil, this.rateOpensAt(this.limitsOf(name).rateLimit, arrival));
+  /** How many jobs wait in groups, where no group may start one. */
+  get heldByGroups(): number {
+    const { prioritized, pending } = this.queue;
+    const grouped = [...prioritized.members(), ...pending].filter((id) => this.queue.job(id)?.group !== undefined);
+    return this.openHeads(grouped, []).length > 0 ? 0 : grouped.length;
   }
 
-  /** GCRA: a burst may start at once, then one each interval. */
-  private rateOpensAt(rate: RateLimit | undefined, arrival: number): number {
-    if (!rate) {
-      return 0;
-    }
-    const { limit, periodMs, burst = 1 } = rate;
-    return Math.ceil(arrival + periodMs / limit - (burst * periodMs) / limit);
+  private costOf(id: string): number {
+    return Number(this.queue.job(id)?.cost ?? 1);
+  }
+
+  private groupOpensAt(name: string, cost = 1): number {
+    const { restsUntil, arrival } = this.group(name);
+    return Math.max(restsUntil, rateOpensAt(this.limitsOf(name).rateLimit, arrival, cost));
   }
 
   private turnOf(name: string | undefined): number {
@@ -289,15 +289,12 @@ export class FlowControl {
     const weight = (name === undefined ? this.limits.groups?.ungroupedWeight : this.limitsOf(name).weight) ?? 1;
     this.turn = this.turnOf(name);
     group.turn = this.turn + cost / weight;
-    this.arrival = this.paid(this.limits.rateLimit, this.arrival, cost);
-    group.arrival = this.paid(name === undefined ? undefined : this.limitsOf(name).rateLimit, group.arrival, cost);
-  }
-
-  private paid(rate: RateLimit | undefined, arrival: number, cost: number): number {
-    if (!rate) {
-      return arrival;
-    }
-    const { limit, periodMs, burst = 1 } = rate;
-    return Math.max(arrival, this.queue.now) + (Math.min(cost, burst) * periodMs) / limit;
+    this.arrival = paid(this.limits.rateLimit, this.arrival, cost, this.queue.now);
+    group.arrival = paid(
+      name === undefined ? undefined : this.limitsOf(name).rateLimit,
+      group.arrival,
+      cost,
+      this.queue.now,
+    );
   }
 }

@@ -169,6 +169,7 @@ export class MemoryQueue {
 
   /** Takes a waiting job out of its place. Returns whether it was in one. */
   takeOut(id: string): boolean {
+    this.flow.endHold(id, this.job(id)?.group);
     return this.prioritized.delete(id) || this.scheduled.delete(id) || removeFirst(this.pending, id);
   }
 

@@ -28,7 +28,10 @@ export function groupVerbs(queue: MemoryQueue): GroupVerbs {
       }),
     clear: (name) =>
       callOf('groupClear', () => {
-        delete flow.group(name).own;
+        const group = flow.group(name);
+        delete group.own;
+        delete group.hold;
+        group.restsUntil = 0;
         wake();
       }),
     pause: (name, options) =>

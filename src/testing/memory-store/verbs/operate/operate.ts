@@ -24,6 +24,7 @@ export function stats(queue: MemoryQueue): QueueStats {
   return {
     pending: queue.pending.length + queue.prioritized.size,
     ...(batches > 0 && { batches }),
+    ...(queue.flow.heldByGroups > 0 && { heldByGroups: queue.flow.heldByGroups }),
     scheduled: queue.scheduled.size,
     processing: queue.claims.size,
     completed: queue.completed.length,

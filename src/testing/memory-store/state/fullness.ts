@@ -1,0 +1,58 @@
+// How many jobs, and how many bytes of payload, may wait; see lua/lib/enqueue/fullness.lua.
+import type { Full } from '../../../queue/store/enqueue-call.js';
+import type { ScoredSet } from './scored-set.js';
+
+export interface Bounds {
+  maxPending?: number | undefined;
+  maxPendingBytes?: number | undefined;
+}
+
+interface WaitingJobs {
+  readonly options: Bounds;
+  readonly pending: readonly string[];
+  readonly prioritized: ScoredSet;
+  readonly scheduled: ScoredSet;
+  job(id: string): Record<string, string> | undefined;
+}
+
+/** Returns what keeps a job from being added. @param set the bounds that were set at run time, which win */
+export function fullnessOf(
+  queue: WaitingJobs,
+  set: Bounds | undefined,
+  group: string | undefined,
+  ofGroup: Bounds | undefined,
+  payload: string,
+): Full | undefined {
+  const bounds = {
+    maxPending: set?.maxPending ?? queue.options.maxPending,
+    maxPendingBytes: set?.maxPendingBytes ?? queue.options.maxPendingBytes,
+  };
+  const later = queue.scheduled.members();
+  const waiting = [...queue.pending, ...queue.prioritized.members()];
+  const all = [...waiting, ...later];
+  const reached = boundReached(queue, all, all, payload, bounds);
+  if (reached || group === undefined || !ofGroup) {
+    return reached && { ...reached, group: undefined };
+  }
+  const line = waiting.filter((id) => queue.job(id)?.group === group);
+  const held = later.filter((id) => queue.job(id)?.group === group && queue.job(id)?.fence === undefined);
+  const inGroup = boundReached(queue, [...line, ...held], line, payload, ofGroup);
+  return inGroup && { ...inGroup, group };
+}
+
+/** @param counted the jobs that count for `maxPending` @param weighed those that count for `maxPendingBytes` */
+function boundReached(
+  queue: WaitingJobs,
+  counted: readonly string[],
+  weighed: readonly string[],
+  payload: string,
+  { maxPending, maxPendingBytes }: Bounds,
+): Pick<Full, 'limit' | 'unit'> | undefined {
+  if (maxPending !== undefined && counted.length >= maxPending) {
+    return { limit: maxPending, unit: 'jobs' };
+  }
+  const sizes = weighed.map((id) => Buffer.byteLength(queue.job(id)?.payload ?? ''));
+  const bytes = sizes.reduce((sum, size) => sum + size, Buffer.byteLength(payload));
+  const isOver = maxPendingBytes !== undefined && bytes > maxPendingBytes;
+  return isOver ? { limit: maxPendingBytes, unit: 'bytes' } : undefined;
+}

@@ -1,0 +1,21 @@
+// GCRA: a burst may start at once, then one job each interval. An arrival is the theoretical arrival time of a rate, in ms.
+import type { RateLimit } from '../../../queue/model/limits.js';
+
+/** How far one job of this cost moves the arrival. */
+export function costInMs(rate: RateLimit | undefined, cost: number): number {
+  return rate ? (Math.min(cost, rate.burst ?? 1) * rate.periodMs) / rate.limit : 0;
+}
+
+/** Returns when a job of this cost may start. */
+export function rateOpensAt(rate: RateLimit | undefined, arrival: number, cost = 1): number {
+  if (!rate) {
+    return 0;
+  }
+  const { limit, periodMs, burst = 1 } = rate;
+  return Math.ceil(arrival + ((Math.min(cost, burst) - burst) * periodMs) / limit);
+}
+
+/** Returns the arrival after a job has started. */
+export function paid(rate: RateLimit | undefined, arrival: number, cost: number, now: number): number {
+  return rate ? Math.max(arrival, now) + costInMs(rate, cost) : arrival;
+}

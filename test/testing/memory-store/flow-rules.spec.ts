@@ -1,0 +1,86 @@
+// Rules of limits and groups that both stores keep, by the scripts of Redis and by the store in memory.
+import { expect, it } from '@jest/globals';
+import type { JobQueue } from '#queue/job-queue.js';
+import { newQueue, onEachStore } from '../../support/worker/workers.js';
+
+const HOUR = 3_600_000;
+const payloads = async (queue: JobQueue, count = 9) => (await queue.claimMany(count)).map(({ payload }) => payload);
+const fail = async (queue: JobQueue, final: boolean) => {
+  const claim = (await queue.claim())!;
+  await queue.fail(claim, new Error('no'), final ? { final } : { delayMs: HOUR });
+  return claim;
+};
+
+onEachStore('limits and groups', () => {
+  it('start no job whose cost the rate does not have yet, and none behind it', async () => {
+    const queue = newQueue();
+    await queue.limits.set({ rateLimit: { limit: 1, periodMs: HOUR, burst: 5 } });
+    await queue.enqueue(1, { cost: 3 });
+    await queue.enqueue(2, { cost: 3 });
+    await queue.enqueue(3);
+    expect(await payloads(queue)).toEqual([1]);
+  });
+
+  it('check the cost against the rate of a group, and another group goes on', async () => {
+    const queue = newQueue({ groups: {} });
+    await queue.groups.set('g', { rateLimit: { limit: 1, periodMs: HOUR, burst: 5 } });
+    await queue.enqueue(1, { group: 'g', cost: 3 });
+    await queue.enqueue(2, { group: 'g', cost: 3 });
+    await queue.enqueue(3, { group: 'h' });
+    expect(new Set(await payloads(queue))).toEqual(new Set([1, 3]));
+  });
+
+  it('keep the later of two rests of a group', async () => {
+    const queue = newQueue();
+    await queue.enqueueMany([1, 2].map((payload) => ({ payload, group: 'g' })));
+    const [a, b] = await queue.claimMany(2);
+    const rest = (job: typeof a, delayMs: number) =>
+      queue.exec((calls) => calls.release([{ ...job!, reason: 'rate_limited', delayMs }]));
+    await rest(a, HOUR);
+    await rest(b, 1_000);
+    expect((await queue.groups.get('g')).opensAt!.getTime() - Date.now()).toBeGreaterThan(HOUR / 2);
+  });
+
+  it('hold a group as long as its head waits and the settings say so', async () => {
+    const queue = newQueue();
+    await queue.limits.set({ groups: { maxRunning: 1, onDeadHead: 'hold' } });
+    await queue.enqueueMany([1, 2, 3].map((payload) => ({ payload, group: 'g', maxAttempts: 2 })));
+    const { id } = await fail(queue, true);
+    expect((await queue.groups.get('g')).heldBy).toBe(id);
+    expect(await payloads(queue)).toEqual([]);
+    await queue.groups.set('g', { onDeadHead: 'skip' });
+    expect((await queue.groups.get('g')).heldBy).toBeNull();
+    expect(await payloads(queue)).toEqual([2]);
+  });
+
+  it('hold no group for a job that failed while its group ran two', async () => {
+    const queue = newQueue();
+    await queue.limits.set({ groups: { maxRunning: 2 } });
+    await queue.enqueueMany([1, 2].map((payload) => ({ payload, group: 'g', maxAttempts: 2 })));
+    await fail(queue, false);
+    await queue.limits.set({ groups: { maxRunning: 1 } });
+    expect(await payloads(queue)).toEqual([2]);
+  });
+
+  it('end the rest and the hold of a group with its clear', async () => {
+    const queue = newQueue();
+    await queue.limits.set({ groups: { maxRunning: 1 } });
+    await queue.enqueueMany([1, 2].map((payload) => ({ payload, group: 'g', maxAttempts: 2 })));
+    await fail(queue, false);
+    expect(await payloads(queue)).toEqual([]);
+    await queue.groups.clear('g');
+    const [second] = await queue.claimMany(1);
+    expect(second!.payload).toBe(2);
+    await queue.exec((calls) => calls.release([{ ...second!, reason: 'rate_limited', delayMs: HOUR }]));
+    expect(await payloads(queue)).toEqual([]);
+    await queue.groups.clear('g');
+    expect(await payloads(queue)).toEqual([2]);
+  });
+
+  it('count in stats what groups hold back', async () => {
+    const queue = newQueue();
+    await queue.groups.pause('g');
+    await queue.enqueueMany([1, 2].map((payload) => ({ payload, group: 'g' })));
+    expect(await queue.stats()).toMatchObject({ pending: 2, heldByGroups: 2 });
+  });
+});
