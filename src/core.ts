@@ -95,9 +95,8 @@ export type {
   LogLine,
   QueueStats,
   UnservedName,
-  WorkerDetails,
-  WorkerRecord,
 } from './queue/model/job.js';
+export type { WorkerDetails, WorkerRecord } from './queue/model/worker-record.js';
 export type { StoredError } from './queue/errors/stored-error.js';
 export {
   ClaimLostError,

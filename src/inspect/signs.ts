@@ -1,5 +1,6 @@
 import type { HistoryPoint, HistoryReport } from '../queue/model/history.js';
-import type { QueueStats, WorkerRecord } from '../queue/model/job.js';
+import type { QueueStats } from '../queue/model/job.js';
+import type { WorkerRecord } from '../queue/model/worker-record.js';
 import type { LimitsInForce } from '../queue/store/verbs/limit-verbs.js';
 import type { QueueSigns, RecentRates } from './queue-signs.js';
 

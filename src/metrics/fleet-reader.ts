@@ -1,4 +1,5 @@
-import type { QueueStats, WorkerRecord } from '../queue/model/job.js';
+import type { QueueStats } from '../queue/model/job.js';
+import type { WorkerRecord } from '../queue/model/worker-record.js';
 import type { InstrumentKey, Labels } from './instruments.js';
 
 /** A queue as far as metrics read it; a JobQueue is one. */

@@ -18,7 +18,7 @@ export function specsWithoutServer(root, folders) {
     .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((file) => join(folder, file)))
     .map((file) => file.split(sep).join('/'))
     .filter((file) => file.endsWith('.spec.ts'));
-  return specs.filter((spec) => !needsServer(spec, new Set())).sort();
+  return specs.filter((spec) => !needsServer(spec, new Set())).toSorted();
 
   function needsServer(file, seen) {
     if (SERVER.test(file)) return true;

@@ -1,4 +1,4 @@
-import type { WorkerRecord } from '../../queue/model/job.js';
+import type { WorkerRecord } from '../../queue/model/worker-record.js';
 import type { RunningView, WorkerView } from '../views/views.js';
 
 /** A worker as one queue knows it. */

@@ -267,34 +267,6 @@ export interface QueueStats {
   totals: Record<string, number>;
 }
 
-/** The details that a worker announces. */
-export interface WorkerDetails {
-  /** The name of its machine. */
-  host: string;
-  /** The id of its process. */
-  pid: number;
-  /** The version of the app; absent if it has none. */
-  version?: string;
-  /** The number of jobs of this queue that it runs at once; under a limit of its process, of all queues. */
-  slots: number;
-  /** The number of jobs that its process runs at once over all queues, if that is limited. */
-  processSlots?: number;
-  /** True if its process claims none of this queue's jobs for now. Absent: it claims. */
-  paused?: true;
-  /** Jobs whose handlers go on although their signals were aborted. */
-  stuck?: { id: string; name: string }[];
-}
-
-/** A live worker of a queue. */
-export interface WorkerRecord extends Partial<WorkerDetails> {
-  /** The id of the worker. */
-  id: string;
-  /** The time of its last announcement. */
-  seenAt: Date;
-  /** The time of its start. */
-  startedAt?: Date;
-}
-
 /** The filter of jobs; all fields must match. */
 export interface JobFilter {
   /** The job's name. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { WorkerRecord } from '../model/job.js';
+import type { WorkerRecord } from '../model/worker-record.js';
 import { decodeDate, decodeKnownDate } from './decode-date.js';
 import { parseJson } from '../codec/parse-json.js';
 

@@ -10,16 +10,8 @@ import type {
 } from './call-answers.js';
 import type { CompleteAnswer } from './complete-answer.js';
 import type { AnnouncedContent } from '../codec/announced-content.js';
-import type {
-  ClaimRef,
-  ClaimedJob,
-  JobRecord,
-  JobStatus,
-  QueueStats,
-  RefusedJob,
-  WorkerDetails,
-  WorkerRecord,
-} from '../model/job.js';
+import type { ClaimRef, ClaimedJob, JobRecord, JobStatus, QueueStats, RefusedJob } from '../model/job.js';
+import type { WorkerDetails, WorkerRecord } from '../model/worker-record.js';
 import type { FoundJobs, JobQuery } from './find-query.js';
 import type { StoredError } from '../errors/stored-error.js';
 import type { ResolvedQueueOptions } from '../model/queue-options.js';

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import type { WorkerDetails } from '../../queue/model/job.js';
+import type { WorkerDetails } from '../../queue/model/worker-record.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 import { limitOf } from '../../queue/runtime/bounds.js';

@@ -4,7 +4,7 @@ import { configuredLimits, runtimeLimitArguments, limitsText } from '../encode-w
 import { checkLayout, LAYOUT } from '../layout.js';
 import { JobCalls, WORKER_SEEN_MS } from './job-calls.js';
 import type { RuntimeLimits } from '../../model/limits.js';
-import type { WorkerDetails, WorkerRecord } from '../../model/job.js';
+import type { WorkerDetails, WorkerRecord } from '../../model/worker-record.js';
 import { announcedContent, type AnnouncedContent } from '../../codec/announced-content.js';
 import { parseJson } from '../../codec/parse-json.js';
 import type { AttemptLimits, UnservedJobs } from '../../store/store-calls.js';
