@@ -278,10 +278,9 @@ export class JobQueue extends QueueAdmin {
    * Takes back expired claims in one bounded slice. It also takes back dead claims of clients of the Redis pattern, counted
    * from when a call first saw them, and keeps their failures. `more` says that expired claims are left.
    */
-  async reclaim(options: { limit?: number } = {}): Promise<{
-    reclaimed: { id: string; status: JobStatus }[];
-    more: boolean;
-  }> {
+  async reclaim(
+    options: { limit?: number } = {},
+  ): Promise<{ reclaimed: { id: string; status: JobStatus }[]; more: boolean }> {
     checkKnown('reclaim', options, ['limit']);
     const { limit = SLICE } = options;
     checkCount('limit', limit, 1, LARGEST_PAGE);

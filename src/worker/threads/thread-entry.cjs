@@ -98,7 +98,7 @@ class ThreadBatch {
     return this.#ask({ type: 'batch.results', options });
   }
   async *members() {
-    for (let offset = 0; offset !== undefined; ) {
+    for (let offset = 0; offset !== undefined;) {
       const page = await this.results({ offset, limit: 500 });
       yield* page.members;
       offset = page.next;
