@@ -6,7 +6,7 @@ import { ScriptRunner, type ScriptCall } from '../transport/script-runner.js';
 /** Every command that a script calls. `test/lua/queue/check-permissions.spec.ts` holds the list against the scripts. */
 export const SCRIPT_COMMANDS = (
   'exists get hdel hexists hget hgetall hincrby hkeys hmget hrandfield hset hsetnx hstrlen incr incrby lindex llen lpos lpush lrange lrem ' +
-  'persist pexpire pexpireat pttl publish pubsub rpop rpush set time type unlink zadd zcard zcount zmscore zpopmin zrange ' +
+  'persist pexpire pexpireat pttl publish pubsub rpop rpush set time type unlink zadd zcard zcount zincrby zmscore zpopmin zrange ' +
   'xadd xrange zrem zremrangebyscore zscore'
 ).split(' ');
 

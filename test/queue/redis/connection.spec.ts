@@ -162,7 +162,7 @@ describe('the spelling of the keys', () => {
     const server = await startOwnRedis({ args: ['--cluster-enabled', 'yes'] });
     const redis = connect({}, server.url);
     await redis.cluster('ADDSLOTSRANGE', 0, 16_383);
-    await eventually(async () => expect(await redis.cluster('INFO')).toContain('cluster_state:ok'));
+    await eventually(async () => String(await redis.cluster('INFO')).includes('cluster_state:ok'));
     const queue = new JobQueue(redis, 'jobs');
     expect((await inside(queue).scripts()).keys.pending).toBe('queue:{jobs}:pending');
     const plain = new JobQueue(redis, 'jobs', { hashTag: false });
