@@ -14,7 +14,7 @@ import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
 import { HistoryCache, lastHourOf } from './history-cache.js';
 import { limitsInWords } from './limits-in-words.js';
 import { RateWindow } from './rate-window.js';
-import { overallVerdict, serverView, verdictView } from './verdict-view.js';
+import { overallVerdict, verdictView } from './verdict-view.js';
 import { workersOf } from './workers-view.js';
 
 /** The most running jobs that one reading takes of a queue. */
@@ -40,7 +40,7 @@ export class OverviewReader {
     const server = names.length === 0 ? undefined : await readServerVerdict(this.jobs.queue(names[0]!));
     return {
       at,
-      sentence: serverView(server) ?? overallVerdict(queues),
+      sentence: overallVerdict(server, queues),
       queues,
       workers: workersOf(
         read.flatMap(({ workers }) => workers),

@@ -6,6 +6,9 @@ import type { QueueView, VerdictView } from '../views/views.js';
 
 const SEVERITIES = { ok: 'ok', notice: 'notice', warning: 'warn', critical: 'bad' } as const;
 
+/** The best first. */
+const BY_SEVERITY: readonly VerdictView['severity'][] = ['idle', 'ok', 'notice', 'warn', 'bad'];
+
 /** Returns the verdict on a queue, in the words of health and the command line. */
 export function verdictView(facts: QueueFacts): VerdictView {
   const verdict = verdictOf(signsOf(facts));
@@ -14,17 +17,22 @@ export function verdictView(facts: QueueFacts): VerdictView {
   return { severity, sentence: sentenceOf(verdict), ...remedy };
 }
 
-/** Says what keeps Redis from taking jobs, which goes before all queues; undefined where nothing does. */
-export function serverView(server: ServerVerdict | undefined): VerdictView | undefined {
+/** Returns one sentence for Redis and all queues: the worse verdict, or that on Redis where both are as bad. */
+export function overallVerdict(server: ServerVerdict | undefined, queues: readonly QueueView[]): VerdictView {
+  const ofQueues = queuesVerdict(queues);
   if (!server || server.severity === 'ok') {
-    return undefined;
+    return ofQueues;
+  }
+  const severity = SEVERITIES[server.severity];
+  if (BY_SEVERITY.indexOf(ofQueues.severity) > BY_SEVERITY.indexOf(severity)) {
+    return ofQueues;
   }
   const remedy = server.next === undefined ? {} : { remedy: asSentence(server.next) };
-  return { severity: SEVERITIES[server.severity], sentence: `${server.summary}.`, ...remedy };
+  return { severity, sentence: `${server.summary}.`, ...remedy };
 }
 
 /** Returns one sentence for all queues: the worst verdict, or that all are well. */
-export function overallVerdict(queues: readonly QueueView[]): VerdictView {
+function queuesVerdict(queues: readonly QueueView[]): VerdictView {
   const of = (severity: VerdictView['severity']) => queues.filter(({ verdict }) => verdict.severity === severity);
   const worst = of('bad')[0] ?? of('warn')[0];
   if (worst) {

@@ -1,0 +1,35 @@
+// The one sentence on top of the dashboard: the worse of what is said of Redis and of the queues.
+import { describe, expect, it } from '@jest/globals';
+import { overallVerdict } from '#dashboard/live/verdict-view.js';
+import type { QueueView, VerdictView } from '#dashboard/views/views.js';
+import type { Severity } from '#inspect/queue-signs.js';
+
+const queue = (severity: VerdictView['severity']) =>
+  ({ name: 'email', verdict: { severity, sentence: '`email` speaks.' } }) as QueueView;
+const server = (severity: Severity) => ({ severity, summary: 'Redis speaks', next: 'look at it' });
+
+describe('the sentence on Redis and all queues', () => {
+  it.each<[Severity, VerdictView['severity'], string]>([
+    ['warning', 'bad', '`email` speaks.'],
+    ['critical', 'bad', 'Redis speaks.'],
+    ['warning', 'warn', 'Redis speaks.'],
+    ['critical', 'warn', 'Redis speaks.'],
+    ['warning', 'ok', 'Redis speaks.'],
+    ['ok', 'bad', '`email` speaks.'],
+    ['ok', 'warn', '`email` speaks.'],
+  ])('with Redis %s and a queue %s it is %j', (ofServer, ofQueue, sentence) => {
+    expect(overallVerdict(server(ofServer), [queue(ofQueue)]).sentence).toBe(sentence);
+  });
+
+  it('has the remedy of the one it speaks of', () => {
+    expect(overallVerdict(server('critical'), [queue('ok')])).toEqual({
+      severity: 'bad',
+      sentence: 'Redis speaks.',
+      remedy: 'Look at it.',
+    });
+  });
+
+  it('is that of the queues where nothing is known of Redis', () => {
+    expect(overallVerdict(undefined, [queue('warn')]).sentence).toBe('`email` speaks.');
+  });
+});
