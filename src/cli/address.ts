@@ -60,8 +60,14 @@ function clusterOf(urls: readonly URL[], { lazyConnect, retryStrategy, ...settin
   return new Cluster(nodes, {
     lazyConnect,
     clusterRetryStrategy: retryStrategy!,
+    ...(protocol === 'rediss:' && { dnsLookup: keepName }),
     redisOptions: { ...settings, ...credentials(username, password), ...(protocol === 'rediss:' && { tls: {} }) },
   });
+}
+
+/** Connects to the name of a node: a certificate is for a name, and ioredis would verify it against the address. */
+function keepName(host: string, done: (error: null, host: string) => void): void {
+  done(null, host);
 }
 
 /** An IPv6 address is in brackets. */

@@ -93,6 +93,25 @@ describe('the command line', () => {
   );
 
   it(
+    'asks each node of a Cluster for the name that its certificate is for',
+    async () => {
+      const certificates = makeCertificates('DNS:localhost');
+      const cluster = await startCluster({ certificates });
+      for (const server of cluster.nodes) {
+        await cluster.node(server).config('SET', 'cluster-announce-hostname', 'localhost');
+        await cluster.node(server).config('SET', 'cluster-preferred-endpoint-type', 'hostname');
+      }
+      const env = {
+        REDIS_URL: `rediss://localhost:${cluster.nodes[0]!.port}`,
+        NODE_EXTRA_CA_CERTS: certificates.files.ca,
+      };
+      expect(await cli(['enqueue', 'a', '1', '--cluster'], env)).toMatchObject({ code: EXIT.ok });
+      expect(await cli(['queues', '--cluster'], env)).toMatchObject({ code: EXIT.ok, stdout: 'a\n' });
+    },
+    LONG_MS,
+  );
+
+  it(
     'verifies the certificate of a server',
     async () => {
       const certificates = makeCertificates();

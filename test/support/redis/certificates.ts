@@ -18,13 +18,17 @@ export interface Certificates {
   ca: string;
 }
 
-/** A certificate for 127.0.0.1 that nobody trusts by default. */
-export function makeCertificates(): Certificates {
+/**
+ * A certificate for 127.0.0.1 and localhost that nobody trusts by default.
+ *
+ * @param names the names that it is for, as openssl writes them
+ */
+export function makeCertificates(names = 'IP:127.0.0.1,DNS:localhost'): Certificates {
   const folder = mkdtempSync(join(tmpdir(), 'redis-tls-'));
   folders.add(folder);
   const [cert, key] = [join(folder, 'server.pem'), join(folder, 'server.key')];
   const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-  const name = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1,DNS:localhost'];
+  const name = ['-subj', '/CN=redis', '-addext', `subjectAltName=${names}`];
   openssl(['req', '-x509', ...curve, '-days', '2', ...name, '-keyout', key, '-out', cert]);
   return { files: { ca: cert, cert, key }, ca: readFileSync(cert, 'utf8') };
 }
