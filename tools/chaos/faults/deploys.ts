@@ -23,8 +23,9 @@ export const deployEarlier: Fault = async (scene, planned) => {
   const replaced = from.slice(0, strength(planned, 2, workers.length));
   await replace(scene, replaced, true);
   await sleep(strength(planned, 2_000, 4_000));
+  const digest = await earlierDigest('attemptClaim');
   const claimed = async () => {
-    const [known] = (await (scene.ground.admin as Redis).script('EXISTS', earlierDigest('jobClaim'))) as number[];
+    const [known] = (await (scene.ground.admin as Redis).script('EXISTS', digest)) as number[];
     return known === 1;
   };
   await eventually(claimed, { timeoutMs: WORKED_MS, what: 'a claim by the script of the earlier version' });
@@ -34,7 +35,7 @@ export const deployEarlier: Fault = async (scene, planned) => {
   return hits;
 };
 
-/** That version had no limits, groups and batches. */
+/** The roles of limits, groups and batches stay as they are: their checks are of one version. */
 function knowsEarlier({ role }: Slot): boolean {
   return !role.startsWith('flow-');
 }
