@@ -1,4 +1,4 @@
-// Every relative link of the documentation leads to a file and a heading that exist, and so does every path of a test that it names.
+// What the documentation names exists: files and headings behind its links, tests, and the sources that its internals name.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -29,6 +29,18 @@ function isBroken(page: string, link: string): boolean {
   const file = path === '' ? join(root, page) : join(root, dirname(page), path);
   return !existsSync(file) || (anchor !== undefined && file.endsWith('.md') && !anchorsOf(file).has(anchor));
 }
+
+/** The files of the tree, without what is installed or built; the embedded scripts are a source too. */
+const sources = ['src', 'lua', 'test', 'tools', 'scripts', 'examples', 'bench'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true }).map((file) => `/${folder}/${String(file)}`),
+);
+const internals = pages.filter((page) => page === 'CONTRIBUTING.md' || page.startsWith(join('docs', 'internals')));
+
+it.each(internals)('%s names sources that exist', (page) => {
+  const text = readFileSync(join(root, page), 'utf8');
+  const named = [...text.matchAll(/`([\w./-]+\.(?:ts|lua|mjs))`/g)].map(([, name]) => name!);
+  expect(named.filter((name) => !sources.some((file) => file.endsWith(`/${name}`)))).toEqual([]);
+});
 
 it.each(pages)('%s', (page) => {
   const text = readFileSync(join(root, page), 'utf8');
