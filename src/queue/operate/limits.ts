@@ -21,7 +21,6 @@ const limitsSchema = z.strictObject(runtimeLimitFields, {
  */
 export class Limits {
   /** @internal */
-  /** @internal */
   constructor(private readonly queue: Pick<QueueAccess, 'exec'>) {}
 
   /** Returns the limits that hold now. */
