@@ -123,6 +123,18 @@ describe.each(scripts)('lua/%s', (file) => {
   });
 });
 
+describe('the specs', () => {
+  const specs = readdirSync(new URL('.', import.meta.url), { recursive: true })
+    .map(String)
+    .filter((file) => file.endsWith('.spec.ts') && file.includes('/'));
+
+  it.each(specs)('%s names a script by its path', (file) => {
+    const text = readFileSync(new URL(file, import.meta.url), 'utf8');
+    const named = [...text.matchAll(/\bdescribe\(['"`]([\w/-]+\.lua)\b/g)].map(([, script]) => script!);
+    expect(named.filter((script) => !scripts.includes(script))).toEqual([]);
+  });
+});
+
 describe('lua/lib', () => {
   it.each(libs)('%s says what it gives to the scripts that include it', (file) => {
     const { header } = read(`lib/${file}`);

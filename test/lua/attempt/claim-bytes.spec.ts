@@ -14,7 +14,7 @@ function idsOf({ jobs }: { jobs: readonly { id: string }[] }): string[] {
   return jobs.map(({ id }) => id);
 }
 
-describe('claim.lua: bounded by bytes', () => {
+describe('attempt/claim.lua: bounded by bytes', () => {
   it('brings as many jobs as fit, and leaves the others in their order', async () => {
     const q = testQueue();
     await addSized(q, { a: 400, b: 400, c: 400, d: 100, e: 100 });
@@ -89,7 +89,7 @@ describe('claim.lua: bounded by bytes', () => {
   });
 });
 
-describe('claim.lua: bounded by bytes, repeated after a lost reply', () => {
+describe('attempt/claim.lua: bounded by bytes, repeated after a lost reply', () => {
   it('I3: changes nothing, and gets the first answer', async () => {
     const q = testQueue();
     await addSized(q, { a: 400, b: 400, c: 400 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
-describe('claim.lua: scheduled jobs', () => {
+describe('attempt/claim.lua: scheduled jobs', () => {
   it('moves what is due, in the order of the due times, behind what waits already', async () => {
     const q = testQueue();
     for (const id of ['due-2', 'due-1', 'not-due']) await q.add(id, { delay_ms: 60_000 });
@@ -65,7 +65,7 @@ describe('claim.lua: scheduled jobs', () => {
   });
 });
 
-describe('claim.lua: priorities', () => {
+describe('attempt/claim.lua: priorities', () => {
   it('hands out urgent jobs first, then the plain ones', async () => {
     const q = testQueue();
     await q.addAll('plain');

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { RefusedJob } from '#queue/model/job.js';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
-describe('claim.lua', () => {
+describe('attempt/claim.lua', () => {
   it('gives token, fence, attempt, owner and expiry in the same step', async () => {
     const q = testQueue({ visibilityMs: 30_000 });
     await q.add('a', {}, '{"to":"ada"}');
@@ -166,7 +166,7 @@ describe('claim.lua', () => {
 /** A refusal without the job, whose place in the claim differs. */
 const settled = ({ id, token, fence, error }: RefusedJob) => ({ id, token, fence, error });
 
-describe('claim.lua: repeated after a lost reply', () => {
+describe('attempt/claim.lua: repeated after a lost reply', () => {
   it('I7: hands out the whole batch again, also where another client has spoilt numbers of a job meanwhile', async () => {
     const q = testQueue();
     await q.addAll('a', 'b', 'c', 'd');
@@ -224,7 +224,7 @@ describe('claim.lua: repeated after a lost reply', () => {
   });
 });
 
-describe('claim.lua: jobs that must not run', () => {
+describe('attempt/claim.lua: jobs that must not run', () => {
   it('I7: sets aside a job whose hash is gone, counts it, and hands out the next', async () => {
     const q = testQueue();
     await q.addAll('gone', 'next');

@@ -3,7 +3,7 @@ import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
 const error = { name: 'Error', message: 'no' };
 
-describe('complete.lua', () => {
+describe('attempt/complete.lua', () => {
   it('stores the result, ends the claim and gives the hash its time to live', async () => {
     const q = testQueue({ resultTtlMs: 60_000 });
     const job = await q.addAndClaim('a');
@@ -189,7 +189,7 @@ describe('complete.lua', () => {
   });
 });
 
-describe('complete.lua: history', () => {
+describe('attempt/complete.lua: history', () => {
   it('is cut at its cap; what falls off can be read for 10 s more', async () => {
     const q = testQueue({ completedHistory: 2 });
     await q.addAll('a', 'b', 'c');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
-describe('extend.lua', () => {
+describe('attempt/extend.lua', () => {
   it('I5: lengthens a claim from now, by the time of the server', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');

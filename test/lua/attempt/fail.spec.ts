@@ -9,7 +9,7 @@ function failure(job: ClaimedJob, rest: Partial<Failure> = {}): Failure {
   return { ...job, error, final: false, backoffMs: 0, ...rest };
 }
 
-describe('fail.lua', () => {
+describe('attempt/fail.lua', () => {
   it('retries at the back of the queue, and keeps error and attempt', async () => {
     const q = testQueue();
     await q.addAll('a', 'b');
@@ -153,7 +153,7 @@ describe('fail.lua', () => {
   });
 });
 
-describe('fail.lua: records', () => {
+describe('attempt/fail.lua: records', () => {
   it('logs each attempt with its worker, times and error, the newest 20', async () => {
     const q = testQueue({ maxAttempts: 50 });
     await q.addAll('a');

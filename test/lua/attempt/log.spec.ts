@@ -6,7 +6,7 @@ async function messages(q: TestQueue): Promise<unknown[]> {
   return log.split('\n').map((line) => (JSON.parse(line) as { message: unknown }).message);
 }
 
-describe('log.lua', () => {
+describe('attempt/log.lua', () => {
   it('I5: appends lines with the time of the server, the newest up to the cap', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { connect } from '../../support/redis/redis.js';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
-describe('progress.lua', () => {
+describe('attempt/progress.lua', () => {
   it('stores the progress of a current claim; repeated it is the same', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');

@@ -7,7 +7,7 @@ function release(job: ClaimedJob, rest: Partial<Release> = {}): Release {
   return { ...job, reason: 'interruption', delayMs: 0, ...rest };
 }
 
-describe('release.lua', () => {
+describe('attempt/release.lua', () => {
   it('I6: gives the attempt back and counts the interruption', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');

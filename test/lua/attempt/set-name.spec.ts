@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
-describe('name.lua', () => {
+describe('attempt/set-name.lua', () => {
   it('names a claimed job that has no name; repeated it changes nothing', async () => {
     const q = testQueue();
     await q.addAll('a');

@@ -35,7 +35,7 @@ async function claimThenExpire(q: TestQueue): Promise<ClaimedJob[]> {
   return jobs;
 }
 
-describe('start.lua', () => {
+describe('attempt/start.lua', () => {
   it('until then a job on its last chance is held: its worker may die, and it is not charged', async () => {
     const q = testQueue();
     await addCrashed(q, 'a', 2);
@@ -64,7 +64,7 @@ describe('start.lua', () => {
   });
 });
 
-describe('start.lua of a job that expired after its claim', () => {
+describe('attempt/start.lua of a job that expired after its claim', () => {
   const EXPIRED = { name: 'JobExpired', message: 'The job was not started within its expiresInMs.' };
 
   it('says why it must not start, with the attempts before; repeated it changes nothing', async () => {

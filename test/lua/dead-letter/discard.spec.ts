@@ -10,7 +10,7 @@ async function bury(q: TestQueue, ...ids: string[]): Promise<void> {
   }
 }
 
-describe('dead-discard.lua', () => {
+describe('dead-letter/discard.lua', () => {
   it('deletes dead letters with all their traces', async () => {
     const q = testQueue();
     await bury(q, 'a', 'b', 'c');

@@ -24,7 +24,7 @@ async function all(q: TestQueue, query: DeadLetterQuery, looks = 2, most = 10): 
   return slices;
 }
 
-describe('dead-list.lua', () => {
+describe('dead-letter/list.lua', () => {
   it('finds nothing on an empty queue', async () => {
     const q = testQueue();
     expect(await expectUnchanged(q, () => all(q, { order: 'oldest' }))).toEqual([[]]);

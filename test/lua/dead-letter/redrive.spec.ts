@@ -7,7 +7,7 @@ async function bury(q: TestQueue, id: string, options: Record<string, unknown> =
   await q.run(q.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }]));
 }
 
-describe('redrive.lua', () => {
+describe('dead-letter/redrive.lua', () => {
   it('sends a dead letter back to work with all its attempts, its error kept for the record', async () => {
     const q = testQueue({ maxAttempts: 2 });
     await bury(q, 'a');

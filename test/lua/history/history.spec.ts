@@ -28,7 +28,7 @@ const close = (q: TestQueue, reading: Partial<MinuteReading> = {}) =>
 
 const read = (q: TestQueue) => q.run(q.scripts.history.read(72 * 60 * MINUTE, undefined, 1_000));
 
-describe('close-minute', () => {
+describe('history/close-minute.lua', () => {
   it('writes what the counters gained since the last minute, and says when the next is over', async () => {
     const { clock, q } = clocked();
     expect(await close(q)).toBe(59_000);
@@ -149,7 +149,7 @@ describe('close-minute', () => {
   });
 });
 
-describe('add-durations', () => {
+describe('history/add-durations.lua', () => {
   it('adds the times of several workers to the minute', async () => {
     const { clock, q } = clocked();
     await close(q);

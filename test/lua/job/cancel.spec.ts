@@ -4,7 +4,7 @@ import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
 const error = { name: 'Error', message: 'no' };
 
-describe('cancel.lua', () => {
+describe('job/cancel.lua', () => {
   it.each([
     ['pending', {}],
     ['prioritized', { priority: 5 }],

@@ -5,7 +5,7 @@ const pendingKey = { unique: 'k', unique_for: 'pending' };
 const unfinishedKey = { unique: 'k', unique_for: 'unfinished' };
 const windowKey = { unique: 'k', unique_for: 60_000 };
 
-describe('enqueue.lua: unique keys', () => {
+describe('job/enqueue.lua: unique keys', () => {
   it.each([
     ['pending', pendingKey],
     ['unfinished', unfinishedKey],
@@ -124,7 +124,7 @@ describe.each(cases)(
   },
 );
 
-describe('enqueue.lua: replace', () => {
+describe('job/enqueue.lua: replace', () => {
   it('starts the time of a key anew, so that the last word counts', async () => {
     const q = testQueue();
     const debounce = { ...windowKey, unique_replace: true, delay_ms: 60_000 };

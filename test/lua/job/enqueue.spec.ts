@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
-describe('enqueue.lua', () => {
+describe('job/enqueue.lua', () => {
   it('writes the fields that a waiting job needs and no empty one, and puts the job at the back', async () => {
     const q = testQueue();
     await q.add('a', {}, '{"kind":"email"}');
@@ -145,7 +145,7 @@ describe('enqueue.lua', () => {
   );
 });
 
-describe('enqueue.lua: repeated after some of its jobs have gone', () => {
+describe('job/enqueue.lua: repeated after some of its jobs have gone', () => {
   it('I1, I3: adds no job again that is still known', async () => {
     const q = testQueue();
     await q.addAll('a', 'b', 'c');
@@ -163,7 +163,7 @@ describe('enqueue.lua: repeated after some of its jobs have gone', () => {
 /** A job as the script takes it. */
 const plain = (id: string, payload = JSON.stringify(id)) => ({ id, name: 'mail', payload, options: '' });
 
-describe('enqueue.lua: many plain jobs of one name', () => {
+describe('job/enqueue.lua: many plain jobs of one name', () => {
   const MANY = 30;
   const ids = Array.from({ length: MANY }, (_, i) => `job-${i}`);
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
-describe('promote.lua', () => {
+describe('job/promote.lua', () => {
   it('starts a scheduled job now, at the back, and wakes a worker', async () => {
     const q = testQueue();
     await q.add('a', { delay_ms: 60_000 });

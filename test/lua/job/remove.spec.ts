@@ -3,7 +3,7 @@ import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
 const error = { name: 'Error', message: 'no' };
 
-describe('remove.lua', () => {
+describe('job/remove.lua', () => {
   it.each([
     ['pending', {}],
     ['prioritized', { priority: 5 }],

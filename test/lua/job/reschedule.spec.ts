@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
-describe('reschedule.lua', () => {
+describe('job/reschedule.lua', () => {
   it.each([
     ['pending', {}],
     ['prioritized', { priority: 5 }],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
-describe('run-again.lua', () => {
+describe('job/run-again.lua', () => {
   it('sends a completed job back to work, without its result and its end', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a', { unique: 'k', unique_for: 'unfinished' });

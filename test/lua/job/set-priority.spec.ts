@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
-describe('set-priority.lua', () => {
+describe('job/set-priority.lua', () => {
   it('moves a plain job before the others, as old as it was, and back again', async () => {
     const q = testQueue();
     await q.addAll('a', 'b');

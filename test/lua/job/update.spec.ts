@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
-describe('update.lua', () => {
+describe('job/update.lua', () => {
   it.each([{}, { delay_ms: 60_000 }, { priority: 3 }])('gives a job with %j another payload', async (options) => {
     const q = testQueue();
     await q.add('a', options);

@@ -11,7 +11,7 @@ import { connect } from '../../support/redis/redis.js';
 const keys = new QueueKeys('jobs');
 const everything = 'on nopass ~queue:* &queue:* -@all +@all';
 
-describe('rights', () => {
+describe('queue/check-permissions.lua', () => {
   it('asks for every command that a script calls, and for no other', () => {
     const called = Object.values(luaScripts).flatMap((text) =>
       [...text.matchAll(/redis\.p?call\(\s*'(\w+)'/g)].map(([, command]) => command!.toLowerCase()),

@@ -43,7 +43,7 @@ async function exist(q: TestQueue, ...ids: string[]): Promise<number> {
   return q.redis.exists(...ids.map((id) => q.keys.job(id)));
 }
 
-describe('clean.lua', () => {
+describe('queue/clean.lua', () => {
   it.each(PLACES)('deletes the old jobs of %s with all their traces, and no younger one', async (place) => {
     const q = testQueue();
     await fill(q, place);

@@ -15,7 +15,7 @@ async function pages(q: TestQueue, status: JobStatus, limit: number): Promise<st
   return found;
 }
 
-describe('list.lua', () => {
+describe('queue/list.lua', () => {
   it.each(['pending', 'scheduled', 'processing', 'completed', 'failed', 'cancelled'] as const)(
     'of %s on an empty queue is empty, and writes nothing',
     async (status) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
-describe('pause.lua', () => {
+describe('queue/pause.lua', () => {
   it('I5: stops claims, by the time of the server, and takes jobs in', async () => {
     const q = testQueue();
     await q.addAll('a');

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { connect } from '../../support/redis/redis.js';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
-describe('tell.lua', () => {
+describe('queue/publish.lua', () => {
   it('publishes what a worker knows, also of a job that was removed, and writes nothing', async () => {
     const q = testQueue();
     const subscriber = connect();

@@ -17,7 +17,7 @@ async function fill(q: TestQueue): Promise<number> {
   return 8;
 }
 
-describe('purge.lua', () => {
+describe('queue/purge.lua', () => {
   it('deletes the jobs in every state, and counts each once', async () => {
     const q = testQueue();
     const jobs = await fill(q);

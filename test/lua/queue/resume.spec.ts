@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
-describe('resume.lua', () => {
+describe('queue/resume.lua', () => {
   it('ends a pause and wakes a worker', async () => {
     const q = testQueue();
     await q.addAll('a');

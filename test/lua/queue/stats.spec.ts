@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
-describe('stats.lua', () => {
+describe('queue/stats.lua', () => {
   it('of an empty queue are zero, and nothing is written', async () => {
     const q = testQueue();
     expect(await expectUnchanged(q, () => q.run(q.scripts.stats()))).toEqual({

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { connect } from '../../support/redis/redis.js';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
-describe('tell-drained.lua', () => {
+describe('queue/tell-drained.lua', () => {
   it('tells once that nothing waits or runs, and again only after another job has ended', async () => {
     const q = testQueue();
     const heard: string[] = [];

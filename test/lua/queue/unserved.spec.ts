@@ -3,7 +3,7 @@ import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
 const handlers = [{ name: 'mail', maxAttempts: 1, maxCrashes: 1 }];
 
-describe('unserved.lua', () => {
+describe('queue/unserved.lua', () => {
   it('tells which jobs wait for a worker that is not there, and what is known of the workers', async () => {
     const q = testQueue();
     for (const [id, name] of [

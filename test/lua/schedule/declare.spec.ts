@@ -7,7 +7,7 @@ function setUp() {
   return { q, schedules: new TestSchedules(q) };
 }
 
-describe('schedule-declare.lua', () => {
+describe('schedule/declare.lua', () => {
   it('keeps the schedules of the code going, by the time of the server', async () => {
     const { q, schedules } = setUp();
     const schedule = schedules.define('s');

@@ -7,7 +7,7 @@ function setUp() {
   return { q, schedules: new TestSchedules(q) };
 }
 
-describe('schedule-due.lua', () => {
+describe('schedule/due.lua', () => {
   it('shows what is due, the longest due first, a bounded slice, and when the next is due', async () => {
     const { q, schedules } = setUp();
     for (const id of ['a', 'b', 'c', 'later']) {

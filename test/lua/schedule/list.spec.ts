@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 import { HOUR, TestSchedules } from '../../support/queue/schedules.js';
 
-describe('schedule-list.lua', () => {
+describe('schedule/list.lua', () => {
   it('shows one, or a page: the next due first, those at rest last', async () => {
     const q = testQueue();
     const schedules = new TestSchedules(q);

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 import { TestSchedules } from '../../support/queue/schedules.js';
 
-describe('schedule-pause.lua', () => {
+describe('schedule/pause.lua', () => {
   it('stops the ticks, also one that is due; repeated it changes nothing', async () => {
     const q = testQueue();
     const schedules = new TestSchedules(q);

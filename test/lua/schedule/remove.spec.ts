@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 import { TestSchedules } from '../../support/queue/schedules.js';
 
-describe('schedule-remove.lua', () => {
+describe('schedule/remove.lua', () => {
   it('deletes all of it, and leaves its jobs', async () => {
     const q = testQueue();
     const schedules = new TestSchedules(q);

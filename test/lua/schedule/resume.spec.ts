@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 import { HOUR, TestSchedules } from '../../support/queue/schedules.js';
 
-describe('schedule-resume.lua', () => {
+describe('schedule/resume.lua', () => {
   it('goes on with the next due time, for the definition that it was computed for', async () => {
     const q = testQueue();
     const schedules = new TestSchedules(q);

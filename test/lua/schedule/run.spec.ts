@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 import { TestSchedules } from '../../support/queue/schedules.js';
 
-describe('schedule-run.lua', () => {
+describe('schedule/run.lua', () => {
   it('enqueues its job beside the ticks, also while it is paused; repeated it changes nothing', async () => {
     const q = testQueue();
     const schedules = new TestSchedules(q);

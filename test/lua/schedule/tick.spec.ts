@@ -7,7 +7,7 @@ function setUp() {
   return { q, schedules: new TestSchedules(q) };
 }
 
-describe('schedule-tick.lua', () => {
+describe('schedule/tick.lua', () => {
   it('enqueues one job with the id of the tick, sets the next due time, and wakes a worker', async () => {
     const { q, schedules } = setUp();
     await schedules.put(schedules.define('s', HOURLY, { payload: { a: [] }, maxAttempts: 7 }));

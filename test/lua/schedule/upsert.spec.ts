@@ -7,7 +7,7 @@ function setUp() {
   return { q, schedules: new TestSchedules(q) };
 }
 
-describe('schedule-upsert.lua', () => {
+describe('schedule/upsert.lua', () => {
   it('asks for the next due time by the clock of the server before it makes anything', async () => {
     const { q, schedules } = setUp();
     const before = await q.now();

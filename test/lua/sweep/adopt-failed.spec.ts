@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
-describe('adopt-failed.lua', () => {
+describe('sweep/adopt-failed.lua', () => {
   it('takes what a client of the pattern failed into dead, without a TTL, and nothing else', async () => {
     const q = testQueue();
     await q.addAll('waits');

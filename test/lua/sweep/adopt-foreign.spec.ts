@@ -34,7 +34,7 @@ async function adopt(q: TestQueue, limit = 100) {
   return { reclaimed, deadLetters };
 }
 
-describe('adopt.lua: claims of clients of the Redis pattern', () => {
+describe('sweep/adopt-foreign.lua: claims of clients of the Redis pattern', () => {
   it('I5: their clock starts when a sweep first sees them, whatever their own clock says', async () => {
     const q = testQueue();
     await q.addAll('a');
@@ -148,7 +148,7 @@ describe('adopt.lua: claims of clients of the Redis pattern', () => {
   });
 });
 
-describe('adopt.lua: dead letters of clients of the Redis pattern', () => {
+describe('sweep/adopt-foreign.lua: dead letters of clients of the Redis pattern', () => {
   it('are kept: in dead, without a TTL', async () => {
     const q = testQueue();
     await foreignFailure(q, 'a');
@@ -191,7 +191,7 @@ describe('adopt.lua: dead letters of clients of the Redis pattern', () => {
 
 const look = (q: TestQueue) => q.run(q.scripts.adopt(100));
 
-describe('adopt-foreign.lua: what it sees of clients of the Redis pattern', () => {
+describe('sweep/adopt-foreign.lua: what it sees of clients of the Redis pattern', () => {
   it('tells that they work here, for ten minutes after their last claim or failure', async () => {
     const q = testQueue();
     expect(await look(q)).toMatchObject({ clientsAtWork: false });

@@ -13,7 +13,7 @@ async function crash(q: TestQueue, id: string): Promise<void> {
   await q.expireClaims(id);
 }
 
-describe('reclaim.lua', () => {
+describe('sweep/reclaim.lua', () => {
   it('I2: takes an expired claim back: no token, a higher fence, the crash counted', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
@@ -166,7 +166,7 @@ describe('reclaim.lua', () => {
   });
 });
 
-describe('reclaim.lua: after an outage of the server', () => {
+describe('sweep/reclaim.lua: after an outage of the server', () => {
   it('waits for a heartbeat before it takes anything, then takes', async () => {
     const q = testQueue();
     await q.addAndClaim('a');

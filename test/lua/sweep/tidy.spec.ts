@@ -4,7 +4,7 @@ import { HOUR, TestSchedules } from '../../support/queue/schedules.js';
 
 const unfinished = (key: string) => ({ unique: key, unique_for: 'unfinished' });
 
-describe('tidy.lua', () => {
+describe('sweep/tidy.lua', () => {
   it('changes nothing on an empty queue', async () => {
     const q = testQueue();
     expect(await expectUnchanged(q, () => q.run(q.scripts.tidy(100)))).toBe(false);
@@ -198,7 +198,7 @@ describe('tidy.lua', () => {
   });
 });
 
-describe('tidy.lua: dead letters whose hashes are gone', () => {
+describe('sweep/tidy.lua: dead letters whose hashes are gone', () => {
   it('are cleared, slice by slice: a purge by a client of the pattern leaves their ids', async () => {
     const q = testQueue();
     await q.addAll(...Array.from({ length: 25 }, (_, i) => `job-${i}`));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
-describe('announce.lua', () => {
+describe('worker/register.lua', () => {
   it('I5: tells that a worker serves the queue, by the time of the server', async () => {
     const q = testQueue();
     const before = await q.now();
