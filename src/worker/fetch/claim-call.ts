@@ -40,7 +40,9 @@ export function claimFor(runner: QueueRunner, { worker, stream, count, sharers }
   };
   const look = (outcome: Settled<ClaimAnswer>) => outcome.ok && runner.outlook.learn(outcome.answer, count);
   const conclude = (outcome: Settled<ClaimAnswer>) => {
-    runner.claimsUnderWay.delete(stream);
+    if (runner.claimsUnderWay.get(stream)?.token === token) {
+      runner.claimsUnderWay.delete(stream); // else the next claim of the stream is under way already
+    }
     if (!outcome.ok) {
       runner.giveUpClaim(count);
       return;

@@ -1,0 +1,35 @@
+// A claim whose answer is slow keeps its jobs, also if it was sent before the answer of the one before it was handled.
+import { expect, it } from '@jest/globals';
+import { systemClock } from '#queue/runtime/clock.js';
+import { MemoryStore, type Link } from '#testing/memory-store/memory-store.js';
+import { eventually } from '../../support/faults/wait.js';
+import { newQueue, startWorker } from '../../support/worker/workers.js';
+
+/** Holds the answer of one claim back. Returns what was sent meanwhile. */
+function holdAnswerOf(claim: number) {
+  const sent: string[] = [];
+  const held: { letGo?: () => void } = {};
+  let claims = 0;
+  const link: Link = async (script, run) => {
+    const answer = run();
+    sent.push(script);
+    if (script === 'attemptClaim' && ++claims === claim) {
+      await new Promise<void>((resolve) => (held.letGo = resolve));
+    }
+    return answer;
+  };
+  return { store: new MemoryStore(systemClock, { link }), sent, held };
+}
+
+it('lengthens the claim of a slow answer in a queue with limits', async () => {
+  const { store, sent, held } = holdAnswerOf(3);
+  const queue = newQueue({ visibilityMs: 600 }, store);
+  await queue.limits.set({ maxRunning: 10 });
+  await queue.enqueueMany(Array.from({ length: 20 }, (_, i) => ({ payload: i })));
+  await startWorker(queue, async () => {}, { perQueue: 4 });
+  await eventually(() => held.letGo !== undefined, { what: 'the third claim' });
+  await eventually(() => sent.includes('attemptExtendBatch'), { what: 'a heartbeat of the claim under way' });
+  held.letGo!();
+  await eventually(async () => (await queue.stats()).completed === 20);
+  expect((await queue.stats()).totals).not.toHaveProperty('reclaimed');
+});
