@@ -62,6 +62,7 @@ describe('a handler in threads', () => {
       [1, 2].map((n) => ({ payload: { do: 'return', n } })),
     );
     await batch.seal();
+    await batch.wait({ timeoutMs: SOON.timeoutMs }); // the follow-up is there once all members have ended
     const sum = (await service.queue(name).result('@batch:sum:then', SOON)) as object;
     expect(sum).toMatchObject({ id: 'sum', queue: name, sum: 3, next: 1, refused: 'InvalidOptionError' });
     expect(sum).toMatchObject({ state: 'fired', completed: 2, first: { id: first!.id, status: 'completed' } });
