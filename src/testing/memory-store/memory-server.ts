@@ -19,9 +19,26 @@ export class MemoryServer implements QueueHost {
   private readonly nudges = new Map<string, string>();
   private readonly waiters = new Set<Waiter>();
   private readonly listeners = new Map<string, Set<(event: JobEvent) => void>>();
+  /** The time of the step that runs; undefined between steps. */
+  private stepAt: number | undefined;
 
-  /** @param now the time of the server, in ms; it alone decides what is due or has expired */
-  constructor(readonly now: () => number) {}
+  /** @param clock the time of the server, in ms; it alone decides what is due or has expired */
+  constructor(private readonly clock: () => number) {}
+
+  now(): number {
+    return this.stepAt ?? this.clock();
+  }
+
+  /** Runs a step, which sees one time as a script on Redis does. */
+  step<Answer>(run: () => Answer): Answer {
+    const outer = this.stepAt;
+    this.stepAt = this.now();
+    try {
+      return run();
+    } finally {
+      this.stepAt = outer;
+    }
+  }
 
   queue(name: string, options: ResolvedQueueOptions): MemoryQueue {
     const key = `${options.prefix ?? ''}:${name}`;

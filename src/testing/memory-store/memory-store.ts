@@ -71,7 +71,9 @@ export class MemoryStore implements QueueStore {
   async prepare(): Promise<void> {}
 
   exec<Answer>(call: StoreCall<Answer>, { timeoutMs }: CallLimit = {}): Promise<Answer> {
-    const answer = this.link(call.script, () => call.decode((call as MemoryCall<Answer>).run()));
+    const answer = this.link(call.script, () =>
+      this.server.step(() => call.decode((call as MemoryCall<Answer>).run())),
+    );
     return timeoutMs === undefined ? this.resend(call, answer) : this.limit(timeoutMs, answer);
   }
 

@@ -3,6 +3,8 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import type { JobEvent } from '#queue/model/job-event.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
+import { systemClock } from '#queue/runtime/clock.js';
+import { MemoryServer } from '#testing/memory-store/memory-server.js';
 import { MemoryStore } from '#testing/memory-store/memory-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { Worker } from '#worker/worker.js';
@@ -182,4 +184,15 @@ describe('by virtual time', () => {
     await clock.advance(2_000);
     await stopping;
   });
+});
+
+it('a step in memory sees one time, as a script on Redis does', async () => {
+  let now = 1_000_000;
+  const server = new MemoryServer(() => now++); // time passes with each look at the clock
+  const queue = new JobQueue(new MemoryStore(systemClock, { server }), uniqueQueueName('store'));
+  closers.push(() => queue.close());
+  const { id } = await queue.enqueue({});
+  await queue.fail((await queue.claim())!, new Error('no'), { delayMs: 1_000 });
+  const { dueAt, lastErrorAt } = (await queue.get(id))!;
+  expect(dueAt!.getTime() - lastErrorAt!.getTime()).toBe(1_000);
 });
