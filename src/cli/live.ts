@@ -43,11 +43,11 @@ export class Interruption {
 /** Shows what `look` says again and again, until the end. */
 export async function looks(
   { session, out }: Context,
-  options: Record<string, unknown>,
+  { every: asked = 1_000, count }: { every?: number; count?: unknown },
   look: () => Promise<[value: unknown, words: () => Part]>,
 ): Promise<void> {
-  const every = Math.max(SHORTEST_MS, wholeNumber('every', options['every'] as string) ?? 1_000);
-  const most = wholeNumber('count', options['count'] as string | undefined) ?? Infinity;
+  const every = Math.max(SHORTEST_MS, asked);
+  const most = wholeNumber('count', count as string | undefined) ?? Infinity;
   const interruption = new Interruption(session);
   const release = out.holdScreen();
   try {

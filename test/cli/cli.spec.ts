@@ -220,6 +220,18 @@ describe('on a pipe', () => {
     expect(seen.map((stats) => stats[queue.name]!.pending)).toEqual([1, 1, 1]);
   });
 
+  it('takes the word after --watch for the queue, unless it is an interval', async () => {
+    const queue = newQueue();
+    await queue.enqueue(1);
+    const { code, stdout } = await cli(['stats', '--watch', queue.name, '--count', '1', '--json']);
+    expect(code).toBe(EXIT.ok);
+    expect(JSON.parse(stdout)).toMatchObject({ [queue.name]: { pending: 1 } });
+    expect(await cli(['stats', queue.name, '--watch', 'often'])).toMatchObject({
+      code: EXIT.usage,
+      stderr: expect.stringContaining('--watch: expected a whole number, found "often"'),
+    });
+  });
+
   it('measures Redis in a queue of its own, of which nothing is left', async () => {
     const asked = await cli(['bench', '--jobs', '300']);
     expect(asked).toMatchObject({ code: EXIT.usage, stderr: expect.stringContaining('put load on Redis at') });

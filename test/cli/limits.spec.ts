@@ -1,7 +1,7 @@
 // The limits of a queue on the real command line: what is not named stays.
 import { describe, expect, it } from '@jest/globals';
 import { EXIT } from '#cli/exit-codes.js';
-import { newQueue } from '../support/worker/workers.js';
+import { newQueue, startWorker } from '../support/worker/workers.js';
 import { cli } from './run-cli.js';
 
 const ALL = {
@@ -26,6 +26,19 @@ describe('limits', () => {
     expect(code).toBe(EXIT.ok);
     expect(await queue.limits.get()).toEqual({ ...ALL, maxRunning: 3, source: 'set' });
     expect(stdout).toContain('set: maxRunning; kept: rateLimit, groups, maxPending, maxPendingBytes');
+  });
+
+  it('says that limits of the code are now set, and win over it until --clear', async () => {
+    const queue = newQueue({ maxRunning: 4, maxPending: 100 });
+    await startWorker([{ queue, handlers: { [queue.name]: () => undefined } }]);
+    await queue.enqueue(1);
+    expect(await queue.limits.get()).toMatchObject({ source: 'configuration' });
+    const { stdout } = await cli(['limits', queue.name, '--max-pending', '500']);
+    expect(stdout).toContain(
+      'set: maxPending; kept: maxRunning\nAll of them, the kept ones too, now win over those in the code until --clear.',
+    );
+    expect(await queue.limits.get()).toEqual({ maxRunning: 4, maxPending: 500, source: 'set' });
+    expect((await cli(['limits', queue.name])).stdout).not.toContain('win over');
   });
 
   it('changes a part of the rate, and takes one limit away', async () => {

@@ -93,7 +93,11 @@ function told(changes: RuntimeLimits, now: LimitsInForce): Part[] {
   const kept = Object.keys(settingsOf(now)).filter((key) => !set.includes(key));
   return set.length === 0
     ? []
-    : [`set: ${set.join(', ')}${kept.length > 0 ? `; kept: ${kept.join(', ')}` : ''}`, ''];
+    : [
+        `set: ${set.join(', ')}${kept.length > 0 ? `; kept: ${kept.join(', ')}` : ''}`,
+        'All of them, the kept ones too, now win over those in the code until --clear.',
+        '',
+      ];
 }
 
 function rows(now: LimitsInForce): Text[] {

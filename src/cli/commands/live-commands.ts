@@ -6,6 +6,9 @@ import { jsonOf, looksAt, statsTable, verdictText } from '../looks.js';
 import { wholeNumber } from '../numbers.js';
 import { clipped, joined, lines, padded, type Text } from '../text.js';
 
+/** The interval of `stats --watch`, in ms. */
+const WATCH_MS = '2000';
+
 /** The commands that go on until they are interrupted. */
 export function addLiveCommands(program: Command, run: Run): void {
   program
@@ -16,7 +19,7 @@ export function addLiveCommands(program: Command, run: Run): void {
   program
     .command('stats [queue]')
     .description('depths, ages, rates and counters of a queue, or of all')
-    .option('--watch [ms]', 'repeats at this interval in ms (default: 2000)')
+    .option('--watch [ms]', `repeats at this interval in ms (default: ${WATCH_MS})`)
     .option('--count <n>', 'with --watch: ends after this many reads')
     .action(run(stats));
   program
@@ -27,24 +30,34 @@ export function addLiveCommands(program: Command, run: Run): void {
     .action(run(top));
 }
 
-async function stats(context: Context, [name]: string[], options: Record<string, unknown>): Promise<void> {
+async function stats(context: Context, [given]: string[], options: Record<string, unknown>): Promise<void> {
   const { session, out } = context;
-  const { watch, count } = options;
+  const { name, watch } = watchedQueue(given, options['watch']);
+  const { count } = options;
   if (watch === undefined) {
     const all = await looksAt(session, name);
     out.show(jsonOf(all), () => statsTable(all, out));
     return;
   }
-  const every = watch === true ? '2000' : watch;
+  const every = wholeNumber('watch', watch);
   await looks(context, { every, count }, async () => {
     const all = await looksAt(session, name);
     return [jsonOf(all), () => statsTable(all, out)];
   });
 }
 
+/** Takes the word after `--watch` for the queue where no other names one, and the word is no interval. */
+function watchedQueue(name: string | undefined, watch: unknown): { name?: string; watch?: string } {
+  if (typeof watch !== 'string') {
+    return { name, watch: watch === true ? WATCH_MS : undefined };
+  }
+  return name === undefined && !/^\d+$/.test(watch) ? { name: watch, watch: WATCH_MS } : { name, watch };
+}
+
 async function top(context: Context, [name]: string[], options: Record<string, unknown>): Promise<void> {
   const { session, out } = context;
-  await looks(context, options, async () => {
+  const every = wholeNumber('every', options['every'] as string);
+  await looks(context, { every, count: options['count'] }, async () => {
     const all = await looksAt(session, name);
     const wrong = all.map(({ verdict }) => verdict).filter(({ severity }) => severity !== 'ok');
     const words = () => lines([statsTable(all, out), ...(wrong.length > 0 ? ['', verdictText(wrong, out)] : [])]);
