@@ -1,4 +1,4 @@
-import type { QueueStats } from '../queue/model/job.js';
+import type { QueueStats, UnservedName } from '../queue/model/job.js';
 import type { GroupLimits, RateLimit } from '../queue/model/limits.js';
 
 /** The severity. `ok` and `notice` need no action; `warning` needs one today; `critical` needs one now. */
@@ -16,8 +16,8 @@ export interface QueueSigns {
   rates?: RecentRates;
   /** The usual run time of handlers in the last hour, in ms. Absent if none ended. */
   usualRunMs?: number;
-  /** Names among the waiting jobs that no live worker handles. */
-  unserved?: readonly string[];
+  /** Names among the waiting jobs that no live worker handles, the longest wait first. */
+  unserved?: readonly UnservedName[];
   /** Until when the queue rests, since a handler threw a RateLimitedError. */
   restsUntil?: Date;
   /** How many jobs the whole fleet may start in a period. */

@@ -3,9 +3,8 @@ import type { QueueStats } from '../queue/model/job.js';
 import type { WorkerRecord } from '../queue/model/worker-record.js';
 import type { LimitsInForce } from '../queue/store/verbs/limit-verbs.js';
 import type { QueueSigns, RecentRates } from './queue-signs.js';
+import { PATIENCE_MS } from './rule.js';
 
-/** A name that waits for less than this is no sign: its worker may just be starting, in ms. */
-const PATIENCE_MS = 10_000;
 /** The age of an overdue maintenance of unknown age, in ms. */
 const LONG_AGO_MS = 61_000;
 const MINUTE_MS = 60_000;
@@ -64,8 +63,7 @@ export function signsOf({ queue, stats, limits, history, workers }: QueueFacts):
     at,
     rates: ratesOf(history, usualRunMs),
     usualRunMs,
-    unserved:
-      stats.workers > 0 ? unserved.filter(({ waitingMs }) => waitingMs > PATIENCE_MS).map(({ name }) => name) : [],
+    unserved: stats.workers > 0 ? unserved.filter(({ waitingMs }) => waitingMs > PATIENCE_MS) : [], // a worker may start
     restsUntil,
     rateLimit,
     nextStartAt,

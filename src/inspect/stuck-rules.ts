@@ -32,17 +32,19 @@ export function nobody(signs: QueueSigns): ReturnType<Rule> {
   };
 }
 
+/** The other names may flow: then only these jobs wait, and the queue is not stuck. */
 export function unserved(signs: QueueSigns): ReturnType<Rule> {
   const [first, ...others] = signs.unserved ?? [];
-  if (first === undefined || signs.stats.pausedAt !== null || !isOld(signs, PATIENCE_MS)) {
+  if (first === undefined || signs.stats.pausedAt !== null) {
     return undefined;
   }
   const more = others.length === 1 ? '1 more name' : `${count(others.length)} more names`;
-  const names = others.length > 0 ? `\`${first}\` and ${more}` : `\`${first}\``;
+  const names = others.length > 0 ? `\`${first.name}\` and ${more}` : `\`${first.name}\``;
+  const wait = `jobs named ${names} have waited for ${duration(first.waitingMs)}, no worker handles them`;
   return {
-    severity: 'critical',
-    state: 'stuck',
-    summary: `stuck: ${waits(signs)}, no worker handles ${names}`,
+    ...(moves(signs)
+      ? { severity: 'warning', state: 'waiting', summary: `flowing, but ${wait}` }
+      : { severity: 'critical', state: 'stuck', summary: `stuck: ${wait}` }),
     cause: `the workers of the queue have no handler for ${names}`,
     next: 'start a worker with that handler, or look for a misspelled name',
   };
@@ -61,10 +63,14 @@ export function expired({ stats, sinceMaintenanceMs = 0 }: QueueSigns): ReturnTy
   };
 }
 
+/** Returns whether any job runs, or ended in the last minutes. */
+function moves({ stats, rates }: QueueSigns): boolean {
+  return stats.processing > 0 || (rates !== undefined && rates.out > 0);
+}
+
 export function takesNothing(signs: QueueSigns): ReturnType<Rule> {
   const { stats, rates } = signs;
-  const moves = stats.processing > 0 || (rates !== undefined && rates.out > 0);
-  if (moves || stats.workers === 0 || closedUntil(signs) || !isOverdue(signs, LONG_WAIT_MS)) {
+  if (moves(signs) || stats.workers === 0 || closedUntil(signs) || !isOverdue(signs, LONG_WAIT_MS)) {
     return undefined;
   }
   const paused = allPaused(signs);

@@ -79,7 +79,7 @@ const HOLD_ALL: readonly QueueState[] = ['paused', 'stuck'];
 
 function pending(job: JobRecord, signs: JobSigns): Reason {
   const hold = holdingBack(signs);
-  if (signs.unserved?.includes(job.name) && hold?.state !== 'paused') {
+  if (signs.unserved?.some(({ name }) => name === job.name) && hold?.state !== 'paused') {
     return {
       because: `no live worker handles \`${job.name}\``,
       next: 'start a worker with that handler, or look for a misspelled name',

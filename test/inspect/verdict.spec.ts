@@ -29,6 +29,7 @@ function judge(stats: Partial<QueueStats>, signs: Partial<QueueSigns> = {}) {
 }
 
 const MINUTE = 60_000;
+const unserved = (name: string) => ({ name, waitingMs: MINUTE });
 const rates = (inRate: number, out: number, failedShare = 0) => ({
   windowMs: 5 * MINUTE,
   in: inRate,
@@ -92,8 +93,22 @@ describe('the verdict says', () => {
     [
       'which name nobody handles',
       { pending: 2, oldestPendingAgeMs: MINUTE },
-      { unserved: ['emial'] },
-      { severity: 'critical', state: 'stuck', summary: 'stuck: 2 waiting for 1 min, no worker handles `emial`' },
+      { unserved: [unserved('emial')] },
+      {
+        severity: 'critical',
+        state: 'stuck',
+        summary: 'stuck: jobs named `emial` have waited for 1 min, no worker handles them',
+      },
+    ],
+    [
+      'which name nobody handles, while the others flow',
+      { pending: 1_204, processing: 20, oldestPendingAgeMs: 6 * MINUTE, oldestUnheldAgeMs: 0 },
+      { unserved: [{ name: 'emial', waitingMs: 6 * MINUTE }], rates: { ...rates(40, 40), growing: false } },
+      {
+        severity: 'warning',
+        state: 'waiting',
+        summary: 'flowing, but jobs named `emial` have waited for 6 min, no worker handles them',
+      },
     ],
     [
       'that it is paused, and since when',
@@ -272,14 +287,20 @@ describe('the verdict says', () => {
     [
       'which names nobody handles, of two',
       { pending: 2, oldestPendingAgeMs: MINUTE },
-      { unserved: ['emial', 'smss'] },
-      { severity: 'critical', summary: 'stuck: 2 waiting for 1 min, no worker handles `emial` and 1 more name' },
+      { unserved: ['emial', 'smss'].map(unserved) },
+      {
+        severity: 'critical',
+        summary: 'stuck: jobs named `emial` and 1 more name have waited for 1 min, no worker handles them',
+      },
     ],
     [
       'which names nobody handles, of many',
       { pending: 2, oldestPendingAgeMs: MINUTE },
-      { unserved: ['emial', 'smss', 'fxa'] },
-      { severity: 'critical', summary: 'stuck: 2 waiting for 1 min, no worker handles `emial` and 2 more names' },
+      { unserved: ['emial', 'smss', 'fxa'].map(unserved) },
+      {
+        severity: 'critical',
+        summary: 'stuck: jobs named `emial` and 2 more names have waited for 1 min, no worker handles them',
+      },
     ],
     [
       'that nobody serves the queue, where dead workers left claims',
@@ -393,7 +414,7 @@ describe('the severity never falls when a sign is added that is worse', () => {
     { stats: { workers: 0 } },
     { stats: { expiredClaims: 3 } },
     { stats: { failed: 40 } },
-    { signs: { unserved: ['emial'] } },
+    { signs: { unserved: [unserved('emial')] } },
     { signs: { sinceMaintenanceMs: 10 * MINUTE } },
     { signs: { stuckSlots: 10 } },
     { signs: { pausedWorkers: 2 } },
