@@ -21,8 +21,11 @@ local function is_before(one, other)
   return one.start < other.start or one.start == other.start and one.name < other.name
 end
 
+local most_read = 1000 -- what one call takes
+
 local function read_line(from, most)
   write_stands()
+  most = math.min(most, most_read)
   local found, line, names = redis.call('ZRANGE', group_keys.turns, from, from + most - 1, 'WITHSCORES'), { first = 1 }, {}
   for i = 1, #found, 2 do
     line[#line + 1] = { name = found[i], start = tonumber(found[i + 1]) }
@@ -66,6 +69,9 @@ local function turn_again(line, turn, start)
 end
 
 local function take_turns(count, taken, plain_left, plain_weight)
+  if count < 1 then
+    return 0 -- the limits of the queue leave no room
+  end
   local plain_turns, passed, ended = 0, 0, false
   local line = read_line(0, count)
   for _ = 1, count + 200 do
@@ -113,9 +119,7 @@ local function advance_clock(turns_taken)
   redis.call('HSET', group_keys.settings, 'virtual_time', stand_text(current_virtual_time()))
   local passed = redis.call('ZRANGE', group_keys.finishes, '-inf', current_virtual_time(), 'BYSCORE', 'LIMIT', 0,
     2 * turns_taken + 10)
-  if #passed > 0 then
-    redis.call('ZREM', group_keys.finishes, unpack(passed))
-  end
+  remove_all(group_keys.finishes, passed)
 end
 
 local function place_plain()

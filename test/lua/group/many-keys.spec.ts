@@ -54,3 +54,21 @@ it('BullMQ Pro 3325: a delayed job of a group costs the claims of its group no c
   }
   expect(Math.abs(costs[1]! - costs[0]!)).toBeLessThan(10); // of some 3,600
 });
+
+it('a claim without room reads no line, however many groups are ready', async () => {
+  const redis = connect({}, (await startOwnRedis()).url);
+  const q = queueOn(redis);
+  await q.run(q.scripts.setLimits({ maxRunning: 1 }));
+  await add(
+    q,
+    Array.from({ length: 10_000 }, (_, i) => ({ id: `j${i}`, group: `g${i}` })),
+  );
+  const [running] = await q.claim(1);
+  await redis.config('RESETSTAT');
+  expect(await q.claim(5)).toEqual([]);
+  const stats = await redis.info('commandstats');
+  const calls = [...stats.matchAll(/^cmdstat_(?!config|info|evalsha|script)[^:]+:calls=(\d+)/gm)];
+  expect(calls.reduce((sum, [, count]) => sum + Number(count), 0)).toBeLessThan(30);
+  await q.run(q.scripts.complete([{ ...running!, result: '' }]));
+  expect(await q.claim(5)).toHaveLength(1);
+});
