@@ -10,6 +10,7 @@
 --   of failure, its hash as a flat list of field, value (empty when not asked for). Repeated: looks again.
 --@include lib/core/keys
 --@include lib/core/clock
+--@include lib/core/is_less
 --@include lib/core/short_hash
 local most_bytes = tonumber(ARGV[12])
 local order, looks, most, name, text_in = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5]
@@ -22,7 +23,7 @@ local function rank(at, id, with)
   while low < high do
     local middle = math.floor((low + high) / 2)
     local other = redis.call('ZRANGE', dead, middle, middle)[1]
-    if other < id or with and other == id then
+    if is_less(other, id) or with and other == id then
       low = middle + 1
     else
       high = middle

@@ -5,6 +5,7 @@
 -- opens.
 -- Needs: lib/group/place, lib/group/open, lib/limits/room, take_ungrouped and can_take, which the claim sets.
 --@include lib/group/take_head
+--@include lib/core/is_less
 
 -- Groups that are passed over stay in turns, so a claim looks behind them: at the first hundred, then behind a place that moves on.
 local function place_behind(passed)
@@ -18,7 +19,7 @@ end
 -- The groups whose turn comes next, read together: by start, then by name, as in turns. Those behind the last one read may come before
 -- one that has had its turn, so then they are read anew.
 local function is_before(one, other)
-  return one.start < other.start or one.start == other.start and one.name < other.name
+  return one.start < other.start or one.start == other.start and is_less(one.name, other.name)
 end
 
 local most_read = 1000 -- what one call takes
@@ -40,13 +41,13 @@ local function read_line(from, most)
     scores_of[group_keys.turns] = scores_of[group_keys.turns] or {}
     scores_of[group_keys.turns][turn.name] = stand_text(turn.start)
   end
-  line.last = #line == most and line[most] or nil
+  line.last = #line == most and { name = line[most].name, start = line[most].start } or nil
   return line
 end
 
 local function next_turn(line)
   local turn = line[line.first]
-  if not turn or line.last and is_before(line.last, turn) then
+  if not turn or turn.had_turn and line.last and is_before(line.last, turn) then
     return nil
   end
   line.first = line.first + 1
@@ -55,7 +56,7 @@ end
 
 -- Puts a group back into the line, at the start of its next turn.
 local function turn_again(line, turn, start)
-  turn.start = start
+  turn.start, turn.had_turn = start, true
   local low, high = line.first, #line + 1
   while low < high do
     local middle = math.floor((low + high) / 2)

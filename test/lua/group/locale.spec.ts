@@ -1,0 +1,60 @@
+// A server whose locale orders texts otherwise than a sorted set does, which goes by bytes.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from '@jest/globals';
+import { DeadLetterCalls } from '#queue/scripts/calls/dead-letter-calls.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { connect } from '../../support/redis/redis.js';
+import { queueOn } from '../../support/queue/queue-state.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'locales-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Whether this machine can make the locale. */
+function compiles(): boolean {
+  try {
+    const args = ['-i', 'en_US', '-f', 'UTF-8', '--no-archive', join(folder, 'en_US.UTF-8')];
+    execFileSync('localedef', args, { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const itWithLocale = compiles() ? it : it.skip;
+
+async function redisInEnglish() {
+  const { LC_ALL, LOCPATH } = process.env;
+  Object.assign(process.env, { LC_ALL: 'en_US.UTF-8', LOCPATH: folder });
+  const { url } = await startOwnRedis();
+  for (const [name, value] of Object.entries({ LC_ALL, LOCPATH })) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  }
+  const redis = connect({}, url);
+  expect(await redis.eval(`return 'a' < 'B' and 1 or 0`, 0)).toBe(1); // by bytes B comes first
+  return redis;
+}
+
+itWithLocale('claims of groups and pages of dead letters go by bytes', async () => {
+  const q = queueOn(await redisInEnglish());
+  for (const group of ['B', 'a', 'C']) for (const i of [0, 1]) await q.add(`${group}${i}`, { group });
+  const claimed: string[] = [];
+  for (let i = 0; i < 3; i++) claimed.push(...(await q.claim(2)).map(({ id }) => id));
+  expect(claimed).toEqual(['B0', 'C0', 'a0', 'B1', 'C1', 'a1']);
+
+  const scripts = new DeadLetterCalls(q.keys);
+  q.broken = true;
+  for (const id of ['B', 'C', 'a', 'b']) await q.redis.zadd(q.keys.dead, 5, id);
+  const found: string[] = [];
+  let place: { at: number; id: string } | undefined;
+  for (let i = 0; i < 9; i++) {
+    const slice = await q.run(scripts.list({ order: 'oldest', place }, 1, 1, false));
+    found.push(...slice.found.map(({ id }) => id));
+    place = slice.next;
+    if (!place) break;
+  }
+  expect(found).toEqual(['B', 'C', 'a', 'b']);
+});
