@@ -57,7 +57,8 @@ else
 --@include lib/limits/timer
     wait = wait_for_rate() or wait
     local waiting = more or redis.call('LLEN', pending) + redis.call('ZCARD', prioritized) > 0
-    more = more and count > 0 and #ids == count and not (wait or max_running) or false
+    more = more and count > 0 and #ids == count and not wait
+      and not (max_running and max_running - redis.call('ZCARD', claims) <= #ids)
     wait = waiting and wait or nil
     awaits_slots = max_running and waiting or has_groups and tonumber(redis.call('HGET', groups .. 'settings', 'waiting') or 0) > 0
     wait = gate and math.min(gate, wait or gate) or wait

@@ -24,6 +24,15 @@ describe('limits/set.lua', () => {
     expect(await q.pending()).toEqual(['c', 'd']);
   });
 
+  it('wakes the next claimer for the room that a claim leaves, and nobody where it leaves none', async () => {
+    const q = await limited({ maxRunning: 2 }, 'a', 'b', 'c');
+    await q.takeWake();
+    expect(ids(await q.claim(1))).toEqual(['a']);
+    expect(await q.takeWake()).toBe(true);
+    expect(ids(await q.claim(1, { worker: 'worker-2' }))).toEqual(['b']);
+    expect(await q.takeWake()).toBe(false);
+  });
+
   it('frees a slot when a job completes, fails for good, is retried later, is released or loses its claim', async () => {
     const q = await limited({ maxRunning: 1 }, 'a', 'b', 'c', 'd', 'e', 'f');
     const error = { name: 'Error', message: 'no' };
