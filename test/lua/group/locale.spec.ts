@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from '@jest/globals';
 import { DeadLetterCalls } from '#queue/scripts/calls/dead-letter-calls.js';
+import type { DeadLetterQuery } from '#queue/store/store-calls.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect } from '../../support/redis/redis.js';
 import { queueOn } from '../../support/queue/queue-state.js';
@@ -49,7 +50,7 @@ itWithLocale('claims of groups and pages of dead letters go by bytes', async () 
   q.broken = true;
   for (const id of ['B', 'C', 'a', 'b']) await q.redis.zadd(q.keys.dead, 5, id);
   const found: string[] = [];
-  let place: { at: number; id: string } | undefined;
+  let place: DeadLetterQuery['place'];
   for (let i = 0; i < 9; i++) {
     const slice = await q.run(scripts.list({ order: 'oldest', place }, 1, 1, false));
     found.push(...slice.found.map(({ id }) => id));
