@@ -28,6 +28,25 @@ local function is_known(id)
   return redis.call('EXISTS', job .. id) == 1
 end
 
+local function configure_group_of(options)
+  if options and options.group_limits then
+    configure_group(options.group, options.group_limits, options.run_at_ms or options.delay_ms and now + options.delay_ms)
+  end
+end
+
+-- A job that replaces one of another group has to fit into its own; in the queue it only takes the place of the former.
+local function replace_waiting(owner, id, name, payload, options)
+  configure_group_of(options)
+  if options.group and redis.call('HGET', job .. owner, 'group') ~= options.group then
+    local full, most, full_group = group_fullness(options.group, payload)
+    if full then
+      return full, most, full_group
+    end
+  end
+  local verdict = replace(owner, id, name, payload, options)
+  return verdict, owner, verdict == 'replace' and name or redis.call('HGET', job .. owner, 'name')
+end
+
 -- What stands in the way of a new job; nil where nothing does.
 local function conflict(id, name, payload, options)
   if is_known(id) then
@@ -44,8 +63,7 @@ local function conflict(id, name, payload, options)
   end
   local verdict, owner, owner_name = resolve_unique(options)
   if verdict == 'replace' then
-    verdict = replace(owner, id, name, payload, options)
-    owner_name = verdict == 'replace' and name or owner_name
+    return replace_waiting(owner, id, name, payload, options)
   end
   return verdict, owner, owner_name
 end
@@ -60,9 +78,7 @@ local function add_with_options(id, name, payload, options)
   if verdict then
     return verdict ~= 'repeated' and verdict or nil, standing, standing_name
   end
-  if options and options.group_limits then
-    configure_group(options.group, options.group_limits, options.run_at_ms or options.delay_ms and now + options.delay_ms)
-  end
+  configure_group_of(options)
   local full, most, full_group
   if may_be_bounded(options) then
     full, most, full_group = fullness(options, payload)

@@ -1,5 +1,6 @@
 // Settings of single groups that the code of the producers says, by name or by a function.
 import { expect, it } from '@jest/globals';
+import { QueueFullError } from '#queue/errors/enqueue-errors.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import type { GroupLimits } from '#queue/model/limits.js';
 import type { JobQueue } from '#queue/job-queue.js';
@@ -33,6 +34,20 @@ onEachStore('overrides of groups', () => {
     most = 2;
     await add(queue, 'vip-1', 1);
     expect(await queue.claimMany(9)).toHaveLength(1);
+  });
+
+  it('come also with a job that replaces one, and bound the group that it moves to', async () => {
+    const overrides = { big: { maxRunning: 3 }, full: { maxPending: 1 } };
+    const queue = newQueue({ groups: { overrides } });
+    const unique = { key: 'k', for: 'pending', onConflict: 'replace' } as const;
+    const replaceInto = (group: string) => queue.enqueueMany([{ payload: 1, group, unique }]);
+    await replaceInto('small');
+    await replaceInto('big');
+    expect(await limitsOf(queue, 'big')).toEqual({ maxRunning: 3 });
+    await add(queue, 'full', 1);
+    await expect(replaceInto('full')).rejects.toThrow(QueueFullError);
+    expect(await queue.groups.get('big')).toMatchObject({ pending: 1 });
+    await expect(replaceInto('big')).resolves.toHaveLength(1);
   });
 
   it('give way to what is set at run time, until it is cleared', async () => {

@@ -27,13 +27,22 @@ export function fullnessOf(
     maxPending: set?.maxPending ?? queue.options.maxPending,
     maxPendingBytes: set?.maxPendingBytes ?? queue.options.maxPendingBytes,
   };
-  const later = queue.scheduled.members();
-  const waiting = [...queue.pending, ...queue.prioritized.members()];
-  const all = [...waiting, ...later];
+  const all = [...queue.pending, ...queue.prioritized.members(), ...queue.scheduled.members()];
   const reached = boundReached(queue, all, all, payload, bounds);
   if (reached || group === undefined || !ofGroup) {
     return reached && { ...reached, group: undefined };
   }
+  return groupFullness(queue, group, ofGroup, payload);
+}
+
+export function groupFullness(
+  queue: WaitingJobs,
+  group: string,
+  ofGroup: Bounds,
+  payload: string,
+): Full | undefined {
+  const later = queue.scheduled.members();
+  const waiting = [...queue.pending, ...queue.prioritized.members()];
   const line = waiting.filter((id) => queue.job(id)?.group === group);
   const held = later.filter((id) => queue.job(id)?.group === group && queue.job(id)?.fence === undefined);
   const inGroup = boundReached(queue, [...line, ...held], line, payload, ofGroup);

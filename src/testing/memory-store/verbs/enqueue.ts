@@ -3,6 +3,7 @@ import { EnqueueRejected, type EncodedJob, type EnqueueAnswer } from '../../../q
 import { decodeGroupLimits } from '../../../queue/replies/decode-limits.js';
 import { follow, refuseFollow } from './batch/follow.js';
 import { writeOptions } from './write-options.js';
+import { groupFullness } from '../state/fullness.js';
 import type { AskedOptions } from '../state/asked-options.js';
 import type { Hash, MemoryQueue } from '../state/memory-queue.js';
 
@@ -53,14 +54,7 @@ function add(queue: MemoryQueue, { id, name, payload }: EncodedJob, options: Ask
       ? replace(queue, owner, id, name, payload, options!)
       : { id: owner, outcome: 'kept' };
   }
-  if (options?.group_limits !== undefined) {
-    const values = options.group_limits === '' ? [] : (JSON.parse(options.group_limits) as string[]);
-    queue.flow.group(options.group!).configured = decodeGroupLimits([
-      ...values.slice(0, 7),
-      '',
-      ...values.slice(7),
-    ]);
-  }
+  configureGroup(queue, options);
   const full = queue.flow.fullness(options?.group, payload);
   if (full) {
     return { id, outcome: 'new', name, full };
@@ -125,6 +119,17 @@ const OF_THE_REPLACED =
   'cancel_requested_at_ms unique unique_for window progress log snoozes interruptions crashes_left unstarted_fence last_error last_error_at_ms ' +
   'checkpoint lifo';
 
+function configureGroup(queue: MemoryQueue, options: AskedOptions | undefined): void {
+  if (options?.group_limits !== undefined) {
+    const values = options.group_limits === '' ? [] : (JSON.parse(options.group_limits) as string[]);
+    queue.flow.group(options.group!).configured = decodeGroupLimits([
+      ...values.slice(0, 7),
+      '',
+      ...values.slice(7),
+    ]);
+  }
+}
+
 function replace(
   queue: MemoryQueue,
   owner: string,
@@ -134,6 +139,13 @@ function replace(
   options: AskedOptions,
 ): Added {
   const job = queue.job(owner)!;
+  configureGroup(queue, options);
+  if (options.group !== undefined && options.group !== job.group) {
+    const full = groupFullness(queue, options.group, queue.flow.limitsOf(options.group), payload);
+    if (full) {
+      return { id, outcome: 'new', name, full };
+    }
+  }
   queue.takeOut(owner);
   OF_THE_REPLACED.split(' ').forEach((field) => delete job[field]);
   Object.assign(job, { name, payload, attempts: '0', claimed_at_ms: '0', ready_at_ms: String(queue.now) });
