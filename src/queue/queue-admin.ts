@@ -236,7 +236,7 @@ export abstract class QueueAdmin extends JobAdmin {
    * Audits the queue, beside live traffic: jobs in no place or in two, ids without a job, stuck unique keys, wrong counters
    * and the like. It works in small steps, and its cost grows with the number of keys in the database.
    *
-   * With `mend` it brings to rights what it finds. No job is deleted: what is in doubt goes to the dead letters.
+   * With `mend` it repairs what it finds. No job is deleted: what is in doubt goes to the dead letters.
    *
    * @param options see DoctorOptions
    * @throws InvalidOptionError

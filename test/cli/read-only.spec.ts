@@ -1,4 +1,4 @@
-// A Redis user with the rights that docs/cli.md prints: each command that it names reads, and none changes anything.
+// A Redis user with the permissions that docs/cli.md prints: each command that it names reads, and none changes anything.
 import { readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
 import { EXIT } from '#cli/exit-codes.js';
@@ -15,7 +15,7 @@ it(
   'reads all that the docs say, and changes nothing',
   async () => {
     const [, section] = readFileSync('docs/cli.md', 'utf8').split('## A Redis user that may only read');
-    const [, rights] = /ACL SETUSER reader on >password ([^`]*)```/.exec(section!)!;
+    const [, permissions] = /ACL SETUSER reader on >password ([^`]*)```/.exec(section!)!;
     const server = await startOwnRedis();
     const admin = connect({}, server.url);
     const queue = newQueue({ auditTrail: {} }, admin);
@@ -26,7 +26,7 @@ it(
     await queue.schedules.upsert('nightly', { cron: '0 3 * * *' });
     const batch = queue.batch({ id: 'pages', then: { name: queue.name } });
     await batch.addMany(queue.name, [{ payload: 1 }, { payload: 2 }]);
-    await createUser(admin, server.url, rights!.trim().replaceAll(/\s+/g, ' '));
+    await createUser(admin, server.url, permissions!.trim().replaceAll(/\s+/g, ' '));
     const env = { REDIS_URL: `redis://queue:pw@${new URL(server.url).host}` };
     const reads: Record<string, string[][]> = {
       queues: [[]],
@@ -45,7 +45,7 @@ it(
       audit: [[queue.name]],
       top: [['--count', '1']],
     };
-    const [named] = section!.split('need these rights');
+    const [named] = section!.split('need these permissions');
     const commands = [...named!.matchAll(/`([a-z-]+)`/g)].map(([, name]) => name!);
     expect(commands).toEqual(expect.arrayContaining(Object.keys(reads)));
     for (const command of commands.filter((name) => name !== 'tail')) {
@@ -68,7 +68,7 @@ it(
       ['limits', queue.name, '--max-running', '3'],
     ]) {
       const refused = await cli(args, env);
-      expect(refused).toMatchObject({ code: EXIT.failed, stderr: expect.stringContaining('lacks rights') });
+      expect(refused).toMatchObject({ code: EXIT.failed, stderr: expect.stringContaining('lacks permissions') });
     }
     expect((await queue.stats()).pausedAt).toBeNull();
     await queue.remove(later.id);

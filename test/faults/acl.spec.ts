@@ -1,4 +1,4 @@
-// A Redis user who may do what a queue needs, and nothing else; and what happens where a right is missing.
+// A Redis user who may do what a queue needs, and nothing else; and what happens where a permission is missing.
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Redis, RedisOptions } from 'ioredis';
 import { JobHandler, JobQueueService, RecurringJob } from 'nest-job-queue';
@@ -9,7 +9,7 @@ import { RedisPermissionError } from '#queue/errors/redis-permission-error.js';
 import type { Job } from '#worker/handlers/job.js';
 import { KeptLog, startApp } from '../nest/app.js';
 import { BACK_MS } from '../support/queue/bounds.js';
-import { createUser, DOCTOR_RIGHTS, MINIMAL_RIGHTS } from '../support/redis/acl.js';
+import { createUser, DOCTOR_PERMISSIONS, MINIMAL_PERMISSIONS } from '../support/redis/acl.js';
 import { startOwnRedis, type OwnRedis } from '../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { eventually, sleep } from '../support/faults/wait.js';
@@ -25,16 +25,21 @@ beforeAll(async () => {
   server = await startOwnRedis({ args: ['--appendonly', 'yes'] });
   admin = connect({}, server.url);
 });
-const user = (rights = MINIMAL_RIGHTS) => createUser(admin, server.url, rights);
+const user = (permissions = MINIMAL_PERMISSIONS) => createUser(admin, server.url, permissions);
 
 /** A queue of a user, who may not read its invariants. */
-async function queueOf(rights: string, name?: string, options: QueueOptions = {}, connection: RedisOptions = {}) {
-  const queue = newQueue(options, await createUser(admin, server.url, rights, connection), name);
+async function queueOf(
+  permissions: string,
+  name?: string,
+  options: QueueOptions = {},
+  connection: RedisOptions = {},
+) {
+  const queue = newQueue(options, await createUser(admin, server.url, permissions, connection), name);
   leaveBroken(queue);
   return queue;
 }
 
-describe('a user with the minimal rights', () => {
+describe('a user with the minimal permissions', () => {
   it('carries a whole life of jobs', async () => {
     await admin.call('ACL', 'LOG', 'RESET');
     const queue = newQueue({ backoff: { type: 'fixed', delayMs: 1 } }, await user());
@@ -80,18 +85,18 @@ describe('a user with the minimal rights', () => {
     const { id } = await queue.enqueue('lost');
     const { keys } = await inside(queue).scripts();
     await admin.lrem(keys.pending, 1, id);
-    const doctorOf = async (rights: string) => (await queueOf(rights, queue.name)).doctor({ mend: true });
-    await expect(doctorOf(MINIMAL_RIGHTS)).rejects.toThrow(RedisPermissionError);
-    await expect(doctorOf(MINIMAL_RIGHTS)).rejects.toThrow('the command scan');
-    const { findings } = await doctorOf(`${MINIMAL_RIGHTS} ${DOCTOR_RIGHTS}`);
+    const doctorOf = async (permissions: string) => (await queueOf(permissions, queue.name)).doctor({ mend: true });
+    await expect(doctorOf(MINIMAL_PERMISSIONS)).rejects.toThrow(RedisPermissionError);
+    await expect(doctorOf(MINIMAL_PERMISSIONS)).rejects.toThrow('the command scan');
+    const { findings } = await doctorOf(`${MINIMAL_PERMISSIONS} ${DOCTOR_PERMISSIONS}`);
     expect(findings).toMatchObject([{ kind: 'orphan', subject: id, mended: true }]);
   });
 
   it('and with one more has another database, and an enqueue that waits for replicas', async () => {
-    const elsewhere = await queueOf(`${MINIMAL_RIGHTS} +select`, undefined, {}, { db: 1 });
+    const elsewhere = await queueOf(`${MINIMAL_PERMISSIONS} +select`, undefined, {}, { db: 1 });
     expect(await elsewhere.enqueue('elsewhere')).toMatchObject({ outcome: 'new' });
     const options = { durability: 'replica', durabilityTimeoutMs: 50 } as const;
-    const waiting = await queueOf(`${MINIMAL_RIGHTS} +wait`, undefined, options);
+    const waiting = await queueOf(`${MINIMAL_PERMISSIONS} +wait`, undefined, options);
     await expect(waiting.enqueue('there is no replica')).rejects.toThrow(DurabilityTimeoutError);
   });
 
@@ -134,9 +139,9 @@ describe('a user with the minimal rights', () => {
   });
 });
 
-describe('a missing right', () => {
+describe('a missing permission', () => {
   it('of a command that a script calls stops a worker before its first job, by name', async () => {
-    const queue = newQueue({}, await user(`${MINIMAL_RIGHTS} -zrem -publish`));
+    const queue = newQueue({}, await user(`${MINIMAL_PERMISSIONS} -zrem -publish`));
     leaveBroken(queue);
     const starting = startWorker(queue);
     await expect(starting).rejects.toThrow(RedisPermissionError);
@@ -146,7 +151,7 @@ describe('a missing right', () => {
   });
 
   it('to run scripts refuses an enqueue, by name, and nothing was written', async () => {
-    const queue = newQueue({}, await user(`${MINIMAL_RIGHTS} -evalsha`));
+    const queue = newQueue({}, await user(`${MINIMAL_PERMISSIONS} -evalsha`));
     leaveBroken(queue);
     await expect(queue.enqueue({})).rejects.toMatchObject({
       outcome: 'not-sent',
@@ -157,7 +162,7 @@ describe('a missing right', () => {
   });
 
   it('of a command inside of the script leaves open whether the job was written, as part of it may be', async () => {
-    const queue = await queueOf(`${MINIMAL_RIGHTS} -lpush`);
+    const queue = await queueOf(`${MINIMAL_PERMISSIONS} -lpush`);
     await expect(queue.enqueue({})).rejects.toMatchObject({
       outcome: 'unknown',
       message: expect.stringContaining('found refused: a command that a script runs'),
@@ -165,7 +170,7 @@ describe('a missing right', () => {
   });
 
   it('of a command that no script calls is named too', async () => {
-    const queue = await queueOf(`${MINIMAL_RIGHTS} -hgetall`);
+    const queue = await queueOf(`${MINIMAL_PERMISSIONS} -hgetall`);
     await expect(queue.get('any')).rejects.toThrow(RedisPermissionError);
     await expect(queue.get('any')).rejects.toThrow('the command hgetall');
   });
@@ -177,7 +182,7 @@ describe('a missing right', () => {
   });
 
   it('to ask the server what it is keeps an app from booting', async () => {
-    await user(`${MINIMAL_RIGHTS} -info`);
+    await user(`${MINIMAL_PERMISSIONS} -info`);
     const warn = jest.spyOn(console, 'warn').mockImplementation(() => undefined); // ioredis speaks for itself here
     const redis = server.url.replace('//', '//queue:pw@');
     await expect(startApp({ jobs: { redis } })).rejects.toThrow('found refused: the command info');
@@ -185,14 +190,14 @@ describe('a missing right', () => {
   });
 
   it('to subscribe fails a wait for a result, by name', async () => {
-    const queue = newQueue({}, await user(`${MINIMAL_RIGHTS} -subscribe`));
+    const queue = newQueue({}, await user(`${MINIMAL_PERMISSIONS} -subscribe`));
     leaveBroken(queue);
     const job = await queue.enqueue({});
     await expect(job.result()).rejects.toThrow('found refused: the command subscribe');
   });
 
   it('to block lets a worker look once a second, and say so once', async () => {
-    const queue = newQueue({}, await user(`${MINIMAL_RIGHTS} -bzpopmin`));
+    const queue = newQueue({}, await user(`${MINIMAL_PERMISSIONS} -bzpopmin`));
     leaveBroken(queue);
     const worker = await startWorker(queue);
     const before = await callsSoFar();
@@ -207,7 +212,7 @@ describe('a missing right', () => {
   });
 
   it('to block does not make a manual claim ask without a pause', async () => {
-    const queue = newQueue({}, await user(`${MINIMAL_RIGHTS} -bzpopmin`));
+    const queue = newQueue({}, await user(`${MINIMAL_PERMISSIONS} -bzpopmin`));
     leaveBroken(queue);
     await queue.stats();
     const before = await callsSoFar();

@@ -1,6 +1,6 @@
 import { RedisUnsuitableError } from './errors.js';
 
-/** The Redis user of the connection has not the rights that a queue needs. Nothing passes until they are granted. */
+/** The Redis user of the connection has not the permissions that a queue needs. Nothing passes until they are granted. */
 export class RedisPermissionError extends RedisUnsuitableError {
   /** The code of these errors, the same in every version. */
   static override readonly code: string = 'REDIS_PERMISSION';
@@ -11,7 +11,7 @@ export class RedisPermissionError extends RedisUnsuitableError {
     options?: ErrorOptions,
   ) {
     super(
-      `The Redis user of this connection lacks rights: expected all that a queue needs, found refused: ` +
+      `The Redis user of this connection lacks permissions: expected all that a queue needs, found refused: ` +
         `${missing.join(', ')}. Grant them with ACL SETUSER; docs/reliability.md has the whole list.`,
       options,
     );

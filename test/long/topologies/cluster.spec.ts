@@ -12,10 +12,10 @@ import type { Job } from '#worker/handlers/job.js';
 import { cut } from '#queue/redis/connection-silence.js';
 import { handlerOf, startApp } from '../../nest/app.js';
 import {
-  CLUSTER_RIGHTS,
+  CLUSTER_PERMISSIONS,
   createClusterUser,
-  DOCTOR_RIGHTS,
-  MINIMAL_RIGHTS,
+  DOCTOR_PERMISSIONS,
+  MINIMAL_PERMISSIONS,
   refusedCommands,
 } from '../../support/redis/acl.js';
 import { BACK_MS } from '../../support/queue/bounds.js';
@@ -68,11 +68,11 @@ describe('a worker of several queues', () => {
   });
 });
 
-describe('a user with few rights', () => {
-  const rights = `${MINIMAL_RIGHTS} ${DOCTOR_RIGHTS} ${CLUSTER_RIGHTS}`;
+describe('a user with few permissions', () => {
+  const permissions = `${MINIMAL_PERMISSIONS} ${DOCTOR_PERMISSIONS} ${CLUSTER_PERMISSIONS}`;
 
   it('has enqueue, work, sweeps, health and the doctor, also while the slot moves', async () => {
-    const [client, name] = [await createClusterUser(cluster, rights), uniqueQueueName()];
+    const [client, name] = [await createClusterUser(cluster, permissions), uniqueQueueName()];
     const app = await startApp({
       jobs: { redis: client, maintenance: { everyMs: 100 } },
       providers: [handlerOf(name)],
@@ -93,12 +93,12 @@ describe('a user with few rights', () => {
     expect(await refusedCommands(cluster)).toEqual(new Set(['config|get']));
   });
 
-  it.each(['cluster|slots', 'cluster|info', 'asking'])('is told that %s is missing', async (right) => {
-    const client = await createClusterUser(cluster, `${rights} -${right}`);
+  it.each(['cluster|slots', 'cluster|info', 'asking'])('is told that %s is missing', async (permission) => {
+    const client = await createClusterUser(cluster, `${permissions} -${permission}`);
     const queue = newQueue(uniqueQueueName(), client);
     await expect(queue.enqueue(1)).rejects.toMatchObject({
       outcome: 'not-sent',
-      message: expect.stringContaining(`found refused: the command ${right}. Grant`),
+      message: expect.stringContaining(`found refused: the command ${permission}. Grant`),
     });
     await expect(startWorker(queue)).rejects.toThrow(RedisPermissionError);
   });

@@ -4,7 +4,7 @@ import { luaScripts } from '#queue/lua.generated.js';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { rightsCall, SCRIPT_COMMANDS } from '#queue/scripts/script-permissions.js';
 import { ScriptRunner } from '#queue/transport/script-runner.js';
-import { createUser, MINIMAL_RIGHTS } from '../../support/redis/acl.js';
+import { createUser, MINIMAL_PERMISSIONS } from '../../support/redis/acl.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect } from '../../support/redis/redis.js';
 
@@ -23,8 +23,8 @@ describe('queue/check-permissions.lua', () => {
 
   it('is documented', () => {
     const text = readFileSync(new URL('../../../docs/reliability.md', import.meta.url), 'utf8');
-    const [, rights] = /```\nACL SETUSER queue on >password ([^`]+)```/.exec(text)!;
-    expect(rights!.trim().split(/\s+/).toSorted()).toEqual(MINIMAL_RIGHTS.split(' ').toSorted());
+    const [, permissions] = /```\nACL SETUSER queue on >password ([^`]+)```/.exec(text)!;
+    expect(permissions!.trim().split(/\s+/).toSorted()).toEqual(MINIMAL_PERMISSIONS.split(' ').toSorted());
   });
 
   it('finds each command that is refused, and no other', async () => {

@@ -2,7 +2,7 @@
 import { expect, it } from '@jest/globals';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import type { Job } from '#worker/handlers/job.js';
-import { createUser, MINIMAL_RIGHTS } from '../../support/redis/acl.js';
+import { createUser, MINIMAL_PERMISSIONS } from '../../support/redis/acl.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually } from '../../support/faults/wait.js';
@@ -16,8 +16,8 @@ async function withoutCompletions() {
   const admin = connect({}, server.url);
   const keys = new QueueKeys(uniqueQueueName());
   const others = keys.standard.filter((key) => key !== keys.completed).concat(keys.batch(''), keys.nudge(''));
-  const rights = MINIMAL_RIGHTS.replace('~queue:*', others.map((key) => `~${key}*`).join(' '));
-  const queue = newQueue({}, await createUser(admin, server.url, rights), keys.queue);
+  const permissions = MINIMAL_PERMISSIONS.replace('~queue:*', others.map((key) => `~${key}*`).join(' '));
+  const queue = newQueue({}, await createUser(admin, server.url, permissions), keys.queue);
   leaveBroken(queue); // the invariants are read by the other
   const ran: unknown[] = [];
   const start = async () => {
