@@ -91,7 +91,7 @@ export class QueueRegistry {
     return this.settings.queues[name]?.concurrency ?? this.own.get(name)?.concurrency ?? DEFAULT_CONCURRENCY;
   }
 
-  /** How many more it claims ahead, where somebody says so. */
+  /** How many more jobs it prefetches, where somebody says so. */
   prefetchOf(name: string): number | undefined {
     return this.settings.queues[name]?.prefetch ?? this.own.get(name)?.prefetch;
   }

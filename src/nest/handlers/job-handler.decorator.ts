@@ -26,7 +26,7 @@ export interface JobHandlerOptions extends HandlerOptions, QueueLimits {
   connection?: string;
   /** How many of its jobs this process runs at once. @default 10. In a shared queue: an option of the queue, in `forRoot` */
   concurrency?: number;
-  /** How many more it claims ahead, see {@link WorkerQueue.prefetch}. @default by the pace. In a shared queue: an option of the queue */
+  /** How many more jobs it prefetches, see {@link WorkerQueue.prefetch}. @default by the pace. In a shared queue: an option of the queue */
   prefetch?: number;
   /** How long a claim lasts unless the worker extends it, in ms. @default 30,000. In a shared queue: an option of the queue */
   visibilityMs?: number;

@@ -30,7 +30,7 @@ const DEFAULT_CONNECT_TIMEOUT_MS = 5_000;
 export interface QueueSettings extends QueueOptions {
   /** How many of the queue's jobs this process runs at once. @default the handler's, else 10 */
   concurrency?: number;
-  /** How many more it claims ahead, see {@link WorkerQueue.prefetch}. @default the handler's, else by the pace */
+  /** How many more jobs it prefetches, see {@link WorkerQueue.prefetch}. @default the handler's, else by the pace */
   prefetch?: number;
 }
 

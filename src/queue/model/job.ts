@@ -74,9 +74,9 @@ export interface ClaimedJob<Payload = unknown> {
   /** True if the producer stored no name, and it was found in the payload. @internal */
   readonly nameless: boolean;
   /** True if another crash would bury the job: the worker holds it, and runs it alone. @internal */
-  readonly alone: boolean;
+  readonly isolated: boolean;
   /** Claimed before a slot was free: held until `start`. @internal */
-  readonly ahead: boolean;
+  readonly prefetched: boolean;
   /** True if the job may expire before it begins. If it waited in the worker, Redis decides first. @internal */
   readonly expires: boolean;
   /** The checkpoint of an earlier attempt, or undefined. */

@@ -1,5 +1,5 @@
 import { systemClock } from '../runtime/clock.js';
-import { Pause } from '../runtime/pause.js';
+import { InterruptibleWait } from '../runtime/interruptible-wait.js';
 import type { Connection } from './connection.js';
 import type { RedisClient } from './redis-client.js';
 
@@ -10,7 +10,7 @@ import type { RedisClient } from './redis-client.js';
 export class WakeWait {
   private client: RedisClient | undefined;
   private waiting: Promise<void> | undefined;
-  private readonly pause = new Pause(systemClock);
+  private readonly interruptible = new InterruptibleWait(systemClock);
 
   constructor(
     private readonly connection: Connection,
@@ -28,7 +28,7 @@ export class WakeWait {
   close(): void {
     this.client?.disconnect();
     this.client = undefined;
-    this.pause.end();
+    this.interruptible.end();
   }
 
   private async block(ms: number): Promise<void> {
@@ -41,7 +41,7 @@ export class WakeWait {
       if (this.client) {
         this.connection.logger.warn(`Waiting for jobs was cut: ${(error as Error).message}`);
         // A server that refuses the wait does so at once, and the caller would ask without a pause.
-        await this.pause.wait(ms);
+        await this.interruptible.wait(ms);
       }
     } finally {
       clearTimeout(cut);

@@ -119,8 +119,8 @@ export function decodeClaim(
       options: workerOptions ?? NO_OPTIONS.value,
       plain: attempt === 1 && !storedOptions && verdict === '',
       nameless: storedName === '',
-      alone: verdict === 'alone',
-      ahead: held !== null && verdict !== 'alone',
+      isolated: verdict === 'alone',
+      prefetched: held !== null && verdict !== 'alone',
       expires: verdict === 'expires',
       checkpoint: rest[5] === undefined ? undefined : parseJson(rest[5]).value,
     });

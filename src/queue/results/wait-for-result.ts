@@ -10,7 +10,7 @@ import type { Clock, Timer } from '../runtime/clock.js';
 import type { JobEvent } from '../model/job-event.js';
 import type { JobRecord } from '../model/job.js';
 import { LONGEST_TIMER_MS } from '../runtime/bounds.js';
-import { Pause } from '../runtime/pause.js';
+import { InterruptibleWait } from '../runtime/interruptible-wait.js';
 import { show } from '../errors/show.js';
 
 /** The interval in which a waiting caller polls, in ms, because an event can be missed. */
@@ -135,20 +135,20 @@ function outcome(job: JobRecord): unknown {
 /** A flag that can be waited for; waiting clears it. */
 class Signal {
   private raised = false;
-  private readonly pause: Pause;
+  private readonly interruptible: InterruptibleWait;
 
   constructor(clock: Clock) {
-    this.pause = new Pause(clock);
+    this.interruptible = new InterruptibleWait(clock);
   }
 
   set(): void {
     this.raised = true;
-    this.pause.end();
+    this.interruptible.end();
   }
 
   async wait(ms: number): Promise<void> {
     if (!this.raised) {
-      await this.pause.wait(ms);
+      await this.interruptible.wait(ms);
     }
     this.raised = false;
   }

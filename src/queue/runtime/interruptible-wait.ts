@@ -1,7 +1,7 @@
 import type { Clock } from './clock.js';
 
-/** A pause that can be ended early. One at a time. */
-export class Pause {
+/** A wait that can be ended early. One at a time. */
+export class InterruptibleWait {
   private wake: (() => void) | undefined;
 
   constructor(private readonly clock: Clock) {}
@@ -18,7 +18,7 @@ export class Pause {
     this.wake = undefined;
   }
 
-  /** Ends the pause that is under way. */
+  /** Ends the wait that is under way. */
   end(): void {
     this.wake?.();
   }

@@ -128,7 +128,7 @@ export class SettlementBuffer {
   }
 
   /** A job that no handler here knows goes back to its place, for a worker that does. @param isNew whether to log its name */
-  giveBackUnknown(job: ClaimedJob, isNew: boolean): void {
+  releaseUnknown(job: ClaimedJob, isNew: boolean): void {
     const { id, token, fence, name, nameless, queue } = job;
     const why = `has the name ${show(name)}, which no handler of this worker knows`;
     if (isNew) {

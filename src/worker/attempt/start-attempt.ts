@@ -32,17 +32,17 @@ export function mayBeLost(queue: JobQueue, agoMs: number): boolean {
  * @param waitedMs how long ago its claim was asked for; undefined where it begins at once, as the claim judged it
  */
 export function startAttempt(owner: AttemptStarter, attempt: Attempt, waitedMs: number | undefined): void {
-  const { nameless, alone, ahead, expires } = attempt.claim;
+  const { nameless, isolated, prefetched, expires } = attempt.claim;
   const waited = waitedMs !== undefined;
   if (waited && mayBeLost(owner.queue, waitedMs)) {
     void startWhenExtended(owner, attempt);
     return;
   }
-  if (nameless || (waited && (alone || expires)) || (ahead && owner.queue.store.sendsLater)) {
+  if (nameless || (waited && (isolated || expires)) || (prefetched && owner.queue.store.sendsLater)) {
     void startWhenTold(owner, attempt, waited);
     return;
   }
-  if (ahead) {
+  if (prefetched) {
     void reportMeanwhile(owner, attempt);
   }
   start(owner, attempt);

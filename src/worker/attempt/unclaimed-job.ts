@@ -27,8 +27,8 @@ export function unclaimedJob(record: JobRecord, queue: JobQueue): Job {
     options: metadata ? { metadata } : {},
     plain: false,
     nameless: false,
-    alone: false,
-    ahead: false,
+    isolated: false,
+    prefetched: false,
     expires: false,
   };
   return new Job(claim, nobody);

@@ -121,7 +121,7 @@ export class FetchLoop {
     }
     const now = this.clock.monotonic();
     const runners = this.line.filter((runner) => ready.some((route) => route.runners.includes(runner)));
-    runners.forEach(({ ahead }) => ahead.measure(now));
+    runners.forEach(({ prefetcher }) => prefetcher.measure(now));
     const shares = this.dealSlots(runners);
     for (const route of ready) {
       const own = shares.filter(([runner]) => route.runners.includes(runner));

@@ -1,6 +1,6 @@
 import type { ClaimAnswer, StoreCalls } from '../../queue/store/store-calls.js';
 import type { Clock } from '../../queue/runtime/clock.js';
-import { Pause } from '../../queue/runtime/pause.js';
+import { InterruptibleWait } from '../../queue/runtime/interruptible-wait.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueStore, Settled, WorkerWait } from '../../queue/store/queue-store.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
@@ -37,7 +37,7 @@ export class IdleWait {
   private waiting = false;
   private nudged = false;
   private rearm: (() => void) | undefined;
-  private readonly pause: Pause;
+  private readonly interruptible: InterruptibleWait;
   private refusalSaid = false;
   private readonly storeWait: WorkerWait;
   private readonly clock: Clock;
@@ -55,7 +55,7 @@ export class IdleWait {
     private readonly logger: JobQueueLogger,
   ) {
     this.clock = store.clock;
-    this.pause = new Pause(store.clock);
+    this.interruptible = new InterruptibleWait(store.clock);
     const calls = runners.map((runner) => runner.calls);
     this.storeWait = store.workerWait(worker, calls, logger);
     this.done = this.run();
@@ -84,7 +84,7 @@ export class IdleWait {
   async stop(): Promise<void> {
     this.stopped = true;
     this.interrupt();
-    this.pause.end();
+    this.interruptible.end();
     this.rearm?.();
     await this.done;
   }
@@ -186,7 +186,7 @@ export class IdleWait {
 
   private async rest(ms: number): Promise<void> {
     if (!this.stopped) {
-      await this.pause.wait(ms);
+      await this.interruptible.wait(ms);
     }
   }
 

@@ -36,7 +36,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   /** The number of running handlers. */
   running = 0;
   /** The attempts that wait for a slot, prefetched or answered late. They begin in order. */
-  readonly ahead: Prefetcher;
+  readonly prefetcher: Prefetcher;
   /** The number of jobs that the runner may claim and start. */
   readonly capacity: RunnerSlots;
   /** The settlements that wait for their trip, and how many are under way. */
@@ -82,7 +82,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     this.durations = queue.options.history ? new DurationCounts() : undefined;
     this.capacity = new RunnerSlots(this, concurrency);
     this.bulk = BulkGatherers.of(handlers, () => this.capacity.concurrency, this);
-    this.ahead = new Prefetcher(concurrency, this.bulk ? 0 : prefetch, this, this.clock);
+    this.prefetcher = new Prefetcher(concurrency, this.bulk ? 0 : prefetch, this, this.clock);
     this.reports = new QueueReporter(queue, calls, (job) =>
       [...this.attempts].find(({ claim }) => claim.token === job.token && claim.id === job.id)?.lose(),
     );
@@ -131,7 +131,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   /** Sets the concurrency. Jobs beyond a lower one go on. */
   setConcurrency(concurrency: number): void {
     this.capacity.concurrency = concurrency;
-    this.ahead.concurrency = concurrency;
+    this.prefetcher.concurrency = concurrency;
     this.outlook.mayHaveJobs = true;
     this.beginSoon();
   }
@@ -154,7 +154,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
    */
   private giveBackWhereClosed(): void {
     if (this.isClosed && this.claiming === 0) {
-      this.ahead.giveBack();
+      this.prefetcher.giveBack();
       this.bulk?.giveBack();
       this.observer.giveBackHeld(this);
     }
@@ -186,20 +186,20 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   private run(job: ClaimedJob, askedAtMs: number, isSure: boolean): void {
     const handler = this.handlers.get(job.name);
     if (!handler) {
-      this.settlements.giveBackUnknown(job, this.names.met(job.name));
+      this.settlements.releaseUnknown(job, this.names.met(job.name));
       return this.observer.changed();
     }
     const gatherer = handler.bulk && this.bulk?.of(job.name);
     const attempt = new Attempt(job, gatherer ? { ...handler, handle: gatherer.handle } : handler, this);
     this.attempts.add(attempt);
-    if (job.alone) {
+    if (job.isolated) {
       this.observer.hold(this, attempt, askedAtMs);
     } else if (gatherer) {
-      gatherer.add(attempt, askedAtMs, isSure && !job.ahead);
-    } else if (isSure && this.hasSlot && this.ahead.isEmpty && !job.ahead) {
+      gatherer.add(attempt, askedAtMs, isSure && !job.prefetched);
+    } else if (isSure && this.hasSlot && this.prefetcher.isEmpty && !job.prefetched) {
       this.begin(attempt);
     } else {
-      this.ahead.add(attempt, askedAtMs);
+      this.prefetcher.add(attempt, askedAtMs);
       this.beginSoon();
     }
   }
@@ -230,16 +230,16 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
 
   /** Begins jobs later, not within the end of another job, because its completion is sent first. */
   private beginSoon(): void {
-    if ((!this.ahead.isEmpty || this.bulk) && this.hasSlot) {
+    if ((!this.prefetcher.isEmpty || this.bulk) && this.hasSlot) {
       void Promise.resolve().then(this.beginPrefetched); // a test may fake queueMicrotask
     }
   }
 
   /** Bound to where the runner was made, and not to the end of the job before. */
   private readonly beginPrefetched = AsyncResource.bind((): void => {
-    while (!this.ahead.isEmpty && this.hasSlot) {
+    while (!this.prefetcher.isEmpty && this.hasSlot) {
       this.observer.settle();
-      const { attempt, askedAtMs } = this.ahead.next()!;
+      const { attempt, askedAtMs } = this.prefetcher.next()!;
       this.begin(attempt, this.clock.monotonic() - askedAtMs);
     }
     this.bulk?.look();
@@ -282,7 +282,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
       this.running--;
       this.durations?.add(attempt, this.clock.monotonic());
       this.drained?.jobEnded();
-      this.ahead.jobEnded();
+      this.prefetcher.jobEnded();
     }
     this.beginSoon();
     // A runner with a slot to spare is waited for, or claims anyway; a full one may have missed what came meanwhile.

@@ -15,7 +15,7 @@ interface SlotOwner {
   readonly running: number;
   /** Slots that claims under way may fill. */
   readonly claiming: number;
-  readonly ahead: { readonly count: number; readonly room: number; readonly roomForWait: number };
+  readonly prefetcher: { readonly count: number; readonly room: number; readonly roomForWait: number };
   readonly settlements: { readonly unsettled: number; readonly blocksClaims: boolean };
   /** Undefined without a bulk handler. */
   readonly bulk: BulkGatherers | undefined;
@@ -30,14 +30,14 @@ export class RunnerSlots {
 
   /** Returns whether nothing is waited for here: all slots are busy, or the runner is closed. */
   get isFull(): boolean {
-    const { isClosed, bulk, attempts, running, ahead } = this.owner;
-    return isClosed || (bulk ? bulk.room(running, ahead.count) <= 0 : attempts.size >= this.roomForWait);
+    const { isClosed, bulk, attempts, running, prefetcher } = this.owner;
+    return isClosed || (bulk ? bulk.room(running, prefetcher.count) <= 0 : attempts.size >= this.roomForWait);
   }
 
   /** How many more jobs may be claimed now, by the last measured rate. */
   get free(): number {
-    const { isLimited, ahead } = this.owner;
-    return this.freeOf(this.concurrency + (isLimited ? 0 : ahead.room));
+    const { isLimited, prefetcher } = this.owner;
+    return this.freeOf(this.concurrency + (isLimited ? 0 : prefetcher.room));
   }
 
   /**
@@ -65,8 +65,8 @@ export class RunnerSlots {
 
   /** The slots in use or reserved. */
   get used(): number {
-    const { bulk, running, ahead, claiming, attempts } = this.owner;
-    return bulk ? bulk.used(running, ahead.count + claiming) : attempts.size + claiming;
+    const { bulk, running, prefetcher, claiming, attempts } = this.owner;
+    return bulk ? bulk.used(running, prefetcher.count + claiming) : attempts.size + claiming;
   }
 
   /** Returns whether another job, or another call, may begin. */
@@ -82,7 +82,7 @@ export class RunnerSlots {
 
   /** How many jobs of a wait may be here; others may be more. */
   private get roomForWait(): number {
-    return this.concurrency + this.owner.ahead.roomForWait;
+    return this.concurrency + this.owner.prefetcher.roomForWait;
   }
 
   private freeOf(room: number): number {
@@ -92,7 +92,7 @@ export class RunnerSlots {
   }
 
   private roomOf(room: number): number {
-    const { bulk, running, ahead, claiming, attempts } = this.owner;
-    return bulk ? bulk.room(running, ahead.count + claiming) : room - attempts.size - claiming;
+    const { bulk, running, prefetcher, claiming, attempts } = this.owner;
+    return bulk ? bulk.room(running, prefetcher.count + claiming) : room - attempts.size - claiming;
   }
 }

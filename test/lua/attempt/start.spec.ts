@@ -39,7 +39,7 @@ describe('attempt/start.lua', () => {
   it('until then a job on its last chance is held: its worker may die, and it is not charged', async () => {
     const q = testQueue();
     await addCrashed(q, 'a', 2);
-    expect(await claimAlone(q)).toMatchObject({ id: 'a', attempt: 3, alone: true });
+    expect(await claimAlone(q)).toMatchObject({ id: 'a', attempt: 3, isolated: true });
     await die(q, 'a');
     expect(await q.job('a')).toMatchObject({ status: 'pending', attempts: '2', crashes: '2', interruptions: '1' });
     expect((await q.attemptLog('a')).map(({ outcome }) => outcome)).toEqual(['crash', 'crash', 'interruption']);
@@ -70,7 +70,7 @@ describe('attempt/start.lua of a job that expired after its claim', () => {
   it('says why it must not start, with the attempts before; repeated it changes nothing', async () => {
     const q = testQueue();
     const [held, ahead] = await claimThenExpire(q);
-    expect([held!.alone, ahead!.expires]).toEqual([true, true]);
+    expect([held!.isolated, ahead!.expires]).toEqual([true, true]);
     const message = 'The job expired after 2 attempts, before the next one.';
     for (const [job, error] of [
       [held!, { ...EXPIRED, message: expect.stringContaining(message) }],
@@ -125,7 +125,7 @@ describe('attempt/start.lua of a job that expired after its claim', () => {
     await q.add('a', { expires_in_ms: 60_000 });
     const claim = () => q.claim(1, { slots: 1, token: 't' });
     const [first] = await claim();
-    expect(first).toMatchObject({ attempt: 1, alone: false, expires: true });
+    expect(first).toMatchObject({ attempt: 1, isolated: false, expires: true });
     expect(await expectUnchanged(q, claim)).toMatchObject([{ id: 'a', fence: first!.fence, expires: true }]);
     await q.add('b', { expires_in_ms: 60_000 });
     await q.addAll('c');
@@ -140,9 +140,9 @@ describe('a job that was claimed before a slot was free for it', () => {
     await q.addAll('a', 'b', 'c');
     const jobs = await q.claim(3, { slots: 1 });
     expect(jobs).toMatchObject([
-      { id: 'a', attempt: 1, ahead: false, plain: true },
-      { id: 'b', attempt: 1, ahead: true, plain: true },
-      { id: 'c', attempt: 1, ahead: true, plain: true },
+      { id: 'a', attempt: 1, prefetched: false, plain: true },
+      { id: 'b', attempt: 1, prefetched: true, plain: true },
+      { id: 'c', attempt: 1, prefetched: true, plain: true },
     ]);
     expect(await q.run(q.scripts.start(jobs[1]!))).toBe('started');
     for (const { id } of jobs) await die(q, id);
@@ -155,7 +155,7 @@ describe('a job that was claimed before a slot was free for it', () => {
   it('is none for a claimer that does not say what begins', async () => {
     const q = testQueue();
     await q.addAll('a', 'b');
-    expect((await q.claim(2)).map(({ ahead }) => ahead)).toEqual([false, false]);
+    expect((await q.claim(2)).map(({ prefetched }) => prefetched)).toEqual([false, false]);
     expect(await q.job('b')).not.toHaveProperty('unstarted_fence');
   });
 
@@ -164,7 +164,7 @@ describe('a job that was claimed before a slot was free for it', () => {
     const job = await q.addAndClaim('a');
     const error = { name: 'Error', message: 'failed' };
     await q.run(q.scripts.fail([{ ...job, error, final: false, backoffMs: 0 }]));
-    expect(await q.claim(1, { slots: 0 })).toMatchObject([{ id: 'a', attempt: 2, ahead: true, plain: false }]);
+    expect(await q.claim(1, { slots: 0 })).toMatchObject([{ id: 'a', attempt: 2, prefetched: true, plain: false }]);
   });
 
   it('that fails without having begun has its attempt back; one that has begun has not, though its start was lost', async () => {
@@ -183,8 +183,8 @@ describe('a job that was claimed before a slot was free for it', () => {
     await addCrashed(q, 'a', 2);
     await q.add('b', { expires_in_ms: 60_000 });
     expect(await q.claim(2, { slots: 0 })).toMatchObject([
-      { id: 'a', alone: true, ahead: false },
-      { id: 'b', alone: false, ahead: true, expires: true },
+      { id: 'a', isolated: true, prefetched: false },
+      { id: 'b', isolated: false, prefetched: true, expires: true },
     ]);
     expect(await q.job('b')).toHaveProperty('unstarted_fence');
   });
@@ -205,7 +205,7 @@ describe('a job that was claimed before a slot was free for it', () => {
     await q.add('c', { expires_in_ms: 60_000 });
     const claim = () => q.claim(3, { slots: 1, token: 't' });
     const first = (await claim()).map(({ claimedAtMs: _at, ...job }) => job);
-    expect(first.map(({ ahead, expires }) => [ahead, expires])).toEqual([
+    expect(first.map(({ prefetched, expires }) => [prefetched, expires])).toEqual([
       [false, false],
       [true, false],
       [true, true],
@@ -219,8 +219,8 @@ describe('a job that was claimed before a slot was free for it', () => {
     const [held] = await q.claim(1, { slots: 0 });
     await die(q, 'a');
     const claim = () => q.claim(1, { slots: 1, token: 't' });
-    expect([held!.ahead, (await claim())[0]!.ahead]).toEqual([true, false]);
-    expect(await expectUnchanged(q, claim)).toMatchObject([{ id: 'a', ahead: false }]);
+    expect([held!.prefetched, (await claim())[0]!.prefetched]).toEqual([true, false]);
+    expect(await expectUnchanged(q, claim)).toMatchObject([{ id: 'a', prefetched: false }]);
   });
 });
 
@@ -228,25 +228,25 @@ describe('a job on its last chance', () => {
   it('has crashed, and has one attempt left', async () => {
     const q = testQueue({ maxAttempts: 2, maxCrashes: 9 });
     await addCrashed(q, 'a', 1);
-    expect((await claimAlone(q)).alone).toBe(true);
+    expect((await claimAlone(q)).isolated).toBe(true);
   });
 
   it('is none that has others, nor one whose attempts only failed', async () => {
     const crashed = testQueue({ maxAttempts: 9, maxCrashes: 3 });
     await addCrashed(crashed, 'a', 1);
-    expect((await claimAlone(crashed)).alone).toBe(false);
+    expect((await claimAlone(crashed)).isolated).toBe(false);
     const failed = testQueue({ maxAttempts: 2 });
     const job = await failed.addAndClaim('a');
     const error = { name: 'Error', message: 'failed' };
     await failed.run(failed.scripts.fail([{ ...job, error, final: false, backoffMs: 0 }]));
-    expect((await claimAlone(failed)).alone).toBe(false);
+    expect((await claimAlone(failed)).isolated).toBe(false);
   });
 
   it('is not held for a claimer that starts everything at once, and is charged', async () => {
     const q = testQueue();
     await addCrashed(q, 'a', 2);
     const [job] = await q.claim(1);
-    expect(job!.alone).toBe(false);
+    expect(job!.isolated).toBe(false);
     await die(q, 'a');
     expect(await q.status('a')).toBe('failed');
   });
@@ -266,7 +266,7 @@ describe('a job on its last chance', () => {
     await addCrashed(q, 'a', 2);
     const first = await q.claim(1, { slots: 1, token: 't' });
     expect(await expectUnchanged(q, () => q.claim(1, { slots: 1, token: 't' }))).toMatchObject([
-      { id: 'a', alone: true, fence: first[0]!.fence },
+      { id: 'a', isolated: true, fence: first[0]!.fence },
     ]);
   });
 
@@ -274,8 +274,8 @@ describe('a job on its last chance', () => {
     const q = testQueue();
     await addCrashed(q, 'a', 3);
     expect(await q.run(q.scripts.redrive(['a']))).toBe(1);
-    expect((await claimAlone(q)).alone).toBe(false);
+    expect((await claimAlone(q)).isolated).toBe(false);
     await die(q, 'a');
-    expect((await claimAlone(q)).alone).toBe(false);
+    expect((await claimAlone(q)).isolated).toBe(false);
   });
 });

@@ -277,7 +277,7 @@ describe('a job that never started gives back what the rates took', () => {
     const q = await limited(rates);
     await q.add('a', { group: 'g' });
     await q.redis.hset(q.keys.job('a'), { attempts: 1, crashes: 1, crashes_left: 1 });
-    expect(await q.claim(1, { slots: 1 })).toMatchObject([{ alone: true }]);
+    expect(await q.claim(1, { slots: 1 })).toMatchObject([{ isolated: true }]);
     expect(await spent(q)).toEqual([true, true]);
     await q.expireClaims('a');
     await q.run(q.scripts.reclaim(10, Number.MAX_SAFE_INTEGER, 0));

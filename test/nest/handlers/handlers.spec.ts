@@ -284,7 +284,7 @@ describe('the options of a queue', () => {
     expect(options.map(({ visibilityMs }) => visibilityMs)).toEqual([1_000, 2_000, 3_000]);
   });
 
-  it.each(['handler', 'forRoot'])('say how many jobs a process claims ahead, in the %s', async (where) => {
+  it.each(['handler', 'forRoot'])('say how many jobs a process prefetches, in the %s', async (where) => {
     const [name, finish] = [uniqueQueueName(), gate()];
     @JobHandler(name, { concurrency: 1, prefetch: where === 'handler' ? 2 : 9 })
     class Handler {

@@ -123,7 +123,7 @@ describe('a plain job costs Redis no more than it did', () => {
     expect(perJob(commands, JOBS)).toBeLessThanOrEqual(22.1);
   });
 
-  it('claimed ahead: a start of its own, and a share of claims and completions that travel together', async () => {
+  it('prefetched: a start of its own, and a share of claims and completions that travel together', async () => {
     const queue = await warmQueue();
     const commands = await processed(queue, 1, {}, 9);
     expect(commands.get('hdel')).toBeLessThanOrEqual(JOBS);

@@ -32,7 +32,7 @@ export interface WorkerProcessOptions {
   queue: string;
   /** Options of the queue, of the worker, and of the handler, as JSON can carry them. */
   queueOptions?: object;
-  /** How many jobs it runs at once, and claims ahead. */
+  /** How many jobs it runs at once, and prefetches. */
   slots?: { concurrency: number; prefetch?: number };
   workerOptions?: object;
   /** How long the handler works, in ms; it ends at once when its signal aborts, unless it is `deaf`. A job with the payload `poison` kills it. */

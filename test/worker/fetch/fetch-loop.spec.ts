@@ -80,7 +80,7 @@ async function workerOfOne({
 /** The answer to a claim: all but `a` were claimed ahead. */
 function answerOf(...ids: string[]) {
   return {
-    jobs: ids.map((id) => ({ ...claimed(id), ahead: id !== 'a' })),
+    jobs: ids.map((id) => ({ ...claimed(id), prefetched: id !== 'a' })),
     refused: [],
     nextDueInMs: undefined,
     isFull: false,
@@ -119,7 +119,7 @@ it('sends the end of a job before the next begins, which may crash or keep the p
 it('sends the end of a job before one begins that was claimed ahead with it', async () => {
   const { log, answerClaims, start } = await workerOfOne();
   start();
-  answerClaims(0, [claimed('a'), { ...claimed('b'), ahead: true }]);
+  answerClaims(0, [claimed('a'), { ...claimed('b'), prefetched: true }]);
   await tickEnds();
   expect(log.slice(0, 4)).toEqual(['claim', 'run a', 'complete of a', 'run b']);
 });

@@ -1,4 +1,4 @@
-// What a worker claims ahead by default, without `prefetch`: what is quick, and no more than begins at once or nearly so.
+// What a worker prefetches by default, without `prefetch`: what is quick, and no more than begins at once or nearly so.
 import { describe, expect, it, jest } from '@jest/globals';
 import type { Attempt } from '#worker/attempt/attempt.js';
 import { Prefetcher } from '#worker/runner/prefetch.js';
@@ -9,34 +9,34 @@ import { eventually, gate, sleep } from '../../support/faults/wait.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
 import { inside } from '../../support/queue/inside.js';
 
-/** Longer than what was claimed ahead waits before it goes back. */
+/** Longer than what was prefetched waits before it goes back. */
 const LONGER_THAN_A_WAIT_MS = 150;
 
 /** The payload of a job that runs until the test ends it. */
 const LONG = -1;
 
 /** What may wait, and what went back. */
-function claimsAhead(concurrency: number, prefetch?: number) {
+function prefetcherOf(concurrency: number, prefetch?: number) {
   const back: Attempt[] = [];
   const owner = { claiming: 0, giveBack: (attempt: Attempt) => void back.push(attempt) };
   const clock = new VirtualClock(0);
-  const ahead = new Prefetcher(concurrency, prefetch, owner, clock);
+  const prefetcher = new Prefetcher(concurrency, prefetch, owner, clock);
   /** So many jobs end in so many ms, and one more is claimed. */
   const end = (jobs: number, now: number) => {
-    for (let i = 0; i < jobs; i++) ahead.jobEnded();
-    ahead.measure(now);
-    return ahead.room;
+    for (let i = 0; i < jobs; i++) prefetcher.jobEnded();
+    prefetcher.measure(now);
+    return prefetcher.room;
   };
-  ahead.measure(0);
-  return { ahead, owner, back, clock, end };
+  prefetcher.measure(0);
+  return { prefetcher, owner, back, clock, end };
 }
 
 const attempt = (id: string) => ({ id }) as Attempt;
 
-describe('what may be claimed ahead', () => {
+describe('what may be prefetched', () => {
   it('is nothing before a job has ended', () => {
-    const { ahead, end } = claimsAhead(1);
-    expect([ahead.room, ahead.roomForWait]).toEqual([0, 0]);
+    const { prefetcher, end } = prefetcherOf(1);
+    expect([prefetcher.room, prefetcher.roomForWait]).toEqual([0, 0]);
     expect(end(0, 1_000)).toBe(0);
   });
 
@@ -49,69 +49,69 @@ describe('what may be claimed ahead', () => {
     ['so much that twenty are at hand, with those that run', 12, 1_000, 5, 8],
     ['nothing where twenty run at once', 20, 1_000, 5, 0],
   ])('is %s', (_, concurrency, jobs, ms, room) => {
-    const { end } = claimsAhead(concurrency);
+    const { end } = prefetcherOf(concurrency);
     end(jobs, ms);
     expect(end(jobs, 2 * ms)).toBe(room);
   });
 
   it('is by the lower of two paces', () => {
-    const { end } = claimsAhead(1);
+    const { end } = prefetcherOf(1);
     expect([end(3, 5), end(9, 10), end(6, 15), end(9, 20)]).toEqual([0, 3, 6, 6]);
   });
 
   it('is nothing where long jobs that began together end together', () => {
-    const { end } = claimsAhead(10);
+    const { end } = prefetcherOf(10);
     const rooms = [200, 400, 600].flatMap((ms) => [0, 3, 6, 9, 12].map((late) => end(2, ms + late)));
     expect(Math.max(...rooms)).toBe(0);
   });
 
   it('is measured where all slots had a turn, or 50 ms are over', () => {
-    const { end } = claimsAhead(10);
+    const { end } = prefetcherOf(10);
     expect([end(10, 5), end(9, 15), end(1, 20), end(9, 69)]).toEqual([0, 0, 3, 3]);
     expect(end(0, 70)).toBe(0);
   });
 
   it('is measured anew once 5 ms are over', () => {
-    const { end } = claimsAhead(1);
+    const { end } = prefetcherOf(1);
     expect([end(3, 5), end(3, 10), end(9, 14), end(0, 15), end(0, 65)]).toEqual([0, 3, 3, 3, 0]);
   });
 
   it('is what prefetch says, always', () => {
-    const { ahead, end } = claimsAhead(20, 7);
-    expect([ahead.room, ahead.roomForWait, end(0, 1_000), end(1_000, 1_005)]).toEqual([7, 7, 7, 7]);
+    const { prefetcher, end } = prefetcherOf(20, 7);
+    expect([prefetcher.room, prefetcher.roomForWait, end(0, 1_000), end(1_000, 1_005)]).toEqual([7, 7, 7, 7]);
   });
 });
 
-describe('what was claimed ahead', () => {
+describe('what was prefetched', () => {
   it('comes in its order', () => {
-    const { ahead, back } = claimsAhead(1);
-    ['a', 'b', 'c'].forEach((id) => ahead.add(attempt(id), 0));
-    expect(ahead.next()!.attempt).toEqual(attempt('a'));
-    ahead.giveBack();
+    const { prefetcher, back } = prefetcherOf(1);
+    ['a', 'b', 'c'].forEach((id) => prefetcher.add(attempt(id), 0));
+    expect(prefetcher.next()!.attempt).toEqual(attempt('a'));
+    prefetcher.giveBack();
     expect(back).toEqual([attempt('b'), attempt('c')]);
-    expect([ahead.isEmpty, ahead.next()]).toEqual([true, undefined]);
+    expect([prefetcher.isEmpty, prefetcher.next()]).toEqual([true, undefined]);
   });
 
-  it('goes back where it waits for long, and nothing is claimed ahead for ten seconds', async () => {
-    const { ahead, back, clock, end } = claimsAhead(1);
+  it('goes back where it waits for long, and nothing is prefetched for ten seconds', async () => {
+    const { prefetcher, back, clock, end } = prefetcherOf(1);
     end(3, 5);
     expect(end(3, 10)).toBe(3);
-    ['a', 'b'].forEach((id) => ahead.add(attempt(id), 0));
+    ['a', 'b'].forEach((id) => prefetcher.add(attempt(id), 0));
     await clock.advance(49);
     expect(back).toEqual([]);
     await clock.advance(1);
     expect(back).toEqual([attempt('a'), attempt('b')]);
-    expect([ahead.room, ahead.isEmpty]).toEqual([0, true]);
+    expect([prefetcher.room, prefetcher.isEmpty]).toEqual([0, true]);
     expect(end(1_000, 10_049)).toBe(0);
     end(1_000, 10_060);
     expect(end(1_000, 10_160)).toBeGreaterThan(0);
   });
 
   it('stays while what was there before it begins', async () => {
-    const { ahead, back, clock } = claimsAhead(1);
-    ahead.add(attempt('a'), 0);
-    ahead.next();
-    ahead.add(attempt('b'), 0);
+    const { prefetcher, back, clock } = prefetcherOf(1);
+    prefetcher.add(attempt('a'), 0);
+    prefetcher.next();
+    prefetcher.add(attempt('b'), 0);
     await clock.advance(99); // the first look finds only that a has begun
     expect(back).toEqual([]);
     await clock.advance(1);
@@ -119,20 +119,20 @@ describe('what was claimed ahead', () => {
   });
 
   it('I8: stays while a claim is under way, and goes back with what that brings', async () => {
-    const { ahead, owner, back, clock } = claimsAhead(1);
+    const { prefetcher, owner, back, clock } = prefetcherOf(1);
     owner.claiming = 1;
-    ahead.add(attempt('a'), 0);
+    prefetcher.add(attempt('a'), 0);
     await clock.advance(LONGER_THAN_A_WAIT_MS);
     expect(back).toEqual([]);
     owner.claiming = 0;
-    ahead.add(attempt('b'), 0);
+    prefetcher.add(attempt('b'), 0);
     await clock.advance(50);
     expect(back).toEqual([attempt('a'), attempt('b')]);
   });
 
   it('stays for as long again where the process stood still, and the job before it with it', async () => {
-    const { ahead, back, clock } = claimsAhead(1);
-    ahead.add(attempt('a'), 0);
+    const { prefetcher, back, clock } = prefetcherOf(1);
+    prefetcher.add(attempt('a'), 0);
     await clock.jump(LONGER_THAN_A_WAIT_MS);
     expect(back).toEqual([]);
     await clock.advance(50);
@@ -140,15 +140,15 @@ describe('what was claimed ahead', () => {
   });
 
   it('stays where prefetch asked for it', async () => {
-    const { ahead, back, clock } = claimsAhead(1, 2);
-    ahead.add(attempt('a'), 0);
+    const { prefetcher, back, clock } = prefetcherOf(1, 2);
+    prefetcher.add(attempt('a'), 0);
     await clock.advance(LONGER_THAN_A_WAIT_MS);
     expect(back).toEqual([]);
   });
 });
 
 describe('a worker without prefetch', () => {
-  it('takes quick jobs ahead, runs them in their order, and gives them back where one turns out to be long', async () => {
+  it('takes quick jobs prefetcher, runs them in their order, and gives them back where one turns out to be long', async () => {
     const queue = newQueue();
     const payloads = [...Array(500).keys(), LONG, ...Array(20).keys()];
     const jobs = payloads.map((payload) => ({ payload }));
@@ -159,7 +159,7 @@ describe('a worker without prefetch', () => {
     };
     const handlers = { [queue.name]: handle as never };
     const worker = await startWorker([{ queue, concurrency: 1, handlers }]);
-    // On a machine that is slow at the moment nothing is claimed ahead: then once more.
+    // On a machine that is slow at the moment nothing is prefetched: then once more.
     for (let round = 0; round < 10 && worker.count('released') === 0; round++) {
       [ran, long] = [[], gate()];
       await queue.enqueueMany(jobs);
@@ -177,12 +177,12 @@ describe('a worker without prefetch', () => {
     expect(job.attemptLog.map(({ outcome }) => outcome)).toEqual(['interruption', 'completed']);
   });
 
-  it('takes quick jobs ahead at the default concurrency too', async () => {
+  it('takes quick jobs prefetcher at the default concurrency too', async () => {
     const queue = newQueue();
     const started = jest.spyOn(await inside(queue).scripts(), 'start');
     const worker = await startWorker([{ queue, handlers: { [queue.name]: () => undefined } }]);
     const before = started.mock.calls.length; // so that the server knows the script
-    // On a machine that is slow at the moment nothing is claimed ahead: then once more.
+    // On a machine that is slow at the moment nothing is prefetched: then once more.
     for (let round = 1; round <= 10 && started.mock.calls.length === before; round++) {
       await queue.enqueueMany(Array.from({ length: 500 }, (_, i) => ({ payload: i })));
       await worker.event('completed', 500 * round);
@@ -190,7 +190,7 @@ describe('a worker without prefetch', () => {
     expect(started.mock.calls.length).toBeGreaterThan(before);
   });
 
-  it('takes nothing ahead where a round trip takes more than 5 ms, since no pace is seen', async () => {
+  it('takes nothing prefetcher where a round trip takes more than 5 ms, since no pace is seen', async () => {
     const { proxy, queue, other } = await behindProxy();
     proxy.delay(3);
     const started = jest.spyOn(await inside(queue).scripts(), 'start');
@@ -205,7 +205,7 @@ describe('a worker without prefetch', () => {
     ['with as many slots as it would have jobs at hand', { concurrency: 20 }, {}],
     ['under a limit of the process', { concurrency: 1 }, { concurrency: 5 }],
     ['where prefetch forbids it', { concurrency: 1, prefetch: 0 }, {}],
-  ])('takes nothing ahead %s', async (_, slots, options) => {
+  ])('takes nothing prefetcher %s', async (_, slots, options) => {
     const queue = newQueue();
     const started = jest.spyOn(await inside(queue).scripts(), 'start');
     const list = [{ queue, ...slots, handlers: { [queue.name]: () => undefined } }];
