@@ -28,7 +28,7 @@ for i = 2, #ARGV do
   elseif was_dead then
     redis.call('LREM', failed, 1, id)
     redis.call('HDEL', key, 'crashes', 'crashes_left', 'errors', 'unhandled', 'unhandled_at_ms', 'failed_at_ms',
-      'expires_at_ms', 'cancel_requested_at_ms', 'unmet')
+      'expires_at_ms', 'cancel_requested_at_ms')
     if payload ~= '' then
       redis.call('HSET', key, 'payload', payload)
       redis.call('HDEL', key, 'checkpoint') -- made of the old one

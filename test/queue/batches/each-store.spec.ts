@@ -57,6 +57,25 @@ onEachStore('after', () => {
     await worker.event('completed', 3);
     expect(order).toEqual(expect.arrayContaining([1, 2]));
   });
+
+  it.each(['waits', 'became unmet'])(
+    'is over for a job that is cancelled while it %s, and then run again',
+    async (when) => {
+      const queue = newQueue();
+      const first = await queue.enqueue({}, { delayMs: 60_000 });
+      const second = await queue.enqueue({}, { delayMs: 60_000 });
+      const job = await queue.enqueue({}, { after: [first.id, second.id], delayMs: 60_000 });
+      if (when === 'became unmet') await queue.cancel(first.id);
+      await queue.cancel(job.id);
+      await tendBatches(queue);
+      await queue.runAgain(job.id);
+      expect(await job.get()).not.toHaveProperty('after');
+      expect(await queue.reschedule(job.id, { delayMs: 60_000 })).toBe('scheduled');
+      await queue.cancel(second.id);
+      expect(await queue.promote(job.id)).toBe('pending');
+      expect(await queue.claim()).toMatchObject({ id: job.id });
+    },
+  );
 });
 
 onEachStore('a batch', () => {

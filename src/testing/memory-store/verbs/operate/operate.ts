@@ -164,6 +164,8 @@ export function redrive(queue: MemoryQueue, ids: readonly string[], payload: str
       'expires_at_ms',
       'unhandled',
       'unhandled_at_ms',
+      'after',
+      'after_delay_ms',
       'unmet',
     ].forEach((field) => delete job[field]);
     if (payload !== '') {
