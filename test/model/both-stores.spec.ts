@@ -7,6 +7,7 @@ import { JOB_STATUSES } from '#queue/model/job.js';
 import { systemClock } from '#queue/runtime/clock.js';
 import { MemoryServer } from '#testing/memory-store/memory-server.js';
 import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { violations } from '../support/invariants/invariants.js';
 import { memoryViolations } from '../support/invariants/memory-invariants.js';
 import { queueOn } from '../support/queue/queue-state.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
@@ -87,6 +88,9 @@ it(
           ...(await seen(onRedis)),
         });
       }
+      // Nothing is in flight: each step was awaited.
+      await state.run(state.scripts.tidy(500));
+      expect(await violations(redis, state.scripts)).toEqual([]);
       expect(memoryViolations(server.queue(name, sides[1]!.queue.options))).toEqual([]);
       sides.forEach(({ queue }) => queue.close());
     });

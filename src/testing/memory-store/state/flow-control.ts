@@ -10,6 +10,7 @@ import type {
 } from '../../../queue/model/limits.js';
 import type { Full } from '../../../queue/store/enqueue-call.js';
 import { fullnessOf, type Bounds } from './fullness.js';
+import { withPlainHead } from './head-by-turn.js';
 import { costInMs, paid, rateOpensAt } from './gcra.js';
 import type { ScoredSet } from './scored-set.js';
 import type { PauseOptions } from '../../../queue/model/pause.js';
@@ -24,6 +25,7 @@ interface FlowQueue {
   readonly scheduled: ScoredSet;
   readonly claims: ScoredSet;
   readonly dead: ScoredSet;
+  readonly sequence: number;
   restsUntil: number;
   job(id: string): Record<string, string> | undefined;
 }
@@ -97,7 +99,7 @@ export class FlowControl {
     const taken: string[] = [];
     const line = [...ids];
     while (taken.length < count && this.hasRoom(taken.length)) {
-      const heads = this.openHeads(line, taken);
+      const heads = this.openHeads(withPlainHead(this.queue, line, taken), taken);
       if (heads.length === 0) {
         break;
       }
@@ -189,11 +191,8 @@ export class FlowControl {
   }
 
   private hasRoom(taken: number): boolean {
-    const { maxRunning, rateLimit } = this.limits;
-    return (
-      (maxRunning === undefined || this.queue.claims.size + taken < maxRunning) &&
-      rateOpensAt(rateLimit, this.arrival) <= this.queue.now
-    );
+    const { maxRunning = Infinity, rateLimit } = this.limits;
+    return this.queue.claims.size + taken < maxRunning && rateOpensAt(rateLimit, this.arrival) <= this.queue.now;
   }
 
   /** The first waiting job of each group that may start one. Jobs without a group are one group. */

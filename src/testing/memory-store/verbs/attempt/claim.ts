@@ -2,6 +2,7 @@
 import { refusalOf } from '../../../../queue/store/claim-refusal.js';
 import type { StoredError } from '../../../../queue/errors/stored-error.js';
 import type { ClaimAnswer, ClaimRequest } from '../../../../queue/store/store-calls.js';
+import { headByTurn } from '../../state/head-by-turn.js';
 import { decodeClaim, decodeNamedClaim } from '../../../../queue/replies/decode-job.js';
 import { type Batch, type Hash, type MemoryQueue } from '../../state/memory-queue.js';
 
@@ -66,31 +67,19 @@ function take(queue: MemoryQueue, { count, only, slots = count }: ClaimRequest):
   return { ids, left: { elsewhere: ids.length < waiting.length && [...queue.workers.keys()].length > 1 } };
 }
 
-/** The most urgent jobs first, but one time in ten the oldest plain job, and one time in ten the first of any priority. */
+/** Takes jobs of a queue without limits and groups. */
 function takeNext(queue: MemoryQueue, count: number): string[] {
   const ids: string[] = [];
   let turn = queue.sequence;
   while (ids.length < count && queue.prioritized.size > 0) {
     turn += 1;
-    const id = takeByTurn(queue, turn);
-    queue.prioritized.delete(id);
+    const urgent = queue.prioritized.members();
+    const rank = (id: string) => queue.prioritized.score(id)!;
+    const id = headByTurn({ urgent, others: queue.pending, rank }, turn)!;
+    queue.takeOut(id);
     ids.push(id);
   }
   return [...ids, ...queue.pending.splice(0, count - ids.length)];
-}
-
-function takeByTurn(queue: MemoryQueue, turn: number): string {
-  const urgent = queue.prioritized.members();
-  const share = (turn * 0.6180339887498949) % 1;
-  if (share < 0.1) {
-    return queue.pending.shift() ?? urgent[0]!;
-  }
-  if (share < 0.2) {
-    const picked = queue.prioritized.score(urgent[Math.floor((share * 10 - 1) * urgent.length)]!)!;
-    const lineStart = Math.floor(picked / 2 ** 40) * 2 ** 40;
-    return urgent.find((id) => queue.prioritized.score(id)! >= lineStart)!;
-  }
-  return urgent[0]!;
 }
 
 function claimAll(

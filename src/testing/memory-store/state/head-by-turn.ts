@@ -1,0 +1,51 @@
+import type { ScoredSet } from './scored-set.js';
+
+/** The waiting jobs without a group. */
+interface PlainLine {
+  /** Those with a priority, the most urgent first. */
+  readonly urgent: readonly string[];
+  /** Those without one, the oldest first. */
+  readonly others: readonly string[];
+  /** Returns the rank of an urgent job. */
+  rank(id: string): number;
+}
+
+/**
+ * Returns the job that a claim takes next: the most urgent one, but one time in ten the oldest without a priority, and one time
+ * in ten the first of any priority. See lua/lib/place/take.lua.
+ */
+export function headByTurn({ urgent, others, rank }: PlainLine, turn: number): string | undefined {
+  const share = (turn * 0.6180339887498949) % 1;
+  if (urgent.length === 0 || (share < 0.1 && others.length > 0)) {
+    return others[0];
+  }
+  if (share < 0.1 || share >= 0.2) {
+    return urgent[0];
+  }
+  const picked = rank(urgent[Math.floor((share * 10 - 1) * urgent.length)]!);
+  const lineStart = Math.floor(picked / 2 ** 40) * 2 ** 40;
+  return urgent.find((id) => rank(id) >= lineStart);
+}
+
+/** The part of a queue that has its line and the turns. */
+interface TurnQueue {
+  readonly prioritized: ScoredSet;
+  readonly sequence: number;
+  job(id: string): Record<string, string> | undefined;
+}
+
+/** Returns the line of a claim, with the job first that has the turn of those without a group. */
+export function withPlainHead(
+  queue: TurnQueue,
+  line: readonly string[],
+  taken: readonly string[],
+): readonly string[] {
+  const { prioritized, sequence } = queue;
+  const isPlain = (id: string) => queue.job(id)?.group === undefined;
+  const plain = line.filter(isPlain);
+  const urgent = plain.filter((id) => prioritized.has(id));
+  const others = plain.filter((id) => !prioritized.has(id));
+  const turn = sequence + taken.filter(isPlain).length + 1;
+  const head = headByTurn({ urgent, others, rank: (id) => prioritized.score(id)! }, turn);
+  return head === undefined ? line : [head, ...line];
+}
