@@ -34,13 +34,13 @@ if soonest[2] and tonumber(soonest[2]) <= now then
   promote(math.max(count, 100), rejoin)
   soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
 end
+is_limited = limited or has_groups
 if paused then
   if has_groups then
     place_touched()
   end
 else
   local asked, wait, gate = count, nil, nil
-  is_limited = limited or has_groups
   if is_limited then
     count, wait = room_for(math.min(count, slots)) -- never claimed ahead of a free slot
   end

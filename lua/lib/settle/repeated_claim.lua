@@ -1,7 +1,7 @@
 -- Returns again the jobs that the claim with this token got and still holds, from the memory of the batch. That is the
 -- token, then a line for each id, with its verdict after a tab. Jobs that exceed the bytes go back.
 -- No function, because a function would bind its outside variables: read, hand_over, full, job, pending, prioritized,
--- claims, wake, batch, now_text, settings, groups, token, last, bytes, most_bytes.
+-- claims, wake, batch, is_limited, awaits_slots, now, now_text, settings, groups, token, last, bytes, most_bytes.
 --@include lib/limits/refund
 local handed, beyond = { token }, {}
 for line, id, verdict in string.gmatch(last, '\n(([^\n\t]+)\t?([^\n]*))') do
@@ -46,6 +46,10 @@ for i = #beyond, 1, -1 do
     redis.call('RPUSH', pending, id)
   end
 end
+local most_running, rate, any_groups, rests = unpack(redis.call('HMGET', settings, 'max_running', 'rate_interval_us', 'has_groups',
+  'rests_until_ms'))
+is_limited = most_running or rate or any_groups or (tonumber(rests or nil) or 0) > now
+awaits_slots = most_running or any_groups -- perhaps; a claim too many costs little
 if #beyond > 0 then
   full = true
   redis.call('SET', batch, table.concat(handed, '\n'), 'KEEPTTL')

@@ -187,6 +187,20 @@ describe('attempt/claim.lua: repeated after a lost reply', () => {
     );
   });
 
+  it.each([{ maxRunning: 2 }, { rateLimit: { limit: 1_000, periodMs: 1_000 } }])(
+    'says also then, and while the queue is paused, that it has limits: %j',
+    async (limits) => {
+      const q = testQueue();
+      await q.run(q.scripts.setLimits(limits));
+      await q.addAll('a', 'b');
+      expect(await q.run(q.claimCall(1, { token: 't1' }))).toMatchObject({ isLimited: true });
+      const repeated = await q.run(q.claimCall(1, { token: 't1' }));
+      expect(repeated).toMatchObject({ jobs: [{ id: 'a' }], isLimited: true });
+      await q.run(q.scripts.pause({}));
+      expect(await q.run(q.claimCall(1))).toMatchObject({ jobs: [], isLimited: true });
+    },
+  );
+
   it('I3: a refusal is repeated too', async () => {
     const q = testQueue();
     await q.addAll('a', 'b');
