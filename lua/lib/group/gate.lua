@@ -33,13 +33,15 @@ local function forget_configuration(name)
   end
 end
 
--- A group that has jobs again only leaves resting: it comes back with its last job.
+-- A group that has jobs again leaves resting, and comes back with its last job. One that the code configured stays, to be forgotten later.
 local function forget_rested(most)
   for _, name in ipairs(redis.call('ZRANGE', groups .. 'resting', '-inf', now, 'BYSCORE', 'LIMIT', 0, most)) do
     redis.call('ZREM', groups .. 'resting', name)
     if redis.call('EXISTS', groups .. 'waiting:' .. name) == 0 then
       forget_configuration(name)
       rest_idle(name, read_group(name))
+    elseif redis.call('HEXISTS', groups .. 'state:' .. name, 'configured_until_ms') == 1 then
+      redis.call('ZADD', groups .. 'resting', string.format('%.0f', now + 3600000), name)
     end
   end
 end

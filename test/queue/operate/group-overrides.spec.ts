@@ -88,6 +88,20 @@ it('an override is forgotten a day after its group had jobs, and not before thos
   expect(left.filter((key) => key !== 'groups:settings')).toEqual([]);
 });
 
+it('an override is forgotten also where a job of its group waited when its day was over', async () => {
+  const { queue, state } = coreQueue({ groups: { overrides: { g: { maxRunning: 2 } } } });
+  await queue.enqueue(1, { group: 'g' });
+  const resting = `${state.keys.groupsPrefix}resting`;
+  await state.redis.zadd(resting, 1, 'g');
+  await state.redis.hset(`${state.keys.groupsPrefix}state:g`, 'configured_until_ms', 1);
+  await state.run(state.scripts.promote(10));
+  expect(Number(await state.redis.zscore(resting, 'g'))).toBeGreaterThan(await state.now());
+  await queue.clean('pending');
+  await state.redis.zadd(resting, 1, 'g');
+  await state.run(state.scripts.promote(10));
+  expect(await limitsOf(queue, 'g')).toEqual({});
+});
+
 it('a queue without overrides passes none along', async () => {
   const { queue, state } = coreQueue({ groups: { maxRunning: 1 } });
   await queue.enqueue(1, { group: 'g' });
