@@ -27,6 +27,27 @@ describe('I7: a job key that is no hash stops no batch', () => {
     expect(await q.field('bad', 'last_error')).toMatch(/hash is missing/);
   });
 
+  it.each(['nan', 'inf', '-inf', '-5', '1e300'])(
+    'claim takes a cost of %s for a number in bounds',
+    async (cost) => {
+      const q = testQueue();
+      await q.run(q.scripts.setLimits({ rateLimit: { limit: 100, periodMs: 1_000, burst: 100 } }));
+      await q.run(q.scripts.groups.set('g', { rateLimit: { limit: 100, periodMs: 1_000, burst: 100 } }));
+      for (const id of ['a', 'b']) await q.add(id, { group: 'g', cost: 1 });
+      await q.add('plain', { cost: 1 });
+      for (const id of ['a', 'plain']) await q.redis.hset(q.keys.job(id), 'cost', cost);
+      for (let i = 0; i < 3; i++) await q.claim(1);
+      expect(await q.redis.zcard(q.keys.claims)).toBeGreaterThan(0);
+      for (const set of ['turns', 'finishes']) {
+        const found = await q.redis.zrange(`${q.keys.groupsPrefix}${set}`, '0', '-1', 'WITHSCORES');
+        for (let i = 1; i < found.length; i += 2) expect(Math.abs(Number(found[i]))).toBeLessThanOrEqual(2e6);
+      }
+      for (const key of [q.keys.settings, `${q.keys.groupsPrefix}state:g`]) {
+        expect((await q.redis.hget(key, 'rate_tat_us')) ?? '0').toMatch(/^\d+$/);
+      }
+    },
+  );
+
   it('promote moves it along with the rest', async () => {
     const q = testQueue();
     await q.add('bad', { delay_ms: 60_000 });

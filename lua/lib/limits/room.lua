@@ -62,6 +62,7 @@ local function give_back(ids, from)
   end
 end
 
+-- The cost is held within the bounds of an enqueue, since another client may have spoilt it; nan becomes 1.
 -- A job that exceeds the bytes of the claim goes back before it is paid for. The first of a claim is never too large.
 local function charge(ids, bytes)
   if not interval then
@@ -73,7 +74,7 @@ local function charge(ids, bytes)
     bytes = bytes + (tonumber(redis.pcall('HSTRLEN', job .. id, 'payload')) or 0)
     full = full or bytes > most_bytes and not (is_first and i == 1)
     local asked = redis.pcall('HGET', job .. id, 'cost')
-    if full or not pay(type(asked) == 'string' and tonumber(asked) or 1) then
+    if full or not pay(math.min(1e6, math.max(1, type(asked) == 'string' and tonumber(asked) or 1))) then
       return give_back(ids, i)
     end
   end
