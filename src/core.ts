@@ -27,7 +27,7 @@ export {
   type ResultInput,
   type ResultOf,
 } from './queue/enqueue/define-job.js';
-export type { DefinitionOf, EnqueueRest } from './queue/enqueue/enqueue-arguments.js';
+export type { DefinitionOf, EnqueueRest } from './queue/enqueue/enqueue-signature.js';
 export type {
   InputOf,
   OutputOf,
@@ -36,7 +36,7 @@ export type {
   StandardSchema,
 } from './queue/validation/standard-schema.js';
 export type { TypedEnqueueOptions } from './queue/enqueue/encode-typed-job.js';
-export type { EnqueueOptions, JobRules, UniqueOptions } from './queue/enqueue/encode-job.js';
+export type { EnqueueOptions, JobRules, UniqueOptions } from './queue/enqueue/enqueue-options.js';
 export type {
   EnqueueMiddleware,
   EnqueueRequest,

@@ -62,7 +62,7 @@ elseif not names and redis.call('EXISTS', settings, scheduled, prioritized) == 0
   more = #ids == count and redis.call('LLEN', pending) > 0
 else
   -- Included here, and not above, so that a queue of plain jobs does not pay for what it does not use.
---@include lib/limits/room
+--@include lib/limits/slots_and_rate
 --@include lib/core/rank
 --@include lib/place/promote
 --@include lib/place/claim_waiting

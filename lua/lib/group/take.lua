@@ -3,7 +3,7 @@
 -- named ''.
 -- Returns the ids, whether a group could run another, the ranks of jobs without a group, and the ms until the first gate
 -- opens.
--- Needs: lib/group/place, lib/group/open, lib/limits/room, take_ungrouped and can_take, which the claim sets.
+-- Needs: lib/group/place, lib/group/open, lib/limits/slots_and_rate, take_ungrouped and can_take, which the claim sets.
 --@include lib/group/take_head
 --@include lib/core/is_less
 

@@ -1,7 +1,7 @@
 -- end_turn(start, weight, cost): where the turn ends, which is where the next one may start: later by the cost over the weight.
 -- take_head(name, start, taken): takes the first job of a group for a claim, where its limits let it.
 -- known_jobs: what was read of the jobs that were taken, by id, as lib/settle/claim_ids asks for it.
--- Needs: lib/group/place, lib/limits/room, can_take and known_jobs, which the claim sets.
+-- Needs: lib/group/place, lib/limits/slots_and_rate, can_take and known_jobs, which the claim sets.
 local latest_finish = 0
 
 local function end_turn(start, weight, cost)

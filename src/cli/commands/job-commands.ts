@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { EnqueueOptions } from '../../queue/enqueue/encode-job.js';
+import type { EnqueueOptions } from '../../queue/enqueue/enqueue-options.js';
 import type { Run } from '../context.js';
 import { CliError, EXIT, noJob } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';

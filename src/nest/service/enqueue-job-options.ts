@@ -1,5 +1,5 @@
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
-import type { EnqueueOptions } from '../../queue/enqueue/encode-job.js';
+import type { EnqueueOptions } from '../../queue/enqueue/enqueue-options.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';

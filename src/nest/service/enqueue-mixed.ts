@@ -1,4 +1,5 @@
-import { encodeJob, type EnqueueOptions } from '../../queue/enqueue/encode-job.js';
+import { encodeJob } from '../../queue/enqueue/encode-job.js';
+import type { EnqueueOptions } from '../../queue/enqueue/enqueue-options.js';
 import { encodeTypedJob } from '../../queue/enqueue/encode-typed-job.js';
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import { EnqueueError, type EnqueueItem } from '../../queue/errors/enqueue-errors.js';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { encodeJob, type EncodeTarget, type JobRules } from '../enqueue/encode-job.js';
+import { encodeJob, type EncodeTarget } from '../enqueue/encode-job.js';
+import type { JobRules } from '../enqueue/enqueue-options.js';
 import type { EncodedBatch, EncodedFollowUp } from '../model/batch.js';
 import type { JobMetadata } from '../model/metadata.js';
 import { checkJobId } from '../validation/names.js';

@@ -1,5 +1,5 @@
 import { isJobDefinition, type JobDefinition, type PayloadFor, type ResultFor } from '../enqueue/define-job.js';
-import type { EnqueueOptions } from '../enqueue/encode-job.js';
+import type { EnqueueOptions } from '../enqueue/enqueue-options.js';
 import { checkJobs } from '../enqueue/validate-bulk.js';
 import { BatchNotFoundError, BatchSealedError } from '../errors/batch-errors.js';
 import type { EncodedBatch } from '../model/batch.js';

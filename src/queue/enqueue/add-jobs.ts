@@ -2,7 +2,8 @@
 import type { JobHandle, JobSource } from '../results/job-handle.js';
 import type { EncodedJob } from '../store/enqueue-call.js';
 import type { JobDefinition } from './define-job.js';
-import { encodeJob, type EncodeTarget, type EnqueueOptions } from './encode-job.js';
+import { encodeJob, type EncodeTarget } from './encode-job.js';
+import type { EnqueueOptions } from './enqueue-options.js';
 import { encodeTypedJob, typedSource, type TypedEnqueueOptions } from './encode-typed-job.js';
 import { enqueueChain, requestedJob, type EnqueueMiddleware, type EnqueueRequest } from './enqueue-middleware.js';
 import type { Producer } from './producer.js';

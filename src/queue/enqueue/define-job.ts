@@ -3,7 +3,7 @@ import { backoffSchema, type Backoff } from '../model/backoff.js';
 import { brand, hasBrand } from '../errors/brand.js';
 import { checkOptions } from '../validation/validate-options.js';
 import { checkJobName, checkQueueName } from '../validation/names.js';
-import { jobDefaultFields, type EnqueueOptions } from './encode-job.js';
+import { jobDefaultFields, type EnqueueOptions } from './enqueue-options.js';
 import { duration, wholeNumber } from '../validation/numbers.js';
 import type { InputOf, OutputOf, StandardSchema } from '../validation/standard-schema.js';
 

@@ -3,7 +3,8 @@ import type { JobDefinition } from './define-job.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import type { JobSource } from '../results/job-handle.js';
 import { show } from '../errors/show.js';
-import { encodeJob, payloadSubject, type EncodeTarget, type EnqueueOptions } from './encode-job.js';
+import { encodeJob, payloadSubject, type EncodeTarget } from './encode-job.js';
+import type { EnqueueOptions } from './enqueue-options.js';
 import type { EncodedJob } from '../store/enqueue-call.js';
 import { readBySchema } from '../validation/validate-with-schema.js';
 

@@ -5,7 +5,7 @@ import type { JobQueueLogger } from '../runtime/logger.js';
 import type { QueueOptions } from '../model/queue-options.js';
 import type { JobHandle } from '../results/job-handle.js';
 import type { JobDefinition } from './define-job.js';
-import type { EnqueueOptions } from './encode-job.js';
+import type { EnqueueOptions } from './enqueue-options.js';
 
 /** One job of a request, before it is checked and encoded. */
 export interface RequestedJob {

@@ -8,14 +8,8 @@ import { isJobDefinition, type JobDefinition } from '../enqueue/define-job.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { groupName } from '../model/group.js';
 import { show } from '../errors/show.js';
-import {
-  withScheduleUniqueKey,
-  jobDefaultFields,
-  encodeJob,
-  payloadSubject,
-  type JobRules,
-  type EncodeTarget,
-} from '../enqueue/encode-job.js';
+import { withScheduleUniqueKey, encodeJob, payloadSubject, type EncodeTarget } from '../enqueue/encode-job.js';
+import { jobDefaultFields, type JobRules } from '../enqueue/enqueue-options.js';
 import { duration, wholeNumber } from '../validation/numbers.js';
 import { readBySchema } from '../validation/validate-with-schema.js';
 import type { Recurrence, StoredSchedule } from '../model/schedule.js';

@@ -1,4 +1,4 @@
-import type { EnqueueOptions } from '../../queue/enqueue/encode-job.js';
+import type { EnqueueOptions } from '../../queue/enqueue/enqueue-options.js';
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 
 /** The matchers as an expectation has them. */

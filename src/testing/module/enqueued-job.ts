@@ -1,5 +1,5 @@
 import { decodeContent } from '../../queue/codec/codec.js';
-import type { EnqueueOptions } from '../../queue/enqueue/encode-job.js';
+import type { EnqueueOptions } from '../../queue/enqueue/enqueue-options.js';
 import type { ClaimedJobOptions } from '../../queue/model/job.js';
 import type { AskedOptions } from '../memory-store/state/asked-options.js';
 import type { MemoryQueue } from '../memory-store/state/memory-queue.js';

@@ -6,7 +6,7 @@ import { InvalidOptionError } from '../../queue/errors/errors.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { checkJobName } from '../../queue/validation/names.js';
 import { show } from '../../queue/errors/show.js';
-import { jobDefaultFields } from '../../queue/enqueue/encode-job.js';
+import { jobDefaultFields } from '../../queue/enqueue/enqueue-options.js';
 import { timerDuration, wholeNumber } from '../../queue/validation/numbers.js';
 import type { HandlerFunction, HandlerOptions } from './handler.js';
 import type { WorkerQueue } from './worker-queue.js';

@@ -1,7 +1,7 @@
 // The table "options together" of docs/combinations.md: each cell is one enqueue here with both options, or with one alone.
 import { describe, expect, it } from '@jest/globals';
 import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
-import type { EnqueueOptions, UniqueOptions } from '#queue/enqueue/encode-job.js';
+import type { EnqueueOptions, UniqueOptions } from '#queue/enqueue/enqueue-options.js';
 import { coreDriver } from './core-driver.js';
 import { nestDriver } from './nest-driver.js';
 import { HOUR, type Row } from './rows.js';

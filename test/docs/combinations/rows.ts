@@ -1,7 +1,7 @@
 // The rows of the table "what happens to a job with an option": how each job is enqueued.
 import { z } from 'zod';
 import { defineJob, type JobDefinition } from '#queue/enqueue/define-job.js';
-import type { EnqueueOptions, UniqueOptions } from '#queue/enqueue/encode-job.js';
+import type { EnqueueOptions, UniqueOptions } from '#queue/enqueue/enqueue-options.js';
 import type { GroupLimits, QueueLimits } from '#queue/model/limits.js';
 import type { HandlerOptions } from '#worker/handlers/handler.js';
 

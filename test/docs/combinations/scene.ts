@@ -5,7 +5,7 @@ import type { DeadLetters } from '#queue/dead-letters/dead-letters.js';
 import type { JobRecord } from '#queue/model/job.js';
 import type { JobHandle } from '#queue/results/job-handle.js';
 import type { JobQueue } from '#queue/job-queue.js';
-import type { EnqueueOptions } from '#queue/enqueue/encode-job.js';
+import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import type { Schedules } from '#queue/schedules/schedules.js';
 import type { TestQueue } from '../../support/queue/queue-state.js';
 import { tendBatches } from '#queue/operate/tend-batches.js';

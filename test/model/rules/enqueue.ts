@@ -1,5 +1,5 @@
 // Enqueue: what a new job finds, and where it goes.
-import type { EnqueueOptions } from '#queue/enqueue/encode-job.js';
+import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import { freshJob, type ModelJob } from './job.js';
 import { takeOut, toBack, toLater } from './places.js';
 import type { QueueModel } from './queue-model.js';

@@ -1,7 +1,7 @@
 // Enqueue and enqueueMany with every option.
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import type { EnqueueOptions } from '#queue/enqueue/encode-job.js';
+import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import type { RealQueue } from '../real-queue.js';
 import { enqueue, refusedAt, type ModelEnqueueOptions } from '../rules/enqueue.js';
 import type { QueueModel } from '../rules/queue-model.js';

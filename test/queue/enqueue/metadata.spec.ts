@@ -1,7 +1,7 @@
 // Small texts travel with a job from its enqueue to each of its attempts; a job without them stores nothing.
 import { describe, expect, it } from '@jest/globals';
 import { InvalidOptionError } from '#queue/errors/errors.js';
-import type { EnqueueOptions } from '#queue/enqueue/encode-job.js';
+import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import type { Job } from '#worker/handlers/job.js';
 import { connect } from '../../support/redis/redis.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';

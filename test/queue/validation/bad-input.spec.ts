@@ -3,7 +3,7 @@ import { awaitAll } from '#queue/results/await-all.js';
 import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { YEAR_MS } from '#queue/runtime/bounds.js';
-import type { EnqueueOptions } from '#queue/enqueue/encode-job.js';
+import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { failure } from '../../support/faults/failure.js';
 import { connect } from '../../support/redis/redis.js';

@@ -3,7 +3,7 @@ import { afterEach, expect } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
-import type { EnqueueOptions } from '#queue/enqueue/encode-job.js';
+import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import { ScriptRunner } from '#queue/transport/script-runner.js';
 import { violations } from '../invariants/invariants.js';
 import { eventually, sleep } from './wait.js';

@@ -3,7 +3,7 @@ import { RedisOutOfMemoryError } from '#queue/errors/errors.js';
 import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import type { JobHandle } from '#queue/results/job-handle.js';
 import { JobQueue } from '#queue/job-queue.js';
-import type { EnqueueOptions } from '#queue/enqueue/encode-job.js';
+import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import { sleep } from '../../../test/support/faults/wait.js';
 import { PULSE_MS } from './process-options.js';
 import type { Stop, Tools } from './process.js';

@@ -1,5 +1,5 @@
 // What the jobs of a run are like: drawn from the seed by producers, acted out by workers.
-import type { EnqueueOptions } from '#queue/enqueue/encode-job.js';
+import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import type { Random } from '../random.js';
 

@@ -2,7 +2,7 @@
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import type { JobDefinition, PayloadFor } from './define-job.js';
-import type { EnqueueOptions } from './encode-job.js';
+import type { EnqueueOptions } from './enqueue-options.js';
 import type { TypedEnqueueOptions } from './encode-typed-job.js';
 
 /**

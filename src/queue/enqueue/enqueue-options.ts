@@ -1,0 +1,191 @@
+// What an enqueue may ask for: the options, their schema, and which of them contradict each other.
+import { z } from 'zod';
+import { storedBackoffSchema, type StoredBackoff } from '../model/backoff.js';
+import { checkOptions } from '../validation/validate-options.js';
+import { beforeStart } from '../store/enqueue-call.js';
+import { InvalidOptionError } from '../errors/errors.js';
+import { metadataSchema, type JobMetadata } from '../model/metadata.js';
+import { groupName } from '../model/group.js';
+import { SCHEDULE_PREFIX } from '../validation/names.js';
+import { show } from '../errors/show.js';
+import { durabilitySchema, type Durability } from '../model/queue-options.js';
+import { duration, timerDuration, wholeNumber } from '../validation/numbers.js';
+import { runAtSchema } from '../validation/run-at.js';
+
+/** The options of a job, for an enqueue or a schedule. */
+export interface JobRules {
+  /** 0 to 1,000; higher is more urgent. @default 0 */
+  priority?: number;
+  /** How often the job is tried in all. @default the handler's, else the queue's */
+  maxAttempts?: number;
+  /** How many attempts may end in a crash of the worker. @default the handler's, else the queue's */
+  maxCrashes?: number;
+  /** How long a failed job waits before its next attempt. @default the handler's, else the queue's */
+  backoff?: StoredBackoff;
+  /** How long one attempt may run, in ms. @default the handler's, else without a limit */
+  timeoutMs?: number;
+  /**
+   * The group of the job, such as a tenant, a customer or a file. Groups take turns, and have limits of their own.
+   * @default none; the jobs without a group are one group
+   */
+  group?: string;
+  /** True if the handler's result is stored. @default the handler's, else true */
+  keepResult?: boolean;
+  /** How long the completed or cancelled job can be read, in ms. @default the handler's, else the queue's */
+  resultTtlMs?: number;
+}
+
+/** Options of one enqueue. */
+export interface EnqueueOptions extends JobRules {
+  /** The name of the handler, in a queue that several share. @default the queue's name */
+  name?: string;
+  /** An id of your own: enqueueing it again while the job is known adds nothing. @default a random one */
+  id?: string;
+  /** The delay before the start, in ms, at most a year. Not with `runAt`. */
+  delayMs?: number;
+  /** Start at this time, at most a year ahead by the clock of this process. Not with `delayMs`. */
+  runAt?: Date | number;
+  /** Fails the job if it has not started within this many ms. Must be longer than the delay. */
+  expiresInMs?: number;
+  /** Allows one job at a time for a key: while one waits, while one is unfinished, or for a number of ms. */
+  unique?: UniqueOptions;
+  /**
+   * Small texts that travel with the job, such as a trace context: at most 32, of 8,192 characters in all. The handler reads
+   * them as `job.metadata`.
+   */
+  metadata?: JobMetadata;
+  /** True if the job goes before the waiting jobs; its retries go to the back. Not with `priority`. @default false */
+  lifo?: boolean;
+  /** The share of the queue's `rateLimit` that the job takes; at most its burst counts. @default 1 */
+  cost?: number;
+  /**
+   * Ids of jobs of the same queue, at most 100, that must end well before this one starts; `delayMs` counts from then. Where one
+   * fails, is cancelled or is deleted, this job fails without being started.
+   */
+  after?: readonly string[];
+  /** @internal The batch that the job joins; see Batch.add. */
+  batch?: string;
+  /** @internal Whether its bad end stops its batch, which is of the same queue. */
+  stopsBatch?: boolean;
+  /** True if the enqueue waits until replicas have the job. @default the queue's */
+  durability?: Durability;
+}
+
+/** Keeps a second job with the same key away. */
+export interface UniqueOptions {
+  /** At most one job of the queue holds it at a time. */
+  key: string;
+  /** How long the key is held: until the job is claimed, until it ends, or for a time that starts at the enqueue. */
+  for: 'pending' | 'unfinished' | { ms: number };
+  /**
+   * `keep`: the job that is there stands. `replace`: as long as it waits it gets the new payload, name and options, and
+   * starts anew with all its attempts.
+   * @default `keep`
+   */
+  onConflict?: 'keep' | 'replace';
+}
+
+const uniqueSchema = z.strictObject({
+  key: z
+    .string({ error: 'expected text' })
+    .min(1, 'expected text of 1 to 512 characters')
+    .max(512, 'expected text of 1 to 512 characters')
+    .refine((key) => !/\p{Surrogate}/u.test(key), 'expected well-formed text')
+    .refine(
+      (key) => !key.startsWith(SCHEDULE_PREFIX),
+      `expected text that does not begin with ${SCHEDULE_PREFIX}, the keys of schedules`,
+    ),
+  for: z.union([z.enum(['pending', 'unfinished']), z.strictObject({ ms: duration(1) })], {
+    error: "expected 'pending', 'unfinished' or { ms }",
+  }),
+  onConflict: z.enum(['keep', 'replace'], { error: "expected 'keep' or 'replace'" }).optional(),
+});
+
+const optional = <Schema extends z.ZodType>(schema: Schema) => schema.optional();
+
+/** The fields of EnqueueOptions that a handler or a job definition may set as defaults too. */
+export const jobDefaultFields = {
+  maxAttempts: optional(wholeNumber(1, 1_000)),
+  maxCrashes: optional(wholeNumber(1, 1_000)),
+  timeoutMs: optional(timerDuration(1)),
+  keepResult: optional(z.boolean({ error: 'expected true or false' })),
+  resultTtlMs: optional(duration(1)),
+};
+
+const afterSchema = z
+  .array(z.string({ error: "expected a job's id" }).regex(/^[\w.:@-]{1,128}$/, "expected a job's id"), {
+    error: 'expected a list of job ids',
+  })
+  .max(100, 'expected at most 100 job ids');
+
+const enqueueOptionsSchema = z.strictObject(
+  {
+    ...jobDefaultFields,
+    name: z.string({ error: 'expected text' }).optional(),
+    id: z.string({ error: 'expected text' }).optional(),
+    delayMs: optional(duration(0)),
+    runAt: optional(runAtSchema),
+    priority: optional(wholeNumber(0, 1_000)),
+    backoff: storedBackoffSchema.optional(),
+    expiresInMs: optional(duration(1)),
+    unique: uniqueSchema.optional(),
+    metadata: optional(metadataSchema),
+    durability: durabilitySchema.optional(),
+    cost: optional(wholeNumber(1, 1_000_000)),
+    after: optional(afterSchema),
+    batch: z.string().optional(),
+    stopsBatch: z.boolean().optional(),
+    group: groupName.optional(),
+    lifo: optional(z.boolean({ error: 'expected true or false' })),
+  },
+  { error: 'expected an object of enqueue options' },
+);
+
+/**
+ * Checks each option by itself.
+ *
+ * @param subject how errors name it
+ * @throws InvalidOptionError
+ */
+export function checkEnqueueOptions(subject: string, options: EnqueueOptions): EnqueueOptions {
+  return checkOptions(subject, enqueueOptionsSchema, options);
+}
+
+/**
+ * Refuses options that contradict each other.
+ *
+ * @param subject how errors name it
+ * @throws InvalidOptionError
+ */
+export function refuseContradictions(subject: string, options: EnqueueOptions): void {
+  const { delayMs, runAt } = options;
+  if (delayMs !== undefined && runAt !== undefined) {
+    throw new InvalidOptionError(subject, 'delayMs or runAt', `both (${delayMs}, ${show(String(runAt))})`);
+  }
+  refuseBesideLifo(subject, options);
+  refuseExpiryBeforeStart(subject, options);
+  refuseBesideAfter(subject, options);
+}
+
+/** Each of these has an order of its own. */
+function refuseBesideLifo(subject: string, options: EnqueueOptions): void {
+  const other = options.lifo && (['priority', 'group', 'after'] as const).find((option) => options[option]);
+  if (other) {
+    throw new InvalidOptionError(`${subject}.lifo`, `lifo or ${other}`, 'both');
+  }
+}
+
+/** Checks `delayMs`, which depends on no clock. The server checks `runAt`. */
+function refuseExpiryBeforeStart(subject: string, { expiresInMs, delayMs }: EnqueueOptions): void {
+  if (expiresInMs !== undefined && delayMs !== undefined && expiresInMs <= delayMs) {
+    throw new InvalidOptionError(`${subject}.expiresInMs`, beforeStart(delayMs, 'of delayMs'), show(expiresInMs));
+  }
+}
+
+/** A start of its own, or an owner of a unique key that might be replaced, would not wait. */
+function refuseBesideAfter(subject: string, { after, runAt, unique }: EnqueueOptions): void {
+  const other = runAt !== undefined ? 'runAt' : unique !== undefined ? 'unique' : undefined;
+  if (after !== undefined && other !== undefined) {
+    throw new InvalidOptionError(subject, `after or ${other}`, 'both', 'With `after`, use delayMs.');
+  }
+}
