@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis';
 import type { JobQueue } from '../queue/job-queue.js';
 import { isCluster } from '../queue/redis/redis-client.js';
 import { redisClientOf } from '../queue/redis-access.js';
@@ -18,6 +19,8 @@ export interface ServerSigns {
   aofWorks: boolean;
   /** Whether its last snapshot worked. */
   snapshotsWork: boolean;
+  /** Whether it refuses writes after a failed snapshot; undefined where its settings may not be read. */
+  needsSnapshots?: boolean;
 }
 
 /** One sentence on the Redis of the queues, with the next thing to do. */
@@ -33,7 +36,7 @@ export interface ServerVerdict {
 type Rule = (signs: ServerSigns) => ServerVerdict | undefined;
 
 /** The worst first. */
-const RULES: readonly Rule[] = [replica, brokenAof, full, brokenSnapshots, nearlyFull];
+const RULES: readonly Rule[] = [replica, brokenAof, full, refusesForSnapshots, brokenSnapshots, nearlyFull];
 
 /** Says in words whether the Redis of the queues takes jobs. Health, CLI and dashboard all use it. */
 export function serverVerdictOf(servers: readonly ServerSigns[]): ServerVerdict {
@@ -49,7 +52,7 @@ export function serverVerdictOf(servers: readonly ServerSigns[]): ServerVerdict 
 }
 
 /**
- * Reads the server of a queue and judges it: one INFO of three sections for each master. Undefined where the queue is in memory,
+ * Reads the server of a queue and judges it: one INFO of three sections for each master, and its settings after a failed snapshot. Undefined where the queue is in memory,
  * or the server says nothing, as to a user that may not ask.
  */
 export async function readServerVerdict(queue: JobQueue): Promise<ServerVerdict | undefined> {
@@ -59,8 +62,25 @@ export async function readServerVerdict(queue: JobQueue): Promise<ServerVerdict 
   const client = redisClientOf(queue);
   const nodes = isCluster(client) ? client.nodes('master') : [client];
   try {
-    const texts = await Promise.all(nodes.map((node) => node.info('memory', 'replication', 'persistence')));
-    return serverVerdictOf(texts.map(signsIn));
+    return serverVerdictOf(await Promise.all(nodes.map(readServer)));
+  } catch {
+    return undefined;
+  }
+}
+
+async function readServer(node: Redis): Promise<ServerSigns> {
+  const signs = signsIn(await node.info('memory', 'replication', 'persistence'));
+  return signs.snapshotsWork ? signs : { ...signs, needsSnapshots: await needsSnapshots(node) };
+}
+
+/** Reads whether snapshots are on, and a failed one stops writes. Many hosted servers allow no CONFIG. */
+async function needsSnapshots(node: Redis): Promise<boolean | undefined> {
+  try {
+    const [[, points], [, stops]] = await Promise.all([
+      node.config('GET', 'save') as Promise<string[]>,
+      node.config('GET', 'stop-writes-on-bgsave-error') as Promise<string[]>,
+    ]);
+    return points === undefined || stops === undefined ? undefined : points !== '' && stops === 'yes';
   } catch {
     return undefined;
   }
@@ -119,12 +139,23 @@ function nearlyFull(signs: ServerSigns): ServerVerdict | undefined {
     : undefined;
 }
 
+/** By default Redis refuses all writes after a failed snapshot. */
+function refusesForSnapshots({ snapshotsWork, needsSnapshots }: ServerSigns): ServerVerdict | undefined {
+  return snapshotsWork || needsSnapshots === false
+    ? undefined
+    : {
+        severity: 'critical',
+        summary: `Redis could not write its last snapshot, and refuses writes for it${needsSnapshots ? '' : ' or soon will'}`,
+        next: 'look at the log and the disk of Redis',
+      };
+}
+
 function brokenSnapshots({ snapshotsWork }: ServerSigns): ServerVerdict | undefined {
   return snapshotsWork
     ? undefined
     : {
         severity: 'warning',
-        summary: 'Redis could not write its last snapshot, and refuses writes for it or soon will',
+        summary: 'Redis could not write its last snapshot; it takes jobs, and would lose them where it stops',
         next: 'look at the log and the disk of Redis',
       };
 }

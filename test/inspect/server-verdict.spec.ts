@@ -1,4 +1,5 @@
 // What is said of the Redis of the queues: by its INFO, and of a real server that is full, or a replica.
+import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readServerVerdict, serverVerdictOf, signsIn } from '#inspect/server-verdict.js';
 import { JobQueue } from '#queue/job-queue.js';
@@ -34,7 +35,24 @@ describe('the verdict on a server', () => {
     ],
     ['that is a replica', { isReplica: true }, { severity: 'critical' }],
     ['whose append-only file cannot be written', { aofWorks: false }, { severity: 'critical' }],
-    ['whose snapshot failed', { snapshotsWork: false }, { severity: 'warning' }],
+    [
+      'that refuses writes, as its snapshot failed',
+      { snapshotsWork: false, needsSnapshots: true },
+      { severity: 'critical', summary: 'Redis could not write its last snapshot, and refuses writes for it' },
+    ],
+    [
+      'whose snapshot failed, and whose settings are unknown',
+      { snapshotsWork: false },
+      {
+        severity: 'critical',
+        summary: 'Redis could not write its last snapshot, and refuses writes for it or soon will',
+      },
+    ],
+    [
+      'whose snapshot failed, which stops no write',
+      { snapshotsWork: false, needsSnapshots: false },
+      { severity: 'warning' },
+    ],
     ['of which the worse is said', { snapshotsWork: false, isReplica: true }, { severity: 'critical' }],
   ])('%s', (_, signs, verdict) => {
     expect(serverVerdictOf([WELL, { ...WELL, ...signs }])).toMatchObject(verdict);
@@ -71,6 +89,30 @@ describe('a real server', () => {
     expect((await readServerVerdict(queue))?.summary).toContain('is a replica');
     await redis.replicaof('NO', 'ONE');
     await eventually(async () => (await readServerVerdict(queue))?.severity === 'ok');
+  });
+
+  it('is critical where its snapshot failed, as long as that stops writes', async () => {
+    const server = await startOwnRedis();
+    const admin = connect({}, server.url);
+    const seen = new JobQueue(admin, queue.name);
+    await seen.enqueue(1);
+    rmSync(server.dir, { recursive: true });
+    await admin.config('SET', 'save', '3600 1');
+    await admin.bgsave();
+    await eventually(async () => (await admin.info('persistence')).includes('rdb_last_bgsave_status:err'));
+    await expect(seen.enqueue(2)).rejects.toThrow();
+    const refuses = 'Redis could not write its last snapshot, and refuses writes for it';
+    expect(await readServerVerdict(seen)).toMatchObject({ severity: 'critical', summary: refuses });
+    await admin.acl('SETUSER', 'default', '-config');
+    expect(await readServerVerdict(seen)).toMatchObject({
+      severity: 'critical',
+      summary: `${refuses} or soon will`,
+    });
+    await admin.acl('SETUSER', 'default', '+config');
+    await admin.config('SET', 'stop-writes-on-bgsave-error', 'no');
+    expect(await readServerVerdict(seen)).toMatchObject({ severity: 'warning' });
+    await seen.enqueue(2);
+    seen.close();
   });
 
   it('says nothing to a user that may not ask', async () => {
