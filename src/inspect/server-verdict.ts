@@ -76,14 +76,18 @@ async function readServer(node: Redis): Promise<ServerSigns> {
 /** Reads whether snapshots are on, and a failed one stops writes. Many hosted servers allow no CONFIG. */
 async function needsSnapshots(node: Redis): Promise<boolean | undefined> {
   try {
-    const [[, points], [, stops]] = await Promise.all([
-      node.config('GET', 'save') as Promise<string[]>,
-      node.config('GET', 'stop-writes-on-bgsave-error') as Promise<string[]>,
-    ]);
+    const [points, stops] = await Promise.all(
+      ['save', 'stop-writes-on-bgsave-error'].map((name) => setting(node, name)),
+    );
     return points === undefined || stops === undefined ? undefined : points !== '' && stops === 'yes';
   } catch {
     return undefined;
   }
+}
+
+async function setting(node: Redis, name: string): Promise<string | undefined> {
+  const [, value]: unknown[] = [await node.config('GET', name)].flat();
+  return typeof value === 'string' ? value : undefined;
 }
 
 /** Reads the signs in the answer to INFO. */
