@@ -101,8 +101,9 @@ function errorLines(error: StoredError, verbose: boolean, indent = '      '): Te
 function standing(job: JobRecord, last: AttemptRecord | undefined, out: Output): Text[] {
   const { status, claimedAt, dueAt, cancelledAt } = job;
   if (status === 'processing' && claimedAt) {
+    const does = job.unstarted ? 'claimed, waits for a slot for' : 'runs for';
     return [
-      text`  ${out.color('cyan', '●')} attempt ${padded(`${job.attempts}`, 2)} runs for ${age(Date.now() - claimedAt.getTime())}`,
+      text`  ${out.color('cyan', '●')} attempt ${padded(`${job.attempts}`, 2)} ${does} ${age(Date.now() - claimedAt.getTime())}`,
     ];
   }
   if (status === 'scheduled' && dueAt) {

@@ -70,11 +70,11 @@ export async function readServerVerdict(queue: JobQueue): Promise<ServerVerdict 
 
 async function readServer(node: Redis): Promise<ServerSigns> {
   const signs = signsIn(await node.info('memory', 'replication', 'persistence'));
-  return signs.snapshotsWork ? signs : { ...signs, needsSnapshots: await needsSnapshots(node) };
+  return signs.snapshotsWork ? signs : { ...signs, needsSnapshots: await stopsWithoutSnapshots(node) };
 }
 
 /** Reads whether snapshots are on, and a failed one stops writes. Many hosted servers allow no CONFIG. */
-async function needsSnapshots(node: Redis): Promise<boolean | undefined> {
+async function stopsWithoutSnapshots(node: Redis): Promise<boolean | undefined> {
   try {
     const [points, stops] = await Promise.all(
       ['save', 'stop-writes-on-bgsave-error'].map((name) => setting(node, name)),

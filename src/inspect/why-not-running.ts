@@ -34,6 +34,12 @@ export function whyNotRunning(job: JobRecord, signs: JobSigns): Reason {
 }
 
 function running(job: JobRecord, { stats, at = new Date() }: JobSigns): Reason {
+  if (job.unstarted) {
+    return {
+      because: `claimed by ${job.worker ?? 'a worker'}, it waits there for a slot`,
+      next: 'look at what runs there; `prefetch: 0` leaves such jobs to other workers',
+    };
+  }
   if (job.cancelRequestedAt) {
     const since = duration(at.getTime() - job.cancelRequestedAt.getTime());
     return {

@@ -194,6 +194,22 @@ describe('a job does not run, because', () => {
     open();
   });
 
+  it('its worker has claimed it ahead, and has no slot for it', async () => {
+    const queue = newQueue();
+    const { promise, open } = gate();
+    await startWorker([{ queue, concurrency: 1, prefetch: 1, handlers: { [queue.name]: () => promise } }]);
+    const jobs = await queue.enqueueMany([{ payload: 1 }, { payload: 2 }]);
+    const records = () => Promise.all(jobs.map(async ({ id }) => (await queue.get(id))!));
+    await eventually(async () => (await records()).every(({ status }) => status === 'processing'));
+    const [first, second] = await records();
+    expect([first!.unstarted, second!.unstarted]).toEqual([undefined, true]);
+    expect(await why(queue, first!.id)).toBeUndefined();
+    expect((await why(queue, second!.id))!.because).toBe(`claimed by ${second!.worker}, it waits there for a slot`);
+    open();
+    await eventually(async () => (await queue.get(second!.id))?.status === 'completed');
+    expect(await queue.get(second!.id)).not.toHaveProperty('unstarted');
+  });
+
   it('its worker is paused in its process', async () => {
     const queue = newQueue();
     const { worker } = await startWorker([{ queue, handlers: { [queue.name]: () => null } }]);

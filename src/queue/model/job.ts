@@ -178,6 +178,8 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   expiresAt?: Date;
   /** The worker that claimed it last. */
   worker?: string;
+  /** True while its worker has claimed it, and has not started its handler: it waits there for a slot. */
+  unstarted?: true;
   /** The number of its last claim. */
   fence?: number;
   /** The message of its last failure. */

@@ -243,10 +243,16 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
     ...leftOutField(hash),
     ...decodeTies(queue, hash),
     ...(hash.worker !== undefined && { worker: hash.worker }),
+    ...(isUnstarted(hash) && { unstarted: true as const }),
     ...(hash.group !== undefined && { group: hash.group }),
     ...(hash.schedule !== undefined && { schedule: hash.schedule }),
     ...(hash.last_error !== undefined && { lastError: hash.last_error }),
   });
+}
+
+/** Of an earlier claim the field means nothing. */
+function isUnstarted({ status, fence, unstarted_fence: held }: Readonly<Record<string, string>>): boolean {
+  return status === 'processing' && held !== undefined && held === fence;
 }
 
 interface StoredLogLine {
