@@ -41,7 +41,7 @@ export interface JobQueueHealthOptions {
 export interface JobQueueHealthReport extends Record<string, unknown> {
   /** Why it is down, in words. */
   message?: string;
-  /** Problems that do not fail a check: jobs that no live worker handles, a queue that no process maintains. */
+  /** Problems that did not fail the check: of Redis, jobs that no live worker handles, a queue that no process maintains. */
   warnings?: string[];
   /** The state of the connection. */
   redis: {

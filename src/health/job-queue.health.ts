@@ -100,12 +100,13 @@ export class JobQueueHealthIndicator implements OnModuleInit {
     }
     const byName = Object.fromEntries(names.map((name, i) => [name, queueHealth(signs[i]!)]));
     const trouble = server && server.severity !== 'ok' ? server : undefined;
+    const isFatal = trouble !== undefined && fails(trouble.severity, limits.failOn);
     const reasons = [
       ...refusalOf(lifecycle),
-      ...(trouble && fails(trouble.severity, limits.failOn) ? [trouble.summary] : []),
+      ...(isFatal ? [trouble.summary] : []),
       ...reasonsAgainst(limits, byName, worker.worker),
     ];
-    const warnings = [...(trouble ? [trouble.summary] : []), ...warningsOf(limits, byName)];
+    const warnings = [...(trouble && !isFatal ? [trouble.summary] : []), ...warningsOf(limits, byName)];
     const report: JobQueueHealthReport = {
       ...(warnings.length > 0 && { warnings }),
       redis: { reachable: true, latencyMs, ...(trouble && { verdict: trouble }) },

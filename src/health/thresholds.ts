@@ -17,14 +17,14 @@ export function reasonsAgainst(
   ];
 }
 
-/** Returns the problems that do not fail a check. */
+/** Returns the problems of queues that did not fail the check. */
 export function warningsOf(
-  { unservedWarningMs = 0 }: JobQueueHealthOptions,
+  { unservedWarningMs = 0, maxUnservedMs = Infinity }: JobQueueHealthOptions,
   queues: Record<string, QueueHealth>,
 ): string[] {
   return Object.entries(queues).flatMap(([queue, { unserved = [], maintenanceOverdue }]) => [
     ...unserved
-      .filter(({ waitingMs }) => waitingMs > unservedWarningMs)
+      .filter(({ waitingMs }) => waitingMs > unservedWarningMs && waitingMs <= maxUnservedMs)
       .map((each) => `${queue}: ${unservedText(each)}`),
     ...(maintenanceOverdue
       ? [`${queue}: no process maintains the queue; leave maintenance on in at least one process of the fleet`]

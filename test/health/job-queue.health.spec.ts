@@ -218,6 +218,7 @@ describe('warns, and stays up', () => {
     const down = await check(app, { maxUnservedMs: 60_000 });
     expect(down.status).toBe('down');
     expect(down.message).toContain('no live worker handles the name, more than 60000');
+    expect(down.warnings ?? []).not.toContainEqual(expect.stringMatching(warning));
   });
 
   it('where no process of the fleet maintains a queue', async () => {
@@ -310,7 +311,9 @@ it('says that Redis is full, and is down for it where failOn says so', async () 
     redis: { reachable: true, verdict: { severity: 'critical', summary: full } },
     queues: { [name]: { pending: 1 } },
   });
-  expect(await check(app, { failOn: 'critical' })).toMatchObject({ status: 'down', message: full });
+  const down = await check(app, { failOn: 'critical' });
+  expect(down).toMatchObject({ status: 'down', message: full });
+  expect(down).not.toHaveProperty('warnings');
   await app.close();
 });
 
