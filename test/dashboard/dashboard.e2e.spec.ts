@@ -283,12 +283,14 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     const name = uniqueQueueName('mail');
     const app = await start({ dashboard: { queues: [name], guards: [NameGuard], can: operatorsChange } });
     const limits = { maxRunning: 3, rateLimit: { limit: 10, periodMs: 60_000 } };
+    const kept = { groups: { maxRunning: 1 }, maxPending: 500, maxPendingBytes: 1_000_000 };
+    await app.queue(name).limits.set({ ...kept, maxRunning: 9 });
     expect((await app.post('/api/queue/limits', { queue: name, limits }, VIEWER)).status).toBe(403);
     expect((await app.post('/api/queue/limits', { queue: name, limits }, OPS)).body).toEqual({
       done: 1,
       spared: 0,
     });
-    expect(await app.queue(name).limits.get()).toMatchObject({ ...limits, source: 'set' });
+    expect(await app.queue(name).limits.get()).toMatchObject({ ...kept, ...limits, source: 'set' });
     const wrong = await app.post('/api/queue/limits', { queue: name, limits: { maxRunning: 0 } }, OPS);
     expect([wrong.status, wrong.body]).toMatchObject([
       400,

@@ -1,6 +1,8 @@
 import { Body, Injectable, Post, Req, Res } from '@nestjs/common';
 import { z } from 'zod';
+import type { RuntimeLimits } from '../../queue/model/limits.js';
 import { runtimeLimitFields } from '../../queue/operate/limits.js';
+import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
 import { ActionLog } from '../actions/action-log.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { limitsInWords } from '../live/limits-in-words.js';
@@ -31,14 +33,7 @@ export class LimitsController {
       const { queue: name, limits } = checkInput(limitsSchema, body);
       await this.permissions.require('limits', request, { queue: name });
       const queue = this.queues.get(name);
-      // The limits of its groups are set elsewhere, and do not change.
-      const { groups, maxPending, maxPendingBytes } = await queue.limits.get();
-      const kept = {
-        ...(groups && { groups }),
-        ...(maxPending !== undefined && { maxPending }),
-        ...(maxPendingBytes !== undefined && { maxPendingBytes }),
-      };
-      await (limits ? queue.limits.set({ ...kept, ...limits }) : queue.limits.clear());
+      await (limits ? queue.limits.set(withKept(limits, await queue.limits.get())) : queue.limits.clear());
       const subject = limits
         ? (limitsInWords({ ...limits, source: 'configuration' }) ?? 'no limit')
         : 'clear what was set at run time';
@@ -46,4 +41,10 @@ export class LimitsController {
       return { done: 1, spared: 0 };
     });
   }
+}
+
+/** Keeps the limits that the page does not show, and those that come with a later version. */
+function withKept(limits: RuntimeLimits, now: LimitsInForce): RuntimeLimits {
+  const { source: _, restsUntil: _rest, nextStartAt: _next, maxRunning: _most, rateLimit: _rate, ...kept } = now;
+  return { ...kept, ...limits };
 }
