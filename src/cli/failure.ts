@@ -37,7 +37,7 @@ export function report(error: unknown, { json, verbose }: { json: boolean; verbo
   } else if (!(error instanceof CommanderError)) {
     // commander has said it
     const hint = isForUser(error) ? '' : '\n--verbose shows where it happened.';
-    const shown = verbose ? (stack ?? message) : `${message}${hint}`;
+    const shown = verbose && !(error instanceof CliError) ? (stack ?? message) : `${message}${hint}`;
     process.stderr.write(`${valueOf(lines(shown.split('\n')))}\n`);
   }
   return exitCode;

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline/promises';
 import { Command, Option } from 'commander';
 import { addAudit } from './commands/audit-command.js';
@@ -16,6 +18,9 @@ import { addReadCommands } from './commands/read-commands.js';
 import { Session, type SessionOptions } from './session.js';
 import { valueOf } from './text.js';
 
+/** The package knows itself by its name, from wherever this file is bundled to. */
+const { version } = createRequire(import.meta.url)('nest-job-queue/package.json') as { version: string };
+
 interface GlobalOptions extends SessionOptions {
   json?: boolean;
   yes?: boolean;
@@ -28,6 +33,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   const wantsJson = argv.includes('--json'); // also where commander understands nothing of it
   const program = new Command('nest-job-queue')
     .description('Looks into job queues on Redis, and steers them.')
+    .version(version)
     .addOption(
       new Option('--redis <url>', 'where Redis is, without a password (default: REDIS_URL, or localhost:6379)'),
     )
@@ -86,9 +92,9 @@ function confirmer({ yes }: GlobalOptions): Context['confirm'] {
       throw new CliError(`This would ${valueOf(await what())}. Say --yes to do it.`, EXIT.usage);
     }
     const asker = createInterface({ input: process.stdin, output: process.stderr });
-    const answer = await asker
-      .question(`This will ${valueOf(await what())}. Go on? [y/N] `)
-      .finally(() => asker.close());
+    const closed = once(asker, 'close').then(() => ''); // by Ctrl+C or Ctrl+D: on older Nodes the question then stays open
+    const asked = asker.question(`This will ${valueOf(await what())}. Go on? [y/N] `).catch(() => '');
+    const answer = await Promise.race([asked, closed]).finally(() => asker.close());
     if (!/^y(es)?$/i.test(answer.trim())) {
       throw new CliError('Nothing was changed.');
     }

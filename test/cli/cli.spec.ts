@@ -220,6 +220,15 @@ describe('on a pipe', () => {
     expect(seen.map((stats) => stats[queue.name]!.pending)).toEqual([1, 1, 1]);
   });
 
+  it('says its version, and shows no stack of what it says itself', async () => {
+    expect(await cli(['--version'])).toMatchObject({
+      code: EXIT.ok,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    });
+    const ran = await cli(['stats', 'no-such-queue', '--verbose']);
+    expect(ran).toMatchObject({ code: EXIT.notFound, stderr: expect.not.stringMatching(/^\s+at /m) });
+  });
+
   it('takes the word after --watch for the queue, unless it is an interval', async () => {
     const queue = newQueue();
     await queue.enqueue(1);

@@ -8,7 +8,7 @@ import { startOwnRedis } from '../support/redis/own-redis.js';
 import { connect } from '../support/redis/redis.js';
 import { startSentinelSet } from '../support/redis/sentinel-set.js';
 import { newQueue } from '../support/worker/workers.js';
-import { cli, cliOnTerminal } from './run-cli.js';
+import { cli, cliOnTerminal, cliRunningOnTerminal } from './run-cli.js';
 
 const LONG_MS = 120_000; // a process for each command
 
@@ -163,6 +163,26 @@ describe('on a terminal', () => {
       expect(ran.stdout).toContain('Go on? [y/N]');
       expect(ran.code).toBe(code);
       expect((await queue.stats()).failed).toBe(left);
+    },
+    LONG_MS,
+  );
+
+  it.each([
+    ['Ctrl+C', '\u0003'],
+    ['Ctrl+D', '\u0004'],
+  ])(
+    'takes %s for a no',
+    async (_, key) => {
+      const queue = newQueue();
+      await queue.enqueue(1);
+      await queue.fail((await queue.claim())!, new Error('down'), { final: true });
+      const command = cliRunningOnTerminal(['discard', queue.name, '--all']);
+      await command.said('[y/N]');
+      command.type(key);
+      const { code, stdout } = await command.over;
+      expect(code).toBe(EXIT.failed);
+      expect(stdout).toContain('Nothing was changed.');
+      expect((await queue.stats()).failed).toBe(1);
     },
     LONG_MS,
   );
