@@ -5,7 +5,7 @@
 -- KEYS[2] claims  sorted set
 -- ARGV[1] visibility in ms; ARGV[2..] for each claim: id, token
 -- Returns, for each claim that needs attention: id, lost | cancel.
--- Repeated: the same, the time increment anew.
+-- Repeated: the same, and the time runs anew.
 local job, claims = KEYS[1], KEYS[2]
 local visibility = tonumber(ARGV[1])
 --@include lib/core/clock

@@ -2,7 +2,6 @@
 -- Deletes what is no longer used. In the histories: ids whose hash has expired or that are in use again, and jobs over
 -- the limits of the queue. Also expired unique keys, keys whose owner a client of the pattern ended, forgotten workers,
 -- and schedules that no code declares. If no job is left, it deletes everything but the counters and a pause.
--- and where nothing is left to do, all but the counters and a pause.
 -- Transition: tidy
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] the most entries to look at of each kind; ARGV[2] the age of a dead letter, in ms, or 0 for none

@@ -1,4 +1,8 @@
--- Returns its id; nil if the batch has no such follow-up.
+-- fire(batch, key): enqueues the follow-ups of a batch whose members have all ended: `then` if all ended well, else
+-- `on_failure`; `finally` in any case. Each has a fixed id, and waits in scheduled with a start that has come. So it
+-- goes where its options say. The mark comes last: if the step breaks off before it, the sweep fires again.
+-- end_batch(batch, key): the follow-ups have ended: deletes the outcomes, and keeps the record for a week.
+-- Needs: job, scheduled, settings, stats, wake, batches, now, now_text, write_options.
 local record_ms = 604800000
 
 local function end_batch(batch, key)
@@ -12,7 +16,7 @@ local function end_batch(batch, key)
   redis.call('ZREM', batches, batch)
 end
 
--- Answers its id; nil where the batch has no such follow-up.
+-- Returns its id; nil where the batch has no such follow-up.
 local function add_follow_up(batch, key, kind)
   local id = '@batch:' .. batch .. ':' .. kind
   local name, payload, asked = unpack(redis.call('HMGET', key, kind .. '_name', kind .. '_payload', kind .. '_options'))

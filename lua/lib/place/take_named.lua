@@ -5,9 +5,6 @@
 -- elsewhere: whether a live worker handles a job that was left. unserved: the names of left jobs that no live worker
 -- handles.
 -- Needs: job, pending, prioritized, sequence, now, read, names, workers, sweep, first_limit, overdue, full, most_bytes.
--- Returns the ids; whether claimable jobs are left; the next cursor, or -1 where all jobs were looked at.
--- elsewhere: whether a live worker handles a job that was left. unserved: the names of left jobs that no live worker handles.
--- Needs: job, pending, prioritized, sequence, now, read, names, workers, sweep, first_limit, overdue, full, most_bytes.
 local window, slice = 100, 500
 local cursor, max_age, seen_ms = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 local urgent, plain, looked, newest, served = {}, {}, {}, {}, {}

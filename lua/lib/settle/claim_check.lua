@@ -4,7 +4,6 @@
 -- 'ended' for an id of an ended job that a client of the pattern left in pending. A plain job that never ran needs no
 -- check. A job is on its last chance if it has crashed a worker and one more crash would make it a dead letter.
 -- ARGV[5]: the limit if there is no other. Needs: now, read, tells, first_limit.
--- ARGV[5]: the limit where there is no other. Needs: now, read, tells, first_limit.
 local function check_claim(key, name, payload, attempts)
   local max_attempts, expires_at, cancel, status, crashes, crashes_left, unmet, checkpoint = unpack(read(key, 'max_attempts',
     'expires_at_ms', 'cancel_requested_at_ms', 'status', 'crashes', 'crashes_left', 'unmet', 'checkpoint'))
