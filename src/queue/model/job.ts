@@ -136,7 +136,7 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   attempts: number;
   /** The attempts that it has in all, if the job sets them. */
   maxAttempts?: number;
-  /** Attempts that ended in an error, in a crash of the worker, and by a shutdown. */
+  /** The number of attempts that ended in an error. A claim that refused the job counts too, and uses no attempt. */
   errors: number;
   /** The number of attempts that ended with the death of their worker. */
   crashes: number;
