@@ -76,6 +76,15 @@ onEachStore('after', () => {
       expect(await queue.claim()).toMatchObject({ id: job.id });
     },
   );
+
+  it('is not deleted with the job that it waits for, but becomes a dead letter', async () => {
+    const queue = newQueue();
+    const first = await queue.enqueue({}, { priority: 5 });
+    const next = await queue.enqueue({}, { after: [first.id] });
+    expect(await queue.clean('pending')).toBe(1);
+    expect(await queue.claim()).toBeNull();
+    expect(await next.get()).toMatchObject({ status: 'failed' });
+  });
 });
 
 onEachStore('a batch', () => {

@@ -73,7 +73,7 @@ export function fire(queue: MemoryQueue, batch: FollowUpBatch): void {
       writeOptions(queue, job, asked);
       queue.jobs.set(id, job);
       batch.open.add(id);
-      start(queue, id, job, queue.now + (asked.delay_ms ?? 0));
+      queue.toLater(id, job, queue.now + (asked.delay_ms ?? 0));
       queue.count('enqueued');
       queue.host.observer?.enqueued(queue, id, asked);
     }
@@ -97,15 +97,6 @@ function tellDependent(queue: MemoryQueue, id: string, ended: string, status: En
     job.after = left.join(' ');
   } else {
     delete job.after;
-    start(queue, id, job, queue.now + (status === 'completed' ? Number(job.after_delay_ms ?? 0) : 0));
-  }
-}
-
-function start(queue: MemoryQueue, id: string, job: Hash, at: number): void {
-  queue.scheduled.delete(id);
-  if (at > queue.now) {
-    queue.toLater(id, job, at);
-  } else {
-    queue.toBack(id, job);
+    queue.toLater(id, job, queue.now + (status === 'completed' ? Number(job.after_delay_ms ?? 0) : 0));
   }
 }
