@@ -243,12 +243,12 @@ export class Worker {
   private onChange(): void {
     if (!this.changed) {
       this.changed = true;
-      this.store.clock.soon(this.lookAtLanes);
+      this.store.clock.soon(this.lookAtRunners);
     }
   }
 
   /** Bound to where the worker was made: jobs must not run in the trace of the request that resumed it. */
-  private readonly lookAtLanes = AsyncResource.bind((): void => {
+  private readonly lookAtRunners = AsyncResource.bind((): void => {
     this.changed = false;
     this.fetchLiveness.look(this.slots.isFull);
     this.isolation.check();

@@ -7,7 +7,7 @@ import {
 } from '../../worker/handlers/bulk-handler.js';
 import { handlerDefaults } from '../../worker/handlers/define-handler.js';
 import type { Handler, HandlerFunction, HandlerOptions } from '../../worker/handlers/handler.js';
-import { checked as checkedBySchema, checkedBulk } from '../../worker/handlers/schema-handler.js';
+import { withSchemas, withBulkSchemas } from '../../worker/handlers/schema-handler.js';
 import { isScoped } from '../enhancers/attempt-scope.js';
 import { hasPipes } from '../enhancers/enhancer-metadata.js';
 import type { HandlerBinder } from '../enhancers/handler-binder.js';
@@ -16,7 +16,7 @@ import type { FoundHandler } from './handler-explorer.js';
 /** A handler of one job at a time, as a worker takes it. */
 export function handlerOf({ definition }: FoundHandler, options: HandlerOptions, handle: HandlerFunction): Handler {
   return definition
-    ? { ...options, ...handlerDefaults(definition), handle: checkedBySchema(definition, handle) }
+    ? { ...options, ...handlerDefaults(definition), handle: withSchemas(definition, handle) }
     : { ...options, handle };
 }
 
@@ -48,7 +48,7 @@ export function bulkHandlerOf(
   const handle: BulkHandlerFunction = (jobs, call) =>
     (instance[method] as BulkHandlerFunction).call(instance, jobs, call);
   const handler = definition
-    ? { ...options, ...handlerDefaults(definition), handle: checkedBulk(definition, handle) }
+    ? { ...options, ...handlerDefaults(definition), handle: withBulkSchemas(definition, handle) }
     : { ...options, handle };
   const each = binder.bindEachJob(found);
   if (each) {

@@ -14,7 +14,7 @@ const SLICE_LENGTH = 1_000_000;
 const FIRST_BURST_JOBS = 25;
 
 /** Returns whether jobs that are enqueued together, and with no others, are one step. */
-export function fitOneStep(jobs: readonly EncodedJob[]): boolean {
+export function fitOneCall(jobs: readonly EncodedJob[]): boolean {
   return jobs.length <= SLICE_JOBS && jobs.reduce((sum, { payload }) => sum + payload.length, 0) < SLICE_LENGTH;
 }
 

@@ -2,7 +2,7 @@ import { QueueFullError } from '../errors/enqueue-errors.js';
 import { durableEnqueuer, requireReplicas } from './durable-batcher.js';
 import { answersOfAll } from './bulk-result.js';
 import { faultOf, EnqueueRejected, type EnqueueAnswer, type EncodedJob } from '../store/enqueue-call.js';
-import { EnqueueBatcher, fitOneStep } from './enqueue-batcher.js';
+import { EnqueueBatcher, fitOneCall } from './enqueue-batcher.js';
 import { JobHandle, type JobSource } from '../results/job-handle.js';
 import { UnservedWatch } from './unserved-watch.js';
 import type { QueueAccess } from '../store/queue-store.js';
@@ -70,7 +70,7 @@ export class Producer {
     if (!jobs.some(({ span, travelsAlone }) => span || travelsAlone)) {
       return this.enqueuers;
     }
-    if (fitOneStep(jobs) && jobs.every(({ durability }) => durability === jobs[0]!.durability)) {
+    if (fitOneCall(jobs) && jobs.every(({ durability }) => durability === jobs[0]!.durability)) {
       return this.newEnqueuers();
     }
     if (!jobs.some(({ span }) => span)) {

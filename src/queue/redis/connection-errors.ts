@@ -12,14 +12,14 @@ type Hear = (error: Error) => void;
 export function forwardErrors(client: RedisClient, hear: Hear): void {
   client.on('error', hear);
   if (isCluster(client)) {
-    client.on('+node', (node: Redis) => hearLateErrors(node, hear));
+    client.on('+node', (node: Redis) => forwardLateErrors(node, hear));
   } else {
-    hearLateErrors(client, hear);
+    forwardLateErrors(client, hear);
   }
 }
 
 /** Forwards errors after the first, which ioredis emits itself. */
-function hearLateErrors(client: Redis, hear: Hear): void {
+function forwardLateErrors(client: Redis, hear: Hear): void {
   let heard: unknown;
   let told: Error | undefined;
   client.on('error', (error: Error) => {

@@ -10,7 +10,7 @@ import { withHandshakeTimeout, watchSilence } from '../redis/response-timeout.js
 interface PendingWrite {
   readonly call: ScriptCall<EnqueueAnswer[]>;
   readonly statsKey: string;
-  readonly policy: ReplicationOptions;
+  readonly replication: ReplicationOptions;
   resolve(answers: EnqueueAnswer[]): void;
   reject(error: Error): void;
 }
@@ -25,7 +25,7 @@ export class DurableConnection {
   private static readonly known = new WeakMap<Connection, DurableConnection>();
   private client: Redis | undefined;
   private waiting: PendingWrite[] = [];
-  private travelling = false;
+  private isFlushing = false;
   private closing = false;
   private becomingReady: Promise<void> | undefined;
 
@@ -56,11 +56,15 @@ export class DurableConnection {
   }
 
   /** Runs an enqueue and waits for its replicas; its answers say how many acknowledged it in time. */
-  send(call: ScriptCall<EnqueueAnswer[]>, statsKey: string, policy: ReplicationOptions): Promise<EnqueueAnswer[]> {
+  send(
+    call: ScriptCall<EnqueueAnswer[]>,
+    statsKey: string,
+    replication: ReplicationOptions,
+  ): Promise<EnqueueAnswer[]> {
     return new Promise((resolve, reject) => {
-      this.waiting.push({ call, statsKey, policy, resolve, reject });
-      if (!this.travelling) {
-        void this.travel();
+      this.waiting.push({ call, statsKey, replication, resolve, reject });
+      if (!this.isFlushing) {
+        void this.flushBatches();
       }
     });
   }
@@ -68,7 +72,7 @@ export class DurableConnection {
   /** Closes the connection, once nothing is under way any more; it opens again by itself. */
   closeIdle(): void {
     this.closing = true;
-    if (!this.travelling) {
+    if (!this.isFlushing) {
       this.close();
     }
   }
@@ -79,17 +83,17 @@ export class DurableConnection {
     this.client = undefined;
   }
 
-  private async travel(): Promise<void> {
-    this.travelling = true;
+  private async flushBatches(): Promise<void> {
+    this.isFlushing = true;
     while (this.waiting.length > 0) {
       const writes = this.nextBatch();
       try {
-        await this.trip(writes);
+        await this.sendBatch(writes);
       } catch (error) {
         writes.forEach((write) => write.reject(error as Error));
       }
     }
-    this.travelling = false;
+    this.isFlushing = false;
     if (this.closing) {
       this.close();
     }
@@ -97,19 +101,19 @@ export class DurableConnection {
 
   /** Returns the enqueues that wait for the same replicas; on a Cluster of one queue, because a pipeline goes to one master. */
   private nextBatch(): PendingWrite[] {
-    const { policy, statsKey } = this.waiting[0]!;
+    const { replication, statsKey } = this.waiting[0]!;
     const cluster = this.connection.facts?.cluster ?? true;
     const fits = (other: PendingWrite) =>
-      other.policy.replicas === policy.replicas &&
-      other.policy.timeoutMs === policy.timeoutMs &&
+      other.replication.replicas === replication.replicas &&
+      other.replication.timeoutMs === replication.timeoutMs &&
       (!cluster || other.statsKey === statsKey);
     const writes = this.waiting.filter(fits);
     this.waiting = this.waiting.filter((other) => !fits(other));
     return writes;
   }
 
-  private async trip(writes: readonly PendingWrite[]): Promise<void> {
-    const { replicas, timeoutMs, answerMs } = writes[0]!.policy;
+  private async sendBatch(writes: readonly PendingWrite[]): Promise<void> {
+    const { replicas, timeoutMs, answerMs } = writes[0]!.replication;
     const client = this.open();
     const pipeline = client.pipeline();
     for (const { call } of writes) {

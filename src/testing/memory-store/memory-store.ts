@@ -142,7 +142,7 @@ export class MemoryStore implements QueueStore {
 /** Sends each call again until it is answered, as each can be repeated. */
 class MemoryTransport implements StoreTransport {
   private closed = false;
-  private readonly giveUp: (() => void)[] = [];
+  private readonly abortWaits: (() => void)[] = [];
 
   constructor(private readonly store: MemoryStore) {}
 
@@ -157,12 +157,12 @@ class MemoryTransport implements StoreTransport {
 
   close(): void {
     this.closed = true;
-    this.giveUp.forEach((end) => end());
+    this.abortWaits.forEach((end) => end());
   }
 
   private async untilAnswered(call: StoreCall<unknown>): Promise<Settled<unknown>> {
     const closed = new Promise<Settled<unknown>>((resolve) => {
-      this.giveUp.push(() => resolve({ ok: false, error: new Error('the worker is being stopped') }));
+      this.abortWaits.push(() => resolve({ ok: false, error: new Error('the worker is being stopped') }));
     });
     const attempt = async (): Promise<Settled<unknown>> => {
       for (;;) {
@@ -176,7 +176,7 @@ class MemoryTransport implements StoreTransport {
       }
     };
     const outcome = await Promise.race([attempt(), closed]);
-    this.giveUp.splice(0, this.closed ? 0 : 1);
+    this.abortWaits.splice(0, this.closed ? 0 : 1);
     return outcome;
   }
 }

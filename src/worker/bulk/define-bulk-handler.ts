@@ -4,7 +4,7 @@ import { handlerDefaults, subjectOf } from '../handlers/define-handler.js';
 import { checkBulkOptions } from '../handlers/handler-options.js';
 import type { HandlerOptions } from '../handlers/handler.js';
 import type { Job } from '../handlers/job.js';
-import { checkedBulk } from '../handlers/schema-handler.js';
+import { withBulkSchemas } from '../handlers/schema-handler.js';
 
 /** A bulk handler of a definition: gets the payloads as their schema read them, returns results that the result's schema takes. */
 export type TypedBulkFunction<Definition extends JobDefinition> = (
@@ -31,6 +31,6 @@ export function defineBulkHandler<Definition extends JobDefinition>(
   return {
     ...options,
     ...handlerDefaults(definition),
-    handle: checkedBulk(definition, handle),
+    handle: withBulkSchemas(definition, handle),
   };
 }

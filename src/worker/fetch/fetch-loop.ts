@@ -43,7 +43,7 @@ interface FetchObserver {
   measure?: ((trip: WorkerTrip) => void) | undefined;
 }
 
-/** Lanes that travel together, and which of their trips are under way. */
+/** Runners that share a connection, and which of their round trips are under way. */
 interface ConnectionGroup {
   runners: readonly QueueRunner[];
   inFlight: Set<RoundTrip>;
@@ -55,7 +55,7 @@ interface ConnectionGroup {
  * share a round trip, without a timer. In a Cluster each runner has its own two, because its master may be away.
  */
 export class FetchLoop {
-  private readonly routes: readonly ConnectionGroup[];
+  private readonly groups: readonly ConnectionGroup[];
   private readonly runners: readonly QueueRunner[];
   /** The runners, those first whose turn it is where the slots of the process are dealt out. */
   private line: readonly QueueRunner[];
@@ -72,7 +72,7 @@ export class FetchLoop {
     private readonly observer: FetchObserver,
   ) {
     together.forEach(shareBudget);
-    this.routes = together.map((runners) => ({ runners, inFlight: new Set() }));
+    this.groups = together.map((runners) => ({ runners, inFlight: new Set() }));
     this.runners = together.flat();
     this.line = this.runners;
   }
@@ -85,7 +85,7 @@ export class FetchLoop {
   }
 
   private get isInFlight(): boolean {
-    return this.routes.some(({ inFlight }) => inFlight.size > 0);
+    return this.groups.some(({ inFlight }) => inFlight.size > 0);
   }
 
   /**
@@ -105,11 +105,11 @@ export class FetchLoop {
 
   /** Settles ended jobs of runners without a settlement in flight. */
   settle(): void {
-    for (const route of this.readyFor('settlements')) {
+    for (const group of this.readyFor('settlements')) {
       this.send(
         'settlements',
-        route,
-        route.runners.flatMap((runner) => this.settlements(runner)),
+        group,
+        group.runners.flatMap((runner) => this.settlements(runner)),
       );
     }
   }
@@ -120,14 +120,14 @@ export class FetchLoop {
       return;
     }
     const now = this.clock.monotonic();
-    const runners = this.line.filter((runner) => ready.some((route) => route.runners.includes(runner)));
+    const runners = this.line.filter((runner) => ready.some((group) => group.runners.includes(runner)));
     runners.forEach(({ prefetcher }) => prefetcher.measure(now));
     const shares = this.dealSlots(runners);
-    for (const route of ready) {
-      const own = shares.filter(([runner]) => route.runners.includes(runner));
+    for (const group of ready) {
+      const own = shares.filter(([runner]) => group.runners.includes(runner));
       this.send(
         'claims',
-        route,
+        group,
         own.map(([runner, count]) => this.claim(runner, count, own.length)),
       );
     }
@@ -141,16 +141,20 @@ export class FetchLoop {
   }
 
   private readyFor(trip: RoundTrip): ConnectionGroup[] {
-    return this.routes.filter(({ inFlight }) => !inFlight.has(trip));
+    return this.groups.filter(({ inFlight }) => !inFlight.has(trip));
   }
 
-  private send(trip: RoundTrip, route: ConnectionGroup, pendingCalls: PendingCall[]): void {
+  private send(trip: RoundTrip, group: ConnectionGroup, pendingCalls: PendingCall[]): void {
     if (pendingCalls.length > 0) {
-      void this.travel(trip, route, pendingCalls);
+      void this.makeRoundTrip(trip, group, pendingCalls);
     }
   }
 
-  private async travel(trip: RoundTrip, { inFlight }: ConnectionGroup, pendingCalls: PendingCall[]): Promise<void> {
+  private async makeRoundTrip(
+    trip: RoundTrip,
+    { inFlight }: ConnectionGroup,
+    pendingCalls: PendingCall[],
+  ): Promise<void> {
     inFlight.add(trip);
     const { measure } = this.observer;
     const sentAt = measure ? this.clock.monotonic() : 0;

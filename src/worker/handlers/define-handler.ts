@@ -6,7 +6,7 @@ import {
 } from '../../queue/enqueue/define-job.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
-import { checked } from './schema-handler.js';
+import { withSchemas } from './schema-handler.js';
 import { checkHandlerOptions } from './handler-options.js';
 import type { Handler, HandlerOptions } from './handler.js';
 import type { Job } from './job.js';
@@ -31,7 +31,7 @@ export function defineHandler<Definition extends JobDefinition>(
 ): Handler {
   const subject = subjectOf('defineHandler', definition, handle);
   checkHandlerOptions(subject, options);
-  return { ...options, ...handlerDefaults(definition), handle: checked(definition, handle) };
+  return { ...options, ...handlerDefaults(definition), handle: withSchemas(definition, handle) };
 }
 
 /**

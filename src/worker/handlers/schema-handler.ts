@@ -19,14 +19,14 @@ export function definitionOf(
 }
 
 /** The function, with payload and result held against the schemas. */
-export function checked(definition: JobDefinition, handle: HandlerFunction): HandlerFunction {
+export function withSchemas(definition: JobDefinition, handle: HandlerFunction): HandlerFunction {
   const bound = withMiddleware([schemaMiddleware(definition)], handle);
   definitions.set(bound, definition);
   return bound;
 }
 
 /** The function, whose jobs are each held against the schemas before and after the call. */
-export function checkedBulk(definition: JobDefinition, handle: BulkHandlerFunction): BulkHandlerFunction {
+export function withBulkSchemas(definition: JobDefinition, handle: BulkHandlerFunction): BulkHandlerFunction {
   const bound: BulkHandlerFunction = (jobs, call) => handle(jobs, call);
   definitions.set(bound, definition);
   return bound;
@@ -41,7 +41,7 @@ export function schemaMiddleware({
     try {
       job.setPayload(await readBySchema('payload', payloadSchema, job.payload));
     } catch (error) {
-      throw final(error as Error);
+      throw toNonRetryable(error as Error);
     }
     const result = await next();
     if (resultSchema) {
@@ -56,7 +56,7 @@ export function schemaMiddleware({
 }
 
 /** No attempt makes a stored payload better. */
-function final(error: Error): Error {
+function toNonRetryable(error: Error): Error {
   const ended = new NonRetryableError(error.message, { cause: error });
   ended.name = error.name;
   return ended;
