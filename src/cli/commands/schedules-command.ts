@@ -8,7 +8,7 @@ import { CliError, EXIT } from '../exit-codes.js';
 import { instant, text } from '../text.js';
 
 /** Shows the actions for one schedule. */
-export const SCHEDULE_ACTIONS = ['pause', 'resume', 'run', 'remove'] as const;
+const SCHEDULE_ACTIONS = ['pause', 'resume', 'run', 'remove'] as const;
 type Action = (typeof SCHEDULE_ACTIONS)[number];
 
 /** The command that lists recurring jobs, and steers one. */

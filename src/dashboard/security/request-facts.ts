@@ -22,7 +22,7 @@ export function isFromThisMachine(request: DashboardRequest): boolean {
 }
 
 /** The header that the page adds to every change; another site cannot add it without the app's permission. */
-export const CHANGE_HEADER = 'x-job-queue-dashboard';
+const CHANGE_HEADER = 'x-job-queue-dashboard';
 
 /**
  * Returns why a changing request must be refused, or undefined. Another site can make a browser send a form or JSON with

@@ -32,14 +32,14 @@ export function describeSchedule(record: ScheduleRecord): ScheduleView {
 }
 
 /** Returns an interval in words: every 5 minutes. */
-export function everyInWords(ms: number): string {
+function everyInWords(ms: number): string {
   const [size, unit] = UNITS.find(([each]) => ms >= each && ms % each === 0) ?? [1, 'ms'];
   const n = ms / size;
   return n === 1 ? `Every ${unit}` : `Every ${n.toLocaleString('en')} ${unit}${unit === 'ms' ? '' : 's'}`;
 }
 
 /** Returns the common forms of a cron expression in words, others unchanged. */
-export function cronInWords(cron: string): string {
+function cronInWords(cron: string): string {
   const fields = cron.trim().split(/\s+/);
   const [second, minute, hour, day, month, weekday] = fields.length === 6 ? fields : ['0', ...fields];
   const when = dayInWords(day, month, weekday);

@@ -11,7 +11,10 @@ export const SCRIPT_COMMANDS = (
 ).split(' ');
 
 /** Asks which of the commands are refused to the user of the connection. */
-export function rightsCall(keys: QueueKeys, commands: readonly string[] = SCRIPT_COMMANDS): ScriptCall<string[]> {
+export function permissionsCall(
+  keys: QueueKeys,
+  commands: readonly string[] = SCRIPT_COMMANDS,
+): ScriptCall<string[]> {
   return {
     script: 'queueCheckPermissions',
     keys: [keys.jobPrefix, keys.events],
@@ -26,7 +29,7 @@ export function rightsCall(keys: QueueKeys, commands: readonly string[] = SCRIPT
  * @throws RedisPermissionError that names what the user of the connection may not do
  */
 export async function requireRights({ client }: Connection, keys: QueueKeys): Promise<void> {
-  const refused = await new ScriptRunner(client).run(rightsCall(keys)).catch((error: Error) => {
+  const refused = await new ScriptRunner(client).run(permissionsCall(keys)).catch((error: Error) => {
     if (error instanceof RedisPermissionError) {
       throw error;
     }

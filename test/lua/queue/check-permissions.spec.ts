@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { luaScripts } from '#queue/lua.generated.js';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
-import { rightsCall, SCRIPT_COMMANDS } from '#queue/scripts/script-permissions.js';
+import { permissionsCall, SCRIPT_COMMANDS } from '#queue/scripts/script-permissions.js';
 import { ScriptRunner } from '#queue/transport/script-runner.js';
 import { createUser, MINIMAL_PERMISSIONS } from '../../support/redis/acl.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
@@ -32,10 +32,10 @@ describe('queue/check-permissions.lua', () => {
     const admin = connect({}, server.url);
     const user = await createUser(admin, server.url, everything);
     const runner = new ScriptRunner(user);
-    expect(await runner.run(rightsCall(keys))).toEqual([]);
+    expect(await runner.run(permissionsCall(keys))).toEqual([]);
     for (const command of SCRIPT_COMMANDS) {
       await admin.call('ACL', 'SETUSER', 'queue', `-${command}`);
-      expect(await runner.run(rightsCall(keys))).toEqual([command]);
+      expect(await runner.run(permissionsCall(keys))).toEqual([command]);
       await admin.call('ACL', 'SETUSER', 'queue', `+${command}`);
     }
   });
@@ -43,10 +43,10 @@ describe('queue/check-permissions.lua', () => {
   it('finds a channel that is refused', async () => {
     const server = await startOwnRedis();
     const user = await createUser(connect({}, server.url), server.url, 'on nopass ~queue:* resetchannels +@all');
-    expect(await new ScriptRunner(user).run(rightsCall(keys))).toEqual(['publish']);
+    expect(await new ScriptRunner(user).run(permissionsCall(keys))).toEqual(['publish']);
   });
 
   it('finds nothing where the user may do everything', async () => {
-    expect(await new ScriptRunner(connect()).run(rightsCall(keys))).toEqual([]);
+    expect(await new ScriptRunner(connect()).run(permissionsCall(keys))).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import type { QueueKeys } from '../queue-keys.js';
 import { call } from '../script-call.js';
 
 /** How long the history is kept, in ms. */
-export const HISTORY_KEPT_MS = 72 * 3_600_000;
+const HISTORY_KEPT_MS = 72 * 3_600_000;
 
 type StreamEntry = [id: string, fields: string[]];
 
