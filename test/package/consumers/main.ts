@@ -1,9 +1,9 @@
-import { runOneJob } from './app.js';
+import assert from 'node:assert/strict';
+import { runApp } from './app.js';
 
 void main();
 
 async function main(): Promise<void> {
-  const result = await runOneJob();
-  if (result !== 42) throw new Error(`expected 42, found ${result}`);
-  console.log('consumer: a job was done');
+  assert.deepEqual(await runApp(), { doubled: 42, squared: 36, health: 'up' });
+  console.log('consumer: a job, a thread and a health check');
 }

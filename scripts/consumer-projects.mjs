@@ -1,0 +1,192 @@
+// The consumer projects of scripts/test-consumers.mjs. All share the app of test/package/consumers; each has a tool chain of its
+// own, and its steps say what it runs: a unit test, the app (a job, a thread, the health check), and worker processes.
+import { readFileSync } from 'node:fs';
+import { nest11Versions } from './nest11-versions.mjs';
+
+const { devDependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+const NEST = ['@nestjs/common', '@nestjs/core', '@nestjs/testing', '@nestjs/terminus'];
+/** What each project installs beside the tarball and its tools. */
+export const PEERS = [...NEST, 'ioredis', 'piscina', 'reflect-metadata', 'rxjs'];
+/** What each project compiles. */
+export const SOURCES = ['app.ts', 'main.ts', 'workers.ts', 'square.worker.ts', 'unit.ts'];
+const TYPED_PEERS = ['@nestjs/schedule', '@opentelemetry/api', 'prom-client', '@jest/globals'];
+const TSC = ['tsc', '-p', '.'];
+const UNIT = ['node', 'dist/unit.js'];
+const RUN = [
+  ['node', 'dist/main.js'],
+  ['node', 'dist/workers.js'],
+];
+/** Packages that Nest and terminus load only where they are installed: their documentation leaves them out of bundles too. */
+const LAZY = [
+  '@mikro-orm/core',
+  '@nestjs/microservices',
+  '@nestjs/mongoose',
+  '@nestjs/platform-express',
+  '@nestjs/sequelize',
+  '@nestjs/swagger',
+  '@nestjs/typeorm',
+  '@nestjs/websockets',
+  'class-transformer',
+  'class-validator',
+];
+/** The externals of docs/threads.md. A thread begins with a file of the package, and the package needs the app's own Nest. */
+const EXTERNALS = ['nest-job-queue', 'piscina', '@nestjs/common', '@nestjs/core', '@nestjs/terminus'];
+/** A bundle of everything runs jobs and worker processes. It refuses threads at boot, which the app checks. */
+const ALL_BUNDLED = { CONSUMER_THREADS: 'refused' };
+
+const nest12 = devDependencies;
+const nest11 = { ...devDependencies, ...nest11Versions };
+const base = [`typescript@${devDependencies.typescript}`, '@types/node'];
+const jest = [`jest@${devDependencies.jest}`, '@types/jest@30'];
+
+const esmOptions = { module: 'nodenext', outDir: 'dist' };
+const cjsOptions = { module: 'commonjs', moduleResolution: 'bundler', outDir: 'dist' };
+const swcOptions = {
+  jsc: {
+    target: 'es2022',
+    parser: { syntax: 'typescript', decorators: true },
+    transform: { legacyDecorator: true, decoratorMetadata: true },
+  },
+  module: { type: 'commonjs' },
+};
+
+export const projects = {
+  'nest11-ts-jest': {
+    versions: nest11,
+    packages: [...base, ...jest, 'ts-jest@29.4.15'],
+    options: { ...cjsOptions, types: ['node', 'jest'] },
+    sources: [...SOURCES, 'app.spec.ts', 'set-up.ts'],
+    files: {
+      'set-up.ts': "import 'nest-job-queue/testing/jest';\n",
+      'jest.config.json': jestConfig({ preset: 'ts-jest' }),
+    },
+    steps: [TSC, ['jest'], UNIT, ...RUN],
+  },
+  'nest12-vitest': {
+    type: 'module',
+    versions: nest12,
+    packages: [...base, `vitest@${devDependencies.vitest}`, 'unplugin-swc@1', '@swc/core@1'],
+    options: { ...esmOptions, types: ['node', 'vitest/globals'] },
+    sources: [...SOURCES, 'app.spec.ts', 'set-up.ts'],
+    files: {
+      'set-up.ts': "import 'nest-job-queue/testing/vitest';\n",
+      'vitest.config.mjs':
+        "import swc from 'unplugin-swc';\n" +
+        "const test = { globals: true, include: ['app.spec.ts'], setupFiles: ['./set-up.ts'] };\n" +
+        "export default { test, plugins: [swc.vite({ module: { type: 'es6' } })] };\n",
+    },
+    steps: [TSC, ['vitest', 'run'], UNIT, ...RUN],
+  },
+  swc: {
+    versions: nest11,
+    packages: [...jest, '@swc/core@1', '@swc/cli@0.7', '@swc/jest@0.2'],
+    files: {
+      '.swcrc': JSON.stringify(swcOptions),
+      'set-up.ts': "import 'nest-job-queue/testing/jest';\n",
+      'jest.config.json': jestConfig({ transform: { '\\.ts$': ['@swc/jest', swcOptions] } }),
+    },
+    steps: [['swc', ...SOURCES, '-d', 'dist'], ['jest'], UNIT, ...RUN],
+  },
+  'webpack-all': webpacked(LAZY, ALL_BUNDLED),
+  'webpack-externals': webpacked([...LAZY, ...EXTERNALS], {}),
+  'esbuild-all': {
+    type: 'module',
+    versions: nest12,
+    packages: [...base, 'esbuild'],
+    options: esmOptions,
+    env: ALL_BUNDLED,
+    steps: [
+      TSC,
+      [
+        'esbuild',
+        'dist/main.js',
+        'dist/workers.js',
+        '--bundle',
+        '--platform=node',
+        '--format=cjs',
+        '--keep-names',
+        '--outdir=bundle',
+        '--out-extension:.js=.cjs',
+        ...LAZY.map((name) => `--external:${name}`),
+      ],
+      ['node', 'bundle/main.cjs'],
+      ['node', 'bundle/workers.cjs'],
+    ],
+  },
+  'types-5.4': typed(nest11, '5.4.5'),
+  'types-newest-nest11': typed(nest11, devDependencies.typescript),
+  'types-newest-nest12': typed(nest12, devDependencies.typescript),
+  pnpm: {
+    client: 'pnpm@10',
+    versions: nest11,
+    packages: [...base, ...TYPED_PEERS, 'other-ioredis@npm:ioredis@5.9.1'],
+    options: { ...cjsOptions, skipLibCheck: false },
+    sources: [...SOURCES, 'types.ts'],
+    steps: [TSC, UNIT, ...RUN],
+  },
+  'yarn-pnp': {
+    client: 'yarn',
+    versions: nest11,
+    packages: base,
+    options: cjsOptions,
+    steps: [TSC, UNIT, ...RUN],
+  },
+  node22: ofNode(22),
+  node24: ofNode(24),
+};
+
+function jestConfig(own) {
+  return JSON.stringify({
+    testEnvironment: 'node',
+    moduleNameMapper: { '^(\\./.*)\\.js$': '$1' },
+    setupFilesAfterEnv: ['./set-up.ts'],
+    testMatch: ['**/app.spec.ts'],
+    ...own,
+  });
+}
+
+function webpacked(externals, env) {
+  const entry = Object.fromEntries(['main', 'workers', 'square.worker'].map((name) => [name, `./dist/${name}.js`]));
+  const config = { mode: 'development', target: 'node', entry, devtool: false, performance: { hints: false } };
+  const text =
+    `module.exports = { ...${JSON.stringify(config)},\n` +
+    "  output: { path: __dirname + '/bundle', filename: '[name].js', library: { type: 'commonjs2' } },\n" +
+    // Terminus requires by a variable. Without this, webpack compiles the types and source maps beside it.
+    '  module: { parser: { javascript: { wrappedContextRegExp: /^$/ } } },\n' +
+    // A prefix would not do: the entry points of the package (`nest-job-queue/health`) are external with it.
+    `  externals: [({ request }, done) => ${JSON.stringify(externals)}.some((name) => request === name || request.startsWith(name + '/'))\n` +
+    "    ? done(null, 'commonjs ' + request) : done()] };\n";
+  return {
+    versions: nest11,
+    packages: [...base, 'webpack@5', 'webpack-cli@6'],
+    options: cjsOptions,
+    files: { 'webpack.config.js': text },
+    env: { CONSUMER_BUILT: 'bundle', ...env },
+    steps: [TSC, ['webpack'], ['node', 'bundle/main.js'], ['node', 'bundle/workers.js']],
+  };
+}
+
+function typed(versions, typescript) {
+  const vitest = typescript === '5.4.5' ? [] : [`vitest@${devDependencies.vitest}`];
+  return {
+    type: 'module',
+    versions,
+    packages: [
+      `typescript@${typescript}`,
+      '@types/node',
+      ...TYPED_PEERS,
+      ...vitest,
+      '@nestjs/platform-express',
+      '@types/express@5',
+      'other-ioredis@npm:ioredis@5.9.1',
+    ],
+    options: { module: 'nodenext', noEmit: true, skipLibCheck: false },
+    sources: ['types.ts', ...(vitest.length > 0 ? ['types-vitest.ts'] : [])],
+    steps: [TSC],
+  };
+}
+
+function ofNode(major) {
+  const steps = [UNIT, ...RUN].map((step) => ['npx', '-y', `node@${major}`, ...step.slice(1)]);
+  return { type: 'module', versions: nest12, packages: base, options: esmOptions, steps: [TSC, ...steps] };
+}
