@@ -107,6 +107,9 @@ export const projects = {
         '--keep-names',
         '--outdir=bundle',
         '--out-extension:.js=.cjs',
+        // Terminus 12 is an ES module that asks for its own URL, which a CommonJS bundle has not.
+        '--define:import.meta.url=__url',
+        "--banner:js=const __url = require('node:url').pathToFileURL(__filename).href;",
         ...LAZY.map((name) => `--external:${name}`),
       ],
       ['node', 'bundle/main.cjs'],
