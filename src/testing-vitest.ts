@@ -6,7 +6,9 @@ import type { JobQueueMatchers } from './testing/matchers/types.js';
 expect.extend(jobQueueMatchers as Parameters<typeof expect.extend>[0]);
 
 declare module 'vitest' {
-  interface Matchers<T> extends JobQueueMatchers<T> {}
+  // The parameter must be as Vitest has it. The result is the one of Jest: both may be compiled together.
+  // oxlint-disable-next-line no-unused-vars
+  interface Matchers<T> extends JobQueueMatchers<void> {}
 }
 
 export type { JobQueueMatchers };
