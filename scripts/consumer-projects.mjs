@@ -170,7 +170,6 @@ function webpacked(externals, env) {
 }
 
 function typed(versions, typescript) {
-  const vitest = typescript === '5.4.5' ? [] : [`vitest@${devDependencies.vitest}`];
   return {
     type: 'module',
     versions,
@@ -178,13 +177,13 @@ function typed(versions, typescript) {
       `typescript@${typescript}`,
       '@types/node',
       ...TYPED_PEERS,
-      ...vitest,
+      `vitest@${devDependencies.vitest}`,
       '@nestjs/platform-express',
       '@types/express@5',
       'other-ioredis@npm:ioredis@5.9.1',
     ],
     options: { module: 'nodenext', noEmit: true, skipLibCheck: false },
-    sources: ['types.ts', ...(vitest.length > 0 ? ['types-vitest.ts'] : [])],
+    sources: ['types.ts', 'types-vitest.ts'],
     steps: [TSC],
   };
 }

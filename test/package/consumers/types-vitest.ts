@@ -1,4 +1,4 @@
-// The entry point whose types need Vitest, which itself asks for a newer TypeScript than 5.4.
+// The entry point for Vitest, in a file of its own for the projects that have Vitest. Compiled together with types.ts.
 import { JobQueueTesting } from 'nest-job-queue/testing';
 import 'nest-job-queue/testing/vitest';
 import { expect } from 'vitest';
