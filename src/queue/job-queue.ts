@@ -276,8 +276,8 @@ export class JobQueue extends QueueAdmin {
   }
 
   /**
-   * Takes back expired claims in one bounded slice. It also takes back dead claims of clients of the Redis pattern, counted
-   * from when a call first saw them, and keeps their failures. `more` says that expired claims are left.
+   * Takes back expired claims in one bounded slice, at once: only sweeps wait after a gap. It also takes back dead claims of
+   * clients of the Redis pattern, counted from when a call first saw them, and keeps their failures. `more`: some are left.
    */
   async reclaim(
     options: { limit?: number } = {},
@@ -285,7 +285,6 @@ export class JobQueue extends QueueAdmin {
     checkKnown('reclaim', options, ['limit']);
     const { limit = SLICE } = options;
     checkCount('limit', limit, 1, LARGEST_PAGE);
-    // Called by hand it takes at once: the wait after a gap is for sweeps that run by themselves.
     const { reclaimed, more } = await this.exec((calls) => calls.reclaim(limit, Number.MAX_SAFE_INTEGER, 0));
     const foreign = (await this.exec((calls) => calls.adopt(limit))).reclaimed;
     return { reclaimed: [...reclaimed, ...foreign], more: more || foreign.length === limit };
