@@ -20,41 +20,49 @@ async function serve(): Promise<{ server: OwnRedis; env: { REDIS_URL: string }; 
   return { server, env: { REDIS_URL: server.url }, queue };
 }
 
-async function endsUnreachable(command: Running, said: RegExp): Promise<void> {
+async function endsUnreachable(args: string[], command: Running, said: RegExp): Promise<void> {
   const started = performance.now();
   const { code, stderr } = await command.over;
-  expect({ code, stderr }).toEqual({ code: EXIT.unreachable, stderr: expect.stringMatching(said) });
+  expect({ args, code, stderr }).toEqual({ args, code: EXIT.unreachable, stderr: expect.stringMatching(said) });
   expect(stderr).not.toMatch(/^\s+at /m);
   expect(performance.now() - started).toBeLessThan(SOON_MS);
 }
 
+/** Commands wait five seconds each, so they wait side by side. */
+function atOnce<Row>(rows: Row[], run: (row: Row) => Promise<void>): () => Promise<void> {
+  return async () => void (await Promise.all(rows.map(run)));
+}
+
 describe('Redis that is frozen', () => {
-  it.each([['queues'], ['stats'], ['pause', 'email'], ['tail', 'email']])(
-    'at the start of %s',
-    async (...args) => {
+  it(
+    'at the start of a command',
+    atOnce([['queues'], ['stats'], ['pause', 'email'], ['tail', 'email']], async (args) => {
       const { server, env } = await serve();
       await server.kill('SIGSTOP');
-      await endsUnreachable(cliRunning(args, env), /cannot be reached \(no answer within 5 s\)/);
-    },
+      await endsUnreachable(args, cliRunning(args, env), /cannot be reached \(no answer within 5 s\)/);
+    }),
     LONG_MS,
   );
 
-  it.each([
-    [['top', '--every', '100', '--json'], '"pending":1'],
-    [['top', 'email', '--every', '100'], 'email'],
-    [['stats', '--watch', '100'], 'email'],
-    [['tail', 'email'], 'Listening'],
-    [['audit', 'email', '--follow'], 'enqueue'],
-    [['health', 'email'], ''],
-  ])(
-    'under %j',
-    async (args, first) => {
-      const { server, env } = await serve();
-      const command = cliRunning(args, env);
-      await (first === '' ? connected(server) : command.said(first));
-      await server.kill('SIGSTOP');
-      await endsUnreachable(command, /gave no answer|no answer within/);
-    },
+  it(
+    'under a command',
+    atOnce<[string[], string]>(
+      [
+        [['top', '--every', '100', '--json'], '"pending":1'],
+        [['top', 'email', '--every', '100'], 'email'],
+        [['stats', '--watch', '100'], 'email'],
+        [['tail', 'email'], 'Listening'],
+        [['audit', 'email', '--follow'], 'enqueue'],
+        [['health', 'email'], ''],
+      ],
+      async ([args, first]) => {
+        const { server, env } = await serve();
+        const command = cliRunning(args, env);
+        await (first === '' ? connected(server) : command.said(first));
+        await server.kill('SIGSTOP');
+        await endsUnreachable(args, command, /gave no answer|no answer within/);
+      },
+    ),
     LONG_MS,
   );
 
@@ -73,20 +81,23 @@ describe('Redis that is frozen', () => {
 });
 
 describe('Redis that dies', () => {
-  it.each([
-    [['top', '--every', '100'], 'email'],
-    [['stats', '--watch', '100', '--json'], '"pending":1'],
-    [['tail', 'email'], 'Listening'],
-    [['audit', 'email', '--follow'], 'enqueue'],
-  ])(
-    'under %j',
-    async (args, first) => {
-      const { server, env } = await serve();
-      const command = cliRunning(args, env);
-      await command.said(first);
-      await server.kill('SIGKILL');
-      await endsUnreachable(command, /was cut/);
-    },
+  it(
+    'under a command',
+    atOnce<[string[], string]>(
+      [
+        [['top', '--every', '100'], 'email'],
+        [['stats', '--watch', '100', '--json'], '"pending":1'],
+        [['tail', 'email'], 'Listening'],
+        [['audit', 'email', '--follow'], 'enqueue'],
+      ],
+      async ([args, first]) => {
+        const { server, env } = await serve();
+        const command = cliRunning(args, env);
+        await command.said(first);
+        await server.kill('SIGKILL');
+        await endsUnreachable(args, command, /was cut/);
+      },
+    ),
     LONG_MS,
   );
 
@@ -100,7 +111,7 @@ describe('Redis that dies', () => {
       const command = cliRunning(['doctor', 'email'], env);
       await connected(server);
       await server.kill('SIGKILL');
-      await endsUnreachable(command, /was cut|cannot be reached/);
+      await endsUnreachable(['doctor'], command, /was cut|cannot be reached/);
     },
     LONG_MS,
   );
