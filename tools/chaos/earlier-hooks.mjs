@@ -1,10 +1,7 @@
 // What is named as a source of the library is the module of that name of an earlier version.
 const SOURCE = /^#(?=queue|worker|nest|health|processes)/;
 // Modules that have moved since that version was packed.
-const MOVED = {
-  'queue/errors/errors.js': 'queue/model/errors.js',
-  'queue/errors/enqueue-errors.js': 'queue/model/errors.js',
-};
+const MOVED = { 'queue/enqueue/enqueue-options.js': 'queue/enqueue/encode-job.js' };
 let library;
 
 export function initialize(url) {
