@@ -81,7 +81,7 @@ empty_list(cancelled)
 empty_set(dead)
 if has_groups and looked < limit then
   for _, id in ipairs(redis.call('HRANDFIELD', groups .. 'holds', limit)) do
-    end_hold_of(id) -- by an id that stands nowhere
+    end_hold_of(id) -- the job of this hold was in no other place
   end
 end
 place_groups(true)

@@ -130,7 +130,7 @@ export class Session {
       : this.queue(name, KEEPS_ALL);
   }
 
-  /** Returns the visible parts of a queue, without those that its workers hide by `redact`. */
+  /** Returns a queue whose jobs hide the parts that its workers list under `redact`. */
   async shownBy(queue: JobQueue) {
     const redact = announcedRedact(await queue.exec((calls) => calls.content()));
     return {

@@ -77,7 +77,7 @@ export interface DashboardOptions {
    * @default nothing more is hidden
    */
   redact?: Redact;
-  /** More queues to show than those that this process knows. @default none */
+  /** Queues to show beside the queues of this process. @default none */
   queues?: readonly string[];
   /** Origins that may send changes beside the dashboard's own, for a proxy that changes the host. @default none */
   origins?: readonly string[];

@@ -46,7 +46,7 @@ export interface RecentRates {
   in: number;
   /** Jobs that ended, well or badly. */
   out: number;
-  /** The number of attempts that ended in the window, including those that are retried. */
+  /** The number of attempts that ended in the window. A failed attempt counts too. */
   attempts: number;
   /** Attempts that failed, as a share of these: 0 to 1. */
   failedShare: number;

@@ -178,7 +178,7 @@ export interface JobView extends JobRow {
   schedule: string | null;
   /** Its batch, and its role there. */
   batch: { queue: string; id: string; role: 'member' | 'follow-up' } | null;
-  /** The jobs of its queue that it waits for, and those that start after it; only some if there are many. */
+  /** The jobs that it waits for, and the jobs that wait for it, all of its queue. A long list is cut. */
   after: string[];
   followedBy: string[];
   metadata: Record<string, string> | null;

@@ -69,7 +69,7 @@ export class JobDefinition<
 
   /** The schema of the payload. */
   readonly payload: Payload;
-  /** The schema of the result; undefined: any. */
+  /** The schema of the result. Without it every result is accepted. */
   readonly result: Result | undefined;
   /** The options of its jobs. */
   readonly defaults: Readonly<JobDefaults>;

@@ -60,7 +60,7 @@ export class RunningHandlers {
     }
   }
 
-  /** Gives all handlers time again, including those that seemed to wait for the clock. */
+  /** Gives every handler time again, also a handler that seemed to wait for the clock. */
   attend(): void {
     this.running.forEach((each) => (each.waits = false));
   }

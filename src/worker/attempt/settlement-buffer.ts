@@ -142,7 +142,7 @@ export class SettlementBuffer {
     });
   }
 
-  /** Reports completions, and takes back those that must be sent again. */
+  /** Reports completions. A completion that must be sent again returns to the buffer. */
   confirmCompletions(attempts: readonly Attempt[], { lost, followed }: CompleteAnswer): void {
     const lostOnes = new Set(lost);
     attempts.forEach((attempt, i) => {

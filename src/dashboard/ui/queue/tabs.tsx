@@ -15,7 +15,7 @@ export const STATES: readonly [state: State, title: string][] = [
   ['cancelled', 'Cancelled'],
 ];
 
-/** Shows the tabs of a queue: its jobs by state, groups and batches if it has any, and charts. */
+/** Shows the tabs of a queue: jobs by state, charts, and groups and batches of a queue that has them. */
 export function Tabs({ queue: { name, depths }, current }: { queue: QueueView; current: string }) {
   const tabs = useRef<HTMLElement>(null);
   const groups = useGroups(name).data?.groups.length ?? 0;

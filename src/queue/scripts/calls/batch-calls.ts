@@ -17,7 +17,7 @@ const MOST_BYTES = 1_048_576;
 
 /** Builds the calls of `lua/batch`, one method per script, and decodes their replies; see the headers there. */
 export class BatchCalls implements BatchVerbs {
-  /** @param retention what comes first in each script that can end a job */
+  /** @param retention the retention arguments, which are the first of each script that ends jobs */
   constructor(
     private readonly keys: QueueKeys,
     private readonly retention: readonly ScriptArgument[],
