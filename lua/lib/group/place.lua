@@ -46,7 +46,7 @@ end
 
 local function cost_of(id)
   local cost = redis.pcall('HGET', job .. id, 'cost')
-  return math.min(1e6, math.max(1, type(cost) == 'string' and tonumber(cost) or 1)) -- as lib/limits/room takes it
+  return math.min(1e6, math.max(1, type(cost) == 'string' and tonumber(cost) or 1)) -- as lib/limits/slots_and_rate does
 end
 
 -- Puts a group whose line and slots are known where it belongs.

@@ -40,7 +40,7 @@ end
 local function take_head(name, start, taken)
   local group, waiting = read_group(name), groups .. 'waiting:' .. name
   local id, found, next_id, next_rank_of_head = look_at_head(waiting)
-  local cost = math.min(1e6, math.max(1, found and tonumber(found[7] or nil) or 1)) -- as lib/limits/room takes it
+  local cost = math.min(1e6, math.max(1, found and tonumber(found[7] or nil) or 1)) -- as lib/limits/slots_and_rate does
   local running = group.max_running and slots_in_use(name) or 0
   if not id or group.paused or group.hold or group.max_running and running >= group.max_running or opens_at(group, cost) then
     place_group(name, {})

@@ -13,7 +13,7 @@ local function refund(key, id, common)
   end
   local asked, fence = unpack(redis.call('HMGET', job .. id, 'cost', 'fence'))
   if (tonumber(fence or nil) or 0) > (tonumber(set_at or nil) or -1) then
-    local cost = math.min(math.max(1, tonumber(asked or nil) or 1), tonumber(burst)) -- as lib/limits/room takes it
+    local cost = math.min(math.max(1, tonumber(asked or nil) or 1), tonumber(burst)) -- as lib/limits/slots_and_rate does
     redis.call('HSET', key, 'rate_tat_us', string.format('%.0f', tonumber(tat) - cost * tonumber(interval)))
   end
 end
