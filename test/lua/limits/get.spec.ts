@@ -1,17 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { QueueLimits } from '#queue/model/limits.js';
 import { testQueue } from '../../support/queue/queue-state.js';
-
-const HOUR = 3_600_000;
-/** Slow enough that a loaded machine earns nothing while a test runs. */
-const hourly = (limit: number, burst: number): QueueLimits => ({ rateLimit: { limit, periodMs: HOUR, burst } });
-
-async function limited(limits: QueueLimits, ...ids: string[]) {
-  const q = testQueue();
-  await q.run(q.scripts.setLimits(limits));
-  await q.addAll(...ids);
-  return q;
-}
+import { HOUR, hourly, limited } from './limited-queue.js';
 
 describe('limits/get.lua', () => {
   it('returns what was set, and nothing on a plain queue', async () => {

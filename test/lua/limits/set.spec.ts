@@ -1,19 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { QueueLimits } from '#queue/model/limits.js';
 import { expectUnchanged, queueOn, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
-
-const HOUR = 3_600_000;
-/** Slow enough that a loaded machine earns nothing while a test runs. */
-const hourly = (limit: number, burst: number): QueueLimits => ({ rateLimit: { limit, periodMs: HOUR, burst } });
-
-async function limited(limits: QueueLimits, ...ids: string[]) {
-  const q = testQueue();
-  await q.run(q.scripts.setLimits(limits));
-  await q.addAll(...ids);
-  return q;
-}
-
-const ids = (jobs: { id: string }[]) => jobs.map(({ id }) => id);
+import { HOUR, hourly, ids, limited } from './limited-queue.js';
 
 describe('limits/set.lua', () => {
   it('bounds what runs at once over all claimers', async () => {

@@ -1,0 +1,19 @@
+import type { QueueLimits } from '#queue/model/limits.js';
+import { testQueue } from '../../support/queue/queue-state.js';
+
+export const HOUR = 3_600_000;
+
+/** Slow enough that a loaded machine earns nothing while a test runs. */
+export const hourly = (limit: number, burst: number): QueueLimits => ({
+  rateLimit: { limit, periodMs: HOUR, burst },
+});
+
+/** A queue with these limits, and plain jobs of these ids. */
+export async function limited(limits: QueueLimits, ...ids: string[]) {
+  const q = testQueue();
+  await q.run(q.scripts.setLimits(limits));
+  await q.addAll(...ids);
+  return q;
+}
+
+export const ids = (jobs: { id: string }[]) => jobs.map(({ id }) => id);
