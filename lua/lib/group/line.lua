@@ -1,0 +1,56 @@
+-- The line of groups: those whose turn comes next, in the order of turns.
+-- read_line(from, most): reads that many groups, and what a claim has to know of them. next_turn(line): takes the first; nil where the
+-- line has to be read anew. turn_again(line, turn, start): puts a group back, at the start of its next turn.
+-- Needs: lib/group/place, lib/core/is_less.
+-- The groups whose turn comes next, read together: by start, then by name, as in turns. Those behind the last one read may come before
+-- one that has had its turn, so then they are read anew.
+local function is_before(one, other)
+  return one.start < other.start or one.start == other.start and is_less(one.name, other.name)
+end
+
+local most_read = 1000 -- what one call takes
+
+local function read_line(from, most)
+  write_stands()
+  most = math.min(most, most_read)
+  local found, line, names = redis.call('ZRANGE', group_keys.turns, from, from + most - 1, 'WITHSCORES'), { first = 1 }, {}
+  for i = 1, #found, 2 do
+    line[#line + 1] = { name = found[i], start = tonumber(found[i + 1]) }
+    names[#names + 1] = found[i] ~= '' and found[i] or nil
+  end
+  if #names > 1 then
+    recall_states(names)
+    recall_slots(names)
+    recall(group_keys.depths, names)
+  end
+  for _, turn in ipairs(line) do
+    scores_of[group_keys.turns] = scores_of[group_keys.turns] or {}
+    scores_of[group_keys.turns][turn.name] = stand_text(turn.start)
+  end
+  line.last = #line == most and { name = line[most].name, start = line[most].start } or nil
+  return line
+end
+
+local function next_turn(line)
+  local turn = line[line.first]
+  if not turn or turn.had_turn and line.last and is_before(line.last, turn) then
+    return nil
+  end
+  line.first = line.first + 1
+  return turn
+end
+
+-- Puts a group back into the line, at the start of its next turn.
+local function turn_again(line, turn, start)
+  turn.start, turn.had_turn = start, true
+  local low, high = line.first, #line + 1
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if is_before(line[middle], turn) then
+      low = middle + 1
+    else
+      high = middle
+    end
+  end
+  table.insert(line, low, turn)
+end

@@ -1,0 +1,38 @@
+-- What the placing of a group looks at: its line, its slots, and the cost of its head.
+-- look_at_line(name): how many wait, the id and the rank of the first. knows_line(known, group): whether no look is needed.
+-- recall_slots(names), slots_in_use(name): the slots of many groups, of one. cost_of(id): the cost of a job.
+-- Needs: job, groups.
+-- The line of a group: how many wait, and the id and the rank of the first.
+local function look_at_line(name)
+  local head = redis.call('ZRANGE', groups .. 'waiting:' .. name, 0, 0, 'WITHSCORES')
+  return head[1] and redis.call('ZCARD', groups .. 'waiting:' .. name) or 0, head[1], head[2]
+end
+
+-- Where only a slot was freed the line is as it was; its head is looked at where a rate has to know its cost.
+local function knows_line(known, group)
+  return known.only_slot and not group.interval
+end
+
+-- Slots in use, by group. Where groups run one job at a time, many have none when they are placed: one EXISTS tells that of all.
+local known_slots = {}
+
+local function recall_slots(names)
+  local keys = {}
+  for i, name in ipairs(names) do
+    keys[i] = groups .. 'running:' .. name
+  end
+  if redis.call('EXISTS', unpack(keys)) == 0 then
+    for _, name in ipairs(names) do
+      known_slots[name] = 0
+    end
+  end
+end
+
+local function slots_in_use(name)
+  return known_slots[name] or redis.call('ZCARD', groups .. 'running:' .. name)
+end
+
+local function cost_of(id)
+  local cost = redis.pcall('HGET', job .. id, 'cost')
+  return math.min(1e6, math.max(1, type(cost) == 'string' and tonumber(cost) or 1)) -- as lib/limits/slots_and_rate does
+end
