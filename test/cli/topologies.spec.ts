@@ -96,11 +96,7 @@ describe('the command line', () => {
     'asks each node of a Cluster for the name that its certificate is for',
     async () => {
       const certificates = makeCertificates('DNS:localhost');
-      const cluster = await startCluster({ certificates });
-      for (const server of cluster.nodes) {
-        await cluster.node(server).config('SET', 'cluster-announce-hostname', 'localhost');
-        await cluster.node(server).config('SET', 'cluster-preferred-endpoint-type', 'hostname');
-      }
+      const cluster = await startCluster({ certificates, hostname: 'localhost' });
       const env = {
         REDIS_URL: `rediss://localhost:${cluster.nodes[0]!.port}`,
         NODE_EXTRA_CA_CERTS: certificates.files.ca,

@@ -32,14 +32,23 @@ const START_MS = 60_000;
  *
  * @param nodeTimeoutMs a master that is silent for so long is replaced
  * @param certificates of all nodes, which then speak TLS only
+ * @param hostname by which all nodes call each other towards clients, instead of by their address
  */
 export async function startCluster({
   replicas = false,
   nodeTimeoutMs = atMost(800),
   certificates,
-}: { replicas?: boolean; nodeTimeoutMs?: number; certificates?: Certificates } = {}): Promise<OwnCluster> {
+  hostname,
+}: {
+  replicas?: boolean;
+  nodeTimeoutMs?: number;
+  certificates?: Certificates;
+  hostname?: string;
+} = {}): Promise<OwnCluster> {
   const size = replicas ? 6 : 3;
-  const nodes = await Promise.all(Array.from({ length: size }, () => startNode(nodeTimeoutMs, certificates)));
+  const nodes = await Promise.all(
+    Array.from({ length: size }, () => startNode(nodeTimeoutMs, certificates, hostname)),
+  );
   const controls = new Map(nodes.map((server) => [server, control(server, certificates)]));
   const node = (server: OwnRedis) => controls.get(server)!;
   const ids = await Promise.all(nodes.map(async (server) => node(server).cluster('MYID')));
@@ -62,7 +71,7 @@ export async function startCluster({
   );
   await Promise.all(
     nodes.map((server) =>
-      eventually(() => isWhole(node(server)), { timeoutMs: START_MS, what: 'a whole cluster' }),
+      eventually(() => isWhole(node(server), hostname), { timeoutMs: START_MS, what: 'a whole cluster' }),
     ),
   );
   const slotOf = async (key: string): Promise<number> => {
@@ -132,7 +141,7 @@ function control(server: OwnRedis, certificates: Certificates | undefined): Redi
 /** The ports of the cluster's bus, by server: the usual one, port + 10,000, may not exist. */
 const buses = new WeakMap<OwnRedis, number>();
 
-async function startNode(timeoutMs: number, certificates: Certificates | undefined): Promise<OwnRedis> {
+async function startNode(timeoutMs: number, certificates?: Certificates, hostname?: string): Promise<OwnRedis> {
   const bus = await freePort();
   const clustered = [
     '--cluster-enabled',
@@ -149,11 +158,16 @@ async function startNode(timeoutMs: number, certificates: Certificates | undefin
       'nodes.conf',
       ...FAST_REPLICATION,
       ...(certificates ? ['--tls-cluster', 'yes'] : []),
+      ...(hostname ? announced(hostname) : []),
     ],
     ...(certificates && { tls: certificates.files }),
   });
   buses.set(server, bus);
   return server;
+}
+
+function announced(hostname: string): string[] {
+  return ['--cluster-announce-hostname', hostname, '--cluster-preferred-endpoint-type', 'hostname'];
 }
 
 function busOf(server: OwnRedis): number {
@@ -184,9 +198,16 @@ async function slotsOf(node: Redis): Promise<[number, number][]> {
     .map(([from, to = from]) => [from!, to!]);
 }
 
-async function isWhole(node: Redis): Promise<boolean> {
+async function isWhole(node: Redis, hostname: string | undefined): Promise<boolean> {
   const all = await lines(node);
   const info = await node.cluster('INFO');
   const follows = !(await node.info('replication')).includes('master_link_status:down');
-  return info.includes('cluster_state:ok') && follows && !all.some((line) => /handshake|fail/.test(line));
+  const isJoined = info.includes('cluster_state:ok') && !all.some((line) => /handshake|fail/.test(line));
+  return isJoined && follows && (hostname === undefined || (await namesAll(node, hostname)));
+}
+
+/** Returns whether the node knows the name of each: it learns them by gossip, and tells clients "?" until then. */
+async function namesAll(node: Redis, hostname: string): Promise<boolean> {
+  const slots = (await node.call('CLUSTER', 'SLOTS')) as [from: number, to: number, ...servers: [string][]][];
+  return slots.flatMap(([, , ...servers]) => servers).every(([name]) => name === hostname);
 }
