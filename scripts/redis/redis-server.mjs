@@ -3,6 +3,7 @@
 // Order: REDIS_URL (used as it is, never stopped) > REDIS_SERVER_BIN > redis-server or valkey-server on the PATH >
 // .cache/redis of this project > Debian's package unpacked into .cache/redis > an error that says what to install.
 import { execFile, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import {
   accessSync,
   constants,
@@ -27,6 +28,12 @@ const CACHE = fileURLToPath(new URL('../../.cache', import.meta.url));
 const DEBIAN_PACKAGES = ['redis-server', 'redis-tools', 'libjemalloc2', 'liblzf1'];
 const START_TIMEOUT_MS = 15_000;
 const STOP_TIMEOUT_MS = 5_000;
+const FIRST_PORT = 10_000;
+/** The first port that Linux takes for outgoing connections. */
+const FIRST_EPHEMERAL_PORT = 32_768;
+
+/** The ports that `freePort` has returned. */
+const given = new Set();
 
 let found;
 
@@ -125,15 +132,24 @@ export function describeRedis(server) {
   return `Redis: ${url.protocol}//${url.host}${url.pathname} (${server.source})`;
 }
 
-/** A TCP port of 127.0.0.1 that nobody listens on now. */
-export function freePort() {
+/**
+ * Returns a TCP port of 127.0.0.1 that nobody listens on now, and that this process was not given before. The system
+ * takes no such port for an outgoing connection, so it stays free while its server is down.
+ */
+export async function freePort() {
+  for (;;) {
+    const port = randomInt(FIRST_PORT, FIRST_EPHEMERAL_PORT);
+    if (given.has(port)) continue;
+    given.add(port);
+    if (await isFree(port)) return port;
+  }
+}
+
+function isFree(port) {
   return new Promise((resolve, reject) => {
     const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address();
-      probe.close(() => resolve(port));
-    });
+    probe.once('error', (error) => (error.code === 'EADDRINUSE' ? resolve(false) : reject(error)));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
   });
 }
 
