@@ -1,4 +1,4 @@
-// What is named as a source of the library is the module of that name of an earlier version.
+// Resolves an import of the library's sources to the module of that name in an earlier version.
 const SOURCE = /^#(?=queue|worker|nest|health|processes)/;
 // Modules that have moved since that version was packed.
 const MOVED = { 'queue/enqueue/enqueue-options.js': 'queue/enqueue/encode-job.js' };

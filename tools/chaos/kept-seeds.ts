@@ -1,4 +1,4 @@
-// Failing seeds, kept: runs of `npm run soak` that found a fault of the library, and the test that shows it since.
+// Kept seeds: runs of `npm run soak` that found a fault of the library, each with the test that shows it now.
 import type { Topology } from './plan.js';
 
 export interface Find {
@@ -8,7 +8,7 @@ export interface Find {
   shownBy: { file: string; test: string };
 }
 
-/** All came late in runs of ten minutes, by the timing of an overloaded machine, so a spec brings each about by itself. */
+/** All came late in ten-minute runs on an overloaded machine, so a spec reproduces each directly. */
 export const FINDS: readonly Find[] = [
   {
     seed: 20263,
@@ -36,5 +36,5 @@ export const FINDS: readonly Find[] = [
   },
 ];
 
-/** What `npm run test:faults` draws from: the last seed that found something there, or the first that was tried. */
+/** The seed of `npm run test:faults`: the last that found a fault on that topology, or the first tried. */
 export const SEEDS: Readonly<Record<Topology, number>> = { single: 1, sentinel: 1, cluster: 20263 };

@@ -1,4 +1,5 @@
-// A seed replays a run: what happens, in which order, to whom and how strongly. One that failed is kept, see kept-seeds.ts.
+// A seed replays a run: which faults happen, in which order, to which process and for how long. Failing seeds are kept,
+// see kept-seeds.ts.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -7,7 +8,7 @@ import { kindsOf, plan, strength, victim, type PlannedFault, type Topology } fro
 
 const TOPOLOGIES: Topology[] = ['single', 'sentinel', 'cluster'];
 
-/** The first rounds that a seed draws: in each every kind once. */
+/** Returns the first rounds of a seed, each with every kind once. */
 function drawn(seed: number, topology: Topology, rounds = 1): PlannedFault[] {
   const kinds = kindsOf(topology, true);
   const faults = plan(seed, kinds);

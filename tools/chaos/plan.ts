@@ -1,10 +1,10 @@
-// Which faults happen, in which order, to whom and for how long: all of it drawn from the seed.
+// Draws from the seed which faults happen, in which order, to which process and for how long.
 import { Random } from './random.js';
 
 /** One server, a master and its replica under Sentinel, or three masters with a replica each. */
 export type Topology = 'single' | 'sentinel' | 'cluster';
 
-/** `own`: only where the server is ours to harm. `on`: elsewhere than on one server alone. */
+/** `own`: only on a server that the run may harm. `on`: only on these topologies, besides a single server. */
 export const FAULT_KINDS = {
   kill: { own: false, on: ['single', 'sentinel', 'cluster'] },
   freeze: { own: false },
@@ -39,7 +39,7 @@ export type FaultKind = keyof typeof FAULT_KINDS;
 
 export interface PlannedFault {
   kind: FaultKind;
-  /** Which of the possible victims: a share of their number. */
+  /** The victim, as a share of the number of candidates. */
   victim: number;
   /** 0 to 1: how long or how much, from the least to the most that this kind may be. */
   strength: number;
@@ -62,7 +62,7 @@ export function victim<Possible>(all: readonly Possible[], planned: PlannedFault
   return all[Math.floor(planned.victim * all.length)]!;
 }
 
-/** What can happen there. */
+/** Returns the kinds of faults that this topology allows. */
 export function kindsOf(topology: Topology, own: boolean): FaultKind[] {
   return (Object.keys(FAULT_KINDS) as FaultKind[]).filter((kind) => {
     const fault: { own: boolean; on?: readonly Topology[] } = FAULT_KINDS[kind];
@@ -70,10 +70,13 @@ export function kindsOf(topology: Topology, own: boolean): FaultKind[] {
   });
 }
 
-/** Kinds that came when seeds were kept already. They are drawn apart, so that a kept seed draws of the others what it drew then. */
+/**
+ * Kinds that were added after seeds were kept. They are drawn separately, so that a kept seed still draws the same
+ * other kinds.
+ */
 const LATER_KINDS: readonly FaultKind[] = ['bandwidth'];
 
-/** Without an end: each kind once, in an order of its own, then each again; the later kinds are the last of each round. */
+/** Yields faults without an end. Each round has every kind once in random order, with the later kinds at its end. */
 export function* plan(seed: number, kinds: readonly FaultKind[]): Generator<PlannedFault> {
   const random = new Random(seed);
   const later = new Random(seed + 1);

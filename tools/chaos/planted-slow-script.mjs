@@ -2,8 +2,8 @@
 import './register.mjs';
 
 const { luaScripts } = await import('../../src/queue/lua.generated.ts');
-// Once in a run, for some 2 s, and not in one of the first calls, which send the script as text. After the first line, which
-// sets the flags.
+// Slows one call of a run by some 2 s. The first calls are spared, because they send the script as text. Goes after the
+// first line, which sets the flags.
 const busy = `local planted = KEYS[13] .. ':planted'
   if redis.call('INCR', planted) == 6 then for _ = 1, 4e8 do end end
   redis.call('PEXPIRE', planted, 60000)`;

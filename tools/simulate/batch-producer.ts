@@ -32,7 +32,7 @@ export class BatchProducer extends SimulatedProcess {
     }
   }
 
-  /** All of it has ids of its own, so it is sent again where nobody knows what became of it. */
+  /** All jobs have their own ids, so it repeats a call with an unknown outcome. */
   private async untilAnswered(
     id: string,
     members: readonly { payload: number; id: string; group: string }[],

@@ -1,4 +1,4 @@
-// What the processes of a simulation did and were told, and what must follow from it at the end.
+// Records the actions and replies of a simulation's processes, and checks the final state against them.
 import type { Hash, MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
 import type { Job } from '#worker/handlers/job.js';
 import { ranOutOfOrder, wronglyDead, type Counts } from '../chaos/check/rules.js';
@@ -8,7 +8,7 @@ const ENDED = new Set(['completed', 'failed', 'cancelled']);
 
 interface Known {
   queue: string;
-  /** Of its claims whose handlers began. */
+  /** Fences of its claims whose handlers started. */
   fences: number[];
   acknowledged: boolean;
   maxAttempts: number;
@@ -71,7 +71,7 @@ export class History {
     this.lastInOrder = Math.max(this.lastInOrder, number);
   }
 
-  /** Checks what is left once all faults are over and all time has passed. */
+  /** Checks the final state, after all faults and all time. */
   finish(queues: readonly MemoryQueue[]): void {
     for (const queue of queues) {
       const left = queue.pending.length + queue.prioritized.size + queue.scheduled.size + queue.claims.size;
@@ -113,7 +113,7 @@ export class History {
     }
   }
 
-  /** Whether the one job was claimed again when the other had been claimed already. */
+  /** True if one job was claimed again after a claim of the other. */
   private claimedAfter(one: string, other: string): boolean {
     return ranOutOfOrder(
       Math.max(0, ...this.jobs.get(one)!.fences),
@@ -139,7 +139,7 @@ export class History {
     const counts = countsOf(job);
     const failed = counts.errors + counts.crashes;
     if (!redriven && !broken && status === 'failed') {
-      // Those of the mixed queue have an option of their own, the others the fewest of the two versions.
+      // jobs of the mixed queue have their own option, others the smaller of the two versions' values
       const attempts = queue === 'mixed' ? maxAttempts : OPTIONS.maxAttempts;
       const most = { attempts, crashes: OPTIONS.maxCrashes };
       wronglyDead(counts, most).forEach((fault) => this.violations.add(`I6: ${id} ${fault}`));
@@ -152,7 +152,7 @@ export class History {
   }
 }
 
-/** A worker of the version with fewer attempts ends a job that had more of them already, which counts as an error. */
+/** A worker of the version with fewer attempts ends a job that exceeds them. That counts as an error. */
 function countsOf(job: Hash | undefined): Counts {
   const isExhausted = job?.attempt_log?.includes('"AttemptsExhausted"') ?? false;
   return {

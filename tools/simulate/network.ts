@@ -1,10 +1,10 @@
-// The network between a simulated process and the server: it delays, loses and repeats calls and answers, by a seed.
+// The network between a simulated process and the server: delays, loses and repeats calls and replies, by a seed.
 import type { Link } from '#testing/memory-store/memory-store.js';
 import type { VirtualClock } from '#testing/time/virtual-clock.js';
 import type { Random } from '../chaos/random.js';
 import type { ProcessClock } from './process-clock.js';
 
-/** What befalls calls, each as a share of them. */
+/** Network faults, each as a share of all calls. */
 export interface NetworkFaults {
   /** The call never arrives. */
   lost: number;
@@ -24,7 +24,7 @@ export interface Server {
   run<Answer>(script: string, run: () => Answer, process: string, isRepeat: boolean): Answer;
 }
 
-/** Makes the link of a process. Calls arrive in the order in which they were sent. */
+/** Makes the link of a process. Calls arrive in the order of their sending. */
 export function linkOf(
   process: string,
   clock: ProcessClock,
@@ -70,7 +70,7 @@ export function linkOf(
     });
 }
 
-/** At once where there is no delay, so that the order of calls stays. */
+/** Runs a task without a delay at once, so that calls keep their order. */
 function at(world: VirtualClock, ms: number, task: () => void): void {
   if (ms > 0) {
     world.setTimeout(task, ms);

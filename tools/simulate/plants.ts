@@ -1,10 +1,10 @@
-// Faults that are planted into the store, to see that the simulation finds each.
+// Faults planted into the store, each of which the simulation must find.
 import type { Hash, MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
 
 export interface Plant {
-  /** Which invariant it breaks. */
+  /** The invariant that it breaks. */
   breaks: string;
-  /** What it returns is handed to `after`. */
+  /** Its result is passed to `after`. */
   before?(script: string, queues: readonly MemoryQueue[], isRepeat: boolean): unknown;
   after?(script: string, queues: readonly MemoryQueue[], planted: unknown): void;
 }
@@ -17,7 +17,7 @@ function statuses(queues: readonly MemoryQueue[]): Moved {
   );
 }
 
-/** The jobs that the call moved, with their queues. */
+/** Returns the jobs that the call moved, with their queues. */
 function moved(
   queues: readonly MemoryQueue[],
   before: unknown,
@@ -30,7 +30,7 @@ function moved(
   );
 }
 
-/** A plant that spoils what a script moved. */
+/** Returns a plant that spoils the jobs that a script moved. */
 function spoils(breaks: string, scripts: string[], spoil: (each: ReturnType<typeof moved>[number]) => void): Plant {
   return {
     breaks,
@@ -136,7 +136,7 @@ export const plants: Record<string, Plant> = {
   },
 };
 
-/** @throws Error for a name that is not known */
+/** @throws Error for an unknown name */
 export function plantOf(name: string): Plant {
   const plant = plants[name];
   if (!plant) {

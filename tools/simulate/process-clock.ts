@@ -1,4 +1,4 @@
-// The clock of one simulated process: its wall clock is wrong, and it can be frozen, or killed for good.
+// The clock of a simulated process: its wall clock is wrong, and it can be frozen or killed.
 import type { Clock, Timer } from '#queue/runtime/clock.js';
 import type { VirtualClock } from '#testing/time/virtual-clock.js';
 
@@ -11,7 +11,7 @@ export class ProcessClock implements Clock {
   private dead = false;
   private frozen = false;
   private readonly timers = new Set<ProcessTimer>();
-  /** What came due while the process was frozen. */
+  /** Tasks that came due while the process was frozen. */
   private held: (() => void)[] = [];
 
   /** @param skewMs by how much the wall clock is ahead of the server's */

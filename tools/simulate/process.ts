@@ -13,7 +13,7 @@ export type QueueName = 'mixed' | 'ordered' | 'limited';
 
 const CONCURRENCY: Record<QueueName, number> = { mixed: 4, ordered: 1, limited: 3 };
 
-/** What every process of the fleet has: a clock of its own, and a network to the server. */
+/** A process of the fleet, with its own clock and a network to the server. */
 export abstract class SimulatedProcess {
   readonly clock: ProcessClock;
   protected readonly queues: Record<QueueName, JobQueue>;
@@ -140,7 +140,7 @@ export class SimulatedProducer extends SimulatedProcess {
     };
   }
 
-  /** Sends it again by its id where nobody knows what became of it. */
+  /** Repeats a call with an unknown outcome, by its id. */
   private async untilAnswered(id: string, payload: number, options: object): Promise<void> {
     for (;;) {
       try {
@@ -198,7 +198,7 @@ export class SimulatedOperator extends SimulatedProcess {
 
   private async pause(): Promise<void> {
     const { mixed } = this.queues;
-    await mixed.pause().catch(() => undefined); // it may be paused though nobody said so
+    await mixed.pause().catch(() => undefined); // it may be paused even if the call failed
     await this.sleep(this.world.random.between(10, 1_000));
     for (let answered = false; !answered;) {
       answered = await mixed.resume().then(

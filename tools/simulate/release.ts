@@ -1,6 +1,6 @@
-// The two versions of the app that the simulated fleet runs. A deploy replaces a worker of one by a worker of the other, in both
-// directions. The versions differ in options and in handlers, not in the library: two versions of its scripts are the soak's
-// ("earlier-version" in tools/chaos), since only Redis runs them.
+// The two versions of the app that the simulated fleet runs. A deploy replaces a worker of one by a worker of the
+// other, in both directions. They differ in options and handlers, not in the library. Only Redis runs two versions of
+// the scripts: see "earlier-version" in tools/chaos.
 import type { QueueOptions } from '#queue/model/queue-options.js';
 
 const YEAR = 365 * 24 * 3_600_000;
@@ -8,7 +8,7 @@ const YEAR = 365 * 24 * 3_600_000;
 /** A job that only handlers of the newer version know. */
 export const NEW_NAME = 'added-later';
 
-/** Short times, so that much happens; histories that forget nothing, so that all can be checked at the end. */
+/** Short times, so that much happens, and unlimited histories, so that all can be checked at the end. */
 export const OPTIONS: QueueOptions & { maxAttempts: number; maxCrashes: number } = {
   visibilityMs: 3_000,
   maxAttempts: 4,
@@ -56,5 +56,5 @@ export const NEWER: Release = {
   failing: 0.1,
 };
 
-/** The most attempts that a job without an option of its own has: those of the version that claims it first. */
+/** The most attempts of a job without its own option: those of the version that claims it first. */
 export const MOST_ATTEMPTS = Math.max(OLDER.options.maxAttempts, NEWER.options.maxAttempts);

@@ -6,7 +6,7 @@ import { World } from './world.js';
 const SEEDS = Number(process.env.SIMULATE_SEEDS ?? 5);
 const STEPS = 1_500;
 
-/** A planted fault is found by one of so many seeds, in so many steps each. */
+/** This many seeds, of this many steps each, must find a planted fault. */
 const PLANT_SEEDS = 12;
 const PLANT_STEPS = 1_500;
 

@@ -1,11 +1,11 @@
-// A thousand short fleets, each with its own beginning; in a process of its own, where they take half the time.
+// A thousand short fleets with different starts. They run in a separate process, which takes half the time.
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { expect, it } from '@jest/globals';
 
 const SEEDS = 1_000;
 const STEPS = 50;
-/** At least so many of them see a kill, a freeze or a deploy. */
+/** At least this many of them have a kill, a freeze or a deploy. */
 const WITH_FAULTS = 900;
 
 it(`keeps the invariants, ${SEEDS} seeds of ${STEPS} steps`, async () => {

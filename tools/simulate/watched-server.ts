@@ -1,4 +1,4 @@
-// The server of a simulation: sees each call before and after it runs, and holds what it changed against the invariants.
+// The server of a simulation: checks the invariants before and after each call.
 import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
 import type { Plant } from './plants.js';
 import type { Server } from './network.js';
@@ -10,9 +10,12 @@ interface Seen {
   claimEnd: number | undefined;
 }
 
-/** Calls by which a process ends a claim of its own. */
+/** Calls by which a process ends one of its own claims. */
 const ENDS_OWN = new Set(['attemptComplete', 'attemptFail', 'attemptRelease']);
-/** Calls that must change nothing the second time. An extend counts anew from its own time. */
+/**
+ * Calls that must change nothing the second time. An extend is not one of them, because a repeat counts from its own
+ * time.
+ */
 const REPEATABLE = new Set([
   'attemptClaim',
   'attemptComplete',
@@ -22,17 +25,17 @@ const REPEATABLE = new Set([
   'attemptStart',
 ]);
 
-/** A call looks at the jobs of a slice, and at each of them several times: 330 times in 30,000 steps. */
+/** A call looks at each job of a slice several times: 330 looks in 30,000 steps. */
 const MOST_LOOKS = 2_000;
-/** The store in memory looks for a job of a free group, or of a known name, through all that wait. The scripts do not. */
+/** The memory store searches all waiting jobs for a free group or a known name. The scripts do not. */
 const UNBOUNDED = new Set(['attemptClaim']);
 
-/** The id of an enqueue's request does not come from the clock of its process, so a seed does not repeat it. */
+/** The id of an enqueue request does not come from the process's clock, so a seed does not repeat it. */
 const DRAWN_OUTSIDE = /"request":"[^"]*",?|\\"request\\":\\"[^"\\]*\\",?/g;
 
 export class WatchedServer implements Server {
   readonly violations = new Set<string>();
-  /** How many calls ran, by their script. */
+  /** The number of calls, by script. */
   readonly calls = new Map<string, number>();
   private digest = 0;
   private lookedAt = 0;
@@ -77,12 +80,12 @@ export class WatchedServer implements Server {
     return [...this.calls.values()].reduce((sum, calls) => sum + calls, 0);
   }
 
-  /** Whether nothing else ran since the call that is repeated. */
+  /** True if no other call ran since the call that is repeated. */
   private isImmediate(process: string, script: string): boolean {
     return this.last === `${process} ${script} ${this.total - 1}`;
   }
 
-  /** Of each call: who sent which, when, and how many jobs are where after it. */
+  /** Records each call with its sender, script and time, and the places of jobs after it. */
   private count(script: string, process: string): void {
     this.calls.set(script, (this.calls.get(script) ?? 0) + 1);
     const places = this.queues().map(
@@ -117,7 +120,7 @@ export class WatchedServer implements Server {
     };
   }
 
-  /** I4: what a call looks at is bounded, whatever the number of jobs. */
+  /** I4: the looks of a call are bounded, whatever the number of jobs. */
   private expectBound(script: string): void {
     if (this.lookedAt > MOST_LOOKS && !UNBOUNDED.has(script)) {
       this.violations.add(`I4: one call of ${script} looked at jobs ${this.lookedAt} times`);

@@ -1,4 +1,4 @@
-// A fleet by virtual time and a seed: what it is made of, what befalls it, and how a run goes.
+// A fleet by virtual time and a seed: its processes, its faults, and the course of a run.
 import { MemoryServer } from '#testing/memory-store/memory-server.js';
 import { turn } from '#testing/time/real-time.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
@@ -21,14 +21,14 @@ import { WatchedServer } from './watched-server.js';
 const HOUR = 3_600_000;
 const WORKERS = 4;
 
-/** How often a step of a long run brings a fault, and how many a short run is to see. */
+/** The share of a long run's steps that bring a fault, and the number of faults in a short run. */
 const FAULT_SHARE = 0.004;
 const FEWEST_FAULTS = 4;
 
-/** How often the state is held against the invariants, in steps. */
+/** Steps between two checks of the invariants. */
 const LOOK_EVERY = 50;
 
-/** How long the fleet may take to end all jobs once nothing befalls it any more, in ms of its time. */
+/** How long the fleet may take to end all jobs after the last fault, in ms of its time. */
 const CALM_MS = 3 * 60_000;
 const MOST_CALM_STEPS = 5_000;
 
@@ -36,9 +36,9 @@ export interface Outcome {
   violations: string[];
   steps: number;
   jobs: number;
-  /** How much time passed in the fleet, in ms. */
+  /** The time that passed in the fleet, in ms. */
   simulatedMs: number;
-  /** How many calls ran, by their script. */
+  /** The number of calls, by script. */
   calls: Record<string, number>;
   kills: number;
   freezes: number;
@@ -61,7 +61,7 @@ export class World {
   private freezes = 0;
   private deploys = 0;
 
-  /** @param plant a fault of the store that is to be found */
+  /** @param plant a fault of the store, which the run must find */
   constructor(seed: number, plant?: string) {
     this.clock = new VirtualClock(Date.UTC(2030, 0, 1), seed);
     this.random = new Random(seed);
@@ -71,12 +71,12 @@ export class World {
     this.faults = { lost: share(), unanswered: share(), repeated: share(), delayed: 0.3, longestMs: 40 };
   }
 
-  /** What befalls the calls of a process. The ordered queue shows the order that the store keeps, so its calls arrive. */
+  /** Returns the network faults of a process. The ordered queue shows the store's order, so its calls always arrive. */
   faultsOf(process: SimulatedProcess): NetworkFaults {
     return this.isEnding || process.name.startsWith('ordered') ? NO_FAULTS : this.faults;
   }
 
-  /** Runs a fleet for so many steps, lets it come to rest, and says what was wrong. */
+  /** Runs a fleet for this many steps, lets it finish its jobs, and returns what was wrong. */
   async run(steps: number): Promise<Outcome> {
     const begunAt = this.clock.now();
     this.begin();
@@ -195,17 +195,17 @@ export class World {
     }
   }
 
-  /** Whether it tells of a job that the run itself broke. */
+  /** True if the fault concerns a job that the run itself broke. */
   private isBroken(fault: string): boolean {
     const id = /^I\d: (\S+)/.exec(fault)?.[1] ?? '';
     return this.history.jobs.get(id)?.broken ?? false;
   }
 
-  /** Nothing befalls the fleet any more: all that was enqueued comes to an end. */
+  /** Lets all enqueued jobs end, without further faults. */
   private async calm(): Promise<void> {
     this.isEnding = true;
     this.processes.forEach(({ clock }) => clock.thaw());
-    this.addWorker('mixed', NEWER); // so that there is one for each name
+    this.addWorker('mixed', NEWER); // one for each name
     const until = this.clock.now() + CALM_MS;
     for (let i = 0; i < MOST_CALM_STEPS && this.clock.now() < until && !this.isIdle; i++) {
       await this.clock.fireNext();

@@ -1,14 +1,15 @@
-// I4: no script works without a bound. What a call may do follows from what it is given; meanwhile nobody else is answered.
+// I4: no script works without a bound. The input of a call bounds its work, because Redis serves no other client during
+// the call.
 import type { Facts } from '../histories/facts.js';
 
 /** The slices of the sweep and of the doctor are no larger. */
 const LARGEST_SLICE = 200;
 const COMMANDS_PER_JOB = 15;
 
-/** A call has a few ms of work at most. On a machine that is at its limit one was seen to wait 400 ms for a processor. */
+/** A call has a few ms of work at most. An overloaded machine kept a call waiting 400 ms for a processor. */
 const LONGEST_CALL_MS = 1_000;
 
-/** Many do not: what slow calls of one script take as a rule is its own work, if there are so many of them. */
+/** A large sample averages out the waits of an overloaded machine: the usual slow call shows the script's own work. */
 const USUAL_CALL_MS = 100;
 const FEWEST_CALLS = 5;
 
@@ -37,7 +38,10 @@ function slow(facts: Facts): string[] {
   });
 }
 
-/** In ms, by script, ascending. A server that was stopped in the middle of a call counts that too, so those are left out. */
+/**
+ * Returns the slow calls by script, in ms, ascending. Leaves out calls during which the server was stopped, because the
+ * log counts that time too.
+ */
 export function slowCalls({ remarks }: Facts): Map<string, number[]> {
   const frozen = remarks.faults.filter(({ kind }) => kind.endsWith('freeze'));
   const calls = new Map<string, number[]>();

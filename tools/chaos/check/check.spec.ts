@@ -1,4 +1,4 @@
-// The checker of histories passes what is allowed, also where servers stand in for each other.
+// The checker accepts every history that is allowed, also after failovers.
 import { describe, expect, it } from '@jest/globals';
 import {
   broken,

@@ -1,4 +1,4 @@
-// Decides from what was written down and what is in Redis at the end whether the invariants I1 to I8 held.
+// Decides from the histories and the final state of Redis whether the invariants I1 to I8 held.
 import type { Facts } from '../histories/facts.js';
 import {
   ADDED,
@@ -36,21 +36,21 @@ export interface Verdict {
   completed: number;
   deadLetters: number;
   cancelled: number;
-  /** Jobs whose enqueue was never answered, and of which nothing was seen. */
+  /** Jobs whose enqueue got no reply and that left no trace. */
   unanswered: number;
   attempts: number;
   /** Handlers that ended well although another attempt of the same job did too: allowed, at least once. */
   doubles: number;
-  /** Claims that were lost to the visibility timeout, and whose worker was told so. */
+  /** Claims that were lost to the visibility timeout, as their worker learned. */
   refused: number;
   lost: number;
   /** Jobs and unique keys that the run misplaced. */
   misplaced: number;
-  /** Faults that the doctor found and mended, all of them planted: what was misplaced, and broken jobs. */
+  /** Planted faults that the doctor found and repaired: misplaced jobs and keys, and broken jobs. */
   mended: number;
   /** Audits by the doctor beside the traffic, and how many of them came to an end. */
   audits: { asked: number; answered: number };
-  /** Pauses of the queue in which nothing began, as far as they were seen from both ends. */
+  /** Pauses of the queue during which no job started, where both ends of the pause were recorded. */
   pauses: number;
   /** Ticks of schedules. */
   ticks: number;
@@ -59,7 +59,7 @@ export interface Verdict {
   /** The longest, in ms, that one call of a script took the server; 0 where none took 10. */
   slowestCallMs: number;
   counters: Counter[];
-  /** Minutes that the histories of the queues tell of. */
+  /** Minutes that the queues' histories cover. */
   minutes: number;
 }
 
@@ -130,7 +130,7 @@ function byJob(facts: Facts, snapshot: Snapshot, { violations }: Verdict): Map<s
   return stored;
 }
 
-/** One job, as the records and Redis show it. */
+/** Collects the records and the stored state of a single job. */
 class Sight {
   private readonly state: number;
   private readonly marks: number;
@@ -182,7 +182,7 @@ class Sight {
     if (mostAttempts[this.number]! > MAX_ATTEMPTS) {
       this.fault('I6', `had attempt ${mostAttempts[this.number]} of ${MAX_ATTEMPTS}`);
     }
-    // A later claim ends the earlier one: its completion is stale, or the claim was of a job that had ended.
+    // A later claim ends the earlier one: the completion is stale, or the job had already ended.
     if (this.completions > 0 && lastFence[this.number]! > completedFence[this.number]!) {
       const [last, done] = [lastFence[this.number], completedFence[this.number]];
       this.fault('I2', `was completed by the claim with fence ${done}, and claimed with fence ${last}`);
@@ -216,7 +216,7 @@ class Sight {
     if (place === 'dead' && !this.has(PLANTED)) this.isRightlyDead(job);
   }
 
-  /** By its crashes, by a failure that is final, or by the last attempt, if its attempts can fail at all. */
+  /** Checks that crashes, a final failure or the last attempt account for a dead letter. */
   private isRightlyDead(job: StoredJob): void {
     const kind = { canFail: this.has(FAILS), isFinal: this.has(FINAL) };
     for (const fault of wronglyDead(job, { attempts: MAX_ATTEMPTS, crashes: MAX_CRASHES }, kind)) {
@@ -241,8 +241,9 @@ class Sight {
 }
 
 /**
- * No script leaves a fault behind, so the doctor finds what was planted, and nothing else. That all of it was mended is seen
- * in the final state: what the doctor has found, a lost reply may keep from its report, and a sweep frees unique keys too.
+ * Returns repairs of the doctor that no planted fault explains, because no script leaves a fault behind. The final
+ * state shows whether every fault was repaired. The doctor's reports do not: a reply can be lost, and a sweep frees
+ * unique keys too.
  */
 function unexplained(facts: Facts): string[] {
   return facts.remarks.mended

@@ -1,4 +1,4 @@
-// Whether what operators were told was so: a paused queue hands out nothing, and the doctor's audits come to an end.
+// Checks the effect of operators' calls: a paused queue hands out no job, and the doctor's audits finish.
 import type { Facts } from '../histories/facts.js';
 import type { Effect } from '../histories/operations.js';
 
@@ -16,10 +16,7 @@ export function uncontrolled(facts: Facts): string[] {
   ];
 }
 
-/**
- * Only where nothing was broken since the last call before it: a call that went out twice may come late the second time, and
- * undo what was done in between.
- */
+/** True if nothing broke since the previous call. A repeated call may arrive late and undo a later one. */
 function isCalm({ fromMs, look }: Effect, facts: Facts): boolean {
   if (facts.mayForget(fromMs, look.notedMs)) return false;
   return !facts.remarks.faults.some(({ beganMs, healedMs }) => healedMs >= fromMs && beganMs <= look.notedMs);

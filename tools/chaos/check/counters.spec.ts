@@ -1,4 +1,4 @@
-// Each counter of the server has a rule: exact where the histories tell all, else within what they allow.
+// Each counter of the server has a rule: an exact value where the histories are complete, else a range.
 import { describe, expect, it } from '@jest/globals';
 import {
   broken,
@@ -12,7 +12,7 @@ import {
 } from './planted/clean-run.js';
 import type { Entry } from '../histories/history.js';
 
-/** A run in which each counter but those of what nobody did has moved. */
+/** Returns a run that moves every counter except those of actions that did not happen in it. */
 function countedRun(): Run {
   const run = cleanRun();
   const { files, snapshot } = run;
@@ -39,7 +39,7 @@ function countedRun(): Run {
     ['failed', PRODUCER, 10, 32],
   );
   snapshot.jobs.push({ ...broken(), id: 'broken' });
-  snapshot.sequence = 2; // the claim that was taken back, and the place of the job with a priority
+  snapshot.sequence = 2; // one number for the reclaimed claim, one for the place of the prioritized job
   snapshot.totals = {
     enqueued: 14,
     completed: 8,

@@ -1,4 +1,4 @@
-// The counters of the server against what was written down, and against each other.
+// Compares the counters of the server with the histories and with each other.
 import type { Facts } from '../histories/facts.js';
 import {
   ADDED,
@@ -12,7 +12,7 @@ import {
 } from '../histories/marks.js';
 import type { Snapshot } from './snapshot.js';
 
-/** A counter, and what the histories allow it to be. */
+/** A counter, and the range that the histories allow. */
 export interface Counter {
   name: string;
   found: number;
@@ -20,13 +20,13 @@ export interface Counter {
   most: number;
 }
 
-/** What the histories say of all jobs together. */
+/** Totals over all jobs in the histories. */
 export interface Sums {
-  /** Enqueues that were acknowledged, those that were not, and ticks of schedules among the first. */
+  /** Acknowledged enqueues, including ticks of schedules, and enqueues without a reply. */
   added: number;
   open: number;
   ticks: number;
-  /** Completions that were acknowledged, and those that were sent, perhaps, and not answered. */
+  /** Acknowledged completions, and completions that may have been sent and got no reply. */
   completed: number;
   doubts: number;
   cancelled: number;
@@ -38,8 +38,8 @@ export interface Sums {
 }
 
 /**
- * Where the histories tell all, the least and the most are the same. A reply that was lost, a process that was killed before
- * it wrote down what it was told, and a server that another took the place of set them apart.
+ * Returns each counter with its minimum and maximum, which are equal where the histories are complete. They differ
+ * after a lost reply, a failover, or the death of a process that had not recorded a reply.
  */
 export function counters(facts: Facts, snapshot: Snapshot, sums: Sums): Counter[] {
   const { totals, jobs } = snapshot;
@@ -63,7 +63,7 @@ export function counters(facts: Facts, snapshot: Snapshot, sums: Sums): Counter[
     between('retried', retried.surely, retried.perhaps + thrown),
     between('released', released.surely, released.perhaps + thrown + unfinished + most.unseen),
     between('reclaimed', reclaimed.surely, most.reclaimed),
-    between('crashed', 0, total('reclaimed')), // how many had started is not written down
+    between('crashed', 0, total('reclaimed')), // no history records how many had started
     exactly('broken', dead.filter(({ hasPayload }) => !hasPayload).length),
     between('redriven', redriven.surely, redriven.perhaps),
     between('discarded', discarded.surely, discarded.perhaps),
@@ -78,7 +78,7 @@ export function counters(facts: Facts, snapshot: Snapshot, sums: Sums): Counter[
   ];
 }
 
-/** What does not add up, and counters that nothing is known of. */
+/** Returns counters out of their range, and counters that have no rule. */
 export function miscounts(counts: readonly Counter[], { totals }: Snapshot): string[] {
   const known = new Set(counts.map(({ name }) => name));
   const unknown = Object.keys(totals).filter((name) => !known.has(`${name}_total`));
@@ -91,17 +91,17 @@ export function miscounts(counts: readonly Counter[], { totals }: Snapshot): str
 }
 
 /**
- * The counter behind the fences tells of what no process wrote down. A claim takes a number, and so does each claim that is
- * taken back, and each job with a priority for its place. So of the numbers that no known claim and no known place took,
- * each claim that was taken back has one, and two where nobody saw it begin.
+ * Derives from the fence counter what no process recorded. Each claim, each reclaim and each place of a prioritized job
+ * takes one number. Of the remaining numbers, each reclaim took one, or two if no process recorded the start of the
+ * claim.
  */
 function mostOf({ ends }: Facts, { totals, sequence }: Snapshot, { ranked }: Sums) {
   const { claims, unsettled, deletedHashes } = ends;
   const numbers = sequence - claims - ranked;
   return {
-    /** A hash that was deleted is given no fence any more. */
+    /** A deleted hash takes no more fences. */
     reclaimed: Math.floor(Math.min(numbers, (numbers + unsettled) / 2)) + deletedHashes,
-    /** Claims that nobody saw begin. */
+    /** Claims whose start no process recorded. */
     unseen: Math.max(0, numbers - (totals.reclaimed ?? 0) + deletedHashes),
   };
 }

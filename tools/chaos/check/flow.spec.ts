@@ -1,10 +1,13 @@
-// What limits, groups and batches promise: each breach, planted into a clean history, is found by the checker.
+// The checker finds each planted breach of the promises of limits, groups and batches.
 import { expect, it } from '@jest/globals';
 import { cleanRun, completed, verdictOf, type Run } from './planted/clean-run.js';
 
 const FLOW = 5;
 
-/** Adds two batches of three members and a follow-up, whose jobs are claimed with these fences, and returns what the checker says. */
+/**
+ * Adds two batches of three members and a follow-up, claimed with these fences. Returns the violations that the checker
+ * finds.
+ */
 function violations(fences: readonly number[], spoil: (run: Run) => void = () => undefined): string[] {
   const run = cleanRun();
   const count = fences.length;

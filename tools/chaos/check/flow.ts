@@ -1,4 +1,4 @@
-// What limits, groups and batches promise, by the histories: a group of one slot keeps its order, and a follow-up comes last.
+// Checks the order in groups of one slot, and that a follow-up comes after its batch.
 import type { Facts } from '../histories/facts.js';
 import type { Jobs } from '../histories/jobs.js';
 import { ADDED } from '../histories/marks.js';
@@ -12,7 +12,7 @@ export function misflowed(facts: Facts): string[] {
   });
 }
 
-/** Through retries and crashes too: no job of a group is claimed before the last claim of the one before it. */
+/** Returns jobs of a group that were claimed before the last claim of an earlier job, retries and crashes included. */
 function outOfGroupOrder(process: number, jobs: Jobs): string[] {
   const faults: string[] = [];
   const before = new Map<string, number>();
@@ -41,7 +41,7 @@ function earlyFollowUps(process: number, jobs: Jobs): string[] {
   return faults;
 }
 
-/** Whether it was acknowledged, and claimed by a server that is there at the end. */
+/** True if the enqueue was acknowledged, and the job claimed by a server that still exists at the end. */
 function isSure(jobs: Jobs, number: number): boolean {
   return jobs.state[number] === ADDED && jobs.firstFence[number]! > 0;
 }

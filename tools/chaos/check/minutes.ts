@@ -1,4 +1,4 @@
-// The history of each minute against the counters: what it tells is what the counters gained, and no minute is told twice.
+// Compares the history of each minute with the counters: both have the same totals, so no minute counts twice.
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '#queue/job-queue.js';
 import { inside } from '../../../test/support/queue/inside.js';
@@ -6,13 +6,13 @@ import type { Snapshot } from './snapshot.js';
 
 const COUNTERS = ['enqueued', 'completed', 'failed', 'cancelled', 'retried', 'reclaimed'] as const;
 
-/** What the histories of all queues say together. */
+/** The histories of all queues together. */
 export interface Minutes {
   /** Minutes that have an entry. */
   closed: number;
-  /** What all entries say, by counter. */
+  /** Sums of all entries, by counter. */
   told: Record<string, number>;
-  /** What the counters were when the last minute was closed. */
+  /** The counters when the last minute was closed. */
   counters: Record<string, number>;
   /** Wait and run times, those of the open minute too. */
   waits: number;
@@ -21,7 +21,7 @@ export interface Minutes {
 
 export const noMinutes = (): Minutes => ({ closed: 0, told: {}, counters: {}, waits: 0, runs: 0 });
 
-/** Begins the history where nothing was counted yet, so that all that comes is told. */
+/** Starts the history before the first count, so that it is complete. */
 export async function beginMinutes(queues: readonly JobQueue[]): Promise<void> {
   const nothing = { pending: 0, processing: 0, oldestPendingAgeMs: 0, version: '', gapMs: Number.MAX_SAFE_INTEGER };
   await Promise.all(queues.map((queue) => queue.exec((calls) => calls.history.closeMinute(nothing))));
@@ -49,14 +49,14 @@ function add(sums: Record<string, number>, of: (name: string, i: number) => numb
   COUNTERS.forEach((name, i) => (sums[name] = (sums[name] ?? 0) + of(name, i)));
 }
 
-/** How many times `bucket:count,…` counts. */
+/** Returns the total count of `bucket:count,…`. */
 function times(text: string): number {
   return text.split(',').reduce((sum, part) => sum + Number(part.split(':')[1] ?? 0), 0);
 }
 
 /**
- * What does not add up. A worker that dies takes times along that it had not sent, so they may be fewer than the claims, each of
- * which took a number of the counter behind the fences.
+ * Returns the differences between the histories and the counters. A worker that dies loses the times that it had not
+ * sent. So there may be fewer times than claims, which the fence counter counts.
  *
  * @param forgot whether the server lost its data on the way
  */

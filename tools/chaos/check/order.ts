@@ -1,4 +1,4 @@
-// What only the order of things shows: claims that run twice, settlements by a stale claim, early starts, a wrong order.
+// Checks what only the order of events shows: overlapping claims, stale settlements, early starts and wrong order.
 import type { Facts } from '../histories/facts.js';
 import { RESCHEDULED } from '../histories/marks.js';
 import type { Snapshot } from './snapshot.js';
@@ -6,7 +6,7 @@ import type { Snapshot } from './snapshot.js';
 /** The server's clock and the machine's monotonic one are set apart by corrections, in ms. */
 const CLOCK_TOLERANCE_MS = 50;
 
-/** Those that are faults of I2, I3, I5 and I8. */
+/** Returns the violations of I2, I3, I5 and I8. */
 export function misordered(facts: Facts, { jobs }: Snapshot): string[] {
   const takenBack = new Set(jobs.flatMap(({ work, takenBack: was }) => (work && was ? `${work.p}:${work.n}` : [])));
   return [...repeatedClaims(facts), ...staleSettlements(facts), ...early(facts), ...outOfOrder(facts, takenBack)];
@@ -20,8 +20,8 @@ function repeatedClaims(facts: Facts): string[] {
 }
 
 /**
- * What is sent after a later claim has begun must be refused. A settlement may be answered late, so what counts is when
- * its handler had ended. A job that is given back by a shutdown, its handler still at work, has no such end.
+ * Returns settlements that were accepted although a later claim had started. A settlement may get its reply late, so
+ * the end of its handler counts. A job that a shutdown releases while its handler runs has no such end.
  */
 function staleSettlements({ attempts: { settlements, claims } }: Facts): string[] {
   const faults: string[] = [];
@@ -50,7 +50,7 @@ function early(facts: Facts): string[] {
   return faults;
 }
 
-/** First attempts come in the order of the enqueues, but for jobs whose claim was lost on the way, and taken back later. */
+/** First attempts start in the order of the enqueues, except where a lost claim was reclaimed later. */
 function outOfOrder(facts: Facts, takenBack: ReadonlySet<string>): string[] {
   const faults: string[] = [];
   for (const [process, attempts] of facts.attempts.first) {

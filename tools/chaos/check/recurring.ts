@@ -8,7 +8,7 @@ import { BY_HAND, SCHEDULES, type ScheduleId } from '../processes/workload.js';
 /** A clock may be set back a little. */
 const CLOCK_TOLERANCE_MS = 50;
 
-/** A tick comes within 5 s where workers can reach Redis: they look as often. On a slow machine that is no bound. */
+/** Workers look every 5 s, so a tick comes within 5 s while they reach Redis. A slow machine may need longer. */
 const LATEST_MS = 30_000;
 
 export interface MadeTick {
@@ -37,7 +37,7 @@ export function recurring(facts: Facts, snapshot: Snapshot): string[] {
 
 const SCHEDULE_IDS = Object.keys(SCHEDULES) as ScheduleId[];
 
-/** All whose job was seen; one that is run by hand has no due time. */
+/** Returns the ticks whose job was seen. A tick that was run by hand has no due time. */
 export function madeTicks(facts: Facts, stored: ReadonlySet<string>): MadeTick[] {
   const ids = new Set([...facts.ticks.all.keys(), ...stored]);
   return [...ids]
@@ -52,7 +52,7 @@ export function madeTicks(facts: Facts, stored: ReadonlySet<string>): MadeTick[]
 function ended(facts: Facts, stored: ReadonlySet<string>): string[] {
   const twice = [...facts.ticks.all].filter(([, { completions }]) => completions > 1);
   const faults = twice.map(([id, tick]) => `I2: the recurring job ${id} was completed ${tick.completions} times`);
-  // Of a server that stood in for another the counters tell.
+  // After a failover the counters check the ticks.
   if (facts.forgot || facts.mayForget(-Infinity, Infinity)) return faults;
   const lost = [...facts.ticks.all].filter(([id, tick]) => tick.sure && isOpen(tick) && !stored.has(id));
   const unrun = [...facts.operations.ran].filter((id) => !facts.ticks.all.has(id) && !stored.has(id));
@@ -63,15 +63,15 @@ function ended(facts: Facts, stored: ReadonlySet<string>): string[] {
   ];
 }
 
-/** Nothing was heard of its end. */
+/** True if no end of the tick was recorded. */
 function isOpen({ completions, doubts }: Tick): boolean {
   return completions + doubts.size === 0;
 }
 
 /**
- * Whoever makes a tick looks at the server's clock before, and sets the next one to the first due time after that look. So
- * of the ticks between two looks each is due no later than the first due time after the one before it was made: an outage makes
- * a tick late, and what is due meanwhile is one with it.
+ * Returns ticks that were left out. The maker of a tick reads the server's clock, then takes the first due time after
+ * it. So a tick is due no later than the first due time after the previous one was made. Due times that pass during an
+ * outage share one tick.
  */
 function leftOut(
   schedule: ScheduleId,
@@ -80,10 +80,10 @@ function leftOut(
   facts: Facts,
 ): string[] {
   const [from, to] = [before.schedules[schedule], after.schedules[schedule]];
-  // A server that has taken the place of another may make again what that one made, until it has caught up.
+  // After a failover the new server may repeat ticks until it has caught up.
   const again = facts.mayForget(-Infinity, before.askedMs);
   if (again && from && from.dueMs <= before.atMs - FORGOTTEN_MS) return [];
-  // What an operator changes may have been changed twice in between.
+  // A repeated call may have applied an operator's change twice.
   if (schedule === BY_HAND || !from?.dueMs || !to?.dueMs || from.createdAtMs !== to.createdAtMs) return [];
   const { everyMs } = SCHEDULES[schedule];
   const faults: string[] = [];
@@ -137,7 +137,7 @@ function missedAfterMs(schedule: string): number {
   return options?.missedAfterMs ?? Infinity;
 }
 
-/** How much of its wait something was broken; all of it where the clocks could not be compared. */
+/** Returns how much of the wait overlapped a fault, or all of it if the clocks could not be compared. */
 function outageMs({ dueMs, madeMs }: { dueMs: number; madeMs: number }, { remarks }: Facts, offMs: number): number {
   if (offMs === -Infinity) return Infinity;
   return remarks.faults.reduce((sum, { beganMs, healedMs }) => {

@@ -1,4 +1,4 @@
-// What holds of a job wherever it ran: the soak asks it of Redis and of what processes wrote down, the simulation of its own memory.
+// Rules for a job in every run. The soak applies them to Redis and the histories, the simulation to its memory.
 
 /** The counts of a job, as it stores them. */
 export interface Counts {
@@ -7,13 +7,16 @@ export interface Counts {
   crashes: number;
 }
 
-/** I8 in a group of one slot, and the follow-up of a batch: a later job is not claimed before the last claim of an earlier one. */
+/**
+ * True for a breach of I8 in a group of one slot, or by a follow-up. A later job must follow the last claim of the
+ * earlier one.
+ */
 export function ranOutOfOrder(lastFenceOfEarlier: number, firstFenceOfLater: number): boolean {
   return lastFenceOfEarlier > firstFenceOfLater;
 }
 
 /**
- * I6: returns what is wrong with a dead letter; nothing where its crashes or its attempts are used up.
+ * I6: returns what is wrong with a dead letter, or nothing if its crashes or attempts are used up.
  *
  * @param canFail whether its attempts can fail without a crash
  * @param isFinal whether its first failure ends it

@@ -1,4 +1,4 @@
-// What the checker reads of a real Redis at the end, with what should not be there planted into it.
+// The snapshot of a real Redis at the end, with planted leftovers.
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { QueueKeys } from '#queue/scripts/queue-keys.js';
@@ -16,7 +16,7 @@ interface Job {
   key: string;
 }
 
-/** A queue with one job that waits and one that is completed, and what is then seen of it. */
+/** Makes a queue with a pending and a completed job, and returns its snapshot. */
 async function seeded() {
   const { queue, state } = coreQueue();
   state.broken = true;

@@ -1,4 +1,4 @@
-// What is in Redis when all is over.
+// Reads the state of Redis at the end of a run.
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '#queue/job-queue.js';
 import { violations } from '../../../test/support/invariants/invariants.js';
@@ -15,14 +15,14 @@ export interface StoredJob {
   place: Place;
   /** Undefined for a recurring job, and where the hash holds no payload that can be read. */
   work?: Work;
-  /** Whether the hash holds a payload, be it one that cannot be read. */
+  /** True if the hash holds a payload, readable or not. */
   hasPayload: boolean;
   attempts: number;
   errors: number;
   crashes: number;
-  /** A claim of it was taken back by a sweep, whether or not that was charged to it. */
+  /** A sweep reclaimed a claim of this job, charged or not. */
   takenBack?: true;
-  /** What the handler returned: the fence of its attempt. */
+  /** The handler's result, which is the fence of its attempt. */
   resultFence?: number;
   lastError: string;
 }
@@ -34,7 +34,7 @@ export interface Snapshot {
   /** The counters behind the fences, of all queues together. */
   sequence: number;
   minutes: Minutes;
-  /** What is wrong in itself, see test/support/invariants/invariants.ts, and keys that should not be there. */
+  /** Broken invariants (test/support/invariants/invariants.ts), and leftover keys. */
   faults: string[];
 }
 
@@ -104,11 +104,11 @@ function workOf(payload: string | null | undefined): { work?: Work } {
   }
 }
 
-/** Keys that nothing will ever take away, and unique keys that nobody holds. */
+/** Returns keys that no script will ever delete, and unique keys without an owner. */
 async function leftovers(redis: Redis, queue: JobQueue): Promise<string[]> {
   const { keys } = await inside(queue).scripts();
   const known = new Set(Object.values(keys).filter((each) => typeof each === 'string'));
-  known.add(`${keys.groupsPrefix}settings`); // what workers announce of all groups
+  known.add(`${keys.groupsPrefix}settings`); // the settings that workers announce for all groups
   const base = keys.jobPrefix.slice(0, -'job:'.length);
   const faults: string[] = [];
   // A producer that died before the seal leaves a batch, which is deleted a week later.

@@ -1,4 +1,4 @@
-// The claims that are held now, as Redis shows them: what a fault can hit.
+// Reads from Redis the claims that a fault can hit now.
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '#queue/job-queue.js';
 import { sleep } from '../../../test/support/faults/wait.js';
@@ -11,7 +11,7 @@ import { inside } from '../../../test/support/queue/inside.js';
 const ON_ITS_WAY_MS = 20;
 
 export interface Claim {
-  /** Of the hash of the job. */
+  /** The key of the job's hash. */
   key: string;
   id: string;
   fence: string;
@@ -19,13 +19,13 @@ export interface Claim {
   claims: string;
 }
 
-/** Where they are looked for. */
+/** The queues and the server to look in. */
 export interface Seen {
   queues: readonly JobQueue[];
   ground: Pick<Ground, 'admin'>;
 }
 
-/** Those that a worker of this process holds; of any process where none is named. */
+/** Returns the claims of the workers in this process, or in any process without a pid. */
 export async function claimsHeld({ queues, ground: { admin } }: Seen, pid?: number): Promise<Claim[]> {
   const held: Claim[] = [];
   for (const queue of queues) {
@@ -42,23 +42,23 @@ export async function claimsHeld({ queues, ground: { admin } }: Seen, pid?: numb
   return held;
 }
 
-/** Waits until a worker holds claims, and answers them. */
+/** Waits until a worker holds claims, and returns them. */
 export async function atWork(seen: Seen, { child }: Slot): Promise<Claim[]> {
   return (await inTime(() => someOf(claimsHeld(seen, child!.pid)))) ?? [];
 }
 
-/** Waits until any worker holds claims of the main queue, and answers how many all of them do. */
+/** Waits until any worker holds claims of the main queue, and returns how many claims all workers hold. */
 export async function inFlight({ queue, ground }: Scene): Promise<number> {
   return (await inTime(() => someOf(claimsHeld({ ground, queues: [queue] }))))?.length ?? 0;
 }
 
-/** Freezes a worker while it holds claims, and answers them. */
+/** Freezes a worker while it holds claims, and returns them. */
 export async function freezeAtWork(seen: Seen, slot: Slot): Promise<Claim[]> {
   const child = slot.child!;
   const held = await inTime(async (isOver) => {
     if (!(await someOf(claimsHeld(seen, child.pid))) || isOver()) return undefined;
     child.kill('SIGSTOP');
-    await sleep(ON_ITS_WAY_MS); // what it has sent may end a claim
+    await sleep(ON_ITS_WAY_MS); // a call in flight may still end a claim
     const claims = await someOf(claimsHeld(seen, child.pid)).catch(() => undefined);
     if (!claims && !isOver()) child.kill('SIGCONT');
     return claims;
@@ -67,7 +67,7 @@ export async function freezeAtWork(seen: Seen, slot: Slot): Promise<Claim[]> {
   return held ?? [];
 }
 
-/** How many of these claims have run out: they still stand there, or they were taken back. */
+/** Returns how many of these claims have expired, reclaimed or not. */
 export async function expired(
   { ground: { admin } }: Pick<Seen, 'ground'>,
   claims: readonly Claim[],

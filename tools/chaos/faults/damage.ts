@@ -1,5 +1,5 @@
-// Damage to the keys of the queue: what an eviction, half a restore or an operator by hand leaves behind. Each answers how
-// much it has done.
+// Damage to the keys of the queue: what an eviction, half a restore or an operator by hand leaves behind. Each function
+// returns the number of keys that it damaged.
 import type { Scene } from './faults.js';
 import { inTime } from './hits.js';
 import { strength, type PlannedFault } from '../plan.js';
@@ -11,7 +11,7 @@ export async function plant(scene: Scene, planned: PlannedFault, what: string, h
   return (await inTime(async () => (await plantNow(scene, planned, what, harm)) || undefined)) ?? 0;
 }
 
-/** It writes down whose. One that has ended meanwhile is spared. */
+/** It records the jobs concerned. A job that ended before the damage is spared. */
 async function plantNow(
   { ground: { admin }, queue, history }: Scene,
   planned: PlannedFault,
@@ -59,7 +59,7 @@ export async function misplace(scene: Scene, planned: PlannedFault): Promise<num
   return orphans === undefined ? 0 : orphans + (await holdUnique(scene));
 }
 
-/** Takes some jobs that wait out of their places: nobody will ever claim them, unless the doctor finds them. */
+/** Removes some pending jobs from their lists. Only the doctor can find them. */
 async function orphan({ ground: { admin }, queue, history }: Scene, planned: PlannedFault): Promise<number> {
   const { keys } = await inside(queue).scripts();
   const script = `local status = redis.call('HGET', KEYS[1], 'status')
@@ -67,7 +67,7 @@ async function orphan({ ground: { admin }, queue, history }: Scene, planned: Pla
       or status == 'scheduled' and redis.call('ZREM', KEYS[3], ARGV[1]) or 0`;
   const most = strength(planned, 1, 5);
   let orphans = 0;
-  // The last of those that are scheduled are due in an hour, so that there are always some.
+  // the last scheduled jobs are due in an hour, so there are always some
   const ids = [
     ...(await admin.lrange(keys.pending, 0, most)),
     ...(await admin.zrange(keys.scheduled, -most, '-1')),
@@ -75,7 +75,7 @@ async function orphan({ ground: { admin }, queue, history }: Scene, planned: Pla
   for (const id of ids) {
     history.add(['damage', 'orphan', id]);
     await history.written();
-    // A hash that was broken before cannot be read, and counts as damaged.
+    // a hash that an earlier fault broke cannot be read, and counts as damaged
     const taken = await admin
       .eval(script, 3, keys.job(id), keys.pending, keys.scheduled, id)
       .catch(() => undefined);
@@ -85,7 +85,7 @@ async function orphan({ ground: { admin }, queue, history }: Scene, planned: Pla
   return orphans;
 }
 
-/** Lets a unique key be held by a job that is not there. */
+/** Makes a missing job the owner of a unique key. */
 async function holdUnique({ ground: { admin }, queue, history }: Scene): Promise<number> {
   const { keys } = await inside(queue).scripts();
   const key = `stuck-${performance.now()}`;

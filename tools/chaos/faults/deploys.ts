@@ -13,8 +13,8 @@ import { countWritten } from '../processes/written.js';
 const WORKED_MS = 60_000;
 
 /**
- * A deploy that is taken back: the producers and from two workers to all of them are of the earlier version for a while. Of
- * the workers one dies each time: what it leaves is for the other version to take back.
+ * Rolls a deploy back: the producers and two or more workers run the earlier version for a while. One of these workers
+ * dies, so the other version must reclaim its jobs.
  */
 export const deployEarlier: Fault = async (scene, planned) => {
   const workers = scene.fleet.workers.filter(knowsEarlier);
@@ -35,7 +35,7 @@ export const deployEarlier: Fault = async (scene, planned) => {
   return hits;
 };
 
-/** The roles of limits, groups and batches stay as they are: their checks are of one version. */
+/** Limits, groups and batches run one version, because their checks know one version. */
 function knowsEarlier({ role }: Slot): boolean {
   return !role.startsWith('flow-');
 }

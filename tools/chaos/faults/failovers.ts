@@ -1,5 +1,5 @@
-// The faults of servers that stand in for each other, in the middle of work. Each answers how many claims were under way.
-// Where there are none nothing is harmed: it is tried again, and each fault that is written down is one failover at most.
+// Failovers in the middle of work. Each function returns how many claims were in flight. Without claims in flight it
+// does no harm, and the run tries again. So each recorded fault is at most one failover.
 import type { Redis } from 'ioredis';
 import type { OwnRedis } from '../../../test/support/redis/own-redis.js';
 import { connect } from '../../../test/support/redis/redis.js';
@@ -32,8 +32,8 @@ export async function killUnderSentinel(scene: Scene): Promise<number> {
 }
 
 /**
- * A master that keeps silent is replaced, and then goes on where it was: two masters at a time, and clients at both. What
- * the old one is told is lost, until the sentinels make it a replica, which they do eight seconds after they see it again.
+ * Replaces a silent master that later continues: there are two masters, with clients at both. Writes to the old master
+ * are lost. The sentinels demote it to a replica eight seconds after they see it again.
  */
 export async function freezeUnderSentinel(scene: Scene, planned: PlannedFault): Promise<number> {
   const { ground, history } = scene;
@@ -52,8 +52,8 @@ export async function freezeUnderSentinel(scene: Scene, planned: PlannedFault): 
 }
 
 /**
- * The old master goes on, and what it is told is lost, until it is made a replica: by the sentinels after eight seconds,
- * by us at once.
+ * Promotes a replica while the old master continues, and loses writes until its demotion. We demote it at once; the
+ * sentinels would do so after eight seconds.
  */
 export async function switchUnderSentinel(scene: Scene): Promise<number> {
   const { ground, history } = scene;
@@ -106,7 +106,7 @@ export async function killInCluster(scene: Scene): Promise<number> {
   return hits;
 }
 
-/** Half of the keys are on each of two masters for a while. Answers how many are on the other then. */
+/** Half of the keys are on each of two masters for a while. Returns how many keys are on the other master then. */
 export async function moveSlot({ ground, queue }: Scene, planned: PlannedFault): Promise<number> {
   const cluster = ground.cluster!;
   const owner = await (await ownerOf(cluster, queue))();
@@ -132,7 +132,7 @@ async function ownerOf(cluster: NonNullable<Scene['ground']['cluster']>, queue: 
   return () => cluster.ownerOf(keys.stats);
 }
 
-/** Resolves with a moment (ms): all that the master had acknowledged before it, its replica has. */
+/** Resolves with an instant (ms) before which the replica has all that the master acknowledged. */
 async function replicated(master: Redis, key = 'soak-probe'): Promise<number> {
   let atMs = 0;
   await eventually(
@@ -155,7 +155,7 @@ function otherMaster(old: OwnRedis, now: () => Promise<OwnRedis>): Promise<OwnRe
   return eventually(other, { timeoutMs: SWITCH_MS, what: 'a failover' });
 }
 
-/** Where the sentinels were first, it loads the data of the new master, and refuses all else meanwhile. */
+/** If the sentinels demoted the old master first, it loads the new master's data and refuses all other commands. */
 async function followAgain(old: Redis, heir: OwnRedis): Promise<void> {
   const told = async () => {
     try {

@@ -1,5 +1,5 @@
-// The faults themselves. Each resolves when what it broke works again, and only the queue has yet to recover, and answers how
-// much it hit, see hits.ts.
+// The faults themselves. Each resolves with the number of its hits (see hits.ts) once the broken part works again. Only
+// the queue has yet to recover.
 import type { JobQueue } from '#queue/job-queue.js';
 import { breakHashes, misplace, plant } from './damage.js';
 import { deployEarlier } from './deploys.js';

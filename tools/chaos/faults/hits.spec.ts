@@ -1,4 +1,4 @@
-// What is counted as a hit of a fault: what it really did, and nothing beside it.
+// The hits of a fault: each real effect counts, and nothing else.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,8 +1,9 @@
-// What a fault must hit to count as done: each waits for the state that it needs, and the run says what it found.
+// The effect by which a fault counts as done. Each fault waits for the state that it needs, and the run reports its
+// hits.
 import { sleep, within } from '../../../test/support/faults/wait.js';
 import type { Recovery } from '../run/stalls.js';
 
-/** What is counted, by the kind of fault. */
+/** The unit of a hit, by kind of fault. */
 const HITS: Record<string, string> = {
   kill: 'claims left behind',
   freeze: 'claims expired',
@@ -34,7 +35,7 @@ const HITS: Record<string, string> = {
   'slot-move': 'keys moved',
 };
 
-/** The end of a hang: what a fault waits for comes within moments, where anybody works. */
+/** A timeout against hanging. The awaited state comes within moments while any process works. */
 const COMES_MS = 30_000;
 
 /** In words. */
@@ -50,8 +51,8 @@ export function missed(recoveries: readonly Recovery[]): string[] {
 }
 
 /**
- * Asks until there is an answer; undefined where none comes. An error, as of a server that is away, is none. A question that
- * hangs is left alone, and may see that all is over.
+ * Asks until there is a reply, or returns undefined after the timeout. An error, such as one of a stopped server, is no
+ * reply. A question that hangs is abandoned, and may see the end of the run.
  */
 export async function inTime<Answer>(
   ask: (isOver: () => boolean) => Answer | undefined | Promise<Answer | undefined>,
@@ -68,7 +69,7 @@ export async function inTime<Answer>(
   return undefined;
 }
 
-/** Asks until a number has grown; answers by how much. */
+/** Asks until a number has grown, and returns the growth. */
 export async function growth(from: number, read: () => number | Promise<number>): Promise<number> {
   const grown = async () => {
     const by = (await read()) - from;

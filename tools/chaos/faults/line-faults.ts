@@ -1,4 +1,4 @@
-// Faults of the network, by the proxies that the processes are connected through. Each lasts until it has hit a request.
+// Network faults, made by the proxies between the processes and Redis. Each fault lasts until it has hit a request.
 import type { Redis } from 'ioredis';
 import type { FaultProxy } from '../../../test/support/faults/fault-proxy.js';
 import { sleep } from '../../../test/support/faults/wait.js';
@@ -17,7 +17,7 @@ export const cutLines: Fault = ({ fleet }, planned) =>
     await sleep(strength(planned, 0, 2_000));
   });
 
-/** New connections pass again; those that were there stay dead, and nobody is told. */
+/** Lets new connections pass, while the old ones stay dead without an error. */
 export const leaveLinesHalfOpen: Fault = ({ fleet }, planned) =>
   struck(proxiesOf(fleet, planned), async (proxies) => {
     for (const proxy of proxies) proxy.pause();
@@ -31,7 +31,7 @@ export const slowLines: Fault = async ({ fleet }, planned) => {
     await sleep(4_000);
   });
   for (const proxy of proxies) {
-    proxy.cut(); // what is still on its way would be overtaken by what comes after
+    proxy.cut(); // a later write would overtake a write that is still in flight
     proxy.delay(0);
   }
   return hits;
@@ -40,7 +40,7 @@ export const slowLines: Fault = async ({ fleet }, planned) => {
 const LEAST_BANDWIDTH = 64 * 1_024;
 const MOST_BANDWIDTH = 10 * 1_024 * 1_024;
 
-/** Bytes per second and direction, for each process of its own. Payloads of all sizes are among the jobs. */
+/** Limits each process to this many bytes per second and direction. The jobs have payloads of all sizes. */
 export const limitBandwidth: Fault = async ({ fleet }, planned) => {
   const proxies = proxiesOf(fleet, planned);
   const hits = await struck(proxies, async () => {
@@ -70,13 +70,13 @@ export const killClients: Fault = async ({ fleet, ground }) => {
   return hits;
 };
 
-/** Of one process, or of all. */
+/** Returns the proxies of one process, or of all. */
 function proxiesOf({ slots }: Fleet, planned: PlannedFault): FaultProxy[] {
   const victims = planned.strength < 0.5 ? slots : [victim(slots, planned)];
   return victims.flatMap(({ proxies }) => proxies);
 }
 
-/** Answers how many requests were hit by what is done to the lines, which lasts until there is one. */
+/** Keeps the lines disturbed until a request was hit, and returns how many were. */
 async function struck(
   proxies: readonly FaultProxy[],
   harm: (proxies: readonly FaultProxy[]) => Promise<void>,

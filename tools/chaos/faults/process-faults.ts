@@ -1,4 +1,4 @@
-// Faults of processes. Each waits until the process is at what it is to be hit in.
+// Faults of processes. Each waits for the state in which it is to hit the process.
 import { sleep } from '../../../test/support/faults/wait.js';
 import { atWork, claimsHeld, expired, freezeAtWork, type Claim } from './claims.js';
 import type { Fault, Scene } from './faults.js';
@@ -12,12 +12,12 @@ const HOUR_MS = 3_600_000;
 const VISIBILITY_MS = 3_000;
 const LOOK_MS = 50;
 
-/** A process is stopped at moments that it does not know. */
+/** Stops of a process come at moments that it cannot predict. */
 const LONGEST_STEP_MS = 20;
 
 export const killWorker: Fault = (scene, planned) => killAtWork(scene, victim(scene.fleet.workers, planned));
 
-/** Answers how many claims it left behind. */
+/** Returns how many claims it left behind. */
 export async function killAtWork(scene: Scene, slot: Slot): Promise<number> {
   const { fleet } = scene;
   const left = await freezeAtWork(scene, slot);
@@ -35,7 +35,7 @@ export const freezeWorker: Fault = async (scene, planned) => {
   return hits ?? 0;
 };
 
-/** By the handler of its next job, so that one claim at least runs out. */
+/** Blocks the event loop in the handler of the next job, so that at least one claim expires. */
 export const blockWorker: Fault = async (scene, planned) => {
   const slot = victim(scene.fleet.workers, planned);
   const { blocks } = slot;
@@ -56,7 +56,7 @@ export const killProducer: Fault = async ({ fleet }, planned) => {
   const slot = victim(fleet.producers, planned);
   const child = slot.child!;
   const random = new Random(planned.strength * 2 ** 32);
-  // It is stopped again and again, until that was while it waited for an answer.
+  // repeats the stop until it came while the process waited for a reply
   await inTime(async () => {
     child.kill('SIGSTOP');
     if (unanswered(slot.history) > 0) return true;

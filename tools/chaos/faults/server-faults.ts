@@ -1,4 +1,4 @@
-// Faults of the one server. Each lasts until somebody has felt it.
+// Faults of the one server. Each lasts until a client has felt it.
 import type { Redis } from 'ioredis';
 import { sleep } from '../../../test/support/faults/wait.js';
 import { inFlight } from './claims.js';
@@ -27,7 +27,7 @@ export const killServer: Fault = async (scene, planned) => {
 export const freezeServer: Fault = async ({ ground: { server }, fleet }, planned) => {
   await server!.kill('SIGSTOP');
   let waiting = 0;
-  // What an idle worker had asked before would wait also without the fault.
+  // Requests that an idle worker sent before the fault do not count as waiting for it.
   for (const { proxies } of fleet.slots) void proxies[0]?.asked().then(() => waiting++);
   await sleep(strength(planned, 1_000, LONGEST_FREEZE_MS));
   const hits = await growth(0, () => waiting);
@@ -46,7 +46,7 @@ export const fillMemory: Fault = async ({ ground }, planned) => {
   return hits;
 };
 
-/** The replica of a server that is not there: it keeps its data and refuses writes. */
+/** Makes the server a replica of a missing master: it keeps its data and refuses writes. */
 export const makeReplica: Fault = async ({ ground }, planned) => {
   const admin = ground.admin as Redis;
   const before = await refusals(admin, 'READONLY');
@@ -57,7 +57,7 @@ export const makeReplica: Fault = async ({ ground }, planned) => {
   return hits;
 };
 
-/** How many calls this server has refused for that reason. */
+/** Returns how many calls this server has refused for that reason. */
 async function refusals(admin: Redis, reason: string): Promise<number> {
   const errors = await admin.info('errorstats');
   return Number(new RegExp(`errorstat_${reason}:count=(\\d+)`).exec(errors)?.[1] ?? 0);

@@ -1,36 +1,36 @@
-// What the histories say of attempts: which were started, how their handlers ended, and what they were told of it.
+// The attempts in the histories: their starts, the ends of their handlers, and the replies to their settlements.
 import type { Settlement } from './history.js';
 import { CANCELLED, DOUBT } from './marks.js';
 import type { Reading } from './reading.js';
 
 export interface Claim {
   fence: number;
-  /** When its handler was called, which is after the claim. */
+  /** When its handler was called, after the claim. */
   startMs: number;
 }
 
-/** An attempt that was settled otherwise than by a completion. */
+/** An attempt that ended otherwise than by a completion. */
 export interface Settled {
   what: Settlement;
   fence: number;
-  /** When its handler had ended, which is before the settlement was sent. */
+  /** When its handler had ended, before the settlement was sent. */
   endMs: number;
 }
 
 export class Attempts {
   /** The first attempts of jobs whose order is promised, by the process that enqueued them. */
   readonly first = new Map<number, [number: number, fence: number][]>();
-  /** The claims of jobs that were started more than once. */
+  /** Claims of jobs that were started more than once. */
   readonly claims = new Map<string, Claim[]>();
   readonly settlements = new Map<string, Settled[]>();
-  /** When a job may start at the earliest, and when it did. */
+  /** The earliest allowed start of a job, and its actual start. */
   readonly dueMs = new Map<string, number>();
   readonly startedMs = new Map<string, number>();
   /** Settlements that came too late and were refused. */
   refused = 0;
-  /** Ms of the monotonic clock at which some job was completed. */
+  /** Instants of the monotonic clock (ms) at which a job was completed. */
   readonly activeMs = new Set<number>();
-  /** Settlements that were sent, perhaps, and not answered: `process:number:fence` to how and when the handler ended. */
+  /** Settlements without a reply, by `process:number:fence`, with the handler's result and end. */
   private readonly open = new Map<string, { ok: boolean; endMs: number }>();
   private readonly lost = new Set<string>();
   private readonly unsureClaims = new Set<string>();
@@ -43,7 +43,7 @@ export class Attempts {
     this.reading.of(process, number, (jobs) => {
       jobs.starts[number]!++;
       jobs.mostAttempts[number] = Math.max(jobs.mostAttempts[number]!, attempt);
-      // A claim that is forgotten with its server is made again, by the same number perhaps.
+      // a claim that the server lost is made again, perhaps by the same number
       if (!sure) {
         this.unsureClaims.add(`${this.reading.process}/${key}:${fence}`);
         return;
@@ -83,7 +83,7 @@ export class Attempts {
     if (what === 'lost') this.refused++;
     if (what === 'completed') {
       this.activeMs.add(reading.nowMs);
-      // Under a fence that was given again, the settle of a forgotten claim looks like the repeat of the later one's.
+      // Where a fence was reused, the settlement of a lost claim looks like a repeat of the later one.
       const unsure = !reading.sure || this.unsureClaims.has(`${reading.process}/${key}`);
       if (unsure) return reading.mark(process, number, DOUBT);
       reading.of(process, number, (jobs) => {
@@ -100,7 +100,7 @@ export class Attempts {
     }
   }
 
-  /** What is open now stays so. */
+  /** Keeps what is open now as open. */
   finish(): void {
     for (const [key, { ok }] of this.open) {
       const [process, number] = key.split(':').map(Number);

@@ -1,24 +1,24 @@
-// What the histories say of how claims ended, in numbers: the counters of the server are held against them.
+// The ends of claims in numbers, which the server's counters are compared with.
 import type { Settlement } from './history.js';
 import { FINAL, PLANTED } from './marks.js';
 import type { Reading } from './reading.js';
 import { MAX_ATTEMPTS } from '../processes/workload.js';
 
-/** What a server answered before it lost all of its data may be written down so much later. */
+/** A reply from before the loss of all data may be recorded this much later. */
 const AFTER_LOSS_MS = 3_000;
 
-/** What becomes of a dead letter, by the verb. */
+/** The end of a dead letter, by the verb. */
 const ENDS = { redrive: 'redriven', discard: 'discarded' } as const;
 
 interface Begun {
-  /** Whether the claim was surely made by the server that is there at the end. */
+  /** True if the server that exists at the end surely made the claim. */
   sure: boolean;
   attempt: number;
-  /** How its handler ended, once it has; or that it has none. */
+  /** The end of its handler, or `deserted` where none runs. */
   end?: 'ok' | 'thrown' | 'deserted';
 }
 
-/** Ends of one kind: how many were surely told by the server that is there at the end, and how many by any. */
+/** Ends of one kind: those surely reported by the server that exists at the end, and those by any server. */
 interface Told {
   surely: number;
   perhaps: number;
@@ -30,18 +30,18 @@ export class Ends {
   readonly reclaimed: Told = { surely: 0, perhaps: 0 };
   readonly redriven: Told = { surely: 0, perhaps: 0 };
   readonly discarded: Told = { surely: 0, perhaps: 0 };
-  /** Claims that were surely made, of jobs that were begun. */
+  /** Claims that were surely made, and whose job was started. */
   claims = 0;
-  /** Claims of which it was not surely told how they ended, so that they may have been taken back. */
+  /** Claims without a sure end, which a sweep may have reclaimed. */
   unsettled = 0;
-  /** Those of them, and others, whose handler threw: they may have been retried, or released, and nobody was told. */
+  /** Claims whose handler threw and whose settlement got no reply: retried or released. */
   thrown = 0;
   /**
-   * What a process that was asked to end had begun, and was told nothing of: it may have given it back, also where its handler has
-   * returned since.
+   * Jobs that a stopping process had started without a sure end. It may have released them, even if their handler
+   * returned.
    */
   unfinished = 0;
-  /** Hashes that were taken away on purpose: to take back the claim of one needs no fence. */
+  /** Hashes that the run deleted. A sweep reclaims their claims without a fence. */
   deletedHashes = 0;
   private readonly begun = new Map<string, Begun>();
   private stopping = false;
@@ -79,14 +79,14 @@ export class Ends {
     const begun = this.begun.get(claim);
     this.begun.delete(claim);
     const sure = this.sure && begun?.sure !== false;
-    // Of a dead letter that was redriven meanwhile a repeat is told that it is retried.
+    // the repeated fail of a dead letter that was redriven since returns `retry`
     const mayBury = marks & (FINAL | PLANTED) || begun?.attempt === MAX_ATTEMPTS;
     if (what === 'retry') this.tell(this.retried, sure && !mayBury);
     if (what === 'released') this.tell(this.released, sure);
     if (!begun) return;
     if (what === 'lost') return this.remains(begun);
     if (!sure) this.unsettled++;
-    // It may have been retried or released first, and ended so while it waited; then the answer is that to a repeat.
+    // The job may have been retried or released and then ended while it waited. This reply may be to a repeat.
     if (what === 'cancelled' || (what === 'failed' && marks & PLANTED)) this.thrown++;
   }
 

@@ -1,4 +1,4 @@
-// What the histories say of each job.
+// The facts in the histories, by job.
 import { Attempts } from './attempts.js';
 import { Ends } from './ends.js';
 import type { Entry, EnqueueOutcome, Settlement, Verb } from './history.js';
@@ -39,7 +39,7 @@ export class Facts {
   /** Jobs by the id that several enqueues share. */
   readonly sharers = new Map<string, Set<string>>();
   readonly plantedIds = new Set<string>();
-  /** When a producer tried in vain to have its next jobs acknowledged. */
+  /** Times at which a producer could not get its next jobs acknowledged. */
   readonly vain: { fromMs: number; toMs: number }[] = [];
   readonly remarks = new Remarks();
   /** The processes that enqueue batches to the queue with limits and groups. */
@@ -129,22 +129,22 @@ export class Facts {
   finish(): void {
     this.attempts.finish();
     this.ends.begin();
-    // A job whose payload was broken looks like a recurring one to the worker that is told of its end.
+    // a worker takes a job with a broken payload for a recurring one
     for (const id of this.plantedIds) this.ticks.all.delete(id);
   }
 
-  /** Whether a server lost all of its data. */
+  /** True if a server lost all of its data. */
   get forgot(): boolean {
     return this.reading.lostAllMs > -Infinity;
   }
 
-  /** Whether something that was answered between these two instants may be forgotten. */
+  /** True if a server may have lost a write that it acknowledged between these two instants. */
   mayForget(sinceMs: number, untilMs: number): boolean {
     return this.reading.mayForget(sinceMs, untilMs);
   }
 
   private start(process: number, number: number, attempt: number, fence: number): void {
-    // What is in order, and what is limited, have queues of their own, which nobody pauses.
+    // the ordered and the limited jobs have queues of their own, which nobody pauses
     if (!this.attempts.first.has(process) && !this.flow.has(process))
       this.operations.claim(`job ${process}:${number}`, fence);
     this.attempts.start(process, number, attempt, fence);
@@ -187,7 +187,7 @@ export class Facts {
 
   private kind(number: number, kind: string, delayMs: number): void {
     if (kind === 'final') this.reading.mark(this.reading.process, number, FINAL);
-    // To tell the progress is to ask Redis, which may fail.
+    // a progress report is a call to Redis, which may fail
     if (kind === 'fatal' || kind === 'progress') this.reading.mark(this.reading.process, number, FAILS);
     if (kind === 'priority') this.reading.mark(this.reading.process, number, PRIORITY);
     if (kind === 'later') this.reading.mark(this.reading.process, number, LATER);

@@ -1,37 +1,37 @@
-// What the processes of a run write down: one append-only file each, one JSON array a line. A call stands in it before it
-// is made and its answer after it came, so a process that was killed leaves a call without an answer: it may have happened.
+// Writes the history of a process: an append-only file with one JSON array a line. A call is recorded before it is
+// made, and its reply after it came. A killed process leaves a call without a reply, which may have run.
 import { closeSync, createReadStream, openSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Look } from './look.js';
 
-/** How an enqueue was answered. After `not-sent` and `refused` nothing was written; `unknown` is repeated with its id. */
+/** The outcome of an enqueue. After `not-sent` and `refused` nothing was written; `unknown` is repeated with its id. */
 export type EnqueueOutcome = 'new' | 'existing' | 'kept' | 'replaced' | 'not-sent' | 'refused' | 'unknown';
 
-/** What a worker was told of the settlement of one attempt. */
+/** The reply to the settlement of an attempt. */
 export type Settlement = 'completed' | 'retry' | 'failed' | 'cancelled' | 'released' | 'lost';
 
 export type Verb = 'cancel' | 'remove' | 'redrive' | 'discard' | 'reschedule';
 
-/** What operators do to the queue, and to its schedules. */
+/** Operators' calls on the queue and its schedules. */
 export type Control =
   'pause' | 'resume' | 'upsert' | 'pause-schedule' | 'resume-schedule' | 'remove-schedule' | 'run-now';
 
-/** A job is named by the process that enqueued it and its number there: what it is called before Redis knows of it. */
+/** A job is named by its producer's process and a number, which exist before its id in Redis. */
 export type Entry =
   | ['process', process: number, role: string]
   /** The time of what follows, in ms of the machine's monotonic clock, which all processes share. */
   | ['time', ms: number]
   | ['enqueue', first: number, count: number]
-  /** What is special about one of them. */
+  /** A special property of one of them. */
   | ['kind', number: number, kind: string, delayMs: number]
-  /** All of them are new. */
+  /** All of these jobs were new. */
   | ['enqueued', first: number, count: number]
   | ['answer', number: number, outcome: EnqueueOutcome, id: string]
   /** `id` only where several enqueues may share it. */
   | ['start', process: number, number: number, attempt: number, fence: number, id?: string]
   /** The handler returned; its result is about to be sent. */
   | ['ok', process: number, number: number, fence: number]
-  /** The handler threw; what it comes to is about to be sent. */
+  /** The handler threw, and its settlement is about to be sent. */
   | ['end', process: number, number: number, fence: number]
   /** `start` and `ok` in one. */
   | ['ran', process: number, number: number, attempt: number, fence: number]
@@ -42,7 +42,7 @@ export type Entry =
   | ['deserted', claim: string]
   /** A sweep of this process took back the claim of a job. */
   | ['reclaimed', id: string]
-  /** The process was asked to end: what it runs it may give back from now on. */
+  /** The process is stopping, so it may release its jobs from now on. */
   | ['stopping']
   | ['call', verb: Verb, process: number, number: number]
   | ['answered', verb: Verb, process: number, number: number, answer: string]
@@ -50,27 +50,27 @@ export type Entry =
   | ['asks', control: Control, schedule: string]
   | ['told', control: Control, schedule: string, answer: string]
   | ['look', look: Look]
-  /** The doctor is called beside the traffic; it has looked at so many jobs. */
+  /** The doctor audits beside the traffic, and has looked at this many jobs. */
   | ['audit']
   | ['audited', checked: number]
-  /** A hash that the run deleted or broke on purpose. */
+  /** The run deleted or broke a hash. */
   | ['plant', what: string, process: number, number: number, id: string]
-  /** Damage done on purpose that the doctor must find and mend: the job or the unique key that it will name. */
+  /** Planted damage that the doctor must find and repair, by the job or the unique key concerned. */
   | ['damage', what: string, subject: string]
   /** The damage could not be done. */
   | ['undamaged', subject: string]
-  /** What the doctor found, and mended. */
+  /** A finding that the doctor repaired. */
   | ['mended', kind: string, subject: string, found: string]
   /** The data of the server are gone on purpose, and with them all jobs of these processes. */
   | ['forgotten', processes: number[]]
   /**
-   * By `monotonicMs()`: between these the server acknowledged what it may have taken with it when another took its place.
-   * What it had acknowledged before is on the other.
+   * Acknowledgements between these instants of `monotonicMs()` may have been lost in a failover. Earlier
+   * acknowledgements are on the new master.
    */
   | ['window', fromMs: number, toMs: number]
-  /** One call of a script that did much: how many arguments beside its keys it had, and how many commands it called. */
+  /** A large call of a script: its arguments besides the keys, and the commands that it called. */
   | ['script', name: string, args: number, commands: number]
-  /** One call of a script that took the server long, and when it ended, by `monotonicMs()`, to the second. */
+  /** A slow call of a script, with its duration and its end by `monotonicMs()`, to the second. */
   | ['slow', name: string, ms: number, atMs: number]
   | ['fault', kind: string]
   | ['healed', kind: string];
@@ -93,8 +93,8 @@ export class HistoryWriter {
   }
 
   /**
-   * Notes an entry; it is in the file with the end of this turn of the event loop. What a deaf handler still does after its
-   * worker gave its job back and stopped is nobody's.
+   * Notes an entry; it is in the file with the end of this turn of the event loop. a deaf handler may go on after its
+   * worker released its job and stopped; that is ignored
    */
   add(entry: Entry): void {
     if (this.closed) {
@@ -129,7 +129,7 @@ export class HistoryWriter {
   }
 }
 
-/** Reads a file entry by entry. A last line that a killed process left torn is none. */
+/** Reads a file entry by entry. Ignores a last line that a killed process left incomplete. */
 export async function readHistory(path: string, visit: (entry: Entry) => void): Promise<void> {
   for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
     let entry: Entry;

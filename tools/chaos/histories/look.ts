@@ -1,15 +1,15 @@
-// What a server says of a queue and of its schedules, all at one moment of its own clock.
+// Reads a queue and its schedules at one instant of the server's clock.
 import type { JobQueue } from '#queue/job-queue.js';
 import { monotonicMs } from './history.js';
 import { inside } from '../../../test/support/queue/inside.js';
 
-/** A schedule that is there. Times in ms of the server's clock, 0 for none. */
+/** An existing schedule. Times in ms of the server's clock, 0 for none. */
 export interface SeenSchedule {
   createdAtMs: number;
   pausedAtMs: number;
-  /** When it is due next; 0 while it rests. */
+  /** The next due time, or 0 while it is paused. */
   dueMs: number;
-  /** How many of its ticks were missed and left out. */
+  /** The number of ticks that were missed and left out. */
   skipped: number;
 }
 
@@ -27,7 +27,7 @@ export interface Look {
   schedules: Record<string, SeenSchedule>;
 }
 
-/** Without no-writes, so that no replica answers, which may be behind. */
+/** Leaves no-writes out, so that no lagging replica runs it. */
 const LOOK = `#!lua flags=allow-oom
 local time = redis.call('TIME')
 local seen = { tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000),

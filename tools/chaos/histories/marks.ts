@@ -1,12 +1,12 @@
-// What is noted of a job, in numbers.
+// Numbers that mark the state of a job.
 
-/** What became of an enqueue: called and not answered, added, put into the place of a job that waited, or not added. */
+/** Outcomes of an enqueue: without a reply, added, a replacement of a pending job, or not added. */
 export const OPEN = 1;
 export const ADDED = 2;
 export const REPLACED = 3;
 export const NOT_ADDED = 4;
 
-/** What was done to a job, or may have been. */
+/** Actions on a job, certain or possible. */
 export const CANCEL_ASKED = 1;
 export const CANCELLED = 2;
 export const REMOVE_ASKED = 4;
@@ -18,7 +18,7 @@ export const DOUBT = 64;
 export const FINAL = 128;
 export const LATER = 256;
 export const REDRIVEN = 512;
-/** Each attempt of it may fail. */
+/** Each of its attempts may fail. */
 export const FAILS = 1_024;
 /** Its enqueue was acknowledged by a server that may have forgotten it since. */
 export const UNSURE = 2_048;

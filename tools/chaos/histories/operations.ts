@@ -1,4 +1,4 @@
-// What the histories say of operators: what they did to the queue and its schedules, what they then saw, and of audits.
+// Operators in the histories: their calls, the states they saw after them, and audits.
 import type { Control, Entry } from './history.js';
 import type { Look } from './look.js';
 import type { Reading } from './reading.js';
@@ -6,25 +6,22 @@ import type { Reading } from './reading.js';
 type Operation = Extract<Entry, ['asks' | 'told' | 'look' | 'audit' | 'audited', ...unknown[]]>;
 
 export interface Noted extends Look {
-  /** When it had come, by the monotonic clock. */
+  /** When its reply had come, by the monotonic clock. */
   notedMs: number;
 }
 
-/**
- * What a server made and another has forgotten begins and ends within this: workers hear that such claims are lost, and the
- * ticks are made again.
- */
+/** What a failover lost is settled within this time: workers learn of lost claims, and ticks are made again. */
 export const FORGOTTEN_MS = 5_000;
 
-/** Two looks of one operator, one after the other, at one server: none stood in for another in between, nor just before. */
+/** Two successive looks of one operator at one server, without a failover between or shortly before them. */
 export type Between = readonly [before: Noted, after: Noted];
 
-/** What an operator saw after it was told that a call was done, before it made another. Times by the monotonic clock. */
+/** The state that an operator saw after the reply to a call and before the next call. Times by the monotonic clock. */
 export interface Effect {
   control: Control;
   schedule: string;
   look: Noted;
-  /** When the call before it was made, on the same queue or schedule; `-Infinity` where that was not answered. */
+  /** When the previous call on the same queue or schedule was made; `-Infinity` if that got no reply. */
   fromMs: number;
 }
 
@@ -38,15 +35,15 @@ interface Call {
 export class Operations {
   readonly between: Between[] = [];
   readonly effects: Effect[] = [];
-  /** Jobs of schedules that were run by hand, and acknowledged. */
+  /** Acknowledged jobs of schedules that were run by hand. */
   readonly ran = new Set<string>();
   readonly audits = { asked: 0, answered: 0 };
-  /** Claims that were made while the queue was paused, in words. */
+  /** Descriptions of claims that were made while the queue was paused. */
   readonly begunPaused: string[] = [];
-  /** Fences that were taken while the queue was paused: by claims, or as ranks of jobs. */
+  /** Fences taken while the queue was paused, by claims or as ranks of jobs. */
   private readonly pauses: { above: number; upTo: number; sinceMs: number }[] = [];
   private calls = new Map<string, Call>();
-  /** The call that no look has come after yet. */
+  /** The call that has no look after it yet. */
   private latest: { call: Call; fromMs: number } | undefined;
   private seen: Noted | undefined;
 
@@ -110,7 +107,7 @@ export class Operations {
 
   private compare(between: Between): void {
     const [before, after] = between;
-    // What one server has made and lost, the next makes again, under the same names and fences.
+    // after a failover the new server reuses the lost names and fences
     if (this.reading.isLost || this.reading.mayForget(before.askedMs - FORGOTTEN_MS, after.notedMs)) return;
     this.between.push(between);
     if (before.pausedAtMs > 0 && before.pausedAtMs === after.pausedAtMs) {
@@ -118,7 +115,7 @@ export class Operations {
     }
   }
 
-  /** How many pauses of the queue were judged. */
+  /** The number of pauses that were checked. */
   get paused(): number {
     return this.pauses.length;
   }

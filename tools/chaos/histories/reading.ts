@@ -1,4 +1,4 @@
-// Where the reading of the histories stands: whose file, when, and the jobs so far.
+// The state of reading the histories: the current file, the instant, and the jobs so far.
 import { Jobs } from './jobs.js';
 
 export class Reading {
@@ -9,25 +9,25 @@ export class Reading {
   readonly jobs = new Map<number, Jobs>();
   private readonly forgetful: { fromMs: number; toMs: number }[] = [];
 
-  /** When the server lost all of its data, if it did. */
+  /** When the server lost all of its data, or `-Infinity`. */
   lostAllMs = -Infinity;
 
-  /** Whether what is answered now holds: a master that dies takes with it what its replica has not heard of yet. */
+  /** True if an acknowledgement of now lasts: a dying master loses what its replica has not received. */
   get sure(): boolean {
     return !this.mayForget(this.nowMs, this.nowMs);
   }
 
-  /** Whether what is there now is lost later, with all else. */
+  /** True if the current data is lost later with all the rest. */
   get isLost(): boolean {
     return this.nowMs <= this.lostAllMs;
   }
 
-  /** Whether something that was answered between these two instants may be forgotten. */
+  /** True if a server may have lost a write that it acknowledged between these two instants. */
   mayForget(sinceMs: number, untilMs: number): boolean {
     return this.forgetful.some(({ fromMs, toMs }) => fromMs <= untilMs && sinceMs <= toMs);
   }
 
-  /** What was answered between these two instants may be forgotten. */
+  /** Marks acknowledgements between these two instants as possibly lost. */
   doubt(fromMs: number, toMs: number): void {
     this.forgetful.push({ fromMs, toMs });
   }

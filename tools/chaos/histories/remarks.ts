@@ -1,4 +1,4 @@
-// What the histories say beside the jobs: faults, damage and its mending, and how much scripts did.
+// The histories beside the jobs: faults, damage, repairs, and the work of scripts.
 import type { Entry } from './history.js';
 
 type Remark = Extract<
@@ -8,9 +8,9 @@ type Remark = Extract<
 
 export class Remarks {
   readonly faults: { kind: string; beganMs: number; healedMs: number }[] = [];
-  /** What was misplaced on purpose: jobs, and unique keys. */
+  /** Jobs and unique keys that the run misplaced. */
   readonly damaged = new Set<string>();
-  /** What the doctor found. */
+  /** The doctor's findings. */
   readonly mended: { kind: string; subject: string; found: string }[] = [];
   /** Calls of scripts that did much. */
   readonly scripts: { name: string; args: number; commands: number }[] = [];

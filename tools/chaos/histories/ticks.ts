@@ -1,20 +1,20 @@
-// What the histories say of the jobs of schedules, which have no producer: one for each id.
+// The jobs of schedules, which have no producer, by id.
 import type { Settlement } from './history.js';
 
 export interface Tick {
   completions: number;
-  /** Fences of attempts that ended well and of whose settlement nothing was heard. */
+  /** Fences of attempts that ended well and whose settlement got no reply. */
   doubts: Set<number>;
-  /** False where all that was heard of it came from a server that may have forgotten it since. */
+  /** False if all its reports came from a server that may have lost it since. */
   sure: boolean;
-  /** When the tick was made, by the server's clock: the last time, where a server that stood in for another made it again. */
+  /** When the tick was last made, by the server's clock. A failover may make it again. */
   madeMs?: number;
 }
 
 export class Ticks {
   readonly all = new Map<string, Tick>();
 
-  /** @param sure what was answered then still holds */
+  /** @param sure the reply still holds */
   add(what: 'start' | 'ok' | Settlement, id: string, fence: number, sure: boolean, madeMs?: number): void {
     let tick = this.all.get(id);
     if (!tick) this.all.set(id, (tick = { completions: 0, doubts: new Set(), sure: false }));

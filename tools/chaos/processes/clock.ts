@@ -1,4 +1,4 @@
-// A process whose wall clock is wrong. Timers and performance.now() go on as they are, as with a wrong clock they do.
+// Shifts the wall clock of a process. Timers and performance.now() stay right, as with a wrong system clock.
 
 export function shiftClock(byMs: number): void {
   const RealDate = Date;

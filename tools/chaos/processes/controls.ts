@@ -1,5 +1,4 @@
-// What an operator does to the queue and to its schedules: each call is written down before it is made, its answer after
-// it came, and then what the server says of both.
+// An operator's calls on the queue and its schedules. It records each call, its reply, and then the state of both.
 import type { JobQueue } from '#queue/job-queue.js';
 import { sleep } from '../../../test/support/faults/wait.js';
 import type { Control } from '../histories/history.js';
@@ -9,13 +8,13 @@ import type { Random } from '../random.js';
 import { BY_HAND, SCHEDULES, type ScheduleId } from './workload.js';
 
 const PAUSE_MS = 300;
-/** Some ticks of the schedule that is paused or removed would fall into it. */
+/** Long enough that some ticks of a paused or removed schedule fall into it. */
 const COOLDOWN_MS = 800;
 const LOOK_MS = 1_000;
 const IDS = Object.keys(SCHEDULES) as ScheduleId[];
 
 export class Controls {
-  /** Whether the queue and all schedules are at work. */
+  /** True if the queue and all schedules are running. */
   private settled = false;
   private round = 0;
   private lookedAt = 0;
@@ -26,7 +25,7 @@ export class Controls {
     private readonly random: Random,
   ) {}
 
-  /** Makes the schedules, and ends what a call that was not answered may have left behind. */
+  /** Makes the schedules, and reverts what a call without a reply may have left behind. */
   async settle(): Promise<void> {
     if (this.settled) return;
     await this.call('resume', '', () => this.queue.resume());
@@ -44,7 +43,7 @@ export class Controls {
     this.settled = true;
   }
 
-  /** One of the things that are done to a schedule. */
+  /** Acts on a random schedule. */
   async schedule(): Promise<void> {
     this.settled = false;
     const { schedules } = this.queue;
@@ -73,12 +72,12 @@ export class Controls {
     this.settled = true;
   }
 
-  /** Now and then, so that the histories tell what was so in between. */
+  /** Looks now and then, so that the histories also cover the time between calls. */
   async lookNowAndThen(): Promise<void> {
     if (performance.now() - this.lookedAt > LOOK_MS) await this.look();
   }
 
-  /** What is paused or due for ever must not stand in the way of the end. */
+  /** Resumes everything, because a paused queue or an endless schedule would block the end of the run. */
   async end(): Promise<void> {
     await this.callAndLook('resume', '', () => this.queue.resume());
     for (const id of IDS) await this.call('remove-schedule', id, () => this.queue.schedules.remove(id));

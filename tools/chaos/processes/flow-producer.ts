@@ -1,4 +1,4 @@
-// A producer of batches with a follow-up. All that it writes has an id of its own, so it repeats what was not answered.
+// A producer of batches with a follow-up. All its jobs have their own ids, so it repeats calls without a reply.
 import type { JobQueueError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { sleep } from '../../../test/support/faults/wait.js';
@@ -45,7 +45,7 @@ async function isFull(queue: JobQueue): Promise<boolean> {
   return stats !== undefined && stats.pending > BACKLOG;
 }
 
-/** Writes down what is about to be enqueued: the members, and the follow-up that comes of them. */
+/** Records the members and the follow-up that are about to be enqueued. */
 async function note({ options, history }: Tools, first: number, random: Random): Promise<Work[]> {
   const members = Array.from({ length: MEMBERS }, (_, i): Work => ({
     p: options.number,
@@ -60,7 +60,7 @@ async function note({ options, history }: Tools, first: number, random: Random):
   return members;
 }
 
-/** Whether the whole batch was answered. */
+/** Returns whether every call of the batch got a reply. */
 async function isWritten(
   { history, logger }: Tools,
   queue: JobQueue,

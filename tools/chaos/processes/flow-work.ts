@@ -1,4 +1,5 @@
-// The work of the queue with limits, groups and batches: batches of three jobs in groups that run one at a time, and their follow-up.
+// The work of the queue with limits, groups and batches. A batch has three jobs, which run one at a time in groups, and
+// a follow-up.
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import type { Random } from '../random.js';
 import { queueOptions, type Kind } from './workload.js';
@@ -6,11 +7,11 @@ import { queueOptions, type Kind } from './workload.js';
 /** Jobs at once over all workers. */
 export const MAX_RUNNING = 4;
 
-/** Of each batch; the number after theirs is that of its follow-up. */
+/** Members of a batch. Its follow-up has the next number. */
 export const MEMBERS = 3;
 const GROUPS = 5;
 
-/** The numbers that a batch takes: its members and its follow-up. */
+/** The numbers that a batch takes, for its members and its follow-up. */
 export const BATCH_NUMBERS = MEMBERS + 1;
 
 export function flowOptions(): QueueOptions {

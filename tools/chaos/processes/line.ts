@@ -1,4 +1,4 @@
-// How a process reaches Redis.
+// The connection of a process to Redis.
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisClient } from '#queue/redis/redis-client.js';
 
@@ -7,7 +7,7 @@ interface Address {
   port: number;
 }
 
-/** Where to reach a server instead, by its own address. */
+/** Proxy addresses, by the server's own address. */
 type Detours = Record<string, Address>;
 
 export type Line =
@@ -24,7 +24,9 @@ export function throughProxies(line: Line, urls: readonly string[], proxyUrls: r
   return { ...line, detours };
 }
 
-/** A client as an application should make it, see docs/reliability.md. @param name what the server calls it */
+/**
+ * Returns a client as an application should make it, see docs/reliability.md. @param name the client name at the server
+ */
 export function connectTo(line: Line, name: string, more: RedisOptions = {}): RedisClient {
   const options = {
     ...more,

@@ -8,11 +8,11 @@ import type { Stop, Tools } from './process.js';
 import { Random } from '../random.js';
 import { queueOptions, type Work } from './workload.js';
 
-/** How long the doctor stays away. */
+/** The pause between two audits. */
 const DOCTOR_MS = 4_000;
 const DOCTOR_UNDER_LOAD_MS = 30_000;
 
-/** Longer than the first copy of a call that was repeated may be on its way. */
+/** Longer than the first copy of a repeated call may be in flight. */
 const OLD_MS = 30_000;
 
 export async function startOperator(tools: Tools): Promise<Stop> {
@@ -93,14 +93,14 @@ class Operator {
   }
 
   private async redrive(): Promise<void> {
-    // What fails for good at once would only come back.
+    // a job that fails for good at once would only fail again
     await this.onOne('failed', 'redrive', (id) => this.queue.redrive([id]));
   }
 
   /**
-   * Of those that no producer enqueues again, as it does for as long as it has no answer: under the id of a job that is gone that
-   * makes a new one. A producer that has gone on to a later batch is done with those before it. How old they are is told by the
-   * latest, since this process's clock may be wrong.
+   * Only jobs that no producer enqueues again. A repeat under the id of a discarded job would make a new job. A
+   * producer at a later batch has finished the earlier ones. The latest job tells their age, because this process's
+   * clock may be wrong.
    */
   private async discard(): Promise<void> {
     const page = await this.queue.list('failed', { limit: 100 });
@@ -120,7 +120,7 @@ class Operator {
     if (old.length > 0) await this.call('discard', this.random.pick(old), discard);
   }
 
-  /** Only what nobody else touches: a job that is removed is not seen again, however it ended before. */
+  /** Removes only jobs that nobody else touches, because the checker cannot see how a removed job had ended. */
   private async removeLater(): Promise<void> {
     const total = (await this.queue.stats()).scheduled;
     const page = await this.queue.list('scheduled', { offset: Math.max(0, total - 20), limit: 20 });

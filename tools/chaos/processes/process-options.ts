@@ -8,17 +8,17 @@ export interface ProcessOptions {
   role: Role;
   /** Names it in the history. */
   number: number;
-  /** Who it is for the server's eyes. */
+  /** The client name at the server. */
   slot: string;
   line: Line;
   queue: string;
   history: string;
   log: string;
   seed: number;
-  /** How far its `Date` is off. */
+  /** The offset of its `Date`, in ms. */
   clockOffMs: number;
   concurrency: number;
-  /** For a producer: jobs in a batch, how many jobs a second, how many at most wait, and how many in all (0: no end). */
+  /** For a producer: jobs per batch, jobs per second, the most jobs that may wait, and the total (0: no end). */
   batch: number;
   rate: number;
   backlog: number;
@@ -26,21 +26,21 @@ export interface ProcessOptions {
   load: boolean;
 }
 
-/** How often a process tells that Redis answers it, in ms. */
+/** How often a process reports replies of Redis, in ms. */
 export const PULSE_MS = 100;
 
-/** From the runner. `block`: the next handler keeps the event loop for so long. */
+/** Orders from the runner. `block`: the next handler blocks the event loop for this many ms. */
 export type Order = { type: 'stop' } | { type: 'block'; ms: number };
 
 /** To the runner. */
 export type Report =
   | { type: 'ready' }
-  /** How long ago Redis last answered this worker or producer. */
+  /** Time since Redis last replied to this worker or producer, in ms. */
   | { type: 'pulse'; answerAgoMs: number }
   | { type: 'sample'; heap: number; rss: number; timers: number; sockets: number; listeners: number }
   /** A producer has enqueued all of its jobs. */
   | { type: 'done' }
-  /** The event loop was kept as it was ordered. */
+  /** The ordered block of the event loop is over. */
   | { type: 'blocked' }
-  /** What still was open after all had been closed. */
+  /** Resources still open after everything was closed. */
   | { type: 'stopped'; open: string[] };

@@ -11,18 +11,18 @@ import { startFlowProducer } from './flow-producer.js';
 import { startFifoProducer, startProducer } from './producer.js';
 import { startFifoWorker, startFlowWorker, startWorkerRole } from './worker-role.js';
 
-/** What every role is given. */
+/** The tools of every role. */
 export interface Tools {
   options: ProcessOptions;
   redis: RedisClient;
   history: HistoryWriter;
   logger: JobQueueLogger;
   report: (report: Report) => void;
-  /** How long the next handler is to keep the event loop, in ms. */
+  /** How long the next handler blocks the event loop, in ms. */
   blockMs: number;
 }
 
-/** What a role gives back: the way to end it. */
+/** Ends a role. */
 export type Stop = () => Promise<void>;
 
 const ROLES: Record<ProcessOptions['role'], (tools: Tools) => Promise<Stop>> = {
@@ -54,7 +54,7 @@ process.on('message', (order: Order) => {
   if (order.type === 'block') tools.blockMs = order.ms;
   else void leave();
 });
-// Without the runner there is nobody to work for.
+// without the runner the process has no work
 process.on('disconnect', () => process.exit());
 report({ type: 'ready' });
 
@@ -85,7 +85,7 @@ async function leave(): Promise<void> {
   process.send!({ type: 'stopped', open }, () => process.exit());
 }
 
-/** What is still open when everything has had the time to close: a socket waits for the other side, for a while. */
+/** Returns the resources still open after a wait, because a socket waits for its other side to close. */
 async function whatStays(): Promise<string[]> {
   const end = monotonicMs() + CLOSE_MS;
   for (;;) {

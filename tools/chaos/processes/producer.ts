@@ -1,4 +1,4 @@
-// A producer of a run: enqueues batches, writes down each call and its answer, and repeats what was not answered.
+// A producer: enqueues batches, records each call and its reply, and repeats calls without a reply.
 import { RedisOutOfMemoryError } from '#queue/errors/errors.js';
 import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import type { JobHandle } from '#queue/results/job-handle.js';
@@ -81,7 +81,7 @@ class Producer {
     private readonly queue: JobQueue,
   ) {}
 
-  /** Tells the runner how long ago Redis last answered. */
+  /** Reports to the runner how long ago Redis last replied. */
   beat(): void {
     const { answeredAt, tools } = this;
     if (answeredAt !== undefined) tools.report({ type: 'pulse', answerAgoMs: performance.now() - answeredAt });
@@ -123,7 +123,10 @@ class Producer {
     }
   }
 
-  /** One call; undefined when it was answered. Once it may have been written it is repeated, with its ids, until it is. */
+  /**
+   * Sends one call, and returns undefined once it got a reply. A call that may have been written is repeated with its
+   * ids until it is answered.
+   */
   private async attempt(batch: NewWork[], ids: readonly string[]) {
     const jobs = batch.map(({ payload, options }, i) => ({
       payload,
@@ -153,7 +156,7 @@ class Producer {
       if (outcome === 'kept' && repeated) {
         history.add(['answer', n, 'unknown', id]); // the owner may have been replaced by the first call, and runs
       } else if (outcome !== 'new' || kind === 'unique') {
-        history.add(['answer', n, outcome, id]); // who owns a unique key may be given the payload of another
+        history.add(['answer', n, outcome, id]); // the owner of a unique key may get the payload of another job
       }
     });
   }

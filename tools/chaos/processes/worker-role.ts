@@ -1,4 +1,4 @@
-// A worker of a run: acts out what the payload says, and writes down each attempt and what became of it.
+// A worker: acts out the payload, and records each attempt and its end.
 import { JobCancelledError, NonRetryableError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
@@ -13,11 +13,11 @@ import { Random } from '../random.js';
 import { queueOptions, type Work } from './workload.js';
 import { inside } from '../../../test/support/queue/inside.js';
 
-/** How many of the claimed jobs are dropped, as by a process that dies with them. */
+/** The share of claimed jobs that it drops, as a dying process does. */
 const DESERTED_SHARE = 0.001;
 const DESERT_MS = 500;
 
-/** How many jobs every other worker claims before it has a slot for them. */
+/** How many jobs every other worker prefetches. */
 const AHEAD = 5;
 
 export async function startWorkerRole(tools: Tools): Promise<Stop> {
@@ -36,7 +36,7 @@ export async function startWorkerRole(tools: Tools): Promise<Stop> {
   };
 }
 
-/** One worker, one job at a time: the order of the enqueues is the order of the starts. */
+/** Starts a worker with one job at a time, so jobs start in the order of their enqueues. */
 export function startFifoWorker(tools: Tools): Promise<Stop> {
   return start(tools, `${tools.options.queue}-fifo`, { concurrency: 1 }, (job) => act(job, tools, new Random(0)));
 }
@@ -80,7 +80,7 @@ async function start(
   };
 }
 
-/** What a sweep took back is in no event, but for what that was the end of: it is in the answer of its script. */
+/** Reads reclaims from the reply of the sweep's script. Events report only the jobs that a reclaim ended. */
 async function hearSweeps(queue: JobQueue, reclaimed: (id: string) => void): Promise<void> {
   const scripts = await inside(queue).scripts();
   const build = scripts.reclaim.bind(scripts);
@@ -115,7 +115,7 @@ async function act(job: Job<Work>, tools: Tools, random: Random): Promise<unknow
     try {
       await behave(job, random);
     } catch (error) {
-      // Where the claim was lost or the job given back, the attempt had ended before, and nothing is sent now.
+      // after a lost claim or a release, the attempt is over and sends nothing
       if (!job.signal.aborted || job.signal.reason instanceof JobCancelledError) {
         history.add(['end', p, n, fence]);
         await history.written();
@@ -124,12 +124,12 @@ async function act(job: Job<Work>, tools: Tools, random: Random): Promise<unknow
     }
     history.add(['ok', p, n, fence]);
   }
-  // A result that is in Redis and not in the file would look like one that nobody made.
+  // a result in Redis that the file misses would look like a result without a handler
   await history.written();
   return fence;
 }
 
-/** Nothing else happens in this process meanwhile, and so nobody lengthens its claims. */
+/** Blocks the event loop, so no heartbeat extends the process's claims. */
 function block(tools: Tools): void {
   const end = monotonicMs() + tools.blockMs;
   tools.blockMs = 0;
@@ -173,14 +173,14 @@ function wait(ms: number, signal?: AbortSignal): Promise<void> {
       signal?.removeEventListener('abort', end);
       resolve();
     }, ms);
-    // One that is deaf may outlive its worker: it is no leak of the worker's.
+    // a deaf handler may outlive its worker, which is no leak of the worker
     timer.unref();
     if (signal?.aborted) end();
     else signal?.addEventListener('abort', end, { once: true });
   });
 }
 
-/** Claims jobs by hand and never settles them: what a process leaves behind that dies in the middle of its work. */
+/** Claims jobs by hand and never settles them, as a process that dies at work. */
 class Deserter {
   claimed = 0;
   private deserted = 0;

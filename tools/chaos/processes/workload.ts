@@ -1,4 +1,4 @@
-// What the jobs of a run are like: drawn from the seed by producers, acted out by workers.
+// The jobs of a run: producers draw them from the seed, workers act them out.
 import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import type { Random } from '../random.js';
@@ -6,7 +6,7 @@ import type { Random } from '../random.js';
 export const MAX_ATTEMPTS = 5;
 export const MAX_CRASHES = 4;
 
-/** How a job behaves: `plain` works at once, the others as they are called. */
+/** The behaviour of a job: `plain` works at once, the others do what their name says. */
 export type Kind =
   | 'plain'
   | 'error'
@@ -27,7 +27,7 @@ export interface Work {
   p: number;
   n: number;
   kind: Kind;
-  /** Of a large job: what makes it so. */
+  /** The filler of a large job. */
   pad?: string;
 }
 
@@ -55,7 +55,7 @@ export const MIX: Mix = {
   large: 0.01,
 };
 
-/** The payload of a large job, in bytes: about what the limit of a queue leaves. */
+/** The smallest filler of a large job, in bytes: close to the limit of a queue. */
 const LEAST_PAD = 1_000;
 const MOST_PAD = 1_048_576 - 100;
 
@@ -64,7 +64,7 @@ export function padOf(random: Random): string {
   return 'x'.repeat(Math.floor(LEAST_PAD * (MOST_PAD / LEAST_PAD) ** random.next()));
 }
 
-/** For a million jobs: the same failures, less of what costs the server most, so that it ends within minutes. */
+/** For a million jobs: the same failures with less load on the server, so that a run takes minutes. */
 export const LOAD_MIX: Mix = {
   ...MIX,
   fatal: 0.0005,
@@ -90,7 +90,7 @@ export function queueOptions(load: boolean): QueueOptions {
     visibilityMs: 3_000,
     maxAttempts: MAX_ATTEMPTS,
     maxCrashes: MAX_CRASHES,
-    // A repeated enqueue must find its job known; see the window in which a repeat is recognised.
+    // a repeated enqueue must find its job, so the history is longer than the window of repeats
     completedHistory: load ? 1_000 : 20_000,
     cancelledHistory: load ? 1_000 : 20_000,
     enqueueTimeoutMs: 2_000,

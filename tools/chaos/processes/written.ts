@@ -1,17 +1,17 @@
-// What a process at work has written down so far.
+// Reads what a running process has recorded so far.
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import type { Entry } from '../histories/history.js';
 
 const TAIL_BYTES = 65_536;
 
-/** How many entries of these kinds. */
+/** Returns the number of entries of these kinds. */
 export function countWritten(file: string, ...kinds: Entry[0][]): number {
   return readFileSync(file, 'utf8')
     .split('\n')
     .filter((line) => kinds.some((kind) => line.startsWith(`["${kind}",`))).length;
 }
 
-/** How many jobs a producer has begun to enqueue and not been answered of. */
+/** Returns how many of a producer's jobs have no reply yet. */
 export function unanswered(file: string): number {
   let open = 0;
   for (const line of tailOf(file)) {
@@ -21,7 +21,7 @@ export function unanswered(file: string): number {
   return open;
 }
 
-/** The last lines but for one that is torn. */
+/** Returns the last complete lines. */
 function tailOf(file: string): string[] {
   const handle = openSync(file, 'r');
   try {

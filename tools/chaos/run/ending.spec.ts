@@ -1,4 +1,4 @@
-// What fails a run beside the histories: who did not come back, or not in time, who ended, and what was not done.
+// Failures of a run beside the histories: late or missing processes, early exits, and faults that were left out.
 import { expect, it } from '@jest/globals';
 import { coreQueue } from '../../../test/support/queue/core-queue.js';
 import { allowedMs, documentedMs, overdue } from './recovery-bounds.js';

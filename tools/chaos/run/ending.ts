@@ -1,4 +1,4 @@
-// How a run ends.
+// Ends a run.
 import type { JobQueue } from '#queue/job-queue.js';
 import { keysLike } from '../../../test/support/redis/redis-reads.js';
 import { eventually } from '../../../test/support/faults/wait.js';
@@ -6,15 +6,17 @@ import type { Ground } from './ground.js';
 import type { HistoryWriter } from '../histories/history.js';
 import { inside } from '../../../test/support/queue/inside.js';
 
-/** Ends of a hang: on two idle cores the last jobs are done after some five seconds, most of which they are not due for. */
+/**
+ * Timeouts against hanging. Two idle cores finish the last jobs in about five seconds, mostly waiting for due times.
+ */
 const DRAIN_MS = 180_000;
 const AUDIT_MS = 60_000;
 
-/** Waits until nothing is left to do but what is due in an hour; answers what stayed. */
+/** Waits until only jobs that are due in an hour are left. Returns the jobs that stayed. */
 export async function drain(queues: readonly JobQueue[], timeoutMs = DRAIN_MS): Promise<string[]> {
   const all = async () => (await Promise.all(queues.map(left))).reduce((sum, each) => sum + each, 0);
   try {
-    // A question that a slow server does not answer in time is asked again.
+    // a slow server's late reply counts as none, and the question is repeated
     await eventually(async () => (await all().catch(() => NaN)) === 0, { timeoutMs });
     return [];
   } catch {
@@ -22,10 +24,10 @@ export async function drain(queues: readonly JobQueue[], timeoutMs = DRAIN_MS): 
   }
 }
 
-/** Before the last jobs are worked off, so that what was misplaced is among them. */
+/** Audits before the last jobs run, so that they include the misplaced ones. */
 export async function treat(queues: readonly JobQueue[], history: HistoryWriter): Promise<void> {
   for (const queue of queues) {
-    // A connection that still leads to an old master is told so by its first write, and replaced.
+    // a connection to an old master gets an error for its first write, and is replaced
     const { findings } = await eventually(() => queue.doctor({ mend: true }).catch(() => undefined), {
       timeoutMs: AUDIT_MS,
       what: 'an audit by the doctor',
@@ -34,7 +36,7 @@ export async function treat(queues: readonly JobQueue[], history: HistoryWriter)
   }
 }
 
-/** What is wrong when all is over, by the doctor. */
+/** Returns the doctor's findings after the end. */
 export async function finalAudit(queues: readonly JobQueue[]): Promise<string[]> {
   const reports = await Promise.all(queues.map((queue) => queue.doctor()));
   return reports.flatMap(({ findings }) =>
@@ -42,7 +44,7 @@ export async function finalAudit(queues: readonly JobQueue[]): Promise<string[]>
   );
 }
 
-/** A master that was replaced though nobody harmed it takes with it what no fault accounts for. */
+/** Returns failovers that no fault accounts for, because they lose writes that the checker expects. */
 export function unplanned({ sentinel }: Pick<Ground, 'sentinel'>, planned: number): string[] {
   const found = sentinel?.failovers ?? planned;
   return found === planned
@@ -52,7 +54,7 @@ export function unplanned({ sentinel }: Pick<Ground, 'sentinel'>, planned: numbe
       ];
 }
 
-/** Asked for what is scheduled before the rest, and after it: a job that is due moves on between two questions. */
+/** Counts scheduled jobs before and after the rest, because a due job moves between two questions. */
 async function left(queue: JobQueue): Promise<number> {
   const { keys } = await inside(queue).scripts();
   const due = () => inside(queue).connection.client.zcount(keys.scheduled, '-inf', Date.now() + 600_000);

@@ -1,4 +1,4 @@
-// A process that ends by itself is told of, also where the run ends it or starts it anew before anybody looks.
+// Reports a process that ended by itself, even if the run stops or restarts it before looking.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

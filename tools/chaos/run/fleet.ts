@@ -8,7 +8,7 @@ import { throughProxies, type Line } from '../processes/line.js';
 import type { Order, ProcessOptions, Report, Role } from '../processes/process-options.js';
 import type { Resources } from '../watch/resources.js';
 
-/** Ends of a hang, and no bounds of ours: with ten times as much to do as it can, a machine took 30 s to start a process. */
+/** Timeouts against hanging, not limits of the library: an overloaded machine took 30 s to start a process. */
 const START_MS = 180_000;
 const STOP_MS = 180_000;
 
@@ -22,22 +22,22 @@ export interface Slot {
   child: ChildProcess | undefined;
   number: number;
   clockOffMs: number;
-  /** Whether its process is of the earlier version of the library. */
+  /** True if it runs the earlier version of the library. */
   earlier: boolean;
   /** The file that its process writes. */
   history: string;
-  /** How often its event loop was blocked. */
+  /** How many blocks of its event loop are over. */
   blocks: number;
-  /** How the run ends its process, once it does. */
+  /** How the run ends its process, once it does so. */
   ending: 'stop' | 'kill' | undefined;
-  /** When Redis last answered its worker's fetch or its producer's question, by the monotonic clock. */
+  /** When its worker or producer last got a reply of Redis, by the monotonic clock. */
   answeredAtMs: number;
   done: boolean;
 }
 
 export interface FleetOptions {
   line: Line;
-  /** Of all servers that the line leads to. */
+  /** The URLs of all servers of this line. */
   urls: readonly string[];
   /** The folder of the histories. */
   folder: string;
@@ -49,9 +49,9 @@ export interface FleetOptions {
 
 export class Fleet {
   readonly slots: Slot[] = [];
-  /** What processes had open after they had closed everything. */
+  /** Resources that processes had open after they had closed everything. */
   readonly leaks: string[] = [];
-  /** Processes that ended by themselves, at whatever time: that one was started anew since does not hide it. */
+  /** Processes that ended by themselves, including those restarted since. */
   readonly exits: string[] = [];
   /** The numbers of all producers so far. */
   readonly producerNumbers: number[] = [];
@@ -61,7 +61,7 @@ export class Fleet {
     private readonly options: FleetOptions,
     private readonly resources: Resources,
   ) {
-    // One that is frozen would outlive the runner.
+    // a frozen process would outlive the runner
     process.once('exit', () => this.slots.forEach(({ child }) => child?.kill('SIGKILL')));
   }
 
@@ -179,7 +179,7 @@ export class Fleet {
   }
 }
 
-/** Whether a process ended as it was asked to: one that was about to be ended may have ended by itself before. */
+/** True if a process ended as ordered. A process may end by itself just before the order. */
 export function isAsked(ending: Slot['ending'], code: number | null, signal: NodeJS.Signals | null): boolean {
   return ending === 'kill' ? signal === 'SIGKILL' : ending === 'stop' && code === 0;
 }

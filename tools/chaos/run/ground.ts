@@ -1,4 +1,4 @@
-// What a run stands on: one server, a master under Sentinel, or a Cluster.
+// The servers of a run: one server, a master under Sentinel, or a Cluster.
 import type { Redis } from 'ioredis';
 import { startRedisServer, type RunningRedis } from '../../../scripts/redis/redis-server.mjs';
 import type { JobQueue } from '#queue/job-queue.js';
@@ -12,29 +12,32 @@ import { connectTo, type Line } from '../processes/line.js';
 import type { Topology } from '../plan.js';
 import { inside } from '../../../test/support/queue/inside.js';
 
-/** A server that is silent for so long is replaced: one that waits for a processor must not be, since nobody judges its loss. */
+/**
+ * Sentinel replaces a server that is silent for this long. A server that waits for a processor must not be replaced,
+ * because nobody checks that loss.
+ */
 const SILENT_MS = 4_000;
 
 export interface Ground {
   line: Line;
-  /** A client that no fault is aimed at. */
+  /** A client that no fault targets. */
   admin: RedisClient;
-  /** Of all servers that scripts may run on. */
+  /** The URLs of all servers that may run scripts. */
   urls: readonly string[];
   /** Undefined where it is not ours, or not alone. */
   server?: RunningRedis;
   sentinel?: SentinelSet;
   cluster?: OwnCluster;
-  /** A client of the one server that has the keys of a queue now. */
+  /** Returns a client of the server that holds the keys of a queue now. */
   holderOf(queue: JobQueue): Promise<Redis>;
   stop(): Promise<void>;
 }
 
 export interface GroundOptions {
   topology: Topology;
-  /** A server of the user's; without it one is started, and may be harmed. */
+  /** A server of the user's, which is not harmed. Without it the run starts its own. */
   redisUrl: string | undefined;
-  /** Whether a server that is killed has what it had acknowledged when it is back. */
+  /** True if a killed server keeps what it had acknowledged. */
   durable: boolean;
 }
 
@@ -92,7 +95,7 @@ async function stopAll(admin: RedisClient): Promise<void> {
   await stopOwnRedis();
 }
 
-/** As the library does by itself: makes the connection anew, and asks again. */
+/** Replaces the connection and asks again, as the library does. */
 function leaveReplica(error: Error): 2 | false {
   return error.message.startsWith('READONLY') ? 2 : false;
 }

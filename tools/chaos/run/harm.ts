@@ -1,4 +1,4 @@
-// What happens to a fleet at work, by the kind of the run, and how long its processes take to go on.
+// The faults of a run by its kind, and the time its processes take to recover.
 import { sleep } from '../../../test/support/faults/wait.js';
 import { FAULTS, type Scene } from '../faults/faults.js';
 import type { Fleet, Slot } from './fleet.js';
@@ -10,20 +10,20 @@ import { Random } from '../random.js';
 import type { RunOptions } from './run.js';
 import { countWritten } from '../processes/written.js';
 
-/** The longest that a process may take after a fault until it has an answer of Redis again. */
+/** The longest allowed time from a fault to a process's next reply of Redis. */
 const RECOVERY_MS = 10_000;
 
 /** A fault that hits nothing is done again, so often at most. */
 const MOST_ROUNDS = 3;
 
-/** What a fault hit, and how long after its end all had an answer of Redis again; `Infinity` for never. */
+/** The hits of a fault, and the time after its end until all processes got a reply; `Infinity` for never. */
 export interface Back {
   hits: number;
   workersMs: number;
   producersMs: number;
 }
 
-/** Fault after fault, each when all have recovered from the last. Answers how long that took. */
+/** Fault after fault, each when all have recovered from the last. Returns how long each recovery took. */
 export async function harm(scene: Scene, options: RunOptions): Promise<Back[]> {
   const { seed, minutes, topology, redisUrl, say } = options;
   const end = performance.now() + minutes * 60_000;
@@ -54,7 +54,7 @@ async function strike(scene: Scene, planned: PlannedFault): Promise<number> {
 }
 
 /**
- * The server loses its data in the middle of the work; what is enqueued afterwards must fare as ever. The seed draws when, how
+ * The server loses its data in the middle of the work. Later enqueues must work as before. The seed draws when, how
  * long it is away, and how many workers die with it.
  */
 export async function forget(scene: Scene, { seed }: Pick<RunOptions, 'seed'>): Promise<Back[]> {
@@ -95,7 +95,7 @@ export async function untilAllAreEnqueued(scene: Scene): Promise<Back[]> {
   return backs;
 }
 
-/** Those that did not come back in time, in words. */
+/** Describes the processes that did not recover in time. */
 export function wedged(backs: readonly Back[]): string[] {
   return backs.flatMap(({ workersMs, producersMs }, i) => [
     ...(workersMs === Infinity

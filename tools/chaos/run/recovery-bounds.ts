@@ -1,7 +1,7 @@
-// How soon all must be back after a fault: what docs/reliability.md states for its kind, and what a slow machine may need.
+// The time to recover from a fault: the figures of docs/reliability.md by kind, and an allowance for slow machines.
 import type { Recovery } from './stalls.js';
 
-/** Since the end of the fault. The kinds that are not named are not slower than a cut connection. */
+/** Counted from the end of the fault. Kinds without an entry are as fast as a cut connection. */
 const DOCUMENTED_MS: Record<string, number> = {
   // visibility timeout, sweep interval and a second, as a run sets them
   kill: 5_000,
@@ -9,7 +9,7 @@ const DOCUMENTED_MS: Record<string, number> = {
 };
 const OTHERWISE_MS = 2_000;
 
-/** A machine with seven times as much to do as it can was seen to need 4.8 s where 2 s are stated. */
+/** A machine with seven times its capacity of work needed 4.8 s instead of the stated 2 s. */
 const SLOW_MACHINE = 4;
 
 /** Longer than this the run does not wait. */
@@ -19,12 +19,12 @@ export function documentedMs(kind: string): number {
   return DOCUMENTED_MS[kind] ?? OTHERWISE_MS;
 }
 
-/** What is a violation beyond it. */
+/** Returns the time beyond which a recovery is a violation. */
 export function allowedMs(kind: string): number {
   return Math.min(MOST_MS, documentedMs(kind) * SLOW_MACHINE);
 }
 
-/** Who came back too late; who never did is told of by the run. */
+/** Returns late recoveries. Processes that never recovered are reported by the run. */
 export function overdue(recoveries: readonly Recovery[]): string[] {
   return recoveries.flatMap(({ kind, workersMs, producersMs }) =>
     Object.entries({ workers: workersMs, producers: producersMs })

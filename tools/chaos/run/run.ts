@@ -31,9 +31,9 @@ export interface RunOptions {
   seed: number;
   minutes: number;
   topology: Topology;
-  /** A server of the user's; without it one is started, and may be harmed. */
+  /** A server of the user's, which is not harmed. Without it the run starts its own. */
   redisUrl: string | undefined;
-  /** A load instead of faults: so many jobs. */
+  /** The number of jobs of a load, which has no faults. */
   jobs: number;
   /** `memory`: the server forgets all in the middle of the run. */
   persistence: 'aof' | 'memory';
@@ -72,7 +72,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
   const history = new HistoryWriter(join(folder, 'runner.jsonl'), 0, 'runner');
   const scene: Scene = { fleet, ground, queue: queues[0]!, queues, history };
   const begin = performance.now();
-  // Neither a user's server nor a load is slowed down by being watched.
+  // watching would slow a user's server or a load down
   const watch = ground.server && !load ? new ScriptWatch(ground.server, history) : undefined;
   const slowCalls = new SlowCalls(ground.urls, history);
   const slotWatches = flow.map((queue) => new SlotWatch(queue, ground.admin, MAX_RUNNING));
@@ -100,7 +100,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
     say('all work has ended; checking');
     const facts = await readAll(folder);
     const verdict = check(facts, await takeSnapshot(ground, queues));
-    // One that hit nothing was left undone.
+    // a fault without hits was left undone
     const hit = facts.remarks.faults.filter((_, i) => backs[i]!.hits > 0);
     const planned = hit.filter(({ kind }) => kind.startsWith('sentinel')).length;
     const recovered = recoveries(facts, endMs, backs);
@@ -156,7 +156,7 @@ async function readAll(folder: string): Promise<Facts> {
   return facts;
 }
 
-/** What producers and operators did is known before what became of it, and before all when it could be forgotten. */
+/** Orders the files: first the runner's, which has the losses of data, then producers and operators, then workers. */
 function rankOf(file: string): number {
   return file.startsWith('runner') ? 0 : /producer|operator/.test(file) ? 1 : 2;
 }

@@ -1,10 +1,10 @@
-// How long nothing was done, and by whom, after each kind of fault.
+// The time without progress after each kind of fault, by process.
 import type { Facts } from '../histories/facts.js';
 import type { Back } from './harm.js';
 
 /**
- * Of all faults of a kind together what they hit. In ms, each the longest after a fault of that kind; the time of a fault lasts
- * until the next one begins.
+ * The hits of all faults of a kind. The longest times after a fault of that kind, in ms. A fault's time lasts until the
+ * next one begins.
  */
 export interface Recovery extends Back {
   kind: string;
@@ -15,7 +15,7 @@ export interface Recovery extends Back {
   vainMs: number;
 }
 
-/** @param backs by fault, in the order in which they happened */
+/** @param backs by fault, in order of time */
 export function recoveries(facts: Facts, endMs: number, backs: readonly Back[]): Recovery[] {
   const active = [...facts.attempts.activeMs].toSorted((a, b) => a - b);
   const kinds = new Map<string, Recovery>();
@@ -45,7 +45,7 @@ export function recoveries(facts: Facts, endMs: number, backs: readonly Back[]):
   return [...kinds.values()].toSorted((a, b) => a.kind.localeCompare(b.kind));
 }
 
-/** The longest time without a mark between two instants, each of which ends a time. `marks` ascend. */
+/** Returns the longest gap between two marks, or between a mark and either end. `marks` ascend. */
 export function longestGap(marks: readonly number[], fromMs: number, toMs: number): number {
   let last = fromMs;
   let longest = 0;

@@ -1,4 +1,4 @@
-// The judge of resources: what cannot be told is no proof that nothing grows.
+// The verdict on resources: missing samples do not prove that nothing grows.
 import { describe, expect, it } from '@jest/globals';
 import { Resources, type Sample } from './resources.js';
 
@@ -37,7 +37,7 @@ describe('the judge of resources', () => {
   });
 });
 
-/** A run of four quarters, with a sample of the worker in each of these, and one of Redis in all. */
+/** Judges a run with a sample of the worker in each of these quarters, and one of Redis in every quarter. */
 function judged(
   quarters: number[],
   sampleOf: (quarter: number) => Sample = () => STEADY,

@@ -1,4 +1,5 @@
-// What processes and the server use, by quarters of a run: what grows for ever shows between the second and the last.
+// The use of resources by processes and the server, per quarter of a run. Unbounded growth shows between the second and
+// the last quarter.
 
 export interface Sample {
   heap: number;
@@ -15,7 +16,7 @@ export interface Growth {
   quarters: number[];
   /** The last against the second. */
   ratio: number;
-  /** `not seen`: there is a quarter without a sample, and so nothing to tell. */
+  /** `not seen`: a quarter has no sample, so there is no verdict. */
   verdict: 'steady' | 'grows' | 'not seen';
 }
 
@@ -24,10 +25,10 @@ const MOST_GROWTH = 1.1;
 /** With fewer keys, what an empty server has says more than they do. */
 const FEWEST_KEYS = 5_000;
 
-/** What is shown for the reader, and judged by another figure. */
+/** Figures shown for the reader, which another figure judges. */
 const SHOWN_ONLY = new Set(['memory', 'keys']);
 
-/** What has no figure in a run with few keys. */
+/** Figures that a run with few keys lacks. */
 const MAY_BE_UNSEEN = new Set(['memory per key']);
 
 const SLACK: Record<string, number> = { heap: 1_000_000, timers: 15, sockets: 2, listeners: 15 };
@@ -41,8 +42,8 @@ export class Resources {
   }
 
   /**
-   * How much Redis has follows from how many jobs are kept: those that wait, the histories, and what has just ended, by
-   * the rate. What must not grow is how much it takes for each key; keys that stay behind are the checker's.
+   * The memory of Redis follows from the kept jobs: waiting, in the histories, or just ended. So the memory per key
+   * must not grow. The checker finds leftover keys.
    */
   addServer(memory: number, keys: number, connections: number, at = performance.now()): void {
     const perKey = keys > FEWEST_KEYS ? memory / keys : NaN;
@@ -50,9 +51,9 @@ export class Resources {
   }
 
   /**
-   * One line for each figure of each process, of a run that lasted from `begin` to `end` by performance.now().
+   * Returns a line for each figure of each process between `begin` and `end` of performance.now().
    *
-   * @param whose who must have been seen: processes, and `Redis` where it is asked
+   * @param whose who must have samples: processes, and `Redis` where it is asked
    */
   growth(begin: number, end: number, whose: readonly string[]): Growth[] {
     const lines: Growth[] = [];

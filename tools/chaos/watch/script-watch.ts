@@ -1,11 +1,11 @@
-// How much each script does in one call, as MONITOR shows it: what a script calls stands behind it, as coming from Lua.
+// Counts the work of each script call by MONITOR, which shows a script's commands after it, marked `lua`.
 import { createHash } from 'node:crypto';
 import { createConnection } from 'node:net';
 import { createInterface } from 'node:readline';
 import { luaScripts } from '#queue/lua.generated.js';
 import type { HistoryWriter } from '../histories/history.js';
 
-/** A server that is watched is slower, so it is watched half of the time. */
+/** Watching slows the server down, so it watches half of the time. */
 const LOOK_MS = 1_500;
 /** Less than this is no work, and is not written down. */
 const LEAST_COMMANDS = 100;

@@ -1,4 +1,4 @@
-// Looks at how many claims of a limited queue are held, again and again: one command, so what it sees is true at that moment.
+// Polls how many claims of a limited queue are held, with one command, so that each figure is exact.
 import type { JobQueue } from '#queue/job-queue.js';
 import type { RedisClient } from '#queue/redis/redis-client.js';
 import { inside } from '../../../test/support/queue/inside.js';
@@ -18,7 +18,7 @@ export class SlotWatch {
     this.timer = setInterval(() => void this.look().catch(() => undefined), LOOK_MS);
   }
 
-  /** What it saw beyond the limit; also that it never saw the limit reached, which would show nothing. */
+  /** Returns counts beyond the limit, and a remark if the limit was never reached, because that proves nothing. */
   stop(): string[] {
     clearInterval(this.timer);
     const { most, looks, limit } = this;

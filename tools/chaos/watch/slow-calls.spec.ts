@@ -12,7 +12,7 @@ import { SlowCalls } from './slow-calls.js';
 const folder = mkdtempSync(join(tmpdir(), 'slow-calls-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A watch of these scripts at a server of its own, and what it has noted when it has ended. */
+/** Watches these scripts on its own server, and returns what was recorded. */
 async function watched<Name extends string>(scripts: Record<Name, string>) {
   const server = await startOwnRedis({ args: ['--enable-debug-command', 'yes'] });
   const redis = connect({}, server.url);

@@ -1,10 +1,10 @@
-// How long single calls of scripts took the server, by its own log of slow calls, which costs nothing and misses none.
+// Times single calls of scripts by the server's slow log, which costs nothing and misses none.
 import { createHash } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { luaScripts } from '#queue/lua.generated.js';
 import { monotonicMs, type HistoryWriter } from '../histories/history.js';
 
-/** Often enough that no entry has left the log by then: a server keeps 128, of calls that took 10 ms. */
+/** Short enough that no entry leaves the log unread. A server keeps 128 entries of calls over 10 ms. */
 const LOOK_MS = 500;
 /** Less than this is not told: so little is not in the log either. */
 const LEAST_MS = 10;
@@ -16,14 +16,14 @@ export class SlowCalls {
   private readonly timer: NodeJS.Timeout;
   private readonly looks: Look[];
 
-  /** @param urls of all servers that the scripts may run on */
+  /** @param urls all servers that the scripts may run on */
   constructor(urls: readonly string[], history: HistoryWriter, scripts: Record<string, string> = luaScripts) {
     const names = namesOf(scripts);
     this.looks = urls.map((url) => new Look(url, history, names));
     this.timer = setInterval(() => this.looks.forEach((look) => void look.once()), LOOK_MS);
   }
 
-  /** Looks once more, where a server still answers. */
+  /** Reads the log a last time from each server that still replies. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
     await Promise.all(this.looks.map((look) => look.end()));
@@ -44,7 +44,7 @@ class Look {
   ) {
     this.redis = new Redis(url, { retryStrategy: () => 100, maxRetriesPerRequest: 0, enableOfflineQueue: false });
     this.redis.on('error', () => undefined); // it may be away
-    // When it is back, it counts anew.
+    // a restarted server counts from zero
     this.redis.on('ready', () => {
       this.latest = -1;
       this.cpuMs = NaN;
@@ -66,7 +66,8 @@ class Look {
   private async look(): Promise<void> {
     const [info, entries, [seconds]] = await this.ask();
     const nowMs = monotonicMs();
-    // The log tells how long a call took. What it worked is no more than the processor gave the server since the last look.
+    // The log has the duration of a call. Its work is at most the processor time that the server got since the last
+    // look.
     const cpuMs = cpuOf(info);
     const workedMs = Number.isNaN(cpuMs - this.cpuMs) ? Infinity : cpuMs - this.cpuMs;
     this.cpuMs = cpuMs;
@@ -81,7 +82,7 @@ class Look {
     }
   }
 
-  /** At one moment, so that a call that is in the log now, and was not at the last look, was made between the two. */
+  /** Reads all at one instant. A call that is new in the log was made since the last look. */
   private async ask(): Promise<[info: string, entries: Logged[], time: [seconds: string]]> {
     const answers = (await this.redis.multi().info('cpu').slowlog('GET', MOST_ENTRIES).time().exec()) ?? [];
     const error = answers.find(([each]) => each)?.[0];
@@ -90,13 +91,13 @@ class Look {
   }
 }
 
-/** What the processor has given to the thread that runs the scripts, in ms; NaN where the server does not say. */
+/** Returns the processor time of the thread that runs scripts, in ms, or NaN if the server does not report it. */
 function cpuOf(info: string): number {
   const seconds = (what: string) => Number(new RegExp(`used_cpu_${what}_main_thread:([\\d.]+)`).exec(info)?.[1]);
   return (seconds('user') + seconds('sys')) * 1_000;
 }
 
-/** By digest. Of a text the log shows the beginning, which many share. */
+/** Finds a script by its digest. The log shows only the beginning of a script's text, which many share. */
 function namesOf(scripts: Record<string, string>): (script: string) => string | undefined {
   const names = new Map(
     Object.entries(scripts).map(([name, text]) => [createHash('sha1').update(text).digest('hex'), name]),

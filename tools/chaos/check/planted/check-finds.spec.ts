@@ -1,4 +1,4 @@
-// Each kind of violation, planted into a clean history, is found by the checker.
+// The checker finds each kind of violation that is planted into a clean history.
 import { describe, expect, it } from '@jest/globals';
 import {
   add,

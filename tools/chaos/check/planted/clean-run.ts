@@ -1,4 +1,4 @@
-// The files of a run without a fault, what is then in Redis, and ways to spoil them.
+// Files and final state of a run without a fault, and ways to spoil them.
 import { check } from '../check.js';
 import { Facts } from '../../histories/facts.js';
 import type { Entry, Settlement } from '../../histories/history.js';
@@ -9,13 +9,15 @@ export interface Run {
   snapshot: Snapshot;
 }
 
-/** A violation: what it is, what the checker says of it, and how it comes into a run. */
+/** A violation: its description, the checker's finding, and the change that plants it. */
 export type Plant = [what: string, found: RegExp, plant: (run: Run) => void];
 
 export const PRODUCER = 1;
 const FIFO = 2;
 
-/** Files of a run without a fault, and what is then in Redis: seven jobs of one producer, three in order of another. */
+/**
+ * Returns the files and the final state of a faultless run. One producer has seven jobs, another has three in order.
+ */
 export function cleanRun(): Run {
   const files: Record<string, Entry[]> = {
     producer: [
@@ -105,7 +107,7 @@ export function verdictOf({ files, snapshot }: Run) {
   const facts = new Facts();
   Object.values(files).forEach((entries) => entries.forEach(facts.add));
   facts.finish();
-  // Every claim takes a number of it: what a run says is how many others were taken.
+  // Each claim takes a number of the counter, so the sequence follows from the claims of the run.
   return check(facts, { ...snapshot, sequence: snapshot.sequence + facts.ends.claims });
 }
 
@@ -131,7 +133,10 @@ export function start(number: number, attempt: number, fence: number): Entry[] {
   return [['start', PRODUCER, number, attempt, fence]];
 }
 
-/** The handler of an earlier claim ends when a later one has begun: whoever reads the later file first must see it too. */
+/**
+ * Ends the handler of an earlier claim after a later claim started. The check must not depend on which file is read
+ * first.
+ */
 export function staleSettle(run: Run, answer: Settlement): void {
   run.files.operator!.push(['time', 2_050], ...start(5, 2, 31));
   work(run, [...start(5, 1, 30), ['time', 2_100], ['end', PRODUCER, 5, 30], [answer, PRODUCER, 5, 30]]);
@@ -174,7 +179,7 @@ export function tick(): Entry {
   return ['tick', 'completed', 'each:1', 16];
 }
 
-/** The server died between the two instants, and may have taken with it what it acknowledged then. */
+/** Lets the server die between the two instants, so that it may have lost the writes that it acknowledged then. */
 export function forgetBetween(run: Run, fromMs: number, toMs: number): void {
   run.files = { runner: [['window', fromMs, toMs]], ...run.files };
 }

@@ -1,4 +1,4 @@
-// A run in which an operator pauses the queue and a schedule, and in which ticks are made late, after an outage.
+// A run in which an operator pauses the queue and a schedule, and an outage delays ticks.
 import { cleanRun, type Run } from './clean-run.js';
 import type { Control, Entry } from '../../histories/history.js';
 import type { Look, SeenSchedule } from '../../histories/look.js';
@@ -10,7 +10,7 @@ const OFF_MS = 1_700_000_000_000;
 const FROZEN_MS = 4_900;
 const THAWED_MS = 7_400;
 
-/** What the server's clock shows then. */
+/** Returns the time of the server's clock after this many ms. */
 export function at(ms: number): number {
   return OFF_MS + ms;
 }
@@ -19,7 +19,7 @@ export function tickId(schedule: ScheduleId, dueMs: number): string {
   return `@schedule:${schedule}:${at(dueMs)}`;
 }
 
-/** A tick that was made so many ms after it was due, and whose job is completed. */
+/** Returns a tick that was made `lateMs` after it was due, with its job completed. */
 export function tickOf(schedule: ScheduleId, dueMs: number, lateMs = 3): Entry[] {
   const id = tickId(schedule, dueMs);
   const fence = dueMs + schedule.length;
@@ -35,7 +35,7 @@ export function seen(dueMs: number, more: Partial<SeenSchedule> = {}): SeenSched
 }
 
 interface Seen extends Partial<Omit<Look, 'schedules'>> {
-  /** `undefined`: it is gone. Those that are not named are there, and have just been made. */
+  /** `undefined`: the schedule is gone. A schedule without an entry exists and has just been made. */
   schedules?: Partial<Record<ScheduleId, SeenSchedule | undefined>>;
 }
 
@@ -50,7 +50,7 @@ export function lookedAt(ms: number, { schedules, ...more }: Seen = {}): Entry[]
   ];
 }
 
-/** A call that is made and answered, and what is seen then. */
+/** Returns a call, its reply and the state seen after it. */
 export function done(ms: number, control: Control, schedule: string, more: Seen, answer = 'true'): Entry[] {
   return [
     ['time', ms],
@@ -64,7 +64,7 @@ export function done(ms: number, control: Control, schedule: string, more: Seen,
 const paused = { pausedAtMs: at(3_000), sequence: 102 };
 const resting = { schedules: { 'by-hand': seen(0, { pausedAtMs: at(4_001) }) } };
 
-/** What the operator did, in parts. Fences from 103 to 105 are taken while the queue is paused. */
+/** The operator's actions, in parts. Fences from 103 to 105 are taken while the queue is paused. */
 export const OPERATED = {
   begun: lookedAt(2_500, { schedules: { 'each-second': seen(3_000), 'each-half': seen(3_000) } }),
   pause: done(3_000, 'pause', '', paused),
@@ -76,14 +76,14 @@ export const OPERATED = {
   run: done(4_650, 'run-now', 'by-hand', { schedules: { 'by-hand': seen(4_750) } }, 'by hand'),
 } satisfies Record<string, Entry[]>;
 
-/** Seen before the outage, and when all ticks have been made. */
+/** The schedules as seen before the outage, and after all ticks were made. */
 const ends: Entry[] = [
   ['process', 6, 'operator'],
   ...lookedAt(2_500, { schedules: { 'each-second': seen(3_000), 'each-half': seen(3_000) } }),
   ...lookedAt(7_900, { schedules: { 'each-second': seen(8_000), 'each-half': seen(8_000, { skipped: 1 }) } }),
 ];
 
-/** @param parts what the operator does instead, by the part of OPERATED */
+/** @param parts replacements for parts of OPERATED */
 export function operatedRun(parts: Partial<Record<keyof typeof OPERATED, Entry[]>> = {}): Run {
   const run = cleanRun();
   const ticks = [

@@ -1,4 +1,4 @@
-// The checker against what operators did to the queue and to its schedules, and against the ticks that were made.
+// The checker against operators' calls on the queue and its schedules, and against the ticks.
 import { describe, expect, it } from '@jest/globals';
 import { start, verdictOf, work, type Run } from './clean-run.js';
 import type { Entry } from '../../histories/history.js';
@@ -269,12 +269,12 @@ describe('the checker of operations', () => {
   });
 });
 
-/** What is said beside the invariants of jobs, which what is planted here may hurt too. */
+/** Returns the violations except those of the jobs' own invariants, which the plants may break too. */
 function unruly(run: Run): string[] {
   return verdictOf(run).violations.filter((what) => !/^I\d/.test(what));
 }
 
-/** The same, where until then what the server before it had acknowledged may have been lost. */
+/** Returns the same where the server may have lost what it acknowledged until then. */
 function unrulyAfter(run: Run, toMs: number): string[] {
   run.files = { first: [['window', toMs - 100, toMs]], ...run.files };
   return unruly(run);
