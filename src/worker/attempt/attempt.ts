@@ -91,6 +91,11 @@ export class Attempt implements Completion {
     return this.ended;
   }
 
+  /** True once its handler was called. Until then the attempt does not count, and its rates are refunded. */
+  get isCalled(): boolean {
+    return this.startedAtMs !== undefined;
+  }
+
   /** The stuck job, if the handler was reported as stuck and still runs. */
   get stuck(): StuckJob | undefined {
     return this.watch?.stuck;
@@ -131,11 +136,11 @@ export class Attempt implements Completion {
     this.abort(new ClaimLostError(this.id));
   }
 
-  /** Aborts the handler's signal, because a cancel was requested. An attempt that has not begun ends at once. */
+  /** Aborts the handler's signal, because a cancel was requested. An attempt whose handler was not called ends at once. */
   cancel(): void {
     const reason = new JobCancelledError(this.id);
     this.abort(reason);
-    if (!this.begun && this.end()) {
+    if (!this.isCalled && this.end()) {
       this.fail(reason, false);
     }
   }
@@ -149,7 +154,7 @@ export class Attempt implements Completion {
     if (this.timedOut) {
       this.fail(this.timedOut, false);
     } else {
-      this.owner.released(this, { ...this.ref(), reason: 'interruption', delayMs: 0, unstarted: !this.begun });
+      this.owner.released(this, { ...this.ref(), reason: 'interruption', delayMs: 0, unstarted: !this.isCalled });
     }
   }
 
@@ -261,8 +266,7 @@ export class Attempt implements Completion {
 
   private fail(error: unknown, final: boolean): void {
     this.outcome = error;
-    const { begun } = this;
-    const failure: Failure = { ...this.ref(), error: storeError(error), final, backoffMs: 0, begun };
+    const failure: Failure = { ...this.ref(), error: storeError(error), final, backoffMs: 0, begun: this.isCalled };
     try {
       failure.backoffMs = backoffDelay(
         this.claim.options.backoff ?? this.handler.backoff,

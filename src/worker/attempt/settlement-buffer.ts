@@ -137,7 +137,7 @@ export class SettlementBuffer {
       );
     }
     this.releases.push({
-      settlement: { id, token, fence, reason: 'unhandled', delayMs: 0, ...(nameless && { name }) },
+      settlement: { id, token, fence, reason: 'unhandled', delayMs: 0, unstarted: true, ...(nameless && { name }) },
       refused: { job, error: new Error(`The job ${why}.`) },
     });
   }
@@ -189,7 +189,7 @@ export class SettlementBuffer {
   private logFailure({ settlement, attempt, refused }: Settling<Failure>, outcome: FailOutcome): void {
     const { failures } = this.owner.observer;
     const claim = attempt?.claim ?? refused!.job;
-    const job: FailedJob = attempt?.begun ? attempt.job : { ...claim, attempt: 0 };
+    const job: FailedJob = attempt?.isCalled ? attempt.job : { ...claim, attempt: 0 };
     const error = this.shown(claim, settlement.error);
     if (outcome === 'failed') {
       failures.deadLetter(job, error);
