@@ -1,6 +1,8 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { InvalidOptionError } from '../queue/errors/errors.js';
+import { systemClock } from '../queue/runtime/clock.js';
+import { within } from '../queue/runtime/within.js';
 import { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
 import { ChildLogger } from './child-logger.js';
 import { PROCESS_NAME, STOP_TIMEOUT, pack, reportedError, toChild, type FromChild } from './messages.js';
@@ -77,10 +79,8 @@ class Child {
 
   /** The app; undefined where the boot fails or takes its time, and so no job runs yet. */
   private async booted(): Promise<INestApplicationContext | undefined> {
-    const late = new Promise<undefined>((resolve) => {
-      setTimeout(() => resolve(undefined), BOOT_END_MS);
-    });
-    return Promise.race([this.booting?.catch(() => undefined), late]);
+    const booting = this.booting?.catch(() => undefined);
+    return booting && within(systemClock, BOOT_END_MS, booting, () => undefined);
   }
 
   /** Stops with a deadline of its own, because no supervisor asked. */

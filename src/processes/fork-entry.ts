@@ -1,4 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
+import { systemClock } from '../queue/runtime/clock.js';
+import { within } from '../queue/runtime/within.js';
 import { PROCESS_NAME, STOP_TIMEOUT } from './messages.js';
 import type { ResolvedRunWorkersOptions } from './options.js';
 
@@ -53,12 +55,8 @@ async function endOf(child: ChildProcess): Promise<ProcessEnd> {
     child.on('error', (error) => child.pid === undefined && resolve({ code: null, signal: null, error }));
   });
   if (child.pid !== undefined) {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise((resolve) => {
-      timer = setTimeout(resolve, LAST_OUTPUT_MS);
-    });
-    await Promise.race([Promise.all([closed, child.connected ? disconnected : undefined]), late]);
-    clearTimeout(timer);
+    const quiet = Promise.all([closed, child.connected ? disconnected : undefined]);
+    await within(systemClock, LAST_OUTPUT_MS, quiet, () => undefined);
   }
   return end;
 }

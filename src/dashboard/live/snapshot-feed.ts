@@ -1,5 +1,7 @@
 import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Observable, type Subscriber } from 'rxjs';
+import { systemClock } from '../../queue/runtime/clock.js';
+import { within } from '../../queue/runtime/within.js';
 import { BulkRuns } from '../actions/bulk-runs.js';
 import type { OverviewView, StreamEvent } from '../views/views.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
@@ -83,11 +85,7 @@ export class SnapshotFeed implements BeforeApplicationShutdown {
 
   private async read(): Promise<StreamEvent> {
     this.reading ??= this.readAll().finally(() => (this.reading = undefined));
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<StreamEvent>((resolve) => {
-      timer = setTimeout(() => resolve(this.away('Redis does not answer.')), PATIENCE_MS);
-    });
-    const event = await Promise.race([this.reading, late]).finally(() => clearTimeout(timer));
+    const event = await within(systemClock, PATIENCE_MS, this.reading, () => this.away('Redis does not answer.'));
     this.last = event;
     this.lastReadAt = performance.now();
     return event;

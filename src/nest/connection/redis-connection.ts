@@ -85,18 +85,13 @@ export class RedisConnection implements ServerConnection {
    * @throws RedisUnsuitableError when it is too old
    */
   async reach(timeoutMs: number, endAtError = true): Promise<boolean> {
-    let timer: NodeJS.Timeout | undefined;
-    let onError: ((error: Error) => void) | undefined;
-    const away = new Promise<false>((resolve) => {
-      timer = setTimeout(() => resolve(false), timeoutMs);
-      onError = (error) => {
-        this.lastError = describe(error);
-        if (endAtError) {
-          resolve(false);
-        }
-      };
-      this.client.on('error', onError);
-    });
+    const away = new AbortController();
+    const onError = (error: Error) => {
+      this.lastError = describe(error);
+      if (endAtError) {
+        away.abort();
+      }
+    };
     const there = this.connection.whenReady().then(
       () => true,
       (error: Error) => {
@@ -107,12 +102,11 @@ export class RedisConnection implements ServerConnection {
         return false; // it went away while it was asked
       },
     );
-    there.catch(() => undefined); // also thrown below, unless it comes too late to matter
+    this.client.on('error', onError);
     try {
-      return await Promise.race([there, away]);
+      return await within(systemClock, timeoutMs, there, () => false, { signal: away.signal });
     } finally {
-      clearTimeout(timer);
-      this.client.off('error', onError!);
+      this.client.off('error', onError);
     }
   }
 
@@ -155,24 +149,11 @@ export class RedisConnection implements ServerConnection {
   }
 
   /** @param silence the wait goes on while bytes move over this connection; absent for a strict limit */
-  private async limit<Value>(timeoutMs: number, answer: Promise<Value>, silence?: Silence): Promise<Value> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      const expire = () => {
-        const leftMs = silence?.remainingMs(timeoutMs) ?? 0;
-        if (leftMs > 0) {
-          timer = setTimeout(expire, leftMs);
-        } else {
-          reject(new RedisUnsuitableError(`Redis at ${this.address} did not answer within ${timeoutMs} ms.`));
-        }
-      };
-      timer = setTimeout(expire, timeoutMs);
-    });
-    try {
-      return await Promise.race([answer, late]);
-    } finally {
-      clearTimeout(timer);
-    }
+  private limit<Value>(timeoutMs: number, answer: Promise<Value>, silence?: Silence): Promise<Value> {
+    const late = () => {
+      throw new RedisUnsuitableError(`Redis at ${this.address} did not answer within ${timeoutMs} ms.`);
+    };
+    return within(systemClock, timeoutMs, answer, late, { moreMs: () => silence?.remainingMs(timeoutMs) ?? 0 });
   }
 
   /** Closes the connection if it was made here, within `timeoutMs`. */

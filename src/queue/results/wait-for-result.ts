@@ -6,11 +6,11 @@ import {
   JobNotFoundError,
   JobTimeoutError,
 } from '../errors/errors.js';
-import type { Clock, Timer } from '../runtime/clock.js';
+import type { Clock } from '../runtime/clock.js';
 import type { JobEvent } from '../model/job-event.js';
 import type { JobRecord } from '../model/job.js';
-import { LONGEST_TIMER_MS } from '../runtime/bounds.js';
 import { InterruptibleWait } from '../runtime/interruptible-wait.js';
+import { within } from '../runtime/within.js';
 import { show } from '../errors/show.js';
 
 /** The interval in which a waiting caller polls, in ms, because an event can be missed. */
@@ -53,18 +53,14 @@ export async function waitForResult(
   const follow = () => end(abort!.reason);
   abort?.addEventListener('abort', follow);
   source.pending.add(end);
-  let timer: Timer | undefined;
-  const gone = new Promise<never>((_, reject) => {
-    ending.signal.addEventListener('abort', () => reject(ending.signal.reason as Error));
-    timer = source.clock.setTimeout(
-      () => reject(new JobTimeoutError(id, timeoutMs)),
-      Math.min(timeoutMs + LAST_LOOK_MS, LONGEST_TIMER_MS),
-    );
-  });
+  const late = () => {
+    ending.signal.throwIfAborted();
+    throw new JobTimeoutError(id, timeoutMs);
+  };
   try {
-    return await Promise.race([listenAndLook(source, id, timeoutMs, ending.signal), gone]);
+    const result = listenAndLook(source, id, timeoutMs, ending.signal);
+    return await within(source.clock, timeoutMs + LAST_LOOK_MS, result, late, { signal: ending.signal });
   } finally {
-    source.clock.clear(timer);
     abort?.removeEventListener('abort', follow);
     source.pending.delete(end);
   }

@@ -1,25 +1,27 @@
 import type { Clock } from './clock.js';
 
-/** A wait that can be ended early. One at a time. */
+/** Waits that can be ended early, all at once. */
 export class InterruptibleWait {
-  private wake: (() => void) | undefined;
+  private readonly wakes = new Set<() => void>();
 
   constructor(private readonly clock: Clock) {}
 
-  /** Resolves after `ms`, or once `end` is called. */
-  async wait(ms: number): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const timer = this.clock.setTimeout(resolve, ms);
-      this.wake = () => {
+  /** Resolves with false after `ms`, or with true once `end` is called. */
+  wait(ms: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const stop = (isEarly: boolean) => {
         this.clock.clear(timer);
-        resolve();
+        this.wakes.delete(wake);
+        resolve(isEarly);
       };
+      const wake = () => stop(true);
+      this.wakes.add(wake);
+      const timer = this.clock.setTimeout(() => stop(false), ms);
     });
-    this.wake = undefined;
   }
 
-  /** Ends the wait that is under way. */
+  /** Ends the waits that are under way. */
   end(): void {
-    this.wake?.();
+    this.wakes.forEach((wake) => wake());
   }
 }

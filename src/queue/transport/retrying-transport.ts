@@ -1,4 +1,6 @@
 import type { JobQueueLogger } from '../runtime/logger.js';
+import { systemClock } from '../runtime/clock.js';
+import { InterruptibleWait } from '../runtime/interruptible-wait.js';
 import type { RedisClient } from '../redis/redis-client.js';
 import { ReplyDecodeError, type BlockingWait, type ScriptCall, type ScriptRunner } from './script-runner.js';
 import { LONGEST_TRIP_MS } from '../runtime/bounds.js';
@@ -23,8 +25,9 @@ const PASSING =
 export class RetryingTransport implements StoreTransport {
   private closed = false;
   private wasConnected = false;
-  private readonly pauses = new Set<() => void>();
+  private readonly pause = new InterruptibleWait(systemClock);
   private connecting: Promise<void> | undefined;
+  private endConnecting: (() => void) | undefined;
   /** The errors that were logged while round trips rest. One error ends several of them, and is logged once. */
   private readonly loggedErrors = new Set<string>();
   /** Ends the latest wait; there is one at a time. */
@@ -63,7 +66,8 @@ export class RetryingTransport implements StoreTransport {
   /** Ends all waiting; unanswered calls stay unanswered. */
   close(): void {
     this.closed = true;
-    this.pauses.forEach((end) => end());
+    this.pause.end();
+    this.endConnecting?.();
     this.endWait?.();
   }
 
@@ -120,36 +124,24 @@ export class RetryingTransport implements StoreTransport {
       const end = () => {
         endSupervision();
         this.client.off('ready', end);
-        this.pauses.delete(end);
         resolve();
       };
       this.client.once('ready', end);
-      this.pauses.add(end);
+      this.endConnecting = end;
     });
   }
 
   private async restAfter({ message }: Error, ms: number): Promise<void> {
     if (this.loggedErrors.has(message)) {
-      return this.rest(ms);
+      await this.pause.wait(ms);
+      return;
     }
     this.loggedErrors.add(message);
     this.logger.warn(
       `Redis did not answer a call of a worker (${message}); sending it again. If this repeats, check Redis and the network.`,
     );
-    await this.rest(ms);
+    await this.pause.wait(ms);
     this.loggedErrors.delete(message);
-  }
-
-  private rest(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const end = () => {
-        clearTimeout(timer);
-        this.pauses.delete(end);
-        resolve();
-      };
-      const timer = setTimeout(end, ms);
-      this.pauses.add(end);
-    });
   }
 }
 

@@ -36,7 +36,7 @@ export class IdleWait {
   private turn = 0;
   private waiting = false;
   private nudged = false;
-  private rearm: (() => void) | undefined;
+  private readonly rearming: InterruptibleWait;
   private readonly interruptible: InterruptibleWait;
   private refusalSaid = false;
   private readonly storeWait: WorkerWait;
@@ -56,6 +56,7 @@ export class IdleWait {
   ) {
     this.clock = store.clock;
     this.interruptible = new InterruptibleWait(store.clock);
+    this.rearming = new InterruptibleWait(store.clock);
     const calls = runners.map((runner) => runner.calls);
     this.storeWait = store.workerWait(worker, calls, logger);
     this.done = this.run();
@@ -69,7 +70,7 @@ export class IdleWait {
     if (this.waiting) {
       this.nudge();
     } else {
-      this.rearm?.();
+      this.rearming.end();
     }
   }
 
@@ -85,7 +86,7 @@ export class IdleWait {
     this.stopped = true;
     this.interrupt();
     this.interruptible.end();
-    this.rearm?.();
+    this.rearming.end();
     await this.done;
   }
 
@@ -122,15 +123,7 @@ export class IdleWait {
 
   /** Resolves when a runner is to be waited for, or after a moment with false: a wait costs what fills its slots quickly. */
   private async isRearmed(): Promise<boolean> {
-    const rearmed = await new Promise<boolean>((resolve) => {
-      const timer = this.clock.setTimeout(() => resolve(false), LISTEN_AFTER_MS);
-      this.rearm = () => {
-        this.clock.clear(timer);
-        resolve(true);
-      };
-    });
-    this.rearm = undefined;
-    return rearmed || this.stopped;
+    return (await this.rearming.wait(LISTEN_AFTER_MS)) || this.stopped;
   }
 
   private async waitFor(runners: QueueRunner[]): Promise<void> {
