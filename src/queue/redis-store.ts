@@ -8,7 +8,6 @@ import type { RedisClient } from './redis/redis-client.js';
 import { RetryingTransport } from './transport/retrying-transport.js';
 import { ScriptRunner, type RedisCall } from './transport/script-runner.js';
 import { isAutoPipelinedForeignClient } from './transport/send-evalsha.js';
-import { WakeWait } from './redis/wake-wait.js';
 import { Doctor } from './doctor/doctor.js';
 import { LONGEST_TRIP_MS } from './runtime/bounds.js';
 import { systemClock, type Clock } from './runtime/clock.js';
@@ -21,6 +20,7 @@ import { QueueCalls } from './scripts/calls/queue-calls.js';
 import { audited, auditedCalls } from './scripts/calls/audited-calls.js';
 import { QueueKeys } from './scripts/queue-keys.js';
 import { requireRights } from './scripts/script-permissions.js';
+import { RedisConsumerWait } from './scripts/consumer-wait.js';
 import { RedisWorkerWait } from './scripts/worker-wait.js';
 import type { EncodedJob } from './store/enqueue-call.js';
 import type { CallLimit, QueueStore, ReplicationOptions } from './store/queue-store.js';
@@ -129,8 +129,8 @@ export class RedisStore implements QueueStore {
     return new RedisWorkerWait(this.connection, worker, queues as readonly QueueCalls[], logger);
   }
 
-  consumerWait(queue: StoreCalls): WakeWait {
-    return new WakeWait(this.connection, keysOf(queue).wake);
+  consumerWait(queue: StoreCalls): RedisConsumerWait {
+    return new RedisConsumerWait(this.connection, keysOf(queue).wake);
   }
 
   subscribe(queue: StoreCalls, listener: (event: JobEvent) => void): Promise<() => void> {

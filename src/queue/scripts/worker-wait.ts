@@ -9,7 +9,7 @@ import type { StoreCalls } from '../store/store-calls.js';
 import type { QueueCalls } from './calls/queue-calls.js';
 
 /** How long the reply to a wait may take beyond the wait, in ms. The connection is used for nothing else, so it is cut soon. */
-const LONGEST_WAIT_TRIP_MS = 2_000;
+export const LONGEST_WAIT_TRIP_MS = 2_000;
 
 /** The marker that `lua/job/cancel.lua` adds to the key of the worker. */
 const CANCEL_MARKER = 'cancel';

@@ -95,7 +95,8 @@ export class ScriptRunner {
     return settled as Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }>;
   }
 
-  private wait({ keys, seconds, onMarker, onRefusal }: BlockingWait): Promise<unknown> {
+  /** Waits for a marker. Takes a failure of the connection for the end of the wait. */
+  wait({ keys, seconds, onMarker, onRefusal }: BlockingWait): Promise<unknown> {
     return this.client.bzpopminBuffer(...keys, seconds).then(
       (popped) => popped && onMarker?.(String(popped[0]), String(popped[1])),
       (error: Error) => {

@@ -1,13 +1,17 @@
+import type { Connection } from '../redis/connection.js';
+import type { RedisClient } from '../redis/redis-client.js';
+import { withResponseTimeout } from '../redis/response-timeout.js';
 import { systemClock } from '../runtime/clock.js';
 import { InterruptibleWait } from '../runtime/interruptible-wait.js';
-import type { Connection } from './connection.js';
-import type { RedisClient } from './redis-client.js';
+import type { ConsumerWait } from '../store/queue-store.js';
+import { ScriptRunner } from '../transport/script-runner.js';
+import { LONGEST_WAIT_TRIP_MS } from './worker-wait.js';
 
 /**
  * Lets a manual consumer sleep until jobs are enqueued: blocks on the queue's wake marker, on a connection of its own.
  * It takes no job, so a call that is cut loses nothing. Several waits at a time share one blocking call.
  */
-export class WakeWait {
+export class RedisConsumerWait implements ConsumerWait {
   private client: RedisClient | undefined;
   private waiting: Promise<void> | undefined;
   private readonly interruptible = new InterruptibleWait(systemClock);
@@ -33,18 +37,19 @@ export class WakeWait {
 
   private async block(ms: number): Promise<void> {
     const client = (this.client ??= this.connection.duplicate('blocking'));
+    let failure: Error | undefined;
+    const onFailure = (error: Error) => void (failure = error);
+    const marker = new ScriptRunner(client).wait({
+      keys: [this.wakeKey],
+      seconds: ms / 1_000,
+      onRefusal: onFailure,
+    });
     // A frozen server never answers: then the connection is replaced, and the caller looks again.
-    const cut = setTimeout(() => client.disconnect(true), ms + 2_000);
-    try {
-      await client.bzpopmin(this.wakeKey, ms / 1_000);
-    } catch (error) {
-      if (this.client) {
-        this.connection.logger.warn(`Waiting for jobs was cut: ${(error as Error).message}`);
-        // A server that refuses the wait does so at once, and the caller would ask without a pause.
-        await this.interruptible.wait(ms);
-      }
-    } finally {
-      clearTimeout(cut);
+    await withResponseTimeout(client, ms + LONGEST_WAIT_TRIP_MS, marker).catch(onFailure);
+    if (failure && this.client) {
+      this.connection.logger.warn(`Waiting for jobs was cut: ${failure.message}`);
+      // A server that refuses the wait does so at once, and the caller would ask without a pause.
+      await this.interruptible.wait(ms);
     }
   }
 }
