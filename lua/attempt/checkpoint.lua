@@ -6,10 +6,11 @@
 -- Returns 1, or 0 when the claim is lost. Repeated: the same.
 --@include lib/core/keys
 --@include lib/core/read
+--@include lib/enqueue/leave_plain
 local id, token = ARGV[1], ARGV[2]
 if read(job .. id, 'claim_token')[1] ~= token then
   return 0
 end
 redis.call('HSET', job .. id, 'checkpoint', ARGV[3])
-redis.call('HSETNX', job .. id, 'options', '{}') -- no plain job any more: its next claim looks for the checkpoint
+leave_plain(job .. id) -- its next claim looks for the checkpoint
 return 1

@@ -25,10 +25,10 @@
 --   it must not run (0: for ever), how long ago in ms a worker may have been seen and still counts
 -- Returns now in ms; ms until the next job may be claimed (due, or let go by a limit), -1 where none is, or -2 where the bytes
 --   were reached and more jobs wait; the fence of the first job, each other's is one more; then for each job: id, name (nil: that
---   of the job before; '': it has none), payload, enqueued_at_ms, and nil for a first attempt without options that begins at
---   once, else an array: attempts, options, verdict ('' to run it; alone: run it alone; expires: where it waits before it begins,
---   only start says whether it still may; or why it must not run, see lib/settle/refusal: missing, cancelled, unmet, expired,
---   exhausted, unhandled; the claimer settles it as failed), whether it is held until start; where an earlier attempt left a
+--   of the job before; '': it has none), payload, enqueued_at_ms, and for a first attempt of a plain job that begins at
+--   once nil, or its options where it has metadata; else an array: attempts, options, verdict ('' to run it; alone: run it alone;
+--   expires: where it waits before it begins, only start says whether it still may; or why it must not run, see lib/settle/refusal:
+--   missing, cancelled, unmet, expired, exhausted, unhandled; the claimer settles it as failed), whether it is held until start; where an earlier attempt left a
 --   checkpoint: nil, that (JSON). Where the call is repeated an array for each, with its fence at the end. At the end of all jobs
 --   stands 1 where the queue has limits or groups, or 2 where jobs wait there for a slot that the end of another frees.
 -- Where names is given an array: all of that, the next place to look at (-1: all jobs were looked at), 1 where a live worker handles

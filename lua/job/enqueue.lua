@@ -21,7 +21,8 @@
 -- and where an event tells of new jobs:
 -- KEYS[16] events      channel
 -- ARGV[1..] of plain jobs, for those of one name: the name, how many follow; for each: id, payload (JSON); then the next
---   name. Else for each job: id, name, payload, options ('' for a plain one, else JSON: delay_ms, run_at_ms, priority, cost, group,
+--   name. For jobs with the same metadata and no other option the number is negative, and behind them stand their stored options.
+--   Else for each job: id, name, payload, options ('' for a plain one, else JSON: delay_ms, run_at_ms, priority, cost, group,
 --   max_attempts, max_crashes, expires_in_ms, unique, unique_for, unique_replace, request, worker, batch, after, lifo, group_limits),
 --   and at the end, where the producer has bounds or an event tells of new jobs: how many jobs may wait, how many bytes of payload
 --   ('' for no bound), publish (listened, always, off)
@@ -53,16 +54,20 @@ if not prioritized then
     end
   end
   while at <= #ARGV do
-    local name, last = ARGV[at], at + 1 + 2 * tonumber(ARGV[at + 1])
+    local name, number, metadata = ARGV[at], tonumber(ARGV[at + 1]), nil
+    local last = at + 1 + 2 * math.abs(number)
+    if number < 0 then
+      metadata = ARGV[last + 1]
+    end
     for i = at + 2, last, 2 do
       local id = ARGV[i]
       if (found or redis.call('EXISTS', job .. id)) == 0 then
-        write_job(id, name, ARGV[i + 1])
+        write_job(id, name, ARGV[i + 1], metadata)
         plain[#plain + 1] = id
       end
       found = nil
     end
-    at = last + 1
+    at = last + (metadata and 2 or 1)
   end
   added = #plain
 else

@@ -14,6 +14,7 @@
 --@include lib/place/requeue
 --@include lib/place/remove_waiting
 --@include lib/place/keep_age
+--@include lib/enqueue/leave_plain
 local id, asked = ARGV[1], ARGV[2]
 local key = job .. id
 local status, priority, ready_at, group = unpack(read(key, 'status', 'priority', 'ready_at_ms', 'group'))
@@ -32,7 +33,7 @@ end
 redis.call('HDEL', key, 'priority', 'rank', 'lifo')
 if asked ~= '0' then
   redis.call('HSET', key, 'priority', asked)
-  redis.call('HSETNX', key, 'options', '{}')
+  leave_plain(key)
 end
 if status == 'pending' then
   to_back(id, asked ~= '0' and asked, group)

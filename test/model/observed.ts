@@ -12,7 +12,7 @@ import type { ModelSchedule } from './rules/schedules.js';
 const PRECISION_MS = 30_000;
 /** What both tell in the same words. */
 const JOB_FIELDS = [
-  ...(['id', 'name', 'status', 'payload', 'result', 'progress', 'priority', 'schedule'] as const),
+  ...(['id', 'name', 'status', 'payload', 'result', 'progress', 'priority', 'schedule', 'metadata'] as const),
   ...(['attempts', 'maxAttempts', 'errors', 'crashes', 'interruptions', 'fence', 'lastError'] as const),
 ] as const;
 const SCHEDULE_FIELDS = ['id', 'payload', 'onMissed', 'ticks', 'skipped'] as const;

@@ -1,6 +1,6 @@
 -- follow(id, options): makes a new job a member of its batch, and lets it wait for the jobs of its `after`. Answers whether it may
 -- start by its own options: all that it waits for have ended.
--- Needs: job, scheduled, batch_guests, awaiting, now, join.
+-- Needs: job, scheduled, batch_guests, awaiting, now, join, leave_plain.
 local never = '253402300799000' -- the score of a start that never comes: the year 9999
 
 local function wait_after(id, options)
@@ -10,7 +10,7 @@ local function wait_after(id, options)
     if status ~= 'completed' then
       open[#open + 1] = each
       redis.call('HSET', job .. each, 'dependents', (dependents and dependents .. ' ' or '') .. id)
-      redis.call('HSETNX', job .. each, 'options', '{}') -- no plain job any more: its end is sent with all keys
+      leave_plain(job .. each) -- its end is sent with all keys
     end
   end
   if #open == 0 then

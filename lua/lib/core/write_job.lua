@@ -1,6 +1,12 @@
--- write_job(id, name, payload): writes the hash of a new job. Needs: job, now_text.
+-- write_job(id, name, payload, metadata): writes the hash of a new job, with the stored options of one that has metadata
+-- and no other option. Needs: job, now_text.
 -- A waiting job has no id, no attempts and no claim_token: each costs memory in every job. The clients of the Redis pattern
 -- take the id from its list, read missing attempts as 0, and write the token with their claim.
-local function write_job(id, name, payload)
-  redis.call('HSET', job .. id, 'name', name, 'payload', payload, 'status', 'pending', 'enqueued_at_ms', now_text)
+local function write_job(id, name, payload, metadata)
+  if metadata then
+    redis.call('HSET', job .. id, 'name', name, 'payload', payload, 'status', 'pending', 'enqueued_at_ms', now_text,
+      'options', metadata)
+  else
+    redis.call('HSET', job .. id, 'name', name, 'payload', payload, 'status', 'pending', 'enqueued_at_ms', now_text)
+  end
 end

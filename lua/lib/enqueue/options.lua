@@ -1,5 +1,6 @@
 -- write_options(key, options): writes what was asked for beside the payload into a job's hash; see lua/job/enqueue.lua for
 -- the options. Needs: now.
+--@include lib/enqueue/leave_plain
 local function write_options(key, options)
   local fields = {}
   local function add(field, value)
@@ -18,8 +19,10 @@ local function write_options(key, options)
     add('unique_for', options.unique_for)
   end
   add('batch', options.batch)
-  if #fields > 0 or options.after or options.worker then
-    add('options', options.worker or '{}') -- tells claim and complete that this is no plain job
+  if #fields > 0 or options.after then
+    add('options', unmarked(options.worker or '{}')) -- tells claim and complete that this is no plain job
+  else
+    add('options', options.worker)
   end
   add('request', options.request)
   add('window', type(options.unique_for) == 'number' and options.unique)

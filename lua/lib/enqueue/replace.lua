@@ -2,7 +2,7 @@
 -- replace, or kept if the owner no longer waits.
 -- replaced_before(id, options): returns the owner that this same enqueue has replaced before; by now it may run, or have
 -- ended.
--- Needs: job, replaced, memory_ms, plain, now_text, remove_waiting, write_options, own_unique, place.
+-- Needs: job, replaced, memory_ms, plain, now_text, remove_waiting, write_options, leave_plain, own_unique, place.
 local function leave_place(id)
   if remove_waiting(id) then
     return true
@@ -31,7 +31,7 @@ local function replace(owner, id, name, payload, options)
   redis.call('SET', replaced .. (options.request or id), owner, 'PX', memory_ms)
   options.request = nil -- the owner's own stays, for a repeat of its enqueue
   write_options(key, options)
-  redis.call('HSETNX', key, 'options', '{}')
+  leave_plain(key)
   own_unique(owner, options)
   place_new(owner, options)
   return 'replace'

@@ -1,12 +1,12 @@
 -- start_over(id, key, job_fields): puts an ended job to the back of its line, as new. job_fields has its priority, unique, batch and
 -- group. It is no plain job any more, so its completion clears last_error. Its unique key is held again where nobody else does.
 -- It waits for no other job any more.
--- Needs: keys, lib/enqueue/unique, lib/place/requeue, lib/batch/end_member.
+-- Needs: keys, lib/enqueue/unique, leave_plain, lib/place/requeue, lib/batch/end_member.
 local function start_over(id, key, job_fields)
   redis.call('HSET', key, 'attempts', 0, 'claimed_at_ms', 0)
   redis.call('HDEL', key, 'after', 'after_delay_ms', 'unmet')
   redis.call('ZREM', awaiting, id)
-  redis.call('HSETNX', key, 'options', '{}')
+  leave_plain(key)
   local unique_key = job_fields.unique
   if unique_key and not resolve_unique({ unique = unique_key }) then
     own_unique(id, { unique = unique_key })

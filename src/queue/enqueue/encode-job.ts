@@ -1,6 +1,7 @@
 import { encodeContent } from '../codec/codec.js';
 import type { Clock } from '../runtime/clock.js';
 import type { EncodedJob } from '../store/enqueue-call.js';
+import { arePlainOptions, encodePlainOptions } from '../model/metadata.js';
 import { checkJobId, checkJobName, SCHEDULE_PREFIX } from '../validation/names.js';
 import { checkEnqueueOptions, refuseContradictions, type EnqueueOptions } from './enqueue-options.js';
 import { overrideText, type EnqueueRules } from './group-override.js';
@@ -38,8 +39,12 @@ export function encodeJob(
   }
   refuseContradictions(place, checked);
   const newId = () => store.clock.randomId();
-  const encoded = encodeOptions(checked, target.options, newId);
-  const job: EncodedJob = { id: id ?? newId(), name, payload: json, options: encoded };
+  const job: EncodedJob = {
+    id: id ?? newId(),
+    name,
+    payload: json,
+    ...encodeOptions(checked, target.options, newId),
+  };
   const { durability, runAt, expiresInMs, batch, after } = checked;
   if (batch !== undefined || after?.length) {
     job.travelsAlone = true;
@@ -64,8 +69,12 @@ export function withScheduleUniqueKey({ options }: EncodedJob, schedule: string)
   return JSON.stringify({ ...asked, unique: `${SCHEDULE_PREFIX}${schedule}`, unique_for: 'unfinished' });
 }
 
-/** The JSON that `lua/job/enqueue.lua` reads; '' where nothing is asked for, so that a plain job pays nothing. */
-function encodeOptions(options: EnqueueOptions, { groups }: EnqueueRules, newId: () => string): string {
+/** Returns the JSON that `lua/job/enqueue.lua` reads; '' where nothing is asked for, so that a plain job pays nothing. */
+function encodeOptions(
+  options: EnqueueOptions,
+  { groups }: EnqueueRules,
+  newId: () => string,
+): Pick<EncodedJob, 'options' | 'plainOptions'> {
   const { unique } = options;
   const asked = JSON.stringify({
     delay_ms: options.delayMs || undefined,
@@ -84,9 +93,16 @@ function encodeOptions(options: EnqueueOptions, { groups }: EnqueueRules, newId:
     after: options.after?.length ? [...new Set(options.after)] : undefined,
     request: options.id === undefined ? undefined : newId(),
     lifo: options.lifo || undefined,
-    worker: encodeWorkerOptions(options),
   });
-  return asked === '{}' ? '' : asked;
+  const worker = encodeWorkerOptions(options);
+  if (worker === undefined) {
+    return { options: asked === '{}' ? '' : asked };
+  }
+  const workerField = `"worker":${JSON.stringify(worker)}}`;
+  if (asked !== '{}') {
+    return { options: `${asked.slice(0, -1)},${workerField}` };
+  }
+  return { options: `{${workerField}`, ...(arePlainOptions(worker) && { plainOptions: worker }) };
 }
 
 function encodeWorkerOptions(options: EnqueueOptions): string | undefined {
@@ -102,10 +118,12 @@ function encodeWorkerOptions(options: EnqueueOptions): string | undefined {
     resultTtlMs,
     delayMs,
     runAtMs,
-    metadata,
     guest: options.batch?.includes('|') || undefined,
     stopsBatch: options.stopsBatch,
     group,
   });
-  return asked === '{}' ? undefined : asked;
+  if (asked === '{}') {
+    return metadata && encodePlainOptions(metadata);
+  }
+  return metadata ? `${asked.slice(0, -1)},"metadata":${JSON.stringify(metadata)}}` : asked;
 }

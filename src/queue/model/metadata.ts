@@ -6,6 +6,27 @@ export type JobMetadata = Readonly<Record<string, string>>;
 /** The metadata of a job without any. */
 export const NO_METADATA: JobMetadata = Object.freeze({});
 
+/**
+ * The start of the stored options of a job that has metadata and no other option. Such a job is plain; see
+ * lua/lib/enqueue/leave_plain.
+ */
+const PLAIN_MARK = '{"plain":true,';
+
+/** Returns the stored options of a job that has metadata and no other option. */
+export function encodePlainOptions(metadata: JobMetadata): string {
+  return `${PLAIN_MARK}"metadata":${JSON.stringify(metadata)}}`;
+}
+
+/** Returns whether stored options are metadata alone, so that their job is plain. */
+export function arePlainOptions(options: string): boolean {
+  return options.startsWith(PLAIN_MARK);
+}
+
+/** Returns stored options of a job that is plain no more. */
+export function withoutPlainMark(options = '{}'): string {
+  return arePlainOptions(options) ? `{${options.slice(PLAIN_MARK.length)}` : options;
+}
+
 const MAX_ENTRIES = 32;
 const MAX_KEY_LENGTH = 128;
 const MAX_CHARACTERS = 8_192;

@@ -8,10 +8,10 @@ import type { ClaimedJob, JobRecord, JobStatus, RefusedJob, ClaimedJobOptions } 
 import type { StoredError } from '../errors/stored-error.js';
 import { LONGEST_TIMER_MS } from '../runtime/bounds.js';
 import { decodeTies } from './decode-ties.js';
-import { readMetadata } from '../model/metadata.js';
+import { arePlainOptions, readMetadata } from '../model/metadata.js';
 import { refusalOf } from '../store/claim-refusal.js';
 
-const NO_OPTIONS: { value: ClaimedJobOptions; broken?: string } = { value: Object.freeze({}) };
+const NO_OPTIONS: ClaimedJobOptions = Object.freeze({});
 
 /** The stored options that a worker reads. An invalid one must stop its job, not the worker. */
 const workerOptionsSchema = z.looseObject({
@@ -29,8 +29,14 @@ const workerOptionsSchema = z.looseObject({
   group: z.string().optional(),
 });
 
-function decodeWorkerOptions(value: unknown): ClaimedJobOptions | undefined {
-  return workerOptionsSchema.safeParse(value).data;
+/** Returns undefined for options that no enqueue could have stored. */
+function decodeWorkerOptions(text: string, arePlain: boolean): ClaimedJobOptions | undefined {
+  const { value } = parseJson(text);
+  if (!arePlain) {
+    return workerOptionsSchema.safeParse(value).data;
+  }
+  const metadata = readMetadata((value as ClaimedJobOptions | null | undefined)?.metadata);
+  return metadata && { metadata };
 }
 
 /**
@@ -70,7 +76,7 @@ const FULL = -2;
 /** The end of a claim whose queue has limits, while jobs wait for a slot. */
 const AWAITS_SLOTS = 2;
 
-/** The rest of the reply for a job that is not plain, or not a first attempt that begins at once. */
+/** The rest of the reply for a job that is not plain, or not a first attempt that begins at once. Else its options. */
 type ClaimRest = [
   attempts: number | string,
   options: string | null,
@@ -80,6 +86,10 @@ type ClaimRest = [
   checkpoint?: string,
 ];
 const FIRST_ATTEMPT: ClaimRest = [1, null, '', null];
+
+function restOf(entry: ClaimRest | string | null): ClaimRest {
+  return typeof entry === 'string' ? [1, entry, '', null] : (entry ?? FIRST_ATTEMPT);
+}
 
 /** Decodes the reply of `lua/attempt/claim.lua`. */
 export function decodeClaim(
@@ -99,11 +109,11 @@ export function decodeClaim(
     const id = values[i] as string;
     const storedName = (values[i + 1] as string | null) ?? nameBefore;
     const payload = parseJson((values[i + 2] as string | null) ?? undefined);
-    const rest = (values[i + 4] as ClaimRest | null) ?? FIRST_ATTEMPT;
+    const rest = restOf(values[i + 4] as ClaimRest | string | null);
     const attempt = Number(rest[0]);
     const [, storedOptions, verdict, held] = rest;
-    const options = storedOptions ? parseJson(storedOptions) : NO_OPTIONS;
-    const workerOptions = options === NO_OPTIONS ? NO_OPTIONS.value : decodeWorkerOptions(options.value);
+    const arePlain = !storedOptions || arePlainOptions(storedOptions);
+    const workerOptions = storedOptions ? decodeWorkerOptions(storedOptions, arePlain) : NO_OPTIONS;
     const name = storedName || (kindOf(payload.value) ?? queue);
     const job: ClaimedJob = young({
       id,
@@ -116,8 +126,8 @@ export function decodeClaim(
       token,
       enqueuedAtMs: Number(values[i + 3] ?? 0),
       claimedAtMs,
-      options: workerOptions ?? NO_OPTIONS.value,
-      plain: attempt === 1 && !storedOptions && verdict === '',
+      options: workerOptions ?? NO_OPTIONS,
+      plain: attempt === 1 && arePlain && verdict === '',
       nameless: storedName === '',
       isolated: verdict === 'alone',
       prefetched: held !== null && verdict !== 'alone',

@@ -18,8 +18,10 @@ export interface EncodedJob {
   name: string;
   /** JSON. */
   payload: string;
-  /** The options for the script, as JSON; '' for a plain job. */
+  /** The options for the script, as JSON; '' for a job without any. */
   options: string;
+  /** The options as the hash stores them, if they are metadata alone. Then the job is plain. */
+  plainOptions?: string;
   durability?: Durability; // where it differs from the queue's
   /** The start and the expiry of a job with both. Only the server's clock can compare them. */
   span?: { runAtMs: number; expiresInMs: number };

@@ -1,4 +1,5 @@
 // The verbs of a queue in memory: each method makes one call, which runs when the store runs it.
+import { leavePlain } from './verbs/write-options.js';
 import { announcedContent } from '../../queue/codec/announced-content.js';
 import type { ClaimedJob, ClaimRef, JobStatus } from '../../queue/model/job.js';
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
@@ -116,7 +117,7 @@ export class MemoryCalls implements StoreCalls {
       const isCurrent = job?.claim_token === token;
       if (isCurrent) {
         job.checkpoint = checkpoint;
-        job.options ??= '{}';
+        leavePlain(job);
       }
       return isCurrent;
     });

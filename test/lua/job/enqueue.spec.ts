@@ -205,6 +205,22 @@ describe('job/enqueue.lua: many plain jobs of one name', () => {
     expect((await q.run(q.scripts.complete([{ ...claim, result: '' }]))).lost).toEqual([]);
   });
 
+  it('are added once with their metadata where the call is repeated, also where a bound stands in the way of it', async () => {
+    const plainOptions = '{"plain":true,"metadata":{"a":"b"}}';
+    const options = JSON.stringify({ worker: plainOptions });
+    const withMetadata = ids.map((id, i) => (i % 3 === 0 ? plain(id) : { ...plain(id), options, plainOptions }));
+    for (const bound of [undefined, MANY]) {
+      const q = testQueue();
+      if (bound) await q.redis.hset(q.keys.settings, 'max_pending', bound);
+      await q.run(q.scripts.enqueue(withMetadata));
+      expect(await q.pending()).toEqual(ids);
+      const stored = await Promise.all(ids.map((id) => q.field(id, 'options')));
+      expect(stored).toEqual(ids.map((_, i) => (i % 3 === 0 ? null : plainOptions)));
+      await expectUnchanged(q, () => q.run(q.scripts.enqueue(withMetadata)));
+      await expectUnchanged(q, () => q.run(q.scripts.enqueue(withMetadata.slice(1))));
+    }
+  });
+
   it('I3: change nothing where the batch is repeated, whole or with its ids under another name', async () => {
     const q = testQueue();
     await q.run(q.scripts.enqueue(ids.map((id) => plain(id))));

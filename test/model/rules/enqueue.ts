@@ -114,6 +114,7 @@ export function ask(model: QueueModel, job: ModelJob, options: ModelEnqueueOptio
   job.maxAttempts = options.maxAttempts;
   job.maxCrashes = options.maxCrashes;
   job.backoffMs = options.backoff;
+  job.metadata = options.metadata;
   job.expiresAt = options.expiresInMs === undefined ? undefined : model.now + options.expiresInMs;
   const { key, for: kind } = options.unique ?? {};
   job.window = typeof kind === 'object' ? key : undefined;

@@ -1,5 +1,6 @@
 // A job as the model knows it. Instants are ms of the server's clock, with the time that the test let pass on top.
 import type { JobStatus } from '#queue/model/job.js';
+import type { JobMetadata } from '#queue/model/metadata.js';
 
 export interface ModelJob {
   id: string;
@@ -13,6 +14,7 @@ export interface ModelJob {
   maxAttempts?: number;
   maxCrashes?: number;
   backoffMs?: number;
+  metadata?: JobMetadata;
   expiresAt?: number;
   /** The unique key that it holds until it is claimed or ends. */
   unique?: string;

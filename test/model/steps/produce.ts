@@ -41,6 +41,7 @@ const options: fc.Arbitrary<ModelEnqueueOptions> = fc
       backoff: rarely(fc.constant(30 * MINUTE)),
       expiresInMs: rarely(fc.constant(20 * MINUTE)),
       unique: rarely(unique),
+      metadata: rarely(fc.constantFrom({ trace: '1' }, { trace: '2' })),
     }),
   )
   .map(([when, rest]) => given({ ...when, ...rest }));

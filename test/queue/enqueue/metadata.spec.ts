@@ -1,6 +1,7 @@
 // Small texts travel with a job from its enqueue to each of its attempts; a job without them stores nothing.
 import { describe, expect, it } from '@jest/globals';
-import { InvalidOptionError } from '#queue/errors/errors.js';
+import type { JobQueue } from '#queue/job-queue.js';
+import { InvalidOptionError, NonRetryableError } from '#queue/errors/errors.js';
 import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import type { Job } from '#worker/handlers/job.js';
 import { connect } from '../../support/redis/redis.js';
@@ -11,6 +12,26 @@ const metadata = {
   traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
   'x-request/id': '{"ü": 1}',
 };
+
+/** A key that is held for a time leaves a job plain. */
+const inAnHour = { key: 'k', for: { ms: 3_600_000 }, onConflict: 'replace' } as const;
+
+async function checkpointAndRelease(queue: JobQueue): Promise<void> {
+  const claimed = (await queue.claim())!;
+  const calls = await inside(queue).scripts();
+  await inside(queue).run(calls.checkpoint(claimed, '1'));
+  await queue.release(claimed);
+}
+
+async function completeAndRunAgain(queue: JobQueue, id: string): Promise<void> {
+  await queue.complete((await queue.claim())!);
+  await queue.runAgain(id);
+}
+
+async function failAndRedrive(queue: JobQueue, id: string): Promise<void> {
+  await queue.fail((await queue.claim())!, new NonRetryableError('no'));
+  await queue.redrive([id]);
+}
 
 describe('metadata', () => {
   it('comes to the handler and is in the record, also of many jobs', async () => {
@@ -54,6 +75,58 @@ describe('metadata', () => {
     const again = await claim();
     expect(again.options.metadata).toEqual(metadata);
     await queue.complete(again);
+  });
+
+  it('of many jobs of one call stays with its own job', async () => {
+    const queue = newQueue();
+    const asked = [{ a: '1' }, { a: '1' }, undefined, { a: '2' }, undefined, undefined, { a: '1' }];
+    const handles = await queue.enqueueMany(
+      asked.map((own, i) => ({ payload: i, ...(own && { metadata: own }), ...(i === 6 && { name: 'other' }) })),
+    );
+    const records = await Promise.all(handles.map((handle) => handle.get()));
+    expect(records.map((record) => record!.metadata)).toEqual(asked);
+    expect(records.map((record) => record!.payload)).toEqual(asked.map((_, i) => i));
+    const listed = await queue.list('pending', { metadata: { a: '1' } });
+    expect(listed.map(({ id }) => id)).toEqual([0, 1, 6].map((i) => handles[i]!.id));
+    const claimed = await queue.claimMany(7);
+    expect(claimed.map((job) => job.options.metadata)).toEqual(asked);
+    expect(claimed.every((job) => job.plain)).toBe(true);
+  });
+
+  it.each<[string, EnqueueOptions]>([
+    ['a priority', { priority: 1 }],
+    ['attempts', { maxAttempts: 5 }],
+    ['crashes', { maxCrashes: 5 }],
+    ['a group', { group: 'g' }],
+    ['a unique key', { unique: { key: 'k', for: 'unfinished' } }],
+    ['a time to start within', { expiresInMs: 60_000 }],
+    ['a lifetime of its result', { resultTtlMs: 60_000 }],
+    ['a start', { runAt: Date.now() - 1_000 }],
+  ])('beside %s makes no plain job, and the option counts', async (_, options) => {
+    const queue = newQueue();
+    const handle = await queue.enqueue(1, { metadata, ...options });
+    const [job] = await queue.claimMany(1);
+    expect(job).toMatchObject({ plain: false, options: { metadata } });
+    await queue.complete(job!);
+    expect((await handle.get())!.metadata).toEqual(metadata);
+    if (options.unique) {
+      expect((await queue.enqueue(2, options)).outcome).toBe('new');
+    }
+  });
+
+  it.each<[string, (queue: JobQueue, id: string) => Promise<unknown>]>([
+    ['a checkpoint', checkpointAndRelease],
+    ['a priority that is set', (queue, id) => queue.setPriority(id, 5)],
+    ['another run', completeAndRunAgain],
+    ['a redrive', failAndRedrive],
+    ['a job that waits for it', (queue, id) => queue.enqueue(2, { after: [id] })],
+    ['a replacement', (queue) => queue.enqueue(2, { metadata, unique: inAnHour })],
+  ])('is kept through %s, after which the job is plain no more', async (_, change) => {
+    const queue = newQueue();
+    const { id } = await queue.enqueue(1, { metadata, unique: inAnHour });
+    await change(queue, id);
+    const [job] = await queue.claimMany(1);
+    expect(job).toMatchObject({ id, plain: false, options: { metadata } });
   });
 
   it.each<[unknown, string]>([

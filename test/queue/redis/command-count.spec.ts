@@ -2,6 +2,7 @@
 // commit gives; where one has fallen for good, lower the limit here.
 import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Redis } from 'ioredis';
+import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import { JobQueue } from '#queue/job-queue.js';
 import type { HandlerOptions } from '#worker/handlers/handler.js';
 import { Worker } from '#worker/worker.js';
@@ -43,14 +44,21 @@ async function warmQueue(): Promise<JobQueue> {
   return queue;
 }
 
+/** The metadata of a job that is traced by itself. */
+const traced = (i: number) => ({
+  metadata: { traceparent: `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa${i}-01` },
+});
+
 /** Lets a worker run all jobs of a queue; counts from its first to its last. */
 async function processed(
   queue: JobQueue,
   concurrency: number,
   options: HandlerOptions = {},
   prefetch = 0,
+  optionsOf: (i: number) => EnqueueOptions = () => ({}),
 ): Promise<Map<string, number>> {
-  await queue.enqueueMany(Array.from({ length: JOBS }, (_, i) => ({ payload: { to: 'ada@example.com', i } })));
+  const jobs = Array.from({ length: JOBS }, (_, i) => ({ payload: { to: 'ada@example.com', i }, ...optionsOf(i) }));
+  await queue.enqueueMany(jobs);
   let left = JOBS;
   let done!: () => void;
   const all = new Promise<void>((resolve) => (done = resolve));
@@ -139,6 +147,49 @@ describe('a plain job costs Redis no more than it did', () => {
     const owned = ['hmget', 'hset', 'pexpireat'].map((name) => Math.floor(commands.get(name)! / JOBS));
     expect(owned).toEqual([2, 2, 1]);
     expect(perJob(commands, JOBS)).toBeLessThanOrEqual(6);
+  });
+});
+
+describe('a job with metadata and no other option costs as many commands', () => {
+  it('enqueued alone', async () => {
+    const queue = await warmQueue();
+    const commands = await commandsOf(async () => {
+      for (let i = 0; i < 100; i++) {
+        await queue.enqueue({ to: 'ada@example.com', i }, traced(i));
+      }
+    });
+    expect(perJob(commands, 100)).toBeLessThanOrEqual(8);
+  });
+
+  it.each([
+    ['their own', traced],
+    ['the same', () => traced(0)],
+  ])('enqueued among 1,000, each with %s', async (_, optionsOf) => {
+    const queue = await warmQueue();
+    const jobs = Array.from({ length: JOBS }, (__, i) => ({ payload: { i }, ...optionsOf(i) }));
+    const commands = await commandsOf(() => queue.enqueueMany(jobs));
+    expect(commands.get('evalsha')).toBe(2);
+    expect(perJob(commands, JOBS)).toBeLessThanOrEqual(2.014);
+  });
+
+  it('enqueued beside 99 others in one tick, of which some have none', async () => {
+    const queue = await warmQueue();
+    const commands = await commandsOf(() =>
+      Promise.all(Array.from({ length: 100 }, (_, i) => queue.enqueue({ i }, i % 2 === 0 ? traced(i) : undefined))),
+    );
+    expect(commands.get('evalsha')).toBe(3);
+    expect(perJob(commands, 100)).toBeLessThanOrEqual(2.18);
+  });
+
+  it('processed one by one, prefetched, and a hundred at a time', async () => {
+    const alone = await processed(await warmQueue(), 1, {}, 0, traced);
+    expect(perJob(alone, JOBS)).toBeLessThanOrEqual(22.1);
+    const prefetched = await processed(await warmQueue(), 1, {}, 9, traced);
+    expect(perJob(prefetched, JOBS)).toBeLessThanOrEqual(15);
+    const together = await processed(await warmQueue(), 100, {}, 0, traced);
+    const owned = ['hmget', 'hset', 'pexpireat'].map((name) => Math.floor(together.get(name)! / JOBS));
+    expect(owned).toEqual([2, 2, 1]);
+    expect(perJob(together, JOBS)).toBeLessThanOrEqual(6);
   });
 });
 

@@ -44,7 +44,7 @@ export class JobCalls {
     const { maxPending, maxPendingBytes, events, eventExtras } = this.options;
     const told = eventExtras?.enqueued === true && events !== 'off';
     const isBounded = mayBeBounded || maxPending !== undefined || maxPendingBytes !== undefined;
-    const plain = !isBounded && !told && jobs.every(({ options }) => options === '');
+    const plain = !isBounded && !told && jobs.every(isPlain);
     return {
       script: 'jobEnqueue',
       keys: plain ? this.keys.forPlainEnqueue : told ? this.keys.forToldEnqueue : this.keys.forEnqueue,
@@ -164,45 +164,55 @@ export function publishArg({ events, eventExtras }: ResolvedQueueOptions): strin
   return eventExtras?.results && events !== 'off' ? `${events}+results` : events;
 }
 
+function isPlain({ options, plainOptions }: EncodedJob): boolean {
+  return options === '' || plainOptions !== undefined;
+}
+
+/** Jobs of one name share it, and jobs with metadata share that too. */
 function plainArguments(jobs: readonly EncodedJob[]): ScriptArgument[] {
-  return inGroups(
-    jobs,
-    ({ name }) => name,
-    (args, { name }) => args.push(name),
-    (args, { id, payload }) => args.push(id, payload),
-  );
+  return inGroups(jobs, {
+    areTogether: (a, b) => a.name === b.name && a.plainOptions === b.plainOptions,
+    addHead: (args, { name, plainOptions }, count) => args.push(name, plainOptions === undefined ? count : -count),
+    addOwn: (args, { id, payload }) => args.push(id, payload),
+    addTail: (args, { plainOptions }) => plainOptions !== undefined && args.push(plainOptions),
+  });
 }
 
 /** Jobs of one claim share its token, and most of them their ending. */
 function completionArguments(completions: readonly Completion[]): ScriptArgument[] {
-  return inGroups(
-    completions,
-    (completion) => `${completion.token} ${endingOf(completion)}`,
-    (args, completion) => args.push(completion.token, endingOf(completion)),
-    (args, { id, fence, result }) => args.push(id, fence, result),
-  );
+  return inGroups(completions, {
+    areTogether: (a, b) => a.token === b.token && a.plain === b.plain && a.resultTtlMs === b.resultTtlMs,
+    addHead: (args, completion, count) => args.push(completion.token, endingOf(completion), count),
+    addOwn: (args, { id, fence, result }) => args.push(id, fence, result),
+  });
 }
 
-/** Writes a value of neighbouring items once, with their number. */
+/** How neighbouring items are written that share a value. */
+interface Grouping<Item> {
+  areTogether: (a: Item, b: Item) => boolean;
+  /** Writes the shared value and the number of items. */
+  addHead: (args: ScriptArgument[], item: Item, count: number) => void;
+  addOwn: (args: ScriptArgument[], item: Item) => void;
+  addTail?: (args: ScriptArgument[], item: Item) => void;
+}
+
 function inGroups<Item>(
   items: readonly Item[],
-  groupOf: (item: Item) => string,
-  addShared: (args: ScriptArgument[], item: Item) => void,
-  addOwn: (args: ScriptArgument[], item: Item) => void,
+  { areTogether, addHead, addOwn, addTail }: Grouping<Item>,
 ): ScriptArgument[] {
   const args: ScriptArgument[] = [];
   let start = 0;
   while (start < items.length) {
-    const group = groupOf(items[start]!);
+    const first = items[start]!;
     let end = start + 1;
-    while (end < items.length && groupOf(items[end]!) === group) {
+    while (end < items.length && areTogether(first, items[end]!)) {
       end++;
     }
-    addShared(args, items[start]!);
-    args.push(end - start);
+    addHead(args, first, end - start);
     for (let i = start; i < end; i++) {
       addOwn(args, items[i]!);
     }
+    addTail?.(args, first);
     start = end;
   }
   return args;

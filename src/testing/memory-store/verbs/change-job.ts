@@ -1,4 +1,5 @@
 // Changes one job for operators; see lua/job.
+import { leavePlain } from './write-options.js';
 import type { RestartAnswer, UpdateAnswer } from '../../../queue/store/call-answers.js';
 import { holderOf } from './enqueue.js';
 import { removeFirst, type Hash, type MemoryQueue } from '../state/memory-queue.js';
@@ -50,7 +51,7 @@ export function setPriority(queue: MemoryQueue, id: string, priority: number): U
   ['priority', 'rank', 'lifo'].forEach((field) => delete job[field]);
   if (priority > 0) {
     job.priority = String(priority);
-    job.options ??= '{}';
+    leavePlain(job);
   }
   if (isPending) {
     queue.toEnd(id, job, undefined); // its old rank is gone
@@ -78,7 +79,7 @@ export function runAgain(queue: MemoryQueue, id: string, request: string): Resta
   queue.forgottenAt.delete(id);
   OF_THE_LAST_RUN.split(' ').forEach((field) => delete job[field]);
   Object.assign(job, { attempts: '0', claimed_at_ms: '0', run_again_request: request });
-  job.options ??= '{}';
+  leavePlain(job);
   if (job.unique !== undefined && holderOf(queue, job.unique) === undefined) {
     queue.unique.set(job.unique, id);
     queue.uniqueExpiries.delete(job.unique);

@@ -2,7 +2,7 @@
 import { EnqueueRejected, type EncodedJob, type EnqueueAnswer } from '../../../queue/store/enqueue-call.js';
 import { decodeGroupLimits } from '../../../queue/replies/decode-limits.js';
 import { follow, refuseFollow } from './batch/follow.js';
-import { writeOptions } from './write-options.js';
+import { leavePlain, writeOptions } from './write-options.js';
 import { groupFullness } from '../state/fullness.js';
 import type { AskedOptions } from '../state/asked-options.js';
 import type { Hash, MemoryQueue } from '../state/memory-queue.js';
@@ -151,7 +151,7 @@ function replace(
   Object.assign(job, { name, payload, attempts: '0', claimed_at_ms: '0', ready_at_ms: String(queue.now) });
   queue.replaced.set(options.request ?? id, owner);
   writeOptions(queue, job, { ...options, request: undefined });
-  job.options ??= '{}';
+  leavePlain(job);
   own(queue, owner, options);
   place(queue, owner, job, options);
   queue.host.observer?.enqueued(queue, owner, options);

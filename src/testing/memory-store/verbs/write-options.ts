@@ -1,3 +1,4 @@
+import { withoutPlainMark } from '../../../queue/model/metadata.js';
 import type { AskedOptions } from '../state/asked-options.js';
 import type { Hash, MemoryQueue } from '../state/memory-queue.js';
 
@@ -15,10 +16,8 @@ export function writeOptions(queue: MemoryQueue, job: Hash, options: AskedOption
     unique_for: typeof kind === 'string' ? kind : undefined,
     batch: options.batch,
   };
-  const isPlain = options.worker === undefined && options.after === undefined;
-  if (!isPlain || Object.values(fields).some((value) => value !== undefined)) {
-    fields.options = options.worker ?? '{}';
-  }
+  const isPlain = options.after === undefined && Object.values(fields).every((value) => value === undefined);
+  fields.options = isPlain ? options.worker : withoutPlainMark(options.worker);
   fields.request = options.request;
   fields.window = typeof kind === 'number' ? options.unique : undefined;
   for (const [field, value] of Object.entries(fields)) {
@@ -26,4 +25,9 @@ export function writeOptions(queue: MemoryQueue, job: Hash, options: AskedOption
       job[field] = String(value);
     }
   }
+}
+
+/** Makes a job no plain one any more; see lua/lib/enqueue/leave_plain.lua. */
+export function leavePlain(job: Hash): void {
+  job.options = withoutPlainMark(job.options);
 }

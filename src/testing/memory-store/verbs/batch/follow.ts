@@ -1,4 +1,5 @@
 // A new job that joins a batch, or waits for others; see lua/lib/batch/join and follow.
+import { leavePlain } from '../write-options.js';
 import { EnqueueRejected, type EncodedJob, type FollowRefusal } from '../../../../queue/store/enqueue-call.js';
 import type { AskedOptions } from '../../state/asked-options.js';
 import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
@@ -53,7 +54,7 @@ export function follow(queue: MemoryQueue, id: string, job: Hash, options: Asked
   for (const each of open) {
     const before = queue.job(each)!;
     before.dependents = [before.dependents, id].filter(Boolean).join(' ');
-    before.options ??= '{}';
+    leavePlain(before);
   }
   if (open.length === 0) {
     return true;

@@ -1,4 +1,5 @@
 // The verbs of operators; see lua/job and lua/queue.
+import { leavePlain } from '../write-options.js';
 import type { JobRecord, JobStatus, QueueStats } from '../../../../queue/model/job.js';
 import type { CancelAnswer } from '../../../../queue/store/call-answers.js';
 import { jobEnded, jobReopened } from '../batch/job-ended.js';
@@ -176,7 +177,7 @@ export function redrive(queue: MemoryQueue, ids: readonly string[], payload: str
       queue.unique.set(job.unique, id);
       queue.uniqueExpiries.delete(job.unique);
     }
-    job.options ??= '{}';
+    leavePlain(job);
     queue.toBack(id, job);
     jobReopened(queue, id, job);
   }
