@@ -61,7 +61,7 @@ const bench = {
   rounds: Number(options.rounds ?? defaultRounds(options)),
   /** Pairs of one measure are as many as those of another. */
   pairs: options.beside !== undefined || options.observed || options.nest,
-  /** The quick run does the same with a fifth of the jobs, and without the time that workers stand before latencies. */
+  /** The quick run does a fifth of the jobs, and skips the time that workers idle before latencies. */
   scale: (count) => (options.quick ? Math.ceil(count / 5) : count),
   log: (text) => process.stderr.write(text),
 };

@@ -1,6 +1,6 @@
-// Holds what each entry point offers against its checked-in report, api/NAME.api.md, so that no change of the public API goes
-// unseen. `npm run api:update` writes the reports anew. The declarations must also compile by themselves, for users with
-// `skipLibCheck: false`: what is @internal is stripped from them. Reads dist/esm, which `npm run build:esm` makes.
+// Compares each entry point with its checked-in report, api/NAME.api.md, so that every change of the public API is
+// seen. `npm run api:update` rewrites the reports. The stripped declarations, without @internal parts, must also
+// compile for users with `skipLibCheck: false`. Reads dist/esm, which `npm run build:esm` makes.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ if (problems.length > 0) {
   process.exitCode = 1;
 }
 
-/** What is wrong with our own declarations; those of peers are not ours to judge. */
+/** Returns errors in our own declarations, not in those of peers. */
 function checkDeclarations(files) {
   const options = {
     module: ts.ModuleKind.NodeNext,

@@ -1,6 +1,6 @@
-// Holds the directions of imports inside src (docs/internals/architecture.md):
-//   queue ← worker ← nest ← every other folder; files at the top of src may import all of them. Between the rooms of a folder see ROOMS.
-// src/queue and src/worker import nothing from @nestjs/*, and no import closes a cycle. Type imports count.
+// Checks the directions of imports inside src (docs/internals/architecture.md): queue ← worker ← nest ← every other
+//   folder. Files at the top of src may import all of them. ROOMS has the directions between the rooms of a folder.
+//   src/queue and src/worker import nothing from @nestjs/*, and imports form no cycle. Type imports count.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, posix, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,15 +21,15 @@ const LAYERS = {
 const OTHERS = ['queue', 'inspect', 'nest'];
 const WITHOUT_NEST = ['queue', 'worker', 'inspect', 'metrics', 'tracing', 'cli'];
 
-/** The rooms at the bottom of src/queue, lowest first: each may import those before it, and every other room all of them. */
+/** The lowest rooms of src/queue, in order: each may import those before it, and every other room may import all. */
 const BASE = ['runtime', 'errors', 'validation', 'codec', 'model'];
 const above = (...rooms) => [...BASE, ...rooms];
 
 const DASHBOARD_BASE = ['tokens.ts', 'dashboard-options.ts'];
 
 /**
- * What the rooms of a folder may import of the folder's other rooms. A file right in the folder counts as a room of its own. A room
- * that is not named may import all of them.
+ * The other rooms of its folder that a room may import. A file directly in the folder counts as a room. A room without
+ * an entry may import all of them.
  */
 const ROOMS = {
   queue: {
@@ -104,7 +104,7 @@ const ROOMS = {
   },
 };
 
-/** Rooms that a folder may not import of another: the runtime knows storage only by QueueStore. */
+/** Rooms that a folder may not import from another, because the runtime knows storage only by QueueStore. */
 const CLOSED = {
   worker: ['redis', 'transport', 'replies', 'scripts', 'redis-store.ts', 'redis-access.ts'].map(
     (room) => `queue/${room}`,
@@ -165,7 +165,7 @@ function roomProblem(file, target, name) {
   return undefined;
 }
 
-/** The room of a file: the folder under that folder, or the file where it is right in it; undefined outside of it. */
+/** Returns the room of a file: its folder under `folder`, its own name directly in it, or undefined outside. */
 function roomOf(folder, file) {
   return file.startsWith(`${folder}/`) ? file.slice(folder.length + 1).split('/')[0] : undefined;
 }
@@ -178,7 +178,7 @@ function folderOf(file) {
 function resolve(src, file, name) {
   if (!name.startsWith('.')) return undefined;
   const target = posix.join(posix.dirname(file), name).replace(/\.js$/, '.ts');
-  // A generated file that is not there yet still has its place.
+  // A generated file counts even before it exists.
   return existsSync(join(src, target)) || name.endsWith('.js') ? target : undefined;
 }
 

@@ -1,6 +1,6 @@
-// Checks the package as its users get it: publint and attw read it; then the tarball is installed into temporary
-// projects, on both supported rows of versions, where an ES module and a CommonJS consumer (test/package) are compiled
-// by tsc and run, and a job is done in worker processes of each, also as `nest start` runs them in development.
+// Checks the package as its users get it. Runs publint and attw, then installs the tarball into temporary projects on
+// both supported rows of versions. There tsc compiles an ES module and a CommonJS consumer (test/package), which run.
+// Worker processes of each do a job, also as `nest start` runs them in development.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -58,7 +58,7 @@ try {
   const nest11 = install(tarball, 'nest11', { ...manifest.devDependencies, ...nest11Versions });
   compile(nest11, ['consumer.mts', 'consumer.cts', 'worker.cts']);
   run(process.execPath, ['consumer.mjs'], nest11);
-  // Where Node cannot require an ES module, and only there, the CommonJS build is what runs. NestJS 12 needs that too.
+  // The CommonJS build runs only where Node cannot require an ES module NestJS 12 needs that too.
   run(process.execPath, ['--no-experimental-require-module', 'consumer.cjs'], nest11);
   run(process.execPath, ['--no-experimental-require-module', 'worker.cjs'], nest11);
   quickstart(nest11, {});
@@ -81,7 +81,7 @@ function installOnly(tarball, name, packages, versions) {
   return cwd;
 }
 
-/** Installs the tarball and its peers at these versions into a folder of their own. */
+/** Installs the tarball and these versions of its peers into a new folder. */
 function install(tarball, name, versions) {
   const cwd = join(work, name);
   mkdirSync(cwd);

@@ -1,13 +1,14 @@
-// The consumer projects of scripts/test-consumers.mjs. All share the app of test/package/consumers; each has a tool chain of its
-// own, and its steps say what it runs: a unit test, the app (a job, a thread, the health check), and worker processes.
+// The consumer projects of scripts/test-consumers.mjs. All share the app of test/package/consumers, each with another
+// tool chain. Its steps name what runs: a unit test, worker processes, and the app with a job, a thread and the health
+// check.
 import { readFileSync } from 'node:fs';
 import { nest11Versions } from './nest11-versions.mjs';
 
 const { devDependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 const NEST = ['@nestjs/common', '@nestjs/core', '@nestjs/testing', '@nestjs/terminus'];
-/** What each project installs beside the tarball and its tools. */
+/** Packages of every project besides the tarball and its tools. */
 export const PEERS = [...NEST, 'ioredis', 'piscina', 'reflect-metadata', 'rxjs'];
-/** What each project compiles. */
+/** Files that every project compiles. */
 export const SOURCES = ['app.ts', 'main.ts', 'workers.ts', 'square.worker.ts', 'unit.ts'];
 const TYPED_PEERS = ['@nestjs/schedule', '@opentelemetry/api', 'prom-client', '@jest/globals'];
 const TSC = ['tsc', '-p', '.'];

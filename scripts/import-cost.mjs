@@ -1,6 +1,6 @@
-// npm run bench:import: what it costs to import the package, beside @nestjs/bullmq with bullmq and ioredis. Both are installed from
-// tarballs into one temporary project; each number is the median of 15 process starts that take turns. Writes docs/import-cost.json
-// and fails where ours costs more. Also says how large the tarball is.
+// npm run bench:import: compares the cost of importing the package with @nestjs/bullmq, bullmq and ioredis. Both are
+// installed from tarballs into one temporary project. Each number is the median of 15 alternating process starts.
+// Writes docs/import-cost.json, and fails if ours costs more. Also reports the size of the tarball.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs Debian's Chromium, for `npm run test:browser`, where there is none. CHROMIUM_PATH names one of your own.
+# Installs Debian's Chromium for `npm run test:browser`, if there is none. CHROMIUM_PATH names one of your own.
 set -euo pipefail
 
 if [ -x "${CHROMIUM_PATH:-/usr/bin/chromium}" ]; then exit 0; fi

@@ -1,6 +1,5 @@
-// node scripts/run-example.mjs NAME ARGS…
-// Builds an example where its sources are newer, and runs its demo on the Redis that REDIS_URL names or on one started
-// for it.
+// node scripts/run-example.mjs NAME ARGS…: builds an example if its sources are newer, and runs its demo. Uses the
+// Redis of REDIS_URL, or starts one and stops it afterwards.
 import { fileURLToPath } from 'node:url';
 import { buildExample } from './build/build-example.mjs';
 
@@ -13,6 +12,6 @@ if (!NAMES.includes(name)) {
 }
 await buildExample(name, 'demo.js');
 const demo = fileURLToPath(new URL(`../examples/${name}/dist/demo.js`, import.meta.url));
-// In this process, so that signals have one way less to go.
+// Runs in this process, so that signals have fewer hops.
 process.argv.splice(2, Infinity, 'node', demo, ...args);
 await import('./redis/with-redis.mjs');

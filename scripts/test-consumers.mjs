@@ -1,5 +1,6 @@
-// npm run test:consumers [-- NAME …]: projects that use the packed tarball with the tool chains that users of NestJS have. Each
-// installs it, builds by its own tool, and runs the app of test/package/consumers on Redis. Needs a built dist, a registry, and some minutes.
+// npm run test:consumers [-- NAME …]: projects that use the packed tarball with the tool chains of NestJS users. Each
+// installs it, builds with its own tool, and runs the app of test/package/consumers on Redis. Needs a built dist, a
+// registry, and some minutes.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// Runs the same tests on the older versions that are supported: NestJS 11 and ioredis 5. The project is copied,
-// without its node_modules, to a temporary folder outside the tree. Arguments go to jest.
+// Runs the same tests on the older supported versions: NestJS 11 and ioredis 5. The project is copied, without its
+// node_modules, to a temporary folder outside the tree. Arguments go to jest.
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// A child process with one role for one contestant: its producer, or one of its workers. It stays for the whole
-// run, so that its code is warm, and has connections only during a measurement. Commands come and answers go by IPC.
+// A child process with one role for one contestant: its producer, or one of its workers. It stays for the whole run, so
+// that its code is warm, and is connected only during a measurement. Commands and replies travel by IPC.
 import { loadPeer } from '../peers/index.mjs';
 import { monotonicUs, payload } from './payload.mjs';
 import { drive } from './producer.mjs';
@@ -26,7 +26,7 @@ const commands = {
   },
   counts: () => session.counts(),
   shrink: () => session.shrink(),
-  /** Polls the queue until nothing waits and nothing runs; answers with the instant at which that was seen. */
+  /** Polls the queue until no job waits or runs, and returns the instant of that observation. */
   async waitSettled({ completed, timeoutMs = 60_000 }) {
     const deadline = Date.now() + timeoutMs;
     for (;;) {
@@ -49,7 +49,7 @@ const commands = {
     return { at };
   },
   workerUsage: () => ({ cpuUs: cpuSince(work.cpu), runs: work.runs }),
-  /** Ends the handlers that were told to hold their job, stops the worker, tells what ran. */
+  /** Ends the handlers that hold their job, stops the worker, and returns what ran. */
   async stopWorker() {
     clearInterval(work.timer);
     for (const release of work.held) release();

@@ -1,9 +1,9 @@
-// Who takes part in a run, and on what machine.
+// The contestants of a run, and the machine.
 import { existsSync } from 'node:fs';
 import { cpus, release, totalmem, type } from 'node:os';
 import { loadPeer, peerIds } from '../peers/index.mjs';
 
-/** The peers always; this library, bare and through Nest, once its build has what the adapter needs. */
+/** Returns the peers, and this library, bare and in Nest, if its build exists. */
 export async function openContestants() {
   const own = existsSync(new URL('../../dist/esm/index.js', import.meta.url))
     ? await Promise.all(['self', 'nest'].map(load))
@@ -13,13 +13,13 @@ export async function openContestants() {
   return new Map([...ready, ...(await Promise.all(peerIds.map(load)))]);
 }
 
-/** Only this library, as it is here and as it is in another built checkout. */
+/** Returns this library alone, as built here and in another checkout. */
 export async function openBeside(folder) {
   process.env.BENCH_BESIDE = folder;
   return new Map(await Promise.all(['self', 'beside'].map(load)));
 }
 
-/** The bare core, and a decorated handler as it is, and with what makes it dearer. */
+/** Returns the bare core, a plain decorated handler, and handlers with costly features. */
 export async function openNest() {
   const { alternatives } = await loadPeer('nest');
   const ids = ['self', 'nest', ...Object.keys(alternatives).map((alternative) => `nest:${alternative}`)];

@@ -1,12 +1,13 @@
-// The payloads of all contestants: the same objects, about 40, 60, 200 and 1,000 bytes of JSON. The first two stay below the
-// 64 bytes up to which Redis keeps a field compactly (hash-max-listpack-value), whatever their numbers; the others do not.
+// The payloads of all contestants: the same objects, about 40, 60, 200 and 1,000 bytes of JSON. Redis stores a field
+// compactly up to 64 bytes (hash-max-listpack-value). The first two sizes stay below that for every number, the others
+// do not.
 
 const filler = Array.from({ length: 47 }, (_, i) => `line ${String(i).padStart(3, '0')} of a body`).join('\n');
 const bodies = { medium: filler.slice(0, 130), large: filler };
 
 /**
- * One payload. `n` numbers the job (the worker checks with it that every job ran exactly once) and `t` is the
- * instant of its enqueue on the machine's monotonic clock, for latency.
+ * Returns one payload. The worker checks by `n` that each job ran exactly once. `t` is the instant of its enqueue on
+ * the machine's monotonic clock, for latency.
  */
 export function payload(n, size = 'small') {
   const t = monotonicUs();

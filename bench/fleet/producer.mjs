@@ -1,4 +1,5 @@
-// How a producer feeds a queue. Each mode takes (session, load, payload) with load = { from, count, size, … }.
+// The ways in which a producer feeds a queue. Each mode takes (session, load, payload) with load = { from, count, size,
+// … }.
 
 export const drive = {
   async bulk(session, { from, count, size, chunk = 1_000 }, payload) {
@@ -23,7 +24,7 @@ export const drive = {
     for (let i = 0; i < count; i++) await session.enqueueOne(payload(from + i, size));
   },
 
-  /** One job every `gapMs`, so that the queue is idle each time. */
+  /** Enqueues a job every `gapMs`, so that the queue is idle each time. */
   async paced(session, { from, count, size, gapMs }, payload) {
     for (let i = 0; i < count; i++) {
       await session.enqueueOne(payload(from + i, size));

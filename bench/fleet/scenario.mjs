@@ -4,7 +4,7 @@ import { loadPeer } from '../peers/index.mjs';
 let lastQueue = 0;
 
 /**
- * A server and a producer with an open queue of a new name; `use` runs with it, and all is closed after. The server is empty,
+ * Opens a queue with a new name on a server with a producer, runs `use`, and closes everything. The server is empty,
  * except where `clears` is false, for contestants that use it together.
  */
 export async function withQueue(
@@ -26,7 +26,7 @@ export async function withQueue(
   }
 }
 
-/** Enqueues and checks that exactly so many jobs wait. Costs are per job. */
+/** Enqueues, and checks that exactly this many jobs wait. Costs are per job. */
 export async function enqueue({ bench, producer, contestant }, load) {
   const { server } = bench;
   const { count, from = 0, expectWaiting = from + count } = load;
@@ -42,13 +42,13 @@ export async function enqueue({ bench, producer, contestant }, load) {
 }
 
 /**
- * Runs the `total` jobs that wait, in one or more worker processes, to the end: every handler ran once, nothing is
- * left, and the history holds what it should. Costs are per job. `during` may enqueue while the workers run.
+ * Runs the `total` waiting jobs in one or more worker processes. Checks that every handler ran once, that no job is
+ * left, and that the history is right. Costs are per job. `during` may enqueue while the workers run.
  */
 export async function processAll(scene, { total, workers = 1, during, withinMs = 60_000, ...worker }) {
   const { bench, contestant, producer, options, keep, keepsAll } = scene;
   const agents = await bench.fleet.workers(contestant, workers);
-  // A single worker says at which run it is done; of several, the sum is watched.
+  // A single worker reports the end itself; for several, the sum is polled.
   const watch = workers === 1 ? { target: total } : { progress: true };
   const started = [];
   try {

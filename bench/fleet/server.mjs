@@ -46,14 +46,14 @@ export class Server {
     return Object.fromEntries(Object.keys(now).map((key) => [key, now[key] - before[key]]));
   }
 
-  /** Bytes of all keys: without the buffers of connections and the text of scripts, which have nothing to do with jobs. */
+  /** Returns the bytes of all keys, without connection buffers and script texts, which are unrelated to jobs. */
   async memoryOfKeys() {
     await new Promise((resolve) => setTimeout(resolve, 150)); // buffers of closed connections are freed by a timer
     const memory = await this.#info('memory');
     return memory.used_memory - memory.mem_clients_normal - memory.used_memory_scripts_eval;
   }
 
-  /** Empties the server. Scripts stay loaded, as on a server that has run for a while. */
+  /** Empties the server. Scripts stay loaded, as on a server in use. */
   async clear() {
     await this.control.flushall();
   }

@@ -1,4 +1,4 @@
-// What a claim costs with more and more groups: all of them ready, and all but one of them blocked.
+// The cost of a claim by the number of groups, with all groups ready, and with all but one blocked.
 import { figure, fill, readCommands, withFlowQueue } from './library.mjs';
 
 const CLAIMS = 300;
@@ -54,7 +54,7 @@ export const claims = {
   },
 };
 
-/** Each group has one slot, and jobs enough for what is measured; all slots taken, a group of its own slots is the only ready one. */
+/** Each group has one slot and enough jobs. With all slots taken, the only ready group is one with more slots. */
 async function measure(bench, queue, level) {
   const each = Math.max(2, Math.ceil((3 * CLAIMS) / level));
   await fill(queue, level * each, (i) => ({ payload: {}, group: `g${i % level}` }));
@@ -67,7 +67,7 @@ async function measure(bench, queue, level) {
   return { ready, blocked };
 }
 
-/** Claims until every group has its slot in use, and the claims have looked at all groups after the change of their limits. */
+/** Claims until every group uses its slot, and the claims have reviewed all groups after the change of limits. */
 async function settleGroups(bench, queue, level) {
   for (let taken = 0; ;) {
     const jobs = await queue.claimMany(1_000);

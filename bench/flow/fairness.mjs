@@ -1,11 +1,11 @@
-// Turns of groups: by weight, between backlogs of very different depth, and what one job waits behind the deepest of them.
+// Turns of groups: by weight, between backlogs of different depth, and the wait behind the deepest backlog.
 import { median, quantile } from '../report/stats.mjs';
 import { figure, fill, runSome, withFlowQueue, withWorkers } from './library.mjs';
 import { monotonicUs } from '../fleet/payload.mjs';
 
 const CLAIM = 100;
 
-/** Two groups with weights 1 and 3, beside one that is paused and one whose rate holds it back. */
+/** Two groups with weights 1 and 3, one paused group, and one that its rate holds back. */
 export const weights = {
   id: 'weights',
   text: 'Turns by weight',
@@ -92,8 +92,7 @@ export const backlogs = {
 };
 
 /**
- * In every hundred turns, how alike the tenants with jobs left were served; and how late a tenant's last job started, beside the
- * turn at which all have had so many.
+ * Returns the evenness of service per hundred turns, and how late a tenant's last job started relative to fair turns.
  */
 async function shareTurns(queue, depths, turns) {
   const got = new Map(depths.map((depth) => [depth, 0]));
@@ -118,7 +117,7 @@ async function shareTurns(queue, depths, turns) {
   return { lowest, latest, series: depths.map(named) };
 }
 
-/** How many turns there are until all tenants have had so many, or all that they wanted. */
+/** Returns the number of turns after which each tenant has had `turns`, or all its jobs. */
 function fairTurns(depths, turns) {
   return depths.reduce((sum, depth) => sum + Math.min(depth, turns), 0);
 }
@@ -128,7 +127,7 @@ function jain(counts) {
   return sum ** 2 / (counts.length * counts.reduce((total, count) => total + count ** 2, 0));
 }
 
-/** A worker with ten slots runs the rest of the backlog; every 20 ms a tenant that has nothing else enqueues one job. */
+/** Runs the rest of the backlog with ten slots. Every 20 ms an otherwise idle tenant enqueues one job. */
 async function waitBehind(bench, queue) {
   const worker = { concurrency: 10, handlerMs: 1, tellsAll: false };
   const behind = await singles(bench, queue, worker, 200);

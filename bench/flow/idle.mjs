@@ -1,11 +1,11 @@
-// What a hundred workers send while a limited queue with a backlog must wait, beside the same workers on an empty queue.
+// Commands of a hundred workers on a limited queue that must wait, beside the same workers on an empty queue.
 import { createRequire } from 'node:module';
 import { Worker, JobQueue } from '../../dist/esm/core.js';
 import { figure, fill, readCommands, withFlowQueue } from './library.mjs';
 
 const { Redis } = createRequire(new URL('../../package.json', import.meta.url))('ioredis');
 const WORKERS = 100;
-/** Of an idle process with one queue: what test/worker/fetch/idle-cost.spec.ts holds. */
+/** Commands of an idle process with one queue, as test/worker/fetch/idle-cost.spec.ts checks. */
 const BOUND = 6;
 
 export const idle = {
@@ -34,7 +34,7 @@ export const idle = {
   },
 };
 
-/** Each worker has connections of its own, as in a process of its own. */
+/** Each worker has its own connections, as in a separate process. */
 function perWorkerAndSecond(bench, prepare) {
   return withFlowQueue(bench, {}, async (queue) => {
     await prepare(queue);

@@ -1,4 +1,4 @@
-// What the parts of the flow benchmark have in common: this library on the private server, and workers in processes of their own.
+// Shared parts of the flow benchmark: this library on the private server, with worker processes.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
@@ -38,8 +38,8 @@ export async function runSome(queue, count) {
 }
 
 /**
- * Runs `use` with so many worker processes. Each one tells the start and the end of every job, in µs of the machine's monotonic clock:
- * `runs` has them all, and `until(count)` waits for so many.
+ * Runs `use` with this many worker processes. Each process reports the start and end of every job, in µs of the
+ * monotonic clock. `runs` holds them, and `until(count)` waits for that many.
  */
 export async function withWorkers(bench, queue, each, use) {
   const runs = [];
@@ -88,7 +88,7 @@ export async function readCommands(bench) {
   return found;
 }
 
-/** One line of the result: what was measured and, where there is a goal, whether it was met. */
+/** Returns a line of the result: the figure, and whether it met its goal if it has one. */
 export function figure(id, text, unit, value, goal = {}) {
   const { most, least } = goal;
   const rounded = Number(value.toPrecision(4));

@@ -1,5 +1,5 @@
-// Whether any window of a rate's period admits at most burst + limit, by the starts of the handlers. Two of the four workers have
-// clocks that are an hour off.
+// Checks by the starts of handlers that any window of a rate's period admits at most burst + limit. The clocks of two
+// of the four workers are an hour off.
 import { figure, fill, withFlowQueue, withWorkers } from './library.mjs';
 
 const HOUR_MS = 3_600_000;
@@ -16,7 +16,7 @@ export const rate = {
       const workers = clocks.map((clockOffsetMs) => ({ concurrency: 20, clockOffsetMs }));
       return withWorkers(bench, queue, workers, async (fleet) => {
         for (let round = 0; round < rounds; round++) {
-          // More than a period of work, then a time without any: an idle time must earn the burst and no more.
+          // Works for more than a period, then rests: the rest must earn the burst and no more.
           const upTo = fleet.runs.length + 250;
           await fill(queue, 250, () => ({ payload: {} }));
           await fleet.until(upTo);

@@ -1,4 +1,4 @@
-// How soon a limited queue starts a job once it may: after the interval of its rate, and after the end of a job that held its slot.
+// How soon a limited queue starts a job: after the interval of its rate, and after the end of the job in its slot.
 import { quantile } from '../report/stats.mjs';
 import { figure, fill, withFlowQueue, withWorkers } from './library.mjs';
 

@@ -1,4 +1,4 @@
-// Jobs per second of grouped and of rate-limited work, beside the libraries that have the same.
+// Jobs per second with groups and with rate limits, beside libraries that have them.
 import { enqueue, processAll, withQueue } from '../fleet/scenario.mjs';
 import { median } from '../report/stats.mjs';
 import { figure } from './library.mjs';

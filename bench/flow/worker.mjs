@@ -1,4 +1,5 @@
-// A worker process of the flow benchmark. It tells when each job started and ended. Its wall clock may be wrong by `clockOffsetMs`.
+// A worker process of the flow benchmark. It reports the start and the end of each job. Its wall clock may be wrong by
+// `clockOffsetMs`.
 import { createRequire } from 'node:module';
 import { monotonicUs } from '../fleet/payload.mjs';
 
@@ -24,7 +25,7 @@ if (clockOffsetMs !== 0) {
   };
 }
 
-// Loaded after the clock was changed, so that nothing of the library has seen the right one.
+// Imported after the clock was changed, so that the library sees only the wrong one.
 const { JobQueue, Worker } = await import('../../dist/esm/core.js');
 const { Redis } = createRequire(new URL('../../package.json', import.meta.url))('ioredis');
 const redis = new Redis(url, { maxRetriesPerRequest: null });

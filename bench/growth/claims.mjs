@@ -1,4 +1,4 @@
-// Growth with the number of jobs that run: one worker process holds so many, another processes beside it.
+// Growth with the number of running jobs: one worker process holds them, another processes jobs beside it.
 import { enqueue, withQueue } from '../fleet/scenario.mjs';
 import { costOfProcessing, within } from './process-some.mjs';
 
@@ -9,7 +9,7 @@ export const claims = {
   title: 'Cost of a job while others run',
   axis: 'claims in flight',
   levels: [10, 100, 1_000, 10_000, 50_000],
-  // A running job blocks its whole group there, so that the jobs beside it could not run.
+  // A running job blocks its whole group there, so the jobs beside it could not run.
   skips: ['groupmq'],
   async run(bench, contestant, levels, point) {
     for (const level of levels) {

@@ -29,7 +29,7 @@ export async function runGrowth(bench, folder) {
   }
 }
 
-/** The points of one contestant; one that gives up at a level keeps those that it reached. */
+/** Measures the points of one contestant. A contestant that fails at a level keeps its earlier points. */
 async function measure(bench, growth, contestant, levels) {
   const points = [];
   try {

@@ -1,4 +1,4 @@
-// One line per contestant over a logarithmic axis, drawn to SVG text without a browser.
+// Draws a line per contestant over a logarithmic axis, as SVG text without a browser.
 import * as echarts from 'echarts';
 
 /** @param options.scales 'log' or 'value' of each axis, by default of a figure that grows with a depth */

@@ -1,4 +1,4 @@
-// Growth with the number of jobs that are scheduled for tomorrow.
+// Growth with the number of jobs scheduled for tomorrow.
 import { enqueue, withQueue } from '../fleet/scenario.mjs';
 import { costOfProcessing } from './process-some.mjs';
 

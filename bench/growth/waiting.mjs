@@ -14,7 +14,7 @@ export const waiting = {
       let last = 0;
       const fillTo = async (level) => {
         const { waiting: found } = await scene.producer.call('counts');
-        // What the repeats take is added before, so that the level is what waits throughout.
+        // Adds the jobs that the repeats take, so that the level always waits.
         const missing = level + COUNT - found;
         if (missing <= 0) return;
         await enqueue(scene, { mode: 'bulk', from: last, count: missing, expectWaiting: null });

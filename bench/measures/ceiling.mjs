@@ -1,5 +1,5 @@
-// The ceiling: what a worker sent is recorded once, then sent again raw, so that Redis alone is the limit. A replay
-// that does not leave every job completed (as with libraries that spread a job over several connections) is no figure.
+// The ceiling: records what a worker sends once, then replays it raw, so that only Redis limits it. A replay that
+// leaves jobs incomplete gives no figure. That happens with libraries that spread a job over several connections.
 import { recordingProxy, replay } from './replay.mjs';
 import { enqueue, processAll, withQueue } from '../fleet/scenario.mjs';
 
@@ -44,7 +44,7 @@ async function raw(bench, scene, { recording, total, real }) {
   return { ceiling: real.perSecond / perSecond, 'ceiling.process': perSecond, 'ceiling.busy': cpuUs / us };
 }
 
-/** The waiting jobs as they are, to start the replay from where the worker started. */
+/** Saves the waiting jobs, so that a replay can start from the same state. */
 async function snapshot(control) {
   const keys = await control.keys('*');
   const pipeline = control.pipeline();

@@ -1,5 +1,6 @@
-// Requests of clients (one answer each: a round trip, unless pipelined) and commands inside scripts, per job.
-// Counted with MONITOR, in passes of their own, for it slows the server down. Few passes do: they hardly differ.
+// Requests of clients (one answer each: a round trip, unless pipelined) and commands inside scripts, per job. Counted
+// with MONITOR in separate passes, because it slows the server down. A few passes are enough, because they hardly
+// differ.
 import { enqueue, processAll, withQueue } from '../fleet/scenario.mjs';
 
 function measure(id, quick, sample, texts) {

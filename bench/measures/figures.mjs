@@ -1,4 +1,4 @@
-// The figures that say what a job costs, and how they are read off a result of the scenarios.
+// The cost figures of a job, read from a result of the scenarios.
 
 export function costFigures(of, text) {
   return {

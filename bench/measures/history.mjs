@@ -1,5 +1,4 @@
-// What the history of a queue costs Redis while its jobs trickle: the calls that touch the keys of the history, and the look at the
-// queue that closes a minute.
+// The cost of a queue's history while jobs trickle: calls that touch its keys, and the read that closes a minute.
 import { enqueue, processAll, withQueue } from '../fleet/scenario.mjs';
 
 const SECONDS = 120;

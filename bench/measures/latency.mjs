@@ -3,20 +3,20 @@ import { enqueue, processAll, withQueue } from '../fleet/scenario.mjs';
 import { quantile } from '../report/stats.mjs';
 
 const CONCURRENCY = 10;
-/** So many jobs come before those that count: a process that has just begun is compiling itself. */
+/** This many jobs run before those that count, because a new process is still compiling its code. */
 const WARMUP = 4_000;
 
-// Between the start of a worker and the first job. Our sweep comes first after five seconds and loads four scripts, the
-// others have loaded theirs by then, as in an application; how much is loaded changes what Redis's collection of Lua's
-// garbage costs a job (docs/internals/performance.md).
+// Between the start of a worker and the first job. Our first sweep comes after five seconds and loads four scripts, as
+// in an application. The number of loaded scripts changes the cost of Lua's garbage collection per job
+// (docs/internals/performance.md).
 const STANDING_MS = 5_500;
 
-// The mood of a machine changes within seconds, and with it every latency by half: where the queue is idle, the workers of
-// all contestants stand at the same time, and jobs are given to one after the other in turns of a quarter of a second.
+// The speed of a machine changes within seconds, and with it every latency by half. So the idle workers of all
+// contestants run side by side and take turns of a quarter of a second.
 const TURN = { count: 10, jobs: 100, gapMs: 2 };
 
-// The first jobs of a turn, which do not count: the processes have slept through the turns of the others. Nor does the first
-// turn, in which what runs so rarely is compiled.
+// The first jobs of a turn, which do not count, because the processes have slept through the other turns. The first
+// turn does not count either, because rarely used code is compiled in it.
 const LEAD_IN = 10;
 
 function figures(id, text) {
@@ -37,7 +37,7 @@ function stand(bench) {
 
 async function sampleIdle(bench, contestant) {
   const { turns } = bench;
-  // One after the other first: what runs so rarely would else be measured before it is compiled.
+  // Sequential jobs first, so that rarely used code is compiled before it is measured.
   const warmup = bench.scale(WARMUP);
   const perTurn = LEAD_IN + TURN.jobs;
   const total = warmup + perTurn * (1 + bench.scale(TURN.count));
@@ -45,7 +45,7 @@ async function sampleIdle(bench, contestant) {
     const give = (load) =>
       turns.take(contestant, async () => {
         await enqueue(scene, { ...load, expectWaiting: null });
-        // Where enqueues are faster than the worker, what is left would run in the turn of the next.
+        // If enqueues outpace the worker, the rest would run in the next contestant's turn.
         await scene.producer.call('waitSettled', { completed: 0 });
       });
     const during = async () => {
@@ -54,7 +54,8 @@ async function sampleIdle(bench, contestant) {
       for (let from = warmup; from < total; from += perTurn) {
         await give({ mode: 'paced', from, count: perTurn, gapMs: TURN.gapMs });
       }
-      await turns.take(contestant, async () => {}); // when the others have had theirs: none ends while another is measured
+      // Waits for the others' turns, so that no contestant ends while another is measured.
+      await turns.take(contestant, async () => {});
     };
     const { latencies } = await processAll(scene, { total, concurrency: CONCURRENCY, during });
     const counted = latencies.slice(warmup + perTurn).filter((_, i) => i % perTurn >= LEAD_IN);
@@ -78,8 +79,8 @@ async function sampleHalf(bench, contestant) {
 }
 
 /**
- * Jobs per second for all contestants alike: half of what the slowest of them can enqueue and process one after
- * the other, since on a small machine both share the same cores.
+ * Returns a rate for all contestants: half of the slowest one's rate of enqueuing and then processing. Both share the
+ * cores of a small machine.
  */
 async function findHalfLoad(bench) {
   const capacities = [];

@@ -1,4 +1,4 @@
-// Redis memory per job, of all keys. What is capped whatever the number of jobs (BullMQ's event stream) is taken away first.
+// Redis memory per job, of all keys. Data with a fixed cap (BullMQ's event stream) is removed first.
 import { enqueue, processAll, withQueue } from '../fleet/scenario.mjs';
 
 function measure(suffix, { size, quick = false, text }) {

@@ -1,5 +1,5 @@
-// Records what a client sends to Redis and sends it again without the client: the same scripts with the same
-// batches, as fast as the server can take them. The distance to that is what the client and the waiting cost.
+// Records what a client sends to Redis, and replays it without the client as fast as the server can reply. The
+// difference is the cost of the client and of waiting.
 import { connect, createServer } from 'node:net';
 import { once } from 'node:events';
 
@@ -28,7 +28,7 @@ export async function recordingProxy(serverUrl) {
   };
 }
 
-/** Sends the bytes down one connection without waiting for answers; gives the microseconds until all are answered. */
+/** Sends the bytes over one connection without waiting for replies. Returns the microseconds until all replies came. */
 export async function replay(serverUrl, recording) {
   const { port } = new URL(serverUrl);
   const socket = connect(Number(port), '127.0.0.1');

@@ -1,4 +1,4 @@
-// node app.mjs REDIS_URL: an app with the dashboard and without a worker, in a process of its own. Prints its address.
+// node app.mjs REDIS_URL: an app with the dashboard and without a worker, in a separate process. Prints its address.
 import * as library from '../../dist/esm/index.js';
 import { JobQueueDashboardModule } from '../../dist/esm/dashboard.js';
 import { Module } from '@nestjs/common';

@@ -1,10 +1,10 @@
-// Fills the large queue: so many jobs wait, and some are dead letters.
+// Fills the large queue with this many waiting jobs and some dead letters.
 import { Redis } from 'ioredis';
 import { JobQueue } from '../../dist/esm/core.js';
 import { QUEUES } from './queues.mjs';
 
 const SLICE = 500;
-/** How many dead letters the queue has; by default ten thousand are kept. */
+/** The number of dead letters, which is the default cap. */
 const DEAD = 10_000;
 
 export async function fill(url, waiting) {

@@ -1,5 +1,5 @@
-// npm run bench -- --pages [--json docs/dashboard-pages.json]: how long the dashboard's requests take while 100,000 and a
-// million jobs wait, and what its viewers cost Redis.
+// npm run bench -- --pages [--json docs/dashboard-pages.json]: times the dashboard's requests with 100,000 and a
+// million waiting jobs, and counts what viewers cost Redis.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { fill } from './fill.mjs';
 import { QUEUES } from './queues.mjs';
 
 const VIEWERS = [0, 1, 10];
-/** The dashboard shares an answer among all who ask within 700 ms; each request here is to be read anew. */
+/** The dashboard shares an answer for 700 ms, and each request here must be read afresh. */
 const PAUSE_MS = 750;
 
 /** Prints the figures, and writes them to a file where one is named. */
@@ -52,7 +52,7 @@ async function startApp(redisUrl) {
   };
 }
 
-/** What a page asks for, by the words of the table. */
+/** Returns the requests of each page, by the words of the table. */
 function requestsOf(level, { waitingId, deadId }) {
   const queue = `queue=${QUEUES[0]}`;
   const list = (offset) => `api/jobs?${queue}&state=pending&limit=50&offset=${offset}`;
@@ -95,7 +95,7 @@ async function timeRequests(url, requests, rounds) {
   );
 }
 
-/** Commands a second while nobody, one and ten look at the overview. */
+/** Counts commands per second with zero, one and ten viewers of the overview. */
 async function countCommands(bench, url) {
   const seconds = bench.quick ? 3 : 20;
   const counted = {};

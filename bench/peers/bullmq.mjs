@@ -29,7 +29,7 @@ export const alternatives = {
   },
 };
 
-/** For `--flow`: a rate that is never reached, which costs what a rate costs. */
+/** For `--flow`: a rate above the throughput, which costs the same as any rate. */
 export const flows = {
   limited: {
     text: 'a limiter of 100,000 jobs a second, which is not reached',

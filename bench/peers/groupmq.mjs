@@ -1,12 +1,12 @@
-// groupmq with the fastest of its documented settings. Jobs of one group run one after the other, so the jobs are spread over
-// many groups to run in parallel.
+// groupmq with the fastest of its documented settings. Jobs of one group run one after the other, so parallel jobs need
+// many groups.
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Queue, Worker } from 'groupmq';
 import { Redis } from 'ioredis';
 
-// What was fastest at every concurrency: as many groups as jobs run at once, but no more than a hundred.
+// The fastest setting at every concurrency: as many groups as parallel jobs, up to a hundred.
 const MOST_GROUPS = 100;
 const entry = createRequire(import.meta.url).resolve('groupmq');
 
@@ -52,7 +52,7 @@ export async function open({ url, queue: namespace, keep, concurrency, trial = {
   const batched = (size) => openQueue(trial.noBatches ? {} : { autoBatch: { size, maxWaitMs: 1 } });
   const bulk = batched(1_000);
   const parallel = batched(100);
-  // Delayed jobs get groups of their own: one that is not due blocks its group.
+  // A delayed job blocks its group, so each gets its own.
   const job = (data, prefix = 'g') => ({ groupId: `${prefix}${data.n % groups}`, data });
   const addAll = (to, payloads) => Promise.all(payloads.map((data) => to.add(job(data))));
 

@@ -32,7 +32,7 @@ const modules = {
   nest: () => import('./ours-nest.mjs'),
 };
 
-/** The ids whose figures are the `peers` of the report; `self` is this library, `nest` this library in a Nest app. */
+/** The ids whose figures are the `peers` of the report. `self` is this library, `nest` this library in a Nest app. */
 export const peerIds = ['bullmq', 'bee-queue', 'groupmq'];
 
 /** @param id of a contestant, or `peer:alternative` for one with other settings than its best */

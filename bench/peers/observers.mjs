@@ -1,4 +1,4 @@
-// What watches the jobs of `--observed`: the options that each way of watching adds to a queue and a worker.
+// The ways to watch the jobs of `--observed`, with the options that each adds to a queue and a worker.
 import { createRequire } from 'node:module';
 
 /** Each is measured beside the bare core. */
@@ -18,8 +18,8 @@ export const observers = {
 };
 
 /**
- * → { queue: options of the queue, worker(queue): options of its worker, enqueue(call): makes a call, handler(handle): the handler
- *   that is run }
+ * → { queue: options of the queue, worker(queue): options of its worker, enqueue(call): makes a call, handler(handle):
+ *   the handler to run }
  */
 export async function watchBy({ metrics, traces, bare, queue = {} }, root) {
   const require = createRequire(new URL('package.json', root));
@@ -49,7 +49,7 @@ function startSdk(require, sampled) {
   return new sdk.BasicTracerProvider({ spanProcessors, sampler }).getTracer('bench');
 }
 
-/** The least that a traced job costs with this SDK: a span of four attributes around each call. */
+/** The minimal cost of a traced job with this SDK: a span with four attributes around each call. */
 function bareSpans(require, tracer) {
   const { context, trace, SpanKind } = require('@opentelemetry/api');
   const within = (operation, kind, run) => {

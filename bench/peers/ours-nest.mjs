@@ -13,7 +13,7 @@ export const settings = {
   worker: '@JobHandler(queue, { concurrency, prefetch }) in an application context; all else as in the core',
 };
 
-/** What `--nest` measures beside a handler without enhancers. */
+/** The variants of `--nest` besides a handler without enhancers. */
 export const alternatives = {
   interceptor: { text: 'a handler with one interceptor', decorate: withInterceptor },
   enhancers: { text: 'a handler with a guard, an interceptor and a pipe of its payload', decorate: withEnhancers },
@@ -26,7 +26,7 @@ export async function open(options) {
 }
 
 async function prepareApp(core, { url, queue, keep, events, trial }, { concurrency, prefetch, handler, heldBack }) {
-  // Nest is the one that the library itself was built with, from the root of the repository.
+  // Nest is the version that the library was built with, from the root of the repository.
   const [{ Module }, { NestFactory }] = await Promise.all([import('@nestjs/common'), import('@nestjs/core')]);
 
   class BenchHandler {

@@ -11,7 +11,7 @@ const settings = {
   worker: 'one Worker with `concurrency`; prefetch, sweep, heartbeat and all guarantees at their defaults',
 };
 
-/** The same work with groups or limits, for `--flow`. A rate that is never reached costs what a rate costs. */
+/** The same work with groups or limits, for `--flow`. A rate above the throughput costs the same as any rate. */
 const flows = {
   grouped: {
     text: '100 groups, each of which runs one job at a time, as in groupmq',
@@ -38,7 +38,7 @@ const watches = {};
 async function loadFrom(root, name) {
   const { JobQueue, Worker } = await import(new URL('dist/esm/index.js', root));
   const manifest = new URL('package.json', root);
-  // The copy of ioredis that the library sees, as in an application, which has one.
+  // The copy of ioredis that the library uses, because an application has one copy.
   const { Redis } = createRequire(manifest)('ioredis');
   return {
     name,
@@ -80,7 +80,7 @@ async function open({ JobQueue, Worker, Redis }, { url, queue: queueName, keep, 
     async prepareWorker({ concurrency, prefetch, handler, heldBack }) {
       const handlers = { [queueName]: watched.handler((job) => handler(job.payload)) };
       const worker = new Worker([{ queue, concurrency, prefetch, handlers }], watched.worker(queue));
-      // Connected, but held back, as the other workers are: what is measured is work, not the start.
+      // Connected but held back like the other workers, so that the start is not measured.
       if (!heldBack) return { start: () => void worker.start(), stop: () => worker.stop() };
       await queue.pause();
       await worker.start();

@@ -1,5 +1,5 @@
-// What a job may cost Redis at most. Counts hardly differ from run to run, so a run with --guard fails on these, and on
-// nothing that a busy machine can change. Where a number has fallen for good, lower it here.
+// The most that a job may cost Redis. Counts hardly differ between runs, so a run with --guard fails on these. Figures
+// that a busy machine changes have no limit. Lower a limit here when a number has fallen permanently.
 const LIMITS = {
   'requests.enqueue': 0.005,
   'inner.enqueue': 2.1,
@@ -9,7 +9,7 @@ const LIMITS = {
   'inner.process': 6.5,
 };
 
-/** The figures of ours that are above their limit, or were not taken: a line for each. */
+/** Returns a line for each of our figures that is missing or above its limit. */
 export function aboveLimits(figures) {
   return Object.entries(LIMITS).flatMap(([id, limit]) => {
     const found = figures.find((figure) => figure.id === id)?.self;

@@ -1,6 +1,6 @@
-/** What `--observed --json` writes, as far as the table needs it. */
+/** The part of the output of `--observed --json` that the table needs. */
 export interface ObservedReport {
-  /** How each way of watching does it. */
+  /** How each way of watching works. */
   watched: Record<string, string>;
   figures: {
     id: string;

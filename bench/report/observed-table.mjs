@@ -1,5 +1,5 @@
-// node bench/report/observed-table.mjs: writes the table of what watching costs into docs/performance.md, from the JSON of
-// `npm run bench -- --observed --json docs/benchmark-observed.json`.
+// node bench/report/observed-table.mjs: writes the table of observability costs into docs/performance.md. Reads the
+// JSON of `npm run bench -- --observed --json docs/benchmark-observed.json`.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 

@@ -1,4 +1,4 @@
-// What a run prints and writes.
+// Prints and writes the report of a run.
 import { peerIds } from '../peers/index.mjs';
 import { median, spread } from './stats.mjs';
 
@@ -60,7 +60,7 @@ export function printTable({ figures }, { errors }) {
   for (const error of errors) console.log(`FAILED ${error}`);
 }
 
-/** None where a peer has next to nothing of it, such as scripts that it does not use. */
+/** no ratio where a peer's figure is about zero, such as for scripts that it does not use */
 function ratioOf(self, peer) {
   return self === null || peer === null || Math.abs(peer) < 0.01 ? null : round(self / peer);
 }

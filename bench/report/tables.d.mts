@@ -4,7 +4,7 @@ export interface Report {
   versions: Record<string, string>;
   alternations: number;
   quick: boolean;
-  /** What else a reader has to know of figures that are not all of one run. */
+  /** A note for readers about figures from several runs. */
   note?: string;
   settings: Record<string, Record<string, string>>;
   figures: {

@@ -1,6 +1,7 @@
-// node bench/report/tables.mjs: writes the tables of docs/performance.md from the JSON of two runs (`--json docs/benchmark.json`, and
-// `--growth --plots docs/images`), and those of docs/dashboard.md from a third (`--pages --json docs/dashboard-pages.json`).
-// That of Nest's ways is from `--nest --json docs/benchmark-nest.json`.
+// node bench/report/tables.mjs: writes tables from the JSON of runs. docs/performance.md has those of
+// `--json docs/benchmark.json` and `--growth --plots docs/images`, docs/dashboard.md those of
+// `--pages --json docs/dashboard-pages.json`. The table of Nest's variants is from
+// `--nest --json docs/benchmark-nest.json`.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { fillPages } from '../pages/tables.mjs';
@@ -8,7 +9,7 @@ import { fillPages } from '../pages/tables.mjs';
 const PEERS = { bullmq: 'BullMQ', 'bee-queue': 'bee-queue', groupmq: 'groupmq' };
 const NAMES = { self: 'nest-job-queue', ...PEERS };
 
-/** Which figures of a run stand in which table, by the beginning of their id. */
+/** The figures of each table, by the beginning of their id. */
 const TABLES = {
   processing: /^process\./,
   enqueue: /^enqueue\./,

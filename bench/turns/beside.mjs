@@ -1,8 +1,8 @@
-// `--beside CHECKOUT`: this library beside another state of itself, in pairs, so that a change of the machine's mood
-// meets both alike.
+// `--beside CHECKOUT`: this library beside another build of itself, in pairs, so that changes of the machine's speed
+// affect both.
 import { median } from '../report/stats.mjs';
 
-/** What a change must leave as it is, where `--only` names nothing else. */
+/** Measures that a change must not worsen, unless `--only` names others. */
 export const BESIDE_MEASURES = [
   'process.c100',
   'process.c10',
@@ -13,7 +13,9 @@ export const BESIDE_MEASURES = [
   'commands.parallel100',
 ];
 
-/** Prints the median of the ratios pair by pair, with the middle half of them. → [{ id, unit, better, ratio, from, to, runs }] */
+/**
+ * Prints the median of the ratios of the pairs, with the middle half. → [{ id, unit, better, ratio, from, to, runs }]
+ */
 export function printBeside(measures, { values, errors }) {
   const figures = [];
   for (const [id, { unit, better }] of measures.flatMap(({ figures: own }) => Object.entries(own))) {

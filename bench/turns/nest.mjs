@@ -1,10 +1,10 @@
-// `--nest`: what the ways of Nest cost, beside the bare core, in pairs: a round is one sample of each.
+// `--nest`: the cost of Nest's variants beside the bare core. A round has a sample of each.
 import { quantile } from './beside.mjs';
 import { median } from '../report/stats.mjs';
 
 export const NEST_MEASURES = ['process.c100', 'process.c1'];
 
-/** What is told of each: the rate at two concurrencies, and what a job costs of the processor. */
+/** The reported figures: the rate at two concurrencies, and the processor time per job. */
 const FIGURES = ['process.c100', 'node.us.process', 'process.c1'];
 
 /** Prints and returns, for each figure, the medians and the ratios to the core. */

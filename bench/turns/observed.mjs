@@ -1,5 +1,5 @@
-// `--observed`: this library beside itself with metrics, traces and the audit trail, in turns, so that a change of the machine's
-// mood meets all alike.
+// `--observed`: this library beside itself with metrics, traces and the audit trail. They take turns, so that changes
+// of the machine's speed affect all.
 import { loadPeer } from '../peers/index.mjs';
 import { observers } from '../peers/observers.mjs';
 import { median } from '../report/stats.mjs';
@@ -14,7 +14,7 @@ export const OBSERVED_MEASURES = [
   'commands.history',
 ];
 
-/** The figures of those measures that a watched queue changes. */
+/** The figures of those measures that watching changes. */
 const FIGURES = [
   'process.c100',
   'process.c100.1ms',
@@ -35,7 +35,7 @@ export async function openObserved() {
 }
 
 /**
- * Prints each figure of each way of watching, and its ratio to the bare core: the median of the ratios round by round.
+ * Prints each figure of each way of watching, and its ratio to the bare core: the median over the rounds.
  *
  * → { watched: { way: text }, figures: [{ id, unit, better, text, bare, ratios: { way: ratio }, runs }] }
  */

@@ -1,5 +1,5 @@
-// Alternation: in every round each contestant takes its turn at the same measure, and the order rotates, so that
-// a change of the machine's mood meets all alike.
+// Alternation: in every round each contestant takes the same measure, in rotating order, so that changes of the
+// machine's speed affect all.
 import { enqueue, processAll, withQueue } from '../fleet/scenario.mjs';
 import { Turns } from './turns.mjs';
 
@@ -38,7 +38,7 @@ export async function takeSamples(bench, selected) {
     const enough = measure.rounds ?? Infinity;
     const asked = bench.quick || bench.pairs ? bench.rounds : bench.rounds * (measure.times ?? 1);
     const rounds = Math.min(asked, bench.quick ? enough - 1 : enough);
-    // The full run has a round before each measure that does not count; the quick one is warm only from the start.
+    // The full run has an uncounted round before each measure; the quick one warms up only at the start.
     for (let round = bench.quick ? 0 : -1; round < rounds; round++) {
       const order = ids
         .map((_, turn) => ids[(turn + round + ids.length) % ids.length])
@@ -55,8 +55,8 @@ export async function takeSamples(bench, selected) {
 }
 
 /**
- * All contestants at once, on a server that has none of their keys and scripts; they share it by `bench.turns`. Every other
- * round it is the other way around, so that none has the same one before it each time.
+ * Measures all contestants at once, on a server without their keys and scripts. They share it by `bench.turns`. Every
+ * other round reverses the order, so that the predecessor of a contestant changes.
  */
 async function takeTogether(bench, order, take) {
   await bench.server.clear();
@@ -83,7 +83,7 @@ async function takeOne(bench, measure, contestant, round, samples, playing) {
   }
 }
 
-/** Figures that are made of others, round by round. */
+/** Figures derived from others, round by round. */
 const derived = {
   'nest.vs.core': {
     from: ['process.c100'],

@@ -1,6 +1,6 @@
 /**
- * Lets contestants that stand side by side do something one after the other, always in the same order, so that each has as many
- * turns as the others. Who has not asked yet is waited for, until it leaves.
+ * Lets contestants act in turns of a fixed order, so that each has the same number of turns. It waits for a contestant
+ * that has not asked yet, until that leaves.
  */
 export class Turns {
   #order;
@@ -11,7 +11,7 @@ export class Turns {
     this.#order = [...order];
   }
 
-  /** Resolves when the contestant has had its turn, in which it does `use`. */
+  /** Resolves after the contestant's turn, in which it runs `use`. */
   take(contestant, use) {
     return new Promise((resolve, reject) => {
       this.#asked.set(contestant, () => use().then(resolve, reject));

@@ -1,4 +1,4 @@
-// Builds the library's ES format and an example on it, where a source is newer than what was built.
+// Builds the library's ES format and an example on it if a source is newer than the build.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const lock = join(root, '.cache/build.lock');
 
 const COMMON = ['tsconfig.json', 'package.json'];
 
-/** Ends the process with 1 where something cannot be built; the compiler has said what is wrong. */
+/** Exits with 1 if the compiler fails, which prints the reason. */
 export async function buildExample(name, main) {
   const example = `examples/${name}`;
   const parts = [
@@ -31,7 +31,7 @@ export async function buildExample(name, main) {
   await lockBuild();
   try {
     for (const part of parts) {
-      // Whoever had the lock may have built it meanwhile. What is built stays: others may be running it.
+      // Another process may have built it before this one got the lock.
       if (isBuilt(part)) continue;
       console.log(`Building ${part.what} …`);
       part.build();
@@ -48,7 +48,7 @@ function isBuilt({ sources, built }) {
   return changedAt(join(root, built)) >= Math.max(...sources.map((path) => newestIn(join(root, path))));
 }
 
-/** A build deletes what was built before: two at once, as tests start them, would take it from each other. */
+/** A build deletes the previous one, so two builds at once, as tests start them, would break each other. */
 async function lockBuild() {
   mkdirSync(join(root, '.cache'), { recursive: true });
   for (;;) {
@@ -58,7 +58,7 @@ async function lockBuild() {
     } catch (error) {
       if (error.code !== 'EEXIST') throw error;
     }
-    // A build takes seconds; what is older was left behind.
+    // A build takes seconds, so an older lock was left behind.
     if (changedAt(lock) < Date.now() - 120_000) rmSync(lock, { force: true });
     await sleep(100);
   }

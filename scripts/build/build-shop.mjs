@@ -1,4 +1,4 @@
-// Builds the shop where a source is newer than what was built.
+// Builds the shop if a source is newer than its build.
 import { buildExample } from './build-example.mjs';
 
 await buildExample('shop', 'main.js');

@@ -1,7 +1,7 @@
-// Makes dist what is published, once `npm run build:esm` has compiled it: one file for each entry point and format, with the code that
-// entry points share in files of its own. Importing a dozen files takes a fraction of the time that hundreds take. zod is part of the
-// bundle, because a tenth of it is used. What is generated (the Lua scripts, the dashboard's page) is carried once, by dist/cjs.
-// The types stay one file for each source.
+// Bundles dist for publishing, after `npm run build:esm`: one file for each entry point and format. Code that entry
+// points share has its own files. Importing a dozen files is much faster than importing hundreds. zod is bundled,
+// because the library uses a tenth of it. Generated files (the Lua scripts, the dashboard's page) are included once, in
+// dist/cjs. The types stay one file for each source.
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -113,7 +113,7 @@ function keepApart(format) {
   };
 }
 
-/** The types may name only packages that a user of them has. */
+/** Types may name only packages that their users have. */
 function checkPackages(files) {
   const known = Object.keys({
     ...dependencies,

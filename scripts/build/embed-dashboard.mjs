@@ -1,5 +1,5 @@
-// Builds the page of the dashboard with Vite, and embeds its files into src/dashboard/page/ui.generated.ts, compressed:
-// so every bundler and both module formats find them. Does nothing while its sources are those of the last build.
+// Builds the dashboard's page with Vite, and embeds its files, compressed, into src/dashboard/page/ui.generated.ts. So
+// every bundler and both module formats find them. Does nothing while its sources are those of the last build.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,11 +1,11 @@
-// Turns lua/**/*.lua into one TypeScript module, src/queue/lua.generated.ts, so that the scripts work the same in
-// the ES build, the CommonJS build, under jest and inside a bundle, where no file can be read at run time.
+// Turns lua/**/*.lua into one TypeScript module, src/queue/lua.generated.ts. Bundles cannot read files at run time, and
+// every build and jest share the module.
 //
-// A line `--@include lib/room/name` is replaced by lua/lib/room/name.lua, once in a script; a library may include others.
-// A script's name is its path in camel case: lua/attempt/claim.lua is `attemptClaim`.
-// A line `-- Transition: NAME` in its header says that it changes the status of jobs, or deletes some, and what the audit trail calls
-// that; `-- Transition: none` says that it does neither. Only a script with the flag no-writes may leave the line out.
-// Comments and blank lines are dropped.
+// A line `--@include lib/room/name` is replaced by lua/lib/room/name.lua, once in a script. A library may include
+// others. A script's name is its path in camel case: lua/attempt/claim.lua is `attemptClaim`. A line
+// `-- Transition: NAME` in its header names, for the audit trail, how the script changes the status of jobs or deletes
+// them. `-- Transition: none` declares that it does neither. Only a script with the flag no-writes may leave the line
+// out. Comments and blank lines are dropped.
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 /** Before and behind each function at the start of a line. */
 const FUNCTION_BOUNDARY = /(?<=^end\n)|(?=^local function )/m;
 
-/** What hands out the texts. One can be replaced, for tests that slow a script down. */
+/** Hands out the texts. A text can be replaced by a test that slows a script down. */
 const READER = `function member(recipe: readonly number[]): PropertyDescriptor {
   let text: string | undefined;
   return {
@@ -36,8 +36,8 @@ const TRANSITION = /^-- Transition: (none|[a-z]+(?:-[a-z]+)*)$/;
 const INCLUDE = /^--@include lib\/([a-z0-9_/-]+)$/;
 
 /**
- * Reads a folder of Lua scripts and returns their texts ready for SCRIPT LOAD, by camel-cased path.
- * Throws, naming the file, for a library that is missing, that is included twice or that nobody includes.
+ * Reads a folder of Lua scripts and returns their texts ready for SCRIPT LOAD, by camel-cased path. Throws an error
+ * with the file's name for a library that is missing, included twice or never included.
  */
 export function readLuaScripts(dir) {
   const libs = readLibs(join(dir, 'lib'));
@@ -55,8 +55,9 @@ export function readLuaScripts(dir) {
 }
 
 /**
- * Returns the transitions that the headers of the scripts declare, by camel-cased path. A script that changes no job has none.
- * Throws, naming the file, where a script that may write declares nothing, or one that may not write declares a transition.
+ * Returns the transitions that the headers of the scripts declare, by camel-cased path. A script that changes no job
+ * has none. Throws an error with the file's name if a writing script declares nothing, or a read-only script declares a
+ * transition.
  */
 export function readTransitions(dir) {
   const transitions = {};
@@ -68,8 +69,8 @@ export function readTransitions(dir) {
 }
 
 /**
- * The TypeScript module that carries the scripts. Functions that several scripts include are carried once, and a text is put together
- * when it is first read: most processes need a few of them.
+ * Returns the TypeScript module that carries the scripts. A function that several scripts include is stored once. A
+ * text is assembled when it is first read, because most processes need few.
  */
 export function renderModule(scripts, transitions) {
   const parts = new Map();
@@ -93,7 +94,7 @@ export function renderModule(scripts, transitions) {
 
 /** Drops comments and blank lines. Quoted strings are kept as they are. */
 export function stripComments(file, text) {
-  // A string is matched first, so that "--" inside one is no comment.
+  // Matches strings first, because "--" inside a string is no comment.
   const token = /"(?:\\[\s\S]|[^"\\\n])*"|'(?:\\[\s\S]|[^'\\\n])*'|--\[(=*)\[[\s\S]*?\]\1\]|--[^\n]*|\[=*\[/g;
   const stripped = text.replace(token, (match) => {
     if (match.startsWith('--')) return ' ';

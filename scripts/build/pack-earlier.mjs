@@ -1,6 +1,6 @@
-// node scripts/build/pack-earlier.mjs COMMIT
-// Packs the library as it was at a commit of the history, for the tests in which two versions work at once: only the ES
-// modules, without types and source maps. Its package.json says of which commit it is, as `gitHead`. See tools/chaos/fixtures.
+// node scripts/build/pack-earlier.mjs COMMIT: packs the library of an earlier commit, for tests that run two versions
+// at once. The package has only the ES modules, without types and source maps. Its package.json names the commit as
+// `gitHead`. See tools/chaos/fixtures.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ try {
     throw new Error('expected a commit, found none: node scripts/build/pack-earlier.mjs COMMIT');
   const commit = git('rev-parse', '--verify', `${asked}^{commit}`).toString().trim();
   mkdirSync(cache, { recursive: true });
-  // In the tree, so that the compiler finds the packages of the project.
+  // Inside the tree, so that the compiler finds the project's packages.
   const copy = mkdtempSync(join(cache, 'pack-earlier-'));
   try {
     console.log(pack(commit, copy));
@@ -40,7 +40,7 @@ try {
   process.exitCode = 1;
 }
 
-/** Answers where the tarball is. */
+/** Returns the path of the tarball. */
 function pack(commit, copy) {
   const run = (file, ...args) => execFileSync(process.execPath, [file, ...args], { cwd: copy, stdio: 'inherit' });
   execFileSync('tar', ['-x'], { cwd: copy, input: git('archive', commit, ...PARTS) });

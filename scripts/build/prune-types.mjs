@@ -1,10 +1,10 @@
-// Leaves of compiled types what the entry points lead to: other declarations only make the package larger, and would name packages
-// that its users do not have.
+// Reduces compiled types to those that the entry points lead to. Others enlarge the package, and name packages that its
+// users lack.
 import { dirname } from 'node:path';
 import ts from 'typescript';
 
 /**
- * Returns the text of each file of types that the entries need, by its path, without declarations that nothing public names.
+ * Returns the text of each types file that the entries need, by path, without declarations that nothing public names.
  *
  * @param entries the paths of the entry points' types
  */
@@ -23,7 +23,7 @@ export function pruneTypes(entries) {
   return new Map(pruned.filter(([, text]) => text !== undefined));
 }
 
-/** The statements at the top of a file that the entries lead to, with the names that they use. */
+/** Returns the top-level statements that the entries lead to, with the names that they use. */
 function neededStatements(program, entries, isOurs) {
   const checker = program.getTypeChecker();
   const needed = new Map();
@@ -62,13 +62,16 @@ function neededStatements(program, entries, isOurs) {
   return needed;
 }
 
-/** Of `export * from` everything is public. */
+/** Marks everything of an `export * from` as public. */
 function openModule(checker, { moduleSpecifier }, need) {
   const file = checker.getSymbolAtLocation(moduleSpecifier)?.valueDeclaration;
   file?.statements.forEach(need);
 }
 
-/** What has an effect without being named: other exports of the module, and additions to the types of other packages. */
+/**
+ * True for statements with an effect of their own: other exports of the module, and additions to another package's
+ * types.
+ */
 function isAlwaysNeeded(statement) {
   return ts.isExportDeclaration(statement) || ts.isModuleDeclaration(statement);
 }
@@ -79,7 +82,7 @@ function topStatement(node) {
   return current && !ts.isSourceFile(current) ? current : undefined;
 }
 
-/** Undefined for a file of which nothing is needed. */
+/** Returns undefined for a file that is not needed. */
 function textOf(file, needed) {
   const kept = file.statements.filter((statement) => needed.has(statement));
   if (kept.length === 0) return undefined;
@@ -88,7 +91,7 @@ function textOf(file, needed) {
   return [...imports, ...kept.map((statement) => statement.getFullText(file).trim()), ''].join('\n');
 }
 
-/** The import with only those of its names that are used. */
+/** Returns the import with only its used names. */
 function importOf(statement, used) {
   const { importClause, moduleSpecifier } = statement;
   const from = moduleSpecifier.getText();

@@ -1,11 +1,11 @@
-// Holds docstrings to what an editor shows of them: every public symbol and member has one, and it is shown whole.
+// Checks docstrings as editors show them: every public symbol and member has one, which is shown whole.
 import ts from 'typescript';
 
-/** Other words after an @ that follows a space cut a docstring off in an editor: write \@Module, or put it into backticks. */
+/** An editor cuts a docstring off at any other word after " @": write \@Module, or use backticks. */
 const TAGS = new Set(['throws', 'param', 'example', 'returns', 'internal', 'default', 'deprecated', 'template']);
 
 /**
- * Returns what is wrong with the tags of a file's docstrings.
+ * Returns the wrong tags in a file's docstrings.
  *
  * @param file a ts.SourceFile
  */

@@ -1,4 +1,5 @@
-// Counts the files of each folder, because nobody finds a file among many: a folder that grows gets rooms.
+// Counts the files of each folder, because a long list is hard to search. A folder with too many files is divided into
+// rooms.
 import { existsSync, readdirSync } from 'node:fs';
 import { join, posix, sep } from 'node:path';
 

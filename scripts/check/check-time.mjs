@@ -1,5 +1,5 @@
-// Holds the seam of time and chance: queues and workers take both from the clock of their store (src/queue/runtime/clock.ts), so that
-// a whole fleet runs by virtual time and a seed. What watches a real connection, or a real thread, is exempt.
+// Checks that queues and workers take time and randomness from the clock of their store (src/queue/runtime/clock.ts).
+// So a fleet can run by virtual time and a seed. Code that watches a real connection or thread is exempt.
 import { readFileSync, readdirSync } from 'node:fs';
 import { join, sep } from 'node:path';
 
@@ -11,7 +11,7 @@ const EXEMPT = [
   'queue/redis/',
   'queue/transport/',
   'queue/doctor/', // measures how long an audit took
-  'queue/validation/run-at.ts', // refuses a date that is years ahead
+  'queue/validation/run-at.ts', // refuses a date years ahead
 ];
 
 /** Returns a line for each use of the process's own time or chance in src/queue and src/worker. */

@@ -1,11 +1,11 @@
 export interface RedisBinaries {
   /** Path of redis-server (or valkey-server); with `--sentinel` it is a Sentinel. */
   server: string;
-  /** Path of redis-cli, where there is one. */
+  /** Path of redis-cli, if there is one. */
   cli: string | undefined;
   /** Variables to add to the environment of both. */
   env: Record<string, string>;
-  /** Where it was found, in words. */
+  /** A description of the place where it was found. */
   source: string;
 }
 

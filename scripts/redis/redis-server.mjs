@@ -1,7 +1,8 @@
 // Finds and starts a real Redis, for the tests, the example and the benchmark. Nothing is installed.
 //
-// Order: REDIS_URL (used as it is, never stopped) > REDIS_SERVER_BIN > redis-server or valkey-server on the PATH >
-// .cache/redis of this project > Debian's package unpacked into .cache/redis > an error that says what to install.
+// Tries in this order: REDIS_URL (used as it is, never stopped), REDIS_SERVER_BIN, redis-server or valkey-server on the
+// PATH, .cache/redis of this project. Last comes Debian's package, unpacked into .cache/redis. Else throws an error
+// that says what to install.
 import { execFile, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import {
@@ -50,8 +51,8 @@ export function findRedisServer() {
 export const redisBinaries = findRedisServer;
 
 /**
- * Starts a server of its own on 127.0.0.1, on a free port, without persistence, in a temporary folder that is
- * removed by stop(). It dies with this process, however that ends.
+ * Starts a server on a free port of 127.0.0.1, without persistence. stop() removes its temporary folder. It ends with
+ * this process, even after SIGKILL.
  */
 export async function startRedisServer(options = {}) {
   const binary = await findRedisServer();
@@ -126,15 +127,15 @@ function notOurs() {
   return Promise.reject(new Error('the server of REDIS_URL is not ours to stop or restart'));
 }
 
-/** One line that says which Redis is used, without a password. */
+/** Returns a line that describes the Redis in use, without a password. */
 export function describeRedis(server) {
   const url = new URL(server.url);
   return `Redis: ${url.protocol}//${url.host}${url.pathname} (${server.source})`;
 }
 
 /**
- * Returns a TCP port of 127.0.0.1 that nobody listens on now, and that this process was not given before. The system
- * takes no such port for an outgoing connection, so it stays free while its server is down.
+ * Returns a TCP port of 127.0.0.1 that is free now and that this process was not given before. The system takes no such
+ * port for an outgoing connection, so it stays free while its server is down.
  */
 export async function freePort() {
   for (;;) {
@@ -191,7 +192,7 @@ async function download() {
     if (onPath(tool) === undefined) throw new Error(whatToInstall());
   }
   mkdirSync(CACHE, { recursive: true });
-  // Beside its final place, so that the rename is atomic: several processes may come here at the same time.
+  // Next to its final place, so that the rename is atomic: several processes may download at once.
   const work = mkdtempSync(join(CACHE, 'redis-download-'));
   try {
     console.error(
@@ -262,7 +263,7 @@ function whatToInstall() {
 
 async function launch(binary, port, dir, ownDir, { args = [], config, tls }) {
   const file = join(dir, 'redis.conf');
-  // A restart goes on with what the server itself has written there.
+  // A restart keeps the configuration that the server itself has written.
   if (config !== undefined && !existsSync(file)) writeFileSync(file, config);
   const listening = tls
     ? ['--port', '0', '--tls-port', `${port}`, '--tls-cert-file', tls.cert, '--tls-key-file', tls.key]
@@ -270,7 +271,7 @@ async function launch(binary, port, dir, ownDir, { args = [], config, tls }) {
   const base = [...(config === undefined ? [] : [file]), ...listening];
   if (tls) base.push('--tls-ca-cert-file', tls.ca, '--tls-auth-clients', 'no');
   base.push('--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'no');
-  // A group of its own: Ctrl-C in a terminal must not stop Redis before the app has drained.
+  // A separate process group: Ctrl-C in a terminal must not stop Redis before the app has drained.
   const child = spawn(binary.server, [...base, '--daemonize', 'no', ...args], {
     detached: true,
     env: { ...process.env, ...binary.env },
@@ -302,7 +303,7 @@ async function launch(binary, port, dir, ownDir, { args = [], config, tls }) {
 }
 
 /**
- * A shell that waits for the end of this process, even by SIGKILL: then its standard input closes, and it ends the
+ * Starts a shell that waits for the end of this process, even by SIGKILL. When its standard input closes, it stops the
  * server and removes its folder.
  */
 function watch(pid, dir) {
@@ -332,7 +333,9 @@ async function halt(running) {
   clearTimeout(timer);
 }
 
-/** Whether our Redis answers on this port and has loaded its data, be it by an error such as NOAUTH. */
+/**
+ * Returns whether our Redis replies on this port and has loaded its data. An error such as NOAUTH counts as a reply.
+ */
 function answers(port, pid, tls) {
   return new Promise((resolve) => {
     const at = { host: '127.0.0.1', port };

@@ -1,6 +1,6 @@
-// node scripts/redis/with-redis.mjs COMMAND ARGS…
-// Runs a command with REDIS_URL set, on the Redis that REDIS_URL names or on one started for it and stopped after it.
-// For the latter the command also finds REDIS_THROWAWAY=yes: no job outlives it.
+// node scripts/redis/with-redis.mjs COMMAND ARGS…: runs a command with REDIS_URL set. Uses the Redis of REDIS_URL, or
+// starts one and stops it afterwards. A server that it started also sets REDIS_THROWAWAY=yes, because no job outlives
+// it.
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { ensureRedis } from './redis-server.mjs';
@@ -30,7 +30,7 @@ try {
   process.exit(1);
 }
 
-// A signal that came while Redis started has nobody to be passed on to.
+// A signal during the start of Redis has no child to go to.
 const code = interrupted === undefined ? await runChild() : 128 + constants.signals[interrupted];
 await redis.stop();
 process.exit(code);

@@ -1,5 +1,5 @@
-// Random sequences with groups, limits, costs, batches and after, on Redis and in memory: the answers and all that can be seen are
-// equal after every step. MODEL_RUNS and MODEL_SEED draw others.
+// Random sequences with groups, limits, costs, batches and after, on Redis and in memory. After every step the replies
+// and all visible state are equal. MODEL_RUNS and MODEL_SEED draw other sequences.
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { JobQueue } from '#queue/job-queue.js';
@@ -19,7 +19,7 @@ const sequences = fc
   .chain(([group, rates]) => fc.array(flowSteps(group, rates), { minLength: 20, maxLength: 60, size: 'max' }));
 const SEED = Number(process.env.MODEL_SEED ?? 1);
 
-/** What a caller sees of a queue, without what is drawn by chance. */
+/** Returns a queue's visible state, without random parts. */
 async function seen({ queue, batches }: Side) {
   const { pending, scheduled, processing, completed, failed, cancelled, totals } = await queue.stats();
   const lists = await Promise.all(JOB_STATUSES.map((status) => queue.list(status, { limit: 1_000 })));
@@ -88,7 +88,7 @@ it(
           ...(await seen(onRedis)),
         });
       }
-      // Nothing is in flight: each step was awaited.
+      // Every step was awaited, so nothing is in flight.
       await state.run(state.scripts.tidy(500));
       expect(await violations(redis, state.scripts)).toEqual([]);
       expect(memoryViolations(server.queue(name, sides[1]!.queue.options))).toEqual([]);

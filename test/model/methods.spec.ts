@@ -1,5 +1,4 @@
-// Every public method of the core is a step of the sequences, by its name, or it is told here why not: so a new one is
-// not forgotten.
+// Every public method of the core is a step of the sequences, or has a reason here. So no new method is forgotten.
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { DeadLetters } from '#queue/dead-letters/dead-letters.js';
@@ -58,7 +57,7 @@ const NO_STEP: Record<string, string> = {
   'schedules.call': PRIVATE,
 };
 
-/** A step is named as the method that it calls. */
+/** Returns the names of steps, which are the names of the methods that they call. */
 function namesOfSteps(): Set<string> {
   const steps = kinds.flatMap(([, weights]) =>
     weights.flatMap(([, each]) => fc.sample(each, { numRuns: 300, seed: 1 })),
@@ -67,7 +66,7 @@ function namesOfSteps(): Set<string> {
   return new Set([...steps, ...flow].map((step) => /^[\w.]*/.exec(step.toString())![0]));
 }
 
-/** Those of a class and of what it extends. */
+/** Returns the methods of a class and of its base classes. */
 function methodsOf(prototype: object, path = ''): string[] {
   const above = Object.getPrototypeOf(prototype) as object;
   const inherited = above === Object.prototype ? [] : methodsOf(above, path);

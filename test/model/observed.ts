@@ -1,4 +1,4 @@
-// What anybody can see of a queue, read from the real one and told by the model in the same form.
+// The visible state of a queue, read from the real one and derived from the model in the same form.
 import { JOB_STATUSES, type JobRecord, type JobStatus } from '#queue/model/job.js';
 import type { ScheduleRecord } from '#queue/model/schedule.js';
 import type { RealQueue } from './real-queue.js';
@@ -10,7 +10,7 @@ import type { ModelSchedule } from './rules/schedules.js';
 
 /** A step takes some ms, which the model does not know; what matters differs by minutes. */
 const PRECISION_MS = 30_000;
-/** What both tell in the same words. */
+/** Fields that both report in the same form. */
 const JOB_FIELDS = [
   ...(['id', 'name', 'status', 'payload', 'result', 'progress', 'priority', 'schedule', 'metadata'] as const),
   ...(['attempts', 'maxAttempts', 'errors', 'crashes', 'interruptions', 'fence', 'lastError'] as const),
@@ -109,7 +109,7 @@ function ruledJob(job: ModelJob) {
   };
 }
 
-/** The unique keys of jobs that have not ended. What is left of one that has ended is nobody's business. */
+/** Returns the unique keys of jobs that have not ended. Keys left by ended jobs do not matter. */
 function heldKeys(owners: Record<string, string>, model: QueueModel): Record<string, string> {
   const unfinished = (id: string) =>
     ['pending', 'scheduled', 'processing'].includes(model.jobs.get(id)?.status ?? '');
@@ -121,7 +121,7 @@ function endOf(job: JobRecord): Date | undefined {
   return ends[job.status as keyof typeof ends];
 }
 
-/** One claim may set several jobs aside, each at a time of its own; which is older decides what a cap deletes. */
+/** Takes the times of jobs that a claim set aside from the real queue, because a cap deletes the older one. */
 function learnTimesOfEnd(model: QueueModel, listed: ReadonlyMap<string, JobRecord>): void {
   for (const job of (['completed', 'failed', 'cancelled'] as const).flatMap((state) => model.inState(state))) {
     const record = listed.get(job.id);
@@ -163,7 +163,7 @@ function fields<Item extends object, Name extends keyof Item>(item: Item, names:
   return Object.fromEntries(names.map((name) => [name, item[name]])) as Pick<Item, Name>;
 }
 
-/** An instant of the server in the model's time; what is as good as ruled is told as ruled. */
+/** Returns a server's instant in the model's time. A small difference from the ruled instant counts as equal. */
 function instant(at: Date | null | undefined, model: QueueModel, ruled: number | undefined): number | undefined {
   const found = at ? at.getTime() + model.passed : undefined;
   return found !== undefined && Math.abs(found - (ruled ?? Infinity)) < PRECISION_MS ? ruled : found;

@@ -14,22 +14,22 @@ import { LIMITS } from './rules/queue-model.js';
 /** A queue under test. */
 export interface RealQueue {
   readonly queue: JobQueue;
-  /** All claims that it handed out, as the consumer holds them. */
+  /** All its claims, as the consumer holds them. */
   readonly claimed: ClaimedJob[];
-  /** What was done and answered, for the reader of a failure. */
+  /** The calls and replies, to explain a failure. */
   readonly story: string[];
   /** Returns the time of the store, in ms. */
   now(): Promise<number>;
-  /** Returns that time once it is another than at the last step: so what happens in two steps has two times. */
+  /** Returns the time once it differs from the last step's, so that two steps never share an instant. */
   nextMoment(): Promise<number>;
   endMoment(): Promise<void>;
-  /** Lets time pass by moving all instants of the queue into the past; the time of the store stays as it is. */
+  /** Lets time pass by moving all instants of the queue into the past. The time of the store stays as it is. */
   letTimePass(ms: number): Promise<void>;
-  /** Makes a schedule due since so many ms. Returns its due time. */
+  /** Makes a schedule due since this many ms. Returns its due time. */
   makeDue(schedule: string, sinceMs: number): Promise<number>;
   /** Returns the owner of each unique key. */
   uniqueKeys(): Promise<Record<string, string>>;
-  /** What is wrong with the state by itself, without the model. */
+  /** Returns broken invariants of the state, without the model. */
   violations(): Promise<string[]>;
   audit(): Promise<string[]>;
   close(): Promise<void>;
@@ -38,9 +38,9 @@ export interface RealQueue {
 export class RedisQueue implements RealQueue {
   readonly queue: JobQueue;
   readonly state: TestQueue;
-  /** All claims that it handed out, as the consumer holds them. */
+  /** All its claims, as the consumer holds them. */
   readonly claimed: ClaimedJob[] = [];
-  /** What was done and answered, for the reader of a failure. */
+  /** The calls and replies, to explain a failure. */
   readonly story: string[] = [];
   private last = 0;
 
@@ -78,15 +78,15 @@ export class RedisQueue implements RealQueue {
   }
 
   /**
-   * What is wrong with the state in Redis by itself, without the model. After a sweep: an id that is in use again stands
-   * in the history of the job that had it until then.
+   * Returns broken invariants of the state in Redis, without the model. Runs after a sweep, because an id in use again
+   * may be in the history of an earlier job.
    */
   async violations(): Promise<string[]> {
     await this.state.run(this.state.scripts.tidy(500));
     return [...(await violations(this.state.redis, this.state.scripts)), ...(await gapsIn(this.queue))];
   }
 
-  /** What the doctor finds, and what it changes: nothing where all that was done to the queue is what anybody may do. */
+  /** Returns the doctor's findings and changes, which are none after public calls alone. */
   async audit(): Promise<string[]> {
     const before = await this.state.snapshot();
     const { findings } = await this.queue.doctor({ mend: true, exclusive: true });

@@ -1,5 +1,5 @@
-// One step of a sequence: the same verb on the real queue and by the rules. The answers must be equal, and after it all
-// that can be observed.
+// A step of a sequence: the same verb on the real queue and by the rules. The replies must be equal, and so must the
+// visible state after it.
 import { expect } from '@jest/globals';
 import fc from 'fast-check';
 import { InvalidOptionError } from '#queue/errors/errors.js';
@@ -10,9 +10,9 @@ import type { QueueModel } from './rules/queue-model.js';
 interface Verb<Answer> {
   /** Acts on the real queue. Picks (a job, a claim) are by the model, which knows what there is. */
   does: (real: RealQueue, model: QueueModel) => Promise<Answer>;
-  /** What the rules say. It is shown the answer for what was drawn at random: new ids and tokens. */
+  /** The reply by the rules. It gets the real reply for random values: new ids and tokens. */
   says: (model: QueueModel, found: Answer, real: RealQueue) => unknown;
-  /** Whether the step makes sense now. */
+  /** Returns whether the step makes sense now. */
   when?: (model: QueueModel) => boolean;
 }
 
@@ -35,7 +35,7 @@ export function step<Answer>(text: string, { does, says, when = () => true }: Ve
   };
 }
 
-/** The option for which a call was refused; any other failure is none of the rules. */
+/** Returns the option for which a call was refused. The rules know no other failure. */
 export function refusedOption(error: unknown): string {
   if (error instanceof InvalidOptionError) {
     return error.subject;
@@ -48,7 +48,7 @@ export function oneOf(...weights: [number, fc.Arbitrary<Step>][]): fc.Arbitrary<
   return fc.oneof(...weights.map(([weight, arbitrary]) => ({ weight, arbitrary })));
 }
 
-/** A failure tells what was done before. */
+/** Adds the story of the calls to a failure. */
 async function told(real: RealQueue, check: () => Promise<void>): Promise<void> {
   try {
     await check();
@@ -63,7 +63,7 @@ async function told(real: RealQueue, check: () => Promise<void>): Promise<void> 
   }
 }
 
-/** Picks one of a list by any number; the larger the list, the later ones rarely matter, so from the end. */
+/** Picks an item by any number, from the end, so that a shrunk number picks a recent item. */
 export function pick<Item>(items: readonly Item[], number: number): Item {
   return items[items.length - 1 - (number % items.length)]!;
 }

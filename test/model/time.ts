@@ -1,5 +1,5 @@
-// Time that passes without being waited for. Scripts take the time from the server alone, whose clock no test can set; so
-// all instants that a queue has in Redis are moved into the past instead, and lives are shortened.
+// Lets time pass without waiting. Scripts take the time from the server's clock, which no test can set. So all instants
+// of a queue are moved into the past, and TTLs are shortened.
 import type { TestQueue } from '../support/queue/queue-state.js';
 
 const SCRIPT = `
@@ -27,7 +27,7 @@ for i = tonumber(ARGV[2]) + 1, #KEYS do -- hashes with fields that are instants
 end
 `;
 
-/** So many ms pass for the queue. */
+/** Lets this many ms pass for the queue. */
 export async function letTimePass(state: TestQueue, ms: number): Promise<void> {
   const { redis, keys } = state;
   const names = Object.keys(await state.snapshot()).map((name) => keys.jobPrefix.replace(/job:$/, name));

@@ -1,4 +1,4 @@
-// One Redis for the whole run. Test files share it and stay apart by database and by queue name; nobody flushes it.
+// One Redis for the whole run. Test files share it, and stay apart by database and queue name, so no test may flush it.
 import { describeRedis, ensureRedis } from '../../scripts/redis/redis-server.mjs';
 
 const DATABASES = 4_096;

@@ -1,14 +1,14 @@
-// The environment of each test file: Node's, without the AsyncLocalStorage of jest-circus.
-// Since 30.5 jest-circus runs each test in an AsyncLocalStorage of its own for each file, and never disables it. Below Node 24 each of
-// them costs every promise of the process: in the fifth file of a worker 1,000,000 promises take 590 ms instead of 55, in the hundredth
-// 10 s. Tests of a file run one after another here (no `it.concurrent`), so a variable is enough. To measure it: take this file out
-// of jest.config.mjs, and await 1,000,000 times null in each of five files.
+// The environment of each test file: Node's, without the AsyncLocalStorage of jest-circus. Since 30.5 jest-circus runs
+// each test in an AsyncLocalStorage, one for each file, and never disables it. Below Node 24 each of them slows every
+// promise of the process down. In the fifth file of a worker 1,000,000 promises take 590 ms instead of 55, in the
+// hundredth 10 s. Tests of a file run one after another here (no `it.concurrent`), so a variable is enough. To measure
+// it: take this file out of jest.config.mjs, and await 1,000,000 times null in each of five files.
 import hooks from 'node:async_hooks';
 import { TestEnvironment } from 'jest-environment-node';
 
 const { AsyncLocalStorage } = hooks;
 
-/** What jest-circus uses of an AsyncLocalStorage, for callbacks that do not overlap. */
+/** The part of AsyncLocalStorage that jest-circus uses, for callbacks that do not overlap. */
 class SequentialStorage {
   static made = 0;
 

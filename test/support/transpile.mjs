@@ -5,7 +5,7 @@ const options = {
   tsconfig: false,
   target: 'es2022',
   sourcemap: true,
-  // As tsconfig.json says: Nest injects by the types that decorators tell.
+  // As in tsconfig.json: Nest injects by the types that decorators emit.
   decorator: { legacy: true, emitDecoratorMetadata: true },
 };
 

@@ -1,4 +1,4 @@
-// The hooks of typescript.mjs: what is named as .js may be a .ts file, which is transpiled once and then kept.
+// The hooks of typescript.mjs: resolve a .js name to its .ts file, which is transpiled once and cached.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

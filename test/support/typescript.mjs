@@ -1,5 +1,5 @@
-// node --import ./test/support/typescript.mjs FILE.ts
-// Runs TypeScript sources as they are, the library's own included, as a loader for development does it.
+// node --import ./test/support/typescript.mjs FILE.ts: runs TypeScript sources, also the library's own, as a
+// development loader does.
 import { register } from 'node:module';
 
 register('./typescript-hooks.mjs', import.meta.url);

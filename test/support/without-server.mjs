@@ -1,8 +1,8 @@
-// Finds the specs that need no Redis: no file that they import, or that these import, is one of those that know a server.
+// Finds the specs that need no Redis: neither they nor their imports, at any depth, import a file that knows a server.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 
-/** What only a test with a server imports. */
+/** Files that only a test with a server imports. */
 const SERVER = /^(test\/support\/redis\/|scripts\/(redis-server|with-redis)\.)/;
 const IMPORT = /^(?:import|export)\s(?!type\s)[^'";]*'(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm;
 
@@ -29,7 +29,7 @@ export function specsWithoutServer(root, folders) {
   }
 }
 
-/** The relative imports of a file that exist, but for types, which are no code. */
+/** Returns the relative imports of a file that exist, without type imports. */
 function importsOf(root, file) {
   return [...readFileSync(join(root, file), 'utf8').matchAll(IMPORT)]
     .map(([, name, lazyName]) => join(dirname(file), name ?? lazyName))

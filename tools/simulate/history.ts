@@ -139,7 +139,7 @@ export class History {
     const counts = countsOf(job);
     const failed = counts.errors + counts.crashes;
     if (!redriven && !broken && status === 'failed') {
-      // jobs of the mixed queue have their own option, others the smaller of the two versions' values
+      // Jobs of the mixed queue have their own option, others the smaller of the two versions' values.
       const attempts = queue === 'mixed' ? maxAttempts : OPTIONS.maxAttempts;
       const most = { attempts, crashes: OPTIONS.maxCrashes };
       wronglyDead(counts, most).forEach((fault) => this.violations.add(`I6: ${id} ${fault}`));

@@ -1,4 +1,4 @@
-// Steps of the sequences with groups, limits, batches and after: one verb each, named as the method that it calls.
+// Steps with groups, limits, batches and after: one verb each, named like its method.
 import fc from 'fast-check';
 import type { Batch } from '#queue/batches/batch.js';
 import type { ClaimedJob } from '#queue/model/job.js';
@@ -7,7 +7,7 @@ import { tendBatches } from '#queue/operate/tend-batches.js';
 
 const HOUR = 3_600_000;
 
-/** A queue on one of the stores, and what a caller has of it. */
+/** A queue on one of the stores, with its caller's state. */
 export interface Side {
   readonly queue: JobQueue;
   claims: ClaimedJob[];
@@ -52,7 +52,7 @@ async function add({ queue, ids }: Side, asked: object, after?: number, batch?: 
   const id = `j${String(ids.length).padStart(3, '0')}`;
   const before = after === undefined ? undefined : pick(ids, after);
   const all = { ...given(asked), id, ...(before && { after: [before] }) };
-  ids.push(id); // also of one that is refused
+  ids.push(id); // also for a refused batch
   const { outcome } = await (batch ? batch.add(queue.name, ids.length, all) : queue.enqueue(ids.length, all));
   return outcome;
 }
@@ -175,16 +175,16 @@ const pause = fc.oneof(
   fc.constant(step('clean()', ({ queue }) => queue.clean('pending'))),
 );
 
-/** What maintenance does, so that both sides have told of each end. */
+/** Runs maintenance, so that both sides have reported each end. */
 export async function maintain({ queue }: Side): Promise<void> {
   await tendBatches(queue, { all: true });
   await queue.exec((calls) => calls.promote(100));
 }
 
 /**
- * The steps of a queue whose jobs are all of one group, or of none. Which of several groups has the next turn is not compared:
- * the store in memory takes turns, but keeps no virtual time. Rates and after are not together: on Redis a job whose after went wrong
- * waits for the rate before it is refused.
+ * The steps of a queue whose jobs are all of one group, or of none. The order of several groups is not compared,
+ * because the memory store takes turns without virtual time. Rates and after are not combined: on Redis, a job whose
+ * after went wrong waits for the rate before its refusal.
  */
 export function flowSteps(group: string | undefined, rates: boolean): fc.Arbitrary<FlowStep> {
   return fc.oneof(

@@ -1,4 +1,4 @@
-// What operators change of one job.
+// Operators' changes to one job.
 import { holderOf, isWaiting } from './enqueue.js';
 import { dropOne } from './operate.js';
 import { takeOut, toBack } from './places.js';
@@ -38,7 +38,7 @@ export function setPriority(model: QueueModel, id: string, priority: number): 'u
   return 'updated';
 }
 
-/** As new, but for the record of its claims. */
+/** Makes the job new, except for the record of its claims. */
 export function runAgain(model: QueueModel, id: string): 'pending' | 'refused' | 'missing' {
   const job = model.jobs.get(id);
   if (job?.status !== 'completed' && job?.status !== 'cancelled') {

@@ -1,4 +1,5 @@
-// Claim: which jobs, and what it writes. A job that must not run is not handed out; the claimer settles it as failed.
+// The rules of a claim: its jobs and its writes. A job that must not run is not handed out; the claimer settles it as
+// failed.
 import type { ModelJob } from './job.js';
 import { promote, takeNext } from './places.js';
 import { LIMITS, type QueueModel } from './queue-model.js';
@@ -13,7 +14,7 @@ export interface ClaimSays {
   fence: number;
 }
 
-/** @param token what the claimer drew, or undefined where it got nothing */
+/** @param token the claimer's token, or undefined if it got no job */
 export function claim(
   model: QueueModel,
   count: number,
@@ -27,7 +28,7 @@ export function claim(
     const refused = taken.filter((job) => take(model, job, worker, tokenOf(job.id)) === 'refused');
     refused.forEach((job) => failed(model, job, refusalOf(model, job)!, { final: true, backoffMs: 0 }));
     const given = taken.filter((job) => !refused.includes(job));
-    // Where all that was taken is refused, it looks again.
+    // If all taken jobs are refused, it looks again.
     if (given.length > 0 || refused.length === 0) {
       return given.map(says);
     }

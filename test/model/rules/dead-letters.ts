@@ -5,12 +5,14 @@ import { dropOne } from './operate.js';
 import { deadLetters, toBack } from './places.js';
 import type { QueueModel } from './queue-model.js';
 
-/** The dead letters that a filter means: a text in the last error, in either case. */
+/** Returns the dead letters that match a filter: a text in the last error, case-insensitive. */
 export function matching(model: QueueModel, error: string | undefined): ModelJob[] {
   return deadLetters(model).filter((job) => !error || job.lastError!.toLowerCase().includes(error.toLowerCase()));
 }
 
-/** Back to work with all attempts; the record of the old ones stays. A unique key is held again where nobody else does. */
+/**
+ * Back to work with all attempts; the record of the old ones stays. It holds its unique key again if no other job does.
+ */
 export function redrive(model: QueueModel, ids: readonly string[], payload?: unknown): number {
   const letters = ids.flatMap((id) => model.jobs.get(id) ?? []).filter((job) => job.status === 'failed');
   for (const job of letters) {
@@ -28,7 +30,7 @@ export function redrive(model: QueueModel, ids: readonly string[], payload?: unk
   return letters.length;
 }
 
-/** For good. */
+/** Deletes dead letters. */
 export function discard(model: QueueModel, ids: readonly string[]): number {
   const letters = ids.flatMap((id) => model.jobs.get(id) ?? []).filter((job) => job.status === 'failed');
   for (const job of letters) {

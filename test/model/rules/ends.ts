@@ -1,4 +1,4 @@
-// How a job ends. Each end clears the claim, frees the unique key if the job still owns it, and counts.
+// The ends of a job. Each end clears the claim, frees the unique key if the job still owns it, and counts.
 import type { ModelJob } from './job.js';
 import { deadLetters } from './places.js';
 import { EVICTED_TTL_MS, LIMITS, type QueueModel } from './queue-model.js';
@@ -25,8 +25,8 @@ export function bury(model: QueueModel, job: ModelJob, reason: string): void {
 }
 
 /**
- * The oldest beyond the cap go. Those that one step buried are apart by milliseconds, or by nothing, which the rules cannot
- * know: of these the ones go that are gone.
+ * Deletes the oldest jobs beyond the cap. Those of one step have almost equal times, which the rules cannot know. Of
+ * these, the missing ones count as deleted.
  */
 export function trimDeadLetters(model: QueueModel, isGone: (id: string) => boolean): void {
   const letters = deadLetters(model);
@@ -37,7 +37,7 @@ export function trimDeadLetters(model: QueueModel, isGone: (id: string) => boole
     .forEach((oldest) => model.jobs.delete(oldest.id));
 }
 
-/** What a wait for the job's result comes to. */
+/** Returns the outcome of waiting for the job's result. */
 export function resultOf(model: QueueModel, id: string) {
   const job = model.jobs.get(id);
   switch (job?.status) {

@@ -1,10 +1,10 @@
-// Enqueue: what a new job finds, and where it goes.
+// The rules of an enqueue: what a new job finds, and its place.
 import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import { freshJob, type ModelJob } from './job.js';
 import { takeOut, toBack, toLater } from './places.js';
 import type { QueueModel } from './queue-model.js';
 
-/** The options of the model's enqueues: of the backoffs it knows the fixed ones, of the start times offsets from now. */
+/** The options of the model's enqueues. The model supports fixed backoffs, and start times as offsets from now. */
 export type ModelEnqueueOptions = Omit<EnqueueOptions, 'backoff' | 'runAt'> & {
   backoff?: number;
   runAtOffsetMs?: number;
@@ -16,8 +16,8 @@ export interface EnqueueSays {
 }
 
 /**
- * The place in its call of a job that would expire before it may start, for which nothing of the call is written. A delay
- * is looked at first, and whatever the id; a time of start by the server, to which a known id is no new job.
+ * Returns the index in its call of a job that would expire before its start. Such a call writes nothing. The delay is
+ * checked first, for every id. The server checks a start time, but not for a known id, which adds no job.
  */
 export function refusedAt(model: QueueModel, jobs: readonly ModelEnqueueOptions[]): number | undefined {
   const delayed = jobs.findIndex(({ delayMs = 0, expiresInMs = Infinity }) => expiresInMs <= delayMs);
@@ -27,7 +27,7 @@ export function refusedAt(model: QueueModel, jobs: readonly ModelEnqueueOptions[
   return [delayed, late].find((at) => at !== -1);
 }
 
-/** @param id the caller's, or the one that was drawn */
+/** @param id the caller's, or the random one */
 export function enqueue(
   model: QueueModel,
   queue: string,
@@ -59,8 +59,8 @@ export function enqueue(
 }
 
 /**
- * Who holds a unique key, as the holder asked for: within its time, whatever became of it; else while it waits
- * (`pending`), or while it has not ended (`unfinished`).
+ * Returns the holder of a unique key, by the holder's option. It holds the key for a time, while it waits (`pending`),
+ * or until it ends (`unfinished`).
  */
 export function holderOf(model: QueueModel, key: string): string | undefined {
   const owner = model.owners.get(key);
@@ -86,7 +86,7 @@ export function own(
   }
 }
 
-/** The owner keeps its id, and starts anew with all that is asked for. The record of its claims stays. */
+/** The owner keeps its id, and starts again with the new options. The record of its claims stays. */
 function replace(
   model: QueueModel,
   owner: ModelJob,

@@ -1,4 +1,4 @@
-// A job as the model knows it. Instants are ms of the server's clock, with the time that the test let pass on top.
+// A job of the model. Instants are ms of the server's clock, plus the time that the test let pass.
 import type { JobStatus } from '#queue/model/job.js';
 import type { JobMetadata } from '#queue/model/metadata.js';
 
@@ -6,10 +6,10 @@ export interface ModelJob {
   id: string;
   name: string;
   payload: unknown;
-  /** Says in which one place the job is; see places.ts. */
+  /** The job's only place, see places.ts. */
   status: JobStatus;
 
-  // What it was asked for.
+  // The options of its enqueue.
   priority: number;
   maxAttempts?: number;
   maxCrashes?: number;
@@ -19,11 +19,11 @@ export interface ModelJob {
   /** The unique key that it holds until it is claimed or ends. */
   unique?: string;
   uniqueFor?: 'pending' | 'unfinished';
-  /** The unique key that it holds for a time. */
+  /** The unique key that it holds for a fixed time. */
   window?: string;
   schedule?: string;
 
-  // Where it stands.
+  // Its place and times.
   enqueuedAt: number;
   /** When it became claimable again. */
   readyAt?: number;
@@ -38,13 +38,13 @@ export interface ModelJob {
   claimExpiresAt?: number;
   cancelRequested: boolean;
 
-  // What became of its attempts.
+  // The record of its attempts.
   attempts: number;
   errors: number;
   crashes: number;
   interruptions: number;
   snoozes: number;
-  /** How the claims ended that did not complete, the newest 20. */
+  /** How the newest 20 incomplete claims ended. */
   outcomes: { fence: number; outcome: string }[];
   lastError?: string;
   progress?: unknown;
@@ -53,7 +53,7 @@ export interface ModelJob {
   // Its end.
   result?: unknown;
   endedAt?: number;
-  /** When Redis forgets it; a dead letter is never forgotten so. */
+  /** When Redis forgets it; undefined for a dead letter, which has no TTL. */
   forgottenAt?: number;
 }
 

@@ -1,11 +1,11 @@
-// What operators do with jobs from outside.
+// Operators' actions on jobs.
 import { endCancelled, freeUnique } from './ends.js';
 import { isWaiting } from './enqueue.js';
 import type { ModelJob } from './job.js';
 import { takeOut, toBack, toLater } from './places.js';
 import type { QueueModel } from './queue-model.js';
 
-/** A job that waits at once; a running one when its holder hears of it. */
+/** Cancels a waiting job at once, and a running job when its holder learns of it. */
 export function cancel(model: QueueModel, id: string): 'cancelled' | 'requested' | 'finished' | 'missing' {
   const job = model.jobs.get(id);
   if (!job) {
@@ -23,7 +23,7 @@ export function cancel(model: QueueModel, id: string): 'cancelled' | 'requested'
   return job.status === 'cancelled' ? 'cancelled' : 'finished';
 }
 
-/** With all its traces: also a unique key that it holds for a time. */
+/** Removes all traces, including a unique key held for a fixed time. */
 export function remove(model: QueueModel, id: string): 'removed' | 'processing' | 'missing' {
   const job = model.jobs.get(id);
   if (!job) {
@@ -98,7 +98,7 @@ export function clean(model: QueueModel, status: Cleanable, olderThanMs: number)
   for (const job of old) {
     dropOne(model.histories.failed, job.id);
     if (isWaiting(job)) {
-      endWindow(model, job); // nothing came of it
+      endWindow(model, job); // without an end
       model.count('removed');
     }
     destroy(model, job);
@@ -108,7 +108,7 @@ export function clean(model: QueueModel, status: Cleanable, olderThanMs: number)
 
 export type Cleanable = 'pending' | 'scheduled' | 'completed' | 'failed' | 'cancelled';
 
-/** Only jobs that stand in the history; ids before them whose job is forgotten, or that are in use again, go along. */
+/** Removes only jobs in the history, with older ids whose job is forgotten or in use again. */
 function cleanHistory(model: QueueModel, status: 'completed' | 'cancelled', old: ModelJob[]): number {
   const history = model.histories[status];
   let deleted = 0;
@@ -126,7 +126,7 @@ function cleanHistory(model: QueueModel, status: 'completed' | 'cancelled', old:
   return deleted;
 }
 
-/** Whether the oldest id of a history is in another state by now, or has ended again and so stands nearer to the front. */
+/** Returns whether the oldest id of a history is in another state now, or ended again and is at a newer place. */
 export function inUseAgain(model: QueueModel, status: keyof QueueModel['histories']): boolean {
   const history = model.histories[status];
   const id = history.at(-1)!;
@@ -140,7 +140,9 @@ function ageStart(job: ModelJob): number {
   return job.status === 'pending' ? (job.readyAt ?? job.enqueuedAt) : job.endedAt!;
 }
 
-/** All jobs, in every state, and what only belongs to jobs. Counters, a pause and the schedules stay. */
+/**
+ * Deletes all jobs in every state, and everything that belongs only to jobs. Counters, a pause and the schedules stay.
+ */
 export function purge(model: QueueModel): number {
   const inHistories = new Set([...model.histories.completed, ...model.histories.cancelled]);
   const standing = [...model.jobs.values()].filter(
@@ -161,7 +163,7 @@ function destroy(model: QueueModel, job: ModelJob): void {
   model.jobs.delete(job.id);
 }
 
-/** Takes an id out of a list, the first time it stands there. */
+/** Removes the first occurrence of an id in a list. */
 export function dropOne(list: string[], id: string): void {
   const at = list.indexOf(id);
   if (at >= 0) {

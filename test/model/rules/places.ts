@@ -1,5 +1,5 @@
-// The places of jobs. A job's status says in which it is: pending in one of two lines, scheduled by due time, processing
-// by the expiry of its claim, completed and cancelled in their histories, failed among the dead letters.
+// The places of jobs. The status names the place: pending in one of two lists, scheduled by due time, processing by the
+// claim's expiry. Completed and cancelled jobs are in their histories, failed ones among the dead letters.
 import type { ModelJob } from './job.js';
 import type { QueueModel } from './queue-model.js';
 
@@ -58,7 +58,7 @@ export function takeOut(model: QueueModel, job: ModelJob): void {
   model.pending = model.pending.filter((id) => id !== job.id);
 }
 
-/** Moves the jobs that are due, in the order of their due times, to the back. Answers how many. */
+/** Moves the jobs that are due, in the order of their due times, to the back. Returns how many. */
 export function promote(model: QueueModel, limit: number): number {
   const due = scheduled(model).filter((job) => job.dueAt! <= model.now);
   const moved = due.slice(0, limit);
@@ -84,8 +84,8 @@ export function takeNext(model: QueueModel, count: number): string[] {
 }
 
 /**
- * The most urgent job, but one time in ten the oldest without a priority, and one time in ten the first of a line picked
- * across all priorities: so no line waits for ever. Multiples of the golden ratio spread these turns evenly.
+ * Takes the most urgent job. One turn in ten takes the oldest without a priority, and one the first of a random
+ * priority, so no line starves. Multiples of the golden ratio spread these turns evenly.
  */
 function takeByTurn(model: QueueModel, urgent: string[], turn: number): string {
   const share = (turn * 0.6180339887498949) % 1;
@@ -99,7 +99,7 @@ function takeByTurn(model: QueueModel, urgent: string[], turn: number): string {
   return urgent[0]!;
 }
 
-/** By a time; what has the same time by id, as Redis has it. */
+/** Compares by a time, then by id, as Redis does. */
 function by(time: (job: ModelJob) => number) {
   return (a: ModelJob, b: ModelJob) => time(a) - time(b) || (a.id < b.id ? -1 : 1);
 }

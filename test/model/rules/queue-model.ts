@@ -1,10 +1,10 @@
-// The state of a queue, without Redis. The files beside this one are the rules, one family of verbs each; together they
-// say what the queue is to do.
+// The state of a queue, without Redis. The files beside this one hold the rules, one family of verbs each. Together
+// they specify the queue.
 import type { JobStatus } from '#queue/model/job.js';
 import type { ModelJob } from './job.js';
 import type { ModelSchedule } from './schedules.js';
 
-/** The options of the queue under test: small, so that every limit is met. */
+/** The options of the queue under test, small enough to meet every limit. */
 export const LIMITS = {
   visibilityMs: 10 * 60_000,
   maxAttempts: 3,
@@ -17,10 +17,10 @@ export const LIMITS = {
   deadLetterCap: 4,
 };
 
-/** How long a job is kept whose id fell off its history, in ms. */
+/** How long a job is kept after its id left the history, in ms. */
 export const EVICTED_TTL_MS = 10_000;
 
-/** What a claim handed out; settles name it, also when it is long over. */
+/** A handed-out claim, which settlements name, even long after its end. */
 export interface Ticket {
   id: string;
   token: string;
@@ -29,9 +29,9 @@ export interface Ticket {
 }
 
 export class QueueModel {
-  /** Now, by the server's clock and the time that the test let pass. */
+  /** The server's time plus the time that the test let pass. */
   now = 0;
-  /** How much time the test let pass, in ms. */
+  /** The time that the test let pass, in ms. */
   passed = 0;
 
   readonly jobs = new Map<string, ModelJob>();
@@ -52,7 +52,7 @@ export class QueueModel {
   /** The counter behind fences and ranks. */
   sequence = 0;
 
-  /** All claims that were handed out, and all ids that were ever in use: for the steps to pick from. */
+  /** All claims and all ids ever used, for the steps to pick from. */
   readonly tickets: Ticket[] = [];
   readonly ids: string[] = [];
 
@@ -75,7 +75,7 @@ export class QueueModel {
     return [...this.jobs.values()].filter((job) => job.status === status);
   }
 
-  /** Time goes on, and what is past its time is forgotten. */
+  /** Sets the time, and forgets what has expired. */
   setNow(now: number): void {
     this.now = now;
     for (const job of this.jobs.values()) {

@@ -7,7 +7,7 @@ import { toBack } from './places.js';
 import type { QueueModel } from './queue-model.js';
 
 export interface ScheduleSettings {
-  /** Of crons the rules know those that fire when a year begins in UTC. */
+  /** The rules support crons that fire at the start of a year in UTC. */
   recurrence: Recurrence;
   payload: unknown;
   overlap: boolean;
@@ -28,7 +28,7 @@ export interface ModelSchedule extends ScheduleSettings {
   skipped: number;
 }
 
-/** The next whole multiple of the period since 1970, or the next new year; by the clock of the server alone. */
+/** Returns the next whole multiple of the period since 1970, or the next new year, by the server's clock. */
 function nextDue(model: QueueModel, { everyMs, startAt = 0, endAt = Infinity }: Recurrence): number {
   const after = Math.max(model.now - model.passed, Number(startAt) - 1);
   const next =
@@ -49,7 +49,7 @@ function setNext(model: QueueModel, schedule: ModelSchedule): void {
   schedule.dueAt = schedule.hasEnded ? undefined : next;
 }
 
-/** An equal definition changes nothing; a changed one keeps a tick that is due, and a pause. */
+/** An equal definition changes nothing. A changed one keeps a due tick and a pause. */
 export function upsert(
   model: QueueModel,
   id: string,
@@ -82,7 +82,7 @@ export function pauseSchedule(model: QueueModel, id: string): 'paused' | 'missin
   return 'paused';
 }
 
-/** What was missed meanwhile is not made up. */
+/** Missed ticks are not made up. */
 export function resumeSchedule(model: QueueModel, id: string): 'resumed' | 'missing' {
   const schedule = model.schedules.get(id);
   if (!schedule) {
@@ -99,7 +99,7 @@ export function removeSchedule(model: QueueModel, id: string): 'removed' | 'miss
   return model.schedules.delete(id) ? 'removed' : 'missing';
 }
 
-/** @param jobId the id that was drawn */
+/** @param jobId the random id */
 export function runNow(
   model: QueueModel,
   queue: string,
@@ -130,8 +130,8 @@ function enqueueJob(model: QueueModel, queue: string, schedule: ModelSchedule, j
 }
 
 /**
- * However late, all that was due until now is one tick; one that is too late is made once or left out. A due time that is
- * not later than the last tick is none.
+ * All due times until now make one tick. A tick that is too late is made once or left out. A due time not later than
+ * the last tick makes none.
  */
 export function tick(model: QueueModel, queue: string): { enqueued: number; skipped: number } {
   const due = [...model.schedules.values()]
@@ -151,7 +151,7 @@ export function tick(model: QueueModel, queue: string): { enqueued: number; skip
 function make(model: QueueModel, queue: string, schedule: ModelSchedule, dueAt: number): 'enqueued' | 'skipped' {
   let outcome: 'enqueued' | 'skipped' = 'skipped';
   if (schedule.onMissed === 'once' || model.now - dueAt <= schedule.missedAfterMs) {
-    // The server knows nothing of the time that the test let pass.
+    // The server does not know the time that the test let pass.
     const job = enqueueJob(model, queue, schedule, `@schedule:${schedule.id}:${dueAt - model.passed}`);
     schedule.lastTickAt = dueAt;
     schedule.lastJobId = job.id;

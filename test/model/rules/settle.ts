@@ -1,6 +1,6 @@
-// What the holder of a claim does: complete, fail, release, extend, progress, log. Only the current token changes a job.
-// A settle that is repeated changes nothing and gets the first answer. It finds the token cleared and the fence its own,
-// and the status tells; or, where the job was claimed anew since, the record of the attempts tells.
+// Actions of a claim's holder: complete, fail, release, extend, progress, log. Only the current token changes a job. A
+// repeated settle changes nothing and gets the first reply. It is recognised by the cleared token and its own fence.
+// After another claim of the job, the record of attempts tells its outcome.
 import { endCancelled, endCompleted, bury } from './ends.js';
 import type { ModelJob } from './job.js';
 import { toBack, toFront, toLater } from './places.js';
@@ -17,12 +17,12 @@ function settledBy(model: QueueModel, ticket: Ticket): ModelJob | undefined {
   return job?.token === '' && job.fence === ticket.fence ? job : undefined;
 }
 
-/** How the record of the job says that this claim ended. */
+/** Returns the recorded end of this claim. */
 function outcomeOf(model: QueueModel, ticket: Ticket): string | undefined {
   return model.jobs.get(ticket.id)?.outcomes.find(({ fence }) => fence === ticket.fence)?.outcome;
 }
 
-/** Also a job that was asked to cancel: a good result wins. */
+/** A job with a cancel request completes too, because a good result wins. */
 export function complete(model: QueueModel, ticket: Ticket, result: unknown): boolean {
   const job = claimed(model, ticket);
   if (job) {
@@ -57,7 +57,7 @@ export function fail(
   }
 }
 
-/** Its attempts decide, but for what is final, and for a job that was asked to cancel. */
+/** The number of attempts decides, unless the error is final or the job has a cancel request. */
 export function failed(
   model: QueueModel,
   job: ModelJob,
@@ -152,7 +152,7 @@ export function log(model: QueueModel, ticket: Ticket, keep: number, lines: read
   return job !== undefined;
 }
 
-/** Of 20 the oldest goes, first of those that gave the job back. */
+/** Drops the oldest of more than 20 records, releases first. */
 export function logAttempt(job: ModelJob, outcome: string): void {
   if (job.outcomes.length === 20) {
     const givenBack = job.outcomes.findIndex((each) =>

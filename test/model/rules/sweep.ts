@@ -1,4 +1,4 @@
-// What the sweep does: claims that expired are taken back, and what has outlived its use is tidied away.
+// The rules of the sweep: reclaims expired claims, and deletes what is no longer used.
 import { bury, endCancelled } from './ends.js';
 import type { ModelJob } from './job.js';
 import { inUseAgain } from './operate.js';
@@ -11,7 +11,10 @@ export interface ReclaimSays {
   more: boolean;
 }
 
-/** The latest expiry first, and within one call the latest claim first: so the first that was claimed ends up in front. */
+/**
+ * Reclaims the latest expiry first, and within a call the latest claim first. So the first claimed job ends up in
+ * front.
+ */
 export function reclaim(model: QueueModel, limit: number): ReclaimSays {
   const expired = processing(model).filter((job) => job.claimExpiresAt! <= model.now);
   const taken = expired.toReversed().slice(0, limit);
@@ -21,7 +24,7 @@ export function reclaim(model: QueueModel, limit: number): ReclaimSays {
   return { reclaimed, more: taken.length === limit };
 }
 
-/** A crash counts, and so does the attempt. The fence is raised, so that the old holder's settle finds nothing. */
+/** A crash counts, and so does the attempt. A higher fence makes the old holder's settle stale. */
 function crash(model: QueueModel, job: ModelJob): 'pending' | 'failed' | 'cancelled' {
   const maxCrashes = job.maxCrashes ?? LIMITS.maxCrashes;
   const maxAttempts = job.maxAttempts ?? LIMITS.maxAttempts;
@@ -53,8 +56,8 @@ function crash(model: QueueModel, job: ModelJob): 'pending' | 'failed' | 'cancel
 }
 
 /**
- * At the ends of the histories ids of forgotten jobs and those in use again go; and keys whose time is over, unless their
- * owner holds them still; and what is more than the handlers say that they keep.
+ * Removes from the ends of the histories forgotten ids and ids in use again. Deletes expired keys that their owner no
+ * longer holds, and jobs beyond the handlers' limits.
  */
 export function tidy(model: QueueModel): void {
   for (const [key, end] of model.windows) {

@@ -1,4 +1,4 @@
-// What operators change of one job.
+// Operators' changes to one job.
 import fc from 'fast-check';
 import { promoteJob, runAgain, setPriority, update } from '../rules/change-job.js';
 import { oneOf, type Step } from '../step.js';

@@ -1,4 +1,4 @@
-// Claim, and what the holder of a claim does; also of one that is long over.
+// Claims and the actions of their holders, long after the claim ended too.
 import fc from 'fast-check';
 import type { ClaimedJob } from '#queue/model/job.js';
 import { claim } from '../rules/claim.js';
@@ -33,7 +33,7 @@ const many = fc
 
 export const claims: fc.Arbitrary<Step> = oneOf([1, fc.constant(one)], [3, many]);
 
-/** The token that the claimer drew; of a job that was set aside at once it is nobody's. */
+/** Returns the claimer's token, or a dummy for a job that was set aside at once. */
 function tokenOf(real: RealQueue, claimed: number, id: string): string {
   const newest = claimed > 0 ? real.claimed.slice(-claimed) : [];
   return newest.find((job) => job.id === id)?.token ?? 'set aside';

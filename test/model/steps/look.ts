@@ -1,4 +1,4 @@
-// Looks at the queue that are no part of what is compared after every step.
+// Reads of the queue that the comparison after every step leaves out.
 import fc from 'fast-check';
 import { JobFailedError } from '#queue/errors/errors.js';
 import type { RealQueue } from '../real-queue.js';
@@ -10,7 +10,7 @@ const results = whichJob.map((number) =>
   onJob(
     'result',
     number,
-    // Whoever waits for what has not ended waits in vain: the next step comes only after this one.
+    // A wait for an unfinished job times out, because the next step comes only after this one.
     (real, id, model) => answered(real, id, resultOf(model, id) === 'JobTimeoutError' ? { timeoutMs: 0 } : {}),
     resultOf,
   ),

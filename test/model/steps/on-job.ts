@@ -1,4 +1,4 @@
-// Steps that are about one job, whatever became of it.
+// Steps on one job, in any state.
 import fc from 'fast-check';
 import { pick, step, type Step } from '../step.js';
 import type { RealQueue } from '../real-queue.js';

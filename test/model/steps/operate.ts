@@ -1,4 +1,4 @@
-// What operators and the sweep do; and time that passes.
+// Operators' actions, sweeps, and time that passes.
 import fc from 'fast-check';
 import { discard, matching, redrive } from '../rules/dead-letters.js';
 import { cancel, clean, pause, purge, remove, reschedule, resume } from '../rules/operate.js';

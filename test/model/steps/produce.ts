@@ -57,7 +57,7 @@ export const enqueues: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** Enqueues that all want one of two unique keys, and little else: so what ends a job meets a key that a newer one owns. */
+/** Enqueues that mostly want one of two unique keys. So an ending job often meets a key that a newer job owns. */
 export const rivals: fc.Arbitrary<Step> = fc
   .record({
     unique: fc.record({

@@ -1,4 +1,4 @@
-// Schedules, and the moment at which one falls due.
+// Schedules, and their due times.
 import fc from 'fast-check';
 import { ScheduleNotFoundError } from '#queue/errors/schedule-errors.js';
 import type { Recurrence } from '#queue/model/schedule.js';
@@ -19,7 +19,7 @@ const DAY = 24 * 60 * MINUTE;
 const ids = fc.constantFrom('report', 'sweep');
 
 const settings: fc.Arbitrary<ScheduleSettings> = fc.record({
-  // Long enough that none falls due by itself. Nine in the morning in Tokyo is midnight in UTC.
+  // Long enough that no tick comes due by itself. Nine in the morning in Tokyo is midnight in UTC.
   recurrence: fc.constantFrom<Recurrence[]>(
     { everyMs: 364 * DAY },
     { everyMs: 365 * DAY },

@@ -1,2 +1,2 @@
-/** All durations of the sequences are whole minutes: the ms that the steps themselves take then decide nothing. */
+/** All durations of the sequences are whole minutes, so that the ms of the steps themselves do not matter. */
 export const MINUTE = 60_000;

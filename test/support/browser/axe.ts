@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
-/** What axe-core finds wrong with a page as it is now: rule and nodes. */
+/** Returns axe-core's findings on the current page: rules and nodes. */
 export async function violations(page: Page): Promise<string[]> {
   // By evaluate and not by a script element, which the page's policy refuses.
   await page.evaluate(readFileSync(AXE, 'utf8'));
@@ -15,7 +15,9 @@ export async function violations(page: Page): Promise<string[]> {
 /** A small phone. */
 export const PHONE = { width: 360, height: 780 };
 
-/** The same in light and in dark, as wide as it is and as wide as a phone; what is wider than the screen counts too. */
+/**
+ * Checks light and dark mode, in the current width and a phone's. Content wider than the screen counts as a finding.
+ */
 export async function violationsInEveryLook(page: Page): Promise<string[]> {
   const size = page.viewportSize()!;
   const found: string[] = [];

@@ -14,7 +14,7 @@ export async function behindProxy(
   redis.on('error', () => undefined);
   const other = newQueue(options);
   const queue = newQueue(options, redis, other.name);
-  leaveBroken(queue); // what `other` is held against is enough
+  leaveBroken(queue); // only the comparison with `other` counts
   await redis.ping();
   return { proxy, redis, queue, other };
 }

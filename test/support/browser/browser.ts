@@ -13,7 +13,7 @@ let browser: Browser | undefined;
 
 afterAll(() => browser?.close());
 
-/** A shop that runs, and its answers to calls. */
+/** A running shop, and its replies to calls. */
 export class RunningShop {
   process!: ShopProcess;
   url!: string;
@@ -24,7 +24,7 @@ export class RunningShop {
     private readonly flags: string[],
   ) {}
 
-  /** Once more where it was killed, at the same address. */
+  /** Also restarts a killed shop at the same address. */
   async start(): Promise<void> {
     const port = this.url === undefined ? '0' : new URL(this.url).port;
     const args = ['examples/shop/dist/main.js', '--port', port, ...this.flags];
@@ -41,7 +41,7 @@ export class RunningShop {
     return this.ask(path, { method: 'POST', body: new URLSearchParams(form) });
   }
 
-  /** Answers the ids of the jobs. */
+  /** Returns the ids of the jobs. */
   async enqueue(form: Record<string, string>): Promise<string[]> {
     return (await this.post<{ enqueued: string[] }>('/enqueue', form)).enqueued;
   }
@@ -56,7 +56,7 @@ export class RunningShop {
 /** Starts a shop whose claims run out soon; `flags` are those of its command line. */
 export async function startShop(flags: string[] = []): Promise<RunningShop> {
   buildShop();
-  // What was written survives a restart.
+  // Writes survive a restart.
   const redis = await startOwnRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
   const env = { SHOP_DATA: shopData(), REDIS_URL: redis.url };
   const defaults = ['--visibility-ms', '2000', '--reclaim-ms', '500', '--workers', '2', '--first-jobs'];
@@ -66,7 +66,7 @@ export async function startShop(flags: string[] = []): Promise<RunningShop> {
 }
 
 export interface ControlPage extends Page {
-  /** What the page complained about: errors of scripts, and what its policy refused. */
+  /** Errors of the page's scripts, and requests that its policy refused. */
   complaints: string[];
 }
 
@@ -78,7 +78,7 @@ export async function openPage(url: string, options: BrowserContextOptions = {})
   page.setDefaultTimeout(20_000);
   page.on('pageerror', (error) => page.complaints.push(error.message));
   page.on('console', (message) => {
-    // The browser notes every answer that is not 200; what the page makes of it is what tests look at.
+    // The browser logs every response other than 200; the tests look at the page's reaction.
     const answered = message.text().startsWith('Failed to load resource');
     if (message.type() === 'error' && !answered) page.complaints.push(message.text());
   });
@@ -98,7 +98,7 @@ export async function says(page: Page, selector: string, text: string | RegExp, 
   }
 }
 
-/** Waits until so many worker processes run, with nothing to do. */
+/** Waits until this many worker processes run without jobs. */
 export async function workersRun(page: Page, count: number): Promise<void> {
   const running = page.locator('#workers > li[data-state=running]');
   await patiently(async () => (await running.count()) === count, { timeoutMs: 20_000 });
@@ -110,7 +110,7 @@ export async function numberOf(page: Page, name: string): Promise<number> {
   return Number(text!.replaceAll(',', ''));
 }
 
-/** What the row of a job says, by its parts. */
+/** Returns the texts in a job's row, by column. */
 export async function rowOf(page: Page, list: string, id: string) {
   const row = page.locator(`.${list} .rows li[data-job="${id}"]`);
   const [label, attempts, outcome] = await Promise.all(
@@ -120,7 +120,7 @@ export async function rowOf(page: Page, list: string, id: string) {
   return { label, attempts, outcome, bad };
 }
 
-/** Presses Reset, and says yes to what it asks. */
+/** Presses Reset and confirms. */
 export async function reset(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Reset' }).click();
   await page.getByRole('button', { name: 'Delete and stop' }).click();

@@ -1,4 +1,4 @@
-// What the charts of the control page show: the figures in their table, and the lines as they are drawn.
+// The charts of the control page: the figures in their table, and the drawn lines.
 import type { Page } from 'playwright-core';
 import { patiently } from '../faults/wait.js';
 
@@ -13,7 +13,10 @@ export async function figures(page: Page): Promise<(number | string)[][]> {
   );
 }
 
-/** From the pixels of a chart: the value of the line of a colour at each place from left to right; `top` is that of the upper edge. */
+/**
+ * Reads from the pixels of a chart the values of the line of a colour, from left to right. `top` is the value at the
+ * upper edge.
+ */
 export async function lineIn(
   page: Page,
   { chart, colour, top }: { chart: string; colour: string; top: number },

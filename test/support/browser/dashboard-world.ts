@@ -1,4 +1,4 @@
-// An app with a dashboard and queues in every condition, on a Redis of its own, for the tests in a browser.
+// An app with a dashboard and queues in every condition, with its own Redis, for browser tests.
 import { afterAll } from '@jest/globals';
 import { Injectable, Module, type CanActivate, type ExecutionContext, type INestApplication } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
@@ -34,7 +34,7 @@ class CookieGuard implements CanActivate {
 
 const REFUSALS = ['502 Bad Gateway', 'connect ECONNREFUSED 10.0.0.7:443', 'Timeout after 5000 ms'];
 
-/** Jobs that end well, that fail, and that go on until they are let go. */
+/** Jobs that complete, that fail, and that run until they are released. */
 export class Handlers {
   private letGo: (() => void)[] = [];
 
@@ -195,7 +195,7 @@ export class DashboardWorld {
     );
   }
 
-  /** A book that is bound although a page failed, one that waits for its pages, and jobs that start after another. */
+  /** A batch whose follow-up ran despite a failed member, one with open members, and jobs that start after another. */
   private async fillBatches(): Promise<void> {
     const { jobs } = this;
     for (const [id, delayMs] of [
@@ -234,7 +234,7 @@ const worlds = new Set<DashboardWorld>();
 
 afterAll(async () => {
   for (const world of worlds) {
-    await world.stop(); // before its Redis: a worker gives back what it runs
+    await world.stop(); // stops before its Redis, because a worker releases its running jobs
     await world.redis.stop();
   }
 });

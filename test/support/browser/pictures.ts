@@ -1,5 +1,5 @@
-// Pictures of the dashboard for eyes, not for a comparison: in the folder DASHBOARD_PICTURES, where it is set. With SCREENSHOTS
-// those of the docs are taken anew.
+// Pictures of the dashboard for eyes, not for a comparison: in the folder DASHBOARD_PICTURES, where it is set.
+// SCREENSHOTS also renews those of the docs.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,7 @@ import { PHONE } from './axe.js';
 
 const IMAGES = fileURLToPath(new URL('../../../docs/images/', import.meta.url));
 
-/** Takes a page as it is, wide and as a phone, in light and in dark. */
+/** Takes the page in its width and a phone's, in light and in dark. */
 export async function pictureOf(page: Page, name: string): Promise<void> {
   const folder = process.env.DASHBOARD_PICTURES;
   if (!folder) return;
@@ -29,7 +29,7 @@ export async function pictureOf(page: Page, name: string): Promise<void> {
   await page.setViewportSize(size);
 }
 
-/** Whether each chart has the colours of the palette. */
+/** Returns whether each chart has the colours of the palette. */
 function isDrawn(page: Page): Promise<boolean> {
   return page
     .locator('.plot')

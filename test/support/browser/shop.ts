@@ -1,4 +1,4 @@
-// The example app as users run it: built, in child processes of their own.
+// The example app as users run it: built, in child processes.
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ afterAll(async () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** Builds the library and the shop where a source is newer than what was built. */
+/** Builds the library and the shop if a source is newer than the build. */
 export function buildShop(): void {
   execFileSync('node', ['scripts/build/build-shop.mjs'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
 }
@@ -28,14 +28,14 @@ export function buildExample(name: string, main: string): void {
   execFileSync('node', args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-/** A folder for what the shop's jobs make; removed after the test file. */
+/** Returns a folder for the output of the shop's jobs, which is removed after the test file. */
 export function shopData(): string {
   const folder = mkdtempSync(join(tmpdir(), 'shop-'));
   folders.add(folder);
   return folder;
 }
 
-/** Starts a command in the project's folder; what it leaves running is killed after the test file. */
+/** Starts a command in the project's folder. Processes left running are killed after the test file. */
 export function startProcess(command: string, args: string[], env: Record<string, string>): ShopProcess {
   const shop = new ShopProcess(command, args, env);
   running.add(shop);
@@ -50,7 +50,7 @@ export class ShopProcess {
   private readonly waiting = new Set<() => void>();
 
   constructor(command: string, args: string[], env: Record<string, string>) {
-    // Detached: a group of its own, so that SIGKILL reaches also what npm has started.
+    // Detached: a process group, so that SIGKILL also reaches what npm has started.
     this.child = spawn(command, args, {
       cwd: root,
       detached: true,

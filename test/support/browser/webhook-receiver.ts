@@ -1,4 +1,4 @@
-// An HTTP server that keeps its callers waiting until the test answers: a job that waits for it runs for sure.
+// An HTTP server that holds requests until the test releases them, so that a job surely runs.
 import {
   createServer,
   type IncomingHttpHeaders,

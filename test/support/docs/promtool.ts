@@ -21,7 +21,7 @@ function promtool(): string {
   return CACHED;
 }
 
-/** What `promtool check rules` says of the text of a rules file. */
+/** Returns the result of `promtool check rules` for the text of a rules file. */
 export function checkRules(text: string): { status: number | null; output: string } {
   const file = join(mkdtempSync(join(tmpdir(), 'rules-')), 'rules.yml');
   writeFileSync(file, text);
@@ -29,7 +29,7 @@ export function checkRules(text: string): { status: number | null; output: strin
   return { status, output: stdout + stderr };
 }
 
-/** What `promtool check metrics` says of the text of a scrape: whether it can be read, and what breaks the conventions. */
+/** Returns the result of `promtool check metrics` for the text of a scrape: syntax errors and broken conventions. */
 export function checkMetrics(text: string): { status: number | null; output: string } {
   const { status, stdout, stderr } = spawnSync(promtool(), ['check', 'metrics'], { encoding: 'utf8', input: text });
   return { status, output: stdout + stderr };

@@ -1,10 +1,10 @@
-// What a shop answers to each call while Redis is away: always 503, with a body that says what is so.
+// A shop's responses while Redis is away: always 503, with a body that says why.
 import { expect } from '@jest/globals';
 
 const AWAY = /^Redis does not answer\. Nothing is lost/;
 const NOT_WRITTEN = /^Enqueue to "\w+" failed: .*Nothing was written\./;
 
-/** The calls that need Redis, each with what its answer says. Those to the workers are done all the same, and say so. */
+/** The calls that need Redis, each with what its answer says. Calls to the workers still take effect, and say so. */
 const SAID: [call: string, form: Record<string, string>, message: RegExp][] = [
   ['GET /jobs', {}, AWAY],
   ['GET /jobs/0123456789abcdef', {}, AWAY],
@@ -22,7 +22,7 @@ const SAID: [call: string, form: Record<string, string>, message: RegExp][] = [
   ['POST /reports', {}, NOT_WRITTEN],
 ];
 
-/** Makes all calls at once, and checks the answers; those that enqueue by the library take its `enqueueTimeoutMs`, 5 s. */
+/** Makes all calls at once and checks the responses. Enqueues by the library take its `enqueueTimeoutMs`, 5 s. */
 export async function expectAwayAnswers(url: string): Promise<void> {
   const answers = await Promise.all(
     SAID.map(async ([call, form]) => {

@@ -1,17 +1,17 @@
-// The bandwidth of a link: so many bytes per second and direction, shared fairly by all connections over it.
+// The bandwidth of a link: this many bytes per second and direction, shared fairly by its connections.
 import type { Socket } from 'node:net';
 
 /** The longest piece that passes at once, in bytes: about one packet's worth of a busy link. */
 const PIECE_BYTES = 4_096;
 
-/** How often pieces pass, in ms. */
+/** The interval between two pieces, in ms. */
 const TICK_MS = 5;
 
-/** Unused time counts for no longer than this, in ms, so that a link that was idle sends no burst. */
+/** The most unused time that counts, in ms, so that an idle link sends no burst. */
 const LONGEST_CREDIT_MS = 20;
 
 interface Line {
-  /** Of a link that is dead nothing passes any more. */
+  /** A dead link passes nothing. */
   readonly link: { readonly dead: boolean };
   readonly from: Socket;
   readonly to: Socket;
@@ -28,12 +28,12 @@ export class Bandwidth {
 
   constructor(private bytesPerSecond: number) {}
 
-  /** The bytes that have passed. */
+  /** Returns the number of bytes that passed. */
   get passed(): number {
     return this.passedBytes;
   }
 
-  /** Sends a chunk on as fast as the link allows. Reading rests meanwhile, as it does where a link is full. */
+  /** Sends a chunk on as fast as the link allows. Reading pauses until then, as on a full link. */
   pass(link: Line['link'], from: Socket, to: Socket, chunk: Buffer): void {
     let line = this.lines.get(to);
     if (!line) {
@@ -72,7 +72,7 @@ export class Bandwidth {
     }
   }
 
-  /** Answers how many bytes passed. */
+  /** Returns how many bytes passed. */
   private passPiece(line: Line): number {
     const { link, from, to, chunks } = line;
     if (link.dead || to.destroyed) {

@@ -1,4 +1,4 @@
-/** What an action fails with. */
+/** Returns the error of an action that must fail. */
 export async function failure<Failure = Record<string, unknown>>(action: () => unknown): Promise<Failure> {
   try {
     await action();

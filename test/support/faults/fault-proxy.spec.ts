@@ -1,4 +1,4 @@
-// The proxy leads to whom a client's URL names, as the user and to the database that it names.
+// The proxy's URL keeps the user and the database of the client's URL.
 import { describe, expect, it } from '@jest/globals';
 import { FaultProxy } from './fault-proxy.js';
 import { startOwnRedis } from '../redis/own-redis.js';

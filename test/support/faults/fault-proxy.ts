@@ -14,11 +14,11 @@ afterAll(async () => {
 interface Link {
   client: Socket;
   server: Socket;
-  /** Half-open: nothing passes any more, and nobody is told. */
+  /** Half-open: nothing passes, without an error. */
   dead: boolean;
-  /** What it has asked lately, to tell it from others. */
+  /** Its latest requests, by which a test selects it. */
   lately: string;
-  /** Whether it has asked and not been answered since. */
+  /** True after a request without a reply. */
   waiting: boolean;
 }
 
@@ -57,7 +57,7 @@ export class FaultProxy {
     return proxy;
   }
 
-  /** That of the server, its user, password and database included, but by way of the proxy. */
+  /** The server's URL with its user, password and database, but with the proxy's address. */
   get url(): string {
     const url = new URL(this.given);
     url.hostname = '127.0.0.1';
@@ -65,17 +65,17 @@ export class FaultProxy {
     return url.href;
   }
 
-  /** How many connections are open, and how many were ever made. */
+  /** Returns the number of open connections, and of all that were ever made. */
   get connections(): { open: number; made: number } {
     return { open: this.links.size, made: this.accepted };
   }
 
-  /** How many requests it has kept from the server, or from their answer, or delayed. */
+  /** Returns the number of requests that it lost, delayed, or whose reply it lost. */
   get struck(): number {
     return this.struckRequests;
   }
 
-  /** How many connections have asked and not been answered since. */
+  /** Returns the number of connections that wait for a reply. */
   get waiting(): number {
     return [...this.links].filter(({ waiting }) => waiting).length;
   }
@@ -102,8 +102,8 @@ export class FaultProxy {
   }
 
   /**
-   * Half-open: the connections stay, and nothing passes any more in either direction, for good. New ones are accepted
-   * and share that fate until `heal()`.
+   * Makes the connections half-open: they stay, and nothing passes in either direction, permanently. New connections
+   * are treated the same until `heal()`.
    */
   pause(which: (requests: string) => boolean = () => true): void {
     this.swallowing = which('');
@@ -114,7 +114,7 @@ export class FaultProxy {
     });
   }
 
-  /** New connections work again, and replies pass. Those that a pause killed stay dead. */
+  /** New connections work again, and replies pass. Connections that a pause killed stay dead. */
   heal(): void {
     this.swallowing = false;
     this.refusing = false;
@@ -132,7 +132,7 @@ export class FaultProxy {
     this.delayMs = ms;
   }
 
-  /** Everything that passes from now on shares so many bytes per second, each way; without a number there is no limit. */
+  /** Limits all later traffic to this many bytes per second and direction, or removes the limit. */
   limitBandwidth(bytesPerSecond?: number): void {
     this.upward?.end();
     this.downward?.end();
@@ -140,14 +140,14 @@ export class FaultProxy {
     this.downward = bytesPerSecond === undefined ? undefined : new Bandwidth(bytesPerSecond);
   }
 
-  /** How many bytes have passed since the bandwidth was limited: from the server, and to it. */
+  /** Returns the bytes that passed since the bandwidth was limited, from the server and to it. */
   get passed(): { down: number; up: number } {
     return { down: this.downward?.passed ?? 0, up: this.upward?.passed ?? 0 };
   }
 
   /**
-   * Loses one reply: the next request that holds this text reaches the server, which acts; then the connection is cut
-   * before its answer passes. Resolves when that has happened.
+   * Loses one reply: the next request with this text reaches the server, which acts. Then the connection is cut before
+   * the reply passes. Resolves after that.
    */
   loseReplyTo(request: string): Promise<void> {
     return new Promise((resolve) => this.losses.push({ request, done: resolve }));
@@ -199,7 +199,7 @@ export class FaultProxy {
       }, 20);
     });
     const end = () => {
-      // Nobody is told of the end of a half-open connection.
+      // The end of a half-open connection is not passed on.
       if (!link.dead || client.destroyed) {
         client.destroy();
         server.destroy();

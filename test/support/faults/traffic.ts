@@ -1,4 +1,4 @@
-// A producer that goes on through faults, and holds the queue to what it acknowledged.
+// A producer that continues through faults, and checks that no acknowledged job is lost.
 import { afterEach, expect } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { EnqueueError } from '#queue/errors/enqueue-errors.js';
@@ -17,19 +17,19 @@ afterEach(() => {
 });
 
 export interface TrafficOptions {
-  /** How long to wait between two jobs, in ms. */
+  /** The pause between two jobs, in ms. */
   everyMs?: number;
-  /** Resolves when what was just acknowledged cannot be lost any more; by default nothing is waited for. */
+  /** Resolves when the latest acknowledged writes are safe. By default nothing is waited for. */
   secured?: () => Promise<boolean>;
-  /** What the ids begin with. Default `t`. */
+  /** The prefix of the ids. Default `t`. */
   prefix?: string;
   enqueueOptions?: (i: number) => EnqueueOptions;
 }
 
-/** Enqueues jobs with ids of their own, one after the other, and repeats each until it is acknowledged. */
+/** Enqueues jobs with fixed ids, one after the other, and repeats each until it is acknowledged. */
 export class Traffic {
   readonly acknowledged: string[] = [];
-  /** What failed on the way, in words; each was repeated with the same id. */
+  /** Errors of calls, each of which was repeated with the same id. */
   readonly refusals: string[] = [];
   private stopped = false;
   private halted = false;
@@ -43,7 +43,7 @@ export class Traffic {
     this.running = this.run();
   }
 
-  /** Resolves when so many more jobs are acknowledged. */
+  /** Resolves when this many more jobs are acknowledged. */
   async more(count: number, timeoutMs = 15_000): Promise<void> {
     const goal = this.acknowledged.length + count;
     const what = () => `${count} more acknowledged jobs; refusals: ${this.refusals.slice(-3).join(' | ')}`;
@@ -63,8 +63,8 @@ export class Traffic {
   }
 
   /**
-   * Stops, waits until nothing is left to do, and holds the final state to the promises: each acknowledged job has
-   * completed, and the invariants hold. `observer` reads the server that is in charge now.
+   * Stops, waits for the last jobs, and checks the final state: each acknowledged job has completed, and the invariants
+   * hold. `observer` reads the current master.
    */
   async settle(observer: Redis, timeoutMs = 15_000): Promise<void> {
     await this.stop();

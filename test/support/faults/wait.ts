@@ -17,7 +17,7 @@ export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Asks every 5 ms until the answer is truthy, for what sends no signal; answers it. */
+/** Asks every 5 ms until the answer is truthy, and returns it. For changes that send no signal. */
 export async function eventually<Value>(
   ask: () => Value | Promise<Value>,
   {
@@ -39,7 +39,7 @@ export async function eventually<Value>(
   }
 }
 
-/** The same for what takes a process, or a browser, its time: asked so often, it would have less of it. */
+/** Does the same at longer intervals, for processes and browsers, which need the processor themselves. */
 export function patiently<Value>(
   ask: () => Value | Promise<Value>,
   options: { timeoutMs?: number; what?: string } = {},

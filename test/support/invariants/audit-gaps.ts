@@ -1,11 +1,11 @@
-// Holds the audit trail of a queue against its jobs: each entry begins where the one before it ended.
+// Compares the audit trail of a queue with its jobs: each entry begins in the status where the previous one ended.
 import type { JobQueue } from '#queue/job-queue.js';
 import type { AuditEntry } from '#queue/model/audit.js';
 
 /** A job in one of these may be forgotten without an entry, when its time to live is over. */
 const FORGOTTEN = ['completed', 'cancelled', undefined];
 
-/** All entries of the trail, oldest first. */
+/** Returns all entries of the trail, oldest first. */
 export async function trailOf(queue: JobQueue): Promise<AuditEntry[]> {
   const all: AuditEntry[] = [];
   for (;;) {
@@ -16,7 +16,7 @@ export async function trailOf(queue: JobQueue): Promise<AuditEntry[]> {
   }
 }
 
-/** What the trail does not tell, in words; nothing where all is told. */
+/** Returns descriptions of gaps in the trail. */
 export async function gapsIn(queue: JobQueue): Promise<string[]> {
   const gaps: string[] = [];
   const last = new Map<string, AuditEntry>();

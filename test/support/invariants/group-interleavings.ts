@@ -1,6 +1,6 @@
-// Random interleavings of all that can happen to grouped jobs, with crashes, lost replies and repeats. After every step the slots
-// in use equal the claims held, no group exceeds its limit, and a group that may run stands where a claim finds it. At the end
-// every job that is not held back runs: nothing is stuck, without a repair by hand.
+// Random interleavings of all that can happen to grouped jobs, with crashes, lost replies and repeats. After every step
+// the used slots equal the held claims, no group exceeds its limit, and a claim finds every runnable group. At the end
+// every job that may run does so, without a repair.
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
@@ -15,7 +15,7 @@ const HOUR = 3_600_000;
 const GROUPS = ['a', 'b', 'c'];
 const error = { name: 'Error', message: 'no' };
 
-/** One sequence: its queue, the claims that its worker believes to hold, and every call of before, to be sent again. */
+/** A sequence: its queue, the claims that its worker believes it holds, and all earlier calls for repeats. */
 interface Play {
   q: TestQueue;
   held: ClaimedJob[];
@@ -37,7 +37,7 @@ function take(play: Play, pick: number): ClaimedJob | undefined {
 const scripts = (play: Play) => play.q.scripts;
 const pickId = (play: Play, pick: number) => play.ids[pick % Math.max(1, play.ids.length)] ?? 'none';
 
-/** What a step does with one of the claims that are held. */
+/** Makes a step on one of the held claims. */
 function onClaim(act: (play: Play, job: ClaimedJob) => ScriptCall<unknown>) {
   return fc.nat(20).map((pick): Step => async (play) => {
     const job = take(play, pick);
@@ -45,7 +45,7 @@ function onClaim(act: (play: Play, job: ClaimedJob) => ScriptCall<unknown>) {
   });
 }
 
-/** What a step does with a job, wherever it is. */
+/** Makes a step on a job in any place. */
 function onId(act: (play: Play, id: string) => ScriptCall<unknown>) {
   return fc.nat(60).map(
     (pick): Step =>
@@ -108,7 +108,7 @@ const claimAgainWithFewerBytes: Step = async (play) => {
     send(play, scripts(play).fail(refused.map((job) => ({ ...job, final: true, backoffMs: 0 })))));
 };
 
-/** A purge that is cut short, or not. */
+/** A purge, cut short or complete. */
 const purge = fc.constantFrom(2, 1_000).map(
   (limit): Step =>
     (play) =>
@@ -188,8 +188,8 @@ const step = fc.oneof(
 );
 
 /**
- * What holds jobs back by right ends: the claims of dead workers, delays, pauses, and dead letters, which are redriven. Then a worker takes
- * and completes until nothing is left. Nothing is repaired, so a hold or a slot that is stuck is seen.
+ * Ends what rightly holds jobs back: claims of dead workers, delays, pauses, and dead letters, which are redriven. Then
+ * a worker takes and completes until nothing is left. Repairs nothing, so that a stuck hold or slot is found.
  */
 async function finish(play: Play): Promise<void> {
   const { q } = play;
@@ -212,7 +212,7 @@ async function finish(play: Play): Promise<void> {
   }
 }
 
-/** Plays so many random sequences, and looks at the slots after each step. */
+/** Plays this many random sequences, and checks the slots after each step. */
 export async function playInterleavings(runs: number): Promise<void> {
   const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
     const play: Play = { q: testQueue({ maxAttempts: 3 }), held: [], sent: [], ids: [] };
@@ -226,7 +226,7 @@ export async function playInterleavings(runs: number): Promise<void> {
     expect(await q.run(q.scripts.stats())).toMatchObject({ pending: 0, scheduled: 0, processing: 0 });
     expect(await violations(q.redis, q.scripts)).toEqual([]);
     await q.deleteKeys(); // the look above goes through all keys of the server
-    q.broken = true; // so that the end of the test does not look at each of these queues again
+    q.broken = true; // spares these queues a second check at the end of the test
   });
   await fc.assert(property, { numRuns: runs });
 }

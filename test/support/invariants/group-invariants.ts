@@ -16,9 +16,9 @@ export async function groupPlaces(redis: Redis, { keys }: QueueCalls): Promise<R
 }
 
 /**
- * What is wrong with the groups of a queue, in words; nothing where all is well.
+ * Returns descriptions of the faults in a queue's groups.
  *
- * @param known all groups that may be there; without them the keys of the whole server are looked through
+ * @param known all groups that may exist; without it the keys of the whole server are scanned
  */
 export async function groupViolations(
   redis: Redis,
@@ -67,7 +67,7 @@ function placeFaults(
   [turn, gate]: (string | null)[],
 ): string[] {
   const most = Number(settings['max_running'] ?? Infinity);
-  // While groups are looked at anew after a change of the settings of all, some are not placed yet.
+  // During a review after a change of all groups' settings, some groups have no place yet.
   const isHeldBack = ['review_cursor', 'paused_at_ms'].some((field) => settings[field] !== undefined);
   const isBlocked = isHeldBack || running >= most || isHeld(settings, most);
   if (waiting > 0 && !isBlocked && turn === null && gate === null) {

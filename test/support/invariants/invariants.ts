@@ -7,12 +7,12 @@ import { keysLike } from '../redis/redis-reads.js';
 
 interface Place {
   status: string;
-  /** Whether an id may stand here without its hash. */
+  /** Whether an id may be here without its hash. */
   mayExpire: boolean;
   ids: string[];
 }
 
-/** What is wrong with a queue, in words; nothing where all is well. */
+/** Returns descriptions of the faults in a queue. */
 export async function violations(redis: Redis, scripts: QueueCalls): Promise<string[]> {
   const places = await readPlaces(redis, scripts);
   const faults: string[] = [];
@@ -33,7 +33,7 @@ export async function violations(redis: Redis, scripts: QueueCalls): Promise<str
   return faults;
 }
 
-/** Batches that are sealed and have no open member, and did not fire; or that fired and wait for more than follow-ups. */
+/** Returns sealed batches without open members that did not fire, and fired ones with open members other than the follow-up. */
 async function unfired(redis: Redis, { keys }: QueueCalls): Promise<string[]> {
   const faults: string[] = [];
   for (const id of await redis.zrange(keys.batches, 0, '-1')) {
@@ -98,14 +98,14 @@ function faultsOf(id: string, hash: Record<string, string>, name: string, place:
   return faults;
 }
 
-/** Hashes that stand nowhere; only one that fell off its history may, for a while. */
+/** Returns hashes without a place. Only a job that left its history may be one, for a while. */
 async function strays(redis: Redis, { keys }: QueueCalls, seen: Map<string, string>): Promise<string[]> {
   const faults: string[] = [];
   for (const key of await keysLike(redis, `${keys.jobPrefix}*`)) {
     const id = key.slice(keys.jobPrefix.length);
     const place = seen.get(id);
     const ttl = await redis.pttl(key);
-    if (ttl === -2) continue; // it has expired meanwhile
+    if (ttl === -2) continue; // it has expired since
     if (place === undefined && (ttl < 0 || ttl > 10_000)) {
       faults.push(`I1: ${id} is nowhere, and lives on (${ttl} ms)`);
     }

@@ -1,7 +1,7 @@
 // Invariants of a queue's state in memory, whatever was done to it; see invariants.ts for Redis.
 import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
 
-/** What is wrong with a queue, in words; nothing where all is well. */
+/** Returns descriptions of the faults in a queue. */
 export function memoryViolations(queue: MemoryQueue): string[] {
   const faults: string[] = [];
   const seen = new Map<string, string>();

@@ -1,8 +1,8 @@
-// Calls of which one argument is not what it must be, and what comes of them.
+// Calls with one bad argument, and their outcomes.
 import { inspect } from 'node:util';
 import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
 
-/** A parameter: an argument that is as it must be, and some that are not. */
+/** A parameter: a valid argument, and several invalid ones. */
 export type Parameter = readonly [sound: unknown, bad: readonly unknown[]];
 
 /** A function as a caller without types sees it. */
@@ -24,7 +24,7 @@ export const object = (sound: unknown, ...bad: unknown[]): Parameter => [sound, 
 export const payload = (sound: unknown): Parameter => [sound, [undefined, () => {}, Symbol('s'), 5n, NaN]];
 export const anything = (sound?: unknown): Parameter => [sound, []];
 
-/** The method at a path such as `schedules.upsert`; what follows a colon only tells two rows apart. */
+/** Returns the method at a path such as `schedules.upsert`. Text after a colon only distinguishes two rows. */
 export function callAt(owner: object, path: string): Call {
   const [names] = path.split(':');
   const method = names!.split('.').at(-1)!;
@@ -49,7 +49,7 @@ export function methodsOf(owner: object): string[] {
 /**
  * Calls once for each bad argument, the others being sound.
  *
- * @returns what each call did that did not fail with a typed error that names a thing: an empty list where all is well
+ * @returns the outcome of each call that did not fail with a typed error naming a thing; empty if all did
  */
 export async function complaints(parameters: readonly Parameter[], call: Call): Promise<string[]> {
   const found: string[] = [];

@@ -1,4 +1,4 @@
-// When claims end, on either store.
+// The expiries of claims, on either store.
 import type { JobQueue } from '#queue/job-queue.js';
 import { MemoryStore } from '#testing/memory-store/memory-store.js';
 import type { MemoryCalls } from '#testing/memory-store/memory-calls.js';

@@ -1,4 +1,4 @@
-// The library as it was at an earlier commit, packed: what works beside the one of now while a deploy is under way.
+// The packed library of an earlier commit, which runs beside the current one during a deploy.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -22,7 +22,7 @@ export function earlierVersion(): string {
   return pathToFileURL(join(folder, 'package/dist/esm/')).href;
 }
 
-/** The digest by which Redis knows one of its scripts. */
+/** Returns the digest of one of its scripts in Redis. */
 export async function earlierDigest(script: string): Promise<string> {
   const url = `${earlierVersion()}queue/lua.generated.js`;
   const { luaScripts } = (await import(url)) as { luaScripts: Record<string, string> };

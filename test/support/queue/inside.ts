@@ -1,4 +1,4 @@
-// What a queue on Redis has inside: for tests of what only Redis has.
+// The internals of a queue on Redis, for tests of what only Redis has.
 import type { JobQueue } from '#queue/job-queue.js';
 import type { Connection } from '#queue/redis/connection.js';
 import type { RedisCall, ScriptRunner } from '#queue/transport/script-runner.js';
@@ -16,7 +16,7 @@ const touched = new Set<ScriptRunner>();
 
 export interface Inside {
   readonly connection: Connection;
-  /** Runs single calls of all queues on the client; a `run` that a test puts in its place is taken away after the test. */
+  /** Runs single calls of all queues on the client. A test's replacement of `run` is removed after the test. */
   readonly runner: ScriptRunner;
   scripts(): Promise<QueueCalls>;
   run<Answer>(call: RedisCall<Answer>): Promise<Answer>;

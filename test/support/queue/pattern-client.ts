@@ -1,5 +1,6 @@
-// A client that follows the job-queue pattern of the Redis documentation: its own commands, its own scripts, the
-// client's clock, no name, no wake marker, and a claim in two steps (move, then HSET). It shares no code with ours.
+// A client that follows the job-queue pattern of the Redis documentation, with its own commands and scripts. It uses
+// the client's clock, no name and no wake marker, and claims in two steps (move, then HSET). It shares no code with
+// ours.
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 
@@ -51,9 +52,9 @@ export interface PatternOptions {
   completedTtlSeconds?: number;
   history?: number;
   maxAttempts?: number;
-  /** How the clients of the various languages take a job. */
+  /** The command by which clients of the various languages take a job. */
   move?: 'BLMOVE' | 'BRPOPLPUSH';
-  /** How far the client's clock is off, in ms. */
+  /** The offset of the client's clock, in ms. */
   clockOffMs?: number;
 }
 
@@ -68,7 +69,7 @@ export class PatternClient {
   private readonly key: (name: string) => string;
   private readonly options: Required<PatternOptions>;
 
-  /** @param blocking a connection of its own for the blocking move */
+  /** @param blocking a separate connection for the blocking move */
   constructor(
     private readonly redis: Redis,
     private readonly blocking: Redis,

@@ -2,12 +2,12 @@
 import { startOwnRedis, type OwnRedis } from '../redis/own-redis.js';
 import { buildShop, shopData, startProcess } from '../browser/shop.js';
 
-/** Answers its URL, and its Redis. */
+/** Returns its URL and its Redis. */
 export async function startPatternDemo(): Promise<{ url: string; redis: OwnRedis }> {
   buildShop();
   const redis = await startOwnRedis();
   const { hostname, port } = new URL(redis.url);
-  // Every flag that the demo has, and none that it has not.
+  // Exactly the flags that the demo has.
   const flags = {
     host: '127.0.0.1',
     port: '0',

@@ -1,4 +1,5 @@
-// fast-check with a seed of our own: the same cases in each run, so that no run depends on luck. PROPERTY_SEED draws others.
+// Runs fast-check with a fixed seed: the same cases in each run, so that no run depends on luck. PROPERTY_SEED draws
+// others.
 import fc from 'fast-check';
 
 fc.configureGlobal({ seed: Number(process.env.PROPERTY_SEED ?? 1) });

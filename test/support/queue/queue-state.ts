@@ -1,5 +1,5 @@
-// A queue of one test: runs its scripts one by one, seeds states and reads them. After each test every queue is held
-// against invariant I1 and the like, unless the test said that it leaves the queue broken.
+// A queue of one test: runs its scripts one by one, seeds states and reads them. After each test every queue's
+// invariants are checked, unless the test declared the queue broken.
 import { afterEach, expect } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { ClaimedJob } from '#queue/model/job.js';
@@ -23,13 +23,13 @@ afterEach(async () => {
   expect(found.flat()).toEqual([]);
 });
 
-/** What a test writes into the options of a job; see the header of lua/job/enqueue.lua. */
+/** The options of a job as a test writes them, see the header of lua/job/enqueue.lua. */
 export type ScriptOptions = Record<string, unknown>;
 
 export class TestQueue {
   readonly keys: QueueKeys;
   readonly scripts: QueueCalls;
-  /** Set where a test leaves the queue in a state that no script would. */
+  /** Set by a test that leaves the queue in a state that no script produces. */
   broken = false;
   private readonly runner: ScriptRunner;
   private tokens = 0;
@@ -48,7 +48,7 @@ export class TestQueue {
     return this.runner.run(call);
   }
 
-  /** Enqueues one job by the script; answers the script's answer. */
+  /** Enqueues one job by the script, and returns the script's reply. */
   async add(id: string, options: ScriptOptions = {}, payload = '{}') {
     const text = Object.keys(options).length > 0 ? JSON.stringify(options) : '';
     const [answer] = await this.run(this.scripts.enqueue([{ id, name: this.name, payload, options: text }]));
@@ -68,7 +68,7 @@ export class TestQueue {
     return (await this.run(this.claimCall(count, request))).jobs;
   }
 
-  /** Adds one job and claims it, on a queue that is empty but for it. */
+  /** Adds one job to an empty queue and claims it. */
   async addAndClaim(id: string, options: ScriptOptions = {}): Promise<ClaimedJob> {
     await this.add(id, options);
     const [job] = await this.claim(1);
@@ -127,12 +127,12 @@ export class TestQueue {
     return this.redis.hget(this.keys.stats, `${counter}_total`).then(Number);
   }
 
-  /** Whether the wake marker is set; it is taken away. */
+  /** Returns whether the wake marker was set, and removes it. */
   async takeWake(): Promise<boolean> {
     return (await this.redis.del(this.keys.wake)) === 1;
   }
 
-  /** All that the queue has in Redis, by key without the queue's prefix; for "changes nothing". */
+  /** Returns all data of the queue, by key without the queue's prefix, to show that a call changes nothing. */
   async snapshot(): Promise<Record<string, unknown>> {
     const content: Record<string, unknown> = {};
     for (const key of (await keysLike(this.redis, `${this.base}*`)).toSorted()) {
@@ -146,13 +146,13 @@ export class TestQueue {
     await (keys.length > 0 && this.redis.unlink(...keys));
   }
 
-  /** What all of its keys begin with. */
+  /** The prefix of all its keys. */
   private get base(): string {
     return this.keys.jobPrefix.slice(0, -'job:'.length);
   }
 }
 
-/** A new queue on the shared server, with a name that nobody else uses. */
+/** Makes a queue with an unused name on the shared server. */
 export function testQueue(options: QueueOptions = {}): TestQueue {
   shared ??= connect();
   return queueOn(shared, options);
@@ -164,7 +164,7 @@ export function queueOn(redis: Redis, options: QueueOptions = {}, name?: string)
   return queue;
 }
 
-/** What the queue has in Redis is the same before and after. */
+/** Expects that an action leaves the queue's data in Redis as it is. */
 export async function expectUnchanged<Answer>(queue: TestQueue, action: () => Promise<Answer>): Promise<Answer> {
   const before = await queue.snapshot();
   const answer = await action();

@@ -26,20 +26,20 @@ export class TestSchedules {
     );
   }
 
-  /** Puts a schedule that is due in an hour; `worker`: as the code of a worker declares it. */
+  /** Puts a schedule that is due in an hour. With `worker`, as a worker's code declares it. */
   async put(schedule: StoredSchedule, worker?: string, dueInMs = HOUR): Promise<string> {
     const next = (await this.q.now()) + dueInMs;
     return (await this.q.run(this.scripts.upsert(schedule, worker, next))).answer;
   }
 
-  /** The schedule is due since so many ms; answers its due time. */
+  /** Makes the schedule due since this many ms, and returns its due time. */
   async makeDue(id: string, sinceMs = 1_000): Promise<number> {
     const due = (await this.q.now()) - sinceMs;
     await this.q.redis.zadd(this.q.keys.scheduleDue, 'XX', due, id);
     return due;
   }
 
-  /** Nobody has declared the schedule for so many ms, and whoever held it let go so long ago. */
+  /** Ages the schedule's declaration and its release by this many ms. */
   async silence(id: string, sinceMs: number): Promise<void> {
     const then = (await this.q.now()) - sinceMs;
     await this.q.redis.zadd(this.q.keys.scheduleOwners, 'XX', then, id);
@@ -55,12 +55,12 @@ export class TestSchedules {
     return this.q.redis.hget(this.q.keys.schedule(id), field);
   }
 
-  /** What the look shows as due. */
+  /** Returns the schedules that are due. */
   async due(limit = 100) {
     return this.q.run(this.scripts.due(limit));
   }
 
-  /** Looks, and makes the ticks that it saw with a next due time in an hour. */
+  /** Makes the ticks that are due, with the next due time in an hour. */
   async tick(): Promise<string[]> {
     const { due } = await this.due();
     const nextDueMs = (await this.q.now()) + HOUR;

@@ -4,7 +4,7 @@ import { SCRIPT_COMMANDS } from '#queue/scripts/script-permissions.js';
 import type { OwnCluster } from './own-cluster.js';
 import { connect } from './redis.js';
 
-/** What a queue needs of a Redis user; docs/reliability.md prints the same. */
+/** The permissions that a queue needs, as docs/reliability.md prints them. */
 export const MINIMAL_PERMISSIONS = [
   'resetkeys',
   '~queue:*',
@@ -16,10 +16,10 @@ export const MINIMAL_PERMISSIONS = [
   ...'+pubsub|numsub +pubsub|numpat'.split(' '),
 ].join(' ');
 
-/** What the doctor needs beside: to find a job that is in no list, it looks at all keys. */
+/** Further permissions for the doctor, which scans all keys to find a job that is in no list. */
 export const DOCTOR_PERMISSIONS = '+scan +zscan +hscan';
 
-/** What a client of a Cluster needs beside, whatever it is used for: to find the slots, and to follow one that moves. */
+/** Further permissions of every Cluster client, to find the slots and to follow one that moves. */
 export const CLUSTER_PERMISSIONS = '+cluster|slots +cluster|info +asking +readonly';
 
 /** A connection of the user `queue`, who has these permissions and no others; its password is `pw` unless they say. */
@@ -35,7 +35,7 @@ export async function createUser(
   return user;
 }
 
-/** The same for a Cluster: each node has users of its own. What was refused before is forgotten. */
+/** Creates a user in a Cluster, on every node. Earlier refusals are forgotten. */
 export async function createClusterUser(cluster: OwnCluster, permissions: string): Promise<Cluster> {
   for (const server of cluster.nodes) {
     const node = cluster.node(server);
@@ -45,7 +45,7 @@ export async function createClusterUser(cluster: OwnCluster, permissions: string
   return cluster.connect({ redisOptions: { username: 'queue', password: 'pw', disconnectTimeout: 100 } });
 }
 
-/** The commands that the nodes have refused since. */
+/** Returns the commands that the nodes have refused since. */
 export async function refusedCommands(cluster: OwnCluster): Promise<Set<string>> {
   const logs = await Promise.all(cluster.nodes.map((server) => cluster.node(server).call('ACL', 'LOG')));
   return new Set((logs as string[][][]).flat().map((entry) => entry[entry.indexOf('object') + 1]!));

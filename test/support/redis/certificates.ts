@@ -19,9 +19,9 @@ export interface Certificates {
 }
 
 /**
- * A certificate for 127.0.0.1 and localhost that nobody trusts by default.
+ * Makes a certificate for 127.0.0.1 and localhost, which no client trusts by default.
  *
- * @param names the names that it is for, as openssl writes them
+ * @param names its subject names, in openssl's form
  */
 export function makeCertificates(names = 'IP:127.0.0.1,DNS:localhost'): Certificates {
   const folder = mkdtempSync(join(tmpdir(), 'redis-tls-'));

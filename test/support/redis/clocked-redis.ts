@@ -1,15 +1,15 @@
-// A connection whose scripts read a clock of the test in the place of the server's: the only way to a day that is not today.
+// A connection whose scripts read the test's clock instead of the server's: the only way to another day.
 import type { Redis } from 'ioredis';
 import { connect } from './redis.js';
 
 const TIME = "redis.call('TIME')";
 
-/** What the server's clock shows to the scripts, in epoch ms; a fraction gives the microseconds below a millisecond. */
+/** The scripts' time, in epoch ms. A fraction holds the microseconds. */
 export interface ServerClock {
   nowMs: number;
 }
 
-/** A client that sends each script as text, the rest of it as it is. */
+/** Returns a client that sends each script as text, otherwise unchanged. */
 export function connectClocked(clock: ServerClock): Redis {
   const client = connect();
   const send = client.sendCommand.bind(client);

@@ -1,6 +1,6 @@
 import type { Cluster } from 'ioredis';
 
-/** What the tests use of the pool in which a Cluster client of ioredis keeps its connections; ioredis does not declare it. */
+/** The used part of the pool in which ioredis keeps a Cluster client's connections, which ioredis does not declare. */
 export interface ConnectionPool {
   emit(event: 'drain'): void;
   findOrCreate(node: object): unknown;

@@ -1,4 +1,4 @@
-// A server of our own in the place of Redis, for answers that a real one would not give.
+// A fake server, for replies that a real Redis would not give.
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll } from '@jest/globals';
@@ -10,7 +10,7 @@ afterAll(async () => {
   open.clear();
 });
 
-/** Answers each command, given as it came, by `answer`, as soon as that is there; null: never. */
+/** Replies to each raw command with the result of `answer`, once it resolves. null: never. */
 export async function startFakeRedis(
   answer: (command: string) => string | null | Promise<string>,
 ): Promise<{ url: string }> {

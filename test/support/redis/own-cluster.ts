@@ -16,7 +16,7 @@ export interface OwnCluster {
   node(server: OwnRedis): Redis;
   /** The node that serves a key's slot now. */
   ownerOf(key: string): Promise<OwnRedis>;
-  /** The replica that a master has. */
+  /** Returns the replica of a master. */
   replicaOf(master: OwnRedis): Promise<OwnRedis>;
   /** Moves a slot to another master while clients go on; `halfway` runs when half of its keys have moved. */
   moveSlot(key: string, to: OwnRedis, halfway: () => Promise<void>): Promise<void>;
@@ -28,11 +28,11 @@ const SLOTS = 16_384;
 const START_MS = 60_000;
 
 /**
- * Three masters, each with a replica if so wished.
+ * Starts three masters, optionally each with a replica.
  *
- * @param nodeTimeoutMs a master that is silent for so long is replaced
- * @param certificates of all nodes, which then speak TLS only
- * @param hostname by which all nodes call each other towards clients, instead of by their address
+ * @param nodeTimeoutMs a master that is silent for this long is replaced
+ * @param certificates of all nodes, which then accept only TLS
+ * @param hostname the name by which nodes refer clients to each other, instead of the address
  */
 export async function startCluster({
   replicas = false,
@@ -75,13 +75,13 @@ export async function startCluster({
     ),
   );
   const slotOf = async (key: string): Promise<number> => {
-    const alive = nodes.find((server) => node(server).status === 'ready')!; // one that was killed answers nothing
+    const alive = nodes.find((server) => node(server).status === 'ready')!; // a killed server gives no reply
     return Number(await node(alive).call('CLUSTER', 'KEYSLOT', key));
   };
   const ownerOf = async (key: string): Promise<OwnRedis> => {
     const slot = await slotOf(key);
     for (const server of nodes) {
-      const held = await slotsOf(node(server)).catch(() => []); // one that is dead owns nothing
+      const held = await slotsOf(node(server)).catch(() => []); // a dead server owns nothing
       if (held.some(([from, to]) => from <= slot && slot <= to)) return server;
     }
     throw new Error(`no node serves the slot ${slot} of ${key}`);
@@ -108,7 +108,7 @@ export async function startCluster({
         const line = (await lines(node(master))).find((each) => each.split(' ')[3] === id);
         return nodes.find((each) => line?.includes(`:${each.port}@`));
       };
-      // After a failover the old master is a replica only once it has heard of it.
+      // After a failover the old master becomes a replica once it learns of it.
       return eventually(known, { what: `a replica of ${master.port}` });
     },
     moveSlot: async (key, to, halfway) => {
@@ -185,7 +185,7 @@ async function lines(node: Redis): Promise<string[]> {
     .filter(Boolean);
 }
 
-/** The slots that a node serves itself, as it sees it. */
+/** Returns the slots that a node serves, by its own view. */
 async function slotsOf(node: Redis): Promise<[number, number][]> {
   if (node.status !== 'ready') return [];
   const mine = (await lines(node)).find((line) => line.includes('myself'));
@@ -206,7 +206,7 @@ async function isWhole(node: Redis, hostname: string | undefined): Promise<boole
   return isJoined && follows && (hostname === undefined || (await namesAll(node, hostname)));
 }
 
-/** Returns whether the node knows the name of each: it learns them by gossip, and tells clients "?" until then. */
+/** Returns whether the node knows each name. Names spread by gossip, and until then it reports "?". */
 async function namesAll(node: Redis, hostname: string): Promise<boolean> {
   const slots = (await node.call('CLUSTER', 'SLOTS')) as [from: number, to: number, ...servers: [string][]][];
   return slots.flatMap(([, , ...servers]) => servers).every(([name]) => name === hostname);

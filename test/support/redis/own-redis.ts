@@ -8,7 +8,7 @@ const started = new Set<OwnRedis>();
 
 afterAll(stopOwnRedis);
 
-/** Stops all that were started here; jest does so by itself. */
+/** Stops all servers that were started here; jest does so itself. */
 export async function stopOwnRedis(): Promise<void> {
   await Promise.all([...started].map((server) => server.stop()));
   started.clear();

@@ -1,7 +1,7 @@
 // Reads of Redis that know nothing of queues.
 import type { Redis } from 'ioredis';
 
-/** All keys that match a glob pattern. */
+/** Returns all keys that match a glob pattern. */
 export async function keysLike(redis: Redis, pattern: string): Promise<string[]> {
   const keys = new Set<string>();
   let cursor = '0';

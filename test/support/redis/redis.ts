@@ -1,4 +1,4 @@
-// The Redis of the test run, connections to it that close by themselves, and queue names that nobody else uses.
+// The Redis of the test run, connections that close after the test, and unused queue names.
 import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, expect } from '@jest/globals';
 import { Redis, type RedisOptions } from 'ioredis';
@@ -7,15 +7,15 @@ const open = new Set<Redis>();
 
 afterAll(closeConnections);
 
-/** Closes all that were made here; jest does so by itself. */
+/** Closes all clients that were made here; jest does so itself. */
 export async function closeConnections(): Promise<void> {
   await Promise.all([...open].map(close));
   open.clear();
 }
 
 /**
- * The URL of the server that the whole run shares: never flush it, never stop it. On a server of the run's own each test file
- * has a database of its own, because a scan passes over all keys of a database.
+ * Returns the URL of the server that the whole run shares: never flush or stop it. On a server that the run started,
+ * each test file has its own database, because a scan reads all keys of one.
  */
 export function testRedisUrl(): string {
   const { TEST_REDIS_URL: url, TEST_REDIS_DATABASES: databases } = process.env;
@@ -27,21 +27,21 @@ function databaseOf(file: string, databases: number): number {
   return createHash('sha1').update(file).digest().readUInt32BE() % databases;
 }
 
-/** A client of the shared server, or of `url`, that is closed after the test file. */
+/** Connects to the shared server or `url`, and closes the client after the test file. */
 export function connect(options: RedisOptions = {}, url: string = testRedisUrl()): Redis {
   const client = new Redis(url, options);
   open.add(client);
   return client;
 }
 
-/** A queue name that no other test, file or run uses. */
+/** Returns a queue name that no other test, file or run uses. */
 export function uniqueQueueName(prefix = 'test'): string {
   return `${prefix}-${randomUUID().slice(0, 13)}`;
 }
 
-/** Closes a client for good and waits until its socket is gone. */
+/** Closes a client and waits until its socket is gone. */
 function close(client: Redis): Promise<void> {
-  // To end it once more would leave ioredis a timer, which holds up the end of the process.
+  // A second end would leave a timer of ioredis, which delays the end of the process.
   if (client.status === 'end') return Promise.resolve();
   if (client.status === 'reconnecting') {
     client.disconnect(); // between two attempts there is no socket, and nothing announces the end

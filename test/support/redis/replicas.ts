@@ -1,4 +1,4 @@
-// Servers that follow each other, with timeouts so short that a failover takes a second or two; and clients of them.
+// Replicated servers and their clients, with short timeouts, so that a failover takes a second or two.
 import { afterAll } from '@jest/globals';
 import type { Cluster, Redis } from 'ioredis';
 import { startOwnRedis, type OwnRedis } from './own-redis.js';
@@ -11,7 +11,7 @@ const clients = new Set<Redis | Cluster>();
 
 afterAll(disconnectClients);
 
-/** Disconnects all clients of Sentinel and of a Cluster that were made here; jest does so by itself. */
+/** Disconnects all clients of Sentinel and of a Cluster that were made here; jest does so itself. */
 export function disconnectClients(): void {
   clients.forEach((client) => client.disconnect());
   clients.clear();
@@ -30,7 +30,7 @@ export async function startReplica(master: Pick<OwnRedis, 'port'>, args: string[
   return replica;
 }
 
-/** A client that is disconnected in the end, and says nothing of servers that are away. */
+/** Disconnects a client after the tests, and ignores its errors about missing servers. */
 export function kept<Client extends Redis | Cluster>(client: Client): Client {
   client.on('error', () => undefined);
   clients.add(client);

@@ -10,7 +10,7 @@ export interface SentinelSet {
   master: OwnRedis;
   replica: OwnRedis;
   sentinels: { host: string; port: number }[];
-  /** Which of the two is the master now. Rejects where the sentinels do not agree yet. */
+  /** Returns the current master. Rejects while the sentinels do not agree. */
   masterNow(): Promise<OwnRedis>;
   /** How often the sentinels have replaced the master. */
   readonly failovers: number;
@@ -23,9 +23,9 @@ export interface SentinelSet {
 }
 
 /**
- * A master, its replica, and three sentinels, two of which decide.
+ * Starts a master, its replica, and three sentinels with a quorum of two.
  *
- * @param downAfterMs a server that is silent for so long, be it for want of a processor, is replaced
+ * @param downAfterMs a server that is silent for this long is replaced, also if it lacks a processor
  */
 export async function startSentinelSet({ downAfterMs = atMost(500) } = {}): Promise<SentinelSet> {
   const master = await startOwnRedis({ args: FAST_REPLICATION });
@@ -61,7 +61,7 @@ export async function startSentinelSet({ downAfterMs = atMost(500) } = {}): Prom
           name: 'jobs',
           maxRetriesPerRequest: null,
           disconnectTimeout: 100,
-          retryStrategy: () => 200, // ioredis's own pauses grow to 2 s, all that the bounds allow
+          retryStrategy: () => 200, // the default pauses of ioredis grow to 2 s, the whole bound
           ...options,
         }),
       ),

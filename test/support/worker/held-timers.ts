@@ -1,12 +1,12 @@
-// Timers that fire when the test says so: nobody waits for the seconds after which a handler is reported as stuck.
+// Timers that fire on demand, so that no test waits for the seconds until a handler counts as stuck.
 import { afterEach, jest } from '@jest/globals';
 import { eventually } from '../faults/wait.js';
 
 afterEach(() => void jest.restoreAllMocks());
 
-/** The timers of one length that are set from now on, until the test ends. */
+/** The timers of one length that are set between now and the end of the test. */
 export interface HeldTimers {
-  /** Waits until so many are set, and fires all that are. */
+  /** Waits until this many are set, and fires them all. */
   fire(count?: number): Promise<void>;
 }
 

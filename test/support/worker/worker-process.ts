@@ -1,5 +1,5 @@
-// A worker in a process of its own, to be killed, frozen and thawed. It runs the current sources, transpiled once per
-// test file, or an earlier version of the library, and reports every event on its standard output.
+// A worker in a separate process, which a test can kill, freeze and thaw. It runs the current sources, transpiled once
+// per test file, or an earlier version. It reports every event on its standard output.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,17 +32,20 @@ export interface WorkerProcessOptions {
   queue: string;
   /** Options of the queue, of the worker, and of the handler, as JSON can carry them. */
   queueOptions?: object;
-  /** How many jobs it runs at once, and prefetches. */
+  /** The numbers of jobs that it runs at once and prefetches. */
   slots?: { concurrency: number; prefetch?: number };
   workerOptions?: object;
-  /** How long the handler works, in ms; it ends at once when its signal aborts, unless it is `deaf`. A job with the payload `poison` kills it. */
+  /**
+   * The duration of the handler, in ms. It ends at once when its signal aborts, unless it is `deaf`. A job with the
+   * payload `poison` kills it.
+   */
   workMs: number;
   deaf?: boolean;
   /** For how long a job with the payload `block` keeps the event loop from all else, in ms. */
   blockMs?: number;
   redisUrl?: string;
   redisOptions?: object;
-  /** Whether its client is of another copy of ioredis than the one that the library sees. */
+  /** Whether its client comes from another copy of ioredis than the library's. */
   foreignClient?: boolean;
   /** Runs the earlier version of the library, and not the sources of now. */
   earlier?: boolean;
@@ -158,7 +161,7 @@ await worker.start();
 say({ type: 'ready', id: '', attempt: 0 });
 `;
 
-/** In a folder from which packages of the project are found. */
+/** Makes a folder that resolves packages of the project. */
 function ownFolder(): string {
   if (folder === undefined) {
     const cache = join(root, '.cache');

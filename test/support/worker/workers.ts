@@ -22,7 +22,7 @@ const workers = new Set<TestWorker>();
 const queues = new Set<JobQueue>();
 const broken = new WeakSet<JobQueue>();
 let shared: Redis | undefined;
-/** Where queues of a test are kept that names no client: on the shared server, unless a test says otherwise. */
+/** The store of queues without a client: the shared server, unless a test sets it. */
 let memory: MemoryStore | undefined;
 
 afterEach(async () => {
@@ -56,7 +56,7 @@ export function onEachStore(name: string, tests: () => void): void {
   });
 }
 
-/** A queue that nobody else uses, on the shared server or on `redis`. */
+/** Makes an unused queue on the shared server or on `redis`. */
 export function newQueue(
   options: JobQueueOptions = {},
   redis: Redis | QueueStore = memory ?? (shared ??= connect()),
@@ -67,7 +67,7 @@ export function newQueue(
   return queue;
 }
 
-/** The queue is left in a state that no script of ours would leave. */
+/** Marks a queue as left in a state that no script produces. */
 export function leaveBroken(queue: JobQueue): void {
   broken.add(queue);
 }
@@ -84,7 +84,7 @@ export class TestWorker {
     this.worker = new Worker(workerQueues, {
       sweepIntervalMs: 0,
       logger: { log: () => {}, warn: note, error: note },
-      logFailures: false, // a test that is about them asks for them
+      logFailures: false, // only tests of these logs turn them on
       ...options,
       onEvent: (event) => {
         this.events.push(event);
@@ -122,7 +122,7 @@ export class TestWorker {
   }
 }
 
-/** A worker that has started: of one queue with one handler for all its jobs, or of several queues. */
+/** Starts a worker of one queue with one handler for all its jobs, or of several queues. */
 export async function startWorker(
   target: JobQueue | WorkerQueue[],
   handler: ((job: Job<never>) => unknown) | Handler = () => undefined,
@@ -136,13 +136,13 @@ export async function startWorker(
   return started;
 }
 
-/** A connection whose server-side traces, and those of what was duplicated from it, can be found by its name. */
+/** Makes a named connection, so that the server's lists show it and its duplicates. */
 export function namedConnection(options: RedisOptions = {}, url?: string): Redis {
   const connectionName = uniqueQueueName('client');
   return connect({ connectionName, ...options }, url);
 }
 
-/** What the server says of the connections of that name: one line each. */
+/** Returns the server's lines on the connections of that name. */
 export async function connectionsOf(redis: Redis): Promise<string[]> {
   const lines = String(await redis.client('LIST')).split('\n');
   return lines.filter((line) => line.includes(` name=${redis.options.connectionName} `));

@@ -67,7 +67,7 @@ async function orphan({ ground: { admin }, queue, history }: Scene, planned: Pla
       or status == 'scheduled' and redis.call('ZREM', KEYS[3], ARGV[1]) or 0`;
   const most = strength(planned, 1, 5);
   let orphans = 0;
-  // the last scheduled jobs are due in an hour, so there are always some
+  // The last scheduled jobs are due in an hour, so there are always some.
   const ids = [
     ...(await admin.lrange(keys.pending, 0, most)),
     ...(await admin.zrange(keys.scheduled, -most, '-1')),
@@ -75,7 +75,7 @@ async function orphan({ ground: { admin }, queue, history }: Scene, planned: Pla
   for (const id of ids) {
     history.add(['damage', 'orphan', id]);
     await history.written();
-    // a hash that an earlier fault broke cannot be read, and counts as damaged
+    // A hash that an earlier fault broke cannot be read, and counts as damaged.
     const taken = await admin
       .eval(script, 3, keys.job(id), keys.pending, keys.scheduled, id)
       .catch(() => undefined);

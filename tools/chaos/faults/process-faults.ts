@@ -56,7 +56,7 @@ export const killProducer: Fault = async ({ fleet }, planned) => {
   const slot = victim(fleet.producers, planned);
   const child = slot.child!;
   const random = new Random(planned.strength * 2 ** 32);
-  // repeats the stop until it came while the process waited for a reply
+  // Repeats the stop until it came while the process waited for a reply.
   await inTime(async () => {
     child.kill('SIGSTOP');
     if (unanswered(slot.history) > 0) return true;

@@ -43,7 +43,7 @@ export class Attempts {
     this.reading.of(process, number, (jobs) => {
       jobs.starts[number]!++;
       jobs.mostAttempts[number] = Math.max(jobs.mostAttempts[number]!, attempt);
-      // a claim that the server lost is made again, perhaps by the same number
+      // A claim that the server lost is made again, perhaps by the same number.
       if (!sure) {
         this.unsureClaims.add(`${this.reading.process}/${key}:${fence}`);
         return;

@@ -79,7 +79,7 @@ export class Ends {
     const begun = this.begun.get(claim);
     this.begun.delete(claim);
     const sure = this.sure && begun?.sure !== false;
-    // the repeated fail of a dead letter that was redriven since returns `retry`
+    // The repeated fail of a dead letter that was redriven since returns `retry`.
     const mayBury = marks & (FINAL | PLANTED) || begun?.attempt === MAX_ATTEMPTS;
     if (what === 'retry') this.tell(this.retried, sure && !mayBury);
     if (what === 'released') this.tell(this.released, sure);

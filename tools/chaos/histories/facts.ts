@@ -129,7 +129,7 @@ export class Facts {
   finish(): void {
     this.attempts.finish();
     this.ends.begin();
-    // a worker takes a job with a broken payload for a recurring one
+    // A worker takes a job with a broken payload for a recurring one.
     for (const id of this.plantedIds) this.ticks.all.delete(id);
   }
 
@@ -144,7 +144,7 @@ export class Facts {
   }
 
   private start(process: number, number: number, attempt: number, fence: number): void {
-    // the ordered and the limited jobs have queues of their own, which nobody pauses
+    // The ordered and the limited jobs have queues of their own, which nobody pauses.
     if (!this.attempts.first.has(process) && !this.flow.has(process))
       this.operations.claim(`job ${process}:${number}`, fence);
     this.attempts.start(process, number, attempt, fence);
@@ -187,7 +187,7 @@ export class Facts {
 
   private kind(number: number, kind: string, delayMs: number): void {
     if (kind === 'final') this.reading.mark(this.reading.process, number, FINAL);
-    // a progress report is a call to Redis, which may fail
+    // A progress report is a call to Redis, which may fail.
     if (kind === 'fatal' || kind === 'progress') this.reading.mark(this.reading.process, number, FAILS);
     if (kind === 'priority') this.reading.mark(this.reading.process, number, PRIORITY);
     if (kind === 'later') this.reading.mark(this.reading.process, number, LATER);

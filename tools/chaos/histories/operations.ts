@@ -107,7 +107,7 @@ export class Operations {
 
   private compare(between: Between): void {
     const [before, after] = between;
-    // after a failover the new server reuses the lost names and fences
+    // After a failover the new server reuses the lost names and fences.
     if (this.reading.isLost || this.reading.mayForget(before.askedMs - FORGOTTEN_MS, after.notedMs)) return;
     this.between.push(between);
     if (before.pausedAtMs > 0 && before.pausedAtMs === after.pausedAtMs) {

@@ -93,7 +93,7 @@ class Operator {
   }
 
   private async redrive(): Promise<void> {
-    // a job that fails for good at once would only fail again
+    // A job that fails for good at once would only fail again.
     await this.onOne('failed', 'redrive', (id) => this.queue.redrive([id]));
   }
 

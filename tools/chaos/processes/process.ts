@@ -54,7 +54,7 @@ process.on('message', (order: Order) => {
   if (order.type === 'block') tools.blockMs = order.ms;
   else void leave();
 });
-// without the runner the process has no work
+// Without the runner the process has no work.
 process.on('disconnect', () => process.exit());
 report({ type: 'ready' });
 

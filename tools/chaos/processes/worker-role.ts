@@ -115,7 +115,7 @@ async function act(job: Job<Work>, tools: Tools, random: Random): Promise<unknow
     try {
       await behave(job, random);
     } catch (error) {
-      // after a lost claim or a release, the attempt is over and sends nothing
+      // After a lost claim or a release, the attempt is over and sends nothing.
       if (!job.signal.aborted || job.signal.reason instanceof JobCancelledError) {
         history.add(['end', p, n, fence]);
         await history.written();
@@ -124,7 +124,7 @@ async function act(job: Job<Work>, tools: Tools, random: Random): Promise<unknow
     }
     history.add(['ok', p, n, fence]);
   }
-  // a result in Redis that the file misses would look like a result without a handler
+  // A result in Redis that the file misses would look like a result without a handler.
   await history.written();
   return fence;
 }
@@ -173,7 +173,7 @@ function wait(ms: number, signal?: AbortSignal): Promise<void> {
       signal?.removeEventListener('abort', end);
       resolve();
     }, ms);
-    // a deaf handler may outlive its worker, which is no leak of the worker
+    // A deaf handler may outlive its worker, which is no leak of the worker.
     timer.unref();
     if (signal?.aborted) end();
     else signal?.addEventListener('abort', end, { once: true });

@@ -90,7 +90,7 @@ export function queueOptions(load: boolean): QueueOptions {
     visibilityMs: 3_000,
     maxAttempts: MAX_ATTEMPTS,
     maxCrashes: MAX_CRASHES,
-    // a repeated enqueue must find its job, so the history is longer than the window of repeats
+    // A repeated enqueue must find its job, so the history is longer than the window of repeats.
     completedHistory: load ? 1_000 : 20_000,
     cancelledHistory: load ? 1_000 : 20_000,
     enqueueTimeoutMs: 2_000,

@@ -16,7 +16,7 @@ const AUDIT_MS = 60_000;
 export async function drain(queues: readonly JobQueue[], timeoutMs = DRAIN_MS): Promise<string[]> {
   const all = async () => (await Promise.all(queues.map(left))).reduce((sum, each) => sum + each, 0);
   try {
-    // a slow server's late reply counts as none, and the question is repeated
+    // A slow server's late reply counts as none, and the question is repeated.
     await eventually(async () => (await all().catch(() => NaN)) === 0, { timeoutMs });
     return [];
   } catch {
@@ -27,7 +27,7 @@ export async function drain(queues: readonly JobQueue[], timeoutMs = DRAIN_MS): 
 /** Audits before the last jobs run, so that they include the misplaced ones. */
 export async function treat(queues: readonly JobQueue[], history: HistoryWriter): Promise<void> {
   for (const queue of queues) {
-    // a connection to an old master gets an error for its first write, and is replaced
+    // A connection to an old master gets an error for its first write, and is replaced.
     const { findings } = await eventually(() => queue.doctor({ mend: true }).catch(() => undefined), {
       timeoutMs: AUDIT_MS,
       what: 'an audit by the doctor',

@@ -61,7 +61,7 @@ export class Fleet {
     private readonly options: FleetOptions,
     private readonly resources: Resources,
   ) {
-    // a frozen process would outlive the runner
+    // A frozen process would outlive the runner.
     process.once('exit', () => this.slots.forEach(({ child }) => child?.kill('SIGKILL')));
   }
 

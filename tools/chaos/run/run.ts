@@ -72,7 +72,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
   const history = new HistoryWriter(join(folder, 'runner.jsonl'), 0, 'runner');
   const scene: Scene = { fleet, ground, queue: queues[0]!, queues, history };
   const begin = performance.now();
-  // watching would slow a user's server or a load down
+  // Watching would slow a user's server or a load down.
   const watch = ground.server && !load ? new ScriptWatch(ground.server, history) : undefined;
   const slowCalls = new SlowCalls(ground.urls, history);
   const slotWatches = flow.map((queue) => new SlotWatch(queue, ground.admin, MAX_RUNNING));
@@ -100,7 +100,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
     say('all work has ended; checking');
     const facts = await readAll(folder);
     const verdict = check(facts, await takeSnapshot(ground, queues));
-    // a fault without hits was left undone
+    // A fault without hits was left undone.
     const hit = facts.remarks.faults.filter((_, i) => backs[i]!.hits > 0);
     const planned = hit.filter(({ kind }) => kind.startsWith('sentinel')).length;
     const recovered = recoveries(facts, endMs, backs);

@@ -44,7 +44,7 @@ class Look {
   ) {
     this.redis = new Redis(url, { retryStrategy: () => 100, maxRetriesPerRequest: 0, enableOfflineQueue: false });
     this.redis.on('error', () => undefined); // it may be away
-    // a restarted server counts from zero
+    // A restarted server counts from zero.
     this.redis.on('ready', () => {
       this.latest = -1;
       this.cpuMs = NaN;
