@@ -1,4 +1,3 @@
-import { AsyncResource } from 'node:async_hooks';
 import { backoffDelay } from '../../queue/model/backoff.js';
 import {
   ClaimLostError,
@@ -14,6 +13,7 @@ import type { Completion, Failure, Release } from '../../queue/store/store-calls
 import { storeError } from '../../queue/errors/serialize-error.js';
 import type { Handler } from '../handlers/handler.js';
 import { Job, type JobReporter } from '../handlers/job.js';
+import { callHandler } from './call-handler.js';
 import { StuckWatch, type StuckJob } from './stuck-watch.js';
 import { HandlerTimeoutError } from './worker-errors.js';
 
@@ -111,13 +111,9 @@ export class Attempt implements Completion {
     }
     let returned: unknown;
     try {
-      // Runs in its own async context, so a handler cannot read another job's AsyncLocalStorage.
-      const { handler, job } = this;
-      const context = new AsyncResource('nest-job-queue job');
-      returned = context.runInAsyncScope(handler.handle, handler, job);
-      if (isThenable(returned)) {
-        const promise = context.runInAsyncScope(adopt, undefined, returned); // a lazy query only begins in its then
-        promise.then(
+      returned = callHandler(this.handler, this.job);
+      if (returned instanceof Promise) {
+        returned.then(
           (value) => this.onReturn(value),
           (error: unknown) => this.onThrow(error),
         );
@@ -292,12 +288,4 @@ export class Attempt implements Completion {
   private ref() {
     return { id: this.id, token: this.token, fence: this.fence };
   }
-}
-
-function adopt(value: PromiseLike<unknown>): Promise<unknown> {
-  return Promise.resolve(value);
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function';
 }

@@ -11,7 +11,7 @@ const rateLimit = { limit: 1, periodMs: 3_600_000 };
 const LIMITS = { rateLimit, groups: { rateLimit } };
 
 /** A worker that asks Redis before it starts a job which waited for its call. */
-async function startAsking(queue: JobQueue, ran: () => void, waitMs = 20) {
+async function startAsking(queue: JobQueue, ran: () => unknown, waitMs = 20) {
   const handler: BulkHandler = { bulk: { size: 2, waitMs }, handle: () => void ran() };
   return startWorker([{ queue, handlers: { [queue.name]: handler } }]);
 }
