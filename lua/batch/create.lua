@@ -8,11 +8,14 @@
 -- Returns created | exists (the batch is known; nothing is changed). Repeated: exists.
 --@include lib/core/keys
 --@include lib/core/clock
+--@include lib/group/place
+--@include lib/limits/write_group
+--@include lib/group/configure
 local key = batch_record .. ARGV[1]
 if redis.call('EXISTS', key) == 1 then
   return 'exists'
 end
-local look_ms = 60000
+local look_ms, unsealed_ms = 60000, 604800000
 redis.call('HSET', key, 'created_at_ms', now_text, 'result_ttl_ms', ARGV[3])
 if ARGV[2] == '1' then
   redis.call('HSET', key, 'fail_fast', '1')
@@ -20,6 +23,12 @@ end
 for i = 4, #ARGV, 4 do
   local kind = ARGV[i]
   redis.call('HSET', key, kind .. '_name', ARGV[i + 1], kind .. '_payload', ARGV[i + 2], kind .. '_options', ARGV[i + 3])
+  -- What the producer says of its group is kept as long as the batch may take. The step that fires it cannot ask.
+  local options = cjson.decode(ARGV[i + 3])
+  if options.group and options.group_limits then
+    configure_group(options.group, options.group_limits, now + unsealed_ms, true)
+  end
 end
+place_groups()
 redis.call('ZADD', batches, now + look_ms, ARGV[1])
 return 'created'

@@ -2,6 +2,8 @@
 -- prioritized. Answers added | exists (the id is known) | kept (another job owns the unique key), the id that stands, and
 -- of a kept one its name.
 -- Needs: keys, clock, rank, places, unique, options, write_job.
+--@include lib/limits/write_group
+--@include lib/group/configure
 local function add_scheduled(id, name, payload, options_text, schedule_id)
   local key = job .. id
   if redis.call('EXISTS', key) == 1 then
@@ -13,6 +15,9 @@ local function add_scheduled(id, name, payload, options_text, schedule_id)
     if verdict then
       return 'kept', owner, owner_name
     end
+  end
+  if options.group and options.group_limits then
+    configure_group(options.group, options.group_limits, nil, true)
   end
   write_job(id, name, payload)
   redis.call('HSET', key, 'schedule', schedule_id)

@@ -1,7 +1,8 @@
 -- What the code of a producer says of single groups. It comes with their jobs, so that it needs to be kept no longer than these: a
 -- group without jobs forgets it after a day, see lib/group/gate. What was set at run time goes before it.
--- configure_group(name, text, due): takes it over where it differs. text: JSON of the settings, in the order of lua/group/set.lua, or ''
--- for none. due: when the job may start, in ms, or nil. hold_configured_settings(name): lets it hold.
+-- configure_group(name, text, due, is_stored): takes it over where it differs. text: JSON of the settings, in the order of
+-- lua/group/set.lua, or '' for none. due: when the job may start, in ms, or nil. is_stored: for a job of a schedule or a
+-- follow-up, whose text may be old: what came with an enqueue goes before it. hold_configured_settings(name): lets it hold.
 -- Needs: groups, now, touch, lib/group/state, lib/limits/write_group.
 local configuration_ms = 86400000
 local configured_groups = {}
@@ -13,21 +14,30 @@ local function hold_configured_settings(name)
     values[8] })
 end
 
-local function configure_group(name, text, due)
+local function configure_group(name, text, due, is_stored)
   local state, kept_from_now = groups .. 'state:' .. name, math.max(now, due or 0) + configuration_ms
   if configured_groups[name] == text and not due then
     return
   end
   configured_groups[name] = text
-  local before, kept_until, is_set = unpack(redis.call('HMGET', state, 'configured', 'configured_until_ms', 'limits_set'))
+  local before, kept_until, is_set, was_stored = unpack(redis.call('HMGET', state, 'configured', 'configured_until_ms', 'limits_set',
+    'configured_stored'))
+  if is_stored and before and not was_stored then
+    text = before -- kept as long as its jobs come
+  end
   before = before or ''
   if text == '' then
-    redis.call('HDEL', state, 'configured', 'configured_until_ms')
-  elseif text ~= before or tonumber(kept_until or nil) < kept_from_now - configuration_ms / 2 then
+    redis.call('HDEL', state, 'configured', 'configured_until_ms', 'configured_stored')
+  elseif text ~= before or was_stored and not is_stored or tonumber(kept_until or nil) < kept_from_now - configuration_ms / 2 then
     local kept = string.format('%.0f', math.max(kept_from_now, tonumber(kept_until or nil) or 0))
     mark_state(name)
     redis.call('HSET', state, 'configured', text, 'configured_until_ms', kept)
     redis.call('ZADD', groups .. 'resting', 'GT', kept, name)
+    if is_stored and (was_stored or before == '') then
+      redis.call('HSET', state, 'configured_stored', '1')
+    elseif was_stored then
+      redis.call('HDEL', state, 'configured_stored')
+    end
   end
   if text ~= before and not is_set then
     hold_configured_settings(name)

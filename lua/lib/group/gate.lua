@@ -27,7 +27,7 @@ local function forget_configuration(name)
     redis.call('ZADD', groups .. 'resting', string.format('%.0f', math.max(tonumber(kept_until), now + 3600000)), name)
     return
   end
-  redis.call('HDEL', state, 'configured', 'configured_until_ms')
+  redis.call('HDEL', state, 'configured', 'configured_until_ms', 'configured_stored')
   if not is_set then
     redis.call('HDEL', state, 'rate_limit', 'rate_period_ms', 'rate_set_at', unpack(group_settings))
   end

@@ -9,6 +9,7 @@ import { newQueue, onEachStore } from '../../support/worker/workers.js';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
+const byFunction = (group: string): GroupLimits | undefined => (group === 'f' ? { maxRunning: 3 } : undefined);
 const add = (queue: JobQueue, group: string, count: number) =>
   queue.enqueueMany(Array.from({ length: count }, (_, i) => ({ payload: i, group })));
 const limitsOf = async (queue: JobQueue, group: string) => (await queue.groups.get(group)).limits;
@@ -50,6 +51,42 @@ onEachStore('overrides of groups', () => {
     await expect(replaceInto('big')).resolves.toHaveLength(1);
   });
 
+  it('come with the jobs of a schedule, as the process says that declares it', async () => {
+    for (const [group, overrides] of [['g', { g: { maxRunning: 3 } }] as const, ['f', byFunction] as const]) {
+      const queue = newQueue({ groups: { overrides } });
+      await queue.schedules.upsert('s', { everyMs: HOUR }, { group });
+      for (let i = 0; i < 5; i++) await queue.schedules.runNow('s');
+      expect(await limitsOf(queue, group)).toEqual({ maxRunning: 3 });
+      expect(await queue.claimMany(9)).toHaveLength(3);
+      const changed = newQueue({ groups: { overrides: { [group]: { maxRunning: 4 } } } }, queue.store, queue.name);
+      await changed.schedules.upsert('s', { everyMs: HOUR }, { group });
+      await changed.schedules.runNow('s');
+      expect(await limitsOf(queue, group)).toEqual({ maxRunning: 4 });
+    }
+  });
+
+  it('come with the follow-ups of a batch', async () => {
+    const queue = newQueue({ groups: { overrides: { g: { maxRunning: 2 } } } });
+    const batch = queue.batch({ then: { name: 'then', group: 'g' }, finally: { name: 'finally', group: 'h' } });
+    await batch.seal();
+    expect(await limitsOf(queue, 'g')).toEqual({ maxRunning: 2 });
+    expect(await limitsOf(queue, 'h')).toEqual({});
+    expect(await queue.claimMany(9)).toHaveLength(2);
+  });
+
+  it('of the last enqueue go before those of schedules and follow-ups, which may be older', async () => {
+    let most = 1;
+    const overrides = () => ({ maxRunning: most });
+    const queue = newQueue({ groups: { overrides } });
+    await queue.schedules.upsert('s', { everyMs: HOUR }, { group: 'g' });
+    most = 2;
+    await add(queue, 'g', 1);
+    await queue.schedules.runNow('s');
+    most = 3;
+    await queue.batch({ then: { name: 'then', group: 'g' } }).seal();
+    expect(await limitsOf(queue, 'g')).toEqual({ maxRunning: 2 });
+  });
+
   it('give way to what is set at run time, until it is cleared', async () => {
     const queue = newQueue({ groups: { overrides: { g: { maxRunning: 1 } } } });
     await queue.groups.set('g', { maxRunning: 2 });
@@ -86,6 +123,19 @@ it('an override is forgotten a day after its group had jobs, and not before thos
   expect(await limitsOf(queue, 'g')).toEqual({});
   const left = Object.keys(await state.snapshot()).filter((key) => key.startsWith('groups:'));
   expect(left.filter((key) => key !== 'groups:settings')).toEqual([]);
+});
+
+it('an override comes with a tick, and is forgotten like others', async () => {
+  const { queue, state } = coreQueue({ groups: { overrides: { g: { maxRunning: 2 } } } });
+  await queue.schedules.upsert('s', { everyMs: HOUR }, { group: 'g' });
+  await state.redis.zadd(state.keys.scheduleDue, 'XX', (await state.now()) - 1_000, 's');
+  expect(await queue.schedules.tick()).toMatchObject({ enqueued: 1 });
+  expect(await limitsOf(queue, 'g')).toEqual({ maxRunning: 2 });
+  await queue.clean('pending');
+  await state.redis.zadd(`${state.keys.groupsPrefix}resting`, 1, 'g');
+  await state.redis.hset(`${state.keys.groupsPrefix}state:g`, 'configured_until_ms', 1);
+  await state.run(state.scripts.promote(10));
+  expect(await state.redis.exists(`${state.keys.groupsPrefix}state:g`)).toBe(0);
 });
 
 it('an override is forgotten also where a job of its group waited when its day was over', async () => {

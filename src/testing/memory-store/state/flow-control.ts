@@ -13,7 +13,7 @@ import { fullnessOf, type Bounds } from './fullness.js';
 import { withPlainHead } from './head-by-turn.js';
 import { costInMs, paid, rateOpensAt } from './gcra.js';
 import type { ScoredSet } from './scored-set.js';
-import type { PauseOptions } from '../../../queue/model/pause.js';
+import type { GroupState } from './group-state.js';
 import { pauseNote } from './pause-note.js';
 
 /** The part of a queue that flow control uses. */
@@ -30,23 +30,6 @@ interface FlowQueue {
   job(id: string): Record<string, string> | undefined;
 }
 
-/** The state of one group. */
-interface Group {
-  /** The job that holds it back while the settings say so. */
-  hold?: { id: string; isDead: boolean };
-  /** The settings of run time. */
-  own?: GroupLimits;
-  /** The settings of the code. */
-  configured?: GroupLimits;
-  pausedAt?: number;
-  pause?: PauseOptions;
-  restsUntil: number;
-  /** Its last turn, in turns of a weight of 1. */
-  turn: number;
-  /** The theoretical arrival time of its rate, in ms. */
-  arrival: number;
-}
-
 /** The first job of a group, or of the jobs without one. */
 interface Head {
   id: string;
@@ -56,7 +39,7 @@ interface Head {
 export class FlowControl {
   /** The limits that were set at run time. */
   set: RuntimeLimits | undefined;
-  readonly groups = new Map<string, Group>();
+  readonly groups = new Map<string, GroupState>();
   private arrival = 0;
   private turn = 0;
 
@@ -73,7 +56,7 @@ export class FlowControl {
     return maxRunning !== undefined || rateLimit !== undefined || this.groups.size > 0;
   }
 
-  group(name: string): Group {
+  group(name: string): GroupState {
     let group = this.groups.get(name);
     if (!group) {
       group = { restsUntil: 0, turn: this.turn, arrival: 0 };

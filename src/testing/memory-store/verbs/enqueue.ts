@@ -1,7 +1,7 @@
 // Enqueues jobs; see lua/job/enqueue.lua.
 import { EnqueueRejected, type EncodedJob, type EnqueueAnswer } from '../../../queue/store/enqueue-call.js';
-import { decodeGroupLimits } from '../../../queue/replies/decode-limits.js';
 import { follow, refuseFollow } from './batch/follow.js';
+import { configureGroup } from './configure-group.js';
 import { leavePlain, writeOptions } from './write-options.js';
 import { groupFullness } from '../state/fullness.js';
 import type { AskedOptions } from '../state/asked-options.js';
@@ -118,17 +118,6 @@ const OF_THE_REPLACED =
   'options priority rank max_attempts max_crashes expires_at_ms due_at_ms crashes errors unhandled unhandled_at_ms ' +
   'cancel_requested_at_ms unique unique_for window progress log snoozes interruptions crashes_left unstarted_fence last_error last_error_at_ms ' +
   'checkpoint lifo';
-
-function configureGroup(queue: MemoryQueue, options: AskedOptions | undefined): void {
-  if (options?.group_limits !== undefined) {
-    const values = options.group_limits === '' ? [] : (JSON.parse(options.group_limits) as string[]);
-    queue.flow.group(options.group!).configured = decodeGroupLimits([
-      ...values.slice(0, 7),
-      '',
-      ...values.slice(7),
-    ]);
-  }
-}
 
 function replace(
   queue: MemoryQueue,

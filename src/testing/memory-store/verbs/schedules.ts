@@ -10,6 +10,7 @@ import type {
   UpsertAnswer,
 } from '../../../queue/store/verbs/schedule-verbs.js';
 import { holderOf, own, write } from './enqueue.js';
+import { configureGroup } from './configure-group.js';
 import { writeOptions } from './write-options.js';
 import type { Hash, MemoryQueue } from '../state/memory-queue.js';
 
@@ -206,6 +207,7 @@ function addJob(queue: MemoryQueue, jobId: string, id: string, schedule: Hash) {
   if (owner !== undefined) {
     return { answer: 'kept' as const, jobId: owner, name: queue.job(owner)?.name ?? schedule.name! };
   }
+  configureGroup(queue, options, true);
   const job = write(queue, jobId, schedule.name!, schedule.payload!);
   job.schedule = id;
   writeOptions(queue, job, options);

@@ -5,6 +5,8 @@ import type { BatchVerbs } from '../../../../queue/store/verbs/batch-verbs.js';
 import { FollowUpBatch, type EndStatus } from '../../state/follow-up-batch.js';
 import type { MemoryQueue } from '../../state/memory-queue.js';
 import { endCancelled } from '../attempt/ends.js';
+import { configureGroup } from '../configure-group.js';
+import type { AskedOptions } from '../../state/asked-options.js';
 import { fire, noteEnd } from './job-ended.js';
 import { callOf } from '../memory-call.js';
 
@@ -42,6 +44,7 @@ function create(queue: MemoryQueue, batch: EncodedBatch, known: FollowUpBatch | 
     return 'exists';
   }
   queue.followUps.set(batch.id, new FollowUpBatch(batch, queue.now));
+  batch.followUps.forEach(({ options }) => configureGroup(queue, JSON.parse(options) as AskedOptions, true));
   return 'created';
 }
 

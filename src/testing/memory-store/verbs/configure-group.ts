@@ -1,0 +1,21 @@
+import { decodeGroupLimits } from '../../../queue/replies/decode-limits.js';
+import type { AskedOptions } from '../state/asked-options.js';
+import type { MemoryQueue } from '../state/memory-queue.js';
+
+/**
+ * Takes over what the code says of the group of a job; see lua/lib/group/configure.lua.
+ *
+ * @param isStored whether it comes with a schedule or a follow-up: what came with an enqueue goes before it
+ */
+export function configureGroup(queue: MemoryQueue, options: AskedOptions | undefined, isStored = false): void {
+  if (options?.group === undefined || options.group_limits === undefined) {
+    return;
+  }
+  const group = queue.flow.group(options.group);
+  if (isStored && group.configured && !group.isStored) {
+    return;
+  }
+  const values = options.group_limits === '' ? undefined : (JSON.parse(options.group_limits) as string[]);
+  group.configured = values && decodeGroupLimits([...values.slice(0, 7), '', ...values.slice(7)]);
+  group.isStored = isStored;
+}
