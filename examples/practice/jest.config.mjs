@@ -1,5 +1,6 @@
-// The same test files under Jest. nestjs-cls is CommonJS, and below Node 24 Jest lets no CommonJS load an ES module, as NestJS 12 is:
-// so the transform makes CommonJS of Nest too. With NestJS 11, or on Node 24, the usual ts-jest does.
+// The same test files under Jest. Below Node 24 Jest lets no CommonJS load an ES module, but nestjs-cls (CommonJS)
+// loads NestJS 12. So the transform turns Nest into CommonJS too. With NestJS 11, or on Node 24, the usual ts-jest is
+// enough.
 import { fileURLToPath } from 'node:url';
 
 const src = fileURLToPath(new URL('../../src/', import.meta.url));
@@ -13,7 +14,7 @@ export default {
   transformIgnorePatterns: ['/node_modules/(?!@nestjs/)'],
   moduleNameMapper: {
     '^(\\.{1,2}/.*)\\.js$': ['$1.js', '$1.ts'],
-    // The test files name Vitest; what they use of it Jest has by the same names.
+    // The test files import Vitest, and Jest has the same functions under the same names.
     '^vitest$': '<rootDir>/test/jest.globals.cjs',
     '^nest-job-queue/testing/vitest$': `${src}testing-jest.ts`,
     // In an app of yours these are not needed: the package is installed.

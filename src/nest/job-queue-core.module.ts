@@ -58,7 +58,7 @@ const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<JobQueueModule
   .setClassMethodName('forRoot')
   .setFactoryMethodName('createJobQueueOptions')
   .setExtras<JobQueueModuleExtras>(
-    { isGlobal: true, name: DEFAULT_CONNECTION }, // by these keys Nest knows what is no option
+    { isGlobal: true, name: DEFAULT_CONNECTION }, // Nest treats all other keys as options
     ({ providers: given = [], ...definition }, { name = DEFAULT_CONNECTION }) => ({
       ...definition,
       global: true,
@@ -70,7 +70,7 @@ const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<JobQueueModule
 
 const PARTS: readonly ConnectionPart[] = ['service', 'queues', 'lifecycle'];
 
-/** The parts of a connection under names of their own, since an app may have several connections. */
+/** Returns the parts of a connection under its own tokens, because an app may have several connections. */
 function partProviders(name: string): Provider[] {
   return [
     {

@@ -13,7 +13,7 @@ interface Request {
   headers: Record<string, string | undefined>;
 }
 
-/** What jobs have in common on both servers. */
+/** Options of all jobs, on both servers. */
 const ofAllJobs = {
   middleware: [RequestContext],
   globalEnhancers: ['interceptors', 'filters'] as const,

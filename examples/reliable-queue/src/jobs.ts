@@ -5,7 +5,7 @@ import { z } from 'zod';
 export const SendEmail = defineJob('send-email', {
   payload: z.object({
     to: z.string(),
-    /** What goes wrong, and at how many of the attempts. */
+    /** The trouble of a job, and the number of attempts that have it. */
     trouble: z.enum(['error', 'crash', 'slow']).optional(),
     times: z.int().min(0).default(0),
   }),

@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { type Job, JobHandler, type PayloadOf } from 'nest-job-queue';
 import { SendEmail } from './jobs.js';
 
-// The article has no wait between attempts; a mail server that is down needs one.
+// The article has no wait between attempts, but a mail server that is down needs one.
 @JobHandler(SendEmail, { backoff: { type: 'exponential', delayMs: 200 } })
 export class SendEmailHandler {
   private readonly logger = new Logger(SendEmailHandler.name);

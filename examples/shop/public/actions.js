@@ -1,4 +1,4 @@
-// What the buttons and sliders do.
+// The actions of buttons and sliders.
 import { confirmed } from './confirm.js';
 import { byId, count, el, post, setText } from './dom.js';
 
@@ -12,9 +12,9 @@ const written = {
   hang_rate: (value) => `${Math.round(value * 100)} %`,
 };
 
-/** Sliders that a hand is on, or was a moment ago: they do not follow the server. */
+/** Sliders in use, or used a moment ago, which ignore updates of the server. */
 const held = new Map();
-/** What the server said last of the sliders. */
+/** The last conditions that the server sent for the sliders. */
 let lastConditions;
 
 export function connectActions() {
@@ -47,7 +47,7 @@ function on(id, action) {
   byId(id).addEventListener('click', (event) => void run(event.currentTarget, action));
 }
 
-/** One thing at a time for each button; what comes of it is said at the foot of the screen, where there is something to say. */
+/** Runs one action at a time for each button. Shows the outcome, if there is one, at the foot of the screen. */
 export async function run(button, action) {
   if (button?.ariaBusy === 'true') return;
   if (button) button.ariaBusy = 'true';
@@ -64,7 +64,7 @@ export async function run(button, action) {
 function say(text, bad) {
   const answer = byId('answer');
   answer.classList.toggle('bad', bad);
-  // Anew each time, so that the same words are seen and heard again.
+  // A new element each time, so that a screen reader reads repeated words again.
   answer.replaceChildren(...(text === '' ? [] : [el('span', {}, text)]));
 }
 

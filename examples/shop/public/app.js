@@ -1,4 +1,4 @@
-// One stream brings everything that is shown: snapshots, four times a second at most, what happened, and samples.
+// One stream brings all content: events, samples, and snapshots at most four times a second.
 import { connectActions, showConditions } from './actions.js';
 import { addSamples } from './charts.js';
 import { keepForConfirm } from './confirm.js';
@@ -26,7 +26,7 @@ function listen() {
 function onError() {
   state('away', 'Not connected');
   tellAway('The shop does not answer. This page goes on by itself as soon as it does.');
-  // The browser tries again by itself, but not after an answer that was no stream.
+  // The browser reconnects by itself, except after a response that is no stream.
   if (source.readyState === EventSource.CLOSED) setTimeout(listen, 2_000);
 }
 
@@ -62,7 +62,7 @@ function tellAway(text) {
   banner.hidden = text === '';
 }
 
-// A page that nobody sees asks for nothing.
+// A hidden page closes its stream.
 document.addEventListener('visibilitychange', () => (document.hidden ? source.close() : listen()));
 
 foldWhereNarrow();

@@ -3,11 +3,11 @@ import { byId } from './dom.js';
 import { showFigures } from './figures.js';
 
 const WINDOW_S = 300;
-/** Even the first samples stand on a time line of a minute. */
+/** Even the first samples are drawn on a time line of one minute. */
 const SHORTEST_S = 60;
-/** So long without a sample is a gap: the shop or Redis was away. */
+/** This long without a sample is a gap, because the shop or Redis was away. */
 const GAP_S = 3;
-/** Time, then pending, processing, completed, failed, reclaimed; null where nobody counted. */
+/** Time, then pending, processing, completed, failed, reclaimed. null where there is no count. */
 const columns = [[], [], [], [], [], []];
 const dark = matchMedia('(prefers-color-scheme: dark)');
 let charts = [];
@@ -17,7 +17,7 @@ export function addSamples(samples) {
   for (const sample of samples) {
     const [at] = sample;
     const last = times.at(-1) ?? at - 1;
-    // After a reconnect the server tells the past once more.
+    // After a reconnect the server sends the past again.
     if (at <= last) continue;
     if (at - last > GAP_S) add([last + 1, null, null, null, null, null]);
     add(sample);

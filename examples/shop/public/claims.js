@@ -8,12 +8,12 @@ const rings = new Set();
 let lasts = 5_000;
 let frame;
 
-/** How long a claim lasts that was just extended. */
+/** Sets how long an extended claim lasts. */
 export function claimLasts(ms) {
   lasts = ms;
 }
 
-/** Sets what is left of the claim that a ring shows; undefined hides the ring. */
+/** Sets the remaining time of the claim that a ring shows. undefined hides the ring. */
 export function setClaim(ring, leftMs) {
   ring.style.visibility = leftMs === undefined ? 'hidden' : '';
   if (leftMs === undefined) {
@@ -25,7 +25,7 @@ export function setClaim(ring, leftMs) {
   const known = ring.endsAt;
   if (known !== undefined && endsAt - known > EXTENDED_MS)
     Object.assign(ring, { filledAt: now, filledFrom: shareOf(ring, now) });
-  // Snapshots come with a delay of their own, never early: the ring does not jump back and forth.
+  // Snapshots come late, never early, so a small difference is ignored: the ring must not jump back and forth.
   if (known === undefined || Math.abs(endsAt - known) > 100) ring.endsAt = endsAt;
   ring.classList.toggle('out', leftMs <= 0);
   ring.classList.toggle('low', leftMs > 0 && leftMs < lasts / 2);

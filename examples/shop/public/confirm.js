@@ -1,4 +1,4 @@
-// What cannot be undone asks first, and says how much it is about.
+// Asks before an action that cannot be undone, and shows how much it affects.
 import { byId, count, setText } from './dom.js';
 
 const dialog = byId('confirm');
@@ -10,7 +10,7 @@ dialog.addEventListener('click', (event) => {
   if (event.target === dialog) dialog.close('no');
 });
 
-/** What the question counts, as it is now. */
+/** Keeps the latest figures for the question. */
 export function keepForConfirm(latest) {
   stats = latest;
 }
@@ -18,7 +18,7 @@ export function keepForConfirm(latest) {
 /** Resolves to whether everything is to be deleted. */
 export function confirmed() {
   setText(byId('confirm-text'), question());
-  // Escape leaves the value as it was before.
+  // Escape leaves the previous value.
   dialog.returnValue = 'no';
   dialog.showModal();
   return new Promise((resolve) => {

@@ -1,11 +1,11 @@
-// The show of a crash is the server's, and goes on without this page; here it begins, and is seen.
+// Starts and shows the crash, which the server runs, also without this page.
 import { run } from './actions.js';
 import { byId, post, setText } from './dom.js';
 import { setOff } from './focus.js';
 
 const button = byId('crash');
 const lines = [...byId('crash-steps').children];
-/** What will happen, while it has not. */
+/** The plan of each step, shown until it happens. */
 const plans = new Map(lines.map((line) => [line, line.querySelector('p').textContent]));
 
 button.addEventListener(
@@ -18,7 +18,7 @@ button.addEventListener(
 );
 
 export function showCrash({ running, steps }) {
-  // Until it has ended: what is set now comes from the show itself.
+  // Off until it has ended. Later changes come from the show itself.
   setOff(button, running);
   const told = new Map(steps.map((step) => [step.name, step]));
   const last = steps.at(-1);
@@ -34,7 +34,7 @@ export function showCrash({ running, steps }) {
 
 let announced;
 
-/** Each step once, without what is left of its claim: that would be read out for seconds. */
+/** Announces each step once, without the remaining time of its claim, which would be read out for seconds. */
 function announce(step) {
   if (step?.name === announced) return;
   announced = step?.name;

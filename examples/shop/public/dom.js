@@ -1,4 +1,4 @@
-// What others wrote reaches the page as text only: by textContent, never as HTML.
+// Text of others reaches the page only by textContent, never as HTML.
 
 /** el('p', { className: 'hint' }, 'text', node …) */
 export function el(tag, props = {}, ...children) {
@@ -50,7 +50,7 @@ export function age(s) {
 }
 export const seconds = (ms) => `${(Math.max(0, ms) / 1000).toFixed(1)} s`;
 
-/** Throws an Error in words, with the `status` that was answered. */
+/** Throws an Error with a message and the `status` of the response. */
 export async function getJson(path) {
   const response = await fetch(path);
   const answer = await response.json().catch(() => ({}));

@@ -1,4 +1,4 @@
-// The figures of the charts as a table, for who cannot see them or wants them exactly; made while it is open.
+// Shows the figures of the charts as a table, for exact values and screen readers. It is made while it is open.
 import { byId, count, el, keyed, timeOf } from './dom.js';
 
 const EVERY_S = 10;
@@ -8,7 +8,7 @@ let columns = [[]];
 
 details.addEventListener('toggle', render);
 
-/** Columns as the charts have them: time in s, and null where there is a gap. */
+/** Takes the columns of the charts: time in s, and null in a gap. */
 export function showFigures(plotted) {
   columns = plotted;
   render();

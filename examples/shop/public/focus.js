@@ -1,6 +1,6 @@
-// What keeps the keyboard's focus where it was, while things come and go under it.
+// Keeps the keyboard's focus in place while elements come and go.
 
-/** A button that is off: as `disabled`, but the focus stays on it. */
+/** Turns a button off like `disabled`, but keeps the focus on it. */
 export function setOff(button, off) {
   button.ariaDisabled = String(off);
 }
@@ -13,7 +13,7 @@ document.addEventListener(
   { capture: true },
 );
 
-/** Makes a change to a part of the page; where it takes away what has the focus, the part itself has it then. */
+/** Makes a change to a part of the page. If that removes the focused element, the part itself gets the focus. */
 export function keepingFocus(part, change) {
   const focused = document.activeElement;
   const inside = focused !== part && part.contains(focused);

@@ -1,18 +1,18 @@
-// One job with all that is known of it, and what it made. Asked for when its row is opened, and again when it changes.
+// Shows one job with all its details and its output. They are loaded when its row is opened, and again when it changes.
 import { byId, el, getJson, shortId, timeOf } from './dom.js';
 
 const dialog = byId('job');
 const ENDED = new Set(['completed', 'failed', 'cancelled']);
-/** A job that is in none of the rows shown changes unseen: it is looked up this long after a snapshot. */
+/** Changes of a job outside the shown rows are invisible, so it is read again this long after a snapshot. */
 const UNSEEN_MS = 1_000;
 let open;
-/** The part of the page that a row was opened from: the row may be gone when the dialog closes. */
+/** The part of the page with the opened row, which may be gone when the dialog closes. */
 let openedFrom;
 
 byId('job-close').addEventListener('click', () => dialog.close());
 dialog.addEventListener('close', () => {
   open = undefined;
-  // Where the row is still there, the browser has gone back to it by now.
+  // If the row still exists, the browser has moved the focus back to it by now.
   const { activeElement } = document;
   if (activeElement === document.body || dialog.contains(activeElement)) openedFrom?.focus();
 });
@@ -29,7 +29,7 @@ export function openJob(id) {
   void load(id);
 }
 
-/** While the job that is open has not ended, a change that the stream shows is looked up. */
+/** Reads the open job again when the stream shows a change, until the job has ended. */
 export function watchJob({ redis, lists }) {
   if (!open?.job || !redis || open.gone || ENDED.has(open.job.status)) return;
   const row = Object.values(lists)
@@ -129,7 +129,7 @@ async function whatItMade({ id, name, payload }) {
         'div',
         {},
         el('p', {}, link(`/invoices/${id}`, 'Open the PDF')),
-        // One page needs no list of pages beside it.
+        // A single page needs no list of pages beside it.
         el('iframe', { className: 'pdf', src: `/invoices/${id}#navpanes=0`, title: 'The invoice' }),
       );
     case 'report':

@@ -11,7 +11,7 @@ const LISTS = {
   failed: { title: 'Given up', empty: 'No dead letters.' },
 };
 
-/** Where each button leads, from the row that the last page begins with and the row that is first now. */
+/** The target of each button, from the first row of the last page and the first row now. */
 const TURNS = {
   'first jobs': { sign: '«', to: () => 0 },
   'previous jobs': { sign: '‹', to: (_last, now) => Math.max(0, now - PAGE) },
@@ -30,7 +30,7 @@ export function onPage(listener) {
 
 export function showLists(lists, stats) {
   for (const [name, page] of Object.entries(lists)) {
-    // Only what the server shows is where we are: a list may have become shorter.
+    // The server decides the offset, because a list may have become shorter.
     offsets[name] = page.offset;
     keepingFocus(panels[name].section, () => showPage(panels[name], page, stats[`${name}_total`]));
   }

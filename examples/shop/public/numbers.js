@@ -1,4 +1,4 @@
-// The totals, which add up: each job that was enqueued waits, runs, or has come to one end.
+// The totals, which add up: each enqueued job waits, runs, or has one end.
 import { byId, count, el, keyed, setText } from './dom.js';
 
 const PARTS = {
@@ -21,7 +21,7 @@ export function showNumbers(stats) {
   showShares(numbers);
 }
 
-/** Jobs that were cancelled or deleted. A job of a foreign producer is counted by no one when it comes. */
+/** Jobs that were cancelled or deleted. Nothing counts a job of a foreign producer when it arrives. */
 function withRemoved(stats) {
   const { enqueued_total, pending_depth, processing_depth, completed_total, failed_total } = stats;
   const rest = enqueued_total - pending_depth - processing_depth - completed_total - failed_total;

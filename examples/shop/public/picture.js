@@ -97,7 +97,7 @@ function makeCard(id) {
   return card;
 }
 
-/** A process that was replaced has its successor's name: the pid tells them apart. */
+/** A replacement process has the same name, so the pid distinguishes them. */
 function keyOf({ name, pid }) {
   return `${name} ${pid ?? ''}`;
 }
@@ -133,7 +133,7 @@ function updateLane(lane, { name, pid, state, job }) {
   if (state === 'dead' && !lane.querySelector('.crack')) lane.append(crack());
 }
 
-/** What one process takes over from another was at the front of the queue between two snapshots. */
+/** A job that moved from one process to another was at the front of the queue between two snapshots. */
 function frontOfQueue(from, to) {
   const isTaken = from.matches('.slot') && to.matches('.slot');
   return isTaken ? places.waiting.getBoundingClientRect() : undefined;

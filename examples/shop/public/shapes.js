@@ -1,4 +1,4 @@
-// A shape and a colour for each state of a job: neither is the only sign.
+// A shape and a colour for each state of a job, so that neither is the only sign.
 import { setText } from './dom.js';
 
 const NS = 'http://www.w3.org/2000/svg';
@@ -8,7 +8,7 @@ const PATHS = {
   completed: 'm4 10.5 4 4 8-9',
   failed: 'm5 5 10 10M15 5 5 15',
 };
-/** Of the ring, as in `circle` below. */
+/** The circumference of the ring, see `circle` below. */
 const AROUND = 2 * Math.PI * 8;
 
 function svg(tag, attributes, ...children) {

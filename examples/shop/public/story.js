@@ -13,7 +13,7 @@ export function showStory(lines) {
   keepingFocus(story.parentElement, () => keyed(story, lines.toReversed(), keyOf, make, () => {}));
 }
 
-/** A shop that was started anew counts from one again. */
+/** A restarted shop counts from one again. */
 function keyOf({ n, at }) {
   return `${n}:${at}`;
 }

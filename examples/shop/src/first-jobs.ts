@@ -7,14 +7,14 @@ import { settings } from './settings.js';
 import type { ThumbnailPayload } from './thumbnail/thumbnail.handler.js';
 import type { WebhookPayload } from './webhook/webhook.handler.js';
 
-/** One job of each kind, so that there is something to look at. */
+/** Enqueues a job of each kind, so that there is something to look at. */
 @Injectable()
 export class FirstJobs {
   private readonly logger = new Logger(FirstJobs.name);
 
   constructor(private readonly jobs: JobQueueService) {}
 
-  /** Waits for Redis where it is away: the shop serves meanwhile. */
+  /** Waits for Redis if it is away, while the shop already serves. */
   async enqueue(url: string): Promise<void> {
     const client = redisClientOf(this.jobs.queue(settings.queue));
     try {

@@ -21,8 +21,8 @@ export interface Flags {
 }
 
 /**
- * Reads the command line. What all processes of the shop must know goes to the environment, which workers inherit.
- * The defaults are those of the Redis pattern's demo server, but for the port; `npm start` asks for more.
+ * Reads the command line. Values that all processes of the shop need go to the environment, which workers inherit. The
+ * defaults are those of the Redis pattern's demo server, except for the port. `npm start` sets more.
  *
  * @throws Error that says what was expected
  */

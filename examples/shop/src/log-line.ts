@@ -1,8 +1,8 @@
 const LONGEST = 200;
 
 /**
- * A line of the log: logLine`${job.id}: sent to ${to}`. Each value is bounded, and what ends a line, steers a terminal
- * or hides from the eye is spelled out (`\u001b`), so that no visitor's text is taken for a line of the shop's own.
+ * Formats a line of the log: logLine`${job.id}: sent to ${to}`. Each value is shortened, and line ends, control
+ * characters and invisible characters are escaped (`\u001b`). So no visitor can forge a line of the log.
  */
 export function logLine(texts: TemplateStringsArray, ...values: unknown[]): string {
   return String.raw({ raw: texts }, ...values.map(printable));

@@ -12,7 +12,7 @@ import { ownFolder } from './storage/own-folder.js';
 const flags = flagsOrExit();
 process.env.SHOP_WORKS = 'no';
 ownFolder();
-// After the flags are read: handlers name their queue as they are loaded.
+// Loaded after the flags are read, because handlers name their queue when they are loaded.
 const { ShopModule } = await import('./shop.module.js');
 const { FirstJobs } = await import('./first-jobs.js');
 const { WorkerPool } = await import('./control/pool/worker-pool.js');

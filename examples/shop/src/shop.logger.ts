@@ -1,6 +1,6 @@
 import { ConsoleLogger } from '@nestjs/common';
 
-/** Who tells of each module and each route at the boot: among so many lines the shop's URL would be lost. */
+/** Loggers of each module and route at boot, whose lines would hide the shop's URL. */
 const TALKATIVE = ['InstanceLoader', 'RoutesResolver', 'RouterExplorer'];
 
 /** Nest's own logger, for this process and, through it, for the worker processes. */

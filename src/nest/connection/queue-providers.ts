@@ -30,8 +30,8 @@ export function queueProvider(name: string, connection: string): FactoryProvider
 }
 
 /**
- * The tokens that the classes and factories of an app inject, with the number of its modules then. A lazy module comes
- * later.
+ * The tokens that the classes and factories of an app inject, and the number of its modules at that time. A lazy module
+ * loads later.
  */
 const askedTokens = new WeakMap<ModulesContainer, { modules: number; tokens: ReadonlySet<unknown> }>();
 

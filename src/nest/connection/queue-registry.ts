@@ -26,14 +26,14 @@ export interface QueueWatcher {
   closed(): void;
 }
 
-/** All queues that this process knows: those of its handlers, of `forRoot({ queues })`, and those that were requested. */
+/** All queues that this process knows: of its handlers, of `forRoot({ queues })`, and requested ones. */
 export class QueueRegistry {
   private readonly byName = new Map<string, JobQueue>();
   /** Made, but not known to be used by this app. */
   private readonly referenced = new Map<string, JobQueue>();
   private readonly own = new Map<string, OwnQueueOptions>();
   private readonly watchers = new Set<QueueWatcher>();
-  /** The queues in the order in which they became known; grows while the app runs. */
+  /** The queues in the order in which they became known. It grows while the app runs. */
   readonly all: JobQueue[] = [];
 
   constructor(
@@ -91,7 +91,7 @@ export class QueueRegistry {
     return this.settings.queues[name]?.concurrency ?? this.own.get(name)?.concurrency ?? DEFAULT_CONCURRENCY;
   }
 
-  /** How many more jobs it prefetches, where somebody says so. */
+  /** How many more jobs it prefetches, if an option says so. */
   prefetchOf(name: string): number | undefined {
     return this.settings.queues[name]?.prefetch ?? this.own.get(name)?.prefetch;
   }
@@ -103,7 +103,7 @@ export class QueueRegistry {
   }
 
   /**
-   * Checks the layouts of the queues that are known by now. Another failure is left to the first call that meets it.
+   * Checks the layouts of the queues that are known now. Other failures are left to the first call that meets them.
    *
    * @throws QueueLayoutError
    */

@@ -5,11 +5,13 @@ import { SafeLogger, type LogLevel } from '../../queue/errors/safe-logger.js';
 const QUIET_MS = 10_000;
 const MOST_REMEMBERED = 200;
 
-/** Nest's logger, with the same warning or error at most once in ten seconds: an outage must not flood the log. */
+/**
+ * Nest's logger, with the same warning or error at most once in ten seconds, so that an outage does not flood the log.
+ */
 export class QuietLogger extends SafeLogger {
   private readonly said = new Map<string, { at: number; held: number }>();
 
-  /** @param connection the name of the connection that it speaks of */
+  /** @param connection the name of the connection in the messages */
   constructor(connection: string = DEFAULT_CONNECTION) {
     super(new Logger(connection === DEFAULT_CONNECTION ? 'JobQueue' : `JobQueue ${connection}`));
   }

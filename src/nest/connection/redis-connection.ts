@@ -16,16 +16,18 @@ import { RedisStore } from '../../queue/redis-store.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 import type { ServerConnection } from './server-connection.js';
 
-/** How long a polite end of the connection may take, in ms. */
+/** How long a QUIT may take, in ms. */
 const QUIT_MS = 500;
 
-/** How long the other side may take to end a connection that is disconnected, in ms; ioredis waits for two seconds. */
+/** How long the server may take to end a disconnected connection, in ms. ioredis waits for two seconds. */
 const CUT_MS = 200;
 
-/** Work must go on within two seconds after an outage of any length, and ioredis 6 rests for up to 5.2 s between attempts. */
+/**
+ * Work must continue within two seconds after an outage of any length. ioredis 6 waits up to 5.2 s between attempts.
+ */
 const LONGEST_PAUSE_MS = 1_000;
 
-/** How often a server that loads its data is asked whether it has, in ms; ioredis believes its estimate, up to 10 s. */
+/** How often a loading server is asked whether it has finished, in ms. ioredis believes its estimate, up to 10 s. */
 const LOADING_MS = 500;
 
 /** The command connection of the app's queues: made here, or handed in and then never closed here. */
@@ -80,7 +82,7 @@ export class RedisConnection implements ServerConnection {
   }
 
   /**
-   * Waits until Redis is there and found suitable; false when it is clear that it is not there for now.
+   * Waits until Redis is reachable and suitable. Returns false if it is clearly unreachable for now.
    *
    * @throws RedisUnsuitableError when it is too old
    */
@@ -148,7 +150,7 @@ export class RedisConnection implements ServerConnection {
     return auditServer(this.client, cluster, queues);
   }
 
-  /** @param silence the wait goes on while bytes move over this connection; absent for a strict limit */
+  /** @param silence the wait continues while bytes arrive on this connection; absent for a strict limit */
   private limit<Value>(timeoutMs: number, answer: Promise<Value>, silence?: Silence): Promise<Value> {
     const late = () => {
       throw new RedisUnsuitableError(`Redis at ${this.address} did not answer within ${timeoutMs} ms.`);
@@ -163,7 +165,7 @@ export class RedisConnection implements ServerConnection {
     }
     if (this.ready && timeoutMs > 0) {
       const ended = new Promise((resolve) => this.client.once('end', resolve));
-      this.client.quit().catch(() => undefined); // one that fails is cut below
+      this.client.quit().catch(() => undefined); // a failed connection is cut below
       await within(systemClock, Math.min(QUIT_MS, timeoutMs), ended, () => undefined);
     }
     this.client.disconnect();
@@ -171,7 +173,7 @@ export class RedisConnection implements ServerConnection {
 }
 
 function open(redis: Exclude<ResolvedModuleOptions['redis'], RedisClient>): Redis {
-  // Connects when first used, so that an app that does not boot for another reason leaves no connection behind.
+  // Connects on first use, so that an app that fails to boot for another reason leaves no connection behind.
   const base = {
     connectionName: 'nest-job-queue',
     maxRetriesPerRequest: null,
@@ -184,12 +186,12 @@ function open(redis: Exclude<ResolvedModuleOptions['redis'], RedisClient>): Redi
     : new Redis({ ...base, ...redis, lazyConnect: true });
 }
 
-/** Half of it by chance, so that a fleet does not come back in the same moment. */
+/** Half of it is random, so that a fleet does not reconnect at the same moment. */
 function pauseBefore(attempt: number): number {
   return Math.min(LONGEST_PAUSE_MS, 50 * 2 ** attempt) * (0.5 + Math.random() / 2);
 }
 
-/** An error's text; a refused connection to several addresses has none of its own. */
+/** Returns an error's text, because an error of a connection to several addresses has an empty message. */
 function describe(error: Error): string {
   return error.message || (error as NodeJS.ErrnoException).code || error.name;
 }

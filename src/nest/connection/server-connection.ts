@@ -4,7 +4,7 @@ import type { SafeLogger } from '../../queue/errors/safe-logger.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 
-/** The way of the app to the server of its queues: Redis, or in a test the memory of the process. */
+/** The app's connection to the server of its queues: Redis, or in a test the memory of the process. */
 export interface ServerConnection {
   readonly store: QueueStore;
   readonly connection: {

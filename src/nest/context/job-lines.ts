@@ -5,7 +5,7 @@ import type { AttemptMiddleware } from '../../worker/handlers/attempt-middleware
 import type { Job } from '../../worker/handlers/job.js';
 import { currentJob } from './current-job.js';
 
-/** Returns the words that a line of a job's handler begins with. */
+/** Returns the beginning of each log line of a job's handler. */
 export type DescribeJob = (job: Job) => string;
 
 type Level = 'log' | 'error' | 'warn' | 'debug' | 'verbose' | 'fatal';
@@ -39,7 +39,7 @@ export class JobLines implements LoggerService {
     private readonly describe: DescribeJob,
   ) {}
 
-  /** Puts itself in front of the logger that the app has now; undefined where the app has switched its log off. */
+  /** Wraps the logger that the app has now. Returns undefined if the app has switched its log off. */
   static install(
     redactOf: (queue: string) => Redact | undefined,
     describe: DescribeJob = describeJob,

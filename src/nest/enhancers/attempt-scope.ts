@@ -13,7 +13,7 @@ export interface ScopedInstance {
   contextId: ContextId;
 }
 
-/** Returns whether a provider is made anew for each attempt. */
+/** Returns whether a provider is created for each attempt. */
 export function isScoped(wrapper: Wrapper): boolean {
   return wrapper.isTransient || !wrapper.isDependencyTreeStatic();
 }
@@ -24,8 +24,8 @@ export function isMade(wrapper: Wrapper): boolean {
 }
 
 /**
- * Makes the instance of a scoped handler for one attempt: the job is the request. Nothing keeps the context after the
- * attempt, but for durable providers, whose strategy keeps theirs.
+ * Makes the instance of a scoped handler for one attempt: the job is the request. The context is dropped after the
+ * attempt, except for durable providers, whose strategy keeps it.
  */
 export async function resolveForAttempt(wrapper: Wrapper, job: Job): Promise<ScopedInstance> {
   const ref = wrapper.host!.getProviderByKey<ModuleRef>(ModuleRef).instance;

@@ -12,14 +12,14 @@ import { jobParameters, parameterRecords } from './job-params.decorator.js';
 import { finalRefusal, isRefusal } from './refusal.js';
 
 /**
- * The job of a call whose parameters are decorated: Nest gives such a handler those parameters alone. One for the process, and used by
- * such handlers only, because below Node 24 each storage in use slows down every promise of the process.
+ * The job of a call whose parameters are decorated: Nest gives such a handler those parameters alone. All such handlers
+ * share one, because below Node 24 each storage in use slows down every promise of the process.
  */
 const jobOfCall = new AsyncLocalStorage<Job>();
 
 /** Calls handlers through their guards, interceptors, pipes and exception filters, by Nest's own means. */
 export class EnhancedHandlers {
-  /** The jobs that guards and pipes have let through, so that their handler was called. */
+  /** The jobs whose handler was called after guards and pipes. */
   private readonly begun = new WeakSet<Job>();
   private readonly creator: ExternalContextCreator;
   private readonly filters: JobFilterContext;
@@ -32,7 +32,7 @@ export class EnhancedHandlers {
   /**
    * Makes the function that runs an instance's handler inside of its enhancers.
    *
-   * @param contextId where scoped enhancers live; undefined for what is made once
+   * @param contextId where scoped enhancers live; undefined for shared ones
    * @param call calls the handler itself
    */
   wrap(
@@ -51,7 +51,7 @@ export class EnhancedHandlers {
       jobParameters,
       contextId,
       wrapper.id,
-      { guards: true, interceptors: true, filters: false }, // those of Nest would log each error
+      { guards: true, interceptors: true, filters: false }, // Nest's filters would log each error
       JOB_CONTEXT,
     ) as (job: Job) => Promise<unknown>;
     const filters = this.filters.of({ wrapper, instance, callback, contextId });

@@ -34,7 +34,7 @@ export class EnhancerContainer extends NestContainer {
   }
 }
 
-/** @throws InvalidOptionError for a scoped global enhancer, which Nest makes for requests of its own only */
+/** @throws InvalidOptionError for a scoped global enhancer, which Nest creates only for its own requests */
 function configOf(app: ApplicationConfig, kinds: readonly EnhancerKind[]): ApplicationConfig {
   const config = new ApplicationConfig();
   const scoped = {

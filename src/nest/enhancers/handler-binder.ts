@@ -15,8 +15,7 @@ import type { Call, FoundMethod, HandlerHost } from './handler-host.js';
 type Instance = HandlerHost['instance'];
 
 /**
- * Returns the function that a worker calls for a handler: the method itself, or Nest's external context if it has
- * enhancers.
+ * Returns the function that a worker calls for a handler: the method, or Nest's external context if it has enhancers.
  */
 @Injectable()
 export class HandlerBinder {

@@ -9,7 +9,7 @@ export const JOB_CONTEXT = 'job';
 /**
  * Returns the job of an attempt, in a guard, an interceptor or an exception filter.
  *
- * @throws InvalidOptionError where the context is not one of a job: check `context.getType() === 'job'` first
+ * @throws InvalidOptionError for a context without a job: check `context.getType() === 'job'` first
  * @example
  * canActivate(context: ExecutionContext) {
  *   return getJob(context).metadata.tenant !== undefined;

@@ -43,9 +43,9 @@ export class JobFilters {
   constructor(private readonly list: readonly ListedFilter[]) {}
 
   /**
-   * Lets the first filter that takes an error decide what it becomes.
+   * Lets the first filter that matches an error replace it.
    *
-   * @returns what the filter throws; the error itself where none takes it, or where the filter returns
+   * @returns what the filter throws; the error itself if no filter matches, or if the filter returns
    */
   async decide(error: unknown, job: Job): Promise<unknown> {
     const filter = this.list.find(

@@ -16,7 +16,7 @@ export function isRefusal(error: unknown): error is Error {
   return typeof status === 'number' && status >= 400 && status < 500 && !LATER.includes(status);
 }
 
-/** The error that fails a refused job for good: with the name of the refusal, and all that it says. */
+/** Returns the error that fails a refused job permanently, with the name and the details of the refusal. */
 export function finalRefusal(error: Error): NonRetryableError {
   const final = new NonRetryableError(messageOf(error), { cause: error });
   final.name = error.name;

@@ -5,10 +5,10 @@ import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
 
 /**
- * The path of a file of code that an option names, as a file URL or an absolute path. Where it is named as it will be
- * compiled (`./render.js`) and the source runs uncompiled, it is the source's.
+ * The path of a file of code that an option names, as a file URL or an absolute path. A compiled name (`./render.js`)
+ * becomes the source's if the source runs uncompiled.
  *
- * @throws InvalidOptionError where there is no such file
+ * @throws InvalidOptionError for a missing file
  */
 export function codeFile(subject: string, file: string | URL): string {
   const path = pathOf(file);

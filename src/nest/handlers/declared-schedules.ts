@@ -5,7 +5,7 @@ import type { DeclaredSchedule } from '../../worker/handlers/worker-queue.js';
 import type { FoundHandler } from './handler-explorer.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 
-/** The recurring jobs that the handlers of this process declare, checked, by queue and id. */
+/** The checked recurring jobs that the handlers of this process declare, by queue and id. */
 export class DeclaredSchedules {
   private readonly byQueue = new Map<string, Map<string, DeclaredSchedule & { subject: string }>>();
   /** The checks of payloads by asynchronous schemas. */
@@ -37,7 +37,7 @@ export class DeclaredSchedules {
       const stored = encodeSchedule(target, id, recurrence, named, of);
       const check = checkSchedule(stored, definition, target.options.codec, of);
       if (check) {
-        check.catch(() => undefined); // heard by whenChecked
+        check.catch(() => undefined); // whenChecked reports the error
         this.checks.push(check);
       }
       schedules.set(id, schedule);

@@ -20,7 +20,7 @@ export class FailureHandlers {
   private readonly byQueue = new Map<string, Map<string, FoundHandler & { handler: Handler }>>();
 
   /**
-   * @param queueOf the queue of the jobs of a name, where neither the options nor a definition name it
+   * @param queueOf the queue of the jobs of a name, if neither the options nor a definition name it
    * @returns the queue
    * @throws InvalidOptionError
    */
@@ -49,7 +49,7 @@ export class FailureHandlers {
     return queue;
   }
 
-  /** The queues that have such handlers here. */
+  /** The queues with such handlers. */
   get queueNames(): string[] {
     return [...this.byQueue.keys()];
   }

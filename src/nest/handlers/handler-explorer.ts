@@ -60,7 +60,7 @@ function providersOf<Found>(
   const seen = new Set<unknown>();
   return [...discovery.getProviders(), ...discovery.getControllers()].flatMap((wrapper) => {
     const instance: unknown = wrapper.instance;
-    // One provider under two names is one handler. Queues are providers too, and have no handlers.
+    // A provider under two names is one handler. Queues are providers too, and have no handlers.
     if (wrapper.isAlias || (isObject(instance) && seen.has(instance)) || instance instanceof JobQueue) {
       return [];
     }

@@ -92,10 +92,10 @@ export class HandlerRegistry {
   }
 
   /**
-   * Binds the handlers of modules that were loaded since.
+   * Binds the handlers of newly loaded modules.
    *
    * @returns their queues
-   * @throws InvalidOptionError, also where a worker of this process serves such a queue already
+   * @throws InvalidOptionError, also if a worker of this process already serves such a queue
    */
   async bindLoaded(): Promise<string[]> {
     if (!this.bound) {
@@ -154,7 +154,7 @@ export class HandlerRegistry {
     await Promise.all([...this.threadPools.keys()].map((pool) => pool.close(timeoutMs)));
   }
 
-  /** The queues that have handlers here. */
+  /** The queues with handlers. */
   get queueNames(): string[] {
     return [...new Set([...this.byQueue.keys(), ...this.failures.queueNames])];
   }
@@ -171,9 +171,9 @@ export class HandlerRegistry {
   }
 
   /**
-   * Returns the queue of the jobs of a name: that of the handler in this process, else the queue with that name.
+   * Returns the queue of a name's jobs: its handler's in this process, else the queue with that name.
    *
-   * @throws InvalidOptionError where handlers of that name serve several queues
+   * @throws InvalidOptionError if handlers of that name serve several queues
    */
   queueOf(name: string): string {
     // While Nest still creates providers, only the decorators are known.

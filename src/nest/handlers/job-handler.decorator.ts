@@ -11,16 +11,19 @@ import type { QueueLimits } from '../../queue/model/limits.js';
 import type { HandlerOptions } from '../../worker/handlers/handler.js';
 import type { ThreadOptions } from './thread-option.js';
 
-// A fixed text, so that it is found whichever copy of the package a class was decorated with.
+// A fixed text, so that classes decorated by another copy of the package are found.
 const HANDLER_METADATA = 'nest-job-queue:handlers';
 
 /** Options of a handler. They hold for its jobs where the enqueue did not say otherwise. */
 export interface JobHandlerOptions extends HandlerOptions, QueueLimits {
   /** How many jobs may wait in its queue before an enqueue of this process is refused. @default without a limit */
   maxPending?: number;
-  /** How many bytes of payload may wait in its queue, likewise. @default without a limit */
+  /**
+   * How many bytes of payload may wait in its queue before an enqueue of this process is refused. @default without a
+   * limit
+   */
   maxPendingBytes?: number;
-  /** The queue whose jobs it runs. @default the definition's, else one of its own, named as the job */
+  /** The queue whose jobs it runs. @default the definition's, else a queue named after the job */
   queue?: string;
   /** The name of the connection that has the queue, in an app with several. @default the `forRoot` without a name */
   connection?: string;
@@ -31,9 +34,9 @@ export interface JobHandlerOptions extends HandlerOptions, QueueLimits {
   /** How long a claim lasts unless the worker extends it, in ms. @default 30,000. In a shared queue: an option of the queue */
   visibilityMs?: number;
   /**
-   * Gives the method up to `size` jobs in one call, `handle(jobs, call)`. It returns nothing, an outcome for each job (a
-   * result, or an Error that fails the attempt), or a Map of outcomes by job or id. An error of the call fails all.
-   * `concurrency` counts calls.
+   * Gives the method up to `size` jobs in one call, `handle(jobs, call)`. It returns nothing, an outcome for each job,
+   * or a Map of outcomes by job or id. An outcome is a result, or an Error that fails the attempt. An error of the call
+   * fails all. `concurrency` counts calls.
    *
    * @example \@JobHandler('index', { bulk: { size: 100, waitMs: 50 } })
    */
@@ -48,7 +51,7 @@ export interface JobHandlerOptions extends HandlerOptions, QueueLimits {
   thread?: string | URL | ThreadOptions;
 }
 
-/** Options of a handler that the app makes at boot; the queue and the connection must stand in the decorator. */
+/** Options of a handler that the app makes at boot. The queue and the connection must be in the decorator. */
 export type MadeHandlerOptions = Omit<JobHandlerOptions, 'queue' | 'connection'>;
 
 /** The interface of a class given to `@JobHandler(name, { optionsFrom })`. */
@@ -121,11 +124,10 @@ export interface TypedBulkDecorator<Definition extends JobDefinition> {
 }
 
 /**
- * Makes a provider's class, by its method `handle(job)`, or one of its methods the handler of the jobs of a name. The
- * return value is the job's result; an error fails the attempt. Can be used several times, for several names.
+ * Makes a provider's class, by its method `handle(job)`, or one of its methods the handler of a name's jobs. The return
+ * value is the job's result; an error fails the attempt. Can be used several times, for several names.
  *
- * Nothing is checked here: a bad option, a name bound twice or a missing `handle` stops the app's boot with an
- * InvalidOptionError.
+ * A bad option, a name bound twice or a missing `handle` stops the app's boot with an InvalidOptionError.
  *
  * @example
  * \@JobHandler('email', { concurrency: 10, maxAttempts: 5, timeoutMs: 30_000 })

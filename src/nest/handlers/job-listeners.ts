@@ -44,7 +44,7 @@ export class JobListeners {
     }
   }
 
-  /** The function that the worker calls; undefined without a listener, so that no event is created. */
+  /** Returns the function that the worker calls, or undefined without a listener, so that no event is created. */
   get listener(): WorkerEventListener | undefined {
     return this.byType.size === 0
       ? undefined

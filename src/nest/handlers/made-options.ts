@@ -9,7 +9,7 @@ import type { JobHandlerOptionsSource, MadeHandlerOptions } from './job-handler.
 /**
  * Returns a handler with the options of its source, which win over those of its decorator.
  *
- * @throws InvalidOptionError, and what the source throws
+ * @throws InvalidOptionError, and errors of the source
  */
 export async function withMadeOptions(found: FoundHandler): Promise<FoundHandler> {
   const { source, subject } = found;

@@ -21,7 +21,7 @@ export function handlerOf({ definition }: FoundHandler, options: HandlerOptions,
 }
 
 /**
- * A bulk handler, as a worker takes it. Guards, interceptors and filters act around each of its jobs by itself.
+ * Returns a bulk handler for a worker. Guards, interceptors and filters act around each job separately.
  *
  * @throws InvalidOptionError
  */

@@ -1,7 +1,7 @@
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import type { WorkerEvent } from '../../worker/reports/worker-event.js';
 
-// A fixed text, so that it is found whichever copy of the package a class was decorated with.
+// A fixed text, so that classes decorated by another copy of the package are found.
 const LISTENER_METADATA = 'nest-job-queue:event-listeners';
 
 /** The types of a worker's events. */
@@ -29,13 +29,13 @@ export type ListenerDecorator = <Method extends (event: never) => unknown>(
 ) => void;
 
 /**
- * Lets a method of any provider be called when something happens to a job in this process: `started`, `completed`,
- * `retry`, `failed`, `cancelled`, `released`, `lost`, `stuck`. It is called with a WorkerEvent once Redis has taken in
- * the change. A listener that throws, or whose promise rejects, is logged and harms nothing; nothing waits for it.
+ * Makes a method of any provider a listener for events of jobs in this process. They are `started`, `completed`,
+ * `retry`, `failed`, `cancelled`, `released`, `lost` and `stuck`. It is called with a WorkerEvent once Redis has
+ * confirmed the change. An error of a listener is logged and has no other effect. Nothing waits for the listener.
  *
- * A job that no handler got has no `started`, only `failed`, `cancelled` or `released`, with the reason as the error. The
- * last crash of a job is an event of the process whose sweep found it. The cancel of a waiting job is an event of the
- * process that called `cancel`. `JobQueueService.events` has the events of the whole fleet.
+ * A job that no handler got has no `started`. It has only `failed`, `cancelled` or `released`, with the reason as the
+ * error. The last crash of a job is an event of the process whose sweep found it. The cancel of a waiting job is an
+ * event of the process that called `cancel`. `JobQueueService.events` has the events of the whole fleet.
  *
  * A wrong type, an unknown option or a request-scoped provider stops the app's boot with an InvalidOptionError.
  *

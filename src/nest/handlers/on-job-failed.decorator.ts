@@ -6,7 +6,7 @@ import type { HandlerOptions } from '../../worker/handlers/handler.js';
 import type { Job } from '../../worker/handlers/job.js';
 import { recordHandler } from './job-handler.decorator.js';
 
-/** Options of a handler of final failures; they hold for the jobs that tell of them. */
+/** Options of a handler of final failures. They apply to the failure jobs. */
 export interface OnJobFailedOptions extends HandlerOptions {
   /** The queue of the jobs that fail. @default the definition's, else that of their handler in this process, else the one named as the job */
   queue?: string;
@@ -26,8 +26,8 @@ export type FailureHandlerDecorator<Payload> = <Method extends (job: Job<JobFail
  * letter also enqueues one failure job. So no failure is missed when a process dies, and a failing method is retried.
  * `@OnJobEvent('failed')` is cheaper, but the event is lost with its process.
  *
- * The job stands in the queue of the failed one, before the jobs without a priority. Redis remembers for a day that the
- * name has such a handler. A bad option or a second handler stops the app's boot with an InvalidOptionError.
+ * The failure job goes to the queue of the failed job, before the jobs without a priority. Redis remembers for a day
+ * that the name has such a handler. A bad option or a second handler stops the app's boot with an InvalidOptionError.
  *
  * @param job the name of the jobs that fail, or their definition
  * @example

@@ -2,7 +2,7 @@ import { InvalidOptionError } from '../../queue/errors/errors.js';
 import type { Recurrence } from '../../queue/model/schedule.js';
 import type { ScheduleOptions } from '../../queue/schedules/schedule.js';
 
-// A fixed text, so that it is found whichever copy of the package a class was decorated with.
+// A fixed text, so that classes decorated by another copy of the package are found.
 const RECURRING_METADATA = 'nest-job-queue:recurring';
 
 /** Options of a recurring job that a handler declares. */
@@ -18,12 +18,12 @@ export interface RecurringRecord {
 }
 
 /**
- * Makes a job recur: on a class or method that is a `@JobHandler` of one name. Can be used several times, with different
- * ids. One job is enqueued for each tick, with any number of processes. The schedule goes on as long as a worker with this
- * decorator runs. Removed from the code, it stops 30 s after the last such worker is gone.
+ * Makes a job recur: on a class or method that is a `@JobHandler` of one name. Can be used several times, with
+ * different ids. One job is enqueued for each tick, with any number of processes. The schedule lives while a worker
+ * with this decorator runs. Without the decorator, it stops 30 s after the last such worker is gone.
  *
- * A bad expression, time zone or option stops the app's boot with an InvalidOptionError, a payload that does not fit the
- * definition of its handler with an InvalidPayloadError.
+ * A bad expression, time zone or option stops the app's boot with an InvalidOptionError. A payload that does not fit
+ * its handler's definition stops it with an InvalidPayloadError.
  *
  * @param recurrence when it ticks, with `startAt`, `endAt`, `limit` and `jitterMs`
  * @example

@@ -15,7 +15,7 @@ const ANSWER_MS = 2_000;
  */
 const MAINTENANCE_LOOK_MS = 65_000;
 
-/** Checks Redis once, as soon as it is there, for what endangers jobs. */
+/** Checks Redis for risks to jobs, once it is reachable. */
 export class BootAudit {
   private asking: Promise<void> | undefined;
   /** The queues without maintenance that were logged. */
@@ -29,7 +29,7 @@ export class BootAudit {
     private readonly logger: JobQueueLogger,
   ) {}
 
-  /** @throws RedisAuditError with `audit: 'error'`, where there is something to say; RedisUnsuitableError without an answer */
+  /** @throws RedisAuditError with `audit: 'error'` for any warning; RedisUnsuitableError without a reply */
   async run(): Promise<void> {
     if (this.mode === 'off') {
       return;

@@ -3,16 +3,13 @@ import { codecOf, decodeContent, type CodecError, type JobCodec } from '../../qu
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobStatus } from '../../queue/model/job.js';
 
-/** The places that are checked, and the number of jobs in each. */
+/** The checked places, with the number of jobs to read in each. */
 const PLACES: readonly JobStatus[] = ['pending', 'scheduled', 'failed'];
 const LOOKS = 3;
 
 const REMEDY = 'Give all processes of the queue the same codec and keys.';
 
-/**
- * Returns the warnings about the codec of a queue: that the workers have another one, or that this process cannot read
- * jobs.
- */
+/** Returns the warnings about a queue's codec: workers have another one, or this process cannot read jobs. */
 export async function auditCodec(queue: JobQueue): Promise<string[]> {
   const found = await Promise.all([auditWorkers(queue), auditJobs(queue)]);
   return found.filter((warning) => warning !== undefined);

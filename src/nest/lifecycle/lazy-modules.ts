@@ -3,7 +3,7 @@ import type { LazyModuleLoader } from '@nestjs/core';
 /**
  * Calls a function after each module that the app loads lazily. Nest runs no hook of such a module, so its loader is asked.
  *
- * @param loaded what it rejects with rejects the load
+ * @param loaded a rejection of it rejects the load
  */
 export function watchLazyModules(loader: LazyModuleLoader, loaded: () => Promise<void>): void {
   const load = loader.load.bind(loader);

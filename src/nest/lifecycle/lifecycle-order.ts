@@ -18,9 +18,9 @@ export interface Runtime {
 /**
  * Calls a runtime after every other provider's bootstrap hook and before every other provider's shutdown hook.
  *
- * Nest runs the hooks of modules by their distance from the root: far ones bootstrap first and shut down last, and a
- * global module is the farthest of all. A worker wants the reverse, since it calls into the whole app. So these hooks
- * live in a module of their own, which is put nearer than the root.
+ * Nest orders modules by their distance from the root: far ones bootstrap first and shut down last. A global module is
+ * the farthest of all. A worker needs the reverse, because it calls into the whole app. So these hooks are in a
+ * separate module, which is placed nearer than the root.
  */
 @Injectable()
 export class LifecycleOrder implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
@@ -57,7 +57,7 @@ export class LifecycleOrder implements OnApplicationBootstrap, OnModuleDestroy, 
     }
   }
 
-  /** Stops before other providers close, in their own `onModuleDestroy`, what a running handler needs. */
+  /** Stops before other providers close in their `onModuleDestroy` what running handlers need. */
   async onModuleDestroy(): Promise<void> {
     await this.drain();
   }

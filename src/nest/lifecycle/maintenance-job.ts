@@ -40,7 +40,7 @@ export class MaintenanceJob {
     return this.timer !== undefined;
   }
 
-  /** How long it is from one turn to the next, in ms, as of now. */
+  /** Returns the current time between two turns, in ms. */
   get periodMs(): number {
     const first = this.after(Date.now());
     return this.after(first) - first;

@@ -17,12 +17,12 @@ interface CronRegistry {
   deleteCronJob(name: string): void;
 }
 
-/** The name of the cron job in the app's SchedulerRegistry; of a connection with a name that name follows, after a colon. */
+/** The name of the cron job in the app's SchedulerRegistry. A named connection appends a colon and its name. */
 export const MAINTENANCE_CRON_JOB = 'nest-job-queue:maintenance';
 
 /**
  * Maintains all queues that this process knows, as a cron job. It is in the app's SchedulerRegistry if there is one, so
- * that it can be seen and stopped there. Harmless if every replica does it.
+ * that it can be seen and stopped there. Every replica may do it without harm.
  */
 export class MaintenanceScheduler {
   private readonly cronJob: string;
@@ -77,7 +77,7 @@ export class MaintenanceScheduler {
     }
   }
 
-  /** No sweep begins after this; waits for the one under way, at most `timeoutMs`. */
+  /** Prevents further sweeps, and waits for the current one, at most `timeoutMs`. */
   async stop(timeoutMs: number): Promise<void> {
     const { job, registry, sweeper } = this;
     if (!sweeper) {

@@ -16,7 +16,7 @@ export class ModuleMiddleware {
     this.list = entries.map((entry) => (typeof entry === 'function' ? this.later(entry) : entry));
   }
 
-  /** Makes the classes, so that one which lacks a dependency stops the boot. */
+  /** Creates the classes, so that a missing dependency stops the boot. */
   async open(): Promise<void> {
     const classes = this.entries.filter((entry) => typeof entry === 'function');
     await Promise.all(classes.map((type) => this.instanceOf(type)));

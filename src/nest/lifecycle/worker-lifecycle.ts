@@ -20,7 +20,7 @@ import type { QueueRegistry } from '../connection/queue-registry.js';
 import type { MaintenanceScheduler } from './maintenance.scheduler.js';
 import type { ServerConnection } from '../connection/server-connection.js';
 
-/** How long the boot waits for Redis if it may go on without it, in ms. */
+/** How long the boot waits for Redis if it may continue without it, in ms. */
 const LOOK_MS = 2_000;
 
 /**
@@ -74,7 +74,10 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     return this.failure;
   }
 
-  /** How long ago Redis last answered a fetch, in ms; 0 while all slots are busy; before the first: how long ago the app started. */
+  /**
+   * Returns the ms since Redis last replied to a fetch, or since the app started before the first reply. 0 while all
+   * slots are busy.
+   */
   get sinceLastFetchMs(): number {
     const sinceStart = this.startedAt === undefined ? 0 : performance.now() - this.startedAt;
     return this.current?.sinceLastFetchMs ?? Math.round(sinceStart);
@@ -180,7 +183,10 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     }
   }
 
-  /** Binds the handlers of a module that was loaded lazily, and runs their jobs. Before the app binds any, nothing is to do. */
+  /**
+   * Binds the handlers of a module that was loaded lazily, and runs their jobs. Does nothing before the app has bound
+   * its handlers.
+   */
   private async serveLoaded(): Promise<void> {
     const queues = this.draining ? [] : await this.handlers.bindLoaded();
     await this.handlers.schedules.whenChecked();
@@ -226,7 +232,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     this.logger.log(`Maintenance: ${maintenanceInWords(this.options.maintenance)}`);
   }
 
-  /** @param made is told of the worker before it starts */
+  /** @param made receives the worker before it starts */
   private async runWorker(names: readonly string[], made: (worker: Worker) => void): Promise<void> {
     const { concurrency, shutdownTimeoutMs, logFailures, version, onTrip } = this.options;
     const queues = names.map((name) => ({
@@ -269,7 +275,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     this.controls.setConcurrency(queue, concurrency, this.expected ? this.handlers.queueNames : []);
   }
 
-  /** Stops the worker and the sweep for good, within `shutdownTimeoutMs`; the second call waits for the first. */
+  /** Stops the worker and the sweep permanently, within `shutdownTimeoutMs`. A second call waits for the first. */
   drain(): Promise<void> {
     this.draining ??= this.stop();
     return this.draining;

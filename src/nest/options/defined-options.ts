@@ -8,7 +8,7 @@ type Stripped<Fields> = {
       : never;
 };
 
-/** The same fields, none of them filled in: for a place whose options go over others, which must then show through. */
+/** Returns the same fields without their defaults, for options that are laid over others. */
 export function withoutDefaults<Fields extends Record<string, z.ZodType>>(fields: Fields): Stripped<Fields> {
   return Object.fromEntries(
     Object.entries(fields).map(([key, field]) => [
@@ -18,7 +18,7 @@ export function withoutDefaults<Fields extends Record<string, z.ZodType>>(fields
   ) as Stripped<Fields>;
 }
 
-/** Without the keys whose value is undefined, so that spreading it over defaults keeps them. */
+/** Returns the options without undefined values, so that spreading them over defaults keeps the defaults. */
 export function given<Options extends object>(options: Options): Options {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options;
 }

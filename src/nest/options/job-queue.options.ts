@@ -42,7 +42,7 @@ export interface QueueSettings extends QueueOptions {
  */
 export interface JobQueueModuleOptions extends QueueOptions {
   /**
-   * A URL, options of ioredis, or a Redis or Cluster client of yours, which is never closed by this module.
+   * A URL, options of ioredis, or your own Redis or Cluster client, which this module never closes.
    * @default the environment's `REDIS_URL`, else `redis://localhost:6379`
    */
   redis?: string | RedisOptions | RedisClient | ForeignRedisClient;
@@ -53,8 +53,9 @@ export interface JobQueueModuleOptions extends QueueOptions {
   /** False makes the process a producer only: it enqueues and reads, and runs no handler. @default true */
   worker?: boolean;
   /**
-   * When this process maintains its queues: takes back expired claims, also of clients of the Redis pattern, moves due
-   * jobs, and applies retention. `false`: never. Then another process of the fleet must; otherwise audit and health warn.
+   * When this process maintains its queues: reclaims expired claims (also of clients of the Redis pattern), promotes
+   * due jobs, and applies retention. `false`: never. Then another process of the fleet must do it, else audit and
+   * health warn.
    * @default `{ everyMs: 5_000 }`
    */
   maintenance?: MaintenanceSchedule | false;
@@ -73,15 +74,16 @@ export interface JobQueueModuleOptions extends QueueOptions {
    */
   audit?: 'warn' | 'error' | 'off';
   /**
-   * True if failed attempts and dead letters are logged, with the error's stack and causes, and at which level. Equal ones
-   * are summed up every ten seconds; no payload is logged.
+   * True if failed attempts and dead letters are logged, with the error's stack and causes, and at which level. Equal
+   * ones are summarised every ten seconds. Payloads are never logged.
    * @default `{ attempts: 'warn', deadLetters: 'error' }`
    */
   logFailures?: boolean | FailureLogging;
   /** Called after each round trip to Redis in which this process claimed or settled jobs, for metrics. @default none */
   onTrip?: WorkerOptions['onTrip'];
   /**
-   * The version of the app, such as a release or a commit: each new one is a mark in the history, and shown with each worker.
+   * The version of the app, such as a release or a commit. Each worker shows it, and each new one is marked in the
+   * history.
    * @default none
    */
   version?: string;
@@ -92,8 +94,8 @@ export interface JobQueueModuleOptions extends QueueOptions {
    */
   middleware?: readonly MiddlewareEntry[];
   /**
-   * True if the app's global guards, interceptors, pipes and filters (`APP_GUARD`, `useGlobalPipes` and so on) hold for jobs
-   * too: all of them, or these kinds. Default false, because most of them expect an HTTP request.
+   * True if the app's global guards, interceptors, pipes and filters (`APP_GUARD`, `useGlobalPipes` and so on) apply to
+   * jobs: all kinds, or the listed ones. Default false, because most of them expect an HTTP request.
    *
    * @example globalEnhancers: ['interceptors', 'pipes']
    */
@@ -104,8 +106,8 @@ export interface JobQueueModuleOptions extends QueueOptions {
    */
   currentJob?: boolean;
   /**
-   * Begins each line that a handler writes through Nest's Logger with the job: its id, name, queue and attempt; or with the
-   * text that a function returns. Objects get a field `job`. Includes `currentJob`. Default false.
+   * Begins each line that a handler writes through Nest's Logger with the job's id, name, queue and attempt. A function
+   * returns another text. Objects get a field `job`. Includes `currentJob`. Default false.
    *
    * @example logContext: (job) => `[${job.metadata.requestId}]`
    */
@@ -195,7 +197,7 @@ const requireRedisSchema = z.strictObject(
 /**
  * Checks the options of the module and fills in the defaults.
  *
- * @throws InvalidOptionError that names the option, what was expected and what was found
+ * @throws InvalidOptionError that names the option, the expected and the found value
  */
 export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedModuleOptions {
   const checked = checkOptions(FOR_ROOT, optionsSchema, options);

@@ -8,7 +8,7 @@ import { checkRecurrence } from '../../queue/schedules/recurrence.js';
 /** The times of maintenance: at an interval in ms, or by a cron expression. */
 export type MaintenanceSchedule = { everyMs: number } | { cron: string; timeZone?: string };
 
-// Checked by themselves and not as a union, so that an error can name the key and suggest the one that was meant.
+// Checked separately and not as a union, so that an error can name the key and suggest the intended one.
 const maintenanceSchema = z.strictObject(
   {
     everyMs: timerDuration(100).optional(),

@@ -1,4 +1,4 @@
-// The options of `forRoot` that are no plain values.
+// The options of `forRoot` that are not plain values.
 import type { Type } from '@nestjs/common';
 import type { JobQueueMiddleware } from '../../worker/handlers/attempt-middleware.js';
 

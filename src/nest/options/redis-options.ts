@@ -26,9 +26,9 @@ const redisSchema = z.strictObject(
 );
 
 /**
- * Refuses options that ioredis would ignore, so that an app does not talk to localhost by a slip of the pen.
+ * Refuses options that ioredis would ignore, so that a misspelled option does not lead to localhost.
  *
- * @throws InvalidOptionError that names the option, and what was probably meant
+ * @throws InvalidOptionError that names the option, and the probable intention
  */
 export function checkRedisOptions(subject: string, options: RedisOptions): void {
   const address = ['url', 'uri', 'connectionString'].find((key) => key in options);
@@ -52,7 +52,7 @@ export function checkRedisOptions(subject: string, options: RedisOptions): void 
 }
 
 /**
- * Refuses an invalid Redis URL. For it ioredis would throw an error with the password, or take a part of it as the
+ * Refuses an invalid Redis URL. Ioredis would throw an error with the password, or take a part of the URL as the
  * database.
  *
  * @throws InvalidOptionError that shows it without its password
@@ -84,7 +84,7 @@ function isRedisUrl(url: string): boolean {
   }
 }
 
-/** Returns a URL without a possible password: the text before an @, in a query, or behind a colon instead of a port. */
+/** Returns a URL without a possible password: the text before an @, in a query, or after a colon instead of a port. */
 function withoutPassword(url: string): string {
   return url
     .replace(/^.*@/s, '…@')

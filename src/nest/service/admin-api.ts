@@ -53,7 +53,7 @@ export abstract class AdminApi {
    * Gives a waiting job a new start: `{ delayMs }` from now, or `{ runAt }`.
    *
    * @param job its definition, its name, or the name of its queue
-   * @throws InvalidOptionError, also for a start by which the job would have expired; nothing is changed
+   * @throws InvalidOptionError, also for a start by which the job would have expired. Nothing is changed
    * @example await jobs.reschedule('remind', id, { runAt: new Date('2030-01-01T12:00:00Z') });
    */
   async reschedule(
@@ -166,8 +166,8 @@ export abstract class AdminApi {
   /**
    * Deletes all jobs of a queue, in every state, in bounded slices; only its counters stay.
    *
-   * @param job a definition, a job's name, or the name of the queue; it empties the whole queue
-   * @param options.confirm the queue's name, so that nobody does it by accident
+   * @param job a definition, a job's name, or the name of the queue. The whole queue is emptied
+   * @param options.confirm the queue's name, against accidents
    * @returns how many were deleted
    * @throws InvalidOptionError
    */
@@ -191,7 +191,7 @@ export abstract class AdminApi {
   }
 
   /**
-   * Pauses a queue for the whole fleet: it takes jobs in and hands none out. False when it was paused already.
+   * Pauses a queue for the whole fleet: it accepts jobs and hands out none. False when it was paused already.
    *
    * @throws InvalidOptionError
    * @example await jobs.pause('email', { by: 'ada', reason: 'the mail provider is down' });
@@ -249,7 +249,7 @@ export abstract class AdminApi {
   /** @internal */
   protected abstract target(job: string | JobDefinition, queue: string | undefined): JobQueue;
 
-  /** The definition that the handler of a name in this process is bound by. @internal */
+  /** Returns the definition to which this process binds the handler of a name. @internal */
   protected abstract definitionOf(queue: string, name: string): JobDefinition | undefined;
 
   /** @internal */

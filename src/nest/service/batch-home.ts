@@ -10,9 +10,9 @@ export interface JobBatchOptions extends BatchOptions {
 }
 
 /**
- * Returns the queue of a batch: the one of its follow-ups, which are enqueued in the step that ends the last member.
+ * Returns the queue of a batch: that of its follow-ups, which the end of the last member enqueues.
  *
- * @throws InvalidOptionError where the follow-ups have several queues, or there is none to take it from
+ * @throws InvalidOptionError if the follow-ups have several queues, or no queue is known
  */
 export function batchHome(
   options: JobBatchOptions,

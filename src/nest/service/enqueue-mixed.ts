@@ -20,9 +20,10 @@ interface Group extends Pick<MixedJob, 'target' | 'definition'> {
 }
 
 /**
- * Adds jobs of several names and queues: all are checked before the first is sent, then each queue gets its own.
+ * Adds jobs of several names and queues. All are checked before the first is sent, then each queue gets its own.
  *
- * @throws InvalidOptionError, InvalidPayloadError: nothing was written. EnqueueError, whose `items` say what became of each
+ * @throws InvalidOptionError, InvalidPayloadError: nothing was written. EnqueueError, whose `items` have the outcome of
+ * each
  */
 export async function enqueueMixed(jobs: readonly MixedJob[]): Promise<JobHandle[]> {
   await checkAll(jobs);

@@ -19,9 +19,12 @@ export interface FleetJobEvent {
   name: string;
   /** The new status of the job. */
   status: JobEventStatus;
-  /** The attempt, from 1. Absent if none has begun, for `lost` and `stuck`, and from a client of the Redis pattern. */
+  /**
+   * The attempt, from 1. Absent before the first attempt, for `lost` and `stuck`, and from a client of the Redis
+   * pattern.
+   */
   attempt?: number;
-  /** The error's message, of `retry` and `failed`, up to 1,000 bytes. An encrypted one that is longer is absent. */
+  /** The error's message, of `retry` and `failed`, up to 1,000 bytes. A longer encrypted message is absent. */
   error?: string;
   /** The value of `progress`, up to 2,000 bytes of JSON; absent if it is longer. */
   progress?: unknown;
@@ -60,11 +63,13 @@ const filterSchema = z.strictObject(
 );
 
 /**
- * The job events of the whole fleet, as an RxJS Observable and for `for await`. It has the queues that this process knows,
- * and those it comes to know meanwhile. A connection is open only while there is a listener. Events before Redis has
- * confirmed the subscription, or while the connection is cut, are missed. Callers that must know also poll.
+ * The job events of the whole fleet, as an RxJS Observable and for `for await`. It covers the queues that this process
+ * knows, also those that it learns of later. A connection is open only while there is a listener. Events before Redis
+ * has confirmed the subscription, or while the connection is cut, are missed. Callers that must not miss the end of a
+ * job also poll.
  *
- * A listener that throws is logged and harms nothing. All end when the app closes. Queues with `events: 'off'` are silent.
+ * An error of a listener is logged and has no other effect. All end when the app closes. Queues with `events: 'off'`
+ * are silent.
  *
  * @example jobs.events.where({ queue: 'email', status: 'failed' }).subscribe(({ id }) => alert(id));
  * @example for await (const { id, status } of jobs.events.where({ name: 'report' })) { … }
@@ -74,7 +79,7 @@ export class JobEvents extends SafeObservable<FleetJobEvent> implements AsyncIte
   constructor(
     private readonly queues: QueueRegistry,
     private readonly logger: SafeLogger,
-    /** All of them must hold. */
+    /** All of them must match. */
     private readonly filters: readonly JobEventFilter[] = [],
   ) {
     super(
@@ -122,7 +127,7 @@ export class JobEvents extends SafeObservable<FleetJobEvent> implements AsyncIte
         (error: unknown) => subscriber.error(error),
       );
     };
-    // Before the watch: a queue that is made by asking for it would be followed twice.
+    // Before the watch, because a queue that this call creates would be followed twice.
     const known = names ? names.map((name) => this.queues.queue(name)) : this.queues.all;
     const unwatch = this.queues.watch({ added: follow, closed: () => subscriber.complete() });
     [...new Set(known)].forEach(follow);

@@ -32,9 +32,9 @@ import { QueueRegistry } from '../connection/queue-registry.js';
 import { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
 
 /**
- * Enqueues jobs, and reads, cancels and counts them, by the definition or the name of the job. The queue is that of the
- * definition, else of the handler in this process, else the one named as the job. A read fails with a RedisUnsuitableError
- * if Redis does not answer within the queue's `enqueueTimeoutMs` (5,000).
+ * Enqueues jobs, and reads, cancels and counts them, by the definition or the name of the job. Finds the queue by the
+ * definition, else by the handler in this process, else by the job's name. A read fails with a RedisUnsuitableError if
+ * Redis does not answer within the queue's `enqueueTimeoutMs` (5,000).
  *
  * @example
  * constructor(private readonly jobs: JobQueueService) {}
@@ -90,11 +90,11 @@ export class JobQueueService extends WorkerApi {
   }
 
   /**
-   * Adds many jobs of one name, at most 500 in one atomic step; all are checked before the first is sent.
+   * Adds many jobs of one name, at most 500 in one atomic step. All are checked before the first is sent.
    *
    * @returns a handle for each, in their order
-   * @throws InvalidPayloadError, InvalidOptionError: nothing was written. EnqueueError, whose `items` say what became of
-   *   each, where steps failed
+   * @throws InvalidPayloadError, InvalidOptionError: nothing was written. EnqueueError, whose `items` have the outcome
+   *   of each, if a step failed
    * @example await jobs.enqueueMany('email', users.map((user) => ({ payload: { to: user.mail }, delayMs: 1_000 })));
    */
   async enqueueMany<Result = unknown, Job extends string | JobDefinition = string | JobDefinition>(
@@ -103,8 +103,8 @@ export class JobQueueService extends WorkerApi {
     options?: Pick<EnqueueJobOptions, 'queue'>,
   ): Promise<JobHandle<ResultFor<Job, Result>>[]>;
   /**
-   * Adds many jobs of several names and queues. All are checked before the first is sent; then each queue gets its own, at
-   * most 500 in one atomic step.
+   * Adds many jobs of several names and queues. All are checked before the first is sent. Then each queue gets its own,
+   * at most 500 in one atomic step.
    *
    * @example await jobs.enqueueMany([{ job: 'email', payload: { to } }, { job: SendSms, payload: { number }, delayMs: 1_000 }]);
    */
@@ -169,7 +169,7 @@ export class JobQueueService extends WorkerApi {
   }
 
   /**
-   * Returns a batch by its id, to add to it, to read it or to wait for it. Nothing is asked yet.
+   * Returns a batch by its id, to add to it, to read it or to wait for it. Sends no request.
    *
    * @param job the definition or name of a follow-up, or the name of the batch's queue
    */
@@ -232,7 +232,7 @@ export class JobQueueService extends WorkerApi {
   /**
    * Returns the dead letters of a queue. The definition of the call, or of a handler here, checks an edited payload.
    *
-   * @param job a definition, a job's name, or the name of the queue; `options.queue` goes before them. It shows all of it
+   * @param job a definition, a job's name, or the name of the queue. `options.queue` overrides them. It shows all of it
    * @example await jobs.deadLetters('email').redriveAll({ filter: { error: 'ECONNREFUSED' } });
    */
   deadLetters(job: string | JobDefinition, options: QueueChoice = {}): DeadLetters {
@@ -245,7 +245,7 @@ export class JobQueueService extends WorkerApi {
   }
 
   /**
-   * Audits a queue, and mends it where asked; see JobQueue.doctor.
+   * Audits a queue, and repairs it on request; see JobQueue.doctor.
    * @param name the job's or the queue's
    * @example const { counts, findings } = await jobs.doctor('email', { mend: true });
    */
@@ -275,12 +275,12 @@ export class JobQueueService extends WorkerApi {
     return this.queues.all.map((queue) => queue.name);
   }
 
-  /** Returns the queue that a call means. @internal */
+  /** Returns the queue of a call. @internal */
   protected target(job: string | JobDefinition, queue: string | undefined): JobQueue {
     return this.queue(chosenQueue(job, queue, (name) => this.handlers.queueOf(name)));
   }
 
-  /** Returns the definition by which this process handles a name; undefined for none. @internal */
+  /** Returns the definition to which this process binds a name, or undefined. @internal */
   protected definitionOf(queue: string, name: string): JobDefinition | undefined {
     return this.handlers.definitionOf(queue, name);
   }

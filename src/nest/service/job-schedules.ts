@@ -25,7 +25,7 @@ interface QueueAccess {
 }
 
 /**
- * The recurring jobs, those of decorators and those made here. `name` is that of the job, or of the queue.
+ * Manages the recurring jobs, those of decorators and those made here. `name` is that of the job or of the queue.
  *
  * @example
  * await jobs.schedules.upsert('report', 'report-eu', { cron: '0 3 * * *', timeZone: 'Europe/Berlin' }, { payload: 'eu' });
@@ -35,12 +35,12 @@ export class JobSchedules {
   constructor(private readonly access: QueueAccess) {}
 
   /**
-   * Makes a schedule or changes it; it lives until it is removed. An equal one changes nothing, however often, so that it
-   * may be called at every start.
+   * Creates or changes a schedule, which lives until it is removed. An equal one changes nothing, so it may be called
+   * at every start.
    *
-   * @param job the name of its jobs, or their definition, whose defaults hold and whose schema the payload must fit
+   * @param job the name of its jobs, or their definition, which gives defaults and the payload's schema
    * @param id names it within its queue; 1 to 100 of A-Z a-z 0-9 _ . : @ -
-   * @throws InvalidOptionError, also where a decorator declares that id; InvalidPayloadError with the path of the fault.
+   * @throws InvalidOptionError, also if a decorator declares that id; InvalidPayloadError with the path of the fault.
    *   Nothing was written
    */
   async upsert<Job extends string | JobDefinition>(
@@ -64,11 +64,11 @@ export class JobSchedules {
   }
 
   /**
-   * Returns one page of the schedules of a queue, or one such page of each queue that this process knows. In each the next
-   * due comes first, resting ones last.
+   * Returns one page of the schedules of a queue, or of each queue that this process knows. Each page starts with the
+   * next due schedule and ends with paused ones.
    *
    * @param options.limit at most 1,000. Default 50
-   * @param options.queue the queue, where the name does not say it
+   * @param options.queue the queue, if the name does not determine it
    * @throws InvalidOptionError
    * @example const next = await jobs.schedules.list('report', { offset: 50, limit: 50 });
    */
@@ -85,17 +85,17 @@ export class JobSchedules {
     return lists.flat();
   }
 
-  /** A schedule as it is now; null when there is none of that id. */
+  /** Returns a schedule, or null for an unknown id. */
   async get(name: string | JobDefinition, id: string, options: QueueChoice = {}): Promise<ScheduleRecord | null> {
     return this.ask(name, options, (queue) => queue.schedules.get(id));
   }
 
-  /** Stops its ticks for the whole fleet until it is resumed, also across deploys. What is missed so is not made up. */
+  /** Stops its ticks for the whole fleet until it is resumed, also across deploys. Missed ticks are not made up. */
   async pause(name: string | JobDefinition, id: string, options: QueueChoice = {}): Promise<'paused' | 'missing'> {
     return this.ask(name, options, (queue) => queue.schedules.pause(id));
   }
 
-  /** Ends a pause: it goes on with the next time of its recurrence. */
+  /** Ends a pause. The schedule continues with the next time of its recurrence. */
   async resume(
     name: string | JobDefinition,
     id: string,
@@ -107,7 +107,7 @@ export class JobSchedules {
   /**
    * Deletes a schedule. The jobs that it enqueued stay.
    *
-   * @throws InvalidOptionError where a decorator declares it: it would come back
+   * @throws InvalidOptionError if a decorator declares it, which would create it again
    */
   async remove(
     name: string | JobDefinition,
@@ -118,7 +118,7 @@ export class JobSchedules {
   }
 
   /**
-   * Enqueues its job now, also while it is paused; its ticks stay as they are.
+   * Enqueues its job now, also while it is paused. Its ticks stay as they are.
    *
    * @throws ScheduleNotFoundError
    */

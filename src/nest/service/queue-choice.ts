@@ -24,9 +24,9 @@ export function takeQueue<Options extends object>(
 }
 
 /**
- * Returns the name of the queue that a call means: the one that it names, else its definition's, else that of the handler.
+ * Returns the name of a call's queue: its own option, else the definition's queue, else the handler's.
  *
- * @param queueOfHandler returns the queue of the handler in this process; the job's own name where there is none
+ * @param queueOfHandler returns the queue of the handler in this process, or the job's own name without one
  * @throws InvalidOptionError
  */
 export function chosenQueue(

@@ -3,8 +3,8 @@ import { Observable, Subscriber, type Observer, type Operator, type Subscription
 type Next<Value> = ((value: Value) => void) | Partial<Observer<Value>> | null;
 
 /**
- * An observable whose listeners may throw. RxJS would throw such an error again from a timer, which ends the process. Here
- * `report` gets it, and the subscription goes on, behind operators too.
+ * An observable whose listeners may throw. RxJS would throw such an error again from a timer, which ends the process.
+ * Here `report` gets it, and the subscription continues, behind operators too.
  */
 export class SafeObservable<Value> extends Observable<Value> {
   constructor(
@@ -27,7 +27,7 @@ export class SafeObservable<Value> extends Observable<Value> {
     complete?: (() => void) | null,
   ): Subscription {
     if (listener instanceof Subscriber) {
-      return super.subscribe(listener); // an operator's own, which hands on what it catches
+      return super.subscribe(listener); // an operator's own listener, which passes on what it catches
     }
     const observer: Partial<Observer<Value>> =
       typeof listener === 'object' && listener !== null

@@ -4,7 +4,7 @@ import type { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
 import { AdminApi, onlyQueue } from './admin-api.js';
 import type { QueueChoice } from './queue-choice.js';
 
-/** The verbs of an app for the worker of its own process. */
+/** The verbs of an app for its own worker. */
 export abstract class WorkerApi extends AdminApi {
   /** @internal */
   protected abstract readonly lifecycle: WorkerLifecycle;
@@ -16,10 +16,10 @@ export abstract class WorkerApi extends AdminApi {
   }
 
   /**
-   * Sets how many jobs of a queue this process runs at once, from now on, until it ends. What runs beyond a lower number goes on.
-   * Of handlers in threads the number of threads stays.
+   * Sets how many jobs of a queue this process runs at once, until it ends. Jobs beyond a lower number continue.
+   * Handlers in threads keep their number of threads.
    *
-   * @throws InvalidOptionError for a queue without a handler here, or no whole number from 1 to 100,000
+   * @throws InvalidOptionError for a queue without a handler here, or a number that is not whole and from 1 to 100,000
    * @example jobs.setConcurrency('email', 20);
    */
   setConcurrency(job: string | JobDefinition, concurrency: number, options: QueueChoice = {}): void {
@@ -33,8 +33,8 @@ export abstract class WorkerApi extends AdminApi {
   }
 
   /**
-   * Stops this process's worker for good. It stops claiming; running handlers have `shutdownTimeoutMs`; then unfinished
-   * jobs are released. Enqueues still work. `app.close()` calls it first.
+   * Stops this process's worker permanently. It stops claiming, gives running handlers `shutdownTimeoutMs`, then
+   * releases unfinished jobs. Enqueues still work. `app.close()` calls it first.
    */
   drain(): Promise<void> {
     return this.lifecycle.drain();

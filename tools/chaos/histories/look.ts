@@ -7,7 +7,7 @@ import { inside } from '../../../test/support/queue/inside.js';
 export interface SeenSchedule {
   createdAtMs: number;
   pausedAtMs: number;
-  /** The next due time, or 0 while it is paused. */
+  /** The next due time, or 0 without one. */
   dueMs: number;
   /** The number of ticks that were missed and left out. */
   skipped: number;

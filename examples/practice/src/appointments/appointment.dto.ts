@@ -1,6 +1,6 @@
 import { IsDateString, IsEmail, IsOptional, IsString } from 'class-validator';
 
-/** What a request books, and what the confirmation of it carries. */
+/** The body of a booking request, and the payload of its confirmation. */
 export class AppointmentDto {
   @IsString()
   animal!: string;

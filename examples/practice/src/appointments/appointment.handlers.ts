@@ -14,7 +14,7 @@ import { PracticeGuard } from '../common/practice.guard.js';
 import { CurrentPractice } from '../common/practice.js';
 import { AppointmentDto } from './appointment.dto.js';
 
-/** Confirms an appointment in the name of its practice. One instance for each attempt, as CurrentPractice is. */
+/** Confirms an appointment in the name of its practice. It has one instance for each attempt, like CurrentPractice. */
 @JobHandler('confirmation', { maxAttempts: 5, backoff: { type: 'exponential', delayMs: 1_000 } })
 @UseGuards(PracticeGuard)
 export class ConfirmationHandler {

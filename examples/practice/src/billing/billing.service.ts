@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectQueue, type JobQueue } from 'nest-job-queue';
 
-/** One treatment that is to be paid. */
+/** A treatment to be billed. */
 export interface Treatment {
   owner: string;
   cents: number;

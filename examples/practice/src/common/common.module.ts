@@ -5,7 +5,7 @@ import { Outbox } from './outbox.js';
 import { CurrentPractice, Practices } from './practice.js';
 import { TimingInterceptor, Timings } from './timing.interceptor.js';
 
-/** What all features share. */
+/** Providers that all features share. */
 @Global()
 @Module({
   providers: [

@@ -1,17 +1,17 @@
 import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { JOB_CONTEXT, NonRetryableError, RetryLaterError } from 'nest-job-queue';
 
-/** A service outside is busy and says when to come back. */
+/** An external service is busy and says when to retry. */
 export class GatewayBusy extends Error {
   constructor(readonly retryAfterMs: number) {
     super(`busy for ${retryAfterMs} ms`);
   }
 }
 
-/** What a job is about does not exist, and never will. */
+/** The subject of a job does not exist, and never will. */
 export class Unknown extends Error {}
 
-/** Decides what the errors of this app become in jobs: later, or never. */
+/** Maps errors of this app to a later retry or a final failure. */
 @Catch(GatewayBusy, Unknown)
 export class JobErrorFilter implements ExceptionFilter {
   catch(error: GatewayBusy | Unknown, host: ArgumentsHost): never {

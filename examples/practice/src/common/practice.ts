@@ -6,11 +6,11 @@ import type { Job } from 'nest-job-queue';
 export interface Practice {
   id: string;
   name: string;
-  /** Where its mail comes from. */
+  /** The sender of its mail. */
   sender: string;
 }
 
-/** All practices; a database in a real app. */
+/** All practices, which a real app has in a database. */
 @Injectable()
 export class Practices {
   private readonly known = new Map<string, Practice>(

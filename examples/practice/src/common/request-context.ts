@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { EnqueueRequest, Job, JobHandle, JobQueueMiddleware } from 'nest-job-queue';
 import { ClsService } from 'nestjs-cls';
 
-/** What belongs to a request, and goes with the jobs that it enqueues. */
+/** The values of a request that travel with the jobs it enqueues. */
 const KEYS = ['requestId', 'practice'] as const;
 
-/** Carries the request id and the practice from the request to its jobs, and on to the jobs that these enqueue. */
+/** Passes the request id and the practice from a request to its jobs, and to the jobs of those. */
 @Injectable()
 export class RequestContext implements JobQueueMiddleware {
   constructor(private readonly cls: ClsService) {}

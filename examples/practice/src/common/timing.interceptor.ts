@@ -2,7 +2,7 @@ import { Injectable, type CallHandler, type ExecutionContext, type NestIntercept
 import { getJob, JOB_CONTEXT } from 'nest-job-queue';
 import { finalize, type Observable } from 'rxjs';
 
-/** How long the attempts of each kind of job took. */
+/** Measures the attempts of each kind of job. */
 @Injectable()
 export class Timings {
   readonly byName = new Map<string, number[]>();

@@ -24,7 +24,7 @@ import { Troubles } from './story/troubles.js';
 import { TotalsSinceReset } from './totals.js';
 import { WorkersController } from './workers.controller.js';
 
-/** The control page, and the worker processes that it governs. */
+/** The control page, and the worker processes that it starts and stops. */
 @Module({
   imports: [JobsModule],
   controllers: [PageController, PatternController, ListingController, WorkersController, LiveController],

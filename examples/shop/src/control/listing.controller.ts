@@ -5,9 +5,9 @@ import { ZodBody } from '../http/zod-body.pipe.js';
 import { QueueAccess } from '../jobs/queue-access.js';
 import { jobSummary } from './pattern-views.js';
 
-/** How many rows of a list are answered at most. */
+/** The most rows of a list in one response. */
 const PAGE = 1_000;
-/** How many ended jobs of each kind where no page is asked for: as many as the pattern's demo lists. */
+/** The number of ended jobs of each kind without a page, as in the pattern's demo. */
 const ENDED = 10;
 
 const pageSchema = z.object({
@@ -15,14 +15,18 @@ const pageSchema = z.object({
   limit: z.coerce.number().int().min(1).max(PAGE).default(PAGE),
 });
 
-/** The lists of the Redis pattern's demo server, which has no pages; here a script can go on where an answer ends. */
+/**
+ * Lists jobs like the demo server of the Redis pattern, which has no pages. Here a script can continue where a response
+ * ends.
+ */
 @Controller('jobs')
 export class ListingController {
   constructor(private readonly queue: QueueAccess) {}
 
   /**
-   * Without `offset` as the demo: all that waits and runs, up to a page, and the last ten of what has ended. With it the
-   * rows from there on of each list. Where a list goes on, the header `Link` names the next page.
+   * Without `offset` it returns, as the demo, one page of waiting and running jobs and the last ten ended jobs. With
+   * `offset` it returns the rows of each list from there on. If a list continues, the header `Link` names the next
+   * page.
    */
   @Get()
   async jobs(

@@ -6,7 +6,7 @@ import { QueueAccess } from '../jobs/queue-access.js';
 export class Orders {
   constructor(private readonly queue: QueueAccess) {}
 
-  /** Returns the first of so many new numbers. */
+  /** Returns the first of `count` new numbers. */
   async take(count: number): Promise<number> {
     const last = await this.queue.ask(() => this.queue.client.incrby(this.key, count));
     return last - count + 1;

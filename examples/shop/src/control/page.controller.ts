@@ -12,7 +12,7 @@ const OURS =
   'folds.js icon.svg job-dialog.js lists.css lists.js moves.js numbers.js panels.css picture.css picture.js shapes.js ' +
   'story.js';
 
-/** Every file that a browser may have, by name: a path that is not here leads nowhere. */
+/** Every file that a browser may load, by name. Other paths are not found. */
 const FILES: Record<string, string> = {
   ...Object.fromEntries(OURS.split(' ').map((name) => [name, PAGE])),
   'uPlot.esm.js': CHART,
@@ -20,7 +20,7 @@ const FILES: Record<string, string> = {
 };
 const TYPES: Record<string, string> = { css: 'text/css', js: 'text/javascript', svg: 'image/svg+xml' };
 
-/** Nothing from elsewhere, no script in the page itself, and no page of others around this one. */
+/** Nothing from other origins, no inline script, and no frame of other sites around this page. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 

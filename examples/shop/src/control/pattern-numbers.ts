@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** As the pattern's demo reads its forms: what is no number counts as not given, what is beyond a bound as the bound. */
+/** Reads form fields like the pattern's demo: text counts as missing, and a number out of bounds as the bound. */
 export function wholeNumber(least: number, most: number) {
   return formField((text) => Number.parseInt(text, 10), least, most);
 }

@@ -28,7 +28,7 @@ const enqueueSchema = z.object({
   count: wholeNumber(1, 50).optional(),
 });
 
-/** How long workers may take to finish at a reset. */
+/** How long workers may take to finish at a reset, in ms. */
 const RESET_STOP_MS = 1_500;
 
 /** The endpoints of the Redis pattern's demo server, with its inputs and outputs. */
@@ -78,7 +78,7 @@ export class PatternController {
     return { reclaimed, stats: await this.stats.after(`Taken back: ${reclaimed.join(', ') || 'nothing'}.`) };
   }
 
-  /** Stops the workers, deletes all jobs and what they made, and counts from zero. */
+  /** Stops the workers, deletes all jobs and their output, and counts from zero. */
   @Post('reset')
   @HttpCode(200)
   async reset(): Promise<{ stats: StatsView }> {

@@ -5,14 +5,14 @@ import { PRODUCTS } from '../thumbnail/photo.js';
 import type { ThumbnailPayload } from '../thumbnail/thumbnail.handler.js';
 import type { WebhookPayload } from '../webhook/webhook.handler.js';
 
-/** What the jobs of the Redis pattern's demo carry; our handlers need more, which goes beside it. */
+/** The payload of the Redis pattern's demo. Our handlers need further fields. */
 interface PatternPayload {
   kind: string;
   recipient: string;
   n: number;
 }
 
-/** The name of a kind's jobs: as the pattern's demo, the shop takes any kind, whether it has work for it or not. */
+/** Returns the job name of a kind. Like the pattern's demo, the shop accepts any kind, with or without work for it. */
 export function nameOf(kind: string): string {
   return Object.hasOwn(MAKERS, kind) ? kind : 'other';
 }

@@ -1,12 +1,12 @@
 import { ForbiddenException, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
 
-/** What nobody but this machine can be called: a foreign name may be made to lead here, an address of loopback may not. */
+/** Addresses of this machine only. A foreign name may be made to resolve to it, a loopback address may not. */
 const LOOPBACK_NAMES = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/;
 
 /**
- * Lets nobody use the shop through the browser of somebody who visits another site: a request that such a site sends,
- * or one that reached a loopback address under a foreign name, is refused. Requests of programs, curl for one, pass.
+ * Stops other sites from using the shop through a visitor's browser. Refuses their requests, and requests that reach a
+ * loopback address under a foreign name. Requests of programs such as curl pass.
  */
 @Injectable()
 export class SameOriginGuard implements CanActivate {

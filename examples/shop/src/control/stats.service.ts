@@ -5,7 +5,7 @@ import { WorkerPool } from './pool/worker-pool.js';
 import { QueueAccess } from '../jobs/queue-access.js';
 import { TotalsSinceReset } from './totals.js';
 
-/** The numbers of queue and pool together, as they are now. */
+/** The current figures of queue and pool together. */
 @Injectable()
 export class StatsService {
   constructor(
@@ -19,9 +19,9 @@ export class StatsService {
   }
 
   /**
-   * What needs Redis once something was done, which `done` says in a sentence: `rest`, and the numbers.
+   * Runs `rest`, which needs Redis, after an action that the sentence `done` describes. Returns the figures.
    *
-   * @throws ServiceUnavailableException that says what was done all the same
+   * @throws ServiceUnavailableException that says what was done nevertheless
    */
   async after(done: string, rest?: () => Promise<void>): Promise<StatsView> {
     try {

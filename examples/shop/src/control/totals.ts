@@ -3,7 +3,7 @@ import { QueueAccess } from '../jobs/queue-access.js';
 
 type Totals = Record<string, number>;
 
-/** The queue counts for ever; the page counts from the last reset. What was counted by then is kept in Redis. */
+/** The counts since the last reset, because the queue counts permanently. Redis keeps the counts at the reset. */
 @Injectable()
 export class TotalsSinceReset {
   private zero: Totals | undefined;

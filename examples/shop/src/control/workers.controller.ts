@@ -24,7 +24,7 @@ export class WorkersController {
     private readonly show: CrashShow,
   ) {}
 
-  /** As in the pattern's demo, what is not given goes back to its default. */
+  /** Missing values return to their defaults, as in the pattern's demo. */
   @Post('start')
   @HttpCode(200)
   start(@Body(new ZodBody(startSchema)) body: z.infer<typeof startSchema>): Promise<StatsView> {
@@ -34,7 +34,7 @@ export class WorkersController {
     return this.stats.after(`There are to be ${size} workers.`);
   }
 
-  /** Answers at once; a worker finishes the job that it has. */
+  /** Returns at once; a worker finishes its job. */
   @Post('stop')
   @HttpCode(200)
   stop(): Promise<StatsView> {
@@ -55,7 +55,7 @@ export class WorkersController {
     return this.stats.after('The conditions are set.');
   }
 
-  /** SIGKILL to a worker: the named one, else one that is in the middle of a job. */
+  /** Sends SIGKILL to a worker: the named one, else one with a job. */
   @Post('kill')
   @HttpCode(200)
   async kill(@Body(new ZodBody(killSchema)) { worker }: z.infer<typeof killSchema>) {
@@ -66,7 +66,7 @@ export class WorkersController {
     return { killed: name, pid, job: job?.id ?? null, stats: await this.stats.after(`${name} is killed.`) };
   }
 
-  /** Kills one in the middle of a job of its own, and follows that job to its end: `GET /live` tells how it goes. */
+  /** Kills a worker during a job made for it, and follows that job to its end, as `GET /live` shows. */
   @Post('crash')
   @HttpCode(200)
   async crash(): Promise<{ job: string; stats: StatsView }> {

@@ -31,7 +31,7 @@ export class EmailHandler {
 
   private async send(job: Job<EmailPayload>): Promise<EmailResult> {
     const { to, subject, text } = job.payload;
-    // The same id at every attempt: whoever gets the mail twice can tell.
+    // The same id at every attempt, so that a recipient can recognise a duplicate.
     const sent = await this.mailer.send({ to, subject, text, messageId: `<${job.id}@shop.example>` });
     this.logger.log(logLine`${job.id}: sent "${subject}" to ${to}`);
     return sent;

@@ -5,7 +5,7 @@ import { simpleParser } from 'mailparser';
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
 import { Storage } from '../storage/storage.js';
 
-/** An SMTP server of the shop's own that keeps what it gets, so that the example needs no mail provider. */
+/** An SMTP server that keeps the shop's mail, so that the example needs no mail provider. */
 @Injectable()
 export class MailServer implements OnModuleInit, OnApplicationShutdown {
   private readonly server = new SMTPServer({
@@ -27,7 +27,7 @@ export class MailServer implements OnModuleInit, OnApplicationShutdown {
     });
   }
 
-  /** The workers are drained by now: nobody sends any more. */
+  /** The workers are drained by now, so no job sends mail. */
   onApplicationShutdown(): Promise<void> {
     return new Promise((resolve) => this.server.close(resolve));
   }

@@ -1,4 +1,4 @@
-/** The body of a 202: the job's id, and where to look for the job and for what it makes. */
+/** The body of a 202: the job's id, and the URLs of the job and of its output. */
 export interface Accepted {
   id: string;
   job: string;

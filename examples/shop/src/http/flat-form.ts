@@ -1,6 +1,6 @@
 import type { NextFunction, Request, Response } from 'express';
 
-/** Takes the first value of a form's field that is given twice, as the demo server of the Redis pattern does. */
+/** Takes the first value of a repeated form field, as the demo server of the Redis pattern does. */
 export function flatForm(request: Request, _response: Response, next: NextFunction): void {
   const body = request.body as Record<string, unknown> | undefined;
   if (body && request.is('urlencoded')) {

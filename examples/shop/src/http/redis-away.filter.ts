@@ -2,7 +2,7 @@ import { Catch, ServiceUnavailableException, type ArgumentsHost, type ExceptionF
 import type { Response } from 'express';
 import { EnqueueError, RedisUnsuitableError } from 'nest-job-queue';
 
-/** What the library throws where Redis does not answer is no fault of the shop: 503, with what became of the jobs. */
+/** Turns errors of an unreachable Redis into a 503 that says what became of the jobs. */
 @Catch(EnqueueError, RedisUnsuitableError)
 export class RedisAwayFilter implements ExceptionFilter<Error> {
   catch({ message }: Error, host: ArgumentsHost): void {

@@ -1,8 +1,8 @@
 import type { NextFunction, Request, Response } from 'express';
 
 /**
- * For every answer: what a job made is shown as what it is said to be, whatever its bytes look like, runs nothing, and is
- * framed by the shop's own page only. That page says more.
+ * Sets headers on every response. The output of a job is shown as its declared type, runs no script, and is framed only
+ * by the shop's page. That page sets further ones.
  */
 export function safeHeaders(_request: Request, response: Response, next: NextFunction): void {
   response.setHeader('X-Content-Type-Options', 'nosniff');

@@ -1,4 +1,4 @@
-/** What is printed at the start. */
+/** Returns the text that is printed at the start. */
 export function whatToTry(url: string, env = process.env): string {
   return `
 The shop is open: ${url}

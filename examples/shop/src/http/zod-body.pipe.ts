@@ -9,7 +9,7 @@ export class ZodBody<Schema extends z.ZodType> implements PipeTransform<unknown,
     const nested = Object.keys(body ?? {}).find((name) => name.includes('['));
     if (nested !== undefined)
       throw new BadRequestException([`${nested}: expected a field of its own, found a part of one`]);
-    // A POST without a body stands for {}: a schema's defaults fill it.
+    // A POST without a body counts as {}, which a schema's defaults fill.
     const checked = this.schema.safeParse(body ?? {});
     if (!checked.success) {
       throw new BadRequestException(

@@ -1,7 +1,7 @@
 import type { JobRecord } from 'nest-job-queue';
 import { labelOf } from './label.js';
 
-/** What the shop shows of a job; stack traces stay inside. */
+/** Returns the shop's view of a job, without stack traces. */
 export function toView(job: JobRecord) {
   return {
     id: job.id,

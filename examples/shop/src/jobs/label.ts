@@ -6,13 +6,13 @@ type Labelled = Pick<JobRecord, 'name' | 'payload'> & { brokenPayload?: string }
 const LONGEST = 240;
 const LONGEST_NAME = 30;
 
-/** What a job is, in words: "Mail to ada@…, order 21". A payload of another shape is shown as it is. */
+/** Returns a description of a job: "Mail to ada@…, order 21". A payload of another shape is shown as it is. */
 export function labelOf({ name, payload, brokenPayload }: Labelled): string {
   const label = Object.hasOwn(LABELS, name) ? LABELS[name]!(fieldsOf(payload)) : undefined;
   return short(label ?? `${name} ${asText(brokenPayload ?? payload)}`);
 }
 
-/** What came of a job, in words. */
+/** Returns a description of a job's outcome. */
 export function outcomeOf({ name, result }: Pick<JobRecord, 'name' | 'result'>): string {
   const outcome = Object.hasOwn(OUTCOMES, name) ? OUTCOMES[name]!(fieldsOf(result)) : undefined;
   return short(outcome ?? asText(result));
@@ -46,7 +46,7 @@ function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }
 
-/** The host of an address says less than who it is for. What follows a long name is to be seen, too. */
+/** Leaves out the host of an address, which says less than the recipient. Keeps room for the text after a long name. */
 function whom(start: string, recipient: unknown): string | undefined {
   if (!isText(recipient)) return undefined;
   const name = recipient.replace(/^([^@\s]+)@[^@\s]+$/, '$1@…');
@@ -69,7 +69,7 @@ function asText(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 
-/** One payload may be a megabyte. */
+/** A payload may be a megabyte. */
 function short(text: string): string {
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }

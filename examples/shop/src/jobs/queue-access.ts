@@ -43,7 +43,7 @@ export class QueueAccess {
     return this.ask(() => this.queue.list(status, { offset, limit }));
   }
 
-  /** What can be claimed, and behind it what waits for its next attempt: the pattern's pending list. */
+  /** Returns the claimable jobs, then those that wait for their next attempt: the pattern's pending list. */
   async waiting(offset: number, limit: number, { pending }: QueueStats): Promise<JobRecord[]> {
     const jobs = offset < pending ? await this.list('pending', offset, limit) : [];
     if (jobs.length === limit) return jobs;
@@ -60,7 +60,7 @@ export class QueueAccess {
     return handles.map(({ id }) => id);
   }
 
-  /** Takes back all claims that have run out. */
+  /** Reclaims all expired claims. */
   async reclaim(): Promise<string[]> {
     const ids: string[] = [];
     for (;;) {
@@ -86,7 +86,7 @@ export class QueueAccess {
   }
 
   /**
-   * @param cutOff what is said where Redis goes away in the middle
+   * @param cutOff the message if Redis goes away in between
    * @throws ServiceUnavailableException
    */
   async ask<Answer>(question: () => Promise<Answer>, cutOff = AWAY, patienceMs = PATIENCE_MS): Promise<Answer> {

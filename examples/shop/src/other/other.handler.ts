@@ -6,7 +6,7 @@ export interface OtherPayload {
   kind: string;
 }
 
-/** A job of a kind that the shop has no work for: it takes as long, fails and hangs as often, and makes nothing. */
+/** A job of a kind without work: it takes as long, fails and hangs as often, and makes nothing. */
 @JobHandler('other', { queue: settings.queue })
 export class OtherHandler {
   constructor(private readonly trouble: Trouble) {}

@@ -13,7 +13,7 @@ export interface ReportResult {
   totalCents: number;
 }
 
-// A queue of its own: a long report holds up no mail, and a process makes one at a time.
+// A separate queue, so that a long report delays no mail. A process makes one at a time.
 @JobHandler('report', { concurrency: 1 })
 export class ReportHandler {
   private readonly logger = new Logger(ReportHandler.name);

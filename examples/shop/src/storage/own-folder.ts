@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Gives this run a folder of its own for what its jobs make, unless `SHOP_DATA` names one. The worker processes that
- * it starts inherit it. The folder is removed when this process ends.
+ * Gives this run a separate folder for the output of its jobs, unless `SHOP_DATA` names one. Its worker processes
+ * inherit it. The folder is removed when this process ends.
  */
 export function ownFolder(env = process.env): void {
   if (env.SHOP_DATA) return;

@@ -4,8 +4,8 @@ import { Injectable, NotFoundException } from '@nestjs/common';
 import { dataFolder } from './own-folder.js';
 
 /**
- * What jobs make, as files in a folder that all processes of this run share (a bucket would do the same).
- * A file bears its job's id: a job may run twice, and then writes the same file again.
+ * Stores the output of jobs as files in a folder that all processes of this run share. A bucket would do too. The file
+ * has the job's id as its name, so a job that runs twice overwrites it.
  */
 @Injectable()
 export class Storage {
@@ -14,7 +14,7 @@ export class Storage {
   async write(folder: string, name: string, content: string | Uint8Array): Promise<void> {
     const path = this.path(folder, name);
     await mkdir(join(this.root, folder), { recursive: true, mode: 0o700 });
-    // By way of another name, so that nobody reads half a file.
+    // Writes under another name first, so that no reader gets half a file.
     const draft = `${path}.${process.pid}.tmp`;
     await writeFile(draft, content);
     await rename(draft, path);
@@ -44,7 +44,7 @@ export class Storage {
       .map(({ name }) => name);
   }
 
-  /** Deletes what the jobs of the page made: those folders only, since `SHOP_DATA` may hold more than the shop's. */
+  /** Deletes the output of the page's jobs. Other folders stay, because `SHOP_DATA` may hold other files. */
   async clear(): Promise<void> {
     const folders = ['mails', 'webhooks', 'thumbnails', 'invoices'];
     await Promise.all(folders.map((folder) => rm(join(this.root, folder), { recursive: true, force: true })));

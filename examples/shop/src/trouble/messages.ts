@@ -1,4 +1,4 @@
-/** How the work goes: set on the control page, met by every job of the four kinds before its work. */
+/** The trouble set on the control page, which precedes the work of the four kinds of jobs. */
 export interface Conditions {
   latencyMs: number;
   /** From 0 to 1: how many of the attempts fail. */
@@ -7,15 +7,15 @@ export interface Conditions {
   hangRate: number;
 }
 
-/** What the control page tells a worker process. */
+/** A message from the control page to a worker process. */
 export interface ToWorker {
   type: 'conditions';
   conditions: Conditions;
 }
 
-/** What a worker process tells the control page. */
+/** A message from a worker process to the control page. */
 export type FromWorker =
   | { type: 'began'; id: string; name: string; label: string; attempt: number }
   | { type: 'hangs'; id: string; name: string }
-  /** `released`: cut off by a stop, and given back. */
+  /** `released`: interrupted by a stop, and released. */
   | { type: 'ended'; id: string; outcome: 'completed' | 'failed' | 'released' };

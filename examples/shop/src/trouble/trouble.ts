@@ -8,8 +8,8 @@ import type { Conditions, FromWorker, ToWorker } from './messages.js';
 const NONE: Conditions = { latencyMs: 0, failRate: 0, hangRate: 0 };
 
 /**
- * The trouble that the control page makes: slow work, failing work, and work that never ends. A process that the page
- * did not start has none.
+ * The trouble from the control page: slow work, failing work, and work that never ends. Processes that the page did not
+ * start have none.
  */
 @Injectable()
 export class Trouble {
@@ -57,14 +57,14 @@ export class Trouble {
   }
 
   /**
-   * Stops the whole process in its tracks, as an endless loop or a deadlock would: no heartbeat, no answer, no exit at
-   * SIGTERM. Its claim runs out, another process takes the job over, and whoever watches this one must kill it.
+   * Freezes the whole process like an endless loop or a deadlock: no heartbeat, no reply, no exit at SIGTERM. Its claim
+   * expires, another process takes the job over, and the supervisor must kill this one.
    */
   private async freeze(id: string, name: string): Promise<void> {
     this.logger.warn(logLine`${id}: hangs, and this process with it`);
     await tell({ type: 'hangs', id, name });
     const cell = new Int32Array(new SharedArrayBuffer(4));
-    // Not for ever where the shop that started this process is gone: nobody would be left to kill it.
+    // Ends with the shop that started this process, because nothing else would kill it.
     for (const parent = process.ppid; process.ppid === parent;) Atomics.wait(cell, 0, 0, 1_000);
     process.kill(process.pid, 'SIGKILL');
   }
@@ -76,7 +76,7 @@ export class Trouble {
   }
 }
 
-/** Resolves when the message is on its way; nobody may be there to hear it. */
+/** Resolves when the message is sent, even without a receiver. */
 function tell(message: FromWorker): Promise<void> {
   return new Promise((resolve) => {
     if (process.connected && process.send) process.send(message, undefined, undefined, () => resolve());

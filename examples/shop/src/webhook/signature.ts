@@ -8,7 +8,7 @@ export function sign(body: string | Buffer, now = Date.now()): string {
   return `t=${now},v1=${hmac(now, body).toString('hex')}`;
 }
 
-/** Whether the header signs this body, and not long ago: a signature that was overheard is of no use for ever. */
+/** Returns whether the header is a recent signature of this body. An intercepted one soon expires. */
 export function isSigned(body: string | Buffer, header: string | undefined, now = Date.now()): boolean {
   const parts = /^t=(\d{1,15}),v1=([0-9a-f]{64})$/.exec(header ?? '');
   if (!parts) return false;

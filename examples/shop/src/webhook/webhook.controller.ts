@@ -34,7 +34,7 @@ export class WebhookController {
     return accepted(job.id, 'webhooks');
   }
 
-  /** What the receiver got; what is not signed by the shop it refuses. */
+  /** Returns a received body. Those without the shop's signature were refused. */
   @Get(':id')
   async one(@Param('id') id: string): Promise<unknown> {
     return JSON.parse((await this.storage.read('webhooks', `${id}.json`)).toString());

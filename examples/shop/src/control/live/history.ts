@@ -3,7 +3,7 @@ import { StatsService } from '../stats.service.js';
 
 const KEPT_S = 300;
 
-/** Unix time in s; pending, processing; completed, failed, reclaimed since the reset. */
+/** Unix time in s, then pending and processing now, then completed, failed and reclaimed since the reset. */
 export type Sample = [number, number, number, number, number, number];
 
 /** The last five minutes, a sample a second, for the charts. While Redis is away there are none. */

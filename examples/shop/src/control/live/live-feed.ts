@@ -6,7 +6,7 @@ import type { Offsets } from './pages.js';
 import { SnapshotService, type Moment } from './snapshot.js';
 
 const EVERY_MS = 250;
-/** How long the page waits before it asks again, where the connection is cut. */
+/** How long the page waits after a cut connection, in ms. */
 const RETRY_MS = 1_000;
 
 interface LiveEvent {
@@ -14,7 +14,7 @@ interface LiveEvent {
   data: string;
 }
 
-/** What all pages are told. Redis is asked once for all that watch, and not at all while nobody does. */
+/** Feeds all pages. It reads Redis once for all viewers, and never without a viewer. */
 @Injectable()
 export class LiveFeed {
   /** A slow answer delays the next question; questions do not pile up. */
@@ -51,7 +51,7 @@ export class LiveFeed {
     });
   }
 
-  /** Returns a function that gives the samples since it was called last: at first all that there are. */
+  /** Returns a function that returns the samples since its last call, at first all of them. */
   private newSamples(): () => LiveEvent[] {
     let sampledAt = 0;
     return () => {

@@ -7,7 +7,7 @@ import { LiveFeed } from './live-feed.js';
 const offset = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0);
 const offsetsSchema = z.object({ pending: offset, processing: offset, completed: offset, failed: offset });
 
-/** One stream of snapshots for each page that is open: `GET /live?pending=40` shows the list from its 41st row. */
+/** A stream of snapshots for each open page: `GET /live?pending=40` shows the list from its 41st row. */
 @Controller('live')
 export class LiveController {
   constructor(private readonly feed: LiveFeed) {}

@@ -2,7 +2,7 @@ import type { JobRow } from './job-row.js';
 
 export const LISTS = ['pending', 'processing', 'completed', 'failed'] as const;
 export type ListName = (typeof LISTS)[number];
-/** Which row each of the four lists begins at. */
+/** The first row of each of the four lists. */
 export type Offsets = Record<ListName, number>;
 
 export const FIRST_PAGES: Offsets = { pending: 0, processing: 0, completed: 0, failed: 0 };

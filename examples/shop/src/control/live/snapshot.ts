@@ -11,19 +11,19 @@ import { FIRST_PAGES, LISTS, Pages, type JobPage, type ListName, type Offsets } 
 
 const PAGE = 5;
 
-/** All that the page shows at one moment: bounded, however many jobs there are. */
+/** The content of the page at one instant, bounded for any number of jobs. */
 export interface Snapshot {
   redis: boolean;
   stats?: StatsView;
   lists?: Record<ListName, JobPage>;
   picture: Picture;
-  /** How many workers there are to be. */
+  /** The wanted number of workers. */
   size: number;
-  /** The crash that is shown, or was last. */
+  /** The running crash show, or the last one. */
   show: { running: boolean; job?: string; steps: ShowStep[] };
 }
 
-/** What there is to tell of one moment, put together once for all pages that show the same rows. */
+/** The content of one instant, built once for all pages that show the same rows. */
 export class Moment {
   private readonly texts = new Map<string, Promise<string>>();
 
@@ -72,7 +72,7 @@ export class SnapshotService {
       const picture = await this.pictures.draw(pending.jobs, ended, counted.processing);
       return new Moment({ redis: true, stats, picture, ...this.beside() }, pages);
     } catch {
-      // Redis is away: the page says so, and keeps what it showed.
+      // Redis is away, so the page says so and keeps its content.
       return new Moment({ redis: false, picture: this.pictures.drawAway(), ...this.beside() });
     }
   }
@@ -99,7 +99,7 @@ export class SnapshotService {
   }
 }
 
-/** A list that has become shorter shows its last page, not nothing. */
+/** Returns an offset within a list that became shorter, so that its last page is shown. */
 function within(offset: number, total: number): number {
   return Math.min(offset, Math.max(0, Math.floor((total - 1) / PAGE) * PAGE));
 }

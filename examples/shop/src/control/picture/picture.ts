@@ -27,7 +27,7 @@ export interface Picture {
   /** The next one first. */
   waiting: Card[];
   lanes: Lane[];
-  /** How many jobs run in processes that this page did not start. */
+  /** Running jobs in processes that this page did not start. */
   elsewhere: number;
   /** The newest first. */
   done: Card[];
@@ -82,7 +82,7 @@ export class PictureService {
   }
 }
 
-/** Redis knows sooner than its process that a job has ended, or is with another: a job is drawn in one place. */
+/** True unless the job is drawn elsewhere: Redis knows earlier than its process that a job has ended or moved. */
 function holds({ job }: Lane, all: Lane[], elsewhere: ReadonlySet<string>): boolean {
   if (!job) return false;
   if (job.claimEndsInMs === undefined) return !elsewhere.has(job.id);

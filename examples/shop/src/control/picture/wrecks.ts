@@ -3,7 +3,7 @@ import { settings } from '../../settings.js';
 import type { CurrentJob, PoolEvent } from '../pool/pool-event.js';
 import { WorkerPool } from '../pool/worker-pool.js';
 
-/** A worker process that died, with the job that it left behind. */
+/** A dead worker process, with the job that it left behind. */
 export interface Wreck {
   name: string;
   pid: number | undefined;
@@ -11,7 +11,7 @@ export interface Wreck {
   job: CurrentJob | undefined;
 }
 
-/** How long one without a job is shown. */
+/** How long a process without a job is shown, in ms. */
 const SHOWN_MS = 4_000;
 const MOST = 8;
 /** A claim that lasts longer than the dead worker can have asked for is another's. */
@@ -30,19 +30,19 @@ export class Wrecks {
     return this.wrecks;
   }
 
-  /** Whether a process is one of them: its supervisor may not know yet. */
+  /** Returns whether a process has died, which its supervisor may not know yet. */
   has(pid: number | undefined): boolean {
     return this.wrecks.some((wreck) => wreck.pid === pid);
   }
 
-  /** Forgets those that are over; `endsIn` says in how many ms the claim of a job runs out. */
+  /** Forgets those that are over. `endsIn` returns the ms until the claim of a job expires. */
   clear(endsIn: ReadonlyMap<string, number | undefined>): void {
     const alive = this.pool.list().filter(({ pid }) => !this.has(pid));
     const taken = new Set(alive.map(({ job }) => job?.id));
     this.wrecks = this.wrecks.filter(({ job, at }) => {
       const since = Date.now() - at;
       if (!job) return since < SHOWN_MS;
-      // One that has died since the question was asked.
+      // This process died after the question was asked.
       if (!endsIn.has(job.id)) return true;
       const left = endsIn.get(job.id);
       return left !== undefined && !taken.has(job.id) && left <= settings.visibilityMs - since + SLACK_MS;

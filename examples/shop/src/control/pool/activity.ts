@@ -1,12 +1,12 @@
 import type { FromWorker } from '../../trouble/messages.js';
 import type { CurrentJob } from './pool-event.js';
 
-/** What the pool knows of a worker process beside its status: what the process said itself. */
+/** The pool's own knowledge of a worker process, which the process reported. */
 export class Activity {
   job: CurrentJob | undefined;
-  /** What it gave back when it was stopped. */
+  /** The job that it released when it was stopped. */
   released: CurrentJob | undefined;
-  /** How many jobs it completed. */
+  /** The number of jobs that it completed. */
   processed = 0;
   hangs = false;
   /** By the button of the page. */

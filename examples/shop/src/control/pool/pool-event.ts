@@ -1,4 +1,4 @@
-/** What a worker works on, as it said itself. */
+/** The current job of a worker, as it reported. */
 export interface CurrentJob {
   id: string;
   name: string;
@@ -7,10 +7,10 @@ export interface CurrentJob {
   since: number;
 }
 
-/** What happens in the pool, for whoever tells it. `worker` is the name, as `worker-2`. */
+/** Events of the pool. `worker` is the name, such as `worker-2`. */
 export type PoolEvent =
   | { type: 'ready'; worker: string; pid?: number }
-  /** In order; `job` is what it gave back. */
+  /** Stopped in order. `job` is the job that it released. */
   | { type: 'stopped'; worker: string; job?: CurrentJob }
   | { type: 'began' | 'hangs'; worker: string; job: CurrentJob }
   | { type: 'killed'; worker: string; pid?: number; job?: CurrentJob }

@@ -18,16 +18,16 @@ const STOP_MS = 6_000;
 export type PoolWorker = ReturnType<WorkerPool['list']>[number];
 
 /**
- * The worker processes of the page, by `runWorkers`: as many as are wanted, a new one for each that dies or hangs, and
- * all under the same conditions.
+ * The worker processes of the page, by `runWorkers`: as many as wanted, all under the same conditions. Each dead or
+ * hanging process is replaced.
  */
 @Injectable()
 export class WorkerPool implements OnModuleInit, OnModuleDestroy {
   readonly events = new Subject<PoolEvent>();
   conditions: Conditions = { latencyMs: 400, failRate: 0, hangRate: 0 };
-  /** How many jobs all workers so far have completed. */
+  /** The number of jobs that all workers have completed so far. */
   processedTotal = 0;
-  /** How many there are to be. */
+  /** The wanted number of processes. */
   size = 0;
   private processes!: WorkerProcesses;
   /** By pid. */
@@ -48,7 +48,7 @@ export class WorkerPool implements OnModuleInit, OnModuleDestroy {
       hangTimeoutMs: Math.max(5_000, 2 * settings.visibilityMs),
       env: () => ({
         SHOP_WORKS: 'yes',
-        // One job at a time, as the workers of the Redis pattern: a crash takes no more than one job with it.
+        // One job at a time, like the workers of the Redis pattern, so that a crash affects one job.
         SHOP_CONCURRENCY: '1',
         SHOP_CONDITIONS: JSON.stringify(this.conditions),
       }),
@@ -63,16 +63,16 @@ export class WorkerPool implements OnModuleInit, OnModuleDestroy {
     });
   }
 
-  /** How many the pool counts on. */
+  /** Returns the number of live processes. */
   get running(): number {
     return this.processes.status().filter(({ state }) => state !== 'stopping').length;
   }
 
-  /** Makes it `size` workers: starts what is missing, stops those with the highest numbers that are too many. */
+  /** Changes the number of workers: starts missing ones, or stops those with the highest numbers. */
   async resize(size: number, stopTimeoutMs = STOP_MS): Promise<void> {
     this.size = size;
     const resized = this.processes.resize(size, { stopTimeoutMs });
-    // One that hangs would not hear that it is to stop.
+    // A hanging process does not react to a stop.
     for (const each of this.list()) {
       if (each.state === 'stopping' && this.activities.get(each.pid)?.hangs) this.killNow(each);
     }
@@ -84,7 +84,7 @@ export class WorkerPool implements OnModuleInit, OnModuleDestroy {
     this.processes.send({ type: 'conditions', conditions: this.conditions });
   }
 
-  /** Kills a worker in the middle of its work: the named one, else one that has a job. */
+  /** Kills a worker at work: the named one, else one that has a job. */
   kill(name?: string): PoolWorker | undefined {
     const alive = this.list().filter(({ pid, state }) => pid !== undefined && state !== 'stopping');
     const victim =
@@ -93,7 +93,7 @@ export class WorkerPool implements OnModuleInit, OnModuleDestroy {
     return victim;
   }
 
-  /** While the HTTP server still listens: a webhook that is under way can arrive. */
+  /** Runs while the HTTP server still listens, so that a webhook in flight can arrive. */
   async onModuleDestroy(): Promise<void> {
     await this.resize(0);
     await this.processes.stop();

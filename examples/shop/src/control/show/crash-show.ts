@@ -11,14 +11,14 @@ import { WorkerPool, type PoolWorker } from '../pool/worker-pool.js';
 import { Labels } from '../story/labels.js';
 import type { Tone } from '../story/story.js';
 
-/** How long its worker is at it before it is killed: long enough to see a heartbeat extend the claim. */
+/** The time until the worker is killed, in ms: long enough to see a heartbeat extend the claim. */
 const KILL_AFTER_MS = Math.min(3_000, Math.max(600, 0.45 * settings.visibilityMs));
-/** How long its work takes, so that there is time to see it. */
+/** The duration of its work in ms, long enough to watch. */
 const PACE = { firstMs: 2 * KILL_AFTER_MS + 2_000, againMs: 1_500 };
 const LOOK_MS = 200;
 /** Before all others: a show is watched now, however many jobs wait. */
 const PRIORITY = 1_000;
-/** Where none is wanted: one to be killed, and another. */
+/** The number of workers if none was wanted: one to be killed, and another. */
 const WORKERS = 2;
 
 type End = [text: string, tone: Tone];
@@ -28,7 +28,7 @@ const ENDS: Partial<Record<JobStatus, End>> = {
   cancelled: ['It was cancelled.', 'bad'],
 };
 
-/** One line of the show. A later text of the same name takes its place. */
+/** A line of the show. A later text with the same name replaces it. */
 export interface ShowStep {
   name: 'enqueued' | 'taken' | 'killed' | 'claim' | 'back' | 'again' | 'end';
   text: string;
@@ -38,17 +38,17 @@ export interface ShowStep {
 interface Show {
   id: string;
   stage: 'waits' | 'killed' | 'back';
-  /** The one that was killed. */
+  /** The killed attempt. */
   attempt: number;
-  /** How many workers there were to be. */
+  /** The wanted number of workers. */
   size: number;
-  /** Who works on it again. */
+  /** The worker that took the job over. */
   again?: string;
 }
 
 /**
- * One crash from beginning to end: a job, its worker killed in the middle, the claim running out, the job done after
- * all. It goes on, whoever still watches.
+ * One crash from beginning to end: a job, its killed worker, the expired claim, and the completed job. It continues
+ * without a viewer.
  */
 @Injectable()
 export class CrashShow implements OnModuleDestroy {
@@ -69,15 +69,15 @@ export class CrashShow implements OnModuleDestroy {
     this.closing.abort();
   }
 
-  /** Forgets a show that has ended. */
+  /** Forgets an ended show. */
   clear(): void {
     if (!this.running) this.clearSteps();
   }
 
   /**
-   * Answers the id of its job; the rest follows.
+   * Returns the id of its job, before the rest happens.
    *
-   * @throws ConflictException while one runs; ServiceUnavailableException where Redis is away
+   * @throws ConflictException while a show runs; ServiceUnavailableException while Redis is away
    */
   async begin(): Promise<string> {
     if (this.running) throw new ConflictException('A worker is crashed already: one show at a time.');
@@ -137,7 +137,7 @@ export class CrashShow implements OnModuleDestroy {
       if (ENDS[job.status]) return ENDS[job.status];
       if (this.pool.size === 0) return ['The workers were stopped: nobody is there to take the job.', 'bad'];
     } catch (error) {
-      // The page says that Redis is away, and the show goes on when it is back.
+      // The page reports that Redis is away, and the show continues after its return.
       if (!(error instanceof ServiceUnavailableException)) throw error;
     }
     return undefined;
@@ -186,7 +186,7 @@ export class CrashShow implements OnModuleDestroy {
   }
 }
 
-/** A new process has the name of the one whose place it takes. */
+/** A new process has the name of the one that it replaces. */
 function processOf({ name, pid }: PoolWorker): string {
   return `${name} (process ${pid})`;
 }

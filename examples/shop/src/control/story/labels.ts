@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 const REMEMBERED = 1_000;
 
-/** What jobs are in words, as far as this process has heard: an event of the queue brings no payload. */
+/** The descriptions of jobs that this process knows, because an event of the queue has no payload. */
 @Injectable()
 export class Labels {
   private readonly labels = new Map<string, string>();

@@ -6,7 +6,7 @@ import { Labels } from './labels.js';
 import { Story } from './story.js';
 import { Troubles } from './troubles.js';
 
-/** Tells what happens to the worker processes. */
+/** Reports events of the worker processes. */
 @Injectable()
 export class PoolStory {
   constructor(

@@ -5,7 +5,7 @@ import { Labels } from './labels.js';
 import { Story } from './story.js';
 import { Troubles } from './troubles.js';
 
-/** Tells what happens to jobs, in whatever process, and when Redis goes and comes back. */
+/** Reports events of jobs in any process, and when Redis goes and returns. */
 @Injectable()
 export class QueueStory implements OnApplicationBootstrap {
   private away = false;

@@ -2,25 +2,25 @@ import { Injectable } from '@nestjs/common';
 
 export type Tone = 'plain' | 'good' | 'bad' | 'warn';
 
-/** One line of what happened, in words. */
+/** A line of the story. */
 export interface StoryLine {
   n: number;
   at: number;
   tone: Tone;
   text: string;
-  /** The job that it is about. */
+  /** The job concerned. */
   job?: string;
 }
 
 const KEPT = 60;
-/** How many lines of a topic are told one by one within a second; what is beyond is told as a number. */
+/** The most lines of a topic per second. The rest is summarised as a number. */
 const ONE_BY_ONE = 3;
 
-/** What happened, in words, bounded: a thousand jobs a second make a line a second. */
+/** The events in words, bounded: a thousand jobs a second make a line a second. */
 @Injectable()
 export class Story {
   readonly lines: StoryLine[] = [];
-  /** All lines as JSON: put together once for all who read them. */
+  /** All lines as JSON, built once for all readers. */
   text = '[]';
   private n = 0;
   private readonly bursts = new Map<string, { told: number; more: number; last?: [text: string, job: string] }>();
@@ -31,7 +31,7 @@ export class Story {
     this.text = JSON.stringify(this.lines);
   }
 
-  /** Tells what may happen very often. `summary` says the same of many: "… and 12 more were completed". */
+  /** Adds a frequent event. `summary` describes several of them: "… and 12 more were completed". */
   tellOften(topic: string, tone: Tone, text: string, job: string, summary: string): void {
     const burst = this.bursts.get(topic);
     if (!burst) {

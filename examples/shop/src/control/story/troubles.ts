@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 /** For how many jobs it is remembered. */
 const REMEMBERED = 1_000;
 
-/** Which jobs had trouble, and how often: attempts that failed, claims that ran out. */
+/** Counts failed attempts and expired claims by job. */
 @Injectable()
 export class Troubles {
   private readonly jobs = new Map<string, { count: number; waiting?: { count: number; tell: () => void } }>();
@@ -19,8 +19,8 @@ export class Troubles {
   }
 
   /**
-   * Tells at once, or after the trouble that came before it: workers and Redis report on different ways, and what is
-   * told must be in the order in which it happened.
+   * Adds the line at once, or after the previous trouble. Workers and Redis report separately, but the story must keep
+   * the order of events.
    */
   after(id: string, count: number, tell: () => void): void {
     const job = this.of(id);
@@ -28,7 +28,7 @@ export class Troubles {
     else job.waiting = { count, tell };
   }
 
-  /** Whether a job that ended had any. */
+  /** Returns whether an ended job had trouble. */
   forget(id: string): boolean {
     return this.jobs.delete(id);
   }
