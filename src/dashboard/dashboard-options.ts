@@ -62,7 +62,7 @@ export interface DashboardOptions {
   /**
    * Decides whether a request may do an action. The page hides refused actions. Default: everything is allowed.
    *
-   * @example can: (action, request) => action === 'view' || request.user.role === 'operator'
+   * @example can: (action, request: DashboardRequest & { user: User }) => action === 'view' || request.user.role === 'operator'
    */
   can?(action: DashboardAction, request: DashboardRequest, subject: DashboardSubject): boolean | Promise<boolean>;
   /** Refuses every action but `view`, whatever `can` says. @default false */
