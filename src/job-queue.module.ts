@@ -1,4 +1,5 @@
 import { Module, type DynamicModule, type InjectionToken, type Provider } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
 import { InvalidOptionError } from './queue/errors/errors.js';
 import { checkConnectionName, DEFAULT_CONNECTION, partToken } from './nest/connection/connection-tokens.js';
 import { declaredNames } from './nest/connection/inject-queue.decorator.js';
@@ -39,6 +40,11 @@ export interface JobQueueFeatureOptions {
  */
 @Module({})
 export class JobQueueModule {
+  /** @internal */
+  constructor(ref: ModuleRef) {
+    checkIsSetUp(ref);
+  }
+
   /**
    * Sets up the queues of one Redis server.
    *
@@ -83,7 +89,7 @@ export class JobQueueModule {
    */
   static forFeature(...names: string[] | [JobQueueFeatureOptions]): DynamicModule {
     const { queues, connection = DEFAULT_CONNECTION } = featureOf(names);
-    queues.forEach(checkQueueName);
+    queues.forEach((name) => checkQueueName(name));
     const queueProviders = queues.map((name) => queueProvider(name, checkConnectionName(FOR_FEATURE, connection)));
     const service: Provider[] =
       connection === DEFAULT_CONNECTION
@@ -94,6 +100,26 @@ export class JobQueueModule {
       providers: [...queueProviders, ...service],
       exports: [...queueProviders.map(({ provide }) => provide), ...(service.length > 0 ? [JobQueueService] : [])],
     };
+  }
+}
+
+/** A token that an app has once a `forRoot` is among its imports. */
+const SET_UP = 'nest-job-queue:set-up';
+
+/**
+ * Checks that the app has a `forRoot`, because of the class alone Nest makes a module without providers.
+ *
+ * @throws InvalidOptionError
+ */
+function checkIsSetUp(ref: ModuleRef): void {
+  try {
+    ref.get(SET_UP, { strict: false });
+  } catch {
+    throw new InvalidOptionError(
+      'imports',
+      'JobQueueModule.forRoot() or JobQueueModule.forRootAsync() in the root module',
+      'JobQueueModule alone',
+    );
   }
 }
 
@@ -143,7 +169,7 @@ function facade(extras: JobQueueModuleExtras, core: DynamicModule, queues: reado
     global: isGlobal,
     imports: [core],
     get providers() {
-      return [...parts, ...listed()];
+      return [...parts, ...listed(), { provide: SET_UP, useValue: true }];
     },
     get exports() {
       return [...parts, ...listed()].map((provider) => (provider as { provide: InjectionToken }).provide);

@@ -185,8 +185,21 @@ describe('forRootAsync', () => {
 });
 
 describe('a bad option stops the boot', () => {
+  it('as does the module without its options', async () => {
+    const app = compileApp({ module: JobQueueModule, providers: [] });
+    await expect(app).rejects.toThrow(
+      'imports: expected JobQueueModule.forRoot() or JobQueueModule.forRootAsync() in the root module, ' +
+        'found JobQueueModule alone.',
+    );
+  });
+
+  it('but not the module beside a forRoot of the app', async () => {
+    await expect(compileApp({ imports: [JobQueueModule] })).resolves.toBeDefined();
+  });
+
   it.each<[object, string]>([
     [{ concurency: 5 }, '.concurency: expected a known option, found "concurency". Did you mean concurrency?'],
+    [{ connection: {} }, '.connection: expected a known option, found "connection". Did you mean redis?'],
     [{ visibilityMs: -1 }, '.visibilityMs: expected a whole number from 100'],
     [{ concurrency: 0 }, '.concurrency: expected a whole number from 1 to 100000, found 0.'],
     [{ worker: 'yes' }, '.worker: expected true or false, found "yes".'],

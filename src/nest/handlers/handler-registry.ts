@@ -204,7 +204,7 @@ export class HandlerRegistry {
 
   private add(found: FoundHandler): void {
     const { subject, name, options } = found;
-    checkJobName(name);
+    checkJobName(name, `job name of ${subject}`);
     const checked = checkOptions(subject, optionsSchema, options);
     const {
       queue: _queue,
@@ -222,7 +222,7 @@ export class HandlerRegistry {
       ...handlerOptions
     } = checked;
     const queue = queueOfHandler(found);
-    checkQueueName(queue);
+    checkQueueName(queue, `queue name of ${subject}`);
     const handlers =
       this.byQueue.get(queue) ?? new Map<string, FoundHandler & { handler: Handler | BulkHandler }>();
     const other = handlers.get(name);

@@ -204,7 +204,7 @@ export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedMo
   const { redis, queues, concurrency, worker, maintenance, shutdownTimeoutMs, ...others } = checked;
   const { requireRedis, audit, logFailures, version, onTrip, middleware, ...more } = others;
   const { globalEnhancers, currentJob, logContext, ...queueDefaults } = more;
-  Object.keys(queues).forEach(checkQueueName);
+  Object.keys(queues).forEach((name) => checkQueueName(name));
   return {
     redis: checkRedis(redis),
     queueDefaults: given(queueDefaults),
@@ -244,7 +244,9 @@ function checkRedis(redis: ResolvedModuleOptions['redis'] | undefined): Resolved
 function checkEntries(middleware: unknown): readonly MiddlewareEntry[] {
   const entries = middleware as readonly MiddlewareEntry[] | undefined;
   const asObjects = Array.isArray(entries)
-    ? entries.map((entry: MiddlewareEntry) => (typeof entry === 'function' ? (entry.prototype as object) : entry))
+    ? entries.map((entry: MiddlewareEntry) =>
+        typeof entry === 'function' ? ((entry.prototype as object | undefined) ?? entry) : entry,
+      )
     : middleware;
   checkMiddleware(`${FOR_ROOT}.middleware`, asObjects as readonly object[] | undefined);
   return entries ?? [];

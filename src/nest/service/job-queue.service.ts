@@ -27,7 +27,7 @@ import { onlyQueue } from './admin-api.js';
 import { WorkerApi } from './worker-api.js';
 import { optionsFor, type EnqueueJobOptions, type JobOfAnyName } from './enqueue-job-options.js';
 import { enqueueMixed } from './enqueue-mixed.js';
-import { chosenQueue, takeQueue, type QueueChoice } from './queue-choice.js';
+import { checkJob, chosenQueue, takeQueue, type QueueChoice } from './queue-choice.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
 import { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
 
@@ -140,6 +140,7 @@ export class JobQueueService extends WorkerApi {
 
   private enqueueMixed(jobs: readonly JobOfAnyName[]): Promise<JobHandle[]> {
     const mixed = checkJobs(jobs).map(({ job, payload, queue, ...rest }, i) => {
+      checkJob(`enqueueMany[${i}].job`, job);
       const target = this.target(job, queue);
       return typeof job === 'string'
         ? { target, definition: undefined, payload, options: optionsFor(target, job, rest, `enqueueMany[${i}]`) }

@@ -34,10 +34,15 @@ export function chosenQueue(
   queue: string | undefined,
   queueOfHandler: (name: string) => string,
 ): string {
-  if (typeof job !== 'string' && !isJobDefinition(job)) {
-    throw new InvalidOptionError('job', "a job's name or a definition of defineJob", show(job));
-  }
+  checkJob('job', job);
   const [name, defined] = typeof job === 'string' ? [job] : [job.name, job.defaults.queue];
   const chosen = queue === undefined ? defined : queue; // null is refused as a name
   return chosen === undefined ? queueOfHandler(name) : chosen;
+}
+
+/** Checks what a call gave to name the job. */
+export function checkJob(subject: string, job: unknown): asserts job is string | JobDefinition {
+  if (typeof job !== 'string' && !isJobDefinition(job)) {
+    throw new InvalidOptionError(subject, "a job's name or a definition of defineJob", show(job));
+  }
 }

@@ -14,9 +14,9 @@ const ID = /^[\w.:@-]{1,128}$/;
 const QUEUE_NAME = /^[\w.:@/-]{1,128}$/;
 
 /** Queue names become part of keys: no white space, no braces (hash tags), no glob characters. */
-export function checkQueueName(name: unknown): asserts name is string {
+export function checkQueueName(name: unknown, subject = 'queue name'): asserts name is string {
   if (!isQueueName(name)) {
-    throw new InvalidOptionError('queue name', '1 to 128 of A-Z a-z 0-9 _ . : @ / -', show(name));
+    throw new InvalidOptionError(subject, '1 to 128 of A-Z a-z 0-9 _ . : @ / -', show(name));
   }
 }
 

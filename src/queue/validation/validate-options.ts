@@ -1,9 +1,7 @@
 import type { z } from 'zod';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
-
-/** How many letters a mistyped option may differ to be recognised. */
-const MAX_DISTANCE = 3;
+import { suggest } from './suggest.js';
 
 /**
  * Checks options against their schema and fills in defaults.
@@ -21,7 +19,7 @@ export function checkOptions<Schema extends z.ZodType>(
   if (parsed.success) {
     return parsed.data;
   }
-  const issue = deepest(parsed.error.issues[0]!);
+  const issue = deepest(mostTelling(parsed.error.issues));
   const path = [subject, ...issue.path.map(String)].join('.');
   if (issue.code === 'unrecognized_keys') {
     const key = issue.keys[0]!;
@@ -83,13 +81,22 @@ export function checkCount(subject: string, value: number, min: number, max: num
   }
 }
 
+/** Returns the first unknown option, since a missing one may be its right name; else the first issue. */
+function mostTelling(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue {
+  return issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]!;
+}
+
 /** Returns the issue of the closest branch of a union, which says more than "invalid input". */
 function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   if (issue.code !== 'invalid_union') {
     return issue;
   }
   const inner = issue.errors.flat().filter((each) => each.path.length > 0 || each.code === 'unrecognized_keys');
-  return inner.length > 0 ? deepest({ ...inner[0]!, path: [...issue.path, ...inner[0]!.path] }) : issue;
+  return inner.length > 0 ? deepest(within(issue.path, mostTelling(inner))) : issue;
+}
+
+function within(path: PropertyKey[], issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  return { ...issue, path: [...path, ...issue.path] };
 }
 
 function knownKeys(schema: z.ZodType, path: PropertyKey[]): string[] {
@@ -111,29 +118,4 @@ function shapeOf(schema: unknown): Record<string, unknown> | undefined {
 
 function valueOf(schema: unknown): unknown {
   return (unwrap(schema) as { def?: { valueType?: unknown } })?.def?.valueType;
-}
-
-function suggest(word: string, known: readonly string[]): string {
-  const near = known
-    .filter((each) => Math.abs(each.length - word.length) <= MAX_DISTANCE) // the distance is no less; a word may be huge
-    .map((each) => ({ each, distance: editDistance(word.toLowerCase(), each.toLowerCase()) }))
-    .toSorted((a, b) => a.distance - b.distance)[0];
-  return near && near.distance <= MAX_DISTANCE
-    ? `Did you mean ${near.each}?`
-    : known.length > 0
-      ? `Known: ${known.join(', ')}.`
-      : '';
-}
-
-/** Levenshtein's distance: how many letters to insert, delete or exchange to get from a to b. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      next[j] = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1));
-    }
-    row = next;
-  }
-  return row[b.length]!;
 }

@@ -48,6 +48,21 @@ describe('the app does not boot with', () => {
     expect(error.message).toContain('Provide it in one and export it');
   });
 
+  it('a name that no queue can have', async () => {
+    const error = await bootError([handler('send email')]);
+    expect(error.message).toBe(
+      'queue name of @JobHandler("send email") on EmailHandler.handle: ' +
+        'expected 1 to 128 of A-Z a-z 0-9 _ . : @ / -, found "send email".',
+    );
+  });
+
+  it('no name', async () => {
+    const error = await bootError([handler(undefined as never)]);
+    expect(error.message).toMatch(
+      /^job name of @JobHandler\(.*\) on EmailHandler.handle: expected text of 1 to 256/,
+    );
+  });
+
   it('a class without handle', async () => {
     @JobHandler('email')
     class EmailHandler {

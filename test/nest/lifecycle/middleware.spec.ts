@@ -84,6 +84,7 @@ describe('middleware of forRoot', () => {
     [5, 'forRoot.middleware: expected a list'],
     [[{}], 'forRoot.middleware[0]: expected an object with a method attempt, bulk or enqueue'],
     [[Notes], 'forRoot.middleware[0]'],
+    [[() => 1], /middleware\[0\]: expected an object with a method .*, found a function\.$/],
   ])('refuses %p', async (middleware, message) => {
     await expect(compileApp({ jobs: { middleware: middleware as never } })).rejects.toThrow(message);
   });

@@ -121,5 +121,11 @@ it('through the service, what is no option or no list of jobs is refused with a 
   ]) {
     await expect(call()).rejects.toThrow(InvalidOptionError);
   }
+  await expect(
+    jobs.enqueueMany([
+      { job: name, payload: 1 },
+      { name, payload: 1 },
+    ] as never),
+  ).rejects.toThrow("enqueueMany[1].job: expected a job's name or a definition of defineJob, found undefined.");
   expect(await jobs.stats(name)).toMatchObject({ pending: 0 });
 });

@@ -39,6 +39,16 @@ describe('a queue refuses', () => {
     );
   });
 
+  it('what other queues call by another name, even beside a missing option', async () => {
+    const error = await failure(
+      () => new JobQueue(connect(), 'jobs', { rateLimit: { max: 10, duration: 1_000 } } as object),
+    );
+    expect(error).toBeInstanceOf(InvalidOptionError);
+    expect(error.message).toBe(
+      'queue "jobs".rateLimit.max: expected a known option, found "max". Did you mean limit?',
+    );
+  });
+
   it.each(['', 'my jobs', 'a{b}', '{jobs}', 'a*', 'jobs\n', 'é', 'x'.repeat(129), 5, undefined, null])(
     'the name %j',
     async (name) => {

@@ -1,0 +1,56 @@
+/** How many letters a mistyped option may differ to be recognised. */
+const MAX_DISTANCE = 3;
+
+/** The names that other queues give to options of ours. */
+const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
+  connection: ['redis'],
+  host: ['redis'],
+  url: ['redis'],
+  uri: ['redis'],
+  port: ['redis'],
+  retries: ['maxAttempts'],
+  timeout: ['timeoutMs'],
+  ttl: ['expiresInMs', 'resultTtlMs'],
+  limiter: ['rateLimit'],
+  max: ['limit'],
+  duration: ['periodMs'],
+  lockDuration: ['visibilityMs'],
+  maxStalledCount: ['maxCrashes'],
+  globalConcurrency: ['maxRunning'],
+  removeOnComplete: ['resultTtlMs'],
+  removeOnFail: ['deadLetterAgeMs'],
+  deduplication: ['unique'],
+  dedupe: ['unique'],
+  pattern: ['cron'],
+  tz: ['timeZone'],
+};
+
+/** Returns the sentence of an error that names the option that was probably meant, else all known ones. */
+export function suggest(word: string, known: readonly string[]): string {
+  const meant = OTHER_NAMES[word]?.find((each) => known.includes(each)) ?? nearest(word, known);
+  if (meant !== undefined) {
+    return `Did you mean ${meant}?`;
+  }
+  return known.length > 0 ? `Known: ${known.join(', ')}.` : '';
+}
+
+function nearest(word: string, known: readonly string[]): string | undefined {
+  const near = known
+    .filter((each) => Math.abs(each.length - word.length) <= MAX_DISTANCE) // the distance is no less; a word may be huge
+    .map((each) => ({ each, distance: editDistance(word.toLowerCase(), each.toLowerCase()) }))
+    .toSorted((a, b) => a.distance - b.distance)[0];
+  return near && near.distance <= MAX_DISTANCE ? near.each : undefined;
+}
+
+/** Levenshtein's distance: how many letters to insert, delete or exchange to get from a to b. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      next[j] = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}
