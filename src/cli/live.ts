@@ -40,11 +40,14 @@ export class Interruption {
   }
 }
 
+/** A result as JSON shows it, and as text. */
+export type Shown = [value: unknown, words: () => Part];
+
 /** Shows what `look` says again and again, until the end. */
 export async function looks(
   { session, out }: Context,
   { every: asked = 1_000, count }: { every?: number; count?: unknown },
-  look: () => Promise<[value: unknown, words: () => Part]>,
+  look: () => Promise<Shown>,
 ): Promise<void> {
   const every = Math.max(SHORTEST_MS, asked);
   const most = wholeNumber('count', count as string | undefined) ?? Infinity;

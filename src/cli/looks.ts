@@ -1,104 +1,58 @@
-// Reads a queue once, for `stats`, `top` and `health`.
-import type { ServerVerdict } from '../inspect/server-verdict.js';
+// Reads the server and its queues once, for `stats`, `top` and `health`.
 import type { QueueSigns, QueueVerdict } from '../inspect/queue-signs.js';
-import { SIGNS_HISTORY_MS, signsOf } from '../inspect/signs.js';
+import { readServerVerdict, type ServerVerdict } from '../inspect/server-verdict.js';
+import { readFacts, signsOf } from '../inspect/signs.js';
+import { unreadable } from '../inspect/unreadable.js';
 import { verdictOf } from '../inspect/verdict.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import type { HistoryPoint } from '../queue/model/history.js';
-import type { Output } from './output.js';
+import { RedisStore } from '../queue/redis-store.js';
 import type { Session } from './session.js';
-import { age, clipped, lines, type Part, text } from './text.js';
+
+/** Redis and its queues at one moment. */
+export interface Look {
+  /** Undefined if the user may not ask. */
+  server: ServerVerdict | undefined;
+  queues: QueueLook[];
+}
 
 /** A queue at one moment. */
-export interface Look {
-  signs: QueueSigns;
+export interface QueueLook {
   verdict: QueueVerdict;
-  /** The figures of the last minutes; undefined if none are recorded. */
-  recent: HistoryPoint | undefined;
+  /** Absent if the queue is unreadable. */
+  figures?: {
+    signs: QueueSigns;
+    /** The figures of the last minutes; undefined if none are recorded. */
+    recent: HistoryPoint | undefined;
+  };
 }
 
-const NO_QUEUES = 'There are no queues.';
-
-/** Reads one queue, or all. */
-export async function looksAt(session: Session, name?: string): Promise<Look[]> {
-  const names = name === undefined ? await session.queueNames() : [(await session.known(name)).name];
-  return Promise.all(names.map((each) => lookAt(session.queue(each))));
-}
-
-async function lookAt(queue: JobQueue): Promise<Look> {
-  const [stats, limits, history, workers] = await Promise.all([
-    queue.stats(),
-    queue.limits.get(),
-    queue.history.read({ lastMs: SIGNS_HISTORY_MS }),
-    queue.workers(),
+/** Reads one queue, or all. Of all, those that cannot be read say why. */
+export async function look(session: Session, name?: string): Promise<Look> {
+  const [server, queues] = await Promise.all([
+    session.answer(readServerVerdict(RedisStore.of(session.client))),
+    name === undefined ? lookAtAll(session) : session.known(name).then(async (queue) => [await lookAt(queue)]),
   ]);
-  const signs = signsOf({ queue: queue.name, stats, limits, history, workers });
-  return { signs, verdict: verdictOf(signs), recent: history.total };
+  return { server, queues };
 }
 
-/** All that a look brings, by the name of the queue. */
-export function jsonOf(all: readonly Look[]): Record<string, unknown> {
-  const entries = all.map(({ signs, verdict, recent }) => {
-    const { stats, rates = null } = signs;
-    const { queue, ...words } = verdict;
-    return [queue, { ...stats, rates, wait: recent?.wait ?? null, run: recent?.run ?? null, verdict: words }];
-  });
-  return Object.fromEntries(entries) as Record<string, unknown>;
+async function lookAtAll(session: Session): Promise<QueueLook[]> {
+  const names = await session.queueNames();
+  return Promise.all(
+    names.map((name) =>
+      lookAt(session.queue(name)).catch((error: unknown) => {
+        const verdict = unreadable(name, error);
+        if (!verdict) {
+          throw error;
+        }
+        return { verdict };
+      }),
+    ),
+  );
 }
 
-/** A row for each queue. A terminal that is too narrow shows fewer columns. */
-export function statsTable(all: readonly Look[], out: Output): Part {
-  const head = ['', 'queue', 'waiting', 'oldest', 'running', 'in/s', 'out/s', 'wait p95', 'run p95', 'failed'];
-  const more = ['dead', 'workers', 'scheduled', 'done'];
-  const rows = all.map(({ signs, verdict, recent }) => {
-    const { stats, rates } = signs;
-    return [
-      out.sign(verdict.severity),
-      clipped(signs.queue, 40),
-      stats.pending,
-      stats.pending > 0 ? age(stats.oldestPendingAgeMs) : '–',
-      stats.processing,
-      figure(rates?.in),
-      figure(rates?.out),
-      age(recent?.wait.p95),
-      age(recent?.run.p95),
-      rates && rates.attempts > 0 ? `${(rates.failedShare * 100).toFixed(1)} %` : '–',
-      stats.failed,
-      stats.workers,
-      stats.scheduled,
-      stats.totals['completed'] ?? 0,
-    ];
-  });
-  const layout = { whole: ['queue'], right: head.slice(3), dropped: [...more.toReversed(), 'running'] };
-  return rows.length > 0 ? out.table([...head, ...more], rows, layout) : NO_QUEUES;
-}
-
-/** A rate with as many digits as say something. */
-function figure(perSecond: number | undefined): string {
-  return perSecond === undefined
-    ? '–'
-    : perSecond < 10
-      ? String(Number(perSecond.toFixed(2)))
-      : perSecond.toFixed(0);
-}
-
-export function verdictText(verdicts: readonly QueueVerdict[], out: Output): Part {
-  if (verdicts.length === 0) {
-    return NO_QUEUES;
-  }
-  const told = verdicts.flatMap(({ queue, severity, summary, cause, next }) => [
-    text`${out.sign(severity)} ${clipped(queue, 60)}  ${clipped(summary, 400)}`,
-    ...(cause === undefined ? [] : [text`    cause: ${clipped(cause, 400)}`]),
-    ...(next === undefined ? [] : [text`    next:  ${clipped(next, 400)}`]),
-  ]);
-  return lines(told);
-}
-
-/** Says what keeps Redis from taking jobs; nothing where nothing does. */
-export function serverText(server: ServerVerdict | undefined, out: Output): Part[] {
-  if (!server || server.severity === 'ok') {
-    return [];
-  }
-  const { severity, summary, next } = server;
-  return [text`${out.sign(severity)} ${summary}`, ...(next === undefined ? [] : [text`    next:  ${next}`])];
+async function lookAt(queue: JobQueue): Promise<QueueLook> {
+  const facts = await readFacts(queue);
+  const signs = signsOf(facts);
+  return { verdict: verdictOf(signs), figures: { signs, recent: facts.history.total } };
 }

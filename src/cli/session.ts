@@ -9,6 +9,7 @@ import { redisAccess } from '../queue/redis-access.js';
 import { isCluster, type RedisClient } from '../queue/redis/redis-client.js';
 import { isQueueName } from '../queue/validation/names.js';
 import { clientOf, unreachable, type AddressOptions, type ConnectionLife } from './address.js';
+import type { ServerVerdict } from '../inspect/server-verdict.js';
 import { duration } from '../inspect/words.js';
 import { systemClock } from '../queue/runtime/clock.js';
 import { within } from '../queue/runtime/within.js';
@@ -184,11 +185,12 @@ export class Session {
     return /^\{.*\}$/s.test(name) ? name.slice(1, -1) : name;
   }
 
-  /** Returns the error that no queue was found, with the address. */
-  noQueues(): CliError {
+  /** Returns the error that no queue was found, with the address and what is known of Redis there. */
+  noQueues(server?: ServerVerdict): CliError {
     const hint = 'Look for a wrong database in the address, or say --prefix.';
     const where = `at ${this.place} whose keys begin with ${JSON.stringify(this.prefix)}`;
-    return new CliError(`There are no queues ${where}. ${hint}`, EXIT.notFound);
+    const ofServer = server ? ` ${server.summary} there.` : '';
+    return new CliError(`There are no queues ${where}. ${hint}${ofServer}`, EXIT.notFound);
   }
 
   /** Returns whether the connection is gone: a command makes no second one. */

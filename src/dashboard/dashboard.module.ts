@@ -9,6 +9,7 @@ import {
 } from '@nestjs/common';
 import { Inject } from '@nestjs/common';
 import { partToken } from '../nest/connection/connection-tokens.js';
+import { QueueRegistry } from '../nest/connection/queue-registry.js';
 import { JobQueueService } from '../nest/service/job-queue.service.js';
 import { ActionLog } from './actions/action-log.js';
 import { BulkRuns } from './actions/bulk-runs.js';
@@ -126,10 +127,11 @@ function declare(mount: DashboardMount, options: Provider[]): DynamicModule {
   const resolved = resolveMount(mount);
   // Injected by the name of the part, which is global. So the module need not import the queues' module.
   const jobs = { provide: JobQueueService, useExisting: partToken('service', resolved.connection) };
+  const queues = { provide: QueueRegistry, useExisting: partToken('queues', resolved.connection) };
   return {
     module: JobQueueDashboardModule,
     imports: imports,
     controllers: mountControllers(resolved),
-    providers: [{ provide: DASHBOARD_MOUNT, useValue: resolved }, jobs, ...options, ...PROVIDERS],
+    providers: [{ provide: DASHBOARD_MOUNT, useValue: resolved }, jobs, queues, ...options, ...PROVIDERS],
   };
 }

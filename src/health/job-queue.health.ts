@@ -4,12 +4,14 @@ import { ModuleRef } from '@nestjs/core';
 import { z } from 'zod';
 import { DEFAULT_CONNECTION, partToken } from '../nest/connection/connection-tokens.js';
 import { InvalidOptionError } from '../queue/errors/errors.js';
+import type { JobQueue } from '../queue/job-queue.js';
 import { loadPeer } from '../queue/errors/load-peer.js';
 import { show } from '../queue/errors/show.js';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import { readSigns } from '../inspect/signs.js';
-import type { QueueSigns } from '../inspect/queue-signs.js';
+import type { QueueSigns, QueueVerdict } from '../inspect/queue-signs.js';
 import { readServerVerdict, type ServerVerdict } from '../inspect/server-verdict.js';
+import { unreadable } from '../inspect/unreadable.js';
 import { verdictOf } from '../inspect/verdict.js';
 import { duration, wholeNumber } from '../queue/validation/numbers.js';
 import type { QueueRegistry } from '../nest/connection/queue-registry.js';
@@ -84,26 +86,28 @@ export class JobQueueHealthIndicator implements OnModuleInit {
     const worker = workerHealth(lifecycle);
     const started = performance.now();
     let latencyMs = 0;
-    let signs: QueueSigns[];
+    let read: (QueueSigns | QueueVerdict)[];
     let server: ServerVerdict | undefined;
     try {
       const { redis } = registry;
-      [signs] = await redis.answerNow(limits.timeoutMs, () =>
+      [read] = await redis.answerNow(limits.timeoutMs, () =>
         Promise.all([
-          Promise.all(queues.map((queue) => readSigns(queue))),
-          queues[0] && readServerVerdict(queues[0]).then((verdict) => (server = verdict)),
+          Promise.all(queues.map(signsOrVerdict)),
+          readServerVerdict(redis.store).then((verdict) => (server = verdict)),
           redis.ping().then(() => (latencyMs = Math.round((performance.now() - started) * 10) / 10)),
         ]),
       );
     } catch (error) {
       return session.down({ message: (error as Error).message, redis: { reachable: false }, ...worker });
     }
-    const byName = Object.fromEntries(names.map((name, i) => [name, queueHealth(signs[i]!)]));
+    const signs = read.filter((each) => 'stats' in each);
+    const byName = Object.fromEntries(signs.map((each) => [each.queue, queueHealth(each)]));
     const trouble = server && server.severity !== 'ok' ? server : undefined;
     const isFatal = trouble !== undefined && fails(trouble.severity, limits.failOn);
     const reasons = [
       ...refusalOf(lifecycle),
       ...(isFatal ? [trouble.summary] : []),
+      ...read.flatMap((each) => ('stats' in each ? [] : [`${each.queue}: ${each.summary}`])),
       ...reasonsAgainst(limits, byName, worker.worker),
     ];
     const warnings = [...(trouble && !isFatal ? [trouble.summary] : []), ...warningsOf(limits, byName)];
@@ -141,6 +145,19 @@ export class JobQueueHealthIndicator implements OnModuleInit {
         show(connection),
       );
     }
+  }
+}
+
+/** Reads a queue. Returns the verdict that it is unreadable where that is so. */
+async function signsOrVerdict(queue: JobQueue): Promise<QueueSigns | QueueVerdict> {
+  try {
+    return await readSigns(queue);
+  } catch (error) {
+    const verdict = unreadable(queue.name, error);
+    if (!verdict) {
+      throw error;
+    }
+    return verdict;
   }
 }
 

@@ -6,7 +6,16 @@ export type Severity = 'ok' | 'notice' | 'warning' | 'critical';
 
 /** The states of a queue. */
 export type QueueState =
-  'idle' | 'flowing' | 'waiting' | 'paused' | 'limited' | 'falling-behind' | 'failing' | 'unmaintained' | 'stuck';
+  | 'idle'
+  | 'flowing'
+  | 'waiting'
+  | 'paused'
+  | 'limited'
+  | 'falling-behind'
+  | 'failing'
+  | 'unmaintained'
+  | 'unreadable'
+  | 'stuck';
 
 /** The facts about a queue beside its stats. */
 export interface QueueSigns {

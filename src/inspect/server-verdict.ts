@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
-import type { JobQueue } from '../queue/job-queue.js';
 import { isCluster } from '../queue/redis/redis-client.js';
-import { redisClientOf } from '../queue/redis-access.js';
 import { RedisStore } from '../queue/redis-store.js';
+import type { QueueStore } from '../queue/store/queue-store.js';
 import type { Severity } from './queue-signs.js';
+import { size } from './words.js';
 
 /** From this share of its memory on a server is nearly full: Redis refuses enqueues once it is. */
 const NEARLY_FULL = 0.9;
@@ -52,14 +52,14 @@ export function serverVerdictOf(servers: readonly ServerSigns[]): ServerVerdict 
 }
 
 /**
- * Reads the server of a queue and judges it: one INFO of three sections for each master, and its settings after a failed snapshot. Undefined where the queue is in memory,
- * or the server says nothing, as to a user that may not ask.
+ * Reads the server of a store and judges it: one INFO of three sections for each master, and its settings after a failed
+ * snapshot. Undefined where the store is in memory, or the user may not ask.
  */
-export async function readServerVerdict(queue: JobQueue): Promise<ServerVerdict | undefined> {
-  if (!(queue.store instanceof RedisStore)) {
+export async function readServerVerdict(store: QueueStore): Promise<ServerVerdict | undefined> {
+  if (!(store instanceof RedisStore)) {
     return undefined;
   }
-  const client = redisClientOf(queue);
+  const { client } = store.connection;
   const nodes = isCluster(client) ? client.nodes('master') : [client];
   try {
     return serverVerdictOf(await Promise.all(nodes.map(readServer)));
@@ -169,10 +169,5 @@ function shareOf({ usedBytes, maxBytes }: ServerSigns): number {
 }
 
 function memoryOf(signs: ServerSigns): string {
-  return `${Math.round(shareOf(signs) * 100)} % of ${megabytes(signs.maxBytes)} used`;
-}
-
-function megabytes(bytes: number): string {
-  const mb = bytes / 2 ** 20;
-  return mb < 1_024 ? `${Math.round(mb)} MB` : `${Number((mb / 1_024).toFixed(1))} GB`;
+  return `${Math.round(shareOf(signs) * 100)} % of ${size(signs.maxBytes)} used`;
 }

@@ -29,15 +29,23 @@ export interface InspectedQueue {
   workers(): Promise<WorkerRecord[]>;
 }
 
-/** Reads the facts for a verdict: four script calls, whatever the length of the queue. */
-export async function readSigns(queue: InspectedQueue): Promise<QueueSigns> {
+/** Reads the facts for a verdict, and judges nothing: four script calls, whatever the length of the queue. */
+export async function readFacts(
+  queue: InspectedQueue,
+  reading: Promise<HistoryReport> = queue.history.read({ lastMs: SIGNS_HISTORY_MS }),
+): Promise<QueueFacts> {
   const [stats, limits, history, workers] = await Promise.all([
     queue.stats(),
     queue.limits.get(),
-    queue.history.read({ lastMs: SIGNS_HISTORY_MS }),
+    reading,
     queue.workers(),
   ]);
-  return signsOf({ queue: queue.name, stats, limits, history, workers });
+  return { queue: queue.name, stats, limits, history, workers };
+}
+
+/** Reads the signs of a queue. */
+export async function readSigns(queue: InspectedQueue): Promise<QueueSigns> {
+  return signsOf(await readFacts(queue));
 }
 
 /** The facts about a queue. */

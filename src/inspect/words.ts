@@ -16,13 +16,29 @@ const UNITS: readonly [ms: number, unit: string][] = [
 
 /** A duration in its largest fitting unit, with one decimal below ten: `340 ms`, `2.1 s`, `6 min`. */
 export function duration(ms: number): string {
-  for (const [size, unit] of UNITS) {
-    if (ms >= size) {
-      const value = ms / size;
+  for (const [step, unit] of UNITS) {
+    if (ms >= step) {
+      const value = ms / step;
       return `${value < 10 ? Number(value.toFixed(1)) : Math.round(value)} ${unit}`;
     }
   }
   return `${Math.max(0, Math.round(ms))} ms`;
+}
+
+const SIZES: readonly [bytes: number, unit: string][] = [
+  [2 ** 30, 'GB'],
+  [2 ** 20, 'MB'],
+  [2 ** 10, 'KB'],
+];
+
+/** A size in its largest fitting unit, with one decimal below ten: `500 KB`, `1.5 GB`. */
+export function size(bytes: number): string {
+  for (const [step, unit] of SIZES) {
+    if (bytes >= step) {
+      return `${rounded(bytes / step)} ${unit}`;
+    }
+  }
+  return `${count(bytes)} bytes`;
 }
 
 /** Returns jobs per second, or per minute or hour for low rates: `12/s`, `3/min`, `1/h`. */

@@ -216,8 +216,8 @@ describe('on a pipe', () => {
     const seen = stdout
       .trim()
       .split('\n')
-      .map((line) => JSON.parse(line) as Record<string, { pending: number }>);
-    expect(seen.map((stats) => stats[queue.name]!.pending)).toEqual([1, 1, 1]);
+      .map((line) => JSON.parse(line) as { queues: Record<string, { pending: number }> });
+    expect(seen.map((stats) => stats.queues[queue.name]!.pending)).toEqual([1, 1, 1]);
   });
 
   it('says its version, and shows no stack of what it says itself', async () => {
@@ -234,7 +234,7 @@ describe('on a pipe', () => {
     await queue.enqueue(1);
     const { code, stdout } = await cli(['stats', '--watch', queue.name, '--count', '1', '--json']);
     expect(code).toBe(EXIT.ok);
-    expect(JSON.parse(stdout)).toMatchObject({ [queue.name]: { pending: 1 } });
+    expect(JSON.parse(stdout)).toMatchObject({ queues: { [queue.name]: { pending: 1 } } });
     expect(await cli(['stats', queue.name, '--watch', 'often'])).toMatchObject({
       code: EXIT.usage,
       stderr: expect.stringContaining('--watch: expected a whole number, found "often"'),

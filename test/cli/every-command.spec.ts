@@ -138,7 +138,7 @@ it('leaves out keys that can be those of no queue', async () => {
   await redis.hset(foreign, 'enqueued_total', '1');
   const stats = await cli(['stats', '--json']);
   expect(stats).toMatchObject({ code: EXIT.ok, stderr: '' });
-  expect(Object.keys(JSON.parse(stats.stdout) as object)).toContain(queue.name);
+  expect(Object.keys((JSON.parse(stats.stdout) as { queues: object }).queues)).toContain(queue.name);
   await redis.del(foreign);
 }, 60_000);
 

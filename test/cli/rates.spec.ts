@@ -43,8 +43,10 @@ it('shows jobs in and out per second, p95 of wait and run time, and the share th
   expect(figures['wait p95']).toMatch(/^\d[\d.]* m?s$/);
   const top = await cliOnTerminal(['top', queue.name, '--count', '1']);
   expect(top.stdout).toMatch(/0\.5 +0\.5 +\d[\d.]* m?s +\d\d+ ms +10\.0 %/);
-  const json = JSON.parse((await cli(['stats', queue.name, '--json'])).stdout) as Record<string, object>;
-  expect(json[queue.name]).toMatchObject({
+  const json = JSON.parse((await cli(['stats', queue.name, '--json'])).stdout) as {
+    queues: Record<string, object>;
+  };
+  expect(json.queues[queue.name]).toMatchObject({
     rates: { in: 0.5, out: 0.5, failedShare: 0.1 },
     run: { count: 90, p95: expect.any(Number) },
     wait: { count: 90, p95: expect.any(Number) },

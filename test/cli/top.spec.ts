@@ -66,7 +66,7 @@ describe('top', () => {
     'says in JSON what it says in words',
     async () => {
       const { stdout } = await cli(['top', '--count', '1', '--json'], env);
-      const [first] = Object.values(JSON.parse(stdout) as Record<string, object>);
+      const [first] = Object.values((JSON.parse(stdout) as { queues: object }).queues);
       expect(first).toMatchObject({
         pending: 1,
         rates: null,

@@ -317,6 +317,30 @@ it('says that Redis is full, and is down for it where failOn says so', async () 
   await app.close();
 });
 
+it('says of Redis what is wrong, also in an app without a queue', async () => {
+  const server = await startOwnRedis();
+  const app = await startApp({ jobs: { worker: false, maintenance: false, redis: server.url } });
+  expect(await check(app)).toMatchObject({ status: 'up', redis: { reachable: true }, queues: {} });
+  await connect({}, server.url).replicaof('127.0.0.1', 1);
+  const replica = expect.stringContaining('is a replica and takes no writes');
+  expect(await check(app, { failOn: 'critical' })).toMatchObject({ status: 'down', message: replica });
+  await app.close();
+});
+
+it('is down for a queue that it cannot read, and reports the others', async () => {
+  const { app, name } = await producer(1);
+  const newer = app.get(JobQueueService).queue(uniqueQueueName('newer'));
+  await connect().hset(`queue:${newer.name}:sweep`, 'layout', 9);
+  const report = await check(app);
+  expect(report).toMatchObject({
+    status: 'down',
+    message: expect.stringMatching(/^newer\S+: unreadable: its keys have layout 9, .* up to \d$/),
+    redis: { reachable: true },
+    queues: { [name]: { pending: 1 } },
+  });
+  expect(report.queues).not.toHaveProperty([newer.name]);
+});
+
 it('opens no connection of its own', async () => {
   const server = await startOwnRedis();
   const { app } = await producer(1, { jobs: { redis: server.url } });

@@ -80,15 +80,15 @@ describe('a real server', () => {
   afterAll(() => queue.close());
 
   it('is well, then full, then a replica', async () => {
-    expect(await readServerVerdict(queue)).toEqual({ severity: 'ok', summary: 'Redis takes jobs' });
+    expect(await readServerVerdict(queue.store)).toEqual({ severity: 'ok', summary: 'Redis takes jobs' });
     await redis.config('SET', 'maxmemory', '500kb');
-    expect(await readServerVerdict(queue)).toMatchObject({ severity: 'critical' });
+    expect(await readServerVerdict(queue.store)).toMatchObject({ severity: 'critical' });
     await expect(queue.enqueue(1)).rejects.toMatchObject({ name: 'RedisOutOfMemoryError' });
     await redis.config('SET', 'maxmemory', '0');
     await redis.replicaof('127.0.0.1', 1);
-    expect((await readServerVerdict(queue))?.summary).toContain('is a replica');
+    expect((await readServerVerdict(queue.store))?.summary).toContain('is a replica');
     await redis.replicaof('NO', 'ONE');
-    await eventually(async () => (await readServerVerdict(queue))?.severity === 'ok');
+    await eventually(async () => (await readServerVerdict(queue.store))?.severity === 'ok');
   });
 
   it('is critical where its snapshot failed, as long as that stops writes', async () => {
@@ -102,15 +102,15 @@ describe('a real server', () => {
     await eventually(async () => (await admin.info('persistence')).includes('rdb_last_bgsave_status:err'));
     await expect(seen.enqueue(2)).rejects.toThrow();
     const refuses = 'Redis could not write its last snapshot, and refuses writes for it';
-    expect(await readServerVerdict(seen)).toMatchObject({ severity: 'critical', summary: refuses });
+    expect(await readServerVerdict(seen.store)).toMatchObject({ severity: 'critical', summary: refuses });
     await admin.acl('SETUSER', 'default', '-config');
-    expect(await readServerVerdict(seen)).toMatchObject({
+    expect(await readServerVerdict(seen.store)).toMatchObject({
       severity: 'critical',
       summary: `${refuses} or soon will`,
     });
     await admin.acl('SETUSER', 'default', '+config');
     await admin.config('SET', 'stop-writes-on-bgsave-error', 'no');
-    expect(await readServerVerdict(seen)).toMatchObject({ severity: 'warning' });
+    expect(await readServerVerdict(seen.store)).toMatchObject({ severity: 'warning' });
     await seen.enqueue(2);
     seen.close();
   });
@@ -123,7 +123,7 @@ describe('a real server', () => {
       `redis://${host}:${port}`,
     );
     const seen = new JobQueue(blind, queue.name);
-    expect(await readServerVerdict(seen)).toBeUndefined();
+    expect(await readServerVerdict(seen.store)).toBeUndefined();
     seen.close();
   });
 });

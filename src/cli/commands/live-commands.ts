@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import type { JobEvent } from '../../queue/model/job-event.js';
 import type { Context, Run } from '../context.js';
-import { Interruption, looks } from '../live.js';
-import { jsonOf, looksAt, statsTable, verdictText } from '../looks.js';
+import { Interruption, looks, type Shown } from '../live.js';
+import { jsonOf, lookText } from '../look-text.js';
+import { look, type Look, type QueueLook } from '../looks.js';
 import { wholeNumber } from '../numbers.js';
-import { clipped, joined, lines, padded, type Text } from '../text.js';
+import { clipped, joined, padded, type Text } from '../text.js';
 
 /** The interval of `stats --watch`, in ms. */
 const WATCH_MS = '2000';
@@ -34,16 +35,13 @@ async function stats(context: Context, [given]: string[], options: Record<string
   const { session, out } = context;
   const { name, watch } = watchedQueue(given, options['watch']);
   const { count } = options;
+  const seen = async () => shown(context, await look(session, name), isUnreadable);
   if (watch === undefined) {
-    const all = await looksAt(session, name);
-    out.show(jsonOf(all), () => statsTable(all, out));
+    out.show(...(await seen()));
     return;
   }
   const every = wholeNumber('watch', watch);
-  await looks(context, { every, count }, async () => {
-    const all = await looksAt(session, name);
-    return [jsonOf(all), () => statsTable(all, out)];
-  });
+  await looks(context, { every, count }, seen);
 }
 
 /** Takes the word after `--watch` for the queue where no other names one, and the word is no interval. */
@@ -55,14 +53,22 @@ function watchedQueue(name: string | undefined, watch: unknown): { name?: string
 }
 
 async function top(context: Context, [name]: string[], options: Record<string, unknown>): Promise<void> {
-  const { session, out } = context;
   const every = wholeNumber('every', options['every'] as string);
-  await looks(context, { every, count: options['count'] }, async () => {
-    const all = await looksAt(session, name);
-    const wrong = all.map(({ verdict }) => verdict).filter(({ severity }) => severity !== 'ok');
-    const words = () => lines([statsTable(all, out), ...(wrong.length > 0 ? ['', verdictText(wrong, out)] : [])]);
-    return [jsonOf(all), words];
-  });
+  await looks(context, { every, count: options['count'] }, async () =>
+    shown(context, await look(context.session, name), needsSomebody),
+  );
+}
+
+function shown({ session, out }: Context, seen: Look, isTold: (queue: QueueLook) => boolean): Shown {
+  return [jsonOf(seen), () => lookText(seen, session.noQueues().message, out, isTold)];
+}
+
+function isUnreadable({ figures }: QueueLook): boolean {
+  return figures === undefined;
+}
+
+function needsSomebody({ verdict }: QueueLook): boolean {
+  return verdict.severity !== 'ok';
 }
 
 async function tail({ session, out }: Context, [name]: string[], options: Record<string, unknown>): Promise<void> {

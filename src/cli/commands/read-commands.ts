@@ -2,8 +2,8 @@ import { Argument, type Command } from 'commander';
 import { worstOf } from '../../inspect/verdict.js';
 import { JOB_STATUSES, type JobFilter, type JobRecord, type JobStatus } from '../../queue/model/job.js';
 import { CliError, EXIT } from '../exit-codes.js';
-import { looksAt, serverText, verdictText } from '../looks.js';
-import { readServerVerdict } from '../../inspect/server-verdict.js';
+import { serverText, verdictText } from '../look-text.js';
+import { look } from '../looks.js';
 import { wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
 import { ago, clipped, instant, lines, type Part } from '../text.js';
@@ -22,7 +22,7 @@ export function addReadCommands(program: Command, run: Run): void {
     .action(
       run(async ({ session, out }) => {
         const names = await session.queueNames();
-        out.show(names, () => (names.length > 0 ? lines(names) : 'There are no queues.'));
+        out.show(names, () => (names.length > 0 ? lines(names) : session.noQueues().message));
       }),
     );
   program
@@ -98,15 +98,16 @@ function addMoreReads(program: Command, run: Run): void {
     )
     .action(
       run(async ({ session, out, exit }, [name]) => {
-        const verdicts = (await looksAt(session, name)).map(({ verdict }) => verdict);
-        if (verdicts.length === 0) {
-          throw session.noQueues(); // a probe beside the wrong database must not be green
-        }
-        const server = await session.answer(readServerVerdict(session.queue(verdicts[0]!.queue)));
+        const { server, queues } = await look(session, name);
+        const verdicts = queues.map(({ verdict }) => verdict);
         const severity = worstOf([...(server ? [server] : []), ...verdicts]);
+        if (verdicts.length === 0 && severity === 'ok') {
+          throw session.noQueues(server); // a probe beside the wrong database must not be green
+        }
         exit(severity === 'critical' ? EXIT.critical : severity === 'warning' ? EXIT.warning : EXIT.ok);
-        out.show({ severity, ...(server && { server }), queues: verdicts }, () =>
-          lines([...serverText(server, out), verdictText(verdicts, out)]),
+        const words = () => (verdicts.length > 0 ? verdictText(verdicts, out) : [session.noQueues().message]);
+        out.show({ severity, server: server ?? null, queues: verdicts }, () =>
+          lines([...serverText(server, out), ...words()]),
         );
       }),
     );

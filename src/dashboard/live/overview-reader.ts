@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobRecord } from '../../queue/model/job.js';
+import { QueueRegistry } from '../../nest/connection/queue-registry.js';
 import { JobQueueService } from '../../nest/service/job-queue.service.js';
 import { serverNow } from '../actions/run-store.js';
 import { JobDescriber } from '../views/describe-job.js';
@@ -9,7 +10,7 @@ import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { LIST_BYTES } from '../search/job-walk.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
 import { readServerVerdict } from '../../inspect/server-verdict.js';
-import type { QueueFacts } from '../../inspect/signs.js';
+import { readFacts, type QueueFacts } from '../../inspect/signs.js';
 import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
 import { HistoryCache, lastHourOf } from './history-cache.js';
 import { limitsInWords } from './limits-in-words.js';
@@ -28,6 +29,7 @@ export class OverviewReader {
   constructor(
     @Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions,
     private readonly jobs: JobQueueService,
+    private readonly queues: QueueRegistry,
     private readonly describer: JobDescriber,
     private readonly history: HistoryCache,
   ) {}
@@ -37,7 +39,7 @@ export class OverviewReader {
     const at = names.length === 0 ? Date.now() : await serverNow(this.jobs.queue(names[0]!));
     const read = await Promise.all(names.map((name) => this.readQueue(this.jobs.queue(name), at)));
     const queues = read.map(({ view }) => view);
-    const server = names.length === 0 ? undefined : await readServerVerdict(this.jobs.queue(names[0]!));
+    const server = await readServerVerdict(this.queues.redis.store);
     return {
       at,
       sentence: overallVerdict(server, queues),
@@ -55,18 +57,15 @@ export class OverviewReader {
   }
 
   private async readQueue(queue: JobQueue, atMs: number) {
-    const [stats, limits, workers, lastHour] = await Promise.all([
-      queue.stats(),
-      queue.limits.get(),
-      queue.workers(),
-      this.history.read(queue, 1),
-    ]);
-    const history = { ...lastHour, at: new Date(atMs) };
+    const read = await readFacts(queue, this.history.read(queue, 1));
+    const facts = { ...read, history: { ...read.history, at: new Date(atMs) } };
     const running =
-      stats.processing > 0 ? await queue.list('processing', { limit: MOST_RUNNING, mostBytes: LIST_BYTES }) : [];
+      facts.stats.processing > 0
+        ? await queue.list('processing', { limit: MOST_RUNNING, mostBytes: LIST_BYTES })
+        : [];
     return {
-      view: this.view({ queue: queue.name, stats, limits, history, workers }),
-      workers: workers.map((worker) => ({ ...worker, queue: queue.name })),
+      view: this.view(facts),
+      workers: facts.workers.map((worker) => ({ ...worker, queue: queue.name })),
       running: running.map((job) => this.running(job)),
     };
   }

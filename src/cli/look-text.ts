@@ -1,0 +1,102 @@
+// Shows a look, for `stats`, `top` and `health`.
+import type { QueueVerdict } from '../inspect/queue-signs.js';
+import type { ServerVerdict } from '../inspect/server-verdict.js';
+import type { Look, QueueLook } from './looks.js';
+import type { Output } from './output.js';
+import { age, clipped, lines, type Part, text } from './text.js';
+
+const HEAD = ['', 'queue', 'waiting', 'oldest', 'running', 'in/s', 'out/s', 'wait p95', 'run p95', 'failed'];
+const MORE = ['dead', 'workers', 'scheduled', 'done'];
+const ALL = [...HEAD, ...MORE];
+const LAYOUT = { whole: ['queue'], right: ALL.slice(2), dropped: [...MORE.toReversed(), 'running'] };
+const UNKNOWN = '–';
+
+/** Returns all that a look brings, the queues by name. */
+export function jsonOf({ server, queues }: Look): object {
+  return { server: server ?? null, queues: Object.fromEntries(queues.map(entryOf)) as object };
+}
+
+function entryOf({ verdict, figures }: QueueLook): [name: string, entry: object] {
+  const { queue, ...words } = verdict;
+  if (!figures) {
+    return [queue, { verdict: words }];
+  }
+  const { signs, recent } = figures;
+  const { stats, rates = null } = signs;
+  return [queue, { ...stats, rates, wait: recent?.wait ?? null, run: recent?.run ?? null, verdict: words }];
+}
+
+/**
+ * Shows what is wrong with Redis, a row for each queue, and the verdicts that are asked for. A terminal that is too narrow
+ * shows fewer columns.
+ *
+ * @param isTold whether the verdict on a queue is shown below the table
+ */
+export function lookText(look: Look, none: string, out: Output, isTold: (queue: QueueLook) => boolean): Part {
+  const { server, queues } = look;
+  const told = queues.filter(isTold).map(({ verdict }) => verdict);
+  const ofServer = serverText(server, out);
+  return lines([
+    ...ofServer,
+    ...(ofServer.length > 0 ? [''] : []),
+    queues.length > 0
+      ? out.table(
+          ALL,
+          queues.map((each) => rowOf(each, out)),
+          LAYOUT,
+        )
+      : none,
+    ...(told.length > 0 ? ['', ...verdictText(told, out)] : []),
+  ]);
+}
+
+function rowOf({ verdict, figures }: QueueLook, out: Output): Part[] {
+  const first = [out.sign(verdict.severity), clipped(verdict.queue, 40)];
+  if (!figures) {
+    return [...first, ...ALL.slice(first.length).map(() => UNKNOWN)];
+  }
+  const { signs, recent } = figures;
+  const { stats, rates } = signs;
+  return [
+    ...first,
+    stats.pending,
+    stats.pending > 0 ? age(stats.oldestPendingAgeMs) : UNKNOWN,
+    stats.processing,
+    figure(rates?.in),
+    figure(rates?.out),
+    age(recent?.wait.p95),
+    age(recent?.run.p95),
+    rates && rates.attempts > 0 ? `${(rates.failedShare * 100).toFixed(1)} %` : UNKNOWN,
+    stats.failed,
+    stats.workers,
+    stats.scheduled,
+    stats.totals['completed'] ?? 0,
+  ];
+}
+
+/** A rate with as many digits as say something. */
+function figure(perSecond: number | undefined): string {
+  return perSecond === undefined
+    ? UNKNOWN
+    : perSecond < 10
+      ? String(Number(perSecond.toFixed(2)))
+      : perSecond.toFixed(0);
+}
+
+/** Says of each queue whether work flows. */
+export function verdictText(verdicts: readonly QueueVerdict[], out: Output): Part[] {
+  return verdicts.flatMap(({ queue, severity, summary, cause, next }) => [
+    text`${out.sign(severity)} ${clipped(queue, 60)}  ${clipped(summary, 400)}`,
+    ...(cause === undefined ? [] : [text`    cause: ${clipped(cause, 400)}`]),
+    ...(next === undefined ? [] : [text`    next:  ${clipped(next, 400)}`]),
+  ]);
+}
+
+/** Says what keeps Redis from taking jobs; nothing where nothing does. */
+export function serverText(server: ServerVerdict | undefined, out: Output): Part[] {
+  if (!server || server.severity === 'ok') {
+    return [];
+  }
+  const { severity, summary, next } = server;
+  return [text`${out.sign(severity)} ${summary}`, ...(next === undefined ? [] : [text`    next:  ${next}`])];
+}

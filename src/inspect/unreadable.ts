@@ -1,0 +1,48 @@
+import { QueueLayoutError } from '../queue/errors/layout-error.js';
+import { oneLine } from '../queue/errors/one-line.js';
+import { RedisPermissionError } from '../queue/errors/redis-permission-error.js';
+import type { QueueVerdict } from './queue-signs.js';
+import type { Finding } from './rule.js';
+
+const LONGEST_REASON = 200;
+
+type Words = Pick<Finding, 'summary' | 'cause' | 'next'>;
+
+/**
+ * Returns the verdict on a queue that could not be read: its keys have a newer layout, are damaged, or are not allowed.
+ * Undefined for any other error, because that is not of the queue.
+ */
+export function unreadable(queue: string, error: unknown): QueueVerdict | undefined {
+  const words = ofLayout(error) ?? ofKeys(error) ?? ofPermissions(error);
+  return words && { queue, severity: 'warning', state: 'unreadable', ...words };
+}
+
+function ofLayout(error: unknown): Words | undefined {
+  return error instanceof QueueLayoutError
+    ? {
+        summary: `unreadable: its keys have layout ${error.found}, and this version knows up to ${error.known}`,
+        cause: 'a newer version of nest-job-queue wrote them',
+        next: 'upgrade nest-job-queue here',
+      }
+    : undefined;
+}
+
+function ofKeys(error: unknown): Words | undefined {
+  const message = error instanceof Error ? error.message : '';
+  return message.startsWith('WRONGTYPE')
+    ? {
+        summary: `unreadable: ${oneLine(message, LONGEST_REASON)}`,
+        cause: 'another program writes keys with the prefix of this queue',
+        next: 'find the key by `redis-cli --scan`, and give the other program a prefix of its own',
+      }
+    : undefined;
+}
+
+function ofPermissions(error: unknown): Words | undefined {
+  return error instanceof RedisPermissionError
+    ? {
+        summary: `unreadable: the Redis user may not use ${error.missing.join(', ')}`,
+        next: 'grant the permissions with ACL SETUSER, or use another user',
+      }
+    : undefined;
+}

@@ -1,0 +1,66 @@
+// One queue that cannot be read: its row says why, and the others are shown.
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { JobQueue } from 'nest-job-queue/core';
+import { EXIT } from '#cli/exit-codes.js';
+import { startOwnRedis } from '../support/redis/own-redis.js';
+import { connect } from '../support/redis/redis.js';
+import { cli } from './run-cli.js';
+
+const LONG_MS = 60_000;
+let env: { REDIS_URL: string };
+
+beforeAll(async () => {
+  const { url } = await startOwnRedis();
+  env = { REDIS_URL: url };
+  const redis = connect({}, url);
+  for (const name of ['email', 'newer', 'broken']) {
+    const queue = new JobQueue(redis, name);
+    await queue.enqueue({});
+    queue.close();
+  }
+  await redis.hset('queue:newer:sweep', 'layout', 9);
+  await redis.del('queue:broken:pending');
+  await redis.set('queue:broken:pending', 'of somebody else');
+}, LONG_MS);
+
+describe.each([[['stats']], [['top', '--count', '1']], [['health']]])('%j', (args) => {
+  it(
+    'shows the rest, and what is wrong',
+    async () => {
+      const { code, stdout, stderr } = await cli(args, env);
+      expect(stderr).toBe('');
+      expect(stdout).toMatch(/^● +email/m);
+      expect(stdout).toContain('▲ newer  unreadable: its keys have layout 9, and this version knows up to 1');
+      expect(stdout).toContain('    next:  upgrade nest-job-queue here');
+      expect(stdout).toMatch(/▲ broken {2}unreadable: WRONGTYPE /);
+      expect(code).toBe(args[0] === 'health' ? EXIT.warning : EXIT.ok);
+    },
+    LONG_MS,
+  );
+});
+
+it(
+  'is in JSON with a verdict and no figures',
+  async () => {
+    const { queues } = JSON.parse((await cli(['stats', '--json'], env)).stdout) as {
+      queues: Record<string, object>;
+    };
+    expect(queues['newer']).toEqual({
+      verdict: expect.objectContaining({ severity: 'warning', state: 'unreadable' }),
+    });
+    expect(queues['email']).toMatchObject({ pending: 1 });
+  },
+  LONG_MS,
+);
+
+it.each([
+  ['newer', 'which a newer version of nest-job-queue wrote'],
+  ['broken', 'WRONGTYPE'],
+])(
+  'fails a command that names %s',
+  async (name, words) => {
+    const ran = await cli(['health', name], env);
+    expect(ran).toMatchObject({ code: EXIT.failed, stdout: '', stderr: expect.stringContaining(words) });
+  },
+  LONG_MS,
+);
