@@ -6,8 +6,8 @@ import type { JobQueueModuleOptions } from './nest/options/job-queue.options.js'
 import { JobQueueTesting, type JobQueueTestingOptions } from './testing/module/job-queue-testing.js';
 
 /**
- * Replaces JobQueueModule in a test. Handlers, services and queues work as in production, in the memory of the process and
- * by a clock that the test moves. It opens no connection and no port, and its timers do not keep the process alive.
+ * Replaces JobQueueModule in a test. Handlers, services and queues work as in production, in the memory of the process
+ * and by the test's clock. It opens no connection and no port, and its timers do not keep the process alive.
  *
  * @example
  * const moduleRef = await Test.createTestingModule({

@@ -31,7 +31,7 @@ export interface JobQueueFeatureOptions {
 }
 
 /**
- * Background jobs for a Nest app: finds its `@JobHandler` providers, runs their jobs, and provides JobQueueService and
+ * Background jobs for a Nest app. It finds `@JobHandler` providers, runs their jobs, and provides JobQueueService and
  * the queues of `@InjectQueue`. Imported in the root module, once for each Redis server.
  *
  * @example
@@ -80,8 +80,8 @@ export class JobQueueModule {
   }
 
   /**
-   * Provides queues, and JobQueueService, in a feature module: where `forRoot` has `isGlobal: false`, and in modules that are loaded
-   * lazily.
+   * Provides queues and JobQueueService in a feature module. Needed with `forRoot({ isGlobal: false })`, and in lazily
+   * loaded modules.
    *
    * @throws InvalidOptionError for a name that cannot be part of a key
    * @example imports: [JobQueueModule.forFeature('video', 'email')]
@@ -141,8 +141,7 @@ const featureSchema = z.strictObject(
 );
 
 /**
- * Returns the parts of a connection that the app may inject: by class for the one without a name, and its queues by their
- * tokens.
+ * Returns the injectable parts of a connection: by class for the one without a name, and its queues by their tokens.
  */
 function facade(extras: JobQueueModuleExtras, core: DynamicModule, queues: readonly string[]): DynamicModule {
   const { isGlobal = true, name = DEFAULT_CONNECTION } = extras ?? {};

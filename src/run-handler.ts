@@ -17,7 +17,7 @@ export interface RunHandlerOptions extends Pick<ModuleMetadata, 'imports' | 'pro
   name?: string;
   /** The attempt of the job, from 1. @default 1 */
   attempt?: number;
-  /** How many attempts the job has. @default as many as `attempt`, so that a failure is the last */
+  /** The most attempts of the job. @default as many as `attempt`, so that a failure is the last */
   maxAttempts?: number;
   /** The metadata of the enqueue. */
   metadata?: JobMetadata;
@@ -26,11 +26,11 @@ export interface RunHandlerOptions extends Pick<ModuleMetadata, 'imports' | 'pro
 }
 
 /**
- * Runs one attempt of a handler with a made-up job, by the path of production: its schema, the middleware, its timeout.
+ * Runs one attempt of a handler with a made-up job as in production: with its schema, the middleware and its timeout.
  *
  * @param handler the class of the handler, made by Nest with `providers`, or an instance of it
- * @returns what the handler returned
- * @throws what the handler threw; InvalidOptionError for a class without `@JobHandler`
+ * @returns the handler's result
+ * @throws the handler's error; InvalidOptionError for a class without `@JobHandler`
  * @example
  * const result = await runHandler(EmailHandler, { to: 'ada@example.com' }, { providers: [{ provide: Mailer, useValue: mailer }] });
  */
@@ -78,7 +78,7 @@ function moduleOf(
   };
 }
 
-/** Innermost, so that the return value of the handler is not yet JSON. */
+/** Innermost, so that the handler's result is not JSON yet. */
 function keep(outcome: { result?: unknown; error?: unknown }): JobQueueMiddleware {
   return {
     attempt: async (_job, next) => {

@@ -6,7 +6,7 @@ import type { JobQueueMatchers } from './testing/matchers/types.js';
 expect.extend(jobQueueMatchers as Parameters<typeof expect.extend>[0]);
 
 declare module 'vitest' {
-  // The parameter must be as Vitest has it. The result is the one of Jest: both may be compiled together.
+  // Vitest requires this name of the parameter. The result type is Jest's, so that both may be compiled together.
   // oxlint-disable-next-line no-unused-vars
   interface Matchers<T> extends JobQueueMatchers<void> {}
 }

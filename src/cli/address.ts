@@ -26,7 +26,7 @@ export interface ConnectionLife {
 /**
  * Creates the client of one command, not yet connected, with its address in words.
  *
- * @throws CliError for an address that is none, or that shows a password to everybody
+ * @throws CliError for an invalid address, or one that shows a password to other users
  */
 export function clientOf(options: AddressOptions): { client: RedisClient; place: string; life: ConnectionLife } {
   const life: ConnectionLife = { reconnects: false };
@@ -53,7 +53,7 @@ export function unreachable(place: string, error: Error): CliError {
   return new CliError(`Redis at ${place} cannot be reached (${why}). ${hint}`, EXIT.unreachable);
 }
 
-/** A node that the Cluster names has the user, the password and the TLS of the first address. */
+/** Further nodes of a Cluster have the user, the password and the TLS of the first address. */
 function clusterOf(urls: readonly URL[], { lazyConnect, retryStrategy, ...settings }: RedisOptions): Cluster {
   const [{ username, password, protocol }] = urls as [URL];
   const nodes = urls.map((url) => ({ host: hostOf(url), port: Number(url.port || REDIS_PORT) }));
@@ -65,7 +65,9 @@ function clusterOf(urls: readonly URL[], { lazyConnect, retryStrategy, ...settin
   });
 }
 
-/** Connects to the name of a node: a certificate is for a name, and ioredis would verify it against the address. */
+/**
+ * Connects by the name of a node, because its certificate is for a name. ioredis would verify it against the address.
+ */
 function keepName(host: string, done: (error: null, host: string) => void): void {
   done(null, host);
 }

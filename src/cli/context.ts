@@ -7,7 +7,7 @@ import type { Part } from './text.js';
 export interface Context {
   session: Session;
   out: Output;
-  /** Asks before something is destroyed. @throws CliError where the answer is no, or nobody can be asked */
+  /** Asks before something is destroyed. @throws CliError if the answer is no, or without a terminal to ask on */
   confirm(what: () => Part | Promise<Part>): Promise<void>;
   /** True if all details are shown. */
   verbose: boolean;
@@ -17,7 +17,7 @@ export interface Context {
   exit(code: number): void;
 }
 
-/** Adds an action that has a connection for its time. */
+/** Adds an action that has a connection while it runs. */
 export type Run = (
   action: (
     context: Context,

@@ -10,7 +10,7 @@ export const EXIT = {
   notFound: 3,
   /** Redis cannot be reached. */
   unreachable: 4,
-  /** `health`: the worst queue needs somebody today. `doctor`: faults were found and not mended. */
+  /** `health`: the worst queue needs somebody today. `doctor`: faults were found and not repaired. */
   warning: 10,
   /** `health`: the worst queue needs somebody now. */
   critical: 20,

@@ -1,4 +1,4 @@
-// A job in words: what it is, why it does not run, and what each attempt was.
+// Describes a job: its details, why it does not run, and each attempt.
 import type { Reason } from '../inspect/why-not-running.js';
 import type { AttemptRecord, JobRecord } from '../queue/model/job.js';
 import type { StoredError } from '../queue/errors/stored-error.js';
@@ -21,7 +21,7 @@ const SHAPES: Readonly<
 const LOG_LINES = 5;
 const LONGEST_ERROR = 200;
 
-/** Returns all that is known of a job. `verbose`: with the stacks of its errors and all lines of its log. */
+/** Returns the details of a job. `verbose`: with the stacks of its errors and all lines of its log. */
 export function jobText(job: JobRecord, reason: Reason, out: Output, verbose: boolean): Text {
   const facts: [name: string, value: string | undefined][] = [
     ['job', `${job.name}  ${job.id}`],

@@ -7,7 +7,7 @@ import type { Part } from './text.js';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const SHORTEST_MS = 100;
 
-/** The end of a command that goes on: Ctrl+C, a signal, its own end, or an outage of Redis. */
+/** The end of a long-running command: Ctrl+C, a signal, its own end, or an outage of Redis. */
 export class Interruption {
   /** Resolves when the command shall end; rejects where Redis is away. */
   readonly over: Promise<void>;
@@ -27,7 +27,7 @@ export class Interruption {
   /** Ends the command. */
   readonly end = (): void => this.resolve();
 
-  /** Waits for so long, or until the end. */
+  /** Waits this long, or until the end. */
   async rest(ms: number): Promise<void> {
     const { signal } = this.watch;
     await Promise.race([sleep(ms, undefined, { signal }).catch(() => undefined), this.over]);

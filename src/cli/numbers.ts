@@ -1,7 +1,7 @@
 import { CliError, EXIT } from './exit-codes.js';
 
 /**
- * An option that is a whole number.
+ * Parses an option as a whole number.
  *
  * @throws CliError
  */

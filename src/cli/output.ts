@@ -29,7 +29,7 @@ export class Output {
     this.write(this.json ? printableJson(value) : valueOf(words()));
   }
 
-  /** Puts text where the last one was, without a flicker, as much as the screen holds; on a pipe below it. */
+  /** Replaces the last text without a flicker, cut to the screen. On a pipe the text goes below it. */
   redraw(value: unknown, words: () => Part): void {
     if (!this.hasScreen) {
       this.line(value, words);

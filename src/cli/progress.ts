@@ -13,8 +13,8 @@ export class Progress {
   /**
    * Shows a bar until the work is done.
    *
-   * @param total of how many; undefined where it is not known
-   * @param done asks how many are done; it may fail without harm to the work
+   * @param total the total number; undefined if it is unknown
+   * @param done returns how many are done; its failure does not affect the work
    */
   async during<Answer>(
     work: Promise<Answer>,
@@ -28,7 +28,7 @@ export class Progress {
     const timer = setInterval(() => {
       Promise.resolve(done()).then(
         (value) => this.draw(verb, value, total),
-        () => undefined, // the work itself says what is wrong
+        () => undefined, // the work itself reports the error
       );
     }, EVERY_MS);
     return work.finally(() => {

@@ -26,16 +26,16 @@ const KEEPS_ALL: QueueOptions = { auditTrail: { maxEntries: 100_000_000 } };
 
 const SCAN_COUNT = 5_000;
 
-/** How long the names of the queues are taken for known, in ms. */
+/** How long the names of the queues are cached, in ms. */
 const NAMES_MS = 60_000;
 
 /** How long Redis may take to connect, and to answer, in ms. */
 const ANSWER_MS = 5_000;
 
-/** How often a command that goes on asks whether Redis is there, in ms. */
+/** How often a long-running command checks that Redis replies, in ms. */
 const BEAT_MS = 2_000;
 
-/** One connection to Redis, for one command. */
+/** The connection to Redis of one command. */
 export class Session {
   private readonly queues = new Map<string, JobQueue>();
   private names: { at: number; found: readonly string[] } | undefined;
@@ -48,7 +48,7 @@ export class Session {
     private readonly life: ConnectionLife,
   ) {}
 
-  /** Sets whether further connections, such as that of a subscriber, reconnect by themselves. */
+  /** Sets whether further connections, such as a subscriber's, reconnect. */
   set reconnects(wanted: boolean) {
     this.life.reconnects = wanted;
   }
@@ -71,7 +71,7 @@ export class Session {
   }
 
   /**
-   * Waits for the answer to a command of Redis, but not for ever: a server may be frozen.
+   * Waits for the reply to a Redis command, with a timeout, because a server may be frozen.
    *
    * @throws CliError
    */
@@ -106,7 +106,7 @@ export class Session {
   }
 
   /**
-   * A queue that is there: a misspelled name must not look like an idle queue.
+   * Returns an existing queue, so that a misspelled name does not look like an idle queue.
    *
    * @throws CliError
    */
@@ -155,7 +155,10 @@ export class Session {
     }
   }
 
-  /** The names of all queues, by a walk over the keys in small steps. A command that goes on walks once a minute. */
+  /**
+   * Returns the names of all queues, by a walk over the keys in small steps. A long-running command walks once a
+   * minute.
+   */
   async queueNames(): Promise<readonly string[]> {
     const now = performance.now();
     if (!this.names || now - this.names.at > NAMES_MS) {

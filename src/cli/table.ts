@@ -3,7 +3,7 @@ import { type Part, Text, valueOf } from './text.js';
 
 /** The most characters of one cell; an id or an error may be of any length. */
 const LONGEST_CELL = 120;
-/** The least characters that a column of text keeps when the table is fitted. */
+/** The minimum width of a column of text, in characters. */
 const NARROWEST = 8;
 const GAP = 2;
 
@@ -27,7 +27,7 @@ const PLAIN = {
 
 /** The options of fitting a table; columns are named by their heads. */
 export interface TableLayout {
-  /** The columns that are cut last, because the user types them again. */
+  /** The columns that are cut last, because users type their values again. */
   whole?: readonly string[];
   /** Columns of text to the right. Numbers always are. */
   right?: readonly string[];

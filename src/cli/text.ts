@@ -1,9 +1,9 @@
-// Escapes text for the terminal. Any client may choose the texts of a job, so each part of an output is escaped where it is
-// put in.
+// Escapes text for the terminal. Any client can choose the texts of a job, so each part of an output is escaped where
+// it is inserted.
 import { duration } from '../inspect/words.js';
 import { oneLine, UNPRINTABLE } from '../queue/errors/one-line.js';
 
-/** The most characters of a part that names no limit of its own. */
+/** The default limit of a part, in characters. */
 const LONGEST_PART = 2_000;
 
 /** Output that is safe as it is. Only the functions of this file make one. */
@@ -57,17 +57,17 @@ function spelledOut(character: string): string {
   return character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** An instant in ISO 8601; `–` for one that is not known: a hash may be broken. */
+/** Returns an instant in ISO 8601; `–` for an unknown one, as in a broken hash. */
 export function instant(at: Date | null | undefined): string {
   return isKnown(at) ? at.toISOString() : '–';
 }
 
-/** How long ago an instant was, in words; `–` for one that is not known. */
+/** Returns the time since an instant in words; `–` for an unknown one. */
 export function ago(at: Date): string {
   return isKnown(at) ? `${duration(Date.now() - at.getTime())} ago` : '–';
 }
 
-/** A duration in words; `–` for one that is not known. */
+/** Returns a duration in words; `–` for an unknown one. */
 export function age(ms: number | null | undefined): string {
   return Number.isFinite(ms) ? duration(ms!) : '–';
 }

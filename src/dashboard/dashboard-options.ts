@@ -41,7 +41,7 @@ export type DashboardAction =
 
 /** The subject of an action. Empty for a page of all queues. */
 export interface DashboardSubject {
-  /** The queue that is acted on. */
+  /** The queue of the action. */
   queue?: string;
   /** The job, the schedule, or the batch. Absent for an action on many jobs, or on the queue itself. */
   id?: string;
@@ -83,7 +83,7 @@ export interface DashboardOptions {
   origins?: readonly string[];
   /** The heading of every page. @default `Queues` */
   title?: string;
-  /** How often queues are read while somebody looks, in ms. @default 1,000 */
+  /** How often queues are read while there is a viewer, in ms. @default 1,000 */
   refreshMs?: number;
   /** How many entries of the action log are kept for each queue, about. @default 1,000 */
   actionLogCap?: number;
@@ -99,7 +99,10 @@ export interface DashboardMount {
   guards?: readonly (Type<CanActivate> | CanActivate)[];
   /** Serves every address without a guard here, because a global guard or a proxy protects it. @default false */
   allowRemote?: boolean;
-  /** The name of a `forRoot({ name })` whose queues it shows; each server has a dashboard of its own. @default that without a name */
+  /**
+   * The name of a `forRoot({ name })` whose queues it shows. Each server has a separate dashboard. @default that
+   * without a name
+   */
   connection?: string;
   /** The modules that export the dependencies of the guards. */
   imports?: ModuleMetadata['imports'];

@@ -30,8 +30,8 @@ const CONTROLLERS: readonly Type<object>[] = [
 ];
 
 /**
- * Makes controllers for one path, behind the app's guards. Each is a class of its own, so that two dashboards of one app
- * do not share a path.
+ * Makes controllers for one path, behind the app's guards. Each gets a new class, so that two dashboards of one app do
+ * not share a path.
  */
 export function mountControllers({ path, guards }: ResolvedMount): Type<object>[] {
   return CONTROLLERS.map((base) => {

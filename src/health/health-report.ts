@@ -14,15 +14,15 @@ export interface JobQueueHealthOptions {
   connection?: string;
   /** The most jobs that may wait in a queue. */
   maxPending?: number;
-  /** How long the oldest job of a queue may have been claimable, in ms: the figure that matters most. */
+  /** How long the oldest job of a queue may have been claimable, in ms. This is the most important figure. */
   maxOldestPendingAgeMs?: number;
   /** The most dead letters that a queue may have. */
   maxFailed?: number;
   /** The most claims of a queue that may be expired and not yet taken back. */
   maxExpiredClaims?: number;
   /**
-   * How long ago Redis may have last answered a fetch of this process's worker, in ms. It does not count while all slots
-   * are busy, or the worker is paused here. Holds only where this process runs one.
+   * How long ago Redis may have last replied to a fetch of this process's worker, in ms. It does not count while all
+   * slots are busy, or the worker is paused here. Applies only if this process runs a worker.
    */
   maxSinceLastFetchMs?: number;
   /** The longest wait of jobs without a live worker for their name, in ms. */
@@ -41,13 +41,17 @@ export interface JobQueueHealthOptions {
 export interface JobQueueHealthReport extends Record<string, unknown> {
   /** Why it is down, in words. */
   message?: string;
-  /** Problems that did not fail the check: of Redis, jobs that no live worker handles, a queue that no process maintains. */
+  /**
+   * Problems that did not fail the check: of Redis, jobs that no live worker handles, queues that no process maintains.
+   */
   warnings?: string[];
   /** The state of the connection. */
   redis: {
     reachable: boolean;
     latencyMs?: number;
-    /** What keeps Redis from taking jobs, now or soon. Absent where nothing does, or it may not be asked. */
+    /**
+     * What keeps Redis from accepting jobs, now or soon. Absent if nothing does, or if its user lacks the permission.
+     */
     verdict?: ServerVerdict;
   };
   /** This process's worker; absent in a producer. */
@@ -69,7 +73,10 @@ export type QueueHealth = Pick<
   | 'workers'
 > & {
   paused: boolean;
-  /** The verdict: whether work flows, the likely cause if not, and the next step, as on the dashboard and the command line. */
+  /**
+   * The verdict: whether work flows, the likely cause if not, and the next step. Dashboard and command line show the
+   * same.
+   */
   verdict: Omit<QueueVerdict, 'queue'>;
   /** Absent for none. */
   unserved?: QueueStats['unserved'];
@@ -82,8 +89,8 @@ export interface WorkerHealth {
   /** How many jobs run in this process now. */
   running: number;
   /**
-   * The time since Redis last answered a fetch, in ms; 0 while all slots are busy or the worker is paused here. Before the
-   * first: the time since the app started.
+   * The time since Redis last replied to a fetch, in ms. 0 while all slots are busy or the worker is paused here.
+   * Before the first: the time since the app started.
    */
   sinceLastFetchMs: number;
   /** The jobs whose handlers go on although their signals were aborted, until they end; absent for none. */

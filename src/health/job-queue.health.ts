@@ -42,8 +42,8 @@ const optionsSchema = z.strictObject(
 );
 
 /**
- * Reports the state of the queues to a health check of \@nestjs/terminus, over the connection that the app has already.
- * Answers within `timeoutMs`, also when Redis is gone.
+ * Reports the state of the queues to a health check of \@nestjs/terminus, over the app's existing connection. Answers
+ * within `timeoutMs`, also when Redis is gone.
  *
  * @example
  * \@Get('health')
@@ -70,8 +70,8 @@ export class JobQueueHealthIndicator implements OnModuleInit {
   /**
    * Checks the connection, the worker and the queues.
    *
-   * @param key under which the report stands in the answer
-   * @returns up or down, with the depths of each queue, the worker and Redis; down says why in `message`
+   * @param key the name of the report in the result
+   * @returns up or down, with the depths of each queue, the worker and Redis; `message` has the reason of a down
    * @throws InvalidOptionError for a bad option, or a connection that the app does not have
    */
   async check<const Key extends string = 'jobQueue'>(
@@ -120,7 +120,7 @@ export class JobQueueHealthIndicator implements OnModuleInit {
     return reasons.length > 0 ? session.down({ message: reasons.join('; '), ...report }) : session.up(report);
   }
 
-  /** Made here, so that the app need not import TerminusModule where the queue module is. */
+  /** Created here, so that the module of the queues need not import TerminusModule. */
   private indicators(): Promise<HealthIndicatorService> {
     return (this.loaded ??= loadPeer(
       '@nestjs/terminus',

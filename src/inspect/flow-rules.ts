@@ -1,14 +1,14 @@
-// The cases in which work flows, and how well.
+// Rules for queues in which work flows, and how well.
 import type { QueueSigns, Severity } from './queue-signs.js';
 import { closedUntil, deadLetters, isOverdue, LONG_WAIT_MS, mostRunning, type Rule, waits } from './rule.js';
 import { keptSlots } from './stuck-rules.js';
 import { count, duration, rate } from './words.js';
 
-/** A share of failed attempts from which on the queue is called failing. */
+/** The share of failed attempts from which a queue is called failing. */
 const FAILING_SHARE = 0.5;
 /** Fewer attempts than this in the window are no basis for a share. */
 const FEWEST_ATTEMPTS = 10;
-/** How long jobs of unknown duration may keep others waiting, in ms. */
+/** How long running jobs of unknown duration may keep others waiting, in ms. */
 const UNKNOWN_RUN_MS = 1_800_000;
 
 export function failing(signs: QueueSigns): ReturnType<Rule> {
@@ -58,7 +58,7 @@ export function slow(signs: QueueSigns): ReturnType<Rule> {
   };
 }
 
-/** The window fits three usual jobs, so one in which none ended is bad. Where none has ended yet, they may be long. */
+/** The window fits three usual jobs, so a window without an end is bad. If no job has ended yet, jobs may be long. */
 function slowSeverity({ rates, usualRunMs, stats, stuckSlots = 0 }: QueueSigns): Severity {
   const isUnusual = usualRunMs !== undefined || stats.oldestUnheldAgeMs > UNKNOWN_RUN_MS || stuckSlots > 0;
   return rates && isUnusual ? 'warning' : 'notice';

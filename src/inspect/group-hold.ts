@@ -8,7 +8,7 @@ export type GroupHold =
   | { by: 'rate'; until: Date }
   | { by: 'max-running'; running: number };
 
-/** Returns what holds a group back; undefined for nothing. @param limits of each group that has none of its own */
+/** Returns what holds a group back; undefined for nothing. @param limits of each group without limits of its own */
 export function groupHoldOf(group: GroupStats, limits: GroupLimits = {}, at = new Date()): GroupHold | undefined {
   const { pausedAt, pausedBy, pauseReason, heldBy, opensAt, running } = group;
   if (pausedAt) {
@@ -28,7 +28,7 @@ export function groupHoldOf(group: GroupStats, limits: GroupLimits = {}, at = ne
   return running >= maxRunning ? { by: 'max-running', running } : undefined;
 }
 
-/** Returns who paused, and why, as far as it is known: ` by ada: a leak`. */
+/** Returns who paused it and why, as far as it is known: ` by ada: a leak`. */
 export function pauseNote({ who, why }: { who?: string; why?: string }): string {
   return `${who === undefined ? '' : ` by ${who}`}${why === undefined ? '' : `: ${why}`}`;
 }

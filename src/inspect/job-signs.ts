@@ -3,7 +3,7 @@ import type { JobRecord } from '../queue/model/job.js';
 import type { QueueSigns } from './queue-signs.js';
 import { type InspectedQueue, readSigns } from './signs.js';
 
-/** How many places at the front of a queue are looked at. */
+/** How many places at the front of a queue are read. */
 const MOST_AHEAD = 100;
 /** Leaves all values out, because only the place is needed. */
 const MOST_BYTES = 0;

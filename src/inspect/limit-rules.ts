@@ -1,9 +1,9 @@
-// The cases in which jobs wait since somebody wants it so: a pause, a limit, a rest, the order of a group.
+// Rules for jobs that wait by intention: a pause, a limit, a rest, the order of a group.
 import type { QueueSigns, Severity } from './queue-signs.js';
 import { closedUntil, isOld, LONG_WAIT_MS, PATIENCE_MS, type Rule, waits } from './rule.js';
 import { count, duration, rate } from './words.js';
 
-/** A rate that lets the next job start sooner than this holds nothing back by itself, in ms. */
+/** A rate whose next start is sooner than this does not hold jobs back by itself, in ms. */
 const FAR_MS = 1_000;
 /** The share of its rate from which a queue counts as held back by it. */
 const NEAR_RATE = 0.9;
@@ -107,7 +107,7 @@ export function heldByGroups(signs: QueueSigns): ReturnType<Rule> {
   };
 }
 
-/** A limit that is meant is worth a notice, until more comes than it ever lets through. */
+/** An intended limit is worth a notice, unless more jobs come than it ever lets through. */
 function heldSeverity(signs: QueueSigns): Severity {
   return signs.rates?.growing && isOld(signs, LONG_WAIT_MS) ? 'warning' : 'notice';
 }

@@ -35,11 +35,11 @@ export interface QueueSigns {
   nextStartAt?: Date;
   /** How many jobs the whole fleet may run at once. */
   maxRunning?: number;
-  /** The limits of each group that has none of its own. */
+  /** The limits of each group without limits of its own. */
   groupLimits?: GroupLimits;
   /** The number of jobs that this queue's workers may run at once. Absent if it is unknown. */
   slots?: number;
-  /** How many of these slots are kept by handlers that go on although their signal was aborted. */
+  /** How many of these slots are kept by handlers that ignore their aborted signal. */
   stuckSlots?: number;
   /** How many of the workers are paused in their process. */
   pausedWorkers?: number;
@@ -59,7 +59,7 @@ export interface RecentRates {
   attempts: number;
   /** Attempts that failed, as a share of these: 0 to 1. */
   failedShare: number;
-  /** True if more came than ended in each third of the window. A burst that is worked off does not grow. */
+  /** True if more came than ended in each third of the window. A shrinking burst does not grow. */
   growing: boolean;
 }
 

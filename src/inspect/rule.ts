@@ -19,7 +19,7 @@ export function waits({ stats }: QueueSigns): string {
     : `scheduled jobs have been due for ${duration(oldestPendingAgeMs)}`;
 }
 
-/** A scheduled job that is due has an age, and is not pending until a claim or a sweep makes it so. */
+/** A due scheduled job has an age, and becomes pending only by a claim or a sweep. */
 export function isEmpty({ stats }: QueueSigns): boolean {
   return stats.pending === 0 && (stats.scheduled === 0 || stats.oldestPendingAgeMs === 0);
 }
@@ -28,19 +28,21 @@ export function isOld({ stats }: QueueSigns, ms: number): boolean {
   return stats.oldestPendingAgeMs > ms;
 }
 
-/** Returns whether jobs have waited for so long that a worker could take: the queue is not paused, and no group holds them back. */
+/** Returns whether claimable jobs have waited this long: the queue is not paused, and no group holds them back. */
 export function isOverdue(signs: QueueSigns, ms: number): boolean {
   const { pausedAt, oldestUnheldAgeMs } = signs.stats;
   return pausedAt === null && !isEmpty(signs) && oldestUnheldAgeMs > ms;
 }
 
-/** Returns until when no job of the queue may start, by a rest or its rate; undefined if one may start now. */
+/** Returns until when a rest or the rate lets no job of the queue start, or undefined if one may start now. */
 export function closedUntil({ restsUntil, nextStartAt, at = new Date() }: QueueSigns): Date | undefined {
   const until = Math.max(restsUntil?.getTime() ?? 0, nextStartAt?.getTime() ?? 0);
   return until > at.getTime() ? new Date(until) : undefined;
 }
 
-/** How many jobs the fleet runs at most at once, by its slots and `maxRunning`; undefined where nothing says so. */
+/**
+ * Returns the most jobs that the fleet runs at once, by its slots and `maxRunning`, or undefined if neither is known.
+ */
 export function mostRunning({ slots, maxRunning }: QueueSigns): number | undefined {
   const most = Math.min(slots ?? Infinity, maxRunning ?? Infinity);
   return most === Infinity ? undefined : most;

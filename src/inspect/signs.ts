@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000;
 const RATE_STEPS = 3;
 /** The longest step, in minutes. A step is as long as most handlers take: of long jobs none may end in a minute. */
 const LONGEST_STEP = 19;
-/** The open minute, and one that is not closed yet. */
+/** The current minute, and one that is not closed yet. */
 const LATE = 2;
 /** Less than this share of what comes in goes out: the queue falls behind. */
 const KEEPS_UP_SHARE = 0.9;
@@ -58,7 +58,7 @@ export interface QueueFacts {
   workers: readonly WorkerRecord[];
 }
 
-/** The signs of a queue of which all else is known. */
+/** Returns the signs of a queue from its other figures. */
 export function signsOf({ queue, stats, limits, history, workers }: QueueFacts): QueueSigns {
   const { unserved, maintenanceOverdue, maintainedAt } = stats;
   const { at } = history;
@@ -116,7 +116,7 @@ function ratesOf(history: HistoryReport, usualRunMs: number | undefined): Recent
   };
 }
 
-/** How many minutes a step has. */
+/** Returns the number of minutes in a step. */
 function stepFor(usualRunMs: number): number {
   return Math.min(LONGEST_STEP, Math.max(1, Math.ceil(usualRunMs / MINUTE_MS)));
 }

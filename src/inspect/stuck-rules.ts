@@ -1,4 +1,4 @@
-// The cases in which no worker takes waiting jobs, or no process takes them back.
+// Rules for waiting jobs that no worker takes, and expired ones that no process reclaims.
 import type { QueueSigns } from './queue-signs.js';
 import {
   closedUntil,
@@ -75,7 +75,7 @@ export function takesNothing(signs: QueueSigns): ReturnType<Rule> {
   }
   const paused = allPaused(signs);
   return {
-    severity: rates ? 'critical' : 'warning', // without rates it may be a burst that is worked off
+    severity: rates ? 'critical' : 'warning', // without rates it may be a shrinking burst
     state: 'stuck',
     summary: `stuck: ${waits(signs)}, ${workersIn(signs)} nothing`,
     cause: paused ? 'all its workers are paused in their process' : 'the workers cannot fetch',

@@ -6,7 +6,7 @@ import { expired, maintained, nobody, stuckHandlers, takesNothing, unserved } fr
 
 const ORDER: readonly Severity[] = ['ok', 'notice', 'warning', 'critical'];
 
-/** Of rules with the same severity the first decides, because it is nearest to the cause. */
+/** The first of several rules with the same severity decides, because it is nearest to the cause. */
 const RULES: readonly Rule[] = [
   paused,
   nobody,

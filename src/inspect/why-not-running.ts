@@ -5,7 +5,7 @@ import type { QueueState } from './queue-signs.js';
 import { holdingBack } from './verdict.js';
 import { count, duration } from './words.js';
 
-/** A claim of a client of the Redis pattern that is older than this may have no owner any more, in ms. */
+/** A claim of a Redis pattern's client that is older than this may have lost its owner, in ms. */
 const LONG_CLAIM_MS = 60_000;
 
 /** Why a job does not run now, in words; undefined for one that runs. */

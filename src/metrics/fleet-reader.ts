@@ -19,7 +19,7 @@ export interface FleetFigure {
   value: number;
 }
 
-/** A scrape asks for each instrument by itself; they share one look at the queues, which is at most this old, in ms. */
+/** A scrape asks for each instrument separately. They share a reading of the queues of at most this age, in ms. */
 const FRESH_MS = 1_000;
 
 /** Reads the queues at a scrape, with two script calls for each queue. */
@@ -29,7 +29,7 @@ export class FleetReader {
 
   constructor(private readonly queues: () => readonly MeasuredQueue[]) {}
 
-  /** All figures; of a queue whose Redis does not answer only that it is not up. Never rejects. */
+  /** Returns all figures. A queue whose Redis does not reply has only the figure that it is down. Never rejects. */
   read(): Promise<FleetFigure[]> {
     const now = performance.now();
     if (!this.reading || now - this.readAt > FRESH_MS) {

@@ -1,11 +1,12 @@
-// The one table of all instruments. Prometheus and OpenTelemetry are both made from it, the docs and the dashboard are held against it.
+// The table of all instruments. Prometheus and OpenTelemetry are made from it, and tests compare the docs and the
+// dashboard with it.
 
 /** Seconds. From 5 ms to an hour: a job may be quick or long. */
 export const DURATION_BUCKETS = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600,
 ] as const;
 
-/** A label of an instrument. Neither the id of a job nor its group is ever one. */
+/** A label of an instrument. The id and the group of a job are never labels. */
 export type Label = 'queue' | 'name' | 'outcome' | 'state' | 'event' | 'operation';
 
 /** One instrument, by its name in OpenTelemetry. */

@@ -42,7 +42,7 @@ const optionsSchema = z.strictObject(
 );
 
 /**
- * Measures jobs for Prometheus and OpenTelemetry. Costs nothing in Redis until somebody scrapes.
+ * Measures jobs for Prometheus and OpenTelemetry. Costs nothing in Redis until a scrape.
  *
  * @example
  * const metrics = new JobMetrics({ queues: [queue] }).toPrometheus(promClient);

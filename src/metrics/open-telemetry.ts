@@ -14,7 +14,7 @@ import {
   type ProcessFigures,
 } from './process-figures.js';
 
-// @opentelemetry/api by its shape: nobody who measures by prom-client must have its types.
+// The used part of @opentelemetry/api, so that users of prom-client need not have its types.
 
 /** The description of an instrument. */
 export interface InstrumentOptions {
@@ -32,13 +32,13 @@ export interface ObservableResult {
   observe(value: number, attributes: Labels): void;
 }
 
-/** An instrument that is asked for its value. */
+/** An instrument that calls back for its value. */
 export interface ObservableInstrument {
   /** As of OpenTelemetry. */
   addCallback(callback: (result: ObservableResult) => void | Promise<void>): void;
 }
 
-/** A meter of OpenTelemetry, as far as it is used. */
+/** The used part of an OpenTelemetry meter. */
 export interface Meter {
   /** Creates a histogram, as in OpenTelemetry. */
   createHistogram(name: string, options: InstrumentOptions): { record(value: number, attributes: Labels): void };

@@ -5,7 +5,7 @@ export type CountKey = 'attempts' | 'stuck' | 'running';
 /** The instruments of this process that measure durations. */
 export type DurationKey = 'wait' | 'run' | 'operation';
 
-/** Takes one duration in seconds as soon as it was measured. */
+/** Receives a duration in seconds as soon as it is measured. */
 export type DurationListener = (seconds: number, labels: Labels) => void;
 
 /** One number with its labels. */

@@ -9,7 +9,7 @@ import {
 } from './instruments.js';
 import { type Count, type Durations, isCountKey, isDurationKey, type ProcessFigures } from './process-figures.js';
 
-// The part of prom-client that is used, so that users of OpenTelemetry need not have its types.
+// The used part of prom-client, so that users of OpenTelemetry need not have its types.
 
 /** A metric as a registry of prom-client reads it. */
 export interface PrometheusMetric {
@@ -19,7 +19,7 @@ export interface PrometheusMetric {
   reset(): void;
 }
 
-/** A registry of prom-client, as far as it is used. */
+/** The used part of prom-client's registry. */
 export interface PrometheusRegistry {
   /** Returns the text that Prometheus scrapes. */
   metrics(): Promise<string>;
@@ -27,7 +27,7 @@ export interface PrometheusRegistry {
   registerMetric(metric: PrometheusMetric): void;
 }
 
-/** The module prom-client, as far as it is used. */
+/** The used part of the module prom-client. */
 export interface PrometheusClient {
   /** The default registry. */
   register: PrometheusRegistry;
@@ -102,7 +102,10 @@ function lineOf({ labels, value }: Count | FleetFigure): Line {
   return { labels: { ...labels }, value };
 }
 
-/** Returns the lines of a histogram: each bucket counts its and all shorter durations, then the sum and the count of all. */
+/**
+ * Returns the lines of a histogram. Each bucket counts its own and all shorter durations; then come the sum and the
+ * count.
+ */
 function histogramLines(name: string, { labels, buckets, sum, count }: Durations): Line[] {
   let within = 0;
   const lines = DURATION_BUCKETS.map((bound, i): Line => ({

@@ -13,7 +13,7 @@ export class QueueFigures {
     this.running = figures.newCount('running', { queue });
   }
 
-  /** @param name the label, so that there are no more of them than labels are allowed */
+  /** @param name the label, which limits the number of names */
   of(name: string): NameFigures {
     let found = this.names.get(name);
     if (!found) {

@@ -24,7 +24,7 @@ import type { Job } from '../worker/handlers/job.js';
 /** The options of tracing. */
 export interface JobTracingOptions {
   /**
-   * The relation of an attempt to its enqueue. `link`: each attempt is a trace of its own, linked to the enqueue, so that
+   * The relation of an attempt to its enqueue. `link`: each attempt is a trace that links to the enqueue, so that
    * retries do not make one trace of days. `parent`: all attempts are in the trace of the enqueue.
    * @default `link`
    */
@@ -44,8 +44,8 @@ const optionsSchema = z.strictObject(
 );
 
 /**
- * Traces enqueues and attempts by the messaging conventions of OpenTelemetry. The context of an enqueue travels with the
- * job as `metadata`, by the propagator that the app has set.
+ * Traces enqueues and attempts by the messaging conventions of OpenTelemetry. The context of an enqueue travels with
+ * the job as `metadata`, by the app's propagator.
  *
  * @throws InvalidOptionError
  * @example
@@ -72,7 +72,7 @@ function traceEnqueue(
   const before = context.active();
   const span = tracer.startSpan(name, { kind: SpanKind.PRODUCER, attributes }, before);
   const active = trace.setSpan(before, span);
-  // A link would lead to a trace that is not kept. Without it the job stays plain.
+  // Avoids a link to a dropped trace. Without it the job stays plain.
   const leavesNoTrace = mode === 'link' && !isSampled(span.spanContext());
   sendAlong(request, leavesNoTrace ? trace.deleteSpan(before) : active);
   if (!span.isRecording()) {
@@ -125,7 +125,7 @@ function traceAttempt(tracer: Tracer, mode: 'link' | 'parent', job: Job, next: (
   return during(span, active, next);
 }
 
-/** Creates one span for the call of a bulk handler, with a link to the enqueue of each of its jobs. */
+/** Creates one span for the call of a bulk handler, with links to the enqueues of its jobs. */
 function traceBulk(tracer: Tracer, jobs: readonly Job[], next: () => Promise<unknown>) {
   const links = jobs.flatMap((job): Link[] => {
     const producer = trace.getSpanContext(contextOf(job));
@@ -143,7 +143,7 @@ function isSampled({ traceFlags }: SpanContext): boolean {
   return (traceFlags & TraceFlags.SAMPLED) !== 0;
 }
 
-/** Returns the context of the enqueue; the root context if there is none, as for a job that is not traced. */
+/** Returns the context of the enqueue, or the root context for a job without a trace. */
 function contextOf({ metadata }: Job): Context {
   for (const _ in metadata) {
     return propagation.extract(ROOT_CONTEXT, metadata);
@@ -160,7 +160,7 @@ interface Operation {
 /** The operations of each queue, made once. */
 const operations = { send: new Map<string, Operation>(), process: new Map<string, Operation>() };
 
-/** A process with more queues than this makes them anew. */
+/** A process with more queues than this creates them again. */
 const MOST_QUEUES = 1_000;
 
 function operationOf(operation: 'send' | 'process', queue: string): Operation {
@@ -184,7 +184,7 @@ function operationOf(operation: 'send' | 'process', queue: string): Operation {
   return found;
 }
 
-/** Runs the call that the span is about inside of it, and ends it with the outcome. A snooze is no error. */
+/** Runs the call inside its span, and ends the span with the outcome. A snooze is not an error. */
 function during<Value>(
   span: Span,
   active: Context,

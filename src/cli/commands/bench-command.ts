@@ -27,11 +27,11 @@ interface Measured {
 /** The context of a measurement. */
 interface Bench {
   queue: JobQueue;
-  /** Ends it, so that its queue is deleted also then. */
+  /** Interrupts it, so that its queue is deleted also then. */
   interruption: Interruption;
 }
 
-/** A small measurement on the user's own Redis, in a queue of its own that is deleted afterwards. */
+/** A small measurement on the user's Redis, in a separate queue that is deleted afterwards. */
 export function addBench(program: Command, run: Run): void {
   program
     .command('bench')

@@ -51,7 +51,7 @@ function addQueueCommands(program: Command, run: Run): void {
     );
 }
 
-/** Undefined where the machine does not know the user, as in a container with an id of its own. */
+/** Returns undefined if the machine does not know the user, such as in a container with a foreign user id. */
 function userOfMachine(): string | undefined {
   try {
     return userInfo().username || undefined;

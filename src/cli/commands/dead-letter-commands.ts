@@ -10,7 +10,7 @@ import { text, type Text } from '../text.js';
 type Options = Record<string, string | boolean | undefined>;
 type Verb = 'redrive' | 'discard';
 
-/** The most dead letters that are counted one by one before a question. */
+/** The most dead letters that are counted before a question. */
 const MOST_COUNTED = 10_000;
 const PAGE = 1_000;
 
@@ -61,7 +61,7 @@ async function all({ confirm, progress }: Context, queue: JobQueue, verb: Verb, 
   return withProgress(progress, queue, verb, filter, work);
 }
 
-/** Counts those that fit; many that a filter chooses are not counted to the end. */
+/** Counts the matches, up to a bound if a filter chooses them. */
 async function howMany(queue: JobQueue, filter: DeadLetterFilter): Promise<Text> {
   if (Object.keys(filter).length === 0) {
     return letters((await queue.stats()).failed);
@@ -80,7 +80,7 @@ function letters(found: number): Text {
   return text`${count(found)} dead ${found === 1 ? 'letter' : 'letters'}`;
 }
 
-/** All dead letters are known by number; those of a filter are not. */
+/** The number of all dead letters is known, that of a filter is not. */
 async function withProgress(
   progress: Progress,
   queue: JobQueue,

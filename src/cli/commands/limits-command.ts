@@ -44,7 +44,7 @@ async function limits({ session, out }: Context, [name]: string[], options: Opti
   out.show(now, () => lines([...told(changes, now), ...rows(now)]));
 }
 
-/** Returns the changes of the options; undefined for a limit that is cleared. */
+/** Returns the changes that the options ask for. undefined clears a limit. */
 function changesOf(options: Options, before: LimitsInForce): RuntimeLimits {
   const { rate, period, burst } = options;
   const changes: Record<string, unknown> = {};

@@ -24,8 +24,8 @@ export interface RunRequest {
 }
 
 /**
- * Does one action to all jobs that match, in the background of this process: the page that began it may close. Jobs that
- * were enqueued after its start, and jobs that changed meanwhile, are left alone.
+ * Applies one action to all matching jobs, in the background of this process, so the page that started it may close.
+ * Jobs that were enqueued or changed after its start are left alone.
  */
 @Injectable()
 export class BulkRuns implements BeforeApplicationShutdown {
@@ -149,13 +149,13 @@ export class BulkRuns implements BeforeApplicationShutdown {
   }
 }
 
-/** A job that was enqueued, or ended, after the run began is not meant. */
+/** A job that was enqueued or ended after the start of the run is not part of it. */
 function isMeant(job: JobRecord, run: RunView): boolean {
   const at = job.completedAt ?? job.failedAt ?? job.cancelledAt ?? job.enqueuedAt;
   return at.getTime() <= run.startedAt;
 }
 
-/** Jobs that were taken out of a list move the rest up. */
+/** Jobs that left a list move the rest up. */
 function nextCursor(state: State, cursor: string | null, done: number): string | null {
   return cursor === null || state === 'failed' ? cursor : String(Math.max(0, Number(cursor) - done));
 }

@@ -5,7 +5,7 @@ import { parseJson } from '../../queue/codec/parse-json.js';
 import type { RunView } from '../views/views.js';
 
 const KEPT_MS = 86_400_000;
-/** A run that has written nothing for so long has lost its process. */
+/** A run that has written nothing for this long has lost its process, in ms. */
 const SILENT_MS = 30_000;
 const MOST = 50;
 

@@ -27,7 +27,7 @@ const batchSchema = z.object({
 });
 const cancelSchema = z.strictObject({ queue: queueName, id: jobId });
 
-/** The batches of a queue that have not ended, and one batch with its members. */
+/** Serves the unfinished batches of a queue, and one batch with its members. */
 @Injectable()
 export class BatchesController {
   constructor(

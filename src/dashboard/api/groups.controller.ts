@@ -35,7 +35,7 @@ const limitsSchema = z.strictObject({
     .nullable(),
 });
 
-/** The groups of a queue that have jobs, the deepest first, and what can be done to one. */
+/** Serves the groups of a queue that have jobs, the deepest first, and their actions. */
 @Injectable()
 export class GroupsController {
   constructor(

@@ -25,7 +25,7 @@ export function checkInput<Schema extends z.ZodType>(schema: Schema, input: unkn
   return checkOptions('request', schema, input ?? {});
 }
 
-/** Finds queues that the dashboard shows; a request cannot make another one. */
+/** Finds the queues that the dashboard shows. A request cannot create another one. */
 @Injectable()
 export class KnownQueues {
   constructor(

@@ -6,9 +6,9 @@ import type { DashboardRequest } from '../dashboard-options.js';
 import { Permissions } from '../security/permissions.js';
 import { SnapshotFeed } from '../live/snapshot-feed.js';
 
-/** A stream ends after so long, in ms: the browser opens it anew, and the guards decide anew. */
+/** The duration of a stream, in ms. The browser reopens it, and the guards decide again. */
 const LONGEST_MS = 600_000;
-/** How long the browser waits before it does so, in ms. */
+/** How long the browser waits before that, in ms. */
 const RETRY_MS = 1_000;
 
 /** The state of all queues, once and as one stream that all viewers share. */

@@ -11,8 +11,8 @@ import { SECURITY_HEADERS } from '../security/security-headers.js';
 import type { ProblemView } from '../views/views.js';
 
 /**
- * Sends every answer through Nest's HTTP adapter. A returned value would pass the app's global interceptors, which may wrap
- * it in a form that the page does not read.
+ * Sends every answer through Nest's HTTP adapter. A returned value would pass the app's global interceptors, which may
+ * change its form for the page.
  */
 @Injectable()
 export class Responder implements BeforeApplicationShutdown {

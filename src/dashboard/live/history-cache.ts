@@ -26,7 +26,7 @@ export class HistoryCache {
     }
     const report = queue.history.read({ lastMs: hours * HOUR_MS, stepMs: CHART_STEPS[hours] });
     this.reports.set(key, { at: now, report });
-    report.catch(() => this.reports.delete(key)); // the next asks anew
+    report.catch(() => this.reports.delete(key)); // the next request reads again
     return report;
   }
 }

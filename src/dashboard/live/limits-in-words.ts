@@ -8,7 +8,7 @@ export function limitsInWords({ source, maxPending, maxPendingBytes, ...limits }
   return words === '' ? null : `${words}${source === 'set' ? ', set at run time' : ''}`;
 }
 
-/** Returns the limits of a group in words; null if it has none of its own. */
+/** Returns the limits of a group in words, or null without limits of its own. */
 export function groupLimitsInWords(limits: GroupLimits): string | null {
   const { weight, maxPending, maxPendingBytes, onDeadHead } = limits;
   const parts = [

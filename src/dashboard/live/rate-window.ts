@@ -21,7 +21,7 @@ export class RateWindow {
     this.samples.set(queue, [...recent, sample]);
     const first = recent[0];
     if (!first || sample.in < first.in || sample.out < first.out) {
-      return null; // the first reading, or the counters began anew
+      return null; // the first reading, or the counters were reset
     }
     const seconds = Math.max(0.001, (now - first.at) / 1_000);
     const perS = (field: 'in' | 'out' | 'failed') => (sample[field] - first[field]) / seconds;

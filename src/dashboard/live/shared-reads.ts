@@ -4,8 +4,8 @@ const KEPT_MS = 700;
 const MOST = 200;
 
 /**
- * Shares one read among all callers of the same within a moment, so that ten viewers cost as much as one. `forget` drops
- * earlier reads, because a change that was made here must be visible at once.
+ * Shares one read among simultaneous callers, so that ten viewers cost as much as one. `forget` drops earlier reads,
+ * because a change that was made here must be visible at once.
  */
 @Injectable()
 export class SharedReads {
@@ -20,7 +20,7 @@ export class SharedReads {
     this.prune(now);
     const answer = read();
     this.reads.set(key, { at: now, answer });
-    answer.catch(() => this.reads.delete(key)); // the next asks anew
+    answer.catch(() => this.reads.delete(key)); // the next request reads again
     return answer;
   }
 

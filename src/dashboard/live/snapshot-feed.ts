@@ -11,10 +11,7 @@ import { OverviewReader } from './overview-reader.js';
 /** How long a read may take before viewers see that Redis is away, in ms. */
 const PATIENCE_MS = 2_500;
 
-/**
- * Reads the state of all queues once for all viewers, again and again while there is one, and not at all while there is
- * none.
- */
+/** Reads the state of all queues once for all viewers, repeatedly while there are any. */
 @Injectable()
 export class SnapshotFeed implements BeforeApplicationShutdown {
   private readonly viewers = new Set<Subscriber<StreamEvent>>();
@@ -73,7 +70,7 @@ export class SnapshotFeed implements BeforeApplicationShutdown {
     clearTimeout(this.timer);
     const event = await this.read();
     this.viewers.forEach((viewer) => viewer.next(event));
-    clearTimeout(this.timer); // a second loop, of viewers that came and went meanwhile, must not go on
+    clearTimeout(this.timer); // ends a second loop, which viewers that came and went in between have started
     if (this.viewers.size > 0 && !this.closed) {
       this.timer = setTimeout(() => void this.tick(), this.options.refreshMs);
     }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { gunzipSync } from 'node:zlib';
 import { UI_FILES, type UiFile } from './ui.generated.js';
 
-/** A file of the page, as it is and compressed. */
+/** A file of the page, plain and compressed. */
 export interface Asset {
   type: string;
   gzipped: Buffer;

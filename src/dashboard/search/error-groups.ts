@@ -6,7 +6,8 @@ const KEY_LENGTH = 200;
 const LOOKED_AT = 1_000;
 
 /**
- * Returns the kind of an error: its message without what differs from job to job, such as numbers, ids and quoted text.
+ * Returns the kind of an error: its message without parts that differ between jobs, such as numbers, ids and quoted
+ * text.
  */
 export function errorKey(message: string | undefined): string {
   return (message ?? 'No error is stored')

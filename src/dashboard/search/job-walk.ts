@@ -3,21 +3,21 @@ import type { JobRecord, JobStatus } from '../../queue/model/job.js';
 
 /** The most jobs of one reading. */
 const SLICE = 250;
-/** Payloads and the like that are longer than this, in bytes, are left out of lists. */
+/** The length from which lists leave out payloads and other values, in bytes. */
 export const LIST_BYTES = 4_096;
 
 /** One slice of a walk through the jobs of one state. */
 export interface WalkSlice {
   jobs: JobRecord[];
-  /** How many places of the list were looked at. */
+  /** The number of places of the list that were read. */
   looked: number;
   /** The start of the next slice; null at the end. */
   cursor: string | null;
 }
 
 /**
- * Reads the jobs of one state slice by slice. Dead letters are walked by their place, so that none is missed while others
- * leave; the other states by their number in the list.
+ * Reads the jobs of one state slice by slice. Dead letters are walked by their score, so that none is missed while
+ * others leave. Other states are walked by list index.
  */
 export async function walkSlice(queue: JobQueue, state: JobStatus, cursor: string | null): Promise<WalkSlice> {
   if (state === 'failed') {

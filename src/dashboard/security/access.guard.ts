@@ -11,8 +11,8 @@ import { DASHBOARD_MOUNT, DASHBOARD_OPTIONS } from '../tokens.js';
 import { crossSiteProblem, isFromThisMachine } from './request-facts.js';
 
 /**
- * Stands before the guards of the app: without any it serves this machine only, and it refuses every change that another
- * site makes a browser send.
+ * Runs before the app's guards. Without guards it serves only this machine, and it always refuses changes sent from
+ * other sites.
  */
 @Injectable()
 export class AccessGuard implements CanActivate {

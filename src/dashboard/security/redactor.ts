@@ -13,7 +13,7 @@ export class Redactor {
     private readonly jobs: JobQueueService,
   ) {}
 
-  /** True where something is hidden of the payload, so that the shown one must not be stored again. */
+  /** Returns true if a part of the payload is hidden, so that the shown one must not be stored. */
   hidesPayload(job: JobRecord): boolean {
     return JSON.stringify(this.record(job).payload) !== JSON.stringify(job.payload);
   }

@@ -21,7 +21,7 @@ export function isFromThisMachine(request: DashboardRequest): boolean {
   return local && !forwarded && LOOPBACK_HOST.test((header(request, 'host') ?? '').toLowerCase());
 }
 
-/** The header that the page adds to every change; another site cannot add it without the app's permission. */
+/** The header that the page adds to every change. Another site cannot add it without the app's permission. */
 const CHANGE_HEADER = 'x-job-queue-dashboard';
 
 /**

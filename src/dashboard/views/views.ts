@@ -1,4 +1,4 @@
-// The answers of the server that the page reads. Types only: both sides import them. Instants are epoch ms of Redis's
+// The responses of the server that the page reads. Types only: both sides import them. Instants are epoch ms of Redis's
 // clock.
 import type { GroupLimits } from '../../queue/model/limits.js';
 import type { DashboardAction } from '../dashboard-options.js';
@@ -45,7 +45,7 @@ export interface QueueView {
   verdict: VerdictView;
 }
 
-/** A job that a worker runs now. */
+/** A running job of a worker. */
 export interface RunningView {
   id: string;
   name: string;
@@ -79,7 +79,7 @@ export interface OverviewView {
   runs: RunView[];
 }
 
-/** One event of the stream: a read of Redis, or since when it does not answer. */
+/** An event of the stream: a read of Redis, or since when Redis does not reply. */
 export type StreamEvent =
   { overview: OverviewView; away: null } | { overview: null; away: { since: number; message: string } };
 
@@ -119,7 +119,7 @@ export interface JobsPage {
 /** One slice of a search. */
 export interface SearchPage {
   jobs: JobRow[];
-  /** How many jobs this slice looked at. */
+  /** The number of jobs that this slice read. */
   searched: number;
   total: number;
   /** The cursor of the next slice; null at the end. */
@@ -147,14 +147,16 @@ export interface AttemptView {
   attempt: number;
   startedAt: number;
   endedAt: number | null;
-  /** The time when the attempt could have begun: enqueued, due, or the end of the one before and its backoff. */
+  /**
+   * The earliest start of the attempt: the enqueue, the due time, or the end of the previous attempt and its backoff.
+   */
   readyAt: number | null;
   worker: string | null;
   outcome: 'completed' | 'error' | 'crash' | 'interruption' | 'snooze' | 'rate_limited' | 'unhandled' | 'running';
   error: StoredErrorView | null;
 }
 
-/** An error as it is stored, with its causes. */
+/** A stored error, with its causes. */
 export interface StoredErrorView {
   name: string;
   message: string;
@@ -163,7 +165,7 @@ export interface StoredErrorView {
   errors?: StoredErrorView[];
 }
 
-/** All that is shown of one job. */
+/** The details of a job as shown. */
 export interface JobView extends JobRow {
   payload: unknown;
   /** The stored text of a payload that is not JSON. */
@@ -178,7 +180,7 @@ export interface JobView extends JobRow {
   schedule: string | null;
   /** Its batch, and its role there. */
   batch: { queue: string; id: string; role: 'member' | 'follow-up' } | null;
-  /** The jobs that it waits for, and the jobs that wait for it, all of its queue. A long list is cut. */
+  /** The jobs that it waits for, and those that wait for it, all in its queue. A long list is cut. */
   after: string[];
   followedBy: string[];
   metadata: Record<string, string> | null;

@@ -3,7 +3,7 @@ import type { EnqueuedJob } from '../module/enqueued-job.js';
 
 /** The context of a matcher, in Jest and in Vitest. */
 export interface MatcherContext {
-  /** True if `.not` stands before the matcher. */
+  /** True after `.not`. */
   readonly isNot?: boolean;
   /** Compares as the runner does. */
   equals(a: unknown, b: unknown, customTesters?: unknown[], strictCheck?: boolean): boolean;
@@ -33,8 +33,8 @@ interface Wanted {
 /** The matchers, for `expect.extend` where a runner has no entry point of its own. */
 export const jobQueueMatchers = {
   /**
-   * True if a job was enqueued: of a name, with a payload that has at least these fields, and with at least these options.
-   * Asymmetric matchers (`expect.any(Date)`) may stand in both.
+   * True if a job of this name was enqueued. Its payload and its options must have at least the given fields.
+   * Asymmetric matchers (`expect.any(Date)`) are allowed in both.
    *
    * @example expect(testing).toHaveEnqueued('email', { to: 'ada@example.com' }, { delayMs: 5_000 });
    */
@@ -124,7 +124,7 @@ function closestOf(context: MatcherContext, named: readonly EnqueuedJob[], wante
   return named.reduce((best, job) => (score(job) >= score(best) ? job : best));
 }
 
-/** Counts the fields that are as expected. */
+/** Counts the fields that match. */
 function common(context: MatcherContext, found: unknown, expected: unknown): number {
   if (!isRecord(found) || !isRecord(expected)) {
     return expected === undefined || context.equals(found, expected) ? 1 : 0;
@@ -133,7 +133,7 @@ function common(context: MatcherContext, found: unknown, expected: unknown): num
   return keys.filter((key) => context.equals(found[key], expected[key])).length / Math.max(1, keys.length);
 }
 
-/** Returns the found value, without the fields that were not expected. */
+/** Returns the found value, without fields that were not expected. */
 function part(found: unknown, expected: unknown): unknown {
   if (!isRecord(found) || !isRecord(expected)) {
     return found;

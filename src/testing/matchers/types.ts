@@ -4,7 +4,7 @@ import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 /** The matchers as an expectation has them. */
 export interface JobQueueMatchers<Result = unknown> {
   /**
-   * Returns whether a job was enqueued: of a name, with a payload that has at least these fields, and with at least these options.
+   * Passes if a job of this name was enqueued. Its payload and its options must have at least the given fields.
    *
    * @example expect(testing).toHaveEnqueued('email', { to: 'ada@example.com' }, { delayMs: 5_000 });
    */

@@ -6,11 +6,11 @@ import { MemoryQueue, type QueueHost, type QueueObserver } from './state/memory-
 export interface Waiter {
   queues: readonly string[];
   worker?: string;
-  /** @param nudged the queue in which a cancel was asked for */
+  /** @param nudged the queue with a new cancel request */
   end(nudged?: string): void;
 }
 
-/** The shared state of all stores of one test, as processes share a Redis: the queues, the waits and the listeners. */
+/** The state shared by all stores of a test, as processes share a Redis: queues, waits and listeners. */
 export class MemoryServer implements QueueHost {
   observer?: QueueObserver;
   private readonly queues = new Map<string, MemoryQueue>();
@@ -22,7 +22,7 @@ export class MemoryServer implements QueueHost {
   /** The time of the step that runs; undefined between steps. */
   private stepAt: number | undefined;
 
-  /** @param clock the time of the server, in ms; it alone decides what is due or has expired */
+  /** @param clock the server's time in ms, which alone decides what is due or expired */
   constructor(private readonly clock: () => number) {}
 
   now(): number {
@@ -80,7 +80,7 @@ export class MemoryServer implements QueueHost {
     }
   }
 
-  /** Waits until a marker or a nudge comes; the function that it returns ends that. */
+  /** Waits for a marker or a nudge. The returned function ends the wait. */
   wait(waiter: Waiter): () => void {
     const nudged = waiter.worker === undefined ? undefined : this.nudges.get(waiter.worker);
     const marked = waiter.queues.find((queue) => this.marked.has(queue));

@@ -23,7 +23,7 @@ import type { MemoryCall } from './verbs/memory-call.js';
 import { MemoryCalls } from './memory-calls.js';
 import { MemoryServer } from './memory-server.js';
 
-/** How long a worker waits for the answer of a trip, in ms, before it sends it again. */
+/** How long a worker waits for the reply of a trip before it sends it again, in ms. */
 const TRIP_MS = 10_000;
 
 /**
@@ -33,7 +33,7 @@ const TRIP_MS = 10_000;
 export type Link = <Answer>(script: string, run: () => Answer) => Promise<Answer>;
 
 export interface MemoryStoreOptions {
-  /** The server that several stores share, as processes share a Redis. @default a server of its own */
+  /** The server that several stores share, as processes share a Redis. @default a new server */
   server?: MemoryServer;
   /** Default: each call runs at once, and is answered in the next microtask. */
   link?: Link;
@@ -116,7 +116,7 @@ export class MemoryStore implements QueueStore {
     return this.server.subscribe(queue.key, listener);
   }
 
-  /** Every replica has what is in memory. */
+  /** In memory every replica always has every write. */
   readonly replicated: ReplicatedEnqueues = {
     ready: async () => {},
     patience: () => () => 0,

@@ -18,7 +18,7 @@ export function hasRunnable(queue: MemoryQueue): boolean {
   );
 }
 
-/** The jobs that wait for nothing but a worker that is there, or a limit. */
+/** Returns the jobs that wait only for a present worker, or for a limit. */
 function waitingIn(queue: MemoryQueue): string[] {
   return isServed(queue) ? queue.line.filter((id) => isHandled(queue, queue.job(id))) : [];
 }
@@ -29,9 +29,9 @@ function restsUntil(queue: MemoryQueue): number | undefined {
 }
 
 /**
- * Returns when a job that has run before is due again, such as a retry; Infinity for none.
+ * Returns the next due time of a job that has already run, such as a retry, or Infinity.
  *
- * @param delayed whether jobs count too that have not run and were enqueued for later
+ * @param delayed whether delayed jobs that never ran count too
  */
 export function nextRunAt(queue: MemoryQueue, delayed: boolean): number {
   if (!isServed(queue)) {
@@ -46,7 +46,7 @@ export function nextRunAt(queue: MemoryQueue, delayed: boolean): number {
   return waiting.length > 0 ? Math.min(dueAt, opensAt(queue, waiting)) : dueAt;
 }
 
-/** Returns the next instant after now at which something comes due in the queue: a job, or a tick of a schedule. */
+/** Returns the next due time after now of a job or a tick in the queue. */
 export function nextDueAt(queue: MemoryQueue): number {
   const { now, scheduled, scheduleDue } = queue;
   const dues = [scheduled, scheduleDue].flatMap((set) => {
@@ -62,12 +62,12 @@ function opensAt(queue: MemoryQueue, waiting: readonly string[]): number {
   return Math.min(restsUntil(queue) ?? Infinity, flow.isActive ? flow.opensAt(waiting) : Infinity);
 }
 
-/** Returns whether a live worker has claimed a job that no handler runs yet: it waits for others of its bulk call. */
+/** Returns whether a live worker holds a job that waits for others of its bulk call. */
 export function isGathering(queue: MemoryQueue): boolean {
   return queue.claims.members().some((id) => queue.workers.has(queue.job(id)?.worker ?? ''));
 }
 
-/** Returns whether time must pass step by step: a job is claimed, or waits for a worker that is there. */
+/** Returns whether time must pass step by step: a job is claimed, or waits for a present worker. */
 export function isBusy(queue: MemoryQueue): boolean {
   return queue.claims.size > 0 || hasRunnable(queue);
 }

@@ -33,18 +33,21 @@ export interface JobQueueTestingOptions {
 
 /** Options of `drain`. */
 export interface DrainOptions {
-  /** Stops before the clock moves on, once a job had this end: `retry` after a first failure, `failed` with a dead letter. */
+  /**
+   * Stops before the clock moves on, once a job had this end. `retry`: after a first failure; `failed`: with a dead
+   * letter.
+   */
   until?: TestedOutcome;
-  /** True if jobs are run too that were enqueued for later, with `delayMs` or `runAt`. @default false */
+  /** True to also run jobs enqueued for later, with `delayMs` or `runAt`. @default false */
   delayed?: boolean;
-  /** True if it throws the error of the first handler that fails. @default as `forTest` was told */
+  /** True to throw the error of the first handler that fails. @default the option of `forTest` */
   throwErrors?: boolean;
-  /** How long a handler may do nothing that is seen here, in ms of real time, before the drain rejects. @default 4,000 */
+  /** How long a handler may do nothing visible here before the drain rejects, in ms of real time. @default 4,000 */
   timeoutMs?: number;
 }
 
 /**
- * Steers the queues of a test, which are in memory: runs their jobs, moves their clock, and returns the enqueued jobs.
+ * Controls the in-memory queues of a test: runs their jobs, moves their clock, and returns the enqueued jobs.
  *
  * @example
  * const testing = moduleRef.get(JobQueueTesting);
@@ -59,7 +62,7 @@ export class JobQueueTesting {
   private readonly time: TestClock;
   private readonly log = new TestLog();
   private readonly throwErrors: boolean;
-  /** The part of the log that was reported, because a job may run before the drain is called. */
+  /** The part of the log that was already reported, because a job may run before the drain is called. */
   private told = { ends: 0, errors: 0 };
 
   /** @throws InvalidOptionError */
@@ -86,8 +89,8 @@ export class JobQueueTesting {
   }
 
   /**
-   * Returns the jobs that were added since the start or the last `clear`, oldest first. Jobs of schedules count. Jobs that a unique
-   * key or a known id refused do not.
+   * Returns the jobs that were added since the start or the last `clear`, oldest first. Jobs of schedules count. Jobs
+   * refused by a unique key or a known id do not.
    *
    * @param job a name or a definition. Default: all
    * @example expect(testing.enqueued('email')).toHaveLength(1);
@@ -98,11 +101,11 @@ export class JobQueueTesting {
   }
 
   /**
-   * Runs all due jobs like production, and all that follows: retries, for which the clock moves to the end of their
-   * backoff, and jobs that handlers enqueue. Delayed jobs wait for `advance`.
+   * Runs all due jobs like production, and all that they cause: retries and jobs that handlers enqueue. For a retry,
+   * the clock moves to the end of its backoff. Delayed jobs wait for `advance`.
    *
-   * @returns how many attempts ended in which way since the last `drain` or `advance`
-   * @throws TestingError where a handler does not end, jobs wait that no worker claims, or `until` did not come about
+   * @returns the number of attempts by outcome since the last `drain` or `advance`
+   * @throws TestingError if a handler does not end, no worker claims waiting jobs, or `until` did not occur
    */
   async drain(options: DrainOptions = {}): Promise<DrainReport> {
     checkKnown('drain', options, ['until', 'delayed', 'throwErrors', 'timeoutMs']);
@@ -138,7 +141,7 @@ export class JobQueueTesting {
    * and the expiry of claims follow this clock.
    *
    * @param ms at most a year
-   * @returns how many attempts ended in which way since the last `drain` or `advance`
+   * @returns the number of attempts by outcome since the last `drain` or `advance`
    * @example await testing.advance(31 * 24 * 3_600_000); // a month of recurring jobs
    */
   async advance(ms: number): Promise<DrainReport> {
@@ -184,7 +187,7 @@ export class JobQueueTesting {
     return { ...options, shutdownTimeoutMs, audit: 'off', middleware: [this.watch, ...options.middleware] };
   }
 
-  /** Outermost, so that it sees what production sees. */
+  /** Outermost, so that it sees the same as in production. */
   private readonly watch: JobQueueMiddleware = {
     attempt: (job, next) =>
       this.handlers.track(job, async () => {

@@ -9,7 +9,7 @@ export class MemoryConnection implements ServerConnection {
   readonly ready = true;
   isClosed = false;
 
-  /** @param stopping hears that the worker is being stopped */
+  /** @param stopping called when the worker is being stopped */
   constructor(
     readonly store: MemoryStore,
     logger: SafeLogger,

@@ -3,7 +3,7 @@ import { inRealTime, turn } from '../time/real-time.js';
 
 interface Running {
   readonly job: Job;
-  /** True if it did nothing for so long that it is taken to wait for the clock. */
+  /** True after it did nothing for so long that it seems to wait for the clock. */
   waits: boolean;
 }
 
@@ -44,7 +44,7 @@ export class RunningHandlers {
   /**
    * Waits until no handler runs, or every running handler waits for the clock.
    *
-   * @param patienceMs how long a handler may do nothing that is seen here, in ms of real time, before it is taken to wait
+   * @param patienceMs how long a handler may do nothing visible here before it counts as waiting, in ms of real time
    */
   async settle(patienceMs: number): Promise<void> {
     for (;;) {

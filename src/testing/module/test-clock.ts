@@ -6,23 +6,23 @@ import { turn } from '../time/real-time.js';
 import { hasRunnable, isBusy, isGathering, nextDueAt, nextRunAt } from './due.js';
 import type { RunningHandlers } from './running-handlers.js';
 
-/** How long a handler may do nothing that is seen here before the clock moves on beside it, in ms of real time. */
+/** How long a handler may do nothing visible here before the clock moves on beside it, in ms of real time. */
 const PATIENCE_MS = 100;
 
-/** The turns of the event loop that a worker has to settle ended jobs. */
+/** The turns of the event loop that a worker needs to settle ended jobs. */
 const SETTLING_TURNS = 20;
 
-/** How often the clock moves to a next timer although no job moved, before the wait is given up. */
+/** How often the clock moves to a next timer without moving a job before the wait is given up. */
 const MOST_IDLE_STEPS = 500;
 
-/** The most attempts of one drain, so that a job that always comes again ends the test with an error. */
+/** The most attempts of one drain, so that an endlessly repeated job ends the test with an error. */
 const MOST_ATTEMPTS = 100_000;
 
 /** The end of a drain. */
 export interface DrainLimits {
-  /** True if jobs are run too that were enqueued for later. */
+  /** True to also run jobs enqueued for later. */
   delayed: boolean;
-  /** How long a handler may do nothing that is seen here, in ms of real time. */
+  /** How long a handler may do nothing visible here, in ms of real time. */
   timeoutMs: number;
   /** Returns whether enough has happened. */
   done: () => boolean;
@@ -30,7 +30,7 @@ export interface DrainLimits {
   attempts: () => number;
 }
 
-/** Moves the clock of queues in memory so that their jobs run at their times, whatever real time their handlers take. */
+/** Moves the clock of in-memory queues so that jobs run at their times, whatever real time their handlers take. */
 export class TestClock {
   constructor(
     private readonly clock: VirtualClock,
@@ -38,7 +38,7 @@ export class TestClock {
     private readonly handlers: RunningHandlers,
   ) {}
 
-  /** Moves on by `ms`. Where nothing is due, it goes to the next due time in one step. */
+  /** Moves on by `ms`. If nothing is due, it goes to the next due time in one step. */
   async advance(ms: number): Promise<void> {
     const until = this.clock.now() + ms;
     for (;;) {
@@ -61,9 +61,9 @@ export class TestClock {
   }
 
   /**
-   * Runs all that is due, and all that follows from it; the clock goes to each retry.
+   * Runs all due jobs and all that they cause. The clock goes to each retry.
    *
-   * @throws JobQueueError where a handler does not end, or jobs wait that nobody runs
+   * @throws JobQueueError if a handler does not end, or no worker runs waiting jobs
    */
   async drain({ delayed, timeoutMs, done, attempts }: DrainLimits): Promise<void> {
     const most = attempts() + MOST_ATTEMPTS;

@@ -15,10 +15,10 @@ export const ENDS = [
 /** The end of an attempt or a job. */
 export type TestedOutcome = 'completed' | 'retry' | 'failed' | 'cancelled' | 'released' | 'reclaimed';
 
-/** How many attempts ended in which way. */
+/** The number of attempts by outcome. */
 export type DrainReport = Record<TestedOutcome, number>;
 
-/** An error that a handler threw, or by which its attempt failed. */
+/** An error that a handler threw, or that failed its attempt. */
 export interface HandlerFailure {
   /** The id of the job. */
   readonly id: string;

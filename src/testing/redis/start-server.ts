@@ -7,16 +7,16 @@ import { TestingError } from '../module/test-clock.js';
 
 const NAMES = ['redis-server', 'valkey-server'];
 
-/** How often another port is tried, where a test that runs beside this one took the free one first. */
+/** How often another port is tried after a parallel test took the free one. */
 const TRIES = 5;
 
 /** How long a server may take to be ready, in ms. */
 const READY_MS = 10_000;
 
 /**
- * Starts a Redis of its own on a free port, which keeps nothing on disk.
+ * Starts a Redis on a free port, which keeps nothing on disk.
  *
- * @throws TestingError where there is no binary, or it does not start
+ * @throws TestingError without a binary, or if it does not start
  */
 export async function startServer(): Promise<{ url: string; stop: () => Promise<void> }> {
   const binary = findBinary();

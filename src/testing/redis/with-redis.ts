@@ -10,15 +10,16 @@ export interface TestRedis {
   readonly prefix: string;
   /** Options for `JobQueueModule.forRoot`: `JobQueueModule.forRoot({ ...redis.options, maxAttempts: 3 })`. */
   readonly options: { redis: string; prefix: string };
-  /** Deletes the keys of this file, or ends the server that was started for it. Close the app before. */
+  /** Deletes the keys of this file, or stops the server that was started for it. Close the app before. */
   close(): Promise<void>;
 }
 
 /**
- * Provides a real Redis for an integration test. With `REDIS_URL` it uses a prefix of its own there. Otherwise it starts a
- * server, from `REDIS_SERVER_BIN`, or `redis-server` or `valkey-server` on the PATH. Test files can run in parallel.
+ * Provides a real Redis for an integration test. With `REDIS_URL` it uses that server with a random prefix. Otherwise
+ * it starts a server, from `REDIS_SERVER_BIN`, or `redis-server` or `valkey-server` on the PATH. Test files can run in
+ * parallel.
  *
- * @throws TestingError where there is none of these; RedisUnsuitableError where the server of `REDIS_URL` does not answer
+ * @throws TestingError if there is none of these; RedisUnsuitableError if the server of `REDIS_URL` does not reply
  * @example
  * const redis = await withRedis();
  * afterAll(() => redis.close());

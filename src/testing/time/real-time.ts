@@ -1,5 +1,5 @@
-// The real time of the process, for waits on code that a virtual clock does not move. The functions are kept when this file
-// is loaded, so that a test runner's fake timers do not stop it.
+// The real time of the process, for waits on code that a virtual clock does not move. The functions are saved when this
+// file is loaded, so that a test runner's fake timers do not stop it.
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
 
 const later = setImmediate;

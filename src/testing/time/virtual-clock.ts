@@ -9,11 +9,10 @@ interface Pending extends Timer {
 }
 
 /**
- * A clock that stops until it is moved, with random numbers from a seed, so that runs repeat exactly.
+ * A clock that stands still until it is moved, with seeded random numbers, so that runs repeat exactly.
  *
- * @example
- * const clock = new VirtualClock();
- * await clock.advance(60_000); // all timers of the next minute fire, in their order
+ * @example const clock = new VirtualClock(); await clock.advance(60_000); // fires all timers of the next minute, in
+ * order
  */
 export class VirtualClock implements Clock {
   private readonly pending = new Map<Timer, Pending>();
@@ -71,7 +70,7 @@ export class VirtualClock implements Clock {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** Moves on by `ms`: each timer that comes due fires at its time, once all that follows from those before has happened. */
+  /** Moves on by `ms`. Each due timer fires at its time, after all effects of the previous ones. */
   async advance(ms: number): Promise<void> {
     const until = this.time + ms;
     await turn();
@@ -100,7 +99,7 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Moves to a time as a process does that slept until then: each timer that came due meanwhile fires once, at that time.
+   * Moves to a time like a process that slept until then: each timer that came due fires once, at that time.
    *
    * @param untilMs by this clock
    */
@@ -109,7 +108,7 @@ export class VirtualClock implements Clock {
     this.time = Math.max(this.time, untilMs);
     for (const timer of due.toSorted((a, b) => a.at - b.at || a.order - b.order)) {
       if (this.pending.has(timer)) {
-        timer.at = this.time; // those that missed turns miss them for good
+        timer.at = this.time; // missed turns are not made up
         this.fire(timer);
         await turn();
       }

@@ -3,7 +3,7 @@ import { duration, rate } from '../parts/format.js';
 
 export type Values = readonly (number | null)[];
 
-/** One line of a chart. `color` is the name of a custom property. */
+/** A line of a chart. `color` is the name of a custom property. */
 export interface Line {
   label: string;
   color: string;

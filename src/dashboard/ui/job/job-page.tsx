@@ -15,9 +15,9 @@ import { Ties } from './ties.js';
 
 const ENDED = ['completed', 'failed', 'cancelled'];
 
-/** All that is known of one job; live while it has not ended. */
+/** The details of one job, live until it has ended. */
 export function JobPage({ queue, id }: { queue: string; id: string }) {
-  // Each reading of the queues looks at the job too, for as long as it can still change by itself.
+  // Each reading of the queues also reads the job, while it can still change without the user.
   const { data: job, problem, reload } = useLoaded<JobView>('job', { queue, id }, overview.value?.at ?? 0);
   useEffect(() => {
     if (connection.value === 'live' && problem && !problem.isGone) reload();

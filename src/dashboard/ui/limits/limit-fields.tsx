@@ -18,7 +18,7 @@ export function figuresOf(form: FormData): LimitFigures {
   return { ...(maxRunning !== undefined && { maxRunning }), ...(rateLimit && { rateLimit }) };
 }
 
-/** How many run at once, and how many start in a period. */
+/** The fields for the number of running jobs, and of starts in a period. */
 export function LimitFields({ maxRunning, rateLimit }: LimitFigures) {
   return (
     <>

@@ -36,7 +36,7 @@ export function WorkerName({ worker: { id, host, pid } }: { worker: WorkerView }
   );
 }
 
-/** How many of its slots a worker uses. */
+/** The used slots of a worker. */
 function Slots({ worker: { slots, running, stuck } }: { worker: WorkerView }) {
   if (slots === null) {
     return null;

@@ -63,7 +63,7 @@ export function VerdictMark({ severity }: Pick<VerdictView, 'severity'>) {
   );
 }
 
-/** A time from now, with the exact one at hand. */
+/** A time relative to now, with the exact one on hover. */
 export function Time({ at }: { at: number | null | undefined }) {
   if (at === null || at === undefined) {
     return <span class="quiet">–</span>;
@@ -75,7 +75,7 @@ export function Time({ at }: { at: number | null | undefined }) {
   );
 }
 
-/** A sentence in which names between backticks are names. */
+/** A sentence whose backticks mark names. */
 export function Sentence({ text }: { text: string }) {
   return <>{text.split('`').map((part, i) => (i % 2 === 1 ? <bdi class="name">{part}</bdi> : part))}</>;
 }

@@ -11,14 +11,14 @@ interface BulkProps {
   queue: string;
   state: State;
   selection: Selection;
-  /** The meaning of "all that match" here, and the approximate number; null if that is unknown yet. */
+  /** The scope of "all that match", and the approximate number; null if it is unknown. */
   match: JobMatch;
   total: number | null;
   matchWords: string;
   done(): void;
 }
 
-/** Actions on the ticked jobs, or on all that match: at the foot of the page, in reach of a thumb. */
+/** Actions on the ticked jobs, or on all that match. They are at the foot of the page, within reach of a thumb. */
 export function BulkBar({ queue, state, selection, match, total, matchWords, done }: BulkProps) {
   const actions = actionsOf(state).filter((action) => may(action));
   const chosen = selection.ids.size;

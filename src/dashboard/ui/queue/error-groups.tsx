@@ -17,7 +17,7 @@ export function ErrorGroups({ queue, chosen }: { queue: QueueView; chosen: strin
     void collect(queue.name, stop.signal, (found, state) => {
       setGroups(found);
       setProgress(state);
-    }).catch(() => undefined); // the list below says what is wrong
+    }).catch(() => undefined); // the list below shows the error
     return () => stop.abort();
   }, [queue.name, queue.depths.failed]);
   if (!groups || groups.length === 0) {

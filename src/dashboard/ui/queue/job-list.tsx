@@ -97,8 +97,8 @@ export function JobList({ queue, state }: { queue: QueueView; state: State }) {
 }
 
 /**
- * Loads the rows around the visible ones. If the queue changes and the user neither reads nor has selected rows, they are
- * loaded again. Otherwise the page only says so, and no row moves under the pointer.
+ * Loads the rows around the visible ones. If the queue changes, they are loaded again unless the user reads or has
+ * selected rows. Then the page only says so, and no row moves under the pointer.
  */
 function useChunks(queue: QueueView, state: State, held: boolean) {
   const [chunks, setChunks] = useState<ReadonlyMap<number, (JobRow | null)[]>>(new Map());

@@ -5,7 +5,7 @@ import { BASE, get, Problem } from './api.js';
 
 const RETRY_MS = 2_000;
 
-/** `lost`: the app does not answer. `away`: the app answers, its Redis does not. `refused`: it answers no. */
+/** `lost`: the app does not answer. `away`: the app answers, its Redis does not. `refused`: it refuses the request. */
 export type Connection = 'connecting' | 'live' | 'away' | 'lost' | 'refused' | 'resting';
 
 export const session = signal<SessionView | null>(null);
@@ -63,7 +63,7 @@ async function open(): Promise<void> {
     if (source !== stream) {
       return;
     }
-    // The browser reopens a stream that the server ended after its time; the user need not know.
+    // The browser reopens a stream that the server ended after its time, which the user need not see.
     if (stream.readyState === EventSource.CLOSED || connection.peek() !== 'live') {
       lose('The app does not answer.');
     } else {

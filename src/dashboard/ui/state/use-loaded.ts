@@ -10,7 +10,7 @@ export interface Loaded<Answer> {
 }
 
 /**
- * Loads an answer of the server, and again when `version` changes. What was there stays to be read while it loads, and
+ * Loads a response of the server, and again when `version` changes. The previous one stays visible while it loads, and
  * while the server is away.
  */
 export function useLoaded<Answer>(path: string | null, query: Query, version: unknown = 0): Loaded<Answer> {

@@ -8,7 +8,7 @@ export interface AskedOptions {
   delay_ms?: number;
   run_at_ms?: number;
   group?: string;
-  /** JSON of what the code says of its group; '' for nothing. */
+  /** JSON of its group's limits in code; '' for none. */
   group_limits?: string;
   unique?: string;
   unique_for?: 'pending' | 'unfinished' | number;

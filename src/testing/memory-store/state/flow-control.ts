@@ -1,5 +1,5 @@
-// Limits and groups: which waiting jobs may start now, whose turn it is, and when time lets the next one start. See docs/limits.md
-// and docs/groups.md; lua/lib/limits and lua/lib/group do the same.
+// Limits and groups: the jobs that may start now, the next turn, and when the next start becomes possible. See
+// docs/limits.md and docs/groups.md; lua/lib/limits and lua/lib/group do the same.
 import type { GroupStats } from '../../../queue/model/group.js';
 import type {
   GroupLimits,
@@ -37,7 +37,7 @@ interface Head {
 }
 
 export class FlowControl {
-  /** The limits that were set at run time. */
+  /** The limits set at run time. */
   set: RuntimeLimits | undefined;
   readonly groups = new Map<string, GroupState>();
   private arrival = 0;
@@ -97,7 +97,7 @@ export class FlowControl {
     return taken;
   }
 
-  /** Returns whose turn it is; of groups with the same turn that of the first by name, as in a sorted set. */
+  /** Returns which of two groups has the next turn. Equal turns are ordered by name, as in a sorted set. */
   private isBefore(one: string | undefined, other: string | undefined): boolean {
     const difference = this.turnOf(one) - this.turnOf(other);
     return difference < 0 || (difference === 0 && (one ?? '') < (other ?? ''));
@@ -222,7 +222,7 @@ export class FlowControl {
     return holds ? hold.id : undefined;
   }
 
-  /** Lets a job that waits for its retry, or is dead, hold back the others of its group where that runs one at a time. */
+  /** Lets a retrying or dead job hold back its group, if that runs one job at a time. */
   hold(id: string, { group: name }: Record<string, string>, isDead = false): void {
     if (name === undefined) {
       return;
@@ -245,7 +245,7 @@ export class FlowControl {
     return this.queue.claims.members().filter((id) => this.queue.job(id)?.group === name).length;
   }
 
-  /** How many jobs wait in groups, where no group may start one. */
+  /** Returns how many jobs wait in groups that may not start one. */
   get heldByGroups(): number {
     const { prioritized, pending } = this.queue;
     const grouped = [...prioritized.members(), ...pending].filter((id) => this.queue.job(id)?.group !== undefined);

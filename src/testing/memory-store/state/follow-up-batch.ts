@@ -6,9 +6,9 @@ export type EndStatus = Exclude<BatchMemberStatus, 'open'>;
 const RECORD_MS = 604_800_000;
 
 export class FollowUpBatch {
-  /** All members in the order in which they joined: ids of the batch's queue, `queue|id` of others. */
+  /** All members in the order in which they joined: an id, or `queue|id` for members of other queues. */
   readonly members: string[] = [];
-  /** The members that have not ended; once fired, the follow-ups that have not. */
+  /** The members that have not ended. After firing, the follow-ups that have not. */
   readonly open = new Set<string>();
   readonly outcomes = new Map<string, { status: EndStatus; detail: string }>();
   sealedAt: number | undefined;
@@ -21,7 +21,7 @@ export class FollowUpBatch {
     readonly createdAt: number,
   ) {}
 
-  /** A member once is one for good. */
+  /** Members never leave a batch. */
   join(member: string): void {
     if (!this.isMember(member)) {
       this.members.push(member);

@@ -1,4 +1,4 @@
-// How many jobs, and how many bytes of payload, may wait; see lua/lib/enqueue/fullness.lua.
+// Limits on the number of waiting jobs and the bytes of their payloads; see lua/lib/enqueue/fullness.lua.
 import type { Full } from '../../../queue/store/enqueue-call.js';
 import type { ScoredSet } from './scored-set.js';
 
@@ -15,7 +15,7 @@ interface WaitingJobs {
   job(id: string): Record<string, string> | undefined;
 }
 
-/** Returns what keeps a job from being added. @param set the bounds that were set at run time, which win */
+/** Returns the bound that refuses a job. @param set the bounds set at run time, which take precedence */
 export function fullnessOf(
   queue: WaitingJobs,
   set: Bounds | undefined,

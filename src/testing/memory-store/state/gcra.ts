@@ -1,7 +1,7 @@
 // GCRA: a burst may start at once, then one job each interval. An arrival is the theoretical arrival time of a rate, in ms.
 import type { RateLimit } from '../../../queue/model/limits.js';
 
-/** How far one job of this cost moves the arrival. */
+/** Returns how far a job of this cost moves the theoretical arrival time, in ms. */
 export function costInMs(rate: RateLimit | undefined, cost: number): number {
   return rate ? (Math.min(cost, rate.burst ?? 1) * rate.periodMs) / rate.limit : 0;
 }

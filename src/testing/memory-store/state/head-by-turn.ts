@@ -2,17 +2,17 @@ import type { ScoredSet } from './scored-set.js';
 
 /** The waiting jobs without a group. */
 interface PlainLine {
-  /** Those with a priority, the most urgent first. */
+  /** Jobs with a priority, the most urgent first. */
   readonly urgent: readonly string[];
-  /** Those without one, the oldest first. */
+  /** Jobs without a priority, the oldest first. */
   readonly others: readonly string[];
   /** Returns the rank of an urgent job. */
   rank(id: string): number;
 }
 
 /**
- * Returns the job that a claim takes next: the most urgent one, but one time in ten the oldest without a priority, and one time
- * in ten the first of any priority. See lua/lib/place/take.lua.
+ * Returns the next job to claim, usually the most urgent one. One turn in ten takes the oldest without a priority, and
+ * one the first of any priority. See lua/lib/place/take.lua.
  */
 export function headByTurn({ urgent, others, rank }: PlainLine, turn: number): string | undefined {
   const share = (turn * 0.6180339887498949) % 1;
@@ -27,14 +27,14 @@ export function headByTurn({ urgent, others, rank }: PlainLine, turn: number): s
   return urgent.find((id) => rank(id) >= lineStart);
 }
 
-/** The part of a queue that has its line and the turns. */
+/** The used part of a queue: its line and its turns. */
 interface TurnQueue {
   readonly prioritized: ScoredSet;
   readonly sequence: number;
   job(id: string): Record<string, string> | undefined;
 }
 
-/** Returns the line of a claim, with the job first that has the turn of those without a group. */
+/** Returns the order for a claim, which starts with the next job without a group. */
 export function withPlainHead(
   queue: TurnQueue,
   line: readonly string[],

@@ -1,4 +1,4 @@
-// The state of one queue, and where its jobs stand. A job is the hash that it would be in Redis.
+// The state of one queue, and the places of its jobs. A job is the hash that it would be in Redis.
 import type { JobEvent } from '../../../queue/model/job-event.js';
 import { eventOf, type EventContent } from './event-of.js';
 import type { ResolvedQueueOptions } from '../../../queue/model/queue-options.js';
@@ -9,12 +9,12 @@ import type { FollowUpBatch } from './follow-up-batch.js';
 import { ScoredSet } from './scored-set.js';
 import type { PauseOptions } from '../../../queue/model/pause.js';
 
-/** The fields of a job, as they are named and written in Redis. */
+/** The fields of a job, with the names and the encoding of Redis. */
 export type Hash = Record<string, string>;
 
 /** Receives the changes of jobs, even if the queue publishes no events. */
 export interface QueueObserver {
-  /** A job was added. @param asked the options of its enqueue, as they are encoded */
+  /** A job was added. @param asked the encoded options of its enqueue */
   enqueued(queue: MemoryQueue, id: string, asked: AskedOptions): void;
   /** An attempt or a job ended, or a job went back: as events say it. */
   changed(queue: MemoryQueue, id: string, status: string): void;
@@ -79,7 +79,7 @@ export class MemoryQueue {
   sweepHoldUntil = 0;
   /** Until when nothing is claimed, since a handler met a limit. */
   restsUntil = 0;
-  /** The ended jobs when the queue last published that it has drained. */
+  /** The number of ended jobs when the queue last published that it is drained. */
   drainedAfter = '';
 
   constructor(
@@ -120,7 +120,7 @@ export class MemoryQueue {
     }
   }
 
-  /** Puts a job behind all others of its priority: a new job, a retry, a redrive, a promotion; with `lifo` before them. */
+  /** Puts a new, retried, redriven or promoted job behind all others of its priority; with `lifo` before them. */
   toBack(id: string, job: Hash, readyAt: number | undefined = this.now, isLifo = false): void {
     if (job.group !== undefined && job.fence !== undefined && this.flow.isOrdered(job.group)) {
       return this.toFront(id, job); // a retry runs before the others of its group
@@ -163,7 +163,7 @@ export class MemoryQueue {
     job.due_at_ms = String(dueAt);
     this.scheduled.set(id, dueAt);
     if (this.scheduled.members()[0] === id) {
-      this.host.wake(this.name); // a wait lasts until the due time that it knew
+      this.host.wake(this.name); // a wait lasts until the due time known at its start
     }
   }
 
@@ -185,7 +185,7 @@ export class MemoryQueue {
     return due.length;
   }
 
-  /** A claim has ended, so that a limit may let another job start. */
+  /** A claim has ended, so a limit may let another job start. */
   freed(): void {
     if (this.flow.isActive && this.hasClaimable) {
       this.host.wake(this.name);

@@ -3,9 +3,9 @@ import type { AskedOptions } from '../state/asked-options.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 
 /**
- * Takes over what the code says of the group of a job; see lua/lib/group/configure.lua.
+ * Takes over the limits in code for the group of a job; see lua/lib/group/configure.lua.
  *
- * @param isStored whether it comes with a schedule or a follow-up: what came with an enqueue goes before it
+ * @param isStored whether it comes from a schedule or a follow-up; limits from an enqueue take precedence
  */
 export function configureGroup(queue: MemoryQueue, options: AskedOptions | undefined, isStored = false): void {
   if (options?.group === undefined || options.group_limits === undefined) {

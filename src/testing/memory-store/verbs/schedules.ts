@@ -19,8 +19,8 @@ function isDeclared(queue: MemoryQueue, id: string): boolean {
 }
 
 /**
- * Declares the declared schedules of a queue until `atMs`. A clock that jumps skips the declarations which live workers repeat every
- * ten seconds, and the schedules would count as given up.
+ * Declares the declared schedules of a queue until `atMs`. A jump of the clock skips the declarations that live workers
+ * repeat every ten seconds, so the schedules would count as abandoned.
  */
 export function keepDeclared(queue: MemoryQueue, atMs: number): void {
   if (queue.workers.size === 0) {

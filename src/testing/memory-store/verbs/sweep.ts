@@ -6,7 +6,7 @@ import { crash } from './attempt/settle.js';
 
 const WORKER_FORGOTTEN_MS = 300_000;
 
-/** Takes back expired claims, the latest claim first: so the first that was claimed ends up in front. */
+/** Reclaims expired claims, the latest first, so that the first claimed job ends up in front. */
 export function reclaim(
   queue: MemoryQueue,
   limit: number,
@@ -34,7 +34,7 @@ export function reclaim(
   return { reclaimed, more: expired.length === limit };
 }
 
-/** Deletes what is no longer used: ids of expired jobs, expired unique keys, silent workers. */
+/** Deletes unused data: ids of expired jobs, expired unique keys, silent workers. */
 export function tidy(queue: MemoryQueue): boolean {
   const { now, options } = queue;
   for (const [key, until] of queue.uniqueExpiries) {

@@ -143,7 +143,7 @@ function entryOf(id: string, job: Hash, verdict: string, held: boolean): ReplyEn
   return [id, job.name ?? '', job.payload ?? null, Number(job.enqueued_at_ms ?? 0), rest];
 }
 
-/** Returns '' for a job that may run, `alone` for one on its last chance, `expires`, or why it must not run. */
+/** Returns '' for a job that may run, `alone` for its last chance, `expires`, or why it must not run. */
 function verdictOn(queue: MemoryQueue, job: Hash, { slots, attemptLimits = [], only }: ClaimRequest): string {
   const attempts = Math.max(0, Number(job.attempts ?? 0));
   const limits = only?.limits ?? attemptLimits;

@@ -1,4 +1,5 @@
-// The verbs of batches with a follow-up; see lua/batch. All queues of a test share one memory, so news of members elsewhere need no outbox.
+// The verbs of batches with a follow-up; see lua/batch. All queues of a test share one memory, so the ends of members
+// in other queues need no outbox.
 import { parseJson } from '../../../../queue/codec/parse-json.js';
 import type { BatchMember, BatchPage, EncodedBatch } from '../../../../queue/model/batch.js';
 import type { BatchVerbs } from '../../../../queue/store/verbs/batch-verbs.js';
@@ -96,7 +97,7 @@ function results(queue: MemoryQueue, batch: FollowUpBatch | undefined, offset: n
   return offset + limit < all.length ? { members, next: offset + limit } : { members };
 }
 
-/** Cancels all members that have not ended; running ones get an aborted signal. */
+/** Cancels all unfinished members. Running ones get an aborted signal. */
 function stop(queue: MemoryQueue, batch: FollowUpBatch): void {
   batch.stoppedAt ??= queue.now;
   const members = [...batch.open]; // the follow-ups come into it once the last has ended
@@ -115,7 +116,7 @@ function stop(queue: MemoryQueue, batch: FollowUpBatch): void {
   }
 }
 
-/** Finds ends that were not reported: purged members, and discarded follow-ups. */
+/** Finds unreported ends: purged members, and discarded follow-ups. */
 function tend(queue: MemoryQueue) {
   for (const batch of queue.followUps.values()) {
     if (batch.stoppedAt !== undefined && batch.firedAt === undefined) {

@@ -7,7 +7,7 @@ import { writeOptions } from '../write-options.js';
 /** Reports the end of a job, in the step that ends it. @param detail its result as JSON, or why it failed */
 export function jobEnded(queue: MemoryQueue, id: string, job: Hash, status: EndStatus, detail = ''): void {
   const home = job.batch === undefined ? undefined : homeOf(queue, id, job.batch);
-  // A follow-up that is a dead letter may be redriven, and reads the outcomes then.
+  // A dead follow-up may be redriven, and then reads the outcomes.
   if (home && !(home.isFollowUp && status === 'failed')) {
     noteEnd(home.queue, home.batch, home.member, status, detail);
   }
@@ -16,7 +16,7 @@ export function jobEnded(queue: MemoryQueue, id: string, job: Hash, status: EndS
   }
 }
 
-/** A dead letter was redriven: its batch waits for it again, as long as it has not fired. */
+/** Adds a redriven dead letter to its batch again, unless that has fired. */
 export function jobReopened(queue: MemoryQueue, id: string, job: Hash): void {
   const home = job.batch === undefined ? undefined : homeOf(queue, id, job.batch);
   if (home && !home.isFollowUp) {
@@ -39,7 +39,7 @@ export function noteEnd(
   status: EndStatus,
   detail: string,
 ): void {
-  // A member of another queue is enqueued before it joins, so that its end may come first.
+  // A member of another queue is enqueued before it joins, so it may end first.
   if (member.includes('|') && batch.sealedAt === undefined) {
     batch.join(member);
   }
