@@ -25,7 +25,7 @@ export abstract class JobAdmin {
   /** @internal */
   abstract exec<Answer>(build: (calls: StoreCalls) => StoreCall<Answer>, limit?: CallLimit): Promise<Answer>;
 
-  /** All that is known of a job; null when nothing is. */
+  /** Returns the record of a job, or null for an unknown one. */
   async get(id: string): Promise<JobRecord | null> {
     checkText('job id', id);
     return this.exec((calls) => calls.get(id));
@@ -48,7 +48,7 @@ export abstract class JobAdmin {
   /**
    * Gives a waiting job a new start: `{ delayMs }` from now, or `{ runAt }`. See also `promote`.
    *
-   * @throws InvalidOptionError, also for a start by which the job would have expired; nothing is changed
+   * @throws InvalidOptionError, also for a start by which the job would have expired. Nothing is changed
    */
   async reschedule(id: string, start: Start): Promise<'scheduled' | 'pending' | 'refused' | 'missing'> {
     checkText('job id', id);
@@ -61,9 +61,9 @@ export abstract class JobAdmin {
   }
 
   /**
-   * Starts a scheduled job now, as if its time had come. A job that is pending stays in its place.
+   * Starts a scheduled job now. A pending job keeps its place.
    *
-   * @returns `pending`; `refused` for a job that runs or has ended; `missing`
+   * @returns `pending`; `refused` for a running or ended job; `missing`
    * @example await queue.promote(id);
    */
   async promote(id: string): Promise<RestartAnswer> {
@@ -72,12 +72,12 @@ export abstract class JobAdmin {
   }
 
   /**
-   * Gives a job that waits, pending or scheduled, another payload. Its place and its options stay; its checkpoint goes.
+   * Replaces the payload of a pending or scheduled job. Its place and its options stay. Its checkpoint is deleted.
    *
-   * @param definition that of the job, by which the payload is checked. Through JobQueueService the definition of the
-   *   handler in this process is known by itself
-   * @returns `updated`; `refused` for a job that runs, has ended, or has another name than the definition; `missing`
-   * @throws InvalidPayloadError with the path of the fault: nothing was changed
+   * @param definition the job's definition, by which the payload is checked. JobQueueService finds the definition of
+   *   this process's handler itself
+   * @returns `updated`; `refused` for a running or ended job, or one with another name than the definition's; `missing`
+   * @throws InvalidPayloadError with the path of the fault. Nothing was changed
    * @example await queue.update(id, { to: 'ada@example.com' });
    * @example await queue.update(SendEmail, id, { to: 'ada@example.com' });
    */
@@ -100,11 +100,11 @@ export abstract class JobAdmin {
   }
 
   /**
-   * Gives a job that waits another priority: it goes to the back of that priority, as old as before. Taking one job out of
-   * a long queue is O(its length).
+   * Changes the priority of a waiting job. It goes to the back of that priority, and keeps its age. Removing one job
+   * from a long queue is O(its length).
    *
    * @param priority 0 to 1,000; higher is more urgent, 0 is none
-   * @returns `updated`; `refused` for a job that runs or has ended; `missing`
+   * @returns `updated`; `refused` for a running or ended job; `missing`
    * @throws InvalidOptionError
    */
   async setPriority(id: string, priority: number): Promise<UpdateAnswer> {
@@ -114,10 +114,10 @@ export abstract class JobAdmin {
   }
 
   /**
-   * Runs a job again that completed or was cancelled, with its id, payload and options, and all its attempts. Its result goes;
-   * its attempt log stays. Only as long as the job is known: `resultTtlMs`. Dead letters have `redrive`.
+   * Runs a completed or cancelled job again with its id, payload and options, and all its attempts. Its result is
+   * deleted. Its attempt log stays. The job must still be known, see `resultTtlMs`. Dead letters have `redrive`.
    *
-   * @returns `pending`; `refused` for a job that has not ended so; `missing`
+   * @returns `pending`; `refused` for a job in another state; `missing`
    * @example await queue.runAgain(id);
    */
   async runAgain(id: string): Promise<RestartAnswer> {

@@ -36,7 +36,7 @@ export interface ClaimOptions {
 }
 
 /**
- * One queue on Redis, without Nest and without a worker. It has all verbs of producers, operators and manual consumers.
+ * A queue on Redis, without Nest and without a worker. It has all verbs of producers, operators and manual consumers.
  *
  * @example
  * const queue = new JobQueue(new Redis(), 'jobs');
@@ -72,7 +72,8 @@ export class JobQueue extends QueueAdmin {
    *
    * @returns a handle: the id, whether the job is new, and its result
    * @throws InvalidPayloadError, InvalidOptionError: nothing was written. EnqueueError: says whether it was sent.
-   *   RedisOutOfMemoryError: nothing was written. DurabilityTimeoutError: the job is there, without the replicas asked for.
+   *   RedisOutOfMemoryError: nothing was written. DurabilityTimeoutError: the job was added, but too few replicas have
+   *   it.
    * @example await queue.enqueue({ to: 'ada@example.com' }, { delayMs: 5_000 });
    * @example await queue.enqueue({ to: 'ada@example.com' }, { name: 'email' }); // in a queue that several names share
    * @example await queue.enqueue(SendEmail, { to: 'ada@example.com' }); // of defineJob: the compiler knows both sides
@@ -103,7 +104,7 @@ export class JobQueue extends QueueAdmin {
       : addTyped(this, definition, payload, options);
   }
 
-  /** @internal The same of any payload, a text too, where what it is cannot be mistaken. */
+  /** @internal Does the same for any payload, also a text, where it cannot be mistaken for a name. */
   async enqueuePayload(payload: unknown, options: EnqueueOptions | undefined): Promise<JobHandle> {
     if (this.requests) {
       return this.requests.one(undefined, payload, options);
@@ -113,11 +114,11 @@ export class JobQueue extends QueueAdmin {
   }
 
   /**
-   * Adds many jobs, at most 500 in one atomic step; all are checked before the first is sent.
+   * Adds many jobs, at most 500 in one atomic step. All are checked before the first is sent.
    *
    * @returns a handle for each, in their order
-   * @throws InvalidPayloadError, InvalidOptionError: nothing was written. EnqueueError, whose `items` say what became of
-   *   each, where steps failed
+   * @throws InvalidPayloadError, InvalidOptionError: nothing was written. EnqueueError, whose `items` have the outcome
+   *   of each, if a step failed
    * @example await queue.enqueueMany(users.map((user) => ({ payload: { to: user.mail } })));
    */
   async enqueueMany<Payload extends StandardSchema, Result extends StandardSchema>(
@@ -156,20 +157,20 @@ export class JobQueue extends QueueAdmin {
     return new Batch<JobQueue>(this, encoded, (_job, queue) => queue ?? this);
   }
 
-  /** Returns a batch of this queue by its id, to add to it, to read it or to wait for it. Nothing is asked yet. */
+  /** Returns a batch of this queue by its id, to add to it, to read it or to wait for it. Sends no request. */
   findBatch(id: string): Batch<JobQueue> {
     checkText('batch id', id);
     return new Batch<JobQueue>(this, id, (_job, queue) => queue ?? this);
   }
 
   /**
-   * Claims the next job; null when there is none within `timeoutMs` (default 0).
+   * Claims the next job, or returns null if there is none within `timeoutMs` (default 0).
    *
-   * @throws RedisUnsuitableError where Redis does not answer within twice `enqueueTimeoutMs` (at least 1 s), however long `timeoutMs` is:
-   *   an outage that lasts ends the call. Ask again; a worker does so by itself. What was claimed meanwhile is taken back
-   *   after `visibilityMs`.
+   * @throws RedisUnsuitableError without a reply of Redis within twice `enqueueTimeoutMs` (at least 1 s), whatever
+   *   `timeoutMs` is. So an outage ends the call. Call it again, as a worker does. A job that it claimed unnoticed is
+   *   reclaimed after `visibilityMs`.
    * @example
-   * const job = await queue.claim({ timeoutMs: 30_000 }).catch(() => null); // then look again
+   * const job = await queue.claim({ timeoutMs: 30_000 }).catch(() => null); // then call it again
    */
   async claim(options: ClaimOptions = {}): Promise<ClaimedJob | null> {
     const [job] = await this.claimMany(1, options);
@@ -202,7 +203,7 @@ export class JobQueue extends QueueAdmin {
   }
 
   private async claimOnce(count: number, worker: string) {
-    // Several claims of one process may be under way: each is a stream of its own, so that none forgets another's batch.
+    // Several claims of one process may be in flight. Each has its own stream, so that none forgets another's batch.
     const stream = `${this.claims++ % 16}`;
     const token = this.store.clock.randomId();
     const answer = await this.exec((calls) => calls.claim({ count, token, worker, stream }));
@@ -256,7 +257,7 @@ export class JobQueue extends QueueAdmin {
     return outcome!;
   }
 
-  /** Gives an unfinished job back, its attempt uncounted: to the front of the queue, or to come back after `delayMs`. */
+  /** Releases an unfinished job, its attempt uncounted: to the front of the queue, or after `delayMs`. */
   async release(job: ClaimRef, options: { delayMs?: number } = {}): Promise<ReleaseOutcome> {
     const claim = claimOf(job);
     checkKnown('release', options, ['delayMs']);
@@ -276,8 +277,9 @@ export class JobQueue extends QueueAdmin {
   }
 
   /**
-   * Takes back expired claims in one bounded slice, at once: only sweeps wait after a gap. It also takes back dead claims of
-   * clients of the Redis pattern, counted from when a call first saw them, and keeps their failures. `more`: some are left.
+   * Reclaims expired claims in one bounded slice, at once, because only sweeps wait after a gap. It also reclaims dead
+   * claims of clients of the Redis pattern, counted from when a call first saw them. It keeps the jobs that they
+   * failed. `more`: further claims are left.
    */
   async reclaim(
     options: { limit?: number } = {},
@@ -290,7 +292,10 @@ export class JobQueue extends QueueAdmin {
     return { reclaimed: [...reclaimed, ...foreign], more: more || foreign.length === limit };
   }
 
-  /** Ends waiting claims, rejects awaited results with a QueueClosedError, and closes the connections that were made for this queue; never the client that was handed in. */
+  /**
+   * Ends waiting claims, rejects awaited results with a QueueClosedError, and closes this queue's own connections. Your
+   * client stays open.
+   */
   close(): void {
     this.closeResults();
     this.wait?.close();

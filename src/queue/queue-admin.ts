@@ -57,7 +57,7 @@ export abstract class QueueAdmin extends JobAdmin {
   readonly auditTrail: AuditTrail = new AuditTrail(this);
   /** The groups of the queue, whose jobs take turns. */
   readonly groups: Groups = new Groups(this);
-  /** The jobs that have failed for good. */
+  /** The permanently failed jobs. */
   readonly deadLetters: DeadLetters = new DeadLetters(this);
   private opened: StoreCalls | undefined;
   private opening: Promise<StoreCalls> | undefined;
@@ -98,10 +98,10 @@ export abstract class QueueAdmin extends JobAdmin {
   }
 
   /**
-   * Returns one page of the jobs in one state: pending in the order of their claims, scheduled by due time, processing by
-   * expiry, ended ones newest first.
+   * Returns one page of the jobs in one state: pending in the order of their claims, scheduled by due time, processing
+   * by expiry. Ended ones come newest first.
    *
-   * With a filter it looks at all jobs of the state, in slices of 500, until the page is full.
+   * A filter reads all jobs of the state, in slices of 500, until the page is full.
    *
    * @param options.limit at most 1,000. Default 50
    * @throws InvalidOptionError
@@ -127,7 +127,7 @@ export abstract class QueueAdmin extends JobAdmin {
   /**
    * Waits for a job's result; see JobHandle.result.
    *
-   * @param name what the job must be called, where the reader expects one kind of job only
+   * @param name the required name of the job, if the caller expects one kind
    */
   async result(id: string, options: ResultOptions = {}, name?: string): Promise<unknown> {
     checkText('job id', id);
@@ -155,8 +155,8 @@ export abstract class QueueAdmin extends JobAdmin {
    * Cancels a job. A waiting one ends at once. A running one gets an aborted signal (`requested`), at once in this process
    * and within a second in another. Removing one job from a long queue is O(its length).
    *
-   * @param options.ifStatus does nothing to a job in another status (`changed`), so that one that was chosen as
-   *   waiting is spared where a worker took it meanwhile
+   * @param options.ifStatus leaves a job in another status alone (`changed`), such as a waiting one that a worker has
+   *   claimed since
    */
   async cancel(id: string, options: StatusCondition = {}): Promise<CancelAnswer> {
     checkText('job id', id);
@@ -164,8 +164,9 @@ export abstract class QueueAdmin extends JobAdmin {
   }
 
   /**
-   * Calls the listener once with each waiting job that `cancel` of this object ends, even if the first reply was lost and a
-   * repeat found it cancelled. The worker of a running job emits its cancel. Returns a function that unsubscribes.
+   * Calls the listener once with each waiting job that `cancel` of this object ends. That holds even if the first reply
+   * was lost and a repeat found the job cancelled. The worker of a running job emits its cancel. Returns a function
+   * that unsubscribes.
    *
    * @internal
    */
@@ -174,13 +175,13 @@ export abstract class QueueAdmin extends JobAdmin {
   }
 
   /**
-   * Deletes old jobs of one state, in bounded slices. The age counts from the end of a completed, failed or cancelled job,
-   * from when a pending one became claimable, and from the enqueue of a scheduled one. Running jobs are not cleaned: cancel
-   * them.
+   * Deletes old jobs of one state, in bounded slices. The age counts from the end of a completed, failed or cancelled
+   * job. For a pending one it counts from when it became claimable, for a scheduled one from the enqueue. Running jobs
+   * are not cleaned: cancel them.
    *
-   * `clean('pending')` and `clean('scheduled')` are what BullMQ calls `drain`; `purge` is its `obliterate`.
+   * `clean('pending')` and `clean('scheduled')` are BullMQ's `drain`, and `purge` is its `obliterate`.
    *
-   * @param options.olderThanMs the least age, in ms. Default 0: all
+   * @param options.olderThanMs the minimum age, in ms. Default 0: all
    * @param options.limit the most jobs to delete. Default: all that are old enough
    * @returns how many were deleted
    * @throws InvalidOptionError
@@ -200,14 +201,14 @@ export abstract class QueueAdmin extends JobAdmin {
     return this.exec((calls) => calls.redrive(ids));
   }
 
-  /** Lists batches of this queue that have not ended, the oldest of these first, at most `limit` (50; the most are 1,000). */
+  /** Lists unfinished batches of this queue, the oldest first, at most `limit` (default 50, at most 1,000). */
   async listBatches(options?: { limit?: number }): Promise<BatchRecord[]> {
     return listBatches(this, options);
   }
 
   /**
-   * Pauses the queue for the whole fleet: it takes jobs in and hands none out. False when it was paused already, which keeps who
-   * paused it first, and why.
+   * Pauses the queue for the whole fleet: it accepts jobs and hands none out. Returns false if it was already paused,
+   * and keeps the first pause's author and reason.
    *
    * @throws InvalidOptionError
    * @example await queue.pause({ by: 'ada', reason: 'the mail provider is down' });
@@ -223,9 +224,9 @@ export abstract class QueueAdmin extends JobAdmin {
   }
 
   /**
-   * Deletes all jobs of the queue, in every state, in bounded slices; only its counters stay.
+   * Deletes all jobs of the queue, in every state, in bounded slices. Only its counters stay.
    *
-   * @param options.confirm the queue's name, so that nobody does it by accident
+   * @param options.confirm the queue's name, against accidents
    * @returns how many were deleted
    */
   async purge(options: { confirm: string }): Promise<number> {
@@ -233,10 +234,10 @@ export abstract class QueueAdmin extends JobAdmin {
   }
 
   /**
-   * Audits the queue, beside live traffic: jobs in no place or in two, ids without a job, stuck unique keys, wrong counters
-   * and the like. It works in small steps, and its cost grows with the number of keys in the database.
+   * Audits the queue beside live traffic: jobs in no place or in two, ids without a job, stuck unique keys, wrong
+   * counters and the like. It works in small steps, and its cost grows with the number of keys in the database.
    *
-   * With `mend` it repairs what it finds. No job is deleted: what is in doubt goes to the dead letters.
+   * With `mend` it repairs what it finds. No job is deleted: doubtful ones become dead letters.
    *
    * @param options see DoctorOptions
    * @throws InvalidOptionError
@@ -249,7 +250,7 @@ export abstract class QueueAdmin extends JobAdmin {
     return this.store.audit(await this.calls(), checked, this.limit);
   }
 
-  /** Rejects the results that are awaited now, and later ones. */
+  /** Rejects current and later waits for results. */
   protected closeResults(): void {
     this.closed = true;
     this.pendingResults.forEach((end) => end(new QueueClosedError(this.name)));
@@ -261,10 +262,10 @@ export abstract class QueueAdmin extends JobAdmin {
   }
 
   /**
-   * Runs one step. Where no answer comes in time it rejects, and the connection is replaced: a half-open one would keep
+   * Runs one step. Without a reply in time it rejects and replaces the connection, because a half-open one would stay
    * silent.
    *
-   * @throws RedisUnsuitableError where no answer came in time: the step may have been done
+   * @throws RedisUnsuitableError without a reply in time: the step may have been done
    *
    * @internal
    */

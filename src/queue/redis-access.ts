@@ -11,7 +11,7 @@ export interface RedisAccess {
   readonly client: RedisClient;
   /** The names of its keys. */
   readonly keys: QueueKeys;
-  /** Asks within the time that a step of the queue has. */
+  /** Asks within the time limit of a step of the queue. */
   ask<Answer>(question: () => Promise<Answer>): Promise<Answer>;
 }
 
@@ -22,7 +22,7 @@ export interface RedisAccess {
  * @throws InvalidOptionError for a queue that is not on Redis
  * @example
  * const { client, keys } = await redisAccess(queue);
- * await client.zscore(keys.claims, job.id); // when the claim runs out
+ * await client.zscore(keys.claims, job.id); // when the claim expires
  */
 export async function redisAccess(queue: JobQueue): Promise<RedisAccess> {
   const { connection } = redisStoreOf(queue);

@@ -103,7 +103,7 @@ export class RedisStore implements QueueStore {
     return keys;
   }
 
-  /** Sends the text of a script in advance. If Redis asks for it later, the process may have died meanwhile. */
+  /** Sends the text of a script in advance. By the time Redis asks for it, the process may have died. */
   async prepare(calls: StoreCalls): Promise<void> {
     const start = calls.start({ id: '', token: this.clock.randomId() });
     await Promise.all([

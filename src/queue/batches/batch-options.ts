@@ -25,7 +25,7 @@ export interface FollowUp extends JobRules {
 
 /** The follow-ups of a batch, and its options. */
 export interface BatchOptions {
-  /** An id of your own: creating it again opens the batch that is there. @default a random one */
+  /** Your own id: creating it again opens the existing batch. @default a random one */
   id?: string;
   /** The job that follows where all members completed. @default none */
   then?: FollowUp;

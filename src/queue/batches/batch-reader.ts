@@ -80,8 +80,8 @@ export class BatchReader {
   }
 
   /**
-   * Follows the batch: yields how far it is now, then each time that this has changed, and ends after all members have ended. A
-   * batch that is never sealed does not end: leave the loop by `break`, or by the signal.
+   * Follows the batch: yields its progress now and after each change. Ends once all members have ended. A batch that is
+   * never sealed does not end: leave the loop by `break` or by the signal.
    *
    * @throws InvalidOptionError, BatchNotFoundError
    * @example
@@ -110,7 +110,7 @@ export class BatchReader {
     }
   }
 
-  /** Makes sure that the batch is there. @internal */
+  /** Makes sure that the batch exists. @internal */
   protected ready(): Promise<unknown> {
     return Promise.resolve();
   }
@@ -120,11 +120,11 @@ export class BatchReader {
   }
 
   /**
-   * Returns one page of the members, in the order in which they joined, and what became of each. They are kept until the follow-ups have
-   * ended, and `resultTtlMs` of the batch longer.
+   * Returns one page of the members and their outcomes, in the order in which they joined. They are kept until the
+   * follow-ups have ended, plus the batch's `resultTtlMs`.
    *
-   * @param options.offset how many members to pass over. Default 0
-   * @param options.limit at most 1,000. Default 100. A page ends earlier where its results are larger than a megabyte
+   * @param options.offset how many members to skip. Default 0
+   * @param options.limit at most 1,000. Default 100. A page ends earlier if its results exceed a megabyte
    * @throws InvalidOptionError
    * @example
    * const { members, next } = await job.batch.results({ limit: 500 });

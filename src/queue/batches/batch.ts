@@ -37,8 +37,8 @@ export interface BatchJobOptions<Queue = unknown> extends Omit<EnqueueOptions, '
 export type FindTarget<Queue> = (job: string | JobDefinition, queue: Queue | undefined) => BatchTarget;
 
 /**
- * Jobs that end together, with one job after them. Add the jobs, then seal the batch: when the last member has ended, whichever way, the
- * follow-ups are enqueued, exactly once. Created in Redis by the first `add`, `addMany` or `seal`.
+ * Jobs that end together, with one job after them. Add the jobs, then seal the batch. When the last member has ended in
+ * any state, the follow-ups are enqueued exactly once. Created in Redis by the first `add`, `addMany` or `seal`.
  *
  * @example
  * const batch = jobs.batch({ then: { name: 'report', payload: { month } } });
@@ -64,7 +64,7 @@ export class Batch<Queue = unknown> extends BatchReader {
    * Enqueues a job as a member.
    *
    * @param job its name, or its definition
-   * @throws BatchSealedError, BatchNotFoundError, and what an enqueue throws
+   * @throws BatchSealedError, BatchNotFoundError, and the errors of an enqueue
    * @example await batch.add('page', { page: 1 }, { maxAttempts: 5 });
    */
   async add<Result = unknown, Job extends string | JobDefinition = string | JobDefinition>(
@@ -119,10 +119,10 @@ export class Batch<Queue = unknown> extends BatchReader {
   }
 
   /**
-   * Cancels the members that have not ended, in bounded slices. One that waits ends at once, a running one has its signal aborted.
-   * Then the batch fires `onFailure` and `finally`, once it is sealed.
+   * Cancels the members that have not ended, in bounded slices. A waiting one ends at once, and a running one gets an
+   * aborted signal. Then the batch fires `onFailure` and `finally`, once it is sealed.
    *
-   * @returns `fired` where all members had ended
+   * @returns `fired` if all members had ended
    * @throws BatchNotFoundError
    */
   async cancel(): Promise<'stopped' | 'fired'> {
@@ -181,7 +181,7 @@ export class Batch<Queue = unknown> extends BatchReader {
     };
   }
 
-  /** A member of another queue joins after its enqueue: a batch never waits for a job that is not there. */
+  /** A member of another queue joins after its enqueue, so that a batch never waits for a missing job. */
   private async join(target: BatchTarget, handles: readonly JobHandle[]): Promise<void> {
     const other = handles.find(({ outcome }) => outcome !== 'new');
     if (other) {

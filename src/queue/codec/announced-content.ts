@@ -7,9 +7,9 @@ export interface AnnouncedContent {
   readonly codec?: string;
   /** True if nothing may be stored in the clear. */
   readonly encrypted?: true;
-  /** The ids of its keys, the one that encrypts first. */
+  /** The ids of its keys, the encrypting one first. */
   readonly keyIds?: readonly string[];
-  /** The names of fields that are not shown; true: a function decides, so nothing is shown without it. */
+  /** The names of hidden fields. true: a function decides, so nothing is shown without it. */
   readonly redact?: readonly string[] | true;
 }
 
@@ -23,7 +23,7 @@ export function announcedContent({ codec, redact }: { codec?: JobCodec; redact?:
   };
 }
 
-/** Returns the redaction of a queue for a process that has no options of it. */
+/** Returns the redaction of a queue, for a process without the queue's options. */
 export function announcedRedact(content: AnnouncedContent | undefined): Redact | undefined {
   const { redact } = content ?? {};
   return redact === true ? () => REDACTED : redact;

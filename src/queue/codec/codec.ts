@@ -3,22 +3,28 @@ import { encodeJson } from './encode-json.js';
 import type { Redact } from './redact.js';
 
 /**
- * Turns what jobs carry into what JSON can carry, and back: payloads, results and progress. All processes of a queue must have
- * the same codec. `encrypted()` is one; docs/encryption.md shows others.
+ * Converts payloads, results and progress to JSON values, and back. All processes of a queue must have the same codec.
+ * `encrypted()` is one; docs/encryption.md shows others.
  *
  * @example
  * const dates: JobCodec = { name: 'superjson', encode: (value) => superjson.serialize(value), decode: (json) => superjson.deserialize(json) };
  */
 export interface JobCodec {
-  /** Stored beside each value, so that another codec is noticed: 1 to 32 of a-z 0-9 - */
+  /** Stored beside each value, so that a different codec is noticed: 1 to 32 of a-z 0-9 - */
   readonly name: string;
   /** True if errors and log lines are encoded too. Then `encode` returns text. @default false */
   readonly secret?: boolean;
-  /** The ids of its keys, the one that encrypts first. Workers announce them, and a process that boots compares them with its own. */
+  /**
+   * The ids of its keys, the encrypting one first. Workers announce them, and a booting process compares them with its
+   * own.
+   */
   readonly keyIds?: readonly string[];
-  /** Returns what JSON can carry. What it throws refuses the enqueue, or fails the attempt. @param subject names the value in errors */
+  /**
+   * Returns a value that JSON can represent. An error refuses the enqueue, or fails the attempt. @param subject names
+   * the value in errors
+   */
   encode(value: unknown, subject: string): unknown;
-  /** Returns the value again. What it throws makes the job a dead letter that says so. */
+  /** Returns the original value. An error makes the job a dead letter with that reason. */
   decode(encoded: unknown): unknown;
 }
 
@@ -30,7 +36,7 @@ export interface ContentRules {
   readonly redact?: Redact;
 }
 
-/** A value was stored by another codec than this process's, or with a key that it does not have. */
+/** A value was stored by another codec than this process's, or with a key that this process lacks. */
 export class CodecError extends JobQueueError {
   /** The code of these errors, the same in every version. */
   static override readonly code: string = 'CODEC';
@@ -46,9 +52,9 @@ interface Envelope {
 }
 
 /**
- * Encodes a value that a job carries, by the codec of its queue.
+ * Encodes a payload, result or progress by the codec of its queue.
  *
- * @param subject what the value is, for the error: `payload`, `result`, `progress`
+ * @param subject the name of the value in errors: `payload`, `result`, `progress`
  * @throws InvalidPayloadError
  */
 export function encodeContent(subject: string, value: unknown, { maxPayloadBytes, codec }: ContentRules): string {
@@ -67,8 +73,8 @@ function enveloped(codec: JobCodec, subject: string, value: unknown): Envelope {
 }
 
 /**
- * Decodes a stored JSON value. A value without a codec is returned as it is, so that older jobs and those of clients of the
- * Redis pattern can be read.
+ * Decodes a stored JSON value. A value without a codec is returned unchanged, so that older jobs and those of clients
+ * of the Redis pattern stay readable.
  *
  * @throws CodecError
  */
@@ -80,12 +86,12 @@ export function decodeContent(codec: JobCodec | undefined, stored: unknown): unk
   return guarded(reads, () => reads.decode(stored.value));
 }
 
-/** Returns whether a value is one that a codec wrote. */
+/** Returns whether a codec wrote a value. */
 export function isEncoded(value: unknown): value is Envelope {
   return typeof value === 'object' && value !== null && typeof (value as Partial<Envelope>)[CODEC] === 'string';
 }
 
-/** The codec that wrote a value or a text; undefined for what no codec wrote. */
+/** Returns the codec that wrote a value or a text, or undefined. */
 export function codecOf(value: unknown): string | undefined {
   return typeof value === 'string' ? TEXT.exec(value)?.[1] : isEncoded(value) ? value[CODEC] : undefined;
 }
@@ -96,7 +102,7 @@ export function encodeText(codec: JobCodec, text: string): string {
 }
 
 /**
- * Decodes a stored text, or returns it as it is if no codec wrote it.
+ * Decodes a stored text, or returns it unchanged if no codec wrote it.
  *
  * @throws CodecError
  */

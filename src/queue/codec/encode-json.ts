@@ -8,11 +8,11 @@ const MAX_DEPTH = 200;
 const LONGEST_PATH = 200;
 
 /**
- * Encodes a payload, result or progress. Unlike `JSON.stringify` it refuses values that JSON would change silently:
- * functions, symbols, BigInt, NaN, infinities, invalid dates, cycles and nesting deeper than 200. It also refuses objects
- * whose content JSON does not see: Map, Set, Error, RegExp, typed arrays, URLSearchParams and the like.
+ * Encodes a payload, result or progress. Refuses values that `JSON.stringify` would change silently: functions,
+ * symbols, BigInt, NaN, infinities, invalid dates, cycles, and nesting deeper than 200. It also refuses objects whose
+ * content JSON omits: Map, Set, Error, RegExp, typed arrays, URLSearchParams and the like.
  *
- * @param subject what the value is, for the error: `payload`, `result`, `progress`
+ * @param subject the name of the value in errors: `payload`, `result`, `progress`
  * @param maxBytes the largest encoding allowed, in bytes
  * @throws InvalidPayloadError with the path of the fault
  */
@@ -80,7 +80,7 @@ function checkValue(path: string, value: unknown, depth: number): void {
   }
 }
 
-/** JSON takes what `toJSON` gives as it is: a `toJSON` of the answer is not asked again. */
+/** JSON takes the result of `toJSON` without calling a `toJSON` of that result. */
 function checkConverted(path: string, value: { toJSON(key: string): unknown }, depth: number): void {
   if (value instanceof Date) {
     if (Number.isNaN(value.getTime())) {
@@ -124,15 +124,15 @@ function checkObject(path: string, value: object, depth: number): void {
   }
 }
 
-/** Objects whose content JSON does not see, although some have keys of their own. */
+/** Objects whose content JSON omits, although some have enumerable keys. */
 const LOSING = /^(Map|Set|Error|RegExp|ArrayBuffer|SharedArrayBuffer|DataView|\w+Array)$/;
 
 /** JSON keeps the content of these. */
 const BOXED = /^(Object|Number|String|Boolean|Arguments)$/;
 
 /**
- * Returns the type of an object that JSON would change: a Map or an Error to an empty object, a Uint8Array to an object of
- * numbers, an instance with private fields to nothing. For other instances JSON keeps their fields.
+ * Returns the type of an object that JSON would change. A Map or an Error becomes an empty object, a Uint8Array an
+ * object of numbers, an instance with private fields an empty one. JSON keeps the fields of other instances.
  */
 function losingType(value: object, isEmpty: boolean): string | undefined {
   const prototype = Object.getPrototypeOf(value) as object | null;

@@ -4,7 +4,7 @@ import { encodeJson } from './encode-json.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 
-/** One key of `encrypted()`. */
+/** A key of `encrypted()`. */
 export interface EncryptionKey {
   /** Stored beside each value: 1 to 64 of A-Z a-z 0-9 _ - */
   id: string;
@@ -24,9 +24,9 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Returns a codec that encrypts payloads, results, progress, errors and log lines with AES-256-GCM. The first key encrypts,
- * all keys decrypt. So put a new key in front, and remove an old one when none of its jobs is left. Ids, names and metadata
- * stay readable.
+ * Returns a codec that encrypts payloads, results, progress, errors and log lines with AES-256-GCM. The first key
+ * encrypts, all keys decrypt. So put a new key first, and remove an old one when none of its jobs is left. Ids, names
+ * and metadata stay readable.
  *
  * @throws InvalidOptionError
  * @example forRoot({ codec: encrypted([{ id: '2030-01', key: process.env.JOBS_KEY! }]) })
@@ -79,7 +79,7 @@ function checkKeys(keys: readonly EncryptionKey[]): Map<string, Buffer> {
   return known;
 }
 
-/** The id is bound to the text, so that neither can be exchanged. */
+/** The key's id is bound to the text, so that neither can be exchanged. */
 function seal(key: Buffer, id: string, text: string): string {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv(ALGORITHM, key, iv).setAAD(Buffer.from(id));

@@ -2,7 +2,7 @@ import { decodeContent, decodeText, type JobCodec } from './codec.js';
 import { FAILURE_PREFIX } from '../validation/names.js';
 import { parseJson } from './parse-json.js';
 
-/** A job that has failed for good, as the payload of its failure job. */
+/** A permanently failed job, as the payload of its failure job. */
 export interface JobFailure<Payload = unknown> {
   /** The id of the failed job. It is a dead letter until it is redriven, discarded or aged out. */
   id: string;
@@ -14,9 +14,9 @@ export interface JobFailure<Payload = unknown> {
   payload: Payload;
   /** The message of its last error. */
   error: string;
-  /** How many attempts it had. */
+  /** The number of its attempts. */
   attempts: number;
-  /** When it failed for good. */
+  /** The time of its final failure. */
   failedAt: Date;
 }
 
@@ -30,7 +30,7 @@ interface StoredFailure {
   failedAtMs: string;
 }
 
-/** Returns the name of the jobs that tell of the dead letters of a name. */
+/** Returns the name of the failure jobs for the dead letters of a name. */
 export function failureJobName(name: string): string {
   return FAILURE_PREFIX + name;
 }

@@ -1,4 +1,5 @@
-// Hides parts of what jobs carry from logs, the dashboard and the command line. What is stored, and what handlers see, stays.
+// Hides parts of payloads, results and the like from logs, the dashboard and the command line. Stored values, and those
+// in handlers, stay unchanged.
 import type { StoredError } from '../errors/stored-error.js';
 import { FAILURE_PREFIX } from '../validation/names.js';
 import { parseJson } from './parse-json.js';
@@ -11,16 +12,16 @@ export interface RedactedPart {
   job: { readonly id: string; readonly name: string; readonly queue: string };
 }
 
-/** The names of fields to hide at any depth, in either case; or a function that returns what may be shown. */
+/** The names of fields to hide at any depth, case-insensitive; or a function that returns the visible part. */
 export type Redact = readonly string[] | ((value: unknown, about: RedactedPart) => unknown);
 
 /** The text in place of hidden values. */
 export const REDACTED = '[redacted]';
 
 const DEEPEST = 50;
-/** A shorter text may stand in any sentence. */
+/** A shorter text may be part of any sentence. */
 const SHORTEST_TEXT = 4;
-/** The most texts that are looked for in another text; of a job that hides more, no text is shown. */
+/** The most hidden texts that are searched in another text. A job with more hidden texts shows none. */
 const MOST_TEXTS = 200;
 
 /** Returns what may be shown of a value; nothing of it where the function throws. */

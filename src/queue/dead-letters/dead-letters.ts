@@ -83,7 +83,7 @@ const redriveSchema = z.strictObject(
 
 /**
  * The dead letters of one queue: jobs whose attempts are used up, or that could not run. They are kept until they are
- * redriven, discarded, or over the queue's `deadLetterCap` or `deadLetterAgeMs`.
+ * redriven or discarded, or exceed the queue's `deadLetterCap` or `deadLetterAgeMs`.
  *
  * @example
  * const { jobs } = await queue.deadLetters.list({ error: 'ECONNREFUSED', newerThanMs: 3_600_000 });
@@ -128,13 +128,13 @@ export class DeadLetters {
   }
 
   /**
-   * Sends one back to work, its attempts reset; its attempt log and last error stay for the record.
+   * Makes one pending again with its attempts reset. Its attempt log and last error stay.
    *
-   * @param definition that of the job, by which the payload is checked. Through JobQueueService the definition of the
-   *   handler in this process is known by itself
-   * @param options.payload takes the place of the stored payload
-   * @returns false when there is no dead letter of that id
-   * @throws InvalidPayloadError with the path of the fault, InvalidOptionError: nothing was changed
+   * @param definition the job's definition, by which the payload is checked. JobQueueService finds the definition of
+   *   this process's handler itself
+   * @param options.payload replaces the stored payload
+   * @returns false if there is no dead letter with that id
+   * @throws InvalidPayloadError with the path of the fault, InvalidOptionError. Nothing was changed
    * @example await queue.deadLetters.redrive(id, { payload: { ...job.payload, to: 'ada@example.com' } });
    * @example await queue.deadLetters.redrive(SendEmail, id, { payload: { to: 'ada@example.com' } });
    */
@@ -154,7 +154,7 @@ export class DeadLetters {
     return (await this.exec((calls) => calls.redrive([id], payload))) === 1;
   }
 
-  /** JSON of a payload, checked in the form in which the handler of the job will find it. */
+  /** Returns a payload as JSON, checked in the form that the job's handler will receive. */
   private async editedPayload(id: string, payload: unknown, given: JobDefinition | undefined): Promise<string> {
     const json = encodeContent('payload', payload, this.queue.options);
     const name = given || this.context.definitionOf ? (await this.get(id))?.name : undefined;
@@ -169,8 +169,8 @@ export class DeadLetters {
   }
 
   /**
-   * Sends all that match back to work, the oldest failure first, 100 at most in one step. What fails after the call
-   * began is left alone.
+   * Makes all matching ones pending again, the oldest failure first, at most 100 in one step. Jobs that fail after the
+   * start of the call are left alone.
    *
    * @param options.filter default: all
    * @returns how many
@@ -181,14 +181,15 @@ export class DeadLetters {
     return this.each(filter, (letters) => this.exec((calls) => calls.redrive(letters.map(({ id }) => id))));
   }
 
-  /** Deletes one for good. False when there is no dead letter of that id. */
+  /** Deletes one permanently. Returns false if there is no dead letter with that id. */
   async discard(id: string): Promise<boolean> {
     checkText('job id', id);
     return (await this.exec(({ deadLetters }) => deadLetters.discard([{ id }]))) === 1;
   }
 
   /**
-   * Deletes all that match for good, 100 at most in one step. What fails after the call began is left alone.
+   * Deletes all matching ones permanently, at most 100 in one step. Jobs that fail after the start of the call are left
+   * alone.
    *
    * @param options.filter default: all
    * @returns how many

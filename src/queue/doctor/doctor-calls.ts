@@ -60,7 +60,7 @@ export class DoctorCalls {
     );
   }
 
-  /** @param keepMs how long what is left over stays */
+  /** @param keepMs how long the rest of a batch stays, in ms */
   batches(ids: readonly string[], keepMs: number, mend: boolean): ScriptCall<Fault[]> {
     return this.call('doctorBatches', [mend ? '1' : '0', keepMs, ...ids], (reply) =>
       rowsOf(reply as string[], 3).map(([id, found, expected]) => faultOf(id!, 'batch', found!, expected!)),

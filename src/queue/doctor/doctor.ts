@@ -15,7 +15,7 @@ const SCAN_COUNT = 500;
 /** How long the rest of a repaired batch stays, in ms. */
 const RECORD_MS = 7 * 86_400_000;
 
-/** The queue that is audited; no step of it may hang. */
+/** The audited queue. None of its steps may hang. */
 interface AuditedQueue {
   readonly client: RedisClient;
   run<Answer>(call: ScriptCall<Answer>): Promise<Answer>;
@@ -29,11 +29,11 @@ interface AuditedQueue {
 export class Doctor {
   private readonly scripts: DoctorCalls;
   private readonly notes: DoctorNotes;
-  /** Jobs that are in no sorted set, with their status: until they are seen in a list, they may be orphans. */
+  /** Jobs that are in no sorted set, with their status. They may be orphans until a list contains them. */
   private readonly strays = new Map<string, string>();
   private readonly suspects = new Set<string>();
   private readonly groups = new Set<string>();
-  /** Batches with a follow-up, of which something is kept. */
+  /** Batches with a follow-up whose data still exists. */
   private readonly batches = new Set<string>();
 
   constructor(
@@ -98,7 +98,7 @@ export class Doctor {
     const { pending, processing } = this.keys;
     const line = new ListWalk();
     await this.lookAtList(pending, line, (status) => status === 'pending');
-    // A claim of a client of the pattern is written in two steps, so that its status may be of before.
+    // A claim of a client of the pattern takes two steps, so its status may be the previous one.
     await this.lookAtList(processing, new ListWalk(), () => true, line);
   }
 
@@ -116,8 +116,8 @@ export class Doctor {
   }
 
   /**
-   * Compares ids of a list with the known suspects. An id whose status fits the list is in its place; an id that is
-   * elsewhere too is suspect.
+   * Compares ids of a list with the known suspects. An id whose status fits the list is in its place. An id that is
+   * also elsewhere is suspect.
    */
   private async meet(ids: readonly string[], fits: (status: string) => boolean): Promise<void> {
     const unknown = ids.filter((id) => !(fits(this.strays.get(id) ?? '') && this.strays.delete(id)));
@@ -199,7 +199,7 @@ export class Doctor {
     }
   }
 
-  /** Each is one command, which decides by itself. */
+  /** Each is one command, which decides itself. */
   private async lookAtClaimMemories(keys: readonly string[]): Promise<void> {
     for (const key of keys) {
       const endless = (await this.queue.ask(() => this.client.pttl(key))) === -1;

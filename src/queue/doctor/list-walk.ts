@@ -1,6 +1,6 @@
 /**
- * Reads a list in slices while it grows at its head. Returns which ids are new, and which are in the list twice. Ids that
- * were seen move into the next slice when jobs are enqueued.
+ * Reads a list in slices while it grows at its head. Returns which ids are new, and which are in the list twice.
+ * Enqueues move ids that were already read into the next slice.
  */
 export class ListWalk {
   private readonly seen = new Set<string>();

@@ -11,7 +11,7 @@ export interface ServerFinding {
   where: string;
   /** The expected value. */
   expected: string;
-  /** The value that was found. */
+  /** The found value. */
   found: string;
   /** The danger, and what to do. */
   remedy: string;
@@ -24,7 +24,7 @@ export class RedisAuditError extends RedisUnsuitableError {
 
   constructor(
     address: string,
-    /** Each with the expected value, the found value and the remedy. */
+    /** Findings, each with the expected value, the found value and the remedy. */
     readonly findings: readonly ServerFinding[],
   ) {
     super(`Redis at ${address} endangers jobs: ${findings.map(describeFinding).join('; ')}`);
@@ -38,11 +38,11 @@ export interface AuditedQueue {
 }
 
 /**
- * Checks the server for what endangers jobs: a policy that evicts keys, persistence that is off or failing, a replica
- * instead of a master, and keys of a queue in the other spelling (with or without braces). Skips what an ACL user may not
- * read. Changes nothing.
+ * Checks the server for risks to jobs: a policy that evicts keys, missing or failing persistence, and a replica instead
+ * of a master. Also finds keys of a queue in the other spelling (with or without braces). Skips checks that the ACL
+ * user may not do. Changes nothing.
  *
- * @param cluster whether the queues' names are wrapped in braces where their options do not say
+ * @param cluster whether the queues' names are wrapped in braces unless their options say otherwise
  */
 export async function auditServer(
   client: RedisClient,

@@ -28,7 +28,7 @@ export async function addTyped(
   return await target.producer.add(typed, typedSource(target, definition));
 }
 
-/** Adds many jobs, of a definition or of none. All are checked before the first is sent. */
+/** Adds many jobs, with or without a definition. All are checked before the first is sent. */
 export async function addMany(
   target: EnqueueTarget,
   definition: JobDefinition | undefined,

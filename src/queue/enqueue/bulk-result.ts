@@ -2,11 +2,11 @@ import { EnqueueError, type EnqueueItem } from '../errors/enqueue-errors.js';
 import type { EnqueueAnswer, EncodedJob } from '../store/enqueue-call.js';
 
 /**
- * The answers to the jobs of one call, which may travel in several steps.
+ * Returns the answers for the jobs of a call, which may take several steps.
  *
- * @throws EnqueueError that names all jobs of the call in their order, with what became of each, so that it can be
- *   repeated with them. It is `not-sent` only when nothing of the call was written. What fails all steps alike and is no
- *   EnqueueError is thrown as it is.
+ * @throws EnqueueError that names all jobs of the call in order, with their outcomes, for a repeat with the same ids.
+ *   It is `not-sent` only if nothing of the call was written. An error that fails all steps alike and is no
+ *   EnqueueError is thrown unchanged.
  */
 export function answersOfAll(
   queue: string,

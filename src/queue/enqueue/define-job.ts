@@ -15,7 +15,10 @@ export interface JobDefaults {
   maxAttempts?: number;
   /** How many attempts may end in a crash of the worker. @default the handler's, else the queue's */
   maxCrashes?: number;
-  /** How long a failed job waits before its next attempt. A function holds where the definition binds the handler. */
+  /**
+   * How long a failed job waits before its next attempt. A function works only if the handler is bound by this
+   * definition.
+   */
   backoff?: Backoff;
   /** How long one attempt may run, in ms. @default the handler's, else without a limit */
   timeoutMs?: number;
@@ -73,7 +76,7 @@ export class JobDefinition<
   readonly result: Result | undefined;
   /** The options of its jobs. */
   readonly defaults: Readonly<JobDefaults>;
-  /** The defaults that an enqueue sends; undefined if there are none, so that such a job stays plain. */
+  /** The defaults that an enqueue sends, or undefined without any, so that such a job stays plain. */
   readonly enqueueDefaults: Readonly<EnqueueOptions> | undefined;
 
   /** @throws InvalidOptionError */
@@ -117,7 +120,7 @@ export type ResultFor<Job, Result> = [Job] extends [JobDefinition] ? ResultOf<Jo
 export type ResultOf<Definition extends JobDefinition> = OutputOf<NonNullable<Definition['result']>>;
 
 /**
- * Defines a kind of job for producers and handlers: its name, the schemas of its payload and result, and its defaults. The
+ * Defines a kind of job for producers and handlers: its name, its defaults, and the schemas of payload and result. The
  * compiler knows both types, and an invalid value is refused with the path of the error.
  *
  * Redis stores the JSON of the payload, and each side parses it with the schema. So a schema must accept the JSON of a

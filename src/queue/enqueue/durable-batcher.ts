@@ -17,7 +17,7 @@ export class DurabilityTimeoutError extends JobQueueError {
     readonly queue: string,
     /** The handles of all jobs of the call, to read them, to await their results, or to cancel them. */
     readonly handles: readonly JobHandle[],
-    /** The number of replicas that were asked for. */
+    /** The requested number of replicas. */
     readonly replicas: number,
     /** The number of replicas that acknowledged the jobs. */
     readonly acknowledged: number,
@@ -43,7 +43,7 @@ export class DurabilityTimeoutError extends JobQueueError {
 }
 
 /**
- * An enqueuer whose answers come when replicas have the jobs, or say how many had them in time.
+ * Returns an enqueuer that waits until replicas have the jobs, or reports how many had them in time.
  *
  * @param prepare see EnqueueBatcher
  */
@@ -54,7 +54,7 @@ export function durableEnqueuer(queue: QueueAccess, prepare?: () => Promise<void
     queue: queue.name,
     store,
     timeoutMs: answerMs + 2 * timeoutMs, // an enqueue may have to let another one's wait pass before its own begins
-    wholeTicks: true, // each batch has a WAIT of its own, and they go one after the other
+    wholeTicks: true, // each batch has its own WAIT, and they run one after the other
     open: () => queue.calls(),
     async prepare() {
       await prepare?.();

@@ -6,7 +6,7 @@ import { checkJobId, checkJobName, SCHEDULE_PREFIX } from '../validation/names.j
 import { checkEnqueueOptions, refuseContradictions, type EnqueueOptions } from './enqueue-options.js';
 import { overrideText, type EnqueueRules } from './group-override.js';
 
-/** The queue of a job to encode: its name, the rules of its content, and the clock of its store, which makes ids. */
+/** The queue of a job to encode: its name, its rules for content, and its store's clock, which makes ids. */
 export interface EncodeTarget {
   readonly name: string;
   readonly options: EnqueueRules;
@@ -14,9 +14,9 @@ export interface EncodeTarget {
 }
 
 /**
- * Checks and encodes one job. Nothing is written yet, so a fault here leaves nothing behind.
+ * Checks and encodes one job. Nothing is written yet, so an error leaves no trace.
  *
- * @param subject how errors name it, where it is not the only one of its call
+ * @param subject how errors name it, if its call has several
  * @throws InvalidOptionError, InvalidPayloadError
  */
 export function encodeJob(
@@ -69,7 +69,7 @@ export function withScheduleUniqueKey({ options }: EncodedJob, schedule: string)
   return JSON.stringify({ ...asked, unique: `${SCHEDULE_PREFIX}${schedule}`, unique_for: 'unfinished' });
 }
 
-/** Returns the JSON that `lua/job/enqueue.lua` reads; '' where nothing is asked for, so that a plain job pays nothing. */
+/** Returns the JSON that `lua/job/enqueue.lua` reads, or '' without options, so that a plain job costs nothing more. */
 function encodeOptions(
   options: EnqueueOptions,
   { groups }: EnqueueRules,

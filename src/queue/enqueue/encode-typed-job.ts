@@ -12,10 +12,10 @@ import { readBySchema } from '../validation/validate-with-schema.js';
 export type TypedEnqueueOptions = Omit<EnqueueOptions, 'name'>;
 
 /**
- * Checks and encodes one job of a definition. The payload is checked in the form in which its handler will find it.
+ * Checks and encodes one job of a definition. The payload is checked in the form that its handler will receive.
  *
- * @param subject how errors name it, where it is not the only one of its call
- * @throws InvalidOptionError, InvalidPayloadError (a rejection, where the schema is asynchronous)
+ * @param subject how errors name it, if its call has several
+ * @throws InvalidOptionError, InvalidPayloadError (a rejection, if the schema is asynchronous)
  */
 export function encodeTypedJob(
   target: EncodeTarget,
@@ -32,7 +32,7 @@ export function encodeTypedJob(
     return job;
   }
   const made = read.then(() => job);
-  // If a later job of a bulk is refused at once, nobody awaits this one. Its rejection would end the process.
+  // If a later job of a bulk is refused at once, no caller awaits this one. Its rejection would end the process.
   made.catch(() => undefined);
   return made;
 }
@@ -69,7 +69,7 @@ export function typedSource(source: JobSource, { name, result: schema }: JobDefi
         get: (id) => source.get(id),
         result: async (id, options) => {
           const value = await source.result(id, options, name);
-          // None was kept, or the handler returned none, which its worker has checked.
+          // No result is stored, or the handler returned none, which its worker has checked.
           return value === undefined ? undefined : readBySchema('result', schema, value);
         },
       }

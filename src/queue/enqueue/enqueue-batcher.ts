@@ -10,10 +10,10 @@ import { RedisPermissionError } from '../errors/redis-permission-error.js';
 const SLICE_JOBS = 500;
 const SLICE_LENGTH = 1_000_000;
 
-/** The number of single enqueues of a tick that are sent before it ends; the next time twice as many. */
+/** The number of single enqueues of a tick that are sent before it ends. It doubles each time. */
 const FIRST_BURST_JOBS = 25;
 
-/** Returns whether jobs that are enqueued together, and with no others, are one step. */
+/** Returns whether these jobs, alone in a call, fit one step. */
 export function fitOneCall(jobs: readonly EncodedJob[]): boolean {
   return jobs.length <= SLICE_JOBS && jobs.reduce((sum, { payload }) => sum + payload.length, 0) < SLICE_LENGTH;
 }
@@ -25,19 +25,19 @@ export interface EnqueuerOptions {
   /** The queue's name, for errors. */
   queue: string;
   store: QueueStore;
-  /** How long an enqueue may take in all, in ms. It may take longer while its bytes or those of its reply move. */
+  /** The total time of an enqueue, in ms. It may be longer while its bytes or those of its reply move. */
   timeoutMs: number;
   /** Sends a batch. */
   deliver: (jobs: EncodedJob[]) => Promise<EnqueueAnswer[]>;
-  /** True if `deliver` ends within `timeoutMs` by itself: a limit around it is a timer more for each batch. */
+  /** True if `deliver` has its own limit of `timeoutMs`, because an outer limit costs a timer for each batch. */
   endsInTime?: boolean;
   /** The store whose connection `deliver` uses. @default the store's */
   via?: Pick<QueueStore, 'patience'>;
-  /** Learns how the queue is kept, before anything is sent. Once it resolved, it is not called again. */
+  /** Reads the queue's format before anything is sent. It is not called again once it has resolved. */
   open: () => Promise<unknown>;
   /** Prepares what must exist before the first call, beside the connection. */
   prepare?: () => Promise<void>;
-  /** True if all of a tick leave at its end: where a second batch would have to wait for the first. */
+  /** True if all jobs of a tick leave at its end, because a second batch would have to wait for the first. */
   wholeTicks?: boolean;
 }
 
@@ -49,10 +49,10 @@ interface Waiting {
 
 /**
  * Sends enqueues to Redis. Enqueues of one tick share a call, so a hundred parallel ones cost three round trips side by
- * side. Nothing waits for a timer.
+ * side. No job waits for a timer.
  *
- * While the connection is down, jobs wait here and not in the client's offline queue, because an enqueue that was
- * reported as not sent must never be sent later.
+ * While the connection is down, jobs wait here and not in the client's offline queue. An enqueue that was reported as
+ * not sent must never be sent later.
  */
 export class EnqueueBatcher {
   private waiting: Waiting[] = [];
@@ -71,7 +71,7 @@ export class EnqueueBatcher {
     });
   }
 
-  /** The first of a tick leave once the code that makes them pauses, what comes after them in that tick at its end. */
+  /** Sends the first jobs of a tick once the code that makes them pauses, and the later ones at its end. */
   private leaveSoon(): void {
     if (this.inTick) {
       return;
@@ -94,7 +94,7 @@ export class EnqueueBatcher {
     this.options.store.clock.soon(() => this.endTick());
   }
 
-  /** Sends the waiting jobs of a burst once they are many, so that Redis adds them while the caller makes the others. */
+  /** Sends the waiting jobs of a burst once they are many, so that Redis works while the caller makes the rest. */
   sendBurst(): void {
     if (this.waiting.length >= this.burstJobs) {
       this.burstJobs *= 2;
@@ -145,7 +145,7 @@ export class EnqueueBatcher {
       const answers = await (endsInTime && !deadline.isRunning ? delivered : deadline.limitSilence(delivered, via));
       slice.forEach((each, i) => each.resolve(answers[i]!));
     } catch (error) {
-      // Rejects each caller with the error of its own job only.
+      // Rejects each caller with the error of its own job.
       slice.forEach((each) => each.reject(this.explain(error as Error, each.job, sent)));
     } finally {
       deadline.clear();
@@ -203,7 +203,7 @@ class Deadline {
     return Promise.race([promise, this.passed]);
   }
 
-  /** Limits the wait for an answer, which goes on while bytes move over the connection. */
+  /** Limits the wait for a reply, and extends it while bytes move over the connection. */
   limitSilence<Value>(answer: Promise<Value>, via: Pick<QueueStore, 'patience'>): Promise<Value> {
     const limited = this.limit(answer);
     this.patience = via.patience(this.begunAt);

@@ -7,7 +7,7 @@ import type { JobHandle } from '../results/job-handle.js';
 import type { JobDefinition } from './define-job.js';
 import type { EnqueueOptions } from './enqueue-options.js';
 
-/** One job of a request, before it is checked and encoded. */
+/** A job of a request, before it is checked and encoded. */
 export interface RequestedJob {
   /** The name that selects its handler. */
   readonly name: string;
@@ -21,7 +21,7 @@ export interface RequestedJob {
 export interface EnqueueRequest {
   /** The name of the queue. */
   readonly queue: string;
-  /** The call that was made. */
+  /** The method that was called. */
   readonly method: 'enqueue' | 'enqueueMany';
   /** The definition that checks the jobs; undefined for an enqueue without one. */
   readonly definition: JobDefinition | undefined;
@@ -43,16 +43,16 @@ export interface JobQueueOptions extends QueueOptions {
   /** Acts around each enqueue of this object, the first outermost. The ticks of schedules do not pass it. @default none */
   middleware?: readonly EnqueueMiddleware[];
   /**
-   * The logger of warnings, for example about a name that no live worker handles. All queues of one Redis client use the
-   * logger that was set last, also by a Worker. A logger that throws harms no job. Default: that of the client's other
-   * queues, else none.
+   * The logger of warnings, for example about a name that no live worker handles. The queues of a Redis client share
+   * the logger that was set last, also by a Worker. An error of the logger does not affect jobs. Default: that of the
+   * client's other queues, else none.
    *
    * @example new JobQueue(redis, 'email', { logger: { log: console.log, warn: console.warn, error: console.error } });
    */
   logger?: JobQueueLogger;
 }
 
-/** @throws InvalidOptionError for what is no list of objects with one of the methods */
+/** @throws InvalidOptionError unless it is a list of objects with one of the methods */
 export function checkMiddleware<Middleware extends object>(
   subject: string,
   middleware: readonly Middleware[] | undefined,
@@ -74,7 +74,7 @@ export function checkMiddleware<Middleware extends object>(
   return middleware ?? [];
 }
 
-/** The options of the queue itself. What is no object is left for their check. */
+/** Returns the options of the queue itself. A value that is no object is left to their check. */
 export function queueOptionsOf(options: JobQueueOptions): QueueOptions {
   if (typeof options !== 'object' || options === null) {
     return options;
@@ -115,7 +115,7 @@ export function requestedJob(
   payload: unknown,
   options: EnqueueOptions | undefined,
 ): RequestedJob {
-  // A value that is no object is left for the check of options.
+  // A value that is no object is left to the check of options.
   const own = options === null || typeof options !== 'object' ? (options ?? {}) : { ...options };
   return { name: definition?.name ?? own.name ?? queue, payload, options: own };
 }

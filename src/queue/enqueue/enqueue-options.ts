@@ -1,4 +1,4 @@
-// What an enqueue may ask for: the options, their schema, and which of them contradict each other.
+// The options of an enqueue, their schema, and the contradictions among them.
 import { z } from 'zod';
 import { storedBackoffSchema, type StoredBackoff } from '../model/backoff.js';
 import { checkOptions } from '../validation/validate-options.js';
@@ -25,7 +25,7 @@ export interface JobRules {
   /** How long one attempt may run, in ms. @default the handler's, else without a limit */
   timeoutMs?: number;
   /**
-   * The group of the job, such as a tenant, a customer or a file. Groups take turns, and have limits of their own.
+   * The group of the job, such as a tenant, a customer or a file. Groups take turns, and can have their own limits.
    * @default none; the jobs without a group are one group
    */
   group?: string;
@@ -47,7 +47,7 @@ export interface EnqueueOptions extends JobRules {
   runAt?: Date | number;
   /** Fails the job if it has not started within this many ms. Must be longer than the delay. */
   expiresInMs?: number;
-  /** Allows one job at a time for a key: while one waits, while one is unfinished, or for a number of ms. */
+  /** Allows one job at a time for a key: while it waits, while it is unfinished, or for a number of ms. */
   unique?: UniqueOptions;
   /**
    * Small texts that travel with the job, such as a trace context: at most 32, of 8,192 characters in all. The handler reads
@@ -56,11 +56,11 @@ export interface EnqueueOptions extends JobRules {
   metadata?: JobMetadata;
   /** True if the job goes before the waiting jobs; its retries go to the back. Not with `priority`. @default false */
   lifo?: boolean;
-  /** The share of the queue's `rateLimit` that the job takes; at most its burst counts. @default 1 */
+  /** The share of the queue's `rateLimit` that the job takes, at most its burst. @default 1 */
   cost?: number;
   /**
-   * Ids of jobs of the same queue, at most 100, that must end well before this one starts; `delayMs` counts from then. Where one
-   * fails, is cancelled or is deleted, this job fails without being started.
+   * Ids of jobs of the same queue, at most 100, that must complete before this one starts. `delayMs` counts from then.
+   * If one fails, is cancelled or is deleted, this job fails without being started.
    */
   after?: readonly string[];
   /** @internal The batch that the job joins; see Batch.add. */
@@ -75,11 +75,11 @@ export interface EnqueueOptions extends JobRules {
 export interface UniqueOptions {
   /** At most one job of the queue holds it at a time. */
   key: string;
-  /** How long the key is held: until the job is claimed, until it ends, or for a time that starts at the enqueue. */
+  /** How long the key is held: until the job is claimed, until it ends, or for a time from the enqueue. */
   for: 'pending' | 'unfinished' | { ms: number };
   /**
-   * `keep`: the job that is there stands. `replace`: as long as it waits it gets the new payload, name and options, and
-   * starts anew with all its attempts.
+   * `keep`: the existing job stays. `replace`: while it waits, it gets the new payload, name and options, and starts
+   * again with all its attempts.
    * @default `keep`
    */
   onConflict?: 'keep' | 'replace';
@@ -103,7 +103,7 @@ const uniqueSchema = z.strictObject({
 
 const optional = <Schema extends z.ZodType>(schema: Schema) => schema.optional();
 
-/** The fields of EnqueueOptions that a handler or a job definition may set as defaults too. */
+/** The fields of EnqueueOptions that a handler or a job definition may also set as defaults. */
 export const jobDefaultFields = {
   maxAttempts: optional(wholeNumber(1, 1_000)),
   maxCrashes: optional(wholeNumber(1, 1_000)),
@@ -142,7 +142,7 @@ const enqueueOptionsSchema = z.strictObject(
 );
 
 /**
- * Checks each option by itself.
+ * Checks each option separately.
  *
  * @param subject how errors name it
  * @throws InvalidOptionError
@@ -167,7 +167,7 @@ export function refuseContradictions(subject: string, options: EnqueueOptions): 
   refuseBesideAfter(subject, options);
 }
 
-/** Each of these has an order of its own. */
+/** Each of these has its own order. */
 function refuseBesideLifo(subject: string, options: EnqueueOptions): void {
   const other = options.lifo && (['priority', 'group', 'after'] as const).find((option) => options[option]);
   if (other) {
@@ -182,7 +182,7 @@ function refuseExpiryBeforeStart(subject: string, { expiresInMs, delayMs }: Enqu
   }
 }
 
-/** A start of its own, or an owner of a unique key that might be replaced, would not wait. */
+/** A start time, or a unique key's owner that might be replaced, would not wait. */
 function refuseBesideAfter(subject: string, { after, runAt, unique }: EnqueueOptions): void {
   const other = runAt !== undefined ? 'runAt' : unique !== undefined ? 'unique' : undefined;
   if (after !== undefined && other !== undefined) {

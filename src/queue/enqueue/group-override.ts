@@ -12,10 +12,10 @@ export interface EnqueueRules extends ContentRules {
 }
 
 /**
- * Returns what the code says of a group, as `lua/lib/group/configure.lua` reads it: '' where it says nothing of this one, undefined
- * where the queue has no overrides.
+ * Returns the code's limits for a group, as `lua/lib/group/configure.lua` reads them. '' if this group has none,
+ * undefined if the queue has no overrides.
  *
- * @throws InvalidOptionError where a function returns what is no limits of a group
+ * @throws InvalidOptionError if a function returns invalid limits
  */
 export function overrideText(group: string, overrides: GroupOverrides | undefined): string | undefined {
   if (overrides === undefined) {

@@ -65,7 +65,7 @@ export class Producer {
     this.unserved.close();
   }
 
-  /** A call that only the server's clock can refuse travels by itself, so that no other job is refused with it. */
+  /** A call that only the server's clock can refuse travels alone, so that no other job is refused with it. */
   private enqueuersOf(jobs: readonly EncodedJob[]): Enqueuers {
     if (!jobs.some(({ span, travelsAlone }) => span || travelsAlone)) {
       return this.enqueuers;
@@ -116,7 +116,7 @@ export class Producer {
       timeoutMs: options.enqueueTimeoutMs,
       open: () => this.queue.calls(),
       prepare,
-      // A process that only enqueues must find out by itself that its connection is dead.
+      // A process that only enqueues must notice a dead connection itself.
       deliver: (jobs) => this.queue.exec((calls) => calls.enqueue(jobs)),
       endsInTime: this.queue.limit.timeoutMs <= options.enqueueTimeoutMs,
     });
@@ -136,7 +136,7 @@ function refuseFull(queue: string, answers: readonly EnqueueAnswer[]): void {
   }
 }
 
-/** Returns the error that the caller gets. @param subjectOf how errors name a job */
+/** Returns the caller's error. @param subjectOf how errors name a job */
 function explained(error: unknown, subjectOf: (job: EncodedJob) => string): unknown {
   return error instanceof EnqueueRejected ? faultOf(error, subjectOf(error.job)) : error;
 }

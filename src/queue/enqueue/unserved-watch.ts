@@ -3,15 +3,15 @@ import { show } from '../errors/show.js';
 import type { Timer } from '../runtime/clock.js';
 import type { QueueAccess } from '../store/queue-store.js';
 
-/** How long after the first enqueue of a name the check for a worker runs, in ms, because a deploy takes a moment. */
+/** The delay of the check for a worker after the first enqueue of a name, in ms, because a deploy takes a moment. */
 const LOOK_AFTER_MS = 5_000;
 
-/** The most names of one queue that are remembered. */
+/** The most remembered names of a queue. */
 const MOST_NAMES = 1_000;
 
 /**
- * Logs, once per name, that jobs which were enqueued here wait and no live worker handles their name: it may be misspelled.
- * It looks a while after the first enqueue of a name, and costs an enqueue nothing but a look into a set.
+ * Logs once per name that enqueued jobs wait and no live worker handles their name, which may be misspelled. It checks
+ * a while after a name's first enqueue. Each enqueue costs only a look-up in a set.
  */
 export class UnservedWatch {
   private readonly known = new Set<string>();
@@ -23,7 +23,7 @@ export class UnservedWatch {
     private readonly lookAfterMs: number = LOOK_AFTER_MS,
   ) {}
 
-  /** Takes note of a job that was added. */
+  /** Records an added job. */
   added(id: string, name: string): void {
     if (this.known.has(name) || this.known.size >= MOST_NAMES || SafeLogger.of(this.queue.store.logger).isSilent) {
       return;

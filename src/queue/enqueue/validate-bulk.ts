@@ -2,7 +2,7 @@ import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 
 /**
- * Checks that a list of jobs is one, each an object with its payload and options.
+ * Checks that jobs are a list of objects with a payload and options.
  *
  * @throws InvalidOptionError
  */

@@ -1,6 +1,6 @@
 import { JobQueueError } from './errors.js';
 
-/** Thrown where a job is to join a batch that was sealed. */
+/** Thrown when a job joins a sealed batch. */
 export class BatchSealedError extends JobQueueError {
   /** The code of these errors, the same in every version. */
   static override readonly code: string = 'BATCH_SEALED';
@@ -13,7 +13,7 @@ export class BatchSealedError extends JobQueueError {
   }
 }
 
-/** Thrown for a batch that is not known: it was never created, was not sealed for a week, or ended more than a week ago. */
+/** Thrown for an unknown batch: never created, unsealed for a week, or ended more than a week ago. */
 export class BatchNotFoundError extends JobQueueError {
   /** The code of these errors, the same in every version. */
   static override readonly code: string = 'BATCH_NOT_FOUND';
@@ -28,7 +28,7 @@ export class BatchNotFoundError extends JobQueueError {
   }
 }
 
-/** Thrown where members of a batch are still open when a wait for them ends. The batch goes on. */
+/** Thrown if members of a batch are still open at the end of a wait for them. The batch continues. */
 export class BatchTimeoutError extends JobQueueError {
   /** The code of these errors, the same in every version. */
   static override readonly code: string = 'BATCH_TIMEOUT';
@@ -36,7 +36,7 @@ export class BatchTimeoutError extends JobQueueError {
   constructor(
     /** The id of the batch. */
     readonly batch: string,
-    /** The time that was waited, in ms. */
+    /** The duration of the wait, in ms. */
     readonly timeoutMs: number,
     open: number,
   ) {

@@ -1,6 +1,6 @@
 /**
- * Marks objects of this package in every copy of it. An app may load the ES module and the CommonJS build side by side, and
- * `instanceof` knows only the classes of its own copy.
+ * Marks objects of this package in every copy of it. An app may load the ES module and the CommonJS build together, but
+ * `instanceof` works only within one copy.
  */
 const BRAND = Symbol.for('nest-job-queue:brand');
 

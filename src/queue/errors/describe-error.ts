@@ -8,14 +8,14 @@ const LONGEST_FRAME = 300;
 const FRAME = /^\s*at /;
 
 /**
- * Returns an error as a log shows it: its name and message on one line, then its stack, causes and the errors of an
- * AggregateError, indented. Accepts any value, and never throws.
+ * Returns an error as a log shows it. The first line has its name and message, then come its stack, causes and the
+ * errors of an AggregateError, indented. Accepts any value, and never throws.
  */
 export function describeError(thrown: unknown): string {
   return describeStored(storeError(thrown));
 }
 
-/** The same of an error as it is kept with a job. */
+/** Does the same for an error stored with a job. */
 export function describeStored(error: StoredError): string {
   const text = linesOf(error, '').join('\n');
   return text.length > LONGEST_DESCRIPTION ? `${text.slice(0, LONGEST_DESCRIPTION)}…` : text;

@@ -4,17 +4,20 @@ import { JobQueueError } from './errors.js';
 export interface EnqueueItem {
   /** The id of the job. For `kept` and `replaced` it is that of the holder. */
   id: string;
-  /** `not-sent`, `unknown`: as of the error, for this job. Else it was written, as `JobHandle.outcome` says. */
+  /**
+   * `not-sent`, `unknown`: the error's outcome for this job. Other values mean that it was written, see
+   * `JobHandle.outcome`.
+   */
   outcome: 'new' | 'existing' | 'kept' | 'replaced' | 'not-sent' | 'unknown';
 }
 
 /**
- * An enqueue got no answer in time, or its connection failed. One of many jobs travels in steps of 500, of which some may
- * have been written: `items` says so for each.
+ * An enqueue got no reply in time, or its connection failed. Many jobs travel in steps of 500, so some may have been
+ * written: `items` has the outcome of each.
  *
  * @example
  * catch (error) {
- *   // Adds what is missing: a job that is there already is not added twice.
+ *   // Adds only the missing jobs.
  *   await queue.enqueueMany(jobs.map((job, i) => ({ ...job, id: error.jobIds[i] })));
  * }
  */
@@ -26,7 +29,10 @@ export class EnqueueError extends JobQueueError {
   readonly items: readonly EnqueueItem[];
 
   constructor(
-    /** `not-sent`: nothing was written. `unknown`: it may have been, or of many jobs a part was; repeat it with `jobIds` to be sure, it adds nothing twice. */
+    /**
+     * `not-sent`: nothing was written. `unknown`: all or a part may have been written. Repeat it with `jobIds`, which
+     * adds no job twice.
+     */
     readonly outcome: 'not-sent' | 'unknown',
     /** The name of the queue. */
     readonly queue: string,
@@ -47,8 +53,8 @@ export class EnqueueError extends JobQueueError {
 }
 
 /**
- * Too many jobs, or bytes of payload, wait in the queue or in the group, and the job was not added. Of many jobs, those that fitted were added:
- * `items` says so for each. Slow down, or add it later.
+ * The job was not added, because too many jobs or payload bytes wait in the queue or in the group. Of many jobs, those
+ * that fitted were added: `items` has the outcome of each. Slow down, or add it later.
  *
  * @example if (error instanceof QueueFullError) response.status(429);
  */
@@ -56,9 +62,9 @@ export class QueueFullError extends JobQueueError {
   /** The code of these errors, the same in every version. */
   static override readonly code: string = 'QUEUE_FULL';
 
-  /** The group that is full; undefined where the queue is. */
+  /** The full group; undefined if the queue is full. */
   readonly group: string | undefined;
-  /** How much may wait: `maxPending` jobs, or `maxPendingBytes`. */
+  /** The bound: `maxPending` jobs, or `maxPendingBytes`. */
   readonly limit: number;
   /** The counted event. */
   readonly unit: 'jobs' | 'bytes';

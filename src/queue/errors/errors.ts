@@ -4,7 +4,7 @@ import { oneLine } from './one-line.js';
 
 const HELP = 'https://github.com/nest-job-queue/nest-job-queue/blob/main/docs/errors.md';
 
-/** The base of every error this library throws, so that an application can tell ours from its own. */
+/** The base class of every error of this library, so that an application can recognise them. */
 export class JobQueueError extends Error {
   /** The `code` of each error of this class, such as `JOB_TIMEOUT`. */
   static readonly code: string = 'JOB_QUEUE';
@@ -12,7 +12,7 @@ export class JobQueueError extends Error {
   /** Identifies the error in all versions, also in minified code, where class names change. */
   readonly code: string;
 
-  /** True if handlers throw it, with words of their own. @internal */
+  /** True if handlers throw it with their own message. @internal */
   protected static readonly isOfHandlers: boolean = false;
 
   /** @param message becomes one line of bounded length, since ids, names and payloads may come from anybody */
@@ -38,7 +38,7 @@ export class InvalidOptionError extends JobQueueError {
     readonly subject: string,
     /** The expected value, in words. */
     readonly expected: string,
-    /** The value that was found, in words. */
+    /** A description of the found value. */
     readonly found: string,
     hint = '',
   ) {
@@ -46,7 +46,7 @@ export class InvalidOptionError extends JobQueueError {
   }
 }
 
-/** A payload, a result or a piece of progress cannot be stored as JSON, or is too large. Nothing was written. */
+/** A payload, result or progress cannot be stored as JSON, or is too large. Nothing was written. */
 export class InvalidPayloadError extends JobQueueError {
   /** The code of these errors, the same in every version. */
   static override readonly code: string = 'INVALID_PAYLOAD';
@@ -56,14 +56,14 @@ export class InvalidPayloadError extends JobQueueError {
     readonly path: string,
     /** The expected value, in words. */
     readonly expected: string,
-    /** The value that was found, in words. */
+    /** A description of the found value. */
     readonly found: string,
   ) {
     super(`${path}: expected ${expected}, found ${found}.`);
   }
 }
 
-/** The Redis server cannot carry a queue: too old, not reachable, or its client is set up in a way we cannot use. */
+/** The Redis server cannot serve a queue: it is too old or unreachable, or its client has an unsupported option. */
 export class RedisUnsuitableError extends JobQueueError {
   /** The code of these errors, the same in every version. */
   static override readonly code: string = 'REDIS_UNSUITABLE';
@@ -98,7 +98,7 @@ export class JobFailedError extends JobQueueError {
     readonly jobId: string,
     /** The message of the last attempt's error. */
     readonly reason: string,
-    /** The number of attempts that it had. */
+    /** The number of its attempts. */
     readonly attempts: number,
     /** The name of the last attempt's error, such as `TypeError`. */
     readonly errorName: string,
@@ -128,14 +128,14 @@ export class JobNotFoundError extends JobQueueError {
   constructor(
     /** The id of the job. */
     readonly jobId: string,
-    /** The queue that was asked. */
+    /** The queue that was read. */
     readonly queue: string,
   ) {
     super(`Queue "${queue}" has no job ${jobId}: it was never enqueued, was removed, or its result has expired.`);
   }
 }
 
-/** The queue was closed while the result of a job was awaited, or before. The job goes on. */
+/** The queue was closed before or during a wait for a result. The job continues. */
 export class QueueClosedError extends JobQueueError {
   /** The code of these errors, the same in every version. */
   static override readonly code: string = 'QUEUE_CLOSED';
@@ -148,7 +148,7 @@ export class QueueClosedError extends JobQueueError {
   }
 }
 
-/** A result did not come within the time given. The job goes on. */
+/** A result did not arrive in time. The job continues. */
 export class JobTimeoutError extends JobQueueError {
   /** The code of these errors, the same in every version. */
   static override readonly code: string = 'JOB_TIMEOUT';
@@ -184,7 +184,7 @@ export function isNonRetryable(error: unknown): error is NonRetryableError {
 /**
  * Thrown by a handler to run the job again after `delayMs` (0 to a year), without using an attempt.
  *
- * @throws InvalidOptionError for a delay that is no such number, which then fails the attempt
+ * @throws InvalidOptionError for an invalid delay, which then fails the attempt
  */
 export class RetryLaterError extends JobQueueError {
   /** The code of these errors, the same in every version. */
@@ -217,7 +217,7 @@ function checkRetryDelay(delayMs: unknown): asserts delayMs is number {
 /**
  * Returns the delay of a RetryLaterError, and undefined for any other error.
  *
- * @throws InvalidOptionError where what was thrown only looks like one, or was changed since; or what its getter throws
+ * @throws InvalidOptionError for an imitated or changed one; or the error of its getter
  */
 export function retryDelayOf(error: unknown): number | undefined {
   if (!isRetryLater(error)) {
@@ -268,9 +268,9 @@ function checkRest(retryAfterMs: unknown): asserts retryAfterMs is number {
 }
 
 /**
- * Returns how long a RateLimitedError asks the queue to rest, in ms; undefined for any other error.
+ * Returns how long a RateLimitedError rests the queue, in ms, or undefined for any other error.
  *
- * @throws InvalidOptionError where what was thrown only looks like one
+ * @throws InvalidOptionError for an imitated one
  */
 export function restOf(error: unknown): number | undefined {
   if (!hasBrand(error, 'RateLimitedError')) {

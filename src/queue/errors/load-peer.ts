@@ -3,9 +3,9 @@ import { InvalidOptionError } from './errors.js';
 /**
  * Loads an optional package. Throws an error that says what to install if it is missing.
  *
- * @param subject how errors name what needs the package
- * @param use what the package is needed for, behind its name
- * @throws InvalidOptionError where the package is not installed
+ * @param subject the name of the part that needs the package
+ * @param use what the part needs the package for
+ * @throws InvalidOptionError if the package is not installed
  */
 export async function loadPeer<Module>(
   name: string,

@@ -7,10 +7,10 @@ export const UNPRINTABLE = /[\p{Cc}\p{Surrogate}\u061C\u200E\u200F\u2028\u2029\u
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 /**
- * Returns text as one line of bounded length. Any client may choose ids, names and messages. An id with a line break must
- * not forge a line of the log, and a long one must not hide the words behind it. A text that is too long loses its middle.
+ * Returns text as one line of bounded length. Any client may choose ids, names and messages. A line break in an id must
+ * not forge a line of the log, and a long id must not hide the rest. A longer text loses its middle.
  *
- * @param longest how many characters are kept, before unprintable ones are spelled out (`\x1b`)
+ * @param longest how many characters are kept, before unprintable ones are escaped (`\x1b`)
  */
 export function oneLine(text: string, longest = LONGEST_LINE): string {
   return cutMiddle(text, longest).replace(UNPRINTABLE, (character) => SHORT[character] ?? spelledOut(character));

@@ -1,6 +1,6 @@
 import { RedisUnsuitableError } from './errors.js';
 
-/** The Redis user of the connection has not the permissions that a queue needs. Nothing passes until they are granted. */
+/** The Redis user of the connection lacks permissions that a queue needs. Every call fails until they are granted. */
 export class RedisPermissionError extends RedisUnsuitableError {
   /** The code of these errors, the same in every version. */
   static override readonly code: string = 'REDIS_PERMISSION';

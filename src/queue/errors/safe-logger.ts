@@ -8,9 +8,9 @@ import { show } from './show.js';
 export type LogLevel = 'log' | 'warn' | 'error';
 
 /**
- * The application's logger, as the code of this package uses it. Each message is one line of bounded length, with control
- * characters spelled out; an error that is given beside it follows with its stack and causes. A logger that throws, or
- * whose promise rejects, harms no worker.
+ * The application's logger, wrapped for this package. Each message is one line of bounded length, with control
+ * characters escaped. The stack and causes of an error follow it. An error or a rejection of the logger does not affect
+ * workers.
  */
 export class SafeLogger implements JobQueueLogger {
   /** Returns the logger itself if it is safe already. */
@@ -54,7 +54,7 @@ export class SafeLogger implements JobQueueLogger {
   }
 }
 
-/** @throws InvalidOptionError for what is no logger */
+/** @throws InvalidOptionError for an invalid logger */
 export function checkLogger(subject: string, logger: unknown): SafeLogger {
   if (!isLogger(logger)) {
     throw new InvalidOptionError(subject, 'a logger with log, warn and error', show(logger));

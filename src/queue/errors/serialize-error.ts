@@ -5,8 +5,8 @@ const LONGEST_MESSAGE = 2_000;
 const LONGEST_STACK = 4_000;
 
 /**
- * The depth to which causes and the errors of an AggregateError are kept, the number of the latter, and the characters of
- * all.
+ * The most levels of causes and AggregateErrors that are kept. Below: the most errors of each, and the total
+ * characters.
  */
 const DEEPEST = 5;
 const MOST_ERRORS = 10;
@@ -19,9 +19,8 @@ const LEAST_INNER_CHARACTERS = 100;
 const UNREADABLE: StoredError = { name: 'Error', message: 'an error that cannot be read' };
 
 /**
- * Anything that was thrown, as it is kept with the job, with its `cause` and the `errors` of an AggregateError. All is
- * bounded, so that a huge message cannot fill the server. Never throws itself, whatever an application's error does
- * when it is read.
+ * Returns any thrown value in its stored form, with its `cause` and the `errors` of an AggregateError. Its size is
+ * bounded, so that a huge message cannot fill the server. Never throws, even if reading an application's error fails.
  */
 export function storeError(thrown: unknown): StoredError {
   try {
@@ -32,7 +31,7 @@ export function storeError(thrown: unknown): StoredError {
   }
 }
 
-/** A message of our own, within the length that is kept of one. */
+/** Cuts a message of this library to the stored length. */
 export function cutMessage(message: string): string {
   return cut(message, LONGEST_MESSAGE);
 }

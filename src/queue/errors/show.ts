@@ -4,7 +4,7 @@ function withoutUser(text: string): string {
   return start >= 0 && end > start ? `${text.slice(0, start)}://…${text.slice(end)}` : text;
 }
 
-/** A value as an error message shows it: short, on one line, without a password, with its type where that says more. */
+/** Returns a value for an error message: short, on one line, without a password, with its type if that helps. */
 export function show(value: unknown): string {
   if (typeof value === 'string') {
     const text = withoutUser(value);

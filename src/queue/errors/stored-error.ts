@@ -1,4 +1,4 @@
-/** An error as it is kept with a job. */
+/** An error as stored with a job. */
 export interface StoredError {
   /** The name of the error, such as `TypeError`. */
   name: string;

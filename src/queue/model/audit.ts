@@ -1,6 +1,6 @@
 import type { JobStatus } from './job.js';
 
-/** One transition of one job in the trail. */
+/** A transition of a job in the trail. */
 export interface AuditEntry {
   /** The place in the trail; later entries have greater ones. Pass it to go on after an entry, and to acknowledge it. */
   readonly entryId: string;
@@ -15,9 +15,9 @@ export interface AuditEntry {
   readonly transition: string;
   /** Absent for a job that came into being. */
   readonly from?: JobStatus;
-  /** Absent for a job that was deleted. */
+  /** Absent for a deleted job. */
   readonly to?: JobStatus;
-  /** The number of attempts that had begun. */
+  /** The number of started attempts. */
   readonly attempt: number;
   /** The last worker that claimed it. Absent if none did. */
   readonly worker?: string;

@@ -11,15 +11,18 @@ export type StoredBackoff =
       type: 'fixed' | 'exponential';
       /** The first delay, in ms. */
       delayMs: number;
-      /** The longest delay, in ms. @default an hour, or `delayMs` where that is longer */
+      /** The longest delay, in ms. @default an hour, or `delayMs` if that is longer */
       maxDelayMs?: number;
-      /** The part of the delay, from 0 to 1, that is drawn at random, so that jobs that failed together do not come back together. @default 0.2 for exponential, 0 for fixed */
+      /**
+       * The random part of the delay, from 0 to 1, so that jobs that failed together do not retry together. @default
+       * 0.2 for exponential, 0 for fixed
+       */
       jitter?: number;
     };
 
 /**
- * The delay before a retry: a number of ms, a rule, or for handlers and queues a function of the attempt (from 1) and the
- * error that returns 0 ms to a year.
+ * The delay before a retry: a number of ms, or a rule. For handlers and queues also a function of the attempt (from 1)
+ * and the error that returns 0 ms to a year.
  */
 export type Backoff = StoredBackoff | ((attempt: number, error: unknown) => number);
 

@@ -34,7 +34,7 @@ export interface BatchRecord {
    * `ended`: the follow-ups have ended too.
    */
   state: 'open' | 'sealed' | 'fired' | 'ended';
-  /** True once `failFast` or `cancel` ends the members that are still open. */
+  /** True once `failFast` or `cancel` ends the open members. */
   stopped: boolean;
   /** The number of members, and of those that have not ended. */
   total: number;
@@ -58,7 +58,7 @@ export interface BatchRecord {
   endedAt?: Date;
 }
 
-/** A follow-up as it is stored. */
+/** A follow-up in its stored form. */
 export interface EncodedFollowUp {
   kind: 'then' | 'on_failure' | 'finally';
   name: string;
@@ -68,7 +68,7 @@ export interface EncodedFollowUp {
   options: string;
 }
 
-/** A batch as it is created. */
+/** A batch in its encoded form. */
 export interface EncodedBatch {
   id: string;
   failFast: boolean;

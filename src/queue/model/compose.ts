@@ -1,9 +1,12 @@
 import { JobQueueError } from '../errors/errors.js';
 
-/** One link of a chain. It calls `next`, which runs the rest of the chain. */
+/** A link of a chain. It calls `next`, which runs the rest of the chain. */
 export type Link<Subject, Result> = (subject: Subject, next: () => Promise<Result>) => Result | Promise<Result>;
 
-/** Makes one function of a chain and its end. Without links it is the end itself, so that an empty chain costs nothing. */
+/**
+ * Combines a chain and its end into one function. Without links it returns the end itself, so that an empty chain costs
+ * nothing.
+ */
 export function compose<Subject, Result>(
   links: readonly Link<Subject, Result>[],
   end: (subject: Subject) => Result | Promise<Result>,
@@ -19,8 +22,8 @@ export function compose<Subject, Result>(
 }
 
 /**
- * Refuses a second call, which would run the handler, or send the jobs, once more. No async function: it would add a promise
- * and three turns of the microtask queue to each attempt.
+ * Refuses a second call, which would run the handler, or send the jobs, again. It is not async, which would add a
+ * promise and three turns of the microtask queue to each attempt.
  */
 function once<Result>(run: () => Result | Promise<Result>): () => Promise<Result> {
   let isCalled = false;

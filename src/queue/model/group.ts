@@ -19,20 +19,20 @@ export interface GroupStats {
   name: string;
   /** The jobs that wait in its line, without delayed ones. */
   pending: number;
-  /** Jobs that are claimed: its slots in use. */
+  /** Claimed jobs: its used slots. */
   running: number;
-  /** How long the job at its head could have been claimed, in ms; 0 if none waits. */
+  /** How long the job at its head has been claimable, in ms; 0 if none waits. */
   oldestPendingAgeMs: number;
   /** The time of its pause; null if it is not paused. */
   pausedAt: Date | null;
   /** The name of who paused it, if it was given. */
   pausedBy?: string;
-  /** Why it is paused, where that was said. */
+  /** The reason of its pause, if one was given. */
   pauseReason?: string;
   /** The job that holds it back: one that waits for its retry, or a dead letter; null when none does. */
   heldBy: string | null;
   /** The time when its rate, or its rest, lets the next job start; null for now. */
   opensAt: Date | null;
-  /** The limits that it has of its own. */
+  /** Its own limits. */
   limits: GroupLimits;
 }

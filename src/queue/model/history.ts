@@ -12,12 +12,12 @@ export interface HistoryMark {
   version?: string;
 }
 
-/** One entry of the history: a minute, or several that were not closed one by one. */
+/** An entry of the history: a minute, or several that were closed together. */
 export interface StoredMinute {
   id: string;
   /** Its end, in ms since 1970. */
   endMs: number;
-  /** The number of minutes that it covers. */
+  /** The number of its minutes. */
   minutes: number;
   counts: HistoryCounts;
   pending: number;
@@ -29,17 +29,17 @@ export interface StoredMinute {
 
 /** The counts of a period, from the counters of the queue. */
 export interface HistoryCounts {
-  /** Jobs that were added. */
+  /** Added jobs. */
   enqueued: number;
   /** Jobs that completed. */
   completed: number;
   /** Jobs that became dead letters. */
   failed: number;
-  /** Jobs that were cancelled. */
+  /** Cancelled jobs. */
   cancelled: number;
   /** Attempts that failed and are tried again. */
   retried: number;
-  /** Claims of dead workers that were taken back. */
+  /** Reclaimed claims of dead workers. */
   reclaimed: number;
 }
 
@@ -77,7 +77,7 @@ export interface HistoryReport {
   at: Date;
   /** The length of a step, in ms. */
   stepMs: number;
-  /** One point for each step with known figures, oldest first. The current minute is missing. */
+  /** A point for each step with known figures, oldest first. The current minute is missing. */
   points: HistoryPoint[];
   /** The same over the whole time; undefined where nothing was recorded. */
   total: HistoryPoint | undefined;

@@ -14,10 +14,11 @@ export const JOB_EVENT_STATUSES = [
 ] as const satisfies readonly JobEventStatus[];
 
 /**
- * The status of an event. `retry`, `released`: the job runs again. `reclaimed`: a sweep took its claim back. `lost`: the
- * worker of the claim learned that it is no longer current. `stuck`: its handler goes on although its signal was aborted.
- * `enqueued` and `drained` (no job waits or runs any more) need the queue's `eventExtras`. The start of a job is published
- * only in its own process (`@OnJobEvent`), because a claim of many plain jobs would pay for each.
+ * The status of an event. `retry`, `released`: the job runs again. `reclaimed`: a sweep took its claim back. `lost`:
+ * the worker of the claim learned that its claim is no longer current. `stuck`: its handler continues although its
+ * signal was aborted. `enqueued` and `drained` (no job waits or runs any more) need the queue's `eventExtras`. The
+ * start of a job is published only in its own process (`@OnJobEvent`), because each of many plain jobs would pay for
+ * it.
  */
 export type JobEventStatus =
   | 'completed'
@@ -32,7 +33,7 @@ export type JobEventStatus =
   | 'enqueued'
   | 'drained';
 
-/** The event that a store publishes when a job changes: the pattern's `id` and `status`, and further fields. */
+/** The event of a changed job: the pattern's `id` and `status`, and further fields. */
 export interface JobEvent {
   /** Empty for `drained`, which is of the queue. */
   id: string;
@@ -40,7 +41,7 @@ export interface JobEvent {
   status: string;
   /** The name of the job. */
   name?: string;
-  /** The attempt, from 1; absent if none has begun. */
+  /** The attempt, from 1. Absent before the first attempt. */
   attempt?: number;
   /** The error's message, up to 1,000 bytes. */
   error?: string;

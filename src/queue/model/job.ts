@@ -16,29 +16,29 @@ export type JobStatus = 'pending' | 'scheduled' | 'processing' | 'completed' | '
 
 /** The options of a job for its worker. The scripts read only the time to live of a cancelled job. */
 export interface ClaimedJobOptions {
-  /** How many attempts the job has, where its enqueue said. */
+  /** The job's attempts in total, if its enqueue set them. */
   maxAttempts?: number;
-  /** How long to wait between its attempts, where its enqueue said. */
+  /** The delay between its attempts, if its enqueue set it. */
   backoff?: StoredBackoff;
-  /** How long an attempt may take, in ms, where its enqueue said. */
+  /** The time limit of an attempt in ms, if its enqueue set it. */
   timeoutMs?: number;
   /** False if its result is not kept. */
   keepResult?: boolean;
-  /** How long it is kept once it has completed, in ms. */
+  /** How long it is kept after its completion, in ms. */
   resultTtlMs?: number;
-  /** The delay that the enqueue asked for, which does not count as waiting. */
+  /** The delay of the enqueue, which does not count as waiting. */
   delayMs?: number;
   /** The same for `runAt`, in ms of the epoch. */
   runAtMs?: number;
   /** The metadata of the enqueue. */
   metadata?: JobMetadata;
-  /** True if it is a member of a batch in another queue, which is to hear of its end. */
+  /** True for a member of another queue's batch, which must learn of its end. */
   guest?: boolean;
   /** True if its bad end stops its batch, whose other members are then to be cancelled. */
   stopsBatch?: boolean;
   /** The id of the batch of a follow-up. */
   batch?: string;
-  /** The group that it belongs to. */
+  /** Its group. */
   group?: string;
 }
 
@@ -54,12 +54,9 @@ export interface ClaimedJob<Payload = unknown> {
   readonly payload: Payload;
   /** The number of this attempt, from 1. */
   readonly attempt: number;
-  /** The attempts that the job has in all. */
+  /** The job's attempts in total. */
   readonly maxAttempts: number;
-  /**
-   * A number that grows with every claim of a job. Use it in the job's writes, so that a stale attempt can be refused
-   * there.
-   */
+  /** A number that grows with every claim of a job. Use it in the job's writes, to refuse a stale attempt there. */
   readonly fence: number;
   /** The secret that settles this claim, and no other. */
   readonly token: string;
@@ -102,7 +99,7 @@ export interface RefusedJob extends ClaimRef {
   readonly job: ClaimedJob;
 }
 
-/** One attempt that has ended. */
+/** An ended attempt. */
 export interface AttemptRecord {
   /** The number of the attempt, from 1. */
   attempt: number;
@@ -118,7 +115,7 @@ export interface AttemptRecord {
   error: StoredError | null;
 }
 
-/** All that is known of a job. */
+/** The record of a job. */
 export interface JobRecord<Payload = unknown, Result = unknown> {
   /** The id of the job. */
   id: string;
@@ -132,23 +129,23 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   payload: Payload;
   /** Absent when the handler returned undefined, or results are not kept. */
   result?: Result;
-  /** The number of attempts that it has used. */
+  /** The number of used attempts. */
   attempts: number;
-  /** The attempts that it has in all, if the job sets them. */
+  /** Its attempts in total, if the job sets them. */
   maxAttempts?: number;
   /** The number of attempts that ended in an error. A claim that refused the job counts too, and uses no attempt. */
   errors: number;
   /** The number of attempts that ended with the death of their worker. */
   crashes: number;
-  /** The number of times that a shutdown or a snooze released it. */
+  /** The number of releases by a shutdown or a snooze. */
   interruptions: number;
-  /** The number of times that a worker released it because it had no handler for the name. */
+  /** The number of releases by workers without a handler for its name. */
   unhandled: number;
   /** The number of times that its handler threw a RateLimitedError. Absent for none. */
   rateLimited?: number;
   /** The priority from 1, the least urgent, to 1,000; 0 for none. */
   priority: number;
-  /** The group that it takes turns with. Absent: none. */
+  /** Its group, which takes turns with others. Absent: none. */
   group?: string;
   /** The metadata of the enqueue; absent if there is none. */
   metadata?: JobMetadata;
@@ -186,7 +183,7 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   lastError?: string;
   /** The time of that error. */
   lastErrorAt?: Date;
-  /** The last 20 attempts that did not complete, oldest first, then the one that did. */
+  /** The last 20 attempts that did not complete, oldest first, then the completed one. */
   attemptLog: AttemptRecord[];
   /** The last progress of its handler. */
   progress?: unknown;
@@ -200,7 +197,7 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   brokenPayload?: string;
 }
 
-/** A line that a handler wrote by `job.log`. */
+/** A line that a handler wrote with `job.log`. */
 export interface LogLine {
   /** The time of the line. */
   at: Date;
@@ -220,12 +217,9 @@ export interface UnservedName {
 export interface QueueStats {
   /** Jobs that wait for a worker. */
   pending: number;
-  /**
-   * The number of them that wait in groups which may not start a job: paused, held by a job, or at a limit. Absent for
-   * none.
-   */
+  /** The number of them in groups that may not start a job: paused, held by a job, or at a limit. Absent for none. */
   heldByGroups?: number;
-  /** Batches with a follow-up that have not ended. Absent for none. */
+  /** Unfinished batches with a follow-up. Absent for none. */
   batches?: number;
   /** Jobs that wait for a time, a retry included. */
   scheduled: number;
@@ -233,23 +227,23 @@ export interface QueueStats {
   processing: number;
   /** The number of them that clients of the Redis pattern claimed. Such clients announce no worker. Absent for none. */
   foreignClaims?: number;
-  /** Completed jobs that are kept. */
+  /** Kept completed jobs. */
   completed: number;
   /** Dead letters. */
   failed: number;
-  /** Cancelled jobs that are kept. */
+  /** Kept cancelled jobs. */
   cancelled: number;
-  /** How long the oldest job has been claimable, in ms; 0 if none is. */
+  /** How long the oldest job has been claimable, in ms; 0 without one. */
   oldestPendingAgeMs: number;
-  /** The same of the jobs that no group holds back: their groups are neither paused, nor held by a job, nor at a limit. */
+  /** The same for jobs that no group holds back: a paused one, one held by a job, or one at a limit. */
   oldestUnheldAgeMs: number;
-  /** Claims past their visibility timeout that no sweep has taken back yet. */
+  /** Claims past their visibility timeout that no sweep has reclaimed yet. */
   expiredClaims: number;
   /** Worker processes that announced themselves within the last 30 s. */
   workers: number;
   /**
-   * The names of waiting jobs that no live worker announced, the longest wait first. They are read from the front of the
-   * line: up to 20 plain and 6 prioritized jobs. Workers of other languages announce nothing.
+   * The names of waiting jobs that no live worker announced, the longest wait first. They are read from the front of
+   * the line: up to 20 plain and 6 prioritized jobs. Workers of other languages announce nothing.
    */
   unserved: UnservedName[];
   /** The time of the last maintenance of the queue; null if none ran since there are jobs or workers. */
@@ -263,7 +257,7 @@ export interface QueueStats {
   pausedAt: Date | null;
   /** The name of who paused it, if it was given. */
   pausedBy?: string;
-  /** Why it is paused, where that was said. */
+  /** The reason of its pause, if one was given. */
   pauseReason?: string;
   /** Counters since the queue exists: enqueued, completed, failed, reclaimed, … */
   totals: Record<string, number>;
@@ -276,10 +270,10 @@ export interface JobFilter {
   /** Entries of its metadata. */
   metadata?: JobMetadata | undefined;
   /**
-   * The least time in its state, in ms: since it was enqueued or made claimable, claimed, or ended. For a scheduled job:
-   * since it was due.
+   * The minimum time in its state, in ms: since it was claimable, claimed, or ended. For a scheduled job: since it was
+   * due.
    */
   olderThanMs?: number | undefined;
-  /** The greatest time in its state, in ms. For a scheduled job: since it was due, or not due yet. */
+  /** The maximum time in its state, in ms. For a scheduled job: since it was due, or not due yet. */
   newerThanMs?: number | undefined;
 }

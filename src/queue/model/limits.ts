@@ -21,16 +21,19 @@ export interface QueueLimits {
   groups?: GroupsOptions;
 }
 
-/** The limits of a queue as they are set at run time. */
+/** The limits of a queue that are set at run time. */
 export interface RuntimeLimits extends Omit<QueueLimits, 'groups'> {
   /** The limits of each group without limits of its own. */
   groups?: Omit<GroupsOptions, 'overrides'>;
   /**
-   * How many jobs may wait before an enqueue is refused with a QueueFullError. It holds for all processes, and goes before their own
-   * option. Absent: as each says.
+   * How many jobs may wait before an enqueue is refused with a QueueFullError. It applies to all processes, and takes
+   * precedence over their own option. Absent: each process's own option.
    */
   maxPending?: number;
-  /** How many bytes of payload may wait, as stored; estimated where more than 50 jobs wait. Absent: as each process says. */
+  /**
+   * The most payload bytes that may wait, as stored. Estimated if more than 50 jobs wait. Absent: each process's own
+   * option.
+   */
   maxPendingBytes?: number;
 }
 
@@ -44,11 +47,14 @@ export interface GroupLimits {
   weight?: number;
   /** The most waiting jobs of the group before an enqueue is refused with a QueueFullError. Absent: without a limit. */
   maxPending?: number;
-  /** How many bytes of payload may wait in its line, as stored; estimated where more than 50 jobs wait. Absent: without a limit. */
+  /**
+   * The most payload bytes that may wait in its line, as stored. Estimated if more than 50 jobs wait. Absent: without a
+   * limit.
+   */
   maxPendingBytes?: number;
   /**
-   * With `maxRunning: 1`: whether the group goes on after a dead letter, or waits until it is redriven or removed. @default
-   * `skip`
+   * With `maxRunning: 1`: whether the group continues after a dead letter (`skip`), or waits until it is redriven or
+   * removed (`hold`). @default `skip`
    */
   onDeadHead?: 'skip' | 'hold';
 }
@@ -61,8 +67,8 @@ export interface GroupsOptions extends GroupLimits {
   /** The weight of the jobs without a group, which take turns as one group. @default 1 */
   ungroupedWeight?: number;
   /**
-   * What holds for single groups instead: by name, or by a function that is asked at each enqueue. It comes with the jobs of the process
-   * that enqueues, and gives way to what `groups.set` says. Only in the code. @default none
+   * Limits of single groups: by name, or by a function that each enqueue calls. They travel with the jobs of the
+   * enqueuing process. `groups.set` takes precedence. Only in the code. @default none
    */
   overrides?: GroupOverrides;
 }
@@ -81,10 +87,10 @@ const maxRunningAndRate = {
     .optional(),
 };
 
-/** How many jobs may wait in a queue or a group. */
+/** The most jobs that may wait in a queue or a group. */
 export const maxPendingField = wholeNumber(1, 1_000_000_000).optional();
 
-/** How many bytes of payload may wait in a queue or a group: up to a terabyte. */
+/** The most payload bytes that may wait in a queue or a group, up to a terabyte. */
 export const maxPendingBytesField = wholeNumber(1, 1_000_000_000_000, ' bytes').optional();
 
 /** The limits of one group. */

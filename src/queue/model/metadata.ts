@@ -7,12 +7,12 @@ export type JobMetadata = Readonly<Record<string, string>>;
 export const NO_METADATA: JobMetadata = Object.freeze({});
 
 /**
- * The start of the stored options of a job that has metadata and no other option. Such a job is plain; see
+ * The start of the stored options of a job with metadata and no other option. Such a job is plain; see
  * lua/lib/enqueue/leave_plain.
  */
 const PLAIN_MARK = '{"plain":true,';
 
-/** Returns the stored options of a job that has metadata and no other option. */
+/** Returns the stored options of a job with metadata and no other option. */
 export function encodePlainOptions(metadata: JobMetadata): string {
   return `${PLAIN_MARK}"metadata":${JSON.stringify(metadata)}}`;
 }
@@ -22,7 +22,7 @@ export function arePlainOptions(options: string): boolean {
   return options.startsWith(PLAIN_MARK);
 }
 
-/** Returns stored options of a job that is plain no more. */
+/** Returns the stored options of a job that is no longer plain. */
 export function withoutPlainMark(options = '{}'): string {
   return arePlainOptions(options) ? `{${options.slice(PLAIN_MARK.length)}` : options;
 }

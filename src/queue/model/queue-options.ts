@@ -12,7 +12,7 @@ import {
 } from './limits.js';
 import type { Redact } from '../codec/redact.js';
 
-/** Where a job must be before its enqueue is acknowledged. */
+/** Where a job must be stored before its enqueue is acknowledged. */
 export type Durability = 'memory' | 'replica';
 
 export const durabilitySchema = z.enum(['memory', 'replica'], { error: "expected 'memory' or 'replica'" });
@@ -23,17 +23,17 @@ export interface EventExtras {
   results?: boolean;
   /** Publishes each job that an enqueue added. Set it in the processes that enqueue. @default false */
   enqueued?: boolean;
-  /** Publishes that no job waits or runs any more. Set it in the workers. @default false */
+  /** Publishes that no job waits or runs. Set it in the workers. @default false */
   drained?: boolean;
 }
 
-/** Options of one queue. What belongs to the queue is here; what belongs to a worker's use of it is in WorkerQueue. */
+/** Options of one queue. WorkerQueue has the options of a worker's use of the queue. */
 export interface QueueOptions {
   /** How long a claim lasts unless the worker extends it, in ms. @default 30,000 */
   visibilityMs?: number;
   /** How often a job is tried in all, the first attempt included. @default 3 */
   maxAttempts?: number;
-  /** How many of its attempts may end in a crash of the worker before the job is a dead letter. @default 3 */
+  /** How many of its attempts may end in a crash of the worker before it becomes a dead letter. @default 3 */
   maxCrashes?: number;
   /** How long a failed job waits before its next attempt. @default not at all */
   backoff?: Backoff;
@@ -43,9 +43,9 @@ export interface QueueOptions {
   failedHistory?: number;
   /** How many cancelled jobs are kept. @default 1,000 */
   cancelledHistory?: number;
-  /** How many dead letters are kept; beyond it the oldest are deleted. @default 10,000 */
+  /** How many dead letters are kept. Beyond that the oldest are deleted. @default 10,000 */
   deadLetterCap?: number;
-  /** How long a dead letter is kept, in ms; 0: until it is removed or redriven. @default 0 */
+  /** How long a dead letter is kept, in ms. 0: until it is removed or redriven. @default 0 */
   deadLetterAgeMs?: number;
   /** How long a completed job and its result can be read, in ms. @default 300,000 */
   resultTtlMs?: number;
@@ -66,9 +66,9 @@ export interface QueueOptions {
   redact?: Redact;
   /** The largest payload or result, in bytes of JSON. @default 1,048,576 */
   maxPayloadBytes?: number;
-  /** When events are published: only while there is a subscriber (`listened`), `always`, or `off`. @default `listened` */
+  /** When events are published: only with a subscriber (`listened`), `always`, or `off`. @default `listened` */
   events?: 'listened' | 'always' | 'off';
-  /** The events beyond the ends of jobs. Each costs the jobs of the queue a little. @default nothing */
+  /** Events other than the ends of jobs. Each costs the jobs of the queue a little. @default nothing */
   eventExtras?: EventExtras;
   /**
    * How long a claim of a client of the Redis pattern lasts, in ms, from when a sweep first sees it. @default
@@ -76,8 +76,8 @@ export interface QueueOptions {
    */
   foreignVisibilityMs?: number;
   /**
-   * How long a job waits for a worker that handles its name before it is a dead letter, in ms. It counts from the last
-   * announcement of such a worker. At most a day; 0: for ever.
+   * How long a job waits for a worker that handles its name before it becomes a dead letter, in ms. It counts from the
+   * last announcement of such a worker. At most a day. 0: without a limit.
    * @default 3,600,000
    */
   unhandledAgeMs?: number;
@@ -88,21 +88,21 @@ export interface QueueOptions {
    */
   enqueueTimeoutMs?: number;
   /**
-   * When an enqueue is acknowledged: once the master has the job in memory (`memory`), or once `replicas` replicas have it
-   * too (`replica`). A single enqueue can set it too.
+   * When an enqueue is acknowledged. `memory`: once the master has the job in memory. `replica`: once `replicas`
+   * replicas have it too. A single enqueue can also set it.
    * @default `memory`
    */
   durability?: Durability;
   /** How many replicas must have a job, for `durability: 'replica'`. @default 1 */
   replicas?: number;
-  /** How long to wait for them, in ms, before the enqueue fails with a DurabilityTimeoutError. @default 1,000 */
+  /** How long to wait for them before the enqueue fails with a DurabilityTimeoutError, in ms. @default 1,000 */
   durabilityTimeoutMs?: number;
   /** True if figures of each minute are kept for 72 hours, see `JobQueue.history`. @default true */
   history?: boolean;
   /**
-   * Writes each transition of a job down, in a Redis Stream of about `maxEntries` (1,000 to 100,000,000; default 100,000), see
-   * `JobQueue.auditTrail`. The same in all processes of the queue.
-   * @default nothing is written down
+   * Records each transition of a job in a Redis Stream of about `maxEntries` entries (1,000 to 100,000,000; default
+   * 100,000). See `JobQueue.auditTrail`. It must be the same in all processes of the queue.
+   * @default nothing is recorded
    */
   auditTrail?: { maxEntries?: number };
   /** How many jobs of the queue run at once over all workers of the fleet. @default without a limit */
@@ -124,7 +124,7 @@ export interface QueueOptions {
   maxPendingBytes?: number;
   /** The start of every key. @default `queue` */
   prefix?: string;
-  /** Wraps the name in braces so that a queue is one slot. @default only on a Redis Cluster */
+  /** Wraps the name in braces, so that all keys of a queue are in one slot. @default only on a Redis Cluster */
   hashTag?: boolean;
 }
 

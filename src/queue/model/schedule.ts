@@ -2,9 +2,10 @@
  * The times of a recurring job.
  *
  * `cron`: five fields (minute, hour, day of month, month, day of week), six with a leading second, or `@daily` and the
- * like. `timeZone`: an IANA name; default `UTC`, and never the zone of the process, in which two replicas may differ.
+ * like. `timeZone`: an IANA name; default `UTC`. It is never the zone of the process, which may differ between
+ * replicas.
  *
- * `everyMs`: at all whole multiples of so many ms since 1970 (100 or more), so that no restart moves them.
+ * `everyMs`: all whole multiples of this many ms since 1970 (at least 100), so that no restart moves them.
  */
 export type Recurrence = RecurrenceBounds &
   (
@@ -21,13 +22,14 @@ export interface RecurrenceBounds {
   /** The schedule ends after this many jobs, counted since it was created: 1 to 1,000,000,000. @default without a limit */
   limit?: number;
   /**
-   * Delays each tick by up to this many ms, so that schedules with equal times do not tick at once. The delay follows from the
-   * queue, the id and the time, so it is the same in every process. At most the time between two ticks. @default 0
+   * Delays each tick by up to this many ms, so that schedules with equal times do not tick at once. The delay depends
+   * on the queue, the id and the time, so it is the same in every process. At most the time between two ticks. @default
+   * 0
    */
   jitterMs?: number;
 }
 
-/** A schedule as it is now. */
+/** The record of a schedule. */
 export interface ScheduleRecord<Payload = unknown> {
   /** The id of the schedule. */
   id: string;
@@ -53,11 +55,11 @@ export interface ScheduleRecord<Payload = unknown> {
   jitterMs?: number;
   /** The handling of missed ticks. */
   onMissed: 'skip' | 'once';
-  /** The lateness from which a tick is missed, in ms. */
+  /** The delay from which a tick counts as missed, in ms. */
   missedAfterMs: number;
   /**
-   * `undeclared`: it comes from code that no process runs any more; it has stopped and is removed after a day.
-   * `ended`: it has no tick left, by its `endAt` or `limit`; one that a call made is removed after a day.
+   * `undeclared`: its code no longer runs in any process; it has stopped and is removed after a day. `ended`: it has no
+   * tick left, by its `endAt` or `limit`. If a call created it, it is removed after a day.
    */
   status: 'active' | 'paused' | 'undeclared' | 'ended';
   /** `code`: a decorator or a worker's option, which keeps it going. `call`: an upsert; it lives until it is removed. */
@@ -68,13 +70,13 @@ export interface ScheduleRecord<Payload = unknown> {
   pausedAt: Date | null;
   /** The time since when no tick is left. */
   endedAt: Date | null;
-  /** The due time of its last tick that was made. */
+  /** The due time of its last tick. */
   lastTickAt: Date | null;
   /** The job of that tick. */
   lastJobId: string | null;
   /** The number of ticks that enqueued a job. */
   ticks: number;
-  /** The number of ticks that were left out. */
+  /** The number of skipped ticks. */
   skipped: number;
   /** The time of its creation. */
   createdAt: Date;

@@ -6,9 +6,9 @@ export interface WorkerDetails {
   pid: number;
   /** The version of the app; absent if it has none. */
   version?: string;
-  /** The number of jobs of this queue that it runs at once; under a limit of its process, of all queues. */
+  /** The number of jobs of this queue that it runs at once. Under a limit of its process, of all queues. */
   slots: number;
-  /** The number of jobs that its process runs at once over all queues, if that is limited. */
+  /** The number of jobs that its process runs at once over all queues, if limited. */
   processSlots?: number;
   /** True if its process claims none of this queue's jobs for now. Absent: it claims. */
   paused?: true;

@@ -32,7 +32,7 @@ export class AuditTrail {
   /**
    * Returns entries, oldest first.
    *
-   * @param options.after goes on after the entry with this `entryId`. Default: from the oldest
+   * @param options.after continues after the entry with this `entryId`. Default: from the oldest
    * @param options.limit at most 1,000. Default 100
    * @throws InvalidOptionError
    * @example
@@ -60,8 +60,8 @@ export class AuditTrail {
   }
 
   /**
-   * Takes entries for one consumer of a group: each entry goes to one of them, and comes again to any after `idleMs` unless it was
-   * acknowledged. The group is made with its first call, and begins with the oldest entry.
+   * Takes entries for one consumer of a group. Each entry goes to one consumer, and again to any after `idleMs` unless
+   * it was acknowledged. The first call creates the group, which starts with the oldest entry.
    *
    * @param options.limit at most 1,000. Default 100
    * @param options.idleMs how long another consumer may keep an entry, in ms. Default 60,000
@@ -79,7 +79,7 @@ export class AuditTrail {
   /**
    * Acknowledges entries for a group.
    *
-   * @returns how many were the group's: 0 for those that were acknowledged before
+   * @returns how many the group had taken and not yet acknowledged
    * @throws InvalidOptionError
    */
   async acknowledge(group: string, entries: readonly Pick<AuditEntry, 'entryId'>[]): Promise<number> {

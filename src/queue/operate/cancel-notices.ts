@@ -2,7 +2,7 @@ import type { QueueStore } from '../store/queue-store.js';
 
 type Listener = (jobId: string) => void;
 
-/** Notifies the workers of this process of cancels of claimed jobs at once; other processes learn of them from Redis. */
+/** Notifies the workers of this process of cancelled running jobs at once. Other processes learn of them from Redis. */
 export class CancelNotices {
   private static readonly known = new WeakMap<QueueStore, CancelNotices>();
   private readonly listeners = new Map<string, Set<Listener>>();
@@ -17,9 +17,9 @@ export class CancelNotices {
   }
 
   /**
-   * Calls the listener for each job of a queue whose cancel was requested. Returns the function that ends it.
+   * Calls the listener for each cancelled running job of a queue. Returns a function that unsubscribes.
    *
-   * @param queueKey what tells the queue from others in this store
+   * @param queueKey identifies the queue in this store
    */
   listen(queueKey: string, listener: Listener): () => void {
     const listeners = this.listeners.get(queueKey) ?? new Set();

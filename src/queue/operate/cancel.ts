@@ -5,13 +5,13 @@ import type { QueueAccess } from '../store/queue-store.js';
 import type { CancelAnswer } from '../store/call-answers.js';
 import { CancelNotices } from './cancel-notices.js';
 
-/** The most calls without a reply that are remembered. */
+/** The most remembered calls without a reply. */
 const MOST_UNANSWERED = 1_000;
 
 /** Cancels jobs of one queue, and calls its listeners once with each cancelled waiting job. */
 export class Canceller {
   private readonly listeners = new Set<(job: JobRecord) => void>();
-  /** The request of each call without a reply, by job, so that its repeat is known to be the one that cancelled. */
+  /** The request of each call without a reply, by job, so that its repeat is recognised as the cancelling call. */
   private readonly unanswered = new Map<string, string>();
 
   constructor(private readonly queue: Pick<QueueAccess, 'store' | 'calls' | 'exec'>) {}

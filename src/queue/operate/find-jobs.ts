@@ -16,7 +16,10 @@ export interface ListOptions extends JobFilter {
   offset?: number;
   /** The most jobs to return, up to 1,000. @default 50 */
   limit?: number;
-  /** Leaves out a payload, result, progress or log that is longer, in bytes; `leftOut` then says how long. @default all of each job */
+  /**
+   * Leaves out payloads, results, progress and logs above this size in bytes. `leftOut` then has their length. @default
+   * nothing is left out
+   */
   mostBytes?: number;
 }
 
@@ -58,7 +61,7 @@ export async function findJobs(
   for (let place: number | undefined = 0; place !== undefined && found.size < limit;) {
     const query: JobQuery = { ...filter, place, looks: LOOKS, skip, most: limit - found.size, mostBytes };
     const { jobs, passed, next }: FoundJobs = await queue.exec((calls) => calls.find(status, query));
-    // A job that moved back meanwhile is met twice.
+    // A job that moved back in between is read twice.
     jobs.forEach((job) => found.set(job.id, job));
     skip -= passed;
     place = next;

@@ -27,7 +27,8 @@ export interface GroupListOptions {
 }
 
 /**
- * The groups of a queue: who has jobs, and what holds for one group. All of it holds for the whole fleet at once.
+ * The groups of a queue: which have jobs, and the limits of single groups. All changes apply to the whole fleet at
+ * once.
  *
  * @example
  * await queue.enqueue({ to: 'ada@example.com' }, { group: 'tenant-42' });
@@ -62,8 +63,8 @@ export class Groups {
   }
 
   /**
-   * Gives a group limits of its own. They win over the queue's `groups` until `clear`, also over deploys. What is left out is as
-   * for all groups. Ends no running job.
+   * Sets limits for one group. They take precedence over the queue's `groups` until `clear`, also across deploys.
+   * Limits left out are those of all groups. Ends no running job.
    *
    * @throws InvalidOptionError
    * @example await queue.groups.set('tenant-42', { maxRunning: 1, onDeadHead: 'hold' });
@@ -74,7 +75,7 @@ export class Groups {
     await this.queue.exec((calls) => calls.groups.set(group, checked));
   }
 
-  /** Takes the limits of its own away from a group, and ends its rest and its hold. A pause stays. @throws InvalidOptionError */
+  /** Clears a group's own limits, and ends its rest and its hold. A pause stays. @throws InvalidOptionError */
   async clear(name: string): Promise<void> {
     const group = checkGroup(name);
     await this.queue.exec((calls) => calls.groups.clear(group));
@@ -94,9 +95,9 @@ export class Groups {
   }
 
   /**
-   * Deletes the jobs that wait in one group, in bounded slices. Jobs that wait for their time stay.
+   * Deletes the waiting jobs of a group, in bounded slices. Scheduled jobs stay.
    *
-   * @param options.olderThanMs the least age since a job could be claimed, in ms. Default 0: all
+   * @param options.olderThanMs the minimum age since it became claimable, in ms. Default 0: all
    * @param options.limit the most jobs to delete. Default: all that are old enough
    * @returns how many were deleted
    * @throws InvalidOptionError

@@ -38,9 +38,9 @@ export class History {
   constructor(private readonly queue: Pick<QueueAccess, 'exec'>) {}
 
   /**
-   * Returns the figures of the last minutes that are over. A figure of a job may stand one minute late.
+   * Returns the figures of the last complete minutes. A job's figure may appear one minute late.
    *
-   * @param options.lastMs how far back, in ms, at most 72 hours. Default: an hour
+   * @param options.lastMs the length of the past to read, in ms, at most 72 hours. Default: an hour
    * @param options.stepMs the length of a step, in ms, a multiple of a minute. Default: a minute
    * @throws InvalidOptionError
    * @example
@@ -82,7 +82,7 @@ function report(first: HistorySlice, entries: StoredMinute[], lastMs: number, st
   return { at: new Date(nowMs), stepMs, points, total: sum, marks };
 }
 
-/** One minute; a figure that was not read in it is undefined. */
+/** A minute. A figure is undefined if it was not read. */
 type Minute = Pick<StoredMinute, 'endMs' | 'counts'> & Partial<StoredMinute>;
 
 /** Spreads an entry of several minutes over them; depths and times are those of the last. */
@@ -102,7 +102,7 @@ class Step {
   private readonly most = { pending: 0, processing: 0, oldestPendingAgeMs: 0 };
   private readonly wait = new Histogram();
   private readonly run = new Histogram();
-  /** The number of its minutes without a reading, and with one; an idle minute is neither. */
+  /** The number of its minutes without a reading, and with one. An idle minute is neither. */
   private blind = 0;
   private seen = 0;
 

@@ -29,7 +29,8 @@ export class Limits {
   }
 
   /**
-   * Sets the limits for all workers. What is left out is without a limit; `maxPending` and `maxPendingBytes` are then as each producer says.
+   * Sets the limits for all workers. Limits left out are unlimited. `maxPending` and `maxPendingBytes` left out follow
+   * each producer's option.
    *
    * @throws InvalidOptionError
    * @example await queue.limits.set({ maxRunning: 5, rateLimit: { limit: 100, periodMs: 60_000, burst: 10 } });

@@ -3,7 +3,7 @@ import { LARGEST_PAGE } from '../runtime/bounds.js';
 import { checkCount, checkKnown } from '../validation/validate-options.js';
 import type { QueueAccess } from '../store/queue-store.js';
 
-/** Lists batches that have not ended; see JobQueue.listBatches. @throws InvalidOptionError */
+/** Lists unfinished batches; see JobQueue.listBatches. @throws InvalidOptionError */
 export async function listBatches(
   queue: Pick<QueueAccess, 'exec'>,
   options: { limit?: number } = {},

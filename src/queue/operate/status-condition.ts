@@ -5,12 +5,12 @@ import { checkKnown } from '../validation/validate-options.js';
 
 /** The status that a job must have for a change. */
 export interface StatusCondition {
-  /** The status that the job must have; otherwise nothing happens. */
+  /** The required status of the job; in another one nothing happens. */
   ifStatus?: JobStatus;
 }
 
 /**
- * The status that was asked for; undefined for any.
+ * Returns the required status, or undefined for any.
  *
  * @throws InvalidOptionError
  */

@@ -12,12 +12,12 @@ const MOST_SLICES = 500;
 type Queue = Pick<QueueAccess, 'name' | 'options' | 'store' | 'exec' | 'limit'>;
 
 /**
- * Maintains the batches of a queue and its members of batches elsewhere. It finds ends that no script reported, cancels the
- * members of stopped batches, and delivers ends to batches of other queues. Harmless beside another that does the same.
+ * Maintains the batches of a queue and its members of batches elsewhere. Finds unreported ends, cancels the members of
+ * stopped batches, and delivers ends to batches of other queues. Several processes may do it at once.
  *
- * @param options.all whatever was looked at of late
- * @param options.isStopped asked before each slice
- * @throws what a call to another queue is refused with; the news stay in the outbox
+ * @param options.all also what was checked recently
+ * @param options.isStopped called before each slice
+ * @throws the error of a call to another queue; the news stay in the outbox
  */
 export async function tendBatches(
   queue: Queue,
@@ -41,9 +41,9 @@ export async function tendBatches(
 }
 
 /**
- * Brings the news of members to the queues of their batches, one slice.
+ * Delivers one slice of members' news to the queues of their batches.
  *
- * @throws what a call to another queue is refused with; the news stay in the outbox
+ * @throws the error of a call to another queue; the news stay in the outbox
  */
 export async function deliverNews(queue: Queue): Promise<void> {
   await deliver(queue, new OtherQueues(queue, queue.limit), queue.limit);

@@ -11,8 +11,9 @@ interface Pending extends Timer {
 /**
  * A clock that stands still until it is moved, with seeded random numbers, so that runs repeat exactly.
  *
- * @example const clock = new VirtualClock(); await clock.advance(60_000); // fires all timers of the next minute, in
- * order
+ * @example
+ * const clock = new VirtualClock();
+ * await clock.advance(60_000); // all timers of the next minute fire, in their order
  */
 export class VirtualClock implements Clock {
   private readonly pending = new Map<Timer, Pending>();
