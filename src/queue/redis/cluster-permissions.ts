@@ -4,9 +4,9 @@ import { explainRefusal } from './permission-error.js';
 import { isCluster, type RedisClient } from './redis-client.js';
 
 /**
- * Reports a missing permission without which a client of a Cluster never becomes ready. ioredis sends CLUSTER SLOTS and
- * CLUSTER INFO, hides a refusal, and reconnects for ever. Reports it only when a whole attempt fails, because another node
- * may answer. Returns a function that unsubscribes.
+ * Reports a missing permission that keeps a Cluster client from becoming ready. The client sends CLUSTER SLOTS and
+ * CLUSTER INFO, hides a refusal, and reconnects forever. Reports it only when a whole attempt fails, because another
+ * node may answer. Returns a function that unsubscribes.
  */
 export function onPermissionError(client: RedisClient, tell: (error: RedisPermissionError) => void): () => void {
   if (!isCluster(client)) {

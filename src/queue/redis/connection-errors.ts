@@ -5,9 +5,9 @@ type Hear = (error: Error) => void;
 
 /**
  * Forwards the errors of a new client, including those after the first of a socket. If a certificate is refused, a TLS
- * alert may arrive after Node has given the socket up. ioredis listens to each socket only once (redis/ioredis#961), and an
- * unhandled error ends the process. Connections that ioredis does not expose are left out: those that discover a Cluster's
- * slots or the master behind Sentinel.
+ * alert may arrive after Node has abandoned the socket. The client listens to each socket only once
+ * (redis/ioredis#961), and an unhandled error ends the process. Connections that ioredis does not expose are left out:
+ * those that discover a Cluster's slots or Sentinel's master.
  */
 export function forwardErrors(client: RedisClient, hear: Hear): void {
   client.on('error', hear);

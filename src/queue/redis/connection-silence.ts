@@ -3,21 +3,21 @@ import { bytesOf, owesAnswer, sentCommands, type UnansweredCommand } from './ior
 import { replaceNodes, replaceUnanswering } from './ioredis-cluster-workarounds.js';
 import { isCluster, streamOf, type RedisClient } from './redis-client.js';
 
-/** The slowest upload for which a large command is waited, in bytes per ms: half of the slowest supported link. */
+/** The slowest upload rate that a large command is allowed, in bytes per ms: half of the slowest supported link. */
 const SLOWEST_UPLOAD = 32;
 
 /** A command up to this size gets no extra time, in bytes. */
 const SMALL_COMMAND_BYTES = 64 * 1_024;
 
 /**
- * Distinguishes a live connection from a dead one, from the moment a command is sent. A connection lives while bytes arrive
- * or leave a full buffer. A large command gets the time that its bytes take on a slow link, because the operating system
+ * Distinguishes a live connection from a dead one, from the moment a command is sent. A connection lives while bytes
+ * arrive or leave a full buffer. A large command gets the time that its bytes take on a slow link. The operating system
  * does not show whether they leave.
  */
 export interface Silence {
-  /** The time that the reply may still take, in ms; 0 if the connection that owes it was silent for too long. */
+  /** The time that the reply may still take, in ms; 0 if its connection was silent for too long. */
   remainingMs(limitMs: number): number;
-  /** Replaces each connection that has been silent for too long. What it owes may fail with the error. */
+  /** Replaces each connection that has been silent for too long. Its unanswered commands may fail with the error. */
   replaceDead(limitMs: number, error: Error): void;
 }
 
@@ -31,8 +31,8 @@ export function silenceOf(client: RedisClient, askedAt: number = performance.now
 }
 
 /**
- * Ends a connection that no longer answers, so that the client makes a new one. A polite end would wait for the other
- * side, which on a half-open connection never comes: the socket is destroyed.
+ * Ends a connection that no longer replies, so that the client makes a new one. Destroys the socket, because an orderly
+ * end would wait for the other side, which a half-open connection lacks.
  */
 export function cut(client: RedisClient): void {
   if (isCluster(client)) {
@@ -61,7 +61,7 @@ class Traffic {
     this.wasFull = isFull(this.stream);
   }
 
-  /** How long the connection may still be silent, in ms. */
+  /** Returns how long the connection may still be silent, in ms. */
   remainingMs(limitMs: number): number {
     const silentMs = this.silentMs();
     return silentMs < limitMs ? limitMs - silentMs : Math.max(0, limitMs + uploadMs(this.node) - silentMs);
@@ -72,7 +72,8 @@ class Traffic {
     const stream = streamOf(this.node);
     const bytesRead = stream?.bytesRead ?? 0;
     const bytesSent = sentBytes(stream);
-    // Bytes that the operating system took at once may lie in its buffer. Bytes that left a full buffer were received.
+    // Bytes that the operating system accepted at once may still be in its buffer. Bytes that left a full buffer were
+    // received.
     if (bytesRead > this.bytesRead || (this.wasFull && bytesSent > this.bytesSent)) {
       this.movedAt = now;
     }
@@ -99,7 +100,7 @@ class SingleSilence implements Silence {
       : leftOf(limitMs, this.traffic.askedAt);
   }
 
-  /** A connection that was made meanwhile is left alone, and so is one to a server that says that it loads its data. */
+  /** Leaves alone a newer connection, and one to a server that reports that it is loading. */
   replaceDead(limitMs: number): void {
     if (this.isSame && !isLoading(this.client) && this.remainingMs(limitMs) === 0) {
       cut(this.client);
@@ -148,7 +149,7 @@ class ClusterSilence implements Silence {
   }
 }
 
-/** A connection of a Cluster that owed an answer; one that was still to be made had no stream. */
+/** A Cluster's connection that owed a reply. A connection that was not made yet had no stream. */
 class Debtor extends Traffic {
   private readonly last: UnansweredCommand | undefined;
 
@@ -190,7 +191,7 @@ function isFull(stream: Redis['stream'] | undefined): boolean {
   return stream !== undefined && stream.writableLength > 0;
 }
 
-/** The time that the command which is to be answered next may take on its way, in ms. */
+/** Returns the upload time that the next unanswered command may take, in ms. */
 function uploadMs(node: Redis): number {
   const [next] = sentCommands(node);
   return next ? Math.max(0, bytesOf(next) - SMALL_COMMAND_BYTES) / SLOWEST_UPLOAD : 0;

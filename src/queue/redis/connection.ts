@@ -19,8 +19,8 @@ export interface ServerFacts {
 }
 
 /**
- * One client of the application, and what all its queues share: the properties of the server, and further connections for
- * calls that block or subscribe. The client itself is never closed here.
+ * A client of the application, with the parts that all its queues share: the server's properties, and connections for
+ * blocking and subscribing. It never closes the client itself.
  */
 export class Connection {
   private static readonly known = new WeakMap<RedisClient, Connection>();
@@ -95,10 +95,10 @@ export class Connection {
   }
 
   /**
-   * Waits until the client is connected and the server is known to be suitable. Without a limit of its own.
+   * Waits until the client is connected and the server is known to be suitable. It has no time limit.
    *
-   * @throws RedisUnsuitableError when the client was closed, which nothing here would end, or the server is too old;
-   *   RedisPermissionError where a right is missing to connect to a Cluster or to ask the server
+   * @throws RedisUnsuitableError for a closed client or an old server; RedisPermissionError without a permission to
+   *   connect to a Cluster or to read the server's version
    */
   async whenReady(): Promise<void> {
     if (this.client.status === 'end') {
@@ -150,9 +150,9 @@ export class Connection {
   }
 
   /**
-   * Asks for something that must not hang. Where no answer comes in time, the connection is replaced.
+   * Asks the server with a time limit. Without a reply in time, the connection is replaced.
    *
-   * @param limitMs how long the server may take to be there, and then to answer
+   * @param limitMs how long the server may take to connect, and then to reply
    */
   answer<Answer>(limitMs: number, ask: () => Promise<Answer>): Promise<Answer> {
     if (this.ready) {
@@ -164,9 +164,9 @@ export class Connection {
   }
 
   /**
-   * A connection of its own to the same server, for calls that block or subscribe. The caller closes it.
+   * Makes another connection to the same server, for calls that block or subscribe. The caller closes it.
    *
-   * @param own options in which it differs, but for a Cluster, which replaces its connections by itself
+   * @param own different options, except for a Cluster, which replaces its connections itself
    */
   duplicate(purpose: string, own: RedisOptions = {}): RedisClient {
     // A blocking call outlives any commandTimeout, and a worker must outlive any outage.

@@ -8,14 +8,14 @@ import { retryUntilAnswered } from './response-timeout.js';
 /** How long a confirmation may take before the connection is replaced, in ms. */
 const CONFIRMATION_MS = 2_000;
 
-/** How long invalid events are not logged again, in ms. */
+/** How long further invalid events are not logged, in ms. */
 const QUIET_MS = 10_000;
 
 type Listener = (event: JobEvent) => void;
 
 /**
- * One subscriber connection for all queues of a client. It exists only while there is a listener. Events can be missed, so
- * callers that must know also poll.
+ * One subscriber connection for all queues of a client. It exists only while there is a listener. Events can be missed,
+ * so callers that must not miss one also poll.
  */
 export class EventSubscriber {
   private static readonly known = new WeakMap<Connection, EventSubscriber>();
@@ -64,9 +64,9 @@ export class EventSubscriber {
       return;
     }
     this.listeners.delete(channel);
-    this.client?.unsubscribe(channel).catch(() => undefined); // a connection that is gone listens no more either
+    this.client?.unsubscribe(channel).catch(() => undefined); // a closed connection has no subscriptions either
     if (this.listeners.size === 0) {
-      // A moment later, so that waiting for one result after the other does not open a connection for each.
+      // A moment later, so that successive waits for results share a connection.
       this.closing = setTimeout(() => this.close(), 1_000).unref();
     }
   }

@@ -9,8 +9,8 @@ import {
 import { isCluster, streamOf, type RedisClient } from './redis-client.js';
 
 /**
- * Replaces the connections of a client that has some. A connecting client times out by itself. A disconnect before it has a
- * node would make it hang for ever.
+ * Replaces the connections of a client that has any. A connecting client has its own timeout. A disconnect before it
+ * has a node would make it hang forever.
  */
 export function replaceNodes(client: Cluster): void {
   if (['ready', 'connect', 'disconnecting'].includes(client.status)) {
@@ -20,9 +20,9 @@ export function replaceNodes(client: Cluster): void {
 }
 
 /**
- * Replaces the connection to one node. Its unanswered calls fail with the error. ioredis would send them again later, and a
- * claim that arrives after its worker's next claim takes jobs that nobody runs. For the same reason a node is skipped if
- * the client has dropped it.
+ * Replaces the connection to one node. Its unanswered calls fail with the error, because ioredis would send them again
+ * later. A claim that arrives after its worker's next claim takes jobs that no worker runs. For the same reason a node
+ * that the client has dropped is skipped.
  */
 export function replaceUnanswering(node: Redis, error: Error): void {
   swallowAskingRejection(node);
@@ -30,15 +30,15 @@ export function replaceUnanswering(node: Redis, error: Error): void {
   streamOf(node)?.destroy();
 }
 
-/** How long a client may be disconnecting, in ms. ioredis waits 2 s for the end of a half-open connection. */
+/** How long a client may be disconnecting, in ms. The client waits 2 s for the end of a half-open connection. */
 const LONGEST_END_MS = 3_000;
 
 const disconnecting = new WeakSet<Cluster>();
 
 /**
- * Frees a Cluster client that would never connect again. One case is a disconnecting client that got a node by a
- * redirection, or that had none. It waits for an end that never comes. The other is a client whose last connection ends
- * after it has begun to reconnect: it returns to closed and stops. Call it from time to time while waiting for the client.
+ * Frees a Cluster client that would never connect again. One case is a disconnecting client that a redirection gave a
+ * node, or that had no node. It waits for an end that never comes. The other is a client whose last connection ends
+ * during its reconnect: it returns to closed and stops. Call it repeatedly while waiting for the client.
  */
 export function unstickCluster(client: RedisClient): void {
   if (!isCluster(client) || isClosedByApplication(client)) {
@@ -53,7 +53,7 @@ export function unstickCluster(client: RedisClient): void {
   }
 }
 
-/** Closing, it connects by itself. */
+/** A closing client connects by itself. */
 function connectUnlessItCloses(client: Cluster): void {
   if (disconnecting.has(client)) {
     return;

@@ -1,8 +1,8 @@
-// The fields of ioredis that its types do not declare, or declare private. Another version may lack any of them: such a field
-// reads as undefined, and the client is left as it is.
+// Fields of ioredis that its types omit or declare private. Another version may lack any of them. Such a field reads as
+// undefined, and the client is left as it is.
 import type { Cluster, Redis } from 'ioredis';
 
-/** A command that a client has sent, or is to send, and that has no answer yet. */
+/** A command without a reply, sent or waiting to be sent. */
 export interface UnansweredCommand {
   readonly name: string;
   readonly args: readonly unknown[];
@@ -17,7 +17,7 @@ interface CommandQueue {
   toArray(): readonly { readonly command: UnansweredCommand }[];
 }
 
-/** Returns the commands that a connection has sent, in the order in which the server answers them. */
+/** Returns the commands that a connection has sent, in the order of their replies. */
 export function sentCommands(node: Redis): UnansweredCommand[] {
   return commandsIn(queueOf(node, 'commandQueue'));
 }
@@ -27,7 +27,7 @@ export function unansweredCommands(node: Redis): UnansweredCommand[] {
   return [...sentCommands(node), ...commandsIn(queueOf(node, 'offlineQueue'))];
 }
 
-/** True for a connection that has sent a command, or is to send one, and has no answer to it. */
+/** Returns true for a connection with a command without a reply, sent or waiting to be sent. */
 export function owesAnswer(node: Redis): boolean {
   return Boolean(queueOf(node, 'commandQueue')?.length || queueOf(node, 'offlineQueue')?.length);
 }
@@ -47,7 +47,7 @@ export function bytesOf({ args }: UnansweredCommand): number {
     .reduce<number>((sum, arg) => sum + (Buffer.isBuffer(arg) ? arg.length : Buffer.byteLength(String(arg))), 0);
 }
 
-/** Returns the servers at which a Cluster client begins to look. */
+/** Returns the servers that a Cluster client tries first. */
 export function startupNodesOf(client: Cluster): ServerAddress[] {
   const nodes: unknown = Reflect.get(client, 'startupNodes');
   return Array.isArray(nodes) ? nodes.filter(isServerAddress) : [];

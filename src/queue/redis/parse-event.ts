@@ -1,10 +1,12 @@
 import type { JobEvent } from '../model/job-event.js';
 
-/** The most characters of an event, and of each of its fields: anybody with the right to publish may send one. */
+/**
+ * The most characters of an event, and of each of its fields, because any client with the permission may publish one.
+ */
 const LONGEST_EVENT = 10_000;
 const LONGEST_FIELD = 1_000;
 
-/** Returns an event as it was published; undefined for a message that is none. */
+/** Returns a published event, or undefined for an invalid message. */
 export function parseEvent(message: string): JobEvent | undefined {
   if (message.length > LONGEST_EVENT) {
     return undefined;

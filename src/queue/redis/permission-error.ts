@@ -26,8 +26,8 @@ export function explainRefusal(error: unknown): unknown {
 }
 
 /**
- * ioredis rejects all waiting calls with the error of the handshake, and with the refused command: `HELLO` or `AUTH`, whose
- * arguments are the user and the password.
+ * Removes the credentials from an error. All waiting calls are rejected with the handshake's error, which holds the
+ * refused command: `HELLO` or `AUTH` with the user and the password.
  */
 function hideCredentials(error: Error & { command?: { name: string; args: unknown } }): void {
   if (/^(hello|auth)$/i.test(error.command?.name ?? '')) {

@@ -4,7 +4,7 @@ import type { Cluster, Redis } from 'ioredis';
 export type RedisClient = Redis | Cluster;
 
 /**
- * A client of another copy or version of ioredis than the one that this package finds: the same when it runs, another type to the
+ * A client of another copy or version of ioredis than this package's. It is equal at run time, but another type for the
  * compiler.
  */
 export interface ForeignRedisClient {
@@ -41,8 +41,8 @@ const KEPT_MS = 500;
 const left = new WeakMap<RedisClient, number>();
 
 /**
- * Reconnects to leave a server that has become a replica. The new master is behind the same address, or Sentinel names it.
- * The old connection would stay for ever. A Cluster redirects its clients itself.
+ * Reconnects to leave a server that has become a replica. The new master is behind the same address, or Sentinel names
+ * it. The old connection would stay open forever. A Cluster redirects its clients itself.
  */
 export function leaveReplica(client: RedisClient): void {
   const now = performance.now();

@@ -7,10 +7,10 @@ import { streamOf, type RedisClient } from './redis-client.js';
 /** How long an accepted connection may take to become ready, in ms, before it counts as dead. */
 const LONGEST_HANDSHAKE_MS = 5_000;
 
-/** Errors by which a caller knows that the server kept silent. */
+/** Errors of servers that stayed silent. */
 const unanswered = new WeakSet<object>();
 
-/** Returns whether an error says that the server did not answer in time. */
+/** Returns whether an error says that the server did not reply in time. */
 export function isUnanswered(error: unknown): boolean {
   return typeof error === 'object' && error !== null && unanswered.has(error);
 }
@@ -19,12 +19,12 @@ export function isUnanswered(error: unknown): boolean {
 const LOOKS_PER_LIMIT = 4;
 
 /**
- * Waits for a reply of the server as long as bytes move over the connection. Replaces a connection that is silent for the
- * limit: the operating system would keep a half-open one for a quarter of an hour. If one tick took all of the time, the
- * bytes that arrived meanwhile are read first.
+ * Waits for a reply while bytes move over the connection. Replaces a connection that is silent for the limit. The
+ * operating system would keep a half-open one for a quarter of an hour. If one tick used up the time, the bytes that
+ * arrived during it are read first.
  *
  * @param limitMs how long the connection may be silent
- * @throws RedisUnsuitableError when none came in time; what was asked for may have been done. RedisPermissionError
+ * @throws RedisUnsuitableError without a reply in time; the request may have been carried out. RedisPermissionError
  */
 export function withResponseTimeout<Answer>(
   client: RedisClient,
@@ -79,12 +79,12 @@ export function watchSilence(client: RedisClient, limitMs: number, onDead: (erro
   };
 }
 
-/** How often a client that does not connect is checked, in ms. */
+/** The interval of checks of a client that does not connect, in ms. */
 const STUCK_MS = 1_000;
 
 /**
- * Replaces each connection that is accepted and then stays silent: it would never become ready, and never fail. A server
- * that loads its data does reply. Frees a stuck client of a Cluster. Returns a function that ends the watch.
+ * Replaces each accepted connection that stays silent, because it would neither become ready nor fail. A loading server
+ * does reply. Frees a stuck client of a Cluster. Returns a function that stops the watch.
  */
 export function withHandshakeTimeout(client: RedisClient, limitMs: number = LONGEST_HANDSHAKE_MS): () => void {
   let timer: NodeJS.Timeout | undefined;
@@ -115,8 +115,8 @@ export function withHandshakeTimeout(client: RedisClient, limitMs: number = LONG
 const replacedAt = new WeakMap<RedisClient, number>();
 
 /**
- * Waits for an answer that the client asks for again by itself on each new connection, and replaces each that does not
- * bring it. However many wait, a connection has all of the time for its answers.
+ * Waits for a reply that the client requests again on each new connection. Replaces each connection that does not
+ * deliver it. Any number of callers share the full time of a connection.
  */
 export async function retryUntilAnswered<Answer>(
   client: RedisClient,

@@ -7,7 +7,7 @@ interface StoredAttempt extends Omit<AttemptRecord, 'startedAt' | 'endedAt'> {
   endedAt: number;
 }
 
-/** Returns the attempts of a job's hash: the logged ones that did not complete, then the one that did. */
+/** Returns the attempts of a job's hash: the logged incomplete ones, then the completed one. */
 export function decodeAttempts(hash: Readonly<Record<string, string>>): AttemptRecord[] {
   const logged = jsonLines<StoredAttempt>(hash.attempt_log).map(decodeAttempt);
   const last = completedAttempt(hash);

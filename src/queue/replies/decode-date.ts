@@ -4,7 +4,7 @@ export function decodeDate(ms: unknown): Date | undefined {
   return Number.isNaN(at.getTime()) ? undefined : at;
 }
 
-/** Decodes an instant that a record always has; 1970 if it is unknown. */
+/** Decodes an instant that every record has; 1970 if it is unknown. */
 export function decodeKnownDate(ms: unknown): Date {
   return decodeDate(ms) ?? new Date(0);
 }

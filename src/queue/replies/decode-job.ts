@@ -55,7 +55,7 @@ class DecodedClaim implements ClaimAnswer {
   /** True where jobs wait for a slot of the queue or of their group. */
   awaitsSlots = false;
 
-  /** The jobs that the claim left to others; absent if it took any job. */
+  /** The jobs that the claim left to others; absent if it claimed any job. */
   left?: LeftJobs;
 
   /**
@@ -76,7 +76,7 @@ const FULL = -2;
 /** The end of a claim whose queue has limits, while jobs wait for a slot. */
 const AWAITS_SLOTS = 2;
 
-/** The rest of the reply for a job that is not plain, or not a first attempt that begins at once. Else its options. */
+/** The rest of the reply for a job with options, or with earlier attempts. Else its options. */
 type ClaimRest = [
   attempts: number | string,
   options: string | null,
@@ -155,16 +155,16 @@ export function decodeNamedClaim(...[reply, ...rest]: Parameters<typeof decodeCl
 }
 
 /**
- * Copies an object of a literal, to keep it young. V8 (of Node 20) learns for each literal where to allocate. Once most of
- * its objects have outlived a scavenge, it allocates them among the old objects. There each keeps its content until a full
- * collection, and scavenges take twice as long. Copies, and objects of a class or an array method, stay young. See
- * docs/internals/performance.md, "Young objects".
+ * Copies an object literal, so that it is allocated among young objects. V8 (of Node 20) decides for each literal where
+ * to allocate. Once most of its objects have survived a scavenge, it allocates them among the old objects. There each
+ * keeps its content until a full collection, and scavenges take twice as long. Copies, and objects of a class or an
+ * array method, stay young. See docs/internals/performance.md, "Young objects".
  */
 function young<Made extends object>(made: Made): Made {
   return { ...made };
 }
 
-/** Returns why a job cannot be run as it is stored; undefined if it can. */
+/** Returns why a stored job cannot run, or undefined if it can. */
 function brokenness(
   payload: { broken?: string },
   options: ClaimedJobOptions | undefined,
@@ -204,7 +204,7 @@ export function decodeJob(queue: string, id: string, flat: readonly string[]): J
   return decodeJobHash(queue, id, hash);
 }
 
-/** Decodes a job's hash. Fields that a foreign client wrote badly do not break it. */
+/** Decodes a job's hash. Invalid fields of a foreign client do not break it. */
 export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<string, string>>): JobRecord {
   const payload = parseJson(hash.payload);
   const record: JobRecord = {
@@ -260,7 +260,7 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
   });
 }
 
-/** Of an earlier claim the field means nothing. */
+/** The field means nothing if an earlier claim wrote it. */
 function isUnstarted({ status, fence, unstarted_fence: held }: Readonly<Record<string, string>>): boolean {
   return status === 'processing' && held !== undefined && held === fence;
 }

@@ -35,7 +35,7 @@ export function decodeLimits(reply: LimitsReply): LimitsInForce {
   return limits;
 }
 
-/** Decodes the settings of a group, or of all groups, in the order of `lua/group/set.lua`; of neither: '' or null. */
+/** Decodes the settings of one group, or of all groups, in the order of `lua/group/set.lua`. '' and null: unset. */
 export function decodeGroupLimits(values: readonly (string | null)[]): GroupsOptions {
   const [maxRunning, limit, periodMs, burst, weight, maxPending, onDeadHead, ungroupedWeight, maxPendingBytes] =
     values;

@@ -1,6 +1,6 @@
 import type { JobRecord } from '../model/job.js';
 
-/** Decodes what ties a job to others: its batch, the jobs that it waits for, and the jobs that wait for it. */
+/** Decodes a job's relations: its batch, the jobs that it waits for, and the jobs that wait for it. */
 export function decodeTies(
   queue: string,
   hash: Readonly<Record<string, string>>,

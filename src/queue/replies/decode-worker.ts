@@ -13,7 +13,7 @@ const detailsSchema = z.object({
   stuck: z.array(z.object({ id: z.string(), name: z.string() })).optional(),
 });
 
-/** Decodes one entry of `lua/worker/list.lua`. Words that no worker of ours wrote are left out. */
+/** Decodes one entry of `lua/worker/list.lua`. Details that no worker of this library wrote are left out. */
 export function decodeWorker([id, seenAt, text]: [string, string, string]): WorkerRecord {
   const record: WorkerRecord = { id, seenAt: decodeKnownDate(seenAt) };
   const [, startedAt, json] = /^(\d+) (.*)$/s.exec(text) ?? [];

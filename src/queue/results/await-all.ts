@@ -10,9 +10,9 @@ export type ResultsOf<Handles extends readonly JobHandle[]> = {
 };
 
 /**
- * Waits for the results of many jobs, over one connection. With the first job that fails or is cancelled, or whose
- * time is over, it rejects and waits for no other; the jobs themselves go on.
- * For each job's own outcome: `Promise.allSettled(handles.map((job) => job.result()))`.
+ * Waits for the results of many jobs, over one connection. Rejects at the first failed or cancelled job, or at the time
+ * limit. The jobs themselves continue. For each job's own outcome:
+ * `Promise.allSettled(handles.map((job) => job.result()))`.
  *
  * @param options.timeoutMs how long to wait for all of them, in ms. Default 30,000
  * @throws InvalidOptionError; JobFailedError, JobCancelledError, JobNotFoundError, JobTimeoutError, each with the id of its job

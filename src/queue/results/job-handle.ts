@@ -7,7 +7,7 @@ import { show } from '../errors/show.js';
 export interface ResultOptions {
   /** The time limit in ms. @default 30,000 */
   timeoutMs?: number;
-  /** Ends the wait, which rejects with the signal's reason. The job goes on. */
+  /** Ends the wait, which rejects with the signal's reason. The job continues. */
   signal?: AbortSignal;
 }
 
@@ -22,16 +22,16 @@ export function checkResultOptions(options: ResultOptions = {}): ResultOptions &
   return { timeoutMs, signal };
 }
 
-/** Where a handle reads its job. */
+/** The source from which a handle reads its job. */
 export interface JobSource {
   get(id: string): Promise<JobRecord | null>;
-  /** @param name that the job must have, for its result to be read as one of that name */
+  /** @param name the required name of the job, so that its result has the expected type */
   result(id: string, options?: ResultOptions, name?: string): Promise<unknown>;
 }
 
-/** The handle of an enqueued job: its id, the outcome of the enqueue, and a way to its result from any process. */
+/** The handle of an enqueued job: its id, the outcome of the enqueue, and access to its result from any process. */
 export class JobHandle<Result = unknown> {
-  /** Out of sight, so that a handle can be logged or sent as JSON. */
+  /** Private, so that a handle can be logged or sent as JSON. */
   readonly #source: JobSource;
 
   /** @internal */
@@ -52,14 +52,15 @@ export class JobHandle<Result = unknown> {
   /**
    * Waits for the job's result.
    *
-   * @throws InvalidOptionError where a definition was enqueued and a job of another name stands; JobFailedError, JobCancelledError, JobNotFoundError, JobTimeoutError
+   * @throws InvalidOptionError if a definition was enqueued, but the existing job has another name; JobFailedError,
+   * JobCancelledError, JobNotFoundError, JobTimeoutError
    * @example const { messageId } = await job.result({ timeoutMs: 10_000 });
    */
   async result(options?: ResultOptions): Promise<Result> {
     return this.#source.result(this.id, options) as Promise<Result>;
   }
 
-  /** The job as it is now; null when it is no longer known. */
+  /** Returns the job's current record, or null if it is no longer known. */
   get(): Promise<JobRecord | null> {
     return this.#source.get(this.id);
   }

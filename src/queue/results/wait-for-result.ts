@@ -20,10 +20,10 @@ const LOOK_EVERY_MS_WITHOUT_EVENTS = 200;
 /** How long the last poll may take after the time limit, in ms, before a silent server counts as gone. */
 const LAST_LOOK_MS = 500;
 
-/** Where results of one queue are read. */
+/** The source of a queue's results. */
 export interface ResultSource {
   queue: string;
-  /** The name that the job must have; undefined for any. */
+  /** The required name of the job; undefined for any. */
   name?: string;
   clock: Clock;
   /** Subscribes to the events of the queue; absent if it publishes none. */

@@ -7,8 +7,8 @@ export interface Timer {
 }
 
 /**
- * The time and randomness of the runtime. All timers, instants and random ids of queues and workers come from the clock of
- * their store, so that a whole fleet can run by virtual time and a seed. This clock never decides a job's state; the
+ * The time and randomness of the runtime. All timers, instants and random ids of queues and workers come from their
+ * store's clock. So a whole fleet can run by virtual time and a seed. This clock never decides a job's state, which the
  * store's own time does.
  */
 export interface Clock {
@@ -20,7 +20,7 @@ export interface Clock {
   setInterval(task: () => void, ms: number): Timer;
   /** Runs a task once the code that runs now has ended, before any timer. */
   soon(task: () => void): void;
-  /** Runs a task once what has arrived by now is read. */
+  /** Runs a task after all bytes that have arrived by now are read. */
   afterReads(task: () => void): void;
   /** Ends a timeout or an interval. */
   clear(timer: Timer | undefined): void;
@@ -30,7 +30,7 @@ export interface Clock {
   random(): number;
 }
 
-/** The clock of the process. The global functions are looked up at each call, so that a test may fake them. */
+/** The clock of the process. It looks up the global functions at each call, so that a test may fake them. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

@@ -20,7 +20,7 @@ export class InterruptibleWait {
     });
   }
 
-  /** Ends the waits that are under way. */
+  /** Ends the current waits. */
   end(): void {
     this.wakes.forEach((wake) => wake());
   }

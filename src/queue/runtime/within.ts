@@ -1,7 +1,7 @@
 import { LONGEST_TIMER_MS } from './bounds.js';
 import type { Clock } from './clock.js';
 
-/** What else ends or lengthens a wait. */
+/** Conditions that end or lengthen a wait. */
 export interface WaitEnds {
   /** Ends the wait early, as if its time had passed. */
   signal?: AbortSignal;
@@ -10,10 +10,10 @@ export interface WaitEnds {
 }
 
 /**
- * Waits for a promise, at most `ms`. The promise itself goes on.
+ * Waits for a promise, at most `ms`. The promise itself continues.
  *
- * @returns what it resolved with, or what `late` returned
- * @throws what it was rejected with, or what `late` threw
+ * @returns the promise's value, or that of `late`
+ * @throws the promise's error, or that of `late`
  */
 export async function within<Value, Late>(
   clock: Clock,

@@ -3,11 +3,11 @@ import type { Recurrence } from '../model/schedule.js';
 import { nextTick } from './recurrence.js';
 
 /**
- * Returns the next due time of a schedule after a time, within its bounds and with its jitter, in epoch ms. Returns
- * Infinity if no tick is left. Equal in every process.
+ * Returns the next due time of a schedule after an instant, within its bounds and with its jitter, in epoch ms. Returns
+ * Infinity if no tick is left. It is the same in every process.
  *
- * @param schedule its queue and id; equal times of two schedules get different delays
- * @throws Error where this process does not know the time zone
+ * @param schedule its queue and id, which determine the delay
+ * @throws Error if this process does not know the time zone
  */
 export function nextDue(recurrence: Recurrence, afterMs: number, schedule: { queue: string; id: string }): number {
   const { jitterMs = 0 } = recurrence;

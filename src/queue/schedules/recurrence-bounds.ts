@@ -21,7 +21,7 @@ export const boundsFields = {
 };
 
 /**
- * Checks bounds against each other. Returns the ones that are set, with instants in epoch ms.
+ * Checks bounds against each other. Returns the set ones, with instants in epoch ms.
  *
  * @param shortestGapMs the shortest time between two ticks
  * @throws InvalidOptionError

@@ -64,13 +64,14 @@ function shortestGap(recurrence: Recurrence): number {
 }
 
 /**
- * The first tick after a time, in epoch ms, whatever the bounds; see nextDue. The time is given and never taken from this process's clock.
+ * Returns the first tick after an instant, in epoch ms, without the bounds; see nextDue. The instant is an argument and
+ * never comes from this process's clock.
  *
  * Changes of daylight-saving time are handled like Vixie's cron. Fixed times (no `*`, `?` or step in second, minute and
- * hour) tick once a day. A time that the clock skips ticks at the first moment after the gap. A time that it shows twice
- * ticks the first time. All others tick as time passes.
+ * hour) tick once a day. A time that a clock change skips ticks at the first moment after the gap. A time that occurs
+ * twice ticks the first time. All other expressions tick as time passes.
  *
- * @throws Error where this process does not know the time zone
+ * @throws Error if this process does not know the time zone
  */
 export function nextTick(recurrence: Recurrence, afterMs: number): number {
   if (recurrence.everyMs !== undefined) {

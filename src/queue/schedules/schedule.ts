@@ -24,8 +24,8 @@ export interface ScheduleOptions extends JobRules {
   /** The payload of each of its jobs. @default null */
   payload?: unknown;
   /**
-   * The handling of a tick that was missed because no worker was there: `skip` leaves it out, `once` enqueues one job for
-   * all missed ticks.
+   * How to handle ticks that were missed without a worker. `skip` leaves them out, `once` enqueues one job for all of
+   * them.
    * @default `skip`
    */
   onMissed?: 'skip' | 'once';
@@ -39,7 +39,7 @@ export interface ScheduleOptions extends JobRules {
   definition?: undefined;
 }
 
-/** Options of a recurring job of a definition, which gives it its name, and its defaults where nothing is set here. */
+/** Options of a recurring job of a definition, which sets its name and the defaults of unset options. */
 export interface TypedScheduleOptions<Payload extends StandardSchema = StandardSchema> extends Omit<
   ScheduleOptions,
   'name' | 'payload' | 'definition'

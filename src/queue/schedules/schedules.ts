@@ -22,7 +22,7 @@ type ScheduledQueue = JobSource & Pick<QueueAccess, 'name' | 'options' | 'store'
 export interface TickReport {
   /** The number of ticks that enqueued a job. */
   enqueued: number;
-  /** The number of ticks that were missed and skipped, or found the last job unfinished without overlap. */
+  /** The number of ticks that were missed and skipped, or that found the last job unfinished without overlap. */
   skipped: number;
   /** ms until the next schedule is due; undefined when none is active. */
   nextDueInMs: number | undefined;
@@ -33,8 +33,8 @@ export interface TickReport {
 }
 
 /**
- * The recurring jobs of one queue. Each tick enqueues one job, whatever the number of processes; workers make the ticks
- * of the queues they serve.
+ * The recurring jobs of one queue. Each tick enqueues one job, whatever the number of processes. Workers make the ticks
+ * of their queues.
  *
  * @example
  * await queue.schedules.upsert('report', { cron: '0 3 * * *', timeZone: 'Europe/Berlin' }, { payload: { kind: 'daily' } });
@@ -46,12 +46,12 @@ export class Schedules {
   constructor(private readonly queue: ScheduledQueue) {}
 
   /**
-   * Makes a schedule or changes it; it lives until it is removed. An equal one changes nothing, however often; a changed
-   * one keeps a tick that is due, and a pause. The first tick is the next time of the recurrence.
+   * Creates or changes a schedule, which lives until it is removed. An equal one changes nothing. A changed one keeps a
+   * due tick and a pause. The first tick is the next time of the recurrence.
    *
    * @param id 1 to 100 of A-Z a-z 0-9 _ . : @ -
-   * @param options.definition gives its jobs their name and defaults; the payload must fit its schema
-   * @throws InvalidOptionError, also where code declares a schedule of that id; InvalidPayloadError with the path of the
+   * @param options.definition sets the name and defaults of its jobs; the payload must fit its schema
+   * @throws InvalidOptionError, also if code declares a schedule with that id; InvalidPayloadError with the path of the
    *   fault. Nothing was written
    */
   async upsert<Payload extends StandardSchema>(
@@ -80,20 +80,20 @@ export class Schedules {
     return this.call((calls) => calls.list(offset, limit));
   }
 
-  /** A schedule as it is now; null when there is none of that id. */
+  /** Returns a schedule, or null for an unknown id. */
   async get(id: string): Promise<ScheduleRecord | null> {
     checkText('schedule id', id);
     const [record] = id === '' ? [] : await this.call((calls) => calls.get(id));
     return record ?? null;
   }
 
-  /** Stops its ticks for the whole fleet until it is resumed, also across deploys. What is missed so is not made up. */
+  /** Stops its ticks for the whole fleet until it is resumed, also across deploys. Missed ticks are not made up. */
   async pause(id: string): Promise<'paused' | 'missing'> {
     checkText('schedule id', id);
     return this.call((calls) => calls.pause(id));
   }
 
-  /** Ends a pause: it goes on with the next time of its recurrence. */
+  /** Ends a pause. The schedule continues with the next time of its recurrence. */
   async resume(id: string): Promise<'resumed' | 'missing'> {
     checkText('schedule id', id);
     let next: { dueMs: number; version: string } | undefined;
@@ -113,7 +113,7 @@ export class Schedules {
   /**
    * Deletes a schedule. The jobs that it enqueued stay.
    *
-   * @throws InvalidOptionError where code declares it: it would come back
+   * @throws InvalidOptionError if code declares it, which would create it again
    */
   async remove(id: string): Promise<'removed' | 'missing'> {
     checkText('schedule id', id);
@@ -125,9 +125,9 @@ export class Schedules {
   }
 
   /**
-   * Enqueues its job now, also while it is paused; its ticks stay as they are.
+   * Enqueues its job now, also while it is paused. Its ticks stay as they are.
    *
-   * @returns a handle; with outcome `kept`, of the unfinished job of a schedule without overlap
+   * @returns a handle; with outcome `kept`, that of the unfinished job of a schedule without overlap
    * @throws ScheduleNotFoundError
    */
   async runNow<Result = unknown>(id: string): Promise<JobHandle<Result>> {
@@ -142,9 +142,9 @@ export class Schedules {
   }
 
   /**
-   * Makes the ticks that are due, one bounded slice; for processes without a worker. Harmless when several do it.
+   * Makes due ticks, one bounded slice, for processes without a worker. Several processes may do it at once.
    *
-   * @param options.limit the most schedules to look at, at most 1,000. Default 100
+   * @param options.limit the most schedules to read, at most 1,000. Default 100
    */
   async tick(options: { limit?: number } = {}): Promise<TickReport> {
     checkKnown('schedules.tick', options, ['limit']);
@@ -157,14 +157,17 @@ export class Schedules {
       const outcomes = await this.call((calls) => calls.tick(ticks));
       report.enqueued = outcomes.filter((outcome) => outcome === 'enqueued').length;
       report.skipped = outcomes.filter((outcome) => outcome === 'skipped' || outcome === 'kept').length;
-      // Whoever made a tick that was lost here set the same next time.
+      // A process that made a tick before this one has set the same next time.
       const nextInMs = Math.min(nextDueInMs ?? Infinity, ...ticks.map(({ nextDueMs }) => nextDueMs - nowMs));
       report.nextDueInMs = nextInMs === Infinity ? undefined : nextInMs;
     }
     return report;
   }
 
-  /** Puts a schedule that the code of a worker declares; `conflict` while another version of the code declares it. @internal */
+  /**
+   * Stores a schedule that a worker's code declares. Returns `conflict` while another version of the code declares it.
+   * @internal
+   */
   async put(
     schedule: StoredSchedule,
     worker: string | undefined,
@@ -185,7 +188,10 @@ export class Schedules {
     return this.call((calls) => calls.declare(worker, declares, schedules));
   }
 
-  /** Calls the listener after each change made here, so that a ticker learns of an earlier due time at once. Answers the way to end that. @internal */
+  /**
+   * Calls the listener after each change made here, so that a ticker learns of an earlier due time at once. Returns a
+   * function that unsubscribes. @internal
+   */
   onChange(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

@@ -8,8 +8,8 @@ import { ScriptRunner } from '../transport/script-runner.js';
 import { LONGEST_WAIT_TRIP_MS } from './worker-wait.js';
 
 /**
- * Lets a manual consumer sleep until jobs are enqueued: blocks on the queue's wake marker, on a connection of its own.
- * It takes no job, so a call that is cut loses nothing. Several waits at a time share one blocking call.
+ * Lets a manual consumer wait for jobs: blocks on the queue's wake marker, on a separate connection. It takes no job,
+ * so a cut call loses nothing. Concurrent waits share one blocking call.
  */
 export class RedisConsumerWait implements ConsumerWait {
   private client: RedisClient | undefined;
@@ -44,7 +44,7 @@ export class RedisConsumerWait implements ConsumerWait {
       seconds: ms / 1_000,
       onRefusal: onFailure,
     });
-    // A frozen server never answers: then the connection is replaced, and the caller looks again.
+    // A frozen server never replies. Then the connection is replaced, and the caller claims again.
     await withResponseTimeout(client, ms + LONGEST_WAIT_TRIP_MS, marker).catch(onFailure);
     if (failure && this.client) {
       this.connection.logger.warn(`Waiting for jobs was cut: ${failure.message}`);

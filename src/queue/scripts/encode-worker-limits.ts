@@ -1,4 +1,4 @@
-// The limits that a worker announces, as text for the scripts.
+// The limits that a worker announces, as arguments of the scripts.
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
 import type { QueueLimits, RuntimeLimits } from '../model/limits.js';
 import { groupArguments, runningAndRate } from '../store/group-arguments.js';
@@ -21,7 +21,7 @@ export function limitsText(options: ResolvedQueueOptions): string {
     .join(' ');
 }
 
-/** As lua/limits/set.lua takes them: '' where there is none. */
+/** Encodes limits for lua/limits/set.lua: '' for none. */
 export function runtimeLimitArguments({ maxPending, maxPendingBytes, ...limits }: RuntimeLimits): string[] {
   return [...limitArguments(limits), String(maxPending ?? ''), String(maxPendingBytes ?? '')];
 }

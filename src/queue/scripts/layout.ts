@@ -1,4 +1,4 @@
-// The version of the keys in Redis, so that a process which does not know them leaves them alone.
+// The version of the keys in Redis, so that a process that does not know it leaves the keys alone.
 import { QueueLayoutError } from '../errors/layout-error.js';
 
 /** The layout that this version of the library reads and writes. It grows when an older version could not work with the keys. */
@@ -8,7 +8,7 @@ export const LAYOUT = 1;
 export const LAYOUT_FIELD = 'layout';
 
 /**
- * Checks a layout that was read from Redis; a queue that no worker has announced has none.
+ * Checks a layout from Redis. A queue that no worker has announced has none.
  *
  * @throws QueueLayoutError
  */

@@ -4,7 +4,9 @@ import { checkQueueName } from '../validation/names.js';
 export interface KeyOptions {
   /** The start of every key. @default `queue`, the Redis documentation's */
   prefix?: string;
-  /** Wraps the queue's name in braces so that all its keys share one slot of a Redis Cluster. @default only there */
+  /**
+   * Wraps the name in braces, so that all keys of a queue share one slot of a Redis Cluster. @default only on a Cluster
+   */
   hashTag?: boolean;
 }
 
@@ -54,7 +56,7 @@ export class QueueKeys {
   readonly names: string;
   /** The start of a nudge's key, before the worker's id. */
   readonly nudgePrefix: string;
-  /** The batches that are kept in this queue. */
+  /** The batches of this queue. */
   readonly batches: string;
   /** The start of a batch's keys, before its id. */
   readonly batchRecordPrefix: string;
@@ -73,7 +75,7 @@ export class QueueKeys {
   readonly forComplete: readonly string[];
   /** The KEYS of a queue with limits, where each end frees a slot. */
   readonly forLimitedComplete: readonly string[];
-  /** The KEYS for jobs that a batch or other jobs wait for: none of them is plain. */
+  /** The KEYS for jobs with a batch or with jobs that wait for them, none of which is plain. */
   readonly forFollowedComplete: readonly string[];
   readonly forExtend: readonly string[];
   readonly forStart: readonly string[];
@@ -210,17 +212,17 @@ export class QueueKeys {
     return this.batchRecordPrefix + id + (part ? `:${part}` : '');
   }
 
-  /** The key that remembers the last batch of one claimer, so that a repeated claim gets the same jobs. */
+  /** The key with a claimer's last batch, so that a repeated claim gets the same jobs. */
   batch(claimer: string): string {
     return `${this.base}batch:${claimer}`;
   }
 
-  /** The key by which a worker ends its own blocking wait, and a cancel reaches it there. */
+  /** The key that ends a worker's blocking wait, for the worker itself and for a cancel. */
   nudge(worker: string): string {
     return this.nudgePrefix + worker;
   }
 
-  /** Returns the KEYS of a claim that takes only jobs with names that the claimer handles. */
+  /** Returns the KEYS of a claim of the jobs whose names the claimer handles. */
   forNamedClaim(claimer: string): string[] {
     return [...this.forClaim(claimer), this.names, this.workers, this.sweep];
   }

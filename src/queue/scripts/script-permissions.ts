@@ -3,7 +3,9 @@ import { RedisPermissionError } from '../errors/redis-permission-error.js';
 import type { QueueKeys } from './queue-keys.js';
 import { ScriptRunner, type ScriptCall } from '../transport/script-runner.js';
 
-/** Every command that a script calls. `test/lua/queue/check-permissions.spec.ts` holds the list against the scripts. */
+/**
+ * All commands that the scripts call. `test/lua/queue/check-permissions.spec.ts` compares the list with the scripts.
+ */
 export const SCRIPT_COMMANDS = (
   'exists get hdel hexists hget hgetall hincrby hkeys hmget hrandfield hset hsetnx hstrlen incr incrby lindex llen lpos lpush lrange lrem ' +
   'persist pexpire pexpireat pttl publish pubsub rpop rpush set time type unlink zadd zcard zcount zincrby zmscore zpopmin zrange ' +
@@ -24,16 +26,16 @@ export function permissionsCall(
 }
 
 /**
- * Makes sure, before the first job, that no script will be refused halfway. Says nothing where the server does not answer.
+ * Checks before the first job that Redis will not refuse a script halfway. Does nothing if the server does not reply.
  *
- * @throws RedisPermissionError that names what the user of the connection may not do
+ * @throws RedisPermissionError that names the missing permissions of the connection's user
  */
 export async function requireRights({ client }: Connection, keys: QueueKeys): Promise<void> {
   const refused = await new ScriptRunner(client).run(permissionsCall(keys)).catch((error: Error) => {
     if (error instanceof RedisPermissionError) {
       throw error;
     }
-    return []; // what does not answer now is asked again by every trip
+    return []; // each trip repeats the check until there is a reply
   });
   if (refused.length > 0) {
     throw new RedisPermissionError(

@@ -8,19 +8,21 @@ import type { StoreCall } from '../store/store-call.js';
 import type { StoreCalls } from '../store/store-calls.js';
 import type { QueueCalls } from './calls/queue-calls.js';
 
-/** How long the reply to a wait may take beyond the wait, in ms. The connection is used for nothing else, so it is cut soon. */
+/**
+ * How long the reply to a wait may take beyond the wait, in ms. The connection has no other use, so it is cut early.
+ */
 export const LONGEST_WAIT_TRIP_MS = 2_000;
 
 /** The marker that `lua/job/cancel.lua` adds to the key of the worker. */
 const CANCEL_MARKER = 'cancel';
 
-/** How long a nudge is kept if no wait takes it, in ms. */
+/** How long an unused nudge is kept, in ms. */
 const NUDGE_KEPT_MS = 10_000;
 
 /**
- * The blocking connection of a worker. The claims are sent behind the blocking command, so that a job starts without
- * another round trip. A marker on a key of its own ends the wait. A cancel of a running job uses the same key, in the slot
- * of its queue.
+ * The blocking connection of a worker. The claims are sent after the blocking command, so that a job starts without
+ * another round trip. A marker on the worker's own key ends the wait. A cancel of a running job uses the same key, in
+ * the slot of its queue.
  */
 export class RedisWorkerWait implements WorkerWait {
   private readonly own: RedisClient;
@@ -59,7 +61,7 @@ export class RedisWorkerWait implements WorkerWait {
     const { client } = this.connection;
     const key = this.nudgeKeyOf(this.queues[0]!);
     const told = [client.zadd(key, 0, '1'), client.pexpire(key, NUDGE_KEPT_MS)];
-    Promise.all(told).catch(() => undefined); // the wait ends by itself within a second
+    Promise.all(told).catch(() => undefined); // the wait ends within a second anyway
   }
 
   private readonly nudgeKeyOf = ({ keys }: QueueCalls): string => keys.nudge(this.worker);

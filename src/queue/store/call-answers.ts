@@ -7,10 +7,12 @@ export type FailOutcome = 'retry' | 'failed' | 'cancelled' | 'lost';
 /** The outcome of a released job; `lost`: its claim was no longer current, and nothing was written. */
 export type ReleaseOutcome = 'released' | 'failed' | 'cancelled' | 'lost';
 
-/** `busy`: jobs wait or run. `already`: no job has ended since it was published last. */
+/** `busy`: jobs wait or run. `already`: no job has ended since the last such event. */
 export type DrainedAnswer = 'told' | 'busy' | 'already';
 
-/** `requested`: it runs, and its signal is aborted. `changed`: it is not in the status that was asked for, and nothing was done. */
+/**
+ * `requested`: it runs, and its signal is aborted. `changed`: its status is not the required one, and nothing was done.
+ */
 export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'missing' | 'changed';
 
 /** `refused`: the job is in no state for it. */
@@ -19,7 +21,7 @@ export type UpdateAnswer = 'updated' | 'refused' | 'missing';
 /** `pending`: it waits again. `refused`: the job is in no state for it. */
 export type RestartAnswer = 'pending' | 'refused' | 'missing';
 
-/** A job that a sweep took back, and what became of it. */
+/** A job that a sweep reclaimed, and its new state. */
 export interface ReclaimedJob {
   id: string;
   status: JobStatus;

@@ -7,7 +7,7 @@ interface Refusal {
   attempts: string;
   /** Its limit, for `exhausted`. */
   max_attempts: string;
-  /** True if a handler may have begun with it before. */
+  /** True if an earlier attempt may have started its handler. */
   started: boolean;
   last_error?: string;
   /** The job that should have ended well before this one, and its end. */
@@ -18,7 +18,7 @@ interface Refusal {
 interface Unhandled {
   name: string;
   waited_ms: string;
-  /** The number of times that a worker released the job. */
+  /** The number of releases of the job by workers. */
   times: string;
   /** The number of live workers of the queue. */
   workers: number;
@@ -43,7 +43,7 @@ const REASONS: Record<string, { name: string; tell: (job: Refusal & Unhandled) =
   unhandled: { name: 'JobUnhandled', tell: unhandledMessage },
 };
 
-/** The error of a job that was cancelled while it waited. */
+/** Returns the error of a job that was cancelled while it waited. */
 export function cancelledError(started: boolean): Error {
   return Object.assign(new Error(cancelledMessage(started)), { name: CANCELLED });
 }

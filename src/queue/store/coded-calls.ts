@@ -8,14 +8,14 @@ import type { StoreCall } from './store-call.js';
 import type { ClaimAnswer, DeadLetterVerbs, StoreCalls } from './store-calls.js';
 import type { ScheduleVerbs } from './verbs/schedule-verbs.js';
 
-/** The name of the error of a job that the codec of this process cannot read. */
+/** The name of the error of a job that this process's codec cannot read. */
 const UNREADABLE = 'CodecError';
 
 /**
  * Returns the calls of a queue with its codec. Payloads, results and progress are encoded where they are checked, see
  * encodeContent.
  *
- * @param tellPlain is told of a claimed job whose payload is in the clear, where the codec is a secret one
+ * @param tellPlain called for a claimed job with an unencrypted payload, if the codec encrypts
  */
 export function codedCalls(
   calls: StoreCalls,
@@ -82,7 +82,7 @@ function secretVerbs(calls: StoreCalls, codec: JobCodec): Partial<StoreCalls> {
 
 function encodeError(codec: JobCodec, error: StoredError): StoredError {
   if (error.name === UNREADABLE && error.stack === undefined) {
-    return error; // of a refusal, which tells nothing of the content, and must be read without the key
+    return error; // a refusal's error says nothing about the content, and must be readable without the key
   }
   return { name: error.name, message: encodeText(codec, JSON.stringify(error)) };
 }
@@ -111,7 +111,7 @@ function decodeClaim(codec: JobCodec | undefined, answer: ClaimAnswer): ClaimAns
   return Object.assign(answer, { jobs, refused });
 }
 
-/** Returns an unreadable record as it is stored, so that one job does not hide the others. */
+/** Returns an unreadable record as stored, so that one job does not hide the others. */
 function decodeRecord(codec: JobCodec, job: JobRecord): JobRecord {
   const decoded: JobRecord = {
     ...job,

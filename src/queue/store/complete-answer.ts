@@ -3,7 +3,7 @@ export interface CompleteAnswer {
   /** The claim was no longer the caller's. */
   readonly lost: readonly number[];
   /**
-   * The completions that were not written, because other jobs came to wait for their end. They must be sent again as jobs
+   * The completions that were not written, because other jobs now wait for their end. They must be sent again as jobs
    * that are not plain.
    */
   readonly followed: readonly number[];

@@ -1,7 +1,7 @@
 import { decodeContent, decodeText, type JobCodec } from '../codec/codec.js';
 import type { JobEvent } from '../model/job-event.js';
 
-/** Decodes the content of an event with the queue's codec. What it cannot read is left out. */
+/** Decodes the content of an event with the queue's codec. Unreadable content is left out. */
 export function decodeEvent(codec: JobCodec | undefined, event: JobEvent): JobEvent {
   const { error, progress, result, ...rest } = event;
   return {

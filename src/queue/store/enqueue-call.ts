@@ -4,7 +4,7 @@ import { InvalidOptionError, JobQueueError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import type { Durability } from '../model/queue-options.js';
 
-/** Which bound kept a job from being added. */
+/** The bound that refused a job. */
 export interface Full {
   /** Undefined where the queue is full. */
   group: string | undefined;
@@ -22,7 +22,7 @@ export interface EncodedJob {
   options: string;
   /** The options as the hash stores them, if they are metadata alone. Then the job is plain. */
   plainOptions?: string;
-  durability?: Durability; // where it differs from the queue's
+  durability?: Durability; // if it differs from the queue's
   /** The start and the expiry of a job with both. Only the server's clock can compare them. */
   span?: { runAtMs: number; expiresInMs: number };
   /** True if only the server knows whether the job can join its batch or wait for other jobs. It is sent alone. */
@@ -30,25 +30,25 @@ export interface EncodedJob {
 }
 
 export interface EnqueueAnswer {
-  /** The id of the job that stands: the new one, or the one that was there. */
+  /** The id of the new or existing job. */
   id: string;
   /** `existing`: the id was known. `kept`, `replaced`: another job owns the unique key. */
   outcome: 'new' | 'existing' | 'kept' | 'replaced';
-  /** The name of the job that stands, where that is not the one that was asked for. */
+  /** The name of the existing job, if it differs from the requested one. */
   name?: string;
   /** Set where the job was not added, since too much waits in its group, or without one in the queue. */
   full?: Full;
-  /** The number of replicas that had it in time, and the error if that is unknown; only if it was asked for. */
+  /** The number of replicas that had it in time, and the error if that is unknown. Present only if requested. */
   replication?: { acknowledged: number; failure: Error | undefined };
 }
 
-/** Why a job cannot join its batch or wait for others, and which batch or job that is about. */
+/** The reason why a job cannot join its batch or wait for others, and the batch or job concerned. */
 export interface FollowRefusal {
   reason: keyof typeof FOLLOW_REFUSALS;
   about: string;
 }
 
-/** The script wrote nothing of a step, since this job of it would expire before it may start, or for a refusal. */
+/** A step wrote nothing, because this job would expire before its start or was refused. */
 export class EnqueueRejected extends JobQueueError {
   constructor(
     readonly job: EncodedJob,

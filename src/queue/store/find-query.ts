@@ -1,6 +1,6 @@
 import type { JobFilter, JobRecord } from '../model/job.js';
 
-/** The jobs of a state that a slice looks for. */
+/** The jobs of a state that a slice searches for. */
 export interface JobQuery extends JobFilter {
   /** The beginning of the slice, and the number of jobs to read. */
   place: number;

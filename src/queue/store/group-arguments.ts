@@ -1,6 +1,6 @@
 import type { GroupsOptions, RateLimit } from '../model/limits.js';
 
-/** As lua/group/set.lua takes them: '' where there is none. */
+/** Encodes limits for lua/group/set.lua: '' for none. */
 export function groupArguments(limits: GroupsOptions): string[] {
   const { maxRunning, rateLimit, weight, maxPending, onDeadHead, maxPendingBytes } = limits;
   return [

@@ -5,7 +5,7 @@ import type { QueueStore } from './queue-store.js';
 /** The least interval between two such lines of one queue, in ms. */
 const QUIET_MS = 60_000;
 
-/** Returns what says in the log that a job of an encrypted queue was stored in the clear. */
+/** Returns a function that logs that a job of an encrypted queue was stored unencrypted. */
 export function plainJobWarning(queue: { name: string; store: QueueStore }): (job: ClaimedJob) => void {
   let saidAtMs = -Infinity;
   return ({ id }) => {

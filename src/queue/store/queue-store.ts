@@ -22,7 +22,7 @@ export interface ReplicationOptions {
   replicas: number;
   /** The time to wait for the replicas, in ms. */
   timeoutMs: number;
-  /** How long the server may take beside that, in ms, before its connection counts as dead. */
+  /** How long the server may take besides that, in ms, before its connection counts as dead. */
   answerMs: number;
 }
 
@@ -31,7 +31,7 @@ export interface ReplicationOptions {
  * operators know storage only by this interface. Every step on a queue is a {@link StoreCall}, made by {@link StoreCalls}.
  * The store runs the calls one by one, in round trips, or behind a wait.
  *
- * A new verb is a method of StoreCalls in each store; the model test then holds the stores against each other.
+ * A new verb is a method of StoreCalls in each store, and the model test then compares the stores.
  */
 export interface QueueStore {
   /** The time and the chance of all queues and workers on this store. */
@@ -43,30 +43,30 @@ export interface QueueStore {
 
   /** True while the store is connected and known to be suitable. */
   readonly isReady: boolean;
-  /** True where queues lie on several masters, of which one may be away while the others are there. */
+  /** True if queues are on several masters, some of which may be unreachable while others work. */
   readonly isSharded: boolean;
-  /** True where a call leaves only after the tick in which it was handed over. */
+  /** True if a call is sent only after the tick in which it was made. */
   readonly sendsLater: boolean;
 
   /**
-   * Waits until the store is connected and known to be suitable. Without a limit of its own.
+   * Waits until the store is connected and known to be suitable. It has no time limit.
    *
    * @throws RedisUnsuitableError, RedisPermissionError
    */
   whenReady(): Promise<void>;
 
   /**
-   * Returns the calls of one queue, once the store knows how the queue is kept.
+   * Returns the calls of one queue, once the store knows the queue's format.
    *
-   * @throws QueueLayoutError where a newer version of the library has the queue; RedisUnsuitableError, also where the store does
-   *   not answer in time
+   * @throws QueueLayoutError if a newer version of the library wrote the queue; RedisUnsuitableError, also without a
+   *   reply in time
    */
   open(queue: string, options: ResolvedQueueOptions, limit: Required<CallLimit>): Promise<StoreCalls>;
 
   /**
-   * Makes ready for a worker: no call will be refused halfway, and the first start of a job costs no more than the next.
+   * Prepares for a worker: no call will be refused halfway, and the first start of a job costs no more than the next.
    *
-   * @throws RedisPermissionError that names what the user of the connection may not do
+   * @throws RedisPermissionError that names the missing permissions of the connection's user
    */
   prepare(calls: StoreCalls): Promise<void>;
 
@@ -78,16 +78,16 @@ export interface QueueStore {
   exec<Answer>(call: StoreCall<Answer>, limit?: CallLimit): Promise<Answer>;
 
   /**
-   * Returns how much longer a reply may take, in ms, because bytes move over the connection; 0 if it is late.
+   * Returns how much longer a reply may take because bytes move over the connection, in ms; 0 if it is late.
    *
-   * @param askedAtMs when the answer was asked for, by `clock.monotonic`
+   * @param askedAtMs when the reply was requested, by `clock.monotonic`
    */
   patience(askedAtMs: number): (limitMs: number) => number;
 
   /** Returns a way to run calls of a worker until each has an answer, through outages of any length. */
   transport(logger: JobQueueLogger): StoreTransport;
 
-  /** Returns a worker's wait for jobs of some queues, and for cancels, on a connection of its own. */
+  /** Returns a worker's wait for jobs of some queues, and for cancels, on a separate connection. */
   workerWait(worker: string, queues: readonly StoreCalls[], logger: JobQueueLogger): WorkerWait;
 
   /** Returns the wait of a manual consumer for jobs of one queue. */
@@ -110,7 +110,7 @@ export interface QueueStore {
   closeIdle(): void;
 }
 
-/** Runs the calls of a worker. Each can be repeated, so a call without an answer is sent again as it was. */
+/** Runs the calls of a worker. Each can be repeated, so a call without a reply is sent again unchanged. */
 export interface StoreTransport {
   /** Runs the calls in one round trip, in order. Resolves when each has its answer, or an error that will not pass. */
   carry<Answers extends unknown[]>(calls: {
@@ -123,7 +123,7 @@ export interface StoreTransport {
 /** The result of a wait. */
 export interface WaitOutcome<Answers extends unknown[]> {
   outcomes: { [Index in keyof Answers]: Settled<Answers[Index]> };
-  /** The queue in which a cancel was asked for of a job that the worker has claimed; it may have ended the wait. */
+  /** The queue with a cancel request for a job that the worker has claimed. It may have ended the wait. */
   cancelIn?: StoreCalls;
   /** Set where the store refused to wait: the calls ran at once. */
   refusal?: { error: Error; passes: boolean };
@@ -132,17 +132,17 @@ export interface WaitOutcome<Answers extends unknown[]> {
 /** A worker's wait for jobs; one at a time. */
 export interface WorkerWait {
   /**
-   * Waits at most `ms` until a job of one of the queues can be claimed, or a cancel of a job of the worker is requested.
+   * Waits at most `ms` until a job of one of the queues is claimable, or a job of the worker gets a cancel request.
    * Then runs the calls.
    *
-   * @param queues whose jobs are waited for, the first with precedence; none: only cancels
+   * @param queues the queues to wait for, the first with precedence; none: only cancels
    */
   wait<Answers extends unknown[]>(
     queues: readonly StoreCalls[],
     ms: number,
     calls: { [Index in keyof Answers]: StoreCall<Answers[Index]> },
   ): Promise<WaitOutcome<Answers>>;
-  /** Ends the wait that is in flight; its calls run. */
+  /** Ends the current wait, whose calls then run. */
   interrupt(): void;
   /** Closes its connection, and waits for no answer any more. */
   close(): void;
@@ -155,11 +155,11 @@ export interface ConsumerWait {
   close(): void;
 }
 
-/** Enqueues that are acknowledged by replicas. */
+/** Enqueues that replicas acknowledge. */
 export interface ReplicatedEnqueues {
-  /** Resolves when its connection is there, so that a failure before is a failure to send. */
+  /** Resolves once it is connected, so that an earlier failure counts as not sent. */
   ready(): Promise<void>;
-  /** See QueueStore: of its own connection. */
+  /** See QueueStore; for its own connection. */
   patience(askedAtMs: number): (limitMs: number) => number;
   /** Enqueues, and waits for the replicas; each answer says how many acknowledged it in time. */
   send(queue: StoreCalls, jobs: readonly EncodedJob[], policy: ReplicationOptions): Promise<EnqueueAnswer[]>;

@@ -50,21 +50,21 @@ export interface ClaimRequest {
   /** Limits by job name, for handlers that have their own. */
   attemptLimits?: readonly AttemptLimits[];
   /**
-   * The number of jobs that begin at once. The others are held until `start`: the death of their claimer is not their
-   * crash, and a job on its last chance runs alone. Absent if the claimer does not know: no job is held.
+   * The number of jobs that start at once. The others are held until `start`. The death of their claimer is not their
+   * crash, and a job on its last chance runs alone. Absent if the claimer does not know it; then no job is held.
    */
   slots?: number;
-  /** The bytes of payload that the claim may bring; its first job comes in any case. Absent for no bound. */
+  /** The most payload bytes of the claim. Its first job comes in any case. Absent for no bound. */
   mostBytes?: number;
   /** Set where the claimer takes only jobs whose names it handles, and leaves the others in their places. */
   only?: OnlyNames;
 }
 
-/** The jobs that a claimer takes, after it met a name that it does not handle. */
+/** The jobs that a claimer takes after it met a name that it does not handle. */
 export interface OnlyNames {
   /** All its handlers. */
   limits: readonly AttemptLimits[];
-  /** Where to look for their jobs, from the last claim; -1: only at the front and the back. */
+  /** Where to search for their jobs, from the last claim. -1: only at the front and the back. */
   cursor: number;
 }
 
@@ -78,15 +78,15 @@ export interface ClaimAnswer {
   readonly isFull: boolean;
   /** True where the queue has limits for the whole fleet. */
   isLimited: boolean;
-  /** True where jobs wait for a slot of the queue or of their group, so that a job that ends lets one start. */
+  /** True if jobs wait for a slot of the queue or of their group, so that an ending job lets one start. */
   awaitsSlots: boolean;
-  /** The jobs that the claim left to others; absent if it took any job. */
+  /** The jobs that the claim left to others; absent if it claimed any job. */
   left?: LeftJobs;
 }
 
 /** The other jobs that a claim of certain names saw. */
 export interface LeftJobs {
-  /** Where the next claim must look; -1: all jobs were read. */
+  /** Where the next claim must search. -1: all jobs were read. */
   cursor: number;
   /** True if a live worker handles one of them. */
   elsewhere: boolean;
@@ -120,7 +120,7 @@ export interface Release extends ClaimRef {
   delayMs: number;
   /** The name from the payload of an `unhandled` job without a stored name. */
   name?: string;
-  /** Its handler was never called, so the rates that it was charged get its cost back. */
+  /** Its handler was never called, so its cost is refunded to the rates. */
   unstarted?: boolean;
 }
 
@@ -129,16 +129,16 @@ export interface JobVerbs {
   /** Its `decode` throws an EnqueueRejected where nothing was written. */
   enqueue(jobs: readonly EncodedJob[]): StoreCall<EnqueueAnswer[]>;
   claim(request: ClaimRequest): StoreCall<ClaimAnswer>;
-  /** Lengthens the claims that one request makes, whose answer is still on its way. Answers how many were made. */
+  /** Extends the claims of one request whose reply is still in flight. Returns how many there are. */
   extendBatch(request: Pick<ClaimRequest, 'worker' | 'stream' | 'token'>): StoreCall<number>;
-  /** Starts a job that waited in its worker. Returns that it may start, or why it must not. */
+  /** Starts a job that waited in its worker. Returns that it may start, or why not. */
   start(claim: Pick<ClaimRef, 'id' | 'token'>): StoreCall<'started' | 'lost' | StoredError>;
   /** Returns only the claims that need attention. @param visibilityMs default: the queue's */
   extend(claims: readonly Pick<ClaimRef, 'id' | 'token'>[], visibilityMs?: number): StoreCall<ExtendAnswer>;
   /**
-   * Returns the positions, from 0, of the claims that were lost.
+   * Returns the positions, from 0, of the lost claims.
    *
-   * @param isLimited whether the queue has limits, so that a worker is woken for each slot that is free
+   * @param isLimited whether the queue has limits, so that each freed slot wakes a worker
    */
   complete(completions: readonly Completion[], isLimited?: boolean): StoreCall<CompleteAnswer>;
   fail(failures: readonly Failure[]): StoreCall<FailOutcome[]>;
@@ -157,7 +157,7 @@ export interface JobVerbs {
 export interface AdoptAnswer {
   reclaimed: ReclaimedJob[];
   deadLetters: number;
-  /** The number of claims that a sweep of such a client took back. */
+  /** The number of claims that a sweep of such a client reclaimed. */
   sweptByClients: number;
   /** True if such clients worked here within ten minutes. */
   clientsAtWork: boolean;
@@ -176,7 +176,7 @@ export interface SweepVerbs {
   promote(limit: number): StoreCall<number>;
   /** Takes over what clients of the Redis pattern left. @param paceMs as of tidy */
   adopt(limit: number, paceMs?: number): StoreCall<AdoptAnswer>;
-  /** Keeps jobs that such a client has just failed. Answers how many are dead letters now. */
+  /** Keeps jobs that such a client has just failed. Returns how many are dead letters now. */
   adoptFailed(ids: readonly string[]): StoreCall<number>;
   /**
    * Returns whether more is left to tidy.
@@ -212,10 +212,10 @@ export interface AdminVerbs {
   remove(id: string, ifStatus?: JobStatus): StoreCall<'removed' | 'processing' | 'missing' | 'changed'>;
   /** Starts a scheduled job now. */
   promoteJob(id: string): StoreCall<RestartAnswer>;
-  /** @param payload JSON; @param name what the job must be called; absent: anything */
+  /** @param payload JSON; @param name the required name of the job; absent: any */
   update(id: string, payload: string, name?: string): StoreCall<UpdateAnswer>;
   setPriority(id: string, priority: number): StoreCall<UpdateAnswer>;
-  /** @param request names this request, so that its repeat is known */
+  /** @param request identifies this request, so that its repeat is recognised */
   runAgain(id: string, request: string): StoreCall<RestartAnswer>;
   /** @param payload JSON that takes the place of the stored one */
   redrive(ids: readonly string[], payload?: string): StoreCall<number>;
@@ -244,16 +244,16 @@ export interface UnservedJobs {
 export interface FleetVerbs {
   /** Announces a worker with the limits of its handlers, or takes that back. Rejects with QueueLayoutError where a newer version has the queue. */
   announce(worker: string, serves: boolean, handlers?: readonly AttemptLimits[]): StoreCall<void>;
-  /** Returns the storage format that the last worker announced; undefined if none has. */
+  /** Returns the storage format that the last worker announced, or undefined. */
   content(): StoreCall<AnnouncedContent | undefined>;
   /** Stores details of a worker for operators; undefined: it has stopped. @param ageMs how long ago it started */
   describeWorker(worker: string, details: WorkerDetails | undefined, ageMs: number): StoreCall<void>;
   /** Returns the workers with a recent announcement, the latest first. */
   workers(most: number): StoreCall<WorkerRecord[]>;
   unserved(jobs: readonly { id: string; name: string }[]): StoreCall<UnservedJobs>;
-  /** Returns whether somebody may have heard it. */
+  /** Returns whether there was a subscriber. */
   tell(job: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck'): StoreCall<boolean>;
-  /** Publishes that the queue has drained, if it has. */
+  /** Publishes that the queue is drained, if it is. */
   tellDrained(): StoreCall<DrainedAnswer>;
 }
 

@@ -60,7 +60,7 @@ export function checkJobName(name: unknown, subject = 'job name'): asserts name 
   }
 }
 
-/** Checks that a call was given text, such as an id; whether there is a thing of that id is for the server to say. */
+/** Checks that an argument such as an id is text. The server decides whether that id exists. */
 export function checkText(subject: string, value: unknown): asserts value is string {
   if (typeof value !== 'string') {
     throw new InvalidOptionError(subject, 'text', show(value));

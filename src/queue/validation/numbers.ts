@@ -6,7 +6,7 @@ export function duration(min: number) {
   return wholeNumber(min, YEAR_MS, ' ms');
 }
 
-/** A length of time that a process waits for itself, in ms: a whole number from `min` to almost 25 days. */
+/** A duration that the process itself waits, in ms: a whole number from `min` to almost 25 days. */
 export function timerDuration(min: number) {
   return wholeNumber(min, LONGEST_TIMER_MS, ' ms');
 }

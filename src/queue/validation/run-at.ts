@@ -6,7 +6,7 @@ import { show } from '../errors/show.js';
 const EXPECTED = 'a valid Date or epoch ms, at most a year ahead';
 
 /**
- * A time of start. This process's clock checks that it is not too far ahead; the server's clock decides when the job
+ * A time of start. This process's clock checks that it is not too far ahead. The server's clock decides when the job
  * starts.
  */
 export const runAtSchema = z.custom<Date | number>(isRunAt, { error: `expected ${EXPECTED}` });

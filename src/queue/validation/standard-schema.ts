@@ -1,5 +1,4 @@
-// The interface that zod, valibot, arktype and others share (https://standardschema.dev), as types only: the part that
-// is read here.
+// The used part of the interface that zod, valibot, arktype and others share (https://standardschema.dev), as types.
 
 /** A schema of any library that follows Standard Schema. */
 export interface StandardSchema<Input = unknown, Output = Input> {
@@ -16,7 +15,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
 export type SchemaOutcome<Output> =
   { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly SchemaIssue[] };
 
-/** A fault that a schema found. */
+/** An error that a schema found. */
 export interface SchemaIssue {
   /** The issue in words. */
   readonly message: string;

@@ -1,4 +1,4 @@
-/** How many letters a mistyped option may differ to be recognised. */
+/** The most letters by which a mistyped option may differ. */
 const MAX_DISTANCE = 3;
 
 /** The names that other queues give to options of ours. */
@@ -25,7 +25,7 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   tz: ['timeZone'],
 };
 
-/** Returns the sentence of an error that names the option that was probably meant, else all known ones. */
+/** Returns the sentence of an error that suggests the probable option, or lists all known ones. */
 export function suggest(word: string, known: readonly string[]): string {
   const meant = OTHER_NAMES[word]?.find((each) => known.includes(each)) ?? nearest(word, known);
   if (meant !== undefined) {

@@ -7,8 +7,8 @@ import { suggest } from './suggest.js';
  * Checks options against their schema and fills in defaults.
  *
  * @param subject what the options belong to, such as `forRoot` or `@JobHandler('email')`
- * @throws InvalidOptionError that names the option, what was expected and what was found; for an unknown option it
- *   suggests the one that was probably meant
+ * @throws InvalidOptionError that names the option, the expected and the found value. For an unknown option it suggests
+ *   the probable one
  */
 export function checkOptions<Schema extends z.ZodType>(
   subject: string,
@@ -35,8 +35,8 @@ export function checkOptions<Schema extends z.ZodType>(
 }
 
 /**
- * Checks that a call got an object without unknown options, because a misspelled one must not count as absent. The values
- * are checked where they are used.
+ * Checks that an argument is an object without unknown options, because a misspelled option must not count as absent.
+ * Their values are checked at their use.
  *
  * @throws InvalidOptionError
  */
@@ -53,7 +53,7 @@ export function checkKnown(subject: string, options: unknown, known: readonly st
   }
 }
 
-/** Checks that a call got an object; its content is checked where it is used. */
+/** Checks that an argument is an object. Its content is checked at its use. */
 export function checkObject(subject: string, expected: string, value: unknown): asserts value is object {
   if (typeof value !== 'object' || value === null) {
     throw new InvalidOptionError(subject, expected, show(value));

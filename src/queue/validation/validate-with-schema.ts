@@ -3,10 +3,11 @@ import { show } from '../errors/show.js';
 import type { SchemaIssue, SchemaOutcome, StandardSchema } from './standard-schema.js';
 
 /**
- * Parses a value with a schema. Returns a promise only if the schema needs one, so that enqueues of one tick stay together.
+ * Parses a value with a schema. Returns a promise only if the schema needs one, so that enqueues of one tick stay
+ * together.
  *
- * @param subject what the value is, for the error: `payload`, `result`
- * @throws InvalidPayloadError with the path of the first fault (a rejection, where the schema is asynchronous)
+ * @param subject the name of the value in errors: `payload`, `result`
+ * @throws InvalidPayloadError with the path of the first fault (a rejection, if the schema is asynchronous)
  */
 export function readBySchema<Output>(
   subject: string,

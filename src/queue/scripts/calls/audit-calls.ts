@@ -7,7 +7,7 @@ import type { QueueKeys } from '../queue-keys.js';
 
 type StreamEntry = [id: string, fields: string[]];
 
-/** The fields of an entry; deleted entries that a group still owes have none. */
+/** The fields of an entry; null for a deleted entry that a group still owes. */
 type Found = readonly (StreamEntry | [id: string, fields: null])[];
 
 /** Reads the stream by commands, not by scripts: a worker's Redis user needs no right to them. */

@@ -2,7 +2,7 @@ import { type AuditMark, changesJobs } from '../../transport/audited-script.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
 import type { QueueCalls } from './queue-calls.js';
 
-/** The verbs of a queue that have methods of their own. */
+/** The groups of verbs that a queue has as members. */
 const ROOMS: readonly (string | symbol)[] = ['deadLetters', 'schedules', 'batches', 'groups'];
 
 /** Returns the calls of a queue, each with the mark that its transitions are written down. */

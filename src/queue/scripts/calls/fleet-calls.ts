@@ -50,8 +50,8 @@ export class FleetCalls extends JobCalls {
   }
 
   /**
-   * Returns which of the jobs wait although no live worker handles their names, by position; the number of live workers,
-   * and some of the names that they handle.
+   * Returns the positions of the waiting jobs whose names no live worker handles. Also the number of live workers, and
+   * some of their names.
    */
   unserved(jobs: readonly { id: string; name: string }[]): ScriptCall<UnservedJobs> {
     const args = [WORKER_SEEN_MS, ...jobs.flatMap(({ id, name }) => [id, name])];

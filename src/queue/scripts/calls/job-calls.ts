@@ -15,7 +15,7 @@ export const WORKER_SEEN_MS = 30_000;
 /** How long a silent worker is remembered, in ms. */
 export const WORKER_FORGOTTEN_MS = 10 * WORKER_SEEN_MS;
 
-/** How long an undeclared schedule rests before it is removed, in ms. */
+/** How long an undeclared schedule is kept before it is removed, in ms. */
 export const UNDECLARED_AGE_MS = 86_400_000;
 
 /** How long a hash lives after its id left the history, in ms: long enough to read a result that was just announced. */
@@ -88,7 +88,7 @@ export class JobCalls {
         };
   }
 
-  /** Lengthens the claims that one request makes, whose answer is still on its way. Answers how many were made. */
+  /** Extends the claims of one request whose reply is still in flight. Returns how many there are. */
   extendBatch({ worker, stream, token }: Pick<ClaimRequest, 'worker' | 'stream' | 'token'>): ScriptCall<number> {
     return {
       script: 'attemptExtendBatch',
@@ -98,7 +98,7 @@ export class JobCalls {
     };
   }
 
-  /** Starts a job that waited in its worker. Returns that it may start, or why it must not. */
+  /** Starts a job that waited in its worker. Returns that it may start, or why not. */
   start({ id, token }: Pick<ClaimRef, 'id' | 'token'>): ScriptCall<'started' | 'lost' | StoredError> {
     return {
       script: 'attemptStart',
@@ -109,9 +109,9 @@ export class JobCalls {
   }
 
   /**
-   * Ends claims well.
+   * Completes claims.
    *
-   * @param isLimited whether the queue has limits, so that a worker is woken for each slot that is free
+   * @param isLimited whether the queue has limits, so that each freed slot wakes a worker
    */
   complete(completions: readonly Completion[], isLimited = false): ScriptCall<CompleteAnswer> {
     const { completedHistory, resultTtlMs } = this.options;
@@ -154,7 +154,7 @@ export class JobCalls {
   }
 }
 
-/** True if plain jobs met a bound that was set at run time, and nothing was written. */
+/** Returns true if plain jobs met a bound that was set at run time, so that nothing was written. */
 function isBoundedReply(reply: unknown): boolean {
   return Array.isArray(reply) && String(reply[0]) === 'bounded';
 }
@@ -187,7 +187,7 @@ function completionArguments(completions: readonly Completion[]): ScriptArgument
   });
 }
 
-/** How neighbouring items are written that share a value. */
+/** How to write consecutive items that share a value. */
 interface Grouping<Item> {
   areTogether: (a: Item, b: Item) => boolean;
   /** Writes the shared value and the number of items. */

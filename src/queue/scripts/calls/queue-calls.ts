@@ -108,7 +108,7 @@ export class QueueCalls extends SingleJobCalls implements StoreCalls {
       return {
         reclaimed: decodeReclaimed(pairs),
         deadLetters,
-        /** The number of claims that a sweep of such a client took back. */
+        /** The number of claims that a sweep of such a client reclaimed. */
         sweptByClients: Number(sweptByClients),
         /** True if such clients worked here within ten minutes. */
         clientsAtWork: Number(clientsAtWork) === 1,
@@ -139,7 +139,7 @@ export class QueueCalls extends SingleJobCalls implements StoreCalls {
     return call('attemptSetName', this.keys.standard, [id, token, name], (reply) => Number(reply) === 1);
   }
 
-  /** Returns whether somebody may have heard it. */
+  /** Returns whether there was a subscriber. */
   tell({ id, name }: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck'): ScriptCall<boolean> {
     return call(
       'queuePublish',
@@ -149,7 +149,7 @@ export class QueueCalls extends SingleJobCalls implements StoreCalls {
     );
   }
 
-  /** Publishes that the queue has drained, if it has. */
+  /** Publishes that the queue is drained, if it is. */
   tellDrained(): ScriptCall<DrainedAnswer> {
     const { events } = this.options;
     return call('queueTellDrained', this.keys.standard, [events], (reply) => reply as DrainedAnswer);

@@ -11,7 +11,7 @@ import type {
 } from '../../store/verbs/schedule-verbs.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
 
-/** How long a declared schedule goes on without another declaration, in ms; processes declare every 10 s. */
+/** How long a declaration of a schedule lasts, in ms. Processes repeat it every 10 s. */
 export const DECLARED_MS = 30_000;
 
 /** Builds the calls of `lua/schedule`, one method per script, and decodes their replies; see the headers there. */
@@ -60,7 +60,7 @@ export class ScheduleCalls implements ScheduleVerbs {
     return this.call('schedulePause', [id], (reply) => reply as 'paused');
   }
 
-  /** @param next the next due time, and the version of the definition that it comes from */
+  /** @param next the next due time, with the version of the definition that determined it */
   resume(id: string, next?: { dueMs: number; version: string }): ScriptCall<ResumeAnswer> {
     return this.call('scheduleResume', [id, dueArg(next?.dueMs), next?.version ?? ''], (reply) => {
       const [answer, nowMs, version, recurrence] = reply as [

@@ -9,7 +9,7 @@ export interface AuditReader {
 
 /** The audit trail. */
 export interface AuditVerbs {
-  /** @param after the `entryId` of the entry after which to go on; '' for the first */
+  /** @param after the `entryId` of the entry after which to continue; '' for the first */
   read(after: string, limit: number): StoreCall<AuditEntry[]>;
   /** Newest first. */
   latest(limit: number): StoreCall<AuditEntry[]>;

@@ -2,13 +2,13 @@
 import type { BatchNews, BatchPage, BatchRecord, EncodedBatch } from '../../model/batch.js';
 import type { StoreCall } from '../store-call.js';
 
-/** The work that a look at the batches of a queue left. */
+/** The work that maintenance of a queue's batches left. */
 export interface TendAnswer {
   /** True if it used up its limit. */
   more: boolean;
   /** True if the outbox holds news. */
   hasNews: boolean;
-  /** Members in other queues that are to be cancelled. */
+  /** Members in other queues that must be cancelled. */
   toCancel: { queue: string; id: string }[];
 }
 
@@ -19,10 +19,13 @@ export interface BatchVerbs {
   seal(id: string): StoreCall<'sealed' | 'missing'>;
   stop(id: string): StoreCall<'stopped' | 'fired' | 'missing'>;
   status(id: string): StoreCall<BatchRecord | null>;
-  /** Returns some batches that have not ended. */
+  /** Returns some unfinished batches. */
   list(limit: number): StoreCall<BatchRecord[]>;
   results(id: string, offset: number, limit: number): StoreCall<BatchPage>;
-  /** Returns nothing where the queue has no batches, and none of its jobs is in one. @param all whatever was looked at of late */
+  /**
+   * Returns undefined if the queue has no batches, and none of its jobs is in one. @param all also what was checked
+   * recently
+   */
   tend(limit: number, all: boolean): StoreCall<TendAnswer | undefined>;
   /** Some of the news for batches in other queues. */
   news(limit: number): StoreCall<BatchNews[]>;

@@ -10,13 +10,13 @@ export interface DeadLetterQuery {
   newerThanMs?: number;
   /** The last time of failure that counts, server time in ms. */
   untilMs?: number;
-  /** Where to go on; absent: from the beginning. */
+  /** Where to continue; absent: from the beginning. */
   place?: DeadLetterPlace;
   /** As in `list`. */
   mostBytes?: number;
 }
 
-/** A place among the dead letters: the one that was looked at last. */
+/** The place of the dead letter that was read last. */
 export interface DeadLetterPlace {
   at: string;
   id: string;
@@ -25,7 +25,7 @@ export interface DeadLetterPlace {
 export interface DeadLetterSlice {
   /** Server time, in ms. */
   nowMs: number;
-  /** Where to go on; undefined if nothing is left. */
+  /** Where to continue; undefined if nothing is left. */
   next: DeadLetterPlace | undefined;
   /** The matches. `job` is there if it was requested and its hash exists. */
   found: { id: string; at: string; job?: JobRecord }[];

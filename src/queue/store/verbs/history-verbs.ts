@@ -12,7 +12,7 @@ export interface MinuteReading {
   gapMs: number;
 }
 
-/** The history as it is stored, from `sinceMs` to `closedAtMs`; both undefined where nothing was recorded. */
+/** The stored history from `sinceMs` to `closedAtMs`. Both are undefined if nothing was recorded. */
 export interface HistorySlice {
   nowMs: number;
   sinceMs: number | undefined;
@@ -30,6 +30,6 @@ export interface HistoryVerbs {
   closeMinute(reading: MinuteReading): StoreCall<number>;
   /** Returns the same, and 0 where the last minute is still to be closed. */
   minuteLeft(version: string): StoreCall<number>;
-  /** @param after the `id` of the entry after which to go on; undefined for the first slice */
+  /** @param after the `id` of the entry after which to continue; undefined for the first slice */
   read(backMs: number, after: string | undefined, most: number): StoreCall<HistorySlice>;
 }

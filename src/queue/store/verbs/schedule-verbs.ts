@@ -2,7 +2,7 @@
 import type { Recurrence, ScheduleRecord, StoredSchedule } from '../../model/schedule.js';
 import type { StoreCall } from '../store-call.js';
 
-/** A schedule that is due, as a look at the queue saw it. */
+/** A due schedule, as a read of the queue returned it. */
 export interface DueSchedule {
   id: string;
   /** Server time, in ms. */
@@ -16,7 +16,7 @@ export interface DueSchedule {
 export interface DueLook {
   /** Server time, in ms. */
   nowMs: number;
-  /** The time until the next schedule is due, in ms, beside those that are due; undefined if there is none. */
+  /** The time until the next schedule is due, in ms, besides the due ones; undefined if there is none. */
   nextDueInMs: number | undefined;
   /** True if more are due than were looked at. */
   more: boolean;
@@ -48,7 +48,7 @@ export interface ScheduleVerbs {
     jobId: string,
   ): StoreCall<{ answer: 'added' | 'exists' | 'kept' | 'missing'; jobId: string; name: string }>;
   pause(id: string): StoreCall<'paused' | 'missing'>;
-  /** @param next the next due time, and the version of the definition that it comes from */
+  /** @param next the next due time, with the version of the definition that determined it */
   resume(id: string, next?: { dueMs: number; version: string }): StoreCall<ResumeAnswer>;
   remove(id: string): StoreCall<'removed' | 'missing' | 'declared'>;
   list(offset: number, limit: number): StoreCall<ScheduleRecord[]>;
