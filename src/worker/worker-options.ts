@@ -16,7 +16,7 @@ export type { WorkerQueue } from './handlers/worker-queue.js';
 
 /** Options of a worker over all its queues. */
 export interface WorkerOptions {
-  /** The most jobs that this process runs at once over all queues, which take turns. @default without a limit of its own */
+  /** The most jobs that this process runs at once over all queues, which take turns. @default without a limit */
   concurrency?: number;
   /** The interval of the sweeps of this worker's queues, in ms; 0: never, another process must sweep. @default 5,000 */
   sweepIntervalMs?: number;
@@ -25,17 +25,17 @@ export interface WorkerOptions {
   /** The id of this worker, for operators. @default `host:pid:random` */
   id?: string;
   /**
-   * The logger of the worker. A logger that throws harms no job. @default nowhere; what its connections say then goes to
-   * the logger of a JobQueue
+   * The logger of the worker. An error of the logger does not affect jobs. @default none; messages of its connections
+   * then go to the logger of a JobQueue
    */
   logger?: JobQueueLogger;
   /**
-   * True if failed attempts and dead letters are logged, with the error's stack and causes, and at which level. Equal ones
-   * are summed up every ten seconds.
+   * True if failed attempts and dead letters are logged, with the error's stack and causes, and at which level. Equal
+   * ones are summarised every ten seconds.
    * @default `{ attempts: 'warn', deadLetters: 'error' }`
    */
   logFailures?: boolean | FailureLogging;
-  /** The version of the app, such as a release or a commit; each new one is a mark in the history. @default none */
+  /** The version of the app, such as a release or a commit. Each new one is marked in the history. @default none */
   version?: string;
   /** Acts around each attempt, the first outermost, and inside of it the schemas and the handler. @default none */
   middleware?: readonly AttemptMiddleware[];

@@ -27,7 +27,7 @@ import { drain } from './drain.js';
 
 /**
  * The runtime of one process. It claims and runs the jobs of its queues over one command connection and one blocking
- * connection, extends its claims, and releases all jobs in time when it is stopped.
+ * connection. It extends its claims, and releases all jobs in time when it is stopped.
  *
  * @example
  * const worker = new Worker([{ queue, handlers: { email: (job) => send(job.payload) } }]);
@@ -64,7 +64,7 @@ export class Worker {
   /** True if something changed in this tick. */
   private changed = false;
   private halt!: () => void;
-  /** Resolves when a stop was asked for, so that a start which still waits for the server ends. */
+  /** Resolves when a stop was requested, so that a start that still waits for the server ends. */
   private readonly halted = new Promise<void>((resolve) => (this.halt = resolve));
 
   /** @throws InvalidOptionError */
@@ -81,11 +81,11 @@ export class Worker {
   }
 
   /**
-   * Begins to claim. Resolves when the server was found suitable and the loops run; while the server is away it waits,
+   * Starts to claim. Resolves when the server was found suitable and the loops run. While the server is away it waits,
    * until a stop.
    *
-   * @throws RedisUnsuitableError; RedisPermissionError that names what the Redis user may not do; QueueLayoutError where a newer
-   *   version of the library has a queue
+   * @throws RedisUnsuitableError; RedisPermissionError that names the Redis user's missing permissions;
+   *   QueueLayoutError if a newer version of the library wrote a queue
    */
   start(): Promise<void> {
     this.starting ??= this.begin();
@@ -93,7 +93,7 @@ export class Worker {
   }
 
   /**
-   * Gives back all that is unfinished at the deadline; resolves within it, always.
+   * Stops claiming, and at the deadline releases all unfinished jobs. Always resolves in time.
    *
    * @throws InvalidOptionError
    */
@@ -124,9 +124,9 @@ export class Worker {
   }
 
   /**
-   * Sets how many jobs of a queue run here at once, from now on, also before the start. What runs beyond a lower number goes on.
+   * Sets how many jobs of a queue run here at once, also before the start. Jobs beyond a lower number continue.
    *
-   * @throws InvalidOptionError for a queue that this worker does not serve, or no whole number from 1 to 100,000
+   * @throws InvalidOptionError for an unserved queue, or a number that is not whole and from 1 to 100,000
    * @example worker.setConcurrency('email', 20);
    */
   setConcurrency(queue: string, concurrency: number): void {
@@ -220,7 +220,10 @@ export class Worker {
     return new FetchLoop(this.id, together, capacity, this.transport, store.clock, options.logger, observer);
   }
 
-  /** The runners that share a connection: all on one server, where each reply would end the others' wait; each alone in a Cluster. */
+  /**
+   * The runners that share a connection: all on one server, where each reply would end the others' wait, or each alone
+   * in a Cluster.
+   */
   private lanesTogether(): QueueRunner[][] {
     return this.store.isSharded ? this.runners.map((runner) => [runner]) : [this.runners];
   }
@@ -268,8 +271,8 @@ export class Worker {
           if (this.store.isReady) {
             await stopped;
           } else {
-            // Without a server only settlements are worth waiting for. A claim that is sent again later would take jobs
-            // that nobody runs.
+            // Without a server only settlements are worth a wait. A claim that is sent again later would take jobs that
+            // no worker runs.
             this.idleWaits.forEach((idleWait) => idleWait.abandon());
           }
         },

@@ -28,12 +28,12 @@ interface Gathered {
   isSure: boolean;
 }
 
-/** The key of the only line where jobs of any group are called together, and of the jobs without a group. */
+/** The key of the shared line without groups, and of the jobs without a group. */
 const NO_GROUP = '';
 
 /**
- * Gathers the claimed jobs of one bulk handler into calls. A call has `size` jobs, or those that are there after the first
- * waited `waitMs`.
+ * Gathers the claimed jobs of one bulk handler into calls. A call has `size` jobs, or fewer once the first has waited
+ * `waitMs`.
  */
 export class BulkGatherer {
   /** The jobs that wait for a call, by group if a call is of one group. The longest wait is first. */
@@ -62,7 +62,7 @@ export class BulkGatherer {
     return [...this.lines.values()].reduce((sum, line) => sum + line.length, 0);
   }
 
-  /** The least number of calls that the waiting jobs need. */
+  /** Returns the minimum number of calls for the waiting jobs. */
   get neededCalls(): number {
     return [...this.lines.values()].reduce((sum, line) => sum + Math.ceil(line.length / this.bulk.size), 0);
   }
@@ -72,7 +72,7 @@ export class BulkGatherer {
     return this.begun.size;
   }
 
-  /** @param isSure whether its claim stands for certain */
+  /** @param isSure whether its claim is certainly current */
   add(attempt: BulkMember, askedAtMs: number, isSure: boolean): void {
     const key = (this.bulk.by === 'group' ? attempt.job.group : undefined) ?? NO_GROUP;
     const line = this.lines.get(key) ?? [];
@@ -88,7 +88,7 @@ export class BulkGatherer {
     this.watch();
   };
 
-  /** Gives back the jobs that wait; no timer of theirs keeps the process alive. */
+  /** Releases the waiting jobs, and stops their timers. */
   giveBack(): void {
     const waiting = [...this.lines.values()].flat();
     this.lines.clear();
@@ -120,7 +120,7 @@ export class BulkGatherer {
     return this.owner.clock.monotonic() - sinceMs;
   }
 
-  /** A call that is due needs no timer, only a slot. */
+  /** A due call needs no timer, only a slot. */
   private watch(): void {
     const { clock } = this.owner;
     clock.clear(this.timer);
@@ -158,7 +158,7 @@ export class BulkGatherer {
     this.owner.callEnded();
   }
 
-  /** A job on its last chance begins without having been gathered: it is a call of its own. */
+  /** A job on its last chance starts without being gathered, as a call of its own. */
   private join(job: Job): Promise<unknown> {
     return (this.runs.get(job) ?? new BulkRun([], this.bulk, () => undefined)).join(job);
   }

@@ -2,7 +2,7 @@ import type { BulkMember } from './bulk-run.js';
 import { BulkGatherer, type BulkOwner } from './bulk-gatherer.js';
 import type { ResolvedHandler } from './resolve-bulk.js';
 
-/** The bulk handlers of one queue runner, and the arithmetic of its slots: a slot is a call, of a bulk handler or of another. */
+/** The bulk handlers of a queue runner, and the count of its slots. A slot is a call of any handler. */
 export class BulkGatherers {
   /** Returns undefined without a bulk handler, so that a plain queue pays nothing. */
   static of(

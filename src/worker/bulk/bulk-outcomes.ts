@@ -4,7 +4,7 @@ import type { Job } from '../handlers/job.js';
 /**
  * Returns the outcome of each job, in order, from the return value of a bulk handler.
  *
- * @throws TypeError for what is no list of outcomes
+ * @throws TypeError for an invalid list of outcomes
  */
 export function outcomesOf(jobs: readonly Job[], returned: unknown): unknown[] {
   if (returned === undefined) {
@@ -35,5 +35,6 @@ function refuseStrangers(jobs: readonly Job[], outcomes: ReadonlyMap<unknown, un
 }
 
 export function isError(value: unknown): value is Error {
-  return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]'; // of another realm
+  // an Error of another realm
+  return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]';
 }

@@ -15,8 +15,9 @@ interface Joined {
 }
 
 /**
- * One call of a bulk handler. Each of its jobs is an attempt with its own claim, signal, timeout and end. The handler of
- * each attempt joins the call and ends with its job's outcome. The call begins when all jobs that still start have joined.
+ * A call of a bulk handler. Each of its jobs is an attempt with its own claim, signal, timeout and end. The handler of
+ * each attempt joins the call and ends with its job's outcome. The call starts when all jobs that can still start have
+ * joined.
  */
 export class BulkRun implements BulkCall {
   private readonly joined = new Map<Job, Joined>();
@@ -82,7 +83,7 @@ export class BulkRun implements BulkCall {
     }
   }
 
-  /** Made when first asked for, so that a handler that ignores it pays nothing. */
+  /** Created on first use, so that a handler that ignores it costs nothing more. */
   get signal(): AbortSignal {
     if (!this.controller) {
       this.controller = new AbortController();

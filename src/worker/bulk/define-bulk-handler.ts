@@ -6,15 +6,15 @@ import type { HandlerOptions } from '../handlers/handler.js';
 import type { Job } from '../handlers/job.js';
 import { withBulkSchemas } from '../handlers/schema-handler.js';
 
-/** A bulk handler of a definition: gets the payloads as their schema read them, returns results that the result's schema takes. */
+/** A bulk handler of a definition. It gets payloads parsed by their schema, and returns results that fit theirs. */
 export type TypedBulkFunction<Definition extends JobDefinition> = (
   jobs: Job<PayloadOf<Definition>>[],
   call: BulkCall,
 ) => BulkOutcomes<ResultInput<Definition>> | Promise<BulkOutcomes<ResultInput<Definition>>>;
 
 /**
- * Binds a bulk function to a definition, for a Worker without Nest. Each job is held against the schemas by itself: one
- * that does not fit fails, and the others of its call do not.
+ * Binds a bulk function to a definition, for a Worker without Nest. Each job is checked against the schemas separately:
+ * an invalid one fails, and the others of its call do not.
  *
  * @throws InvalidOptionError
  * @example

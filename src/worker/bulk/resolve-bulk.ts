@@ -11,12 +11,12 @@ import {
   type ResolvedBulk,
 } from '../handlers/bulk-handler.js';
 
-/** A handler as a queue runner takes it; of a bulk handler `bulk` does the work, and `handle` is never called. */
+/** A handler as a queue runner uses it. With `bulk`, that does the work, and `handle` is never called. */
 export interface ResolvedHandler extends Handler {
   bulk?: ResolvedBulk;
 }
 
-/** One call on its way through the middleware. */
+/** A call that passes through the middleware. */
 interface CallOnItsWay {
   jobs: Job[];
   call: BulkCall;

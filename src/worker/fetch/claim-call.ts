@@ -41,7 +41,7 @@ export function claimFor(runner: QueueRunner, { worker, stream, count, sharers }
   const look = (outcome: Settled<ClaimAnswer>) => outcome.ok && runner.outlook.learn(outcome.answer, count);
   const conclude = (outcome: Settled<ClaimAnswer>) => {
     if (runner.claimsUnderWay.get(stream)?.token === token) {
-      runner.claimsUnderWay.delete(stream); // else the next claim of the stream is under way already
+      runner.claimsUnderWay.delete(stream); // else the next claim of the stream is already in flight
     }
     if (!outcome.ok) {
       runner.giveUpClaim(count);

@@ -1,5 +1,5 @@
 /**
- * Measures the time since Redis last answered a fetch of a worker. The clock stops while all slots are busy, so that a long
+ * Measures the time since Redis last answered a fetch of a worker. It stops while all slots are busy, so that a long
  * job does not look like a hanging worker.
  */
 export class FetchLiveness {

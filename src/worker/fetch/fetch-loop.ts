@@ -11,10 +11,10 @@ import type { QueueRunner } from '../runner/queue-runner.js';
 import type { Settling } from '../attempt/settlement-buffer.js';
 import { claimFor } from './claim-call.js';
 
-/** The most claims and the most settlements of a kind that one queue has in one trip: a script must not run long. */
+/** The most claims and settlements of each kind for one queue in a trip, so that no script runs long. */
 const MOST_PER_CALL = 500;
 
-/** How long a queue rests after a script failed for good, in ms. */
+/** How long a queue rests after a permanent error of a script, in ms. */
 const REST_AFTER_FAULT_MS = 1_000;
 
 /** A call with what to do with its outcome. */
@@ -27,7 +27,7 @@ interface PendingCall {
 
 type RoundTrip = 'claims' | 'settlements';
 
-/** One round trip to Redis in which a worker claimed or settled jobs. */
+/** A round trip to Redis in which a worker claimed or settled jobs. */
 export interface WorkerTrip {
   /** The kind of call. */
   operation: 'claim' | 'settle';
@@ -37,7 +37,7 @@ export interface WorkerTrip {
 
 /** Receives round trips. */
 interface FetchObserver {
-  /** A trip has brought its answers. */
+  /** The replies of a trip have arrived. */
   answered(): void;
   /** Absent if nothing measures. */
   measure?: ((trip: WorkerTrip) => void) | undefined;
@@ -50,9 +50,10 @@ interface ConnectionGroup {
 }
 
 /**
- * Claims for free slots and settles ended jobs, for all runners of a worker, in as few round trips as possible. One round
- * trip claims and one settles at a time, so Redis works on one while Node handles the other. All jobs that end in one tick
- * share a round trip, without a timer. In a Cluster each runner has its own two, because its master may be away.
+ * Claims for free slots and settles ended jobs, for all runners of a worker, in as few round trips as possible. Two
+ * round trips are in flight, one claiming and one settling, so that Redis and Node work in parallel. All jobs that end
+ * in one tick share a round trip, without a timer. In a Cluster each runner has its own two, because its master may be
+ * away.
  */
 export class FetchLoop {
   private readonly groups: readonly ConnectionGroup[];
@@ -133,7 +134,7 @@ export class FetchLoop {
     }
   }
 
-  /** Claims half of the slots of a limited runner at a time: Redis claims for one half while Node runs the other. */
+  /** Claims half of a limited runner's slots at a time, so that Redis claims one half while Node runs the other. */
   private fetchForLimited(): void {
     if (this.runners.some(({ isLimited }) => isLimited)) {
       this.fetch();
@@ -185,8 +186,9 @@ export class FetchLoop {
   }
 
   /**
-   * Returns how many slots each runner may claim for. With a module-wide limit the slots are dealt in turns, so that every
-   * runner gets its share. Busy runners leave no slot for a blocking wait, so the other runners are polled at intervals.
+   * Returns how many slots each runner may claim for. With a module-wide limit the slots are dealt in turns, so that
+   * every runner gets its share. Busy runners leave no slot for a blocking wait, so the other runners are polled at
+   * intervals.
    */
   private dealSlots(runners: readonly QueueRunner[]): [QueueRunner, number][] {
     const claims: [QueueRunner, number][] = [];
@@ -197,7 +199,7 @@ export class FetchLoop {
         runner.capacity.free > 0 && (runner.outlook.mayHaveJobs || (isLimited && runner.isOverdueForPoll)),
     );
     if (isLimited && capacity > 0) {
-      this.moveBack(mayHaveJobs.slice(0, capacity % mayHaveJobs.length)); // those that get one more than others
+      this.moveBack(mayHaveJobs.slice(0, capacity % mayHaveJobs.length)); // the runners that get one more than others
     }
     for (let i = 0; i < mayHaveJobs.length && capacity > 0; i++) {
       const runner = mayHaveJobs[i]!;
@@ -258,7 +260,7 @@ export class FetchLoop {
     return { ...pendingCall(call, done), look: (outcome) => look(outcome as Settled<ClaimAnswer>) };
   }
 
-  /** An error that does not pass is a fault of the data or of the setup: it is said, and the queue rests for a moment. */
+  /** Reports a permanent error, which is a fault of the data or the setup, and rests the queue. */
   private reportFault(runner: QueueRunner, outcome: Settled<unknown>): void {
     if (!outcome.ok) {
       this.logger.error(`Queue "${runner.name}": ${outcome.error.message}`);

@@ -6,30 +6,30 @@ import type { QueueStore, Settled, WorkerWait } from '../../queue/store/queue-st
 import type { QueueRunner } from '../runner/queue-runner.js';
 import { claimFor } from './claim-call.js';
 
-/** The longest wait, in ms: a producer that follows the Redis pattern sets no marker, so the worker looks for itself. */
+/** The longest wait, in ms. The worker then polls, because a producer of the Redis pattern sets no marker. */
 const LONGEST_WAIT_MS = 1_000;
 const SHORTEST_WAIT_MS = 5;
 
-/** An idle server ends waits only ten times a second (`hz`), so the worker ends a wait itself this many ms after its time. */
+/** The ms after which the worker ends an overdue wait. An idle server ends waits only ten times a second (`hz`). */
 const LATEST_MS = 2;
 
 /** The longest wait, as a share of the visibility timeout. A job of a wait counts as claimed when the wait began. */
 const WAIT_SHARE = 0.25;
 
-/** The pause after a wait that the server ended by an error which passes, such as in a failover, in ms. */
+/** The pause after a wait that ended with a transient error, such as a failover, in ms. */
 const PAUSE_MS = 50;
 
-/** How long the worker waits for no runner, in ms, before it listens for cancels of running jobs. */
+/** How long no runner must wait before the worker listens only for cancels of running jobs, in ms. */
 const LISTEN_AFTER_MS = 250;
 
 /** With more runners than this, or with a module-wide limit, a wake-up only names the queue. */
 const MOST_CLAIMED_AT_ONCE = 4;
 
 /**
- * Waits on the blocking connection for all runners that have free slots and nothing to fill them. Behind the blocking
- * command travel the claims themselves, so that a job that arrives starts after one step, not after a wake-up and
- * another round trip. When a runner gains a slot, the wait is ended by a marker on a key of its own, and begun anew. A cancel
- * of a running job comes as a marker on the same key, which is listened to while all slots are busy too.
+ * Waits on the blocking connection for all runners with free slots and no jobs for them. The claims travel right after
+ * the blocking command. So an arriving job starts after one step, without another round trip. When a runner gains a
+ * slot, a marker on the worker's own key ends the wait, which then starts again. A cancel of a running job is a marker
+ * on the same key. The worker listens to it while all slots are busy too.
  */
 export class IdleWait {
   private stopped = false;
@@ -62,7 +62,7 @@ export class IdleWait {
     this.done = this.run();
   }
 
-  /** A runner may have become idle, or may have gained a slot: makes sure that it is waited for. */
+  /** Makes sure that a runner that became idle or gained a slot is waited for. */
   check(): void {
     if (!this.runners.some((runner) => isIdle(runner) && !runner.covered) || this.capacity() <= 0) {
       return;
@@ -81,7 +81,7 @@ export class IdleWait {
     }
   }
 
-  /** Ends the wait; jobs that it still brings go to their runners, which give them back. */
+  /** Ends the wait. Jobs that it still brings go to their runners, which release them. */
   async stop(): Promise<void> {
     this.stopped = true;
     this.interrupt();
@@ -121,7 +121,10 @@ export class IdleWait {
     return this.runners.some(({ attempts }) => attempts.size > 0);
   }
 
-  /** Resolves when a runner is to be waited for, or after a moment with false: a wait costs what fills its slots quickly. */
+  /**
+   * Resolves with true when a runner needs a wait, or with false after a moment. A wait is costly if its slots fill
+   * quickly.
+   */
   private async isRearmed(): Promise<boolean> {
     return (await this.rearming.wait(LISTEN_AFTER_MS)) || this.stopped;
   }
@@ -183,7 +186,7 @@ export class IdleWait {
     }
   }
 
-  /** Each wait begins with another queue, since the store serves the first that has a job. */
+  /** Each wait starts with another queue, because the store serves the first one with a job. */
   private inTurn(runners: QueueRunner[]): StoreCalls[] {
     this.turn = (this.turn + 1) % Math.max(1, runners.length);
     const turned = [...runners.slice(this.turn), ...runners.slice(0, this.turn)];

@@ -1,7 +1,7 @@
 import type { CrashIsolation } from '../runner/crash-isolation.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 
-/** The part of the runners' slots that the process allows: by a limit of its own, and while a job runs alone. */
+/** Divides the slots of the process among the runners: by its own limit, and while a job runs alone. */
 export class ProcessCapacity {
   constructor(
     private readonly limit: number | undefined,

@@ -18,7 +18,7 @@ export interface AttemptMiddleware {
 }
 
 /**
- * Acts around attempts, around enqueues, or both. The first of a list is outermost.
+ * Wraps attempts, enqueues, or both. The first of a list is outermost.
  *
  * @example
  * const requestIds: JobQueueMiddleware = {

@@ -1,21 +1,21 @@
 import type { HandlerFunction, HandlerOptions } from './handler.js';
 import type { Job } from './job.js';
 
-/** How many jobs one call of a bulk handler gets. */
+/** The size of a bulk handler's calls. */
 export interface BulkOptions {
   /** The most jobs of one call, 2 to 1,000. */
   size: number;
-  /** How long the first job waits for others, in ms, where fewer than `size` are there. @default 50. 0: not at all */
+  /** How long the first job waits for others if there are fewer than `size`, in ms. @default 50. 0: it does not wait */
   waitMs?: number;
   /** `group`: all jobs of a call are of the same group; those without a group are called together. @default jobs of any group */
   by?: 'group';
 }
 
-/** One call of a bulk handler. */
+/** A call of a bulk handler. */
 export interface BulkCall {
   /**
-   * Aborts when the work of all jobs of the call has become pointless, with the reason of the last: a shutdown, a timeout.
-   * Each job has a `signal` of its own.
+   * Aborts when the work of all jobs of the call has become pointless. The reason is that of the last job: a shutdown
+   * or a timeout. Each job has its own `signal`.
    */
   readonly signal: AbortSignal;
 }
@@ -24,27 +24,27 @@ export interface BulkCall {
 export type BulkOutcome<Result = unknown> = Result | Error;
 
 /**
- * The return value of a bulk handler: nothing, if all jobs completed without a result; an outcome for each job, in order;
- * or a map from a job or its id to an outcome. A job that is not in the map completed without a result.
+ * The return value of a bulk handler. Nothing means that all jobs completed without a result. A list has an outcome for
+ * each job, in order; a map has them by job or id. A job that is not in the map completed without a result.
  */
 export type BulkOutcomes<Result = unknown> =
   void | readonly BulkOutcome<Result>[] | ReadonlyMap<Job | string, BulkOutcome<Result>>;
 
-/** Does the work of several jobs in one call. What it throws fails all of them. */
+/** Does the work of several jobs in one call. An error of the function fails all of them. */
 export type BulkHandlerFunction<Payload = unknown, Result = unknown> = {
-  // A method, so that a handler of a narrower payload can stand in a list of handlers.
+  // A method, so that a handler of a narrower payload fits into a list of handlers.
   handle(jobs: Job<Payload>[], call: BulkCall): BulkOutcomes<Result> | Promise<BulkOutcomes<Result>>;
 }['handle'];
 
 /** A bulk handler with its options, as a worker takes it. */
 export interface BulkHandler extends HandlerOptions {
-  /** How many jobs a call gets, and how long they are gathered. */
+  /** The size of a call, and how long its jobs are gathered. */
   bulk: BulkOptions;
   /** Runs the jobs of a call. */
   handle: BulkHandlerFunction;
 }
 
-/** How jobs are gathered. */
+/** The rules of gathering jobs. */
 export interface ResolvedBulkOptions extends Required<Pick<BulkOptions, 'size' | 'waitMs'>> {
   by: BulkOptions['by'];
 }

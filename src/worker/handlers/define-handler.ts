@@ -17,10 +17,10 @@ export type TypedHandlerFunction<Definition extends JobDefinition> = (
 ) => ResultInput<Definition> | Promise<ResultInput<Definition>>;
 
 /**
- * Binds a function to a definition, for a Worker without Nest. A stored payload that does not fit is a dead letter
- * with the path of the fault; a result that does not fit fails the attempt.
+ * Binds a function to a definition, for a Worker without Nest. A stored payload that does not fit makes a dead letter
+ * with the path of the fault. A result that does not fit fails the attempt.
  *
- * @param options hold where neither the enqueue nor the definition said otherwise
+ * @param options defaults, which the enqueue and the definition override
  * @throws InvalidOptionError
  * @example new Worker([{ queue, handlers: { [SendEmail.name]: defineHandler(SendEmail, (job) => send(job.payload)) } }]);
  */

@@ -4,7 +4,7 @@ import type { WorkerQueue } from './worker-queue.js';
 import { withMiddleware, type AttemptMiddleware } from './attempt-middleware.js';
 import type { Handler } from './handler.js';
 
-/** Returns the queue with its handlers of failures among the others, under the names of the jobs that tell of them. */
+/** Returns the queue with its handlers of failures among the others, under the names of the failure jobs. */
 export function withFailureHandlers(served: WorkerQueue): WorkerQueue {
   const { onFailed, ...rest } = served;
   if (!onFailed) {

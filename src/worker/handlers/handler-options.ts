@@ -18,13 +18,13 @@ export const handlerOptionFields = {
   timeoutGraceMs: timerDuration(0).optional(),
 };
 
-/** How many jobs of a queue a process claims, wherever that is set. */
+/** How many jobs of a queue a process claims, in every place of the option. */
 export const slotFields = {
   concurrency: wholeNumber(1, 100_000).optional(),
   prefetch: wholeNumber(0, 1_000).optional(),
 };
 
-/** How many jobs one call of a bulk handler gets. */
+/** The size of a bulk handler's calls. */
 export const bulkSchema = z.strictObject(
   {
     size: wholeNumber(2, 1_000),
@@ -41,7 +41,7 @@ const handlerSchema = z.strictObject(
   { ...handlerOptionFields, bulk: bulkSchema.optional(), handle },
   { error: 'expected a function or { handle }' },
 );
-/** An instance of a class has fields of its own beside the options. */
+/** An instance of a class has fields besides the options. */
 const instanceSchema = z.object({ ...handlerOptionFields, bulk: bulkSchema.optional(), handle });
 
 const queueSchema = z.strictObject(
@@ -117,7 +117,7 @@ function refuseNoHandler(subject: string, handlers: object): void {
   }
 }
 
-/** Two entries would each have slots of their own, and each would send back the jobs of the other's handlers. */
+/** Two entries would have separate slots, and each would release the jobs of the other's handlers. */
 function refuseSecondEntry(subject: string, { name, options }: JobQueue, served: Set<string>): void {
   const keys = JSON.stringify([options.prefix, name]);
   if (served.has(keys)) {

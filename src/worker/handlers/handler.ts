@@ -4,7 +4,7 @@ import type { AttemptLimits } from '../../queue/store/store-calls.js';
 
 /** Runs one job. The return value is the job's result; an error fails the attempt. */
 export type HandlerFunction<Payload = unknown, Result = unknown> = {
-  // A method, so that a handler of a narrower payload can stand in a list of handlers.
+  // A method, so that a handler of a narrower payload fits into a list of handlers.
   handle(job: Job<Payload>): Result | Promise<Result>;
 }['handle'];
 
@@ -16,11 +16,11 @@ export interface HandlerOptions {
   maxCrashes?: number;
   /** How long a failed job waits before its next attempt. @default the queue's */
   backoff?: Backoff;
-  /** How long one attempt may run, in ms, before its signal aborts; the attempt fails. @default without a limit */
+  /** How long one attempt may run before its signal aborts and it fails, in ms. @default without a limit */
   timeoutMs?: number;
   /**
-   * How long a handler may run after its `timeoutMs`, in ms. Until it ends, the claim is kept and no retry begins. After
-   * the grace the attempt fails, and a retry may run beside the handler. 0: it fails at once.
+   * How long a handler may run after its `timeoutMs`, in ms. Until it ends, the claim is kept and no retry starts.
+   * After the grace the attempt fails, and a retry may run beside the handler. 0: it fails at once.
    * @default 10,000
    */
   timeoutGraceMs?: number;

@@ -14,7 +14,7 @@ export interface JobReporter {
 }
 
 /**
- * A job as its handler sees it.
+ * A job as its handler receives it.
  *
  * @example
  * async handle(job: Job<EmailPayload>) {
@@ -55,7 +55,7 @@ export class Job<Payload = unknown> {
     return this.claim.payload as Payload;
   }
 
-  /** The group that it takes turns with; undefined where its enqueue named none. */
+  /** The group that it takes turns with; undefined without one. */
   get group(): string | undefined {
     return this.claim.options.group;
   }
@@ -80,14 +80,14 @@ export class Job<Payload = unknown> {
     return this.claim.attempt;
   }
 
-  /** The attempts that the job has in all. */
+  /** The job's attempts in total. */
   get maxAttempts(): number {
     return this.claim.maxAttempts;
   }
 
   /**
-   * A number that grows with every claim of this job. Use it in your writes (`WHERE fence < $1`), so that an attempt that
-   * lost its claim cannot overwrite its successor.
+   * A number that grows with every claim of this job. Use it in your writes (`WHERE fence < $1`), so that an attempt
+   * that lost its claim cannot overwrite its successor.
    */
   get fence(): number {
     return this.claim.fence;
@@ -98,7 +98,7 @@ export class Job<Payload = unknown> {
     return new Date(this.claim.enqueuedAtMs);
   }
 
-  /** When the job could first be claimed, by the server's clock: `enqueuedAt`, or the start that its enqueue asked for. */
+  /** When the job first became claimable, by the server's clock: `enqueuedAt`, or the start that its enqueue set. */
   get readyAt(): Date {
     const { enqueuedAtMs, options } = this.claim;
     return new Date(Math.max(enqueuedAtMs + (options.delayMs ?? 0), options.runAtMs ?? 0));
@@ -110,8 +110,8 @@ export class Job<Payload = unknown> {
   }
 
   /**
-   * Aborts when the work has become pointless; its reason says why: ClaimLostError, JobCancelledError,
-   * HandlerTimeoutError or ShutdownError. Made when first asked for, so that a handler that ignores it pays nothing.
+   * Aborts when the work has become pointless. Its reason is a ClaimLostError, JobCancelledError, HandlerTimeoutError
+   * or ShutdownError. Created on first use, so that a handler that ignores it costs nothing more.
    */
   get signal(): AbortSignal {
     if (!this.controller) {
@@ -134,9 +134,9 @@ export class Job<Payload = unknown> {
   }
 
   /**
-   * Adds a line to the job's log; the newest 100 lines are kept, each of at most 1,000 characters.
+   * Adds a line to the job's log. The newest 100 lines are kept, each of at most 1,000 characters.
    *
-   * @throws ClaimLostError when the claim is no longer current; InvalidOptionError for what is no text
+   * @throws ClaimLostError if the claim is no longer current; InvalidOptionError for a message that is not text
    */
   log(message: string): Promise<void> {
     return harmless(this.writeLog(message));
@@ -158,10 +158,10 @@ export class Job<Payload = unknown> {
   }
 
   /**
-   * Stores how far the work is. The next attempt can go on from there: after an error, a crash, a snooze, a shutdown or a
-   * redrive. A later call replaces the value; at most `maxPayloadBytes`.
+   * Stores the progress of the work for later attempts. The next attempt can continue from there: after an error, a
+   * crash, a snooze, a shutdown or a redrive. A later call replaces the value, which has at most `maxPayloadBytes`.
    *
-   * @throws ClaimLostError when the claim is no longer current; InvalidPayloadError when it is not JSON
+   * @throws ClaimLostError if the claim is no longer current; InvalidPayloadError if it is not JSON
    * @example
    * for (let row = (job.lastCheckpoint as number | undefined) ?? 0; row < rows.length; row++) {
    *   await send(rows[row]);

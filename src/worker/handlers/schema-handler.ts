@@ -7,10 +7,10 @@ import type { BulkHandler, BulkHandlerFunction } from './bulk-handler.js';
 import type { Handler, HandlerFunction } from './handler.js';
 import type { Job } from './job.js';
 
-/** The definitions of the functions that are bound to one. */
+/** The definitions of bound functions. */
 const definitions = new WeakMap<HandlerFunction | BulkHandlerFunction, JobDefinition>();
 
-/** Returns the definition that a handler is bound to, or undefined. */
+/** Returns the definition of a bound handler, or undefined. */
 export function definitionOf(
   handler: HandlerFunction | Handler | BulkHandler | undefined,
 ): JobDefinition | undefined {
@@ -45,7 +45,7 @@ export function schemaMiddleware({
     }
     const result = await next();
     if (resultSchema) {
-      // The form in which the caller will read it.
+      // The form in which callers will read it.
       const stored =
         result === undefined ? undefined : (JSON.parse(encodeJson('result', result, Infinity)) as unknown);
       await readBySchema('result', resultSchema, stored);

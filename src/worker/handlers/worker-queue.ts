@@ -4,9 +4,9 @@ import type { ScheduleOptions, TypedScheduleOptions } from '../../queue/schedule
 import type { BulkHandler } from './bulk-handler.js';
 import type { Handler, HandlerFunction } from './handler.js';
 
-/** A recurring job that the code of a worker declares. */
+/** A recurring job that a worker's code declares. */
 export interface DeclaredSchedule {
-  /** When it is due. */
+  /** Its due times. */
   recurrence: Recurrence;
   /** The payload must fit the schema if the handler of the name has a definition. */
   options?: ScheduleOptions | TypedScheduleOptions;
@@ -14,18 +14,19 @@ export interface DeclaredSchedule {
   subject?: string;
 }
 
-/** One queue as a worker serves it. */
+/** A queue as a worker serves it. */
 export interface WorkerQueue {
-  /** The queue that is served. */
+  /** The served queue. */
   queue: JobQueue;
   /** How many of its jobs this process runs at once. @default 10 */
   concurrency?: number;
   /**
-   * The number of jobs that the worker claims beyond its running jobs, so that the next job starts without a round trip. A
-   * prefetched job waits for a slot of this worker, and no other worker can take it. It goes back when this worker stops.
-   * 0 forbids prefetching. The default is 0 at a concurrency of 20 or more, and under a limit of the process. Otherwise the
-   * worker prefetches as many jobs as start within 5 ms by its recent pace, at most ten. Together with the running jobs that
-   * is at most twenty. A prefetched job that waits longer than 50 to 100 ms sends all of them back, and stops prefetching for 10 s.
+   * The number of jobs that the worker claims beyond its running ones, so that the next job starts without a round
+   * trip. A prefetched job waits for a slot of this worker, and no other worker can take it. It is released when this
+   * worker stops. 0 forbids prefetching. The default is 0 at a concurrency of 20 or more, and under a limit of the
+   * process. Otherwise the worker prefetches as many jobs as start within 5 ms by its recent pace, at most ten.
+   * Together with the running jobs that is at most twenty. If a prefetched job waits longer than 50 to 100 ms, all of
+   * them are released, and prefetching pauses for 10 s.
    */
   prefetch?: number;
   /** The handlers by job name. */
@@ -37,6 +38,6 @@ export interface WorkerQueue {
    * @example onFailed: { email: (job: Job<JobFailure>) => alert(`${job.payload.id}: ${job.payload.error}`) }
    */
   onFailed?: Readonly<Record<string, HandlerFunction | Handler>>;
-  /** Recurring jobs by schedule id. One that no worker declares any more stops after 30 s and is removed after a day. */
+  /** Recurring jobs by schedule id. A schedule that no worker declares stops after 30 s and is removed after a day. */
   schedules?: Readonly<Record<string, DeclaredSchedule>>;
 }

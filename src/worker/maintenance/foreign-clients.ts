@@ -30,7 +30,7 @@ export class ForeignClients {
 
   constructor(private readonly logger: JobQueueLogger) {}
 
-  /** Records what a sweep saw of such clients. */
+  /** Records what a sweep found out about such clients. */
   async saw(queue: JobQueue, signs: { sweptByClients: number; clientsAtWork: boolean }): Promise<void> {
     const watched = this.watchedOf(queue);
     if (signs.sweptByClients > 0 && !watched.sweepLogged) {
@@ -85,7 +85,7 @@ export class ForeignClients {
   }
 
   private async listen(queue: JobQueue, watched: Watched): Promise<void> {
-    watched.end = () => undefined; // one attempt, also where the Redis user may not subscribe
+    watched.end = () => undefined; // one attempt, also if the Redis user may not subscribe
     try {
       const calls = await queue.calls();
       const end = await queue.store.subscribe(calls, (event) => this.hear(queue, watched, event));

@@ -6,7 +6,7 @@ const LEAST_GAP_MS = 180_000;
 
 /** Closes each minute of the histories, once for the whole fleet: a replica that comes second changes nothing. */
 export class HistoryKeeper {
-  /** When the open minute of a queue ends, by the monotonic clock. */
+  /** The end of each queue's open minute, by the monotonic clock. */
   private readonly dueAt = new Map<JobQueue, number>();
 
   /**
@@ -18,7 +18,7 @@ export class HistoryKeeper {
     private readonly version: string,
   ) {}
 
-  /** Closes the minute of a queue if it is over: one call a minute, and two more in the process that closes it. */
+  /** Closes the minute of a queue once it is over. Costs one call a minute, and two more in the closing process. */
   async keep(queue: JobQueue): Promise<void> {
     const { clock } = queue.store;
     if (!queue.options.history || clock.monotonic() < (this.dueAt.get(queue) ?? -Infinity)) {

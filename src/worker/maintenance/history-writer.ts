@@ -4,20 +4,23 @@ import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 
-/** The interval in which a worker adds its measurements, in ms. A worker without an ended job sends nothing. */
+/** The interval at which a worker adds its measurements, in ms. A worker without an ended job sends nothing. */
 const INTERVAL_MS = 10_000;
-/** The interval in which a worker says the version of its app, in ms. A version that is not seen for ten minutes is new. */
+/**
+ * The interval at which a worker reports its app's version, in ms. A version that was not reported for ten minutes is
+ * new.
+ */
 const VERSION_MS = 300_000;
 
-/** The content of one call. It is sent under one id until a reply came, so that it counts once. */
+/** The content of one call. It keeps its id until there is a reply, so that it counts once. */
 interface Batch {
   id: string;
   counts: readonly (string | number)[];
 }
 
 /**
- * Adds the wait and run times of this worker to the history of its queues, one call for each queue in ten seconds. Says the version
- * of the app, so that a deploy of workers without maintenance is a mark too.
+ * Adds this worker's wait and run times to the history of its queues, one call per queue in ten seconds. Reports the
+ * app's version, so that a deploy of workers without maintenance is marked too.
  */
 export class HistoryWriter {
   private timer: Timer | undefined;

@@ -5,15 +5,15 @@ import type { StoredSchedule } from '../../queue/model/schedule.js';
 
 const INTERVAL_MS = 10_000;
 
-/** The schedules of one queue that the code of this worker declares. */
+/** The schedules of one queue that this worker's code declares. */
 export interface DeclaredSchedules {
   queue: JobQueue;
   schedules: readonly StoredSchedule[];
 }
 
 /**
- * Keeps the schedules of this worker's code alive by declaring them again and again. A schedule that no process declares
- * stops. A definition held by another version is taken over when the last process that declared it stops.
+ * Keeps the schedules of this worker's code alive by repeated declarations. A schedule that no process declares stops.
+ * A definition of another version is taken over when the last process that declared it stops.
  */
 export class ScheduleDeclarer {
   private timer: Timer | undefined;
@@ -38,7 +38,7 @@ export class ScheduleDeclarer {
     }
   }
 
-  /** Declares all once; while that is under way, that. */
+  /** Declares all once. A call during a run returns that run. */
   runOnce(): Promise<void> {
     this.running ??= this.declareAll(true).finally(() => {
       this.running = undefined;
@@ -46,7 +46,7 @@ export class ScheduleDeclarer {
     return this.running;
   }
 
-  /** Lets go of the schedules, so that another version of the code need not wait for this one. */
+  /** Releases the schedules, so that another version of the code need not wait for this one. */
   async stop(): Promise<void> {
     this.stopped = true;
     this.clock.clear(this.timer);

@@ -6,12 +6,12 @@ import type { TickReport } from '../../queue/schedules/schedules.js';
 /** The longest interval between two looks at a queue, in ms, because other processes may make schedules. */
 const LOOK_MS = 5_000;
 
-/** The most slices of ticks in one run, so that a run ends even where more comes due than it can make. */
+/** The most slices of ticks in one run, so that a run ends even if more comes due than it can make. */
 const MOST_SLICES = 100;
 
 /**
- * Makes the ticks of schedules close to their due times. Harmless when every replica does it: the server lets one of
- * them make a tick. How long it waits comes from the server's clock.
+ * Makes the ticks of schedules close to their due times. Every replica may do it: the server lets one of them make a
+ * tick. The server's clock determines its waits.
  */
 export class ScheduleTicker {
   private timer: Timer | undefined;
@@ -38,7 +38,7 @@ export class ScheduleTicker {
     void this.runOnce();
   }
 
-  /** No run begins after this, and one that is under way ends with its slice. */
+  /** Prevents further runs, and ends a current one with its slice. */
   async stop(): Promise<void> {
     this.stopped = true;
     this.unsubscribe.forEach((end) => end());
@@ -46,7 +46,7 @@ export class ScheduleTicker {
     await this.running;
   }
 
-  /** Makes all ticks that are due; while that is under way, it is done once more after it. */
+  /** Makes all due ticks. A call during a run adds another run after it. */
   runOnce(): Promise<void> {
     if (this.running) {
       this.again = true;

@@ -6,7 +6,7 @@ import type { WorkerEventListener } from '../reports/worker-event.js';
 /**
  * Emits events for jobs whose end a sweep found, because their dead workers cannot.
  *
- * @param reclaimed what the sweep took back; only `failed` and `cancelled` is an end
+ * @param reclaimed the jobs that the sweep reclaimed; only `failed` and `cancelled` are ends
  */
 export async function emitEnds(
   queue: JobQueue,

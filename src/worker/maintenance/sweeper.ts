@@ -17,10 +17,10 @@ import type { WorkerEventListener } from '../reports/worker-event.js';
 /** The most jobs that one script call of a sweep moves. */
 const SLICE = 200;
 
-/** The most slices of a kind in one run: a run ends even where more expires than it can take back. */
+/** The most slices of a kind in one run, so that a run ends even if more expires than it can reclaim. */
 const MOST_SLICES = 500;
 
-/** The longest that a sweep relies on another process's tidy, in ms. */
+/** The longest time that a sweep relies on another process's tidy, in ms. */
 const LONGEST_PACE_MS = 30_000;
 
 /** The result of one sweep. */
@@ -42,9 +42,9 @@ export interface SweeperOptions {
 }
 
 /**
- * Takes expired claims back, moves due jobs, adopts dead claims of clients of the Redis pattern, and tidies up, queue by
- * queue. Harmless when every replica runs it at the same time. One of them tidies for all, because that costs more the
- * longer the histories are.
+ * Reclaims expired claims, promotes due jobs, adopts dead claims of clients of the Redis pattern, and tidies up, queue
+ * by queue. Every replica may run it at the same time. One of them tidies for all, because tidying costs more with
+ * longer histories.
  */
 export class Sweeper {
   private timer: Timer | undefined;
@@ -73,7 +73,7 @@ export class Sweeper {
     this.timer = this.clock.setInterval(() => void this.runOnce(), this.intervalMs);
   }
 
-  /** No run begins after this, and one that is under way ends with its slice. */
+  /** Prevents further runs, and ends a current one with its slice. */
   async stop(): Promise<void> {
     this.stopped = true;
     this.clock.clear(this.timer);
@@ -104,7 +104,7 @@ export class Sweeper {
 
   private async sweepQueue(queue: JobQueue, report: SweepReport): Promise<void> {
     const { visibilityMs } = queue.options;
-    // A gap this long means that the server was away, not that a sweeper was late; then live workers get one heartbeat.
+    // A gap this long means that the server was away, not that a sweeper was late. Then live workers get one heartbeat.
     const gapMs = Math.max(visibilityMs / 2, 2 * this.intervalMs);
     await this.inSlices(async () => {
       const { reclaimed, more } = await this.run(queue, (calls) =>
@@ -129,7 +129,7 @@ export class Sweeper {
     await this.history.keep(queue);
   }
 
-  /** Less than the interval, so that a process that is alone misses no turn where its timer is a little early. */
+  /** Less than the interval, so that a lone process misses no turn if its timer is slightly early. */
   private get paceMs(): number {
     return Math.floor(0.75 * Math.min(this.intervalMs, LONGEST_PACE_MS));
   }

@@ -13,7 +13,7 @@ const DESCRIBED_MS = 55_000;
 const MOST_STUCK = 20;
 
 /**
- * Announces which queues this worker serves, and the limits of each queue and its handlers. Operators read "12 waiting, no
+ * Announces the queues of this worker, and the limits of each queue and its handlers. Operators read "12 waiting, no
  * worker" from it, and sweeps use the limits. It repeats the announcement, so a purge may let it expire.
  */
 export class WorkerRegistration {
@@ -37,10 +37,11 @@ export class WorkerRegistration {
   }
 
   /**
-   * Announces the worker, and resolves when the server has answered: the limits of the handlers must be known there before
-   * the first claim. A stop that comes meanwhile takes the announcement back.
+   * Announces the worker, and resolves with the server's reply. The server must know the handlers' limits before the
+   * first claim. A stop in between revokes the announcement.
    *
-   * @throws QueueLayoutError where a newer version of the library has one of the queues; all announcements are taken back
+   * @throws QueueLayoutError if a newer version of the library has written one of the queues; all announcements are
+   * revoked
    */
   async start(): Promise<void> {
     if (this.ended) {
@@ -74,7 +75,7 @@ export class WorkerRegistration {
     await this.withdraw();
   }
 
-  /** Ends without a word to the server, which forgets a silent worker by itself. */
+  /** Ends without telling the server, which forgets a silent worker itself. */
   abandon(): void {
     this.ended = true;
     this.clock.clear(this.timer);

@@ -18,7 +18,7 @@ interface RecurringQueue {
   schedules?: Readonly<Record<string, DeclaredSchedule>>;
 }
 
-/** Declares the schedules of a worker's code, and makes the ticks of all queues that it serves. */
+/** Declares the schedules of a worker's code, and makes the ticks of all its queues. */
 export class Recurring {
   private readonly declarer: ScheduleDeclarer;
   private readonly ticker: ScheduleTicker;
@@ -43,7 +43,7 @@ export class Recurring {
   }
 
   /**
-   * Declares before it ticks, so that a tick which was due meanwhile finds its schedule in force.
+   * Declares before it ticks, so that an overdue tick finds its schedule active.
    *
    * @throws InvalidPayloadError of an asynchronous schema, before anything is declared
    */

@@ -4,13 +4,15 @@ import type { LogLevel, SafeLogger } from '../../queue/errors/safe-logger.js';
 /** How long equal lines are counted before their sum is logged, in ms. */
 const WINDOW_MS = 10_000;
 
-/** The most kinds of lines that are counted apart. Beyond that only the first line of each level is logged in full. */
+/**
+ * The most kinds of lines that are counted separately. Beyond that only the first line of each level is logged in full.
+ */
 const MOST_KINDS = 50;
 
 /** The most job ids that a sum names. */
 const MOST_IDS = 10;
 
-/** One log line, and the key that makes it equal to others. */
+/** A log line, and the key that it shares with equal lines. */
 export interface BurstLine {
   level: LogLevel;
   /** Lines of the same kind and level are equal. */
@@ -58,7 +60,7 @@ export class BurstLog {
     }
   }
 
-  /** Logs all sums now. What was not repeated since the last time counts as new the next time. */
+  /** Logs all sums now. Lines not repeated since the last sum count as new the next time. */
   flush(): void {
     for (const [key, sum] of this.sums) {
       if (sum.count === 0) {

@@ -2,7 +2,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import { LONGEST_TRIP_MS } from '../../queue/runtime/bounds.js';
 
-/** Publishes once that the queue has drained, after this worker's jobs have ended and a claim found no other. */
+/** Publishes once that the queue is drained, after this worker's jobs have ended and a claim found no other. */
 export class DrainedWatch {
   private hasEnded = false;
   private isAsking = false;
@@ -35,7 +35,7 @@ export class DrainedWatch {
     try {
       this.hasEnded = false;
       const answer = await this.queue.store.exec(this.calls.tellDrained(), { timeoutMs: LONGEST_TRIP_MS });
-      // A settlement of this worker may be under way, or another worker still runs jobs: the next idle moment asks again.
+      // This worker's settlement may be in flight, or another worker may run jobs, so the next idle moment asks again.
       this.hasEnded ||= answer === 'busy';
     } catch (error) {
       this.hasEnded = true;

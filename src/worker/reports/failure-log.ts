@@ -8,15 +8,15 @@ import { BurstLog } from './burst-log.js';
 /** The most characters of an id in a log line. A foreign client's id may have any length. */
 const LONGEST_ID = 128;
 
-/** At which level failures are logged; `off`: not at all. */
+/** The levels at which failures are logged; `off`: never. */
 export interface FailureLogging {
   /** A failed attempt whose job is tried again. @default `warn` */
   attempts?: LogLevel | 'off';
-  /** A job that has failed for good. @default `error` */
+  /** A permanently failed job. @default `error` */
   deadLetters?: LogLevel | 'off';
 }
 
-/** The parts of a job that a log may show: never its payload. */
+/** The parts of a job that a log may show, without its payload. */
 export interface FailedJob {
   readonly id: string;
   readonly name: string;
@@ -44,7 +44,7 @@ export class FailureLog {
     this.burst = new BurstLog(logger, clock);
   }
 
-  /** Logs an attempt after which the job is tried again. @param backoffMs how long it waits before */
+  /** Logs a failed attempt that has a retry. @param backoffMs the delay before the retry */
   attempt(job: FailedJob, error: StoredError, backoffMs: number): void {
     const when = backoffMs > 0 ? `after ${backoffMs} ms` : 'at once';
     this.add(
@@ -56,13 +56,13 @@ export class FailureLog {
     );
   }
 
-  /** Logs a job that has failed for good. */
+  /** Logs a permanently failed job. */
   deadLetter(job: FailedJob, error: StoredError): void {
     const how = job.attempt > 0 ? `failed in ${attemptOf(job)}` : 'failed before an attempt';
     this.add(this.levels.deadLetters, 'dead letters', job, error, `${how} and is a dead letter`);
   }
 
-  /** Logs an error that no store keeps, since the claim of its attempt was lost meanwhile. */
+  /** Logs an error that no store keeps, because its attempt lost its claim. */
   lost(job: FailedJob, error: StoredError): void {
     const what = `failed in ${attemptOf(job)} after its claim was lost; nothing was stored`;
     this.add(this.levels.attempts, 'failed attempts without a claim', job, error, what);
@@ -95,7 +95,7 @@ export class FailureLog {
     }
   }
 
-  /** Logs the sums that are counted now. */
+  /** Logs the current sums. */
   flush(): void {
     this.burst.flush();
   }

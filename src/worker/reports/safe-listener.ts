@@ -1,7 +1,7 @@
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
 
-/** A listener of the application's that throws, or whose promise rejects, harms nothing but itself. */
+/** Wraps a listener of the application, so that its errors and rejections affect nothing else. */
 export function safeListener<Event>(
   listener: ((event: Event) => void) | undefined,
   logger: JobQueueLogger,

@@ -3,11 +3,11 @@ import type { Job } from '../handlers/job.js';
 /** An event of a job in this worker process. */
 export interface WorkerEvent {
   /**
-   * `started`, then how the attempt ended. `lost`: the claim was taken back while the job ran. `stuck`: the handler goes on
-   * although its signal was aborted. A job that no handler got (expired, broken, cancelled before, or of an unknown name)
-   * has only `failed`, `cancelled` or `released`, with the reason as the error. The last crash of a job is an event of the
-   * process whose sweep found it. The cancel of a waiting job is an event of the Nest app that called `cancel`; without
-   * Nest see `JobQueue.onCancelled`.
+   * `started`, then the end of the attempt. `lost`: the claim was reclaimed while the job ran. `stuck`: the handler
+   * continues although its signal was aborted. A job that no handler got (expired, broken, cancelled before, or of an
+   * unknown name) has only `failed`, `cancelled` or `released`. Its error is the reason. The last crash of a job is an
+   * event of the process whose sweep found it. The cancel of a waiting job is an event of the Nest app that called
+   * `cancel`; without Nest see `JobQueue.onCancelled`.
    */
   type: 'started' | 'completed' | 'retry' | 'failed' | 'cancelled' | 'released' | 'lost' | 'stuck';
   /** The job of the event. */

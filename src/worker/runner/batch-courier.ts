@@ -2,11 +2,11 @@ import type { Timer } from '../../queue/runtime/clock.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { deliverNews, tendBatches } from '../../queue/operate/tend-batches.js';
 
-/** How long the ends of several jobs are gathered before one call handles them, in ms. */
+/** How long ends of jobs are gathered before one call handles them, in ms. */
 const GATHER_MS = 20;
 
 /**
- * Handles the ends of batch members soon after they ended here: delivers them to batches in other queues, and cancels the
+ * Handles ends of batch members soon after they occur here. Delivers them to batches in other queues, and cancels the
  * other members of a stopped batch. If it fails, the maintenance of the queue does it and logs the error.
  */
 export class BatchCourier {

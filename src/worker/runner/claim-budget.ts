@@ -21,7 +21,7 @@ const QUICK_MS = 250;
 const SLOW_MS = 2_000;
 
 /**
- * The bytes of payload that the claims of one connection may bring at a time. The budget follows the speed of the link:
+ * The payload bytes that the claims of one connection may bring at a time. The budget follows the speed of the link:
  *
  * | state | event | next |
  * |---|---|---|

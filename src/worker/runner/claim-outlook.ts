@@ -13,12 +13,12 @@ export class ClaimOutlook {
   /** True if settlements that free such slots were sent since the last claim. */
   private freedSlots = false;
 
-  /** Notes that a claim is sent, which finds all slots that were freed before it. */
+  /** Records that a claim is sent, which finds all slots that were freed before it. */
   claims(): void {
     this.freedSlots = false;
   }
 
-  /** Learns from the answer of a claim. `asked` slots were reserved for its claim. */
+  /** Evaluates the answer of a claim. `asked` slots were reserved for its claim. */
   learn(answer: ClaimAnswer, asked: number): void {
     const found = answer.jobs.length + answer.refused.length;
     this.nextDueInMs = answer.nextDueInMs;
@@ -27,7 +27,7 @@ export class ClaimOutlook {
     this.mayHaveJobs = answer.isFull || found >= asked || (answer.awaitsSlots && this.freedSlots);
   }
 
-  /** Notes that settlements are sent. A slot that they free, and for which a job waits, is claimed for at once. */
+  /** Records that settlements are sent. A slot that they free for a waiting job is claimed at once. */
   settles(count: number): void {
     if (count > 0 && this.isLimited) {
       this.freedSlots = true;

@@ -9,9 +9,10 @@ interface Held {
 }
 
 /**
- * Runs jobs on their last chance, which one more crash would bury, one at a time and alone in this worker. The worker claims
- * nothing more, the running jobs end and are settled, then the job starts. So a job that kills its worker takes no other
- * with it. Neither the wait nor the run stops the worker for longer than the visibility timeout; then it goes on beside.
+ * Runs jobs on their last chance, which one more crash would bury, one at a time and alone in this worker. The worker
+ * claims nothing more, the running jobs end and are settled, then the job starts. So a job that kills its worker takes
+ * no other with it. Neither the wait nor the run stops the worker for longer than the visibility timeout. Then it
+ * claims again beside the job.
  */
 export class CrashIsolation {
   private readonly held: Held[] = [];
@@ -39,7 +40,7 @@ export class CrashIsolation {
     }
   }
 
-  /** Begins the next job where its time has come; called in each tick in which something began or ended here. */
+  /** Starts the next job if it is time. Called in each tick in which a job started or ended here. */
   check(): void {
     if (this.current && !this.current.runner.attempts.has(this.current.attempt)) {
       this.current = undefined;
@@ -58,7 +59,7 @@ export class CrashIsolation {
     }
   }
 
-  /** Gives back the jobs of a queue that is closed, as far as they have not begun. */
+  /** Releases the jobs of a closed queue that have not started. */
   giveBackOf(runner: QueueRunner): void {
     for (const each of this.held.filter((held) => held.runner === runner)) {
       this.held.splice(this.held.indexOf(each), 1);

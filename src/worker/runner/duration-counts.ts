@@ -1,7 +1,9 @@
 import { bucketOf } from '../../queue/model/histogram.js';
 import type { Attempt } from '../attempt/attempt.js';
 
-/** Counts how long the jobs of one queue waited and ran in this process, in buckets, until the history takes them. */
+/**
+ * Counts in buckets how long the jobs of a queue waited and ran in this process, until the history takes the counts.
+ */
 export class DurationCounts {
   private counts = new Map<string, number>();
 

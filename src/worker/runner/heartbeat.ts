@@ -17,8 +17,8 @@ export function heartbeatIntervalMs({ visibilityMs }: { readonly visibilityMs: n
 const MOST_BEATS = 20;
 
 /**
- * Lengthens the claims of all running jobs of a runner, well inside the visibility timeout, so that a job may run longer
- * than it. What the server answers reaches the handlers: a claim that is lost, a cancel that was asked for.
+ * Extends the claims of a runner's jobs well within the visibility timeout, so that a job may run longer than it.
+ * Passes the replies to the handlers: lost claims and cancel requests.
  */
 export class Heartbeat {
   private timer: Timer | undefined;
@@ -45,7 +45,7 @@ export class Heartbeat {
     this.unsubscribe?.();
   }
 
-  /** The next beat does not wait for the answer of the one before, which may come behind a large payload on a slow link. */
+  /** The next beat does not wait for the previous reply, which may be behind a large payload on a slow link. */
   private async beatAgain(): Promise<void> {
     if (this.beats < MOST_BEATS) {
       this.beats++;
@@ -53,7 +53,7 @@ export class Heartbeat {
     }
   }
 
-  /** Beats now, and not with a beat in flight, which may have asked before there was something to learn. */
+  /** Starts a new beat, because one in flight may have been sent before the event to learn of. */
   runAnew(): Promise<void> {
     return this.beatAgain();
   }
@@ -76,21 +76,24 @@ export class Heartbeat {
     await Promise.all(extended);
   }
 
-  /** The claims under way for so long that their jobs, which are not known here yet, need more time. */
+  /** Returns claims in flight for so long that their jobs, which are not known here yet, need more time. */
   private lateBatches(): ClaimUnderWay[] {
     const latest = this.runner.clock.monotonic() - this.intervalMs;
     return [...this.runner.claimsUnderWay.values()].filter(({ askedAtMs }) => askedAtMs <= latest);
   }
 
-  /** Ended attempts whose settlement is not acknowledged. One of a job that runs here again is left out: its claim is over. */
+  /**
+   * Ended attempts whose settlement is not acknowledged. An attempt of a job that runs here again is left out, because
+   * its claim is over.
+   */
   private unacknowledged(): Attempt[] {
     const running = new Set([...this.runner.attempts].map(({ id }) => id));
     return this.runner.settlements.unacknowledged.filter(({ id }) => !running.has(id));
   }
 
   /**
-   * A job of which this worker has a newer claim was taken back meanwhile: the older claim is lost without asking. The
-   * server's answer names ids, and would end both.
+   * A job with a newer claim of this worker was reclaimed in between, so its older claim is lost without asking. The
+   * server's reply names ids, and would end both.
    */
   private newestOfEachJob(): Attempt[] {
     const newest = new Map<string, Attempt>();

@@ -1,9 +1,9 @@
 import type { AttemptLimits, LeftJobs, OnlyNames } from '../../queue/store/store-calls.js';
 
-/** After so long without a job of another name, in ms, the queue is claimed from as before. */
+/** The time without a job of another name after which the queue is claimed from normally, in ms. */
 const QUIET_MS = 60_000;
 
-/** The pause between two slices of one pass over the queue, in ms, where a slice held no job for this worker. */
+/** The pause between two slices of a pass over the queue, in ms, if a slice held no job for this worker. */
 const SLICE_PAUSE_MS = 2;
 
 /** The pause between two claims, in ms, while jobs wait here that another live worker handles. */
@@ -15,12 +15,12 @@ const PASS_PAUSE_MS = 2_000;
 /** The least pause after a pass, as a multiple of its duration. */
 const PASS_PAUSE_FACTOR = 20;
 
-/** The most names of other workers that are remembered. */
+/** The most remembered names of other workers. */
 const MOST_NAMES = 100;
 
 /**
- * Keeps a worker that handles only some names of a queue from taking the others again and again. After it met another name
- * it claims only its own names, and the other jobs stay in their places. Each claim reads the front, the back and a slice
+ * Keeps a worker that handles only some names of a queue from claiming the others repeatedly. After it met another name
+ * it claims only its own names, and the other jobs keep their places. Each claim reads the front, the back and a slice
  * between them. Passes over the whole queue are bounded in time.
  */
 export class NameFilter {
@@ -36,7 +36,7 @@ export class NameFilter {
     private readonly now: () => number,
   ) {}
 
-  /** The names that the next claim asks for; undefined while it takes any job. */
+  /** The names that the next claim asks for; undefined while it claims any job. */
   get only(): OnlyNames | undefined {
     const now = this.now();
     if (now - this.metAt > QUIET_MS) {
@@ -49,7 +49,7 @@ export class NameFilter {
     return { limits: this.limits, cursor: this.cursor };
   }
 
-  /** Notes that a claim brought a job of another name. Returns whether this name is new, up to a number of names. */
+  /** Records that a claim brought a job of another name. Returns whether this name is new, up to a number of names. */
   met(name: string): boolean {
     const now = this.now();
     if (now - this.metAt > QUIET_MS) {

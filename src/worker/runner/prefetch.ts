@@ -4,7 +4,7 @@ import type { Attempt } from '../attempt/attempt.js';
 /** By default a job is prefetched only if it will start within this many ms, at the recent completion rate. */
 const BEGINS_WITHIN_MS = 5;
 
-/** By default the most jobs that are prefetched: they come late if this process dies. */
+/** The default limit of prefetched jobs, because they start late if this process dies. */
 const MAX_PREFETCH = 10;
 
 /**
@@ -13,10 +13,13 @@ const MAX_PREFETCH = 10;
  */
 const MAX_LOCAL_JOBS = 20;
 
-/** By default all prefetched jobs go back if one has not started after once or twice this many ms: the job before it is long. */
+/**
+ * By default all prefetched jobs are released if one has not started after one to two times this many ms: the job
+ * before it is long.
+ */
 const GOES_BACK_AFTER_MS = 50;
 
-/** How long nothing is prefetched after that, in ms. If one job is long, another soon will be. */
+/** The pause of prefetching after that, in ms. If one job is long, another soon will be. */
 const COOLDOWN_MS = 10_000;
 
 /** The state of a runner that prefetching depends on. */
@@ -32,12 +35,14 @@ interface Waiting {
 }
 
 /**
- * The jobs of a runner that were claimed before a slot was free for them. `prefetch` sets the limit. Without it the limit
- * follows the recent completion rate, so slow jobs are never prefetched.
+ * The jobs of a runner that were claimed before a slot was free for them. `prefetch` sets the limit. Without it the
+ * limit follows the recent completion rate, so slow jobs are never prefetched.
  */
 export class Prefetcher {
   private most: number;
-  /** How many jobs of a blocking wait may be prefetched. By default none: another worker may have a free slot for them. */
+  /**
+   * How many jobs of a blocking wait may be prefetched. By default none: another worker may have a free slot for them.
+   */
   readonly roomForWait: number;
   private readonly waiting: Waiting[] = [];
   private ended = 0;
@@ -83,7 +88,7 @@ export class Prefetcher {
     return this.waiting.shift();
   }
 
-  /** Gives back all that wait. */
+  /** Releases all waiting jobs. */
   giveBack(): void {
     this.waiting.splice(0).forEach(({ attempt }) => this.owner.giveBack(attempt));
   }
@@ -127,8 +132,8 @@ export class Prefetcher {
   }
 
   /**
-   * Waits for a claim in flight, because its jobs would otherwise start before the ones that went back. Waits also where
-   * this process stood still, because the job before stood still too.
+   * Waits for a claim in flight, because its jobs would otherwise start before the released ones. Also waits after the
+   * process stood still, because the job before them stood still too.
    */
   private giveBackInTurn(latest: Waiting, lateMs: number): void {
     if (lateMs > GOES_BACK_AFTER_MS / 2) {

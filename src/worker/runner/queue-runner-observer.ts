@@ -11,11 +11,11 @@ export interface QueueRunnerObserver<Runner = unknown> {
   emit: ((event: WorkerEvent) => void) | undefined;
   /** Sends ended jobs before a waiting job begins, because that job may crash the process. */
   settle(): void;
-  /** A job on its last chance, whose claim was asked for at `askedAtMs`, is to begin when nothing else runs here. */
+  /** A job on its last chance must start when nothing else runs here. Its claim was requested at `askedAtMs`. */
   hold(runner: Runner, attempt: Attempt, askedAtMs: number): void;
   /** Releases the held jobs of a closed runner. */
   giveBackHeld(runner: Runner): void;
-  /** Ends the wait for jobs that is in flight: it asks for more than there is room for. */
+  /** Ends the wait in flight, which asks for more jobs than there is room for. */
   interruptWait(): void;
   readonly warn: (message: string) => void;
 }

@@ -23,12 +23,14 @@ import { DrainedWatch } from '../reports/drained-watch.js';
 import { reportLost, reportStuck } from '../attempt/report-trouble.js';
 import { ShutdownError } from '../attempt/worker-errors.js';
 
-/** After so long without a claim or a wait, in ms, a runner has its turn too, where others use all slots of the process. */
+/**
+ * The time without a claim or a wait after which a runner gets a turn, in ms, if others use all slots of the process.
+ */
 const LONGEST_UNPOLLED_MS = 1_000;
 
 /**
- * One queue in one worker: its slots, its running and prefetched attempts, and the settlements that wait for their round
- * trip. It sends nothing itself; the fetch loop and the idle wait do.
+ * One queue in one worker: its slots, its running and prefetched attempts, and its settlements that wait for a round
+ * trip. The fetch loop and the idle wait send its calls.
  */
 export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner, BulkOwner {
   /** The claimed attempts that have not ended. The heartbeat extends their claims. */
@@ -45,7 +47,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   readonly durations: DurationCounts | undefined;
   /** Writes progress, logs and checkpoints of running handlers. */
   readonly reports: QueueReporter;
-  /** The bytes that a claim may bring. Runners of one connection share it. */
+  /** The payload bytes that a claim may bring. Runners of one connection share it. */
   budget = new ClaimBudget();
   /** The claims under way, by their stream. */
   readonly claimsUnderWay = new Map<string, ClaimUnderWay>();
@@ -110,7 +112,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     return !this.covered && this.clock.monotonic() - this.claimedAt > LONGEST_UNPOLLED_MS;
   }
 
-  /** Takes the jobs of a claim. `asked` slots were reserved for it at `askedAtMs`, which is before it ran. */
+  /** Takes the jobs of a claim. `asked` slots were reserved for it at `askedAtMs`, before it ran. */
   take(answer: ClaimAnswer, asked: number, askedAtMs: number): void {
     this.claiming -= asked;
     const found = answer.jobs.length + answer.refused.length;
@@ -160,7 +162,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     }
   }
 
-  /** Releases a job that has not begun. */
+  /** Releases a job that has not started. */
   giveBack(attempt: Attempt): void {
     attempt.interrupt(new ShutdownError());
     this.idle(attempt);
@@ -177,7 +179,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     timer.unref();
   }
 
-  /** Gives back slots whose claim failed. */
+  /** Frees the slots of a failed claim. */
   giveUpClaim(asked: number): void {
     this.claiming -= asked;
     this.giveBackWhereClosed();
@@ -212,7 +214,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     this.observer.settle();
   }
 
-  /** A wait that was sent before still claims for the slot that this call takes. */
+  /** An earlier wait still claims for the slot that this call takes. */
   callBegins(): void {
     if (this.capacity.isOverdrawn) {
       this.observer.interruptWait();
@@ -285,7 +287,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
       this.prefetcher.jobEnded();
     }
     this.beginSoon();
-    // A runner with a slot to spare is waited for, or claims anyway; a full one may have missed what came meanwhile.
+    // A runner with a spare slot is waited for, or claims anyway. A full one may have missed new jobs.
     this.outlook.mayHaveJobs ||= wasFull && !this.covered;
     this.observer.changed();
   }

@@ -9,7 +9,7 @@ interface SlotOwner {
   readonly isResting: boolean;
   /** True if the queue has limits, so that nothing is prefetched. */
   readonly isLimited: boolean;
-  /** Jobs that were claimed here and have not ended. */
+  /** Claimed jobs that have not ended. */
   readonly attempts: { readonly size: number };
   /** The number of running handlers. */
   readonly running: number;
@@ -21,7 +21,7 @@ interface SlotOwner {
   readonly bulk: BulkGatherers | undefined;
 }
 
-/** The slots of a queue runner: how many jobs it may claim, and start. Of a bulk handler a slot is a call. */
+/** The slots of a queue runner: how many jobs it may claim and start. A slot of a bulk handler is a call. */
 export class RunnerSlots {
   constructor(
     private readonly owner: SlotOwner,
@@ -41,8 +41,7 @@ export class RunnerSlots {
   }
 
   /**
-   * The most jobs of one claim: half of the slots of a limited queue, so that Redis claims for one half while the other
-   * runs.
+   * The most jobs of one claim: half of a limited queue's slots, so that Redis claims one half while the other runs.
    */
   get mostPerClaim(): number {
     return this.owner.isLimited ? Math.ceil((this.concurrency * this.perSlot) / 2) : Infinity;
@@ -53,7 +52,7 @@ export class RunnerSlots {
     return this.freeOf(this.roomForWait);
   }
 
-  /** How many of the claimed jobs begin at once. */
+  /** How many of the claimed jobs start at once. */
   get beginAtOnce(): number {
     return Math.max(0, this.roomOf(this.concurrency));
   }
@@ -80,7 +79,7 @@ export class RunnerSlots {
     return this.owner.claiming > 0 && this.roomOf(this.concurrency) < 0;
   }
 
-  /** How many jobs of a wait may be here; others may be more. */
+  /** The most jobs of a wait in the worker. Other claims may bring more. */
   private get roomForWait(): number {
     return this.concurrency + this.owner.prefetcher.roomForWait;
   }

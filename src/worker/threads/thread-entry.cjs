@@ -1,10 +1,10 @@
 /**
- * What runs inside a thread: loads the handler's file and runs the job that piscina hands over. CommonJS and not compiled,
- * so that it is one file that runs in both builds and from the sources, knows its own place, and imports as Node does.
+ * Runs inside a thread: loads the handler's file and runs the jobs that piscina passes. It is CommonJS and not
+ * compiled, so that both builds and the sources use one file. It knows its own path and imports as Node does.
  *
- * All that a job and its thread tell each other goes over the job's own port. To the thread: `abort` (reason) and `answer`
- * (ask, value or error). From it: `progress` and `checkpoint` (ask, value), `log` (ask, message), `batch.status`, `batch.wait` and
- * `batch.results` (ask, options), and last `done` (result) or `failed` (error).
+ * A job and its thread communicate over the job's own port. To the thread: `abort` (reason) and `answer` (ask, value or
+ * error). From it: `progress` and `checkpoint` (ask, value), `log` (ask, message), and `batch.status`, `batch.wait` and
+ * `batch.results` (ask, options). Last comes `done` (result) or `failed` (error).
  */
 'use strict';
 
@@ -16,7 +16,7 @@ const { inspect } = require('node:util');
 exports.file = module.filename;
 
 const DEEPEST = 5;
-const MOST_ERRORS = 11; // one more than is stored, so that it is known that there are more
+const MOST_ERRORS = 11; // one more than is stored, so that an excess is noticed
 
 let handler;
 
@@ -27,7 +27,7 @@ exports.run = async ({ file, fields, port }) => {
     port.postMessage({ type: 'done', result });
   } catch (error) {
     port.postMessage({ type: 'failed', error: plain(error) });
-    // What failed to load is kept as failed: the next job is to try it in a new thread.
+    // A failed load is cached, so the next job must try it in a new thread.
     if (!handler) process.exit(1);
   }
 };
@@ -69,7 +69,7 @@ class ThreadJob {
       this.#port.postMessage({ ...question, ask });
       this.#asks.set(ask, { resolve, reject });
     });
-    answered.catch(() => undefined); // a handler that does not wait for it must not end its thread
+    answered.catch(() => undefined); // a handler that does not await it must not end its thread
     return answered;
   }
   #answer({ ask, value, error }) {
@@ -115,7 +115,7 @@ async function load(file) {
   const requireIt = createRequire(file);
   const byRequire = /\.c?ts$/.test(file) && requireIt.extensions['.ts'];
   const loaded = byRequire ? requireIt(file) : await import(pathToFileURL(file).href);
-  // Of a CommonJS module that was compiled from an ES module, the default lies one deeper.
+  // A CommonJS module compiled from an ES module has its default one level deeper.
   const found = [loaded?.default?.default, loaded?.default, loaded].find((each) => typeof each === 'function');
   if (!found) throw new TypeError(`${file} has no function as its default export: export default (job) => …`);
   return found;
@@ -127,7 +127,7 @@ function named({ name, message }) {
   return error;
 }
 
-/** What was thrown, as data; with its cause and the errors of an AggregateError, as deep as they are stored. */
+/** Returns a thrown value as data, with its cause and the errors of an AggregateError, as deep as they are stored. */
 function plain(thrown, depth = 0) {
   try {
     if (!(thrown instanceof Error)) {
@@ -151,7 +151,7 @@ function plain(thrown, depth = 0) {
   }
 }
 
-/** Which of the errors that say what becomes of the job it is, by name: a thread has classes of its own. */
+/** Returns by name which error that decides about the job it is, because a thread has its own classes. */
 function kindOf(error) {
   if (error.name === 'RetryLaterError') return error.name;
   for (let each = error; each; each = Object.getPrototypeOf(each)) {

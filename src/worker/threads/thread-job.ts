@@ -1,15 +1,15 @@
 import type { BatchReader } from '../../queue/batches/batch-reader.js';
 import type { Job } from '../handlers/job.js';
 
-/** A batch as the handler of its follow-up reads it in a thread: each call is a message to the main thread. */
+/** A batch for the handler of its follow-up in a thread. Each call is a message to the main thread. */
 export type ThreadBatch = Pick<
   BatchReader,
   'id' | 'queue' | 'status' | 'results' | 'members' | 'wait' | 'progress'
 >;
 
 /**
- * A job as a handler in a thread sees it: the same, by messages. Its payload and result cross as plain data
- * (structured clone); the reason of its signal is an Error with the name and message of the original.
+ * A job for a handler in a thread, which works by messages. Its payload and result are copied as plain data (structured
+ * clone). The reason of its signal is an Error with the original's name and message.
  *
  * @example
  * // render.worker.ts

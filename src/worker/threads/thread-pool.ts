@@ -17,7 +17,7 @@ export interface ThreadSettings {
   subject: string;
   /** The absolute path of the file whose default export is the handler. */
   file: string;
-  /** How long a job may go on after its abort before its thread is terminated, in ms. */
+  /** How long a job may continue after its abort before its thread is terminated, in ms. */
   graceMs: number;
   resourceLimits?: ResourceLimits;
 }
@@ -85,7 +85,7 @@ export class ThreadPool {
     }
   }
 
-  /** Piscina lets a job wait for ever whose thread died while it started. There is none for it: it has crashed. */
+  /** Piscina never settles a job whose thread died during its start. Without a thread the job has crashed. */
   private failStranded(): void {
     for (const run of this.runs) {
       if (!run.taken && this.pool!.queueSize > 0) {

@@ -22,7 +22,7 @@ type Question =
   | { type: 'log'; ask: number; message: string }
   | { type: 'batch.status' | 'batch.wait' | 'batch.results'; ask: number; options?: object };
 
-/** Runs one job in a thread, with a message port of its own. */
+/** Runs one job in a thread, with its own message port. */
 export class ThreadRun {
   private readonly port: MessagePort;
   private readonly threadPort: MessagePort;
@@ -42,7 +42,7 @@ export class ThreadRun {
     this.threadPort = port2;
   }
 
-  /** @throws what the handler threw; ThreadCrashedError; ThreadTerminatedError */
+  /** @throws the handler's error; ThreadCrashedError; ThreadTerminatedError */
   async in(pool: Piscina, file: string): Promise<unknown> {
     const { job, port, end } = this;
     const onAbort = () => this.abort();
