@@ -5,7 +5,7 @@ import { QueueRegistry } from '../../nest/connection/queue-registry.js';
 import { JobQueueService } from '../../nest/service/job-queue.service.js';
 import { serverNow } from '../actions/run-store.js';
 import { JobDescriber } from '../views/describe-job.js';
-import type { OverviewView, QueueView, RunningView } from '../views/views.js';
+import type { OverviewView, QueueView } from '../views/views.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { LIST_BYTES } from '../search/job-walk.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
@@ -16,10 +16,10 @@ import { HistoryCache, lastHourOf } from './history-cache.js';
 import { limitsInWords } from './limits-in-words.js';
 import { RateWindow } from './rate-window.js';
 import { overallVerdict, verdictView } from './verdict-view.js';
-import { workersOf } from './workers-view.js';
+import { workersOf, type ClaimedJob } from './workers-view.js';
 
-/** The most running jobs that one reading takes of a queue. */
-const MOST_RUNNING = 100;
+/** The most claimed jobs that one reading takes of a queue. */
+const MOST_CLAIMED = 100;
 
 /** Reads all queues at one moment: a few commands for each, whatever its length. */
 @Injectable()
@@ -46,7 +46,7 @@ export class OverviewReader {
       queues,
       workers: workersOf(
         read.flatMap(({ workers }) => workers),
-        read.flatMap(({ running }) => running),
+        read.flatMap(({ claimed }) => claimed),
       ),
     };
   }
@@ -59,14 +59,14 @@ export class OverviewReader {
   private async readQueue(queue: JobQueue, atMs: number) {
     const read = await readFacts(queue, this.history.read(queue, 1));
     const facts = { ...read, history: { ...read.history, at: new Date(atMs) } };
-    const running =
+    const claimed =
       facts.stats.processing > 0
-        ? await queue.list('processing', { limit: MOST_RUNNING, mostBytes: LIST_BYTES })
+        ? await queue.list('processing', { limit: MOST_CLAIMED, mostBytes: LIST_BYTES })
         : [];
     return {
       view: this.view(facts),
       workers: facts.workers.map((worker) => ({ ...worker, queue: queue.name })),
-      running: running.map((job) => this.running(job)),
+      claimed: claimed.map((job) => this.claimed(job)),
     };
   }
 
@@ -90,7 +90,7 @@ export class OverviewReader {
     };
   }
 
-  private running(job: JobRecord): RunningView & { worker: string | null } {
+  private claimed(job: JobRecord): ClaimedJob {
     return {
       id: job.id,
       name: job.name,
@@ -99,6 +99,7 @@ export class OverviewReader {
       attempt: job.attempts,
       claimedAt: job.claimedAt?.getTime() ?? null,
       worker: job.worker ?? null,
+      isPrefetched: job.unstarted === true,
     };
   }
 }

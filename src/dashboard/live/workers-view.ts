@@ -6,21 +6,24 @@ export interface SeenWorker extends WorkerRecord {
   queue: string;
 }
 
-/** Joins the workers of the queues: one entry for each process, with its running jobs. */
-export function workersOf(
-  seen: readonly SeenWorker[],
-  running: readonly (RunningView & { worker: string | null })[],
-): WorkerView[] {
+/** A claimed job with its worker. */
+export interface ClaimedJob extends RunningView {
+  worker: string | null;
+  isPrefetched: boolean;
+}
+
+/** Joins the workers of the queues: one entry for each process, with its jobs. */
+export function workersOf(seen: readonly SeenWorker[], claimed: readonly ClaimedJob[]): WorkerView[] {
   const byId = new Map<string, WorkerView>();
   for (const each of seen) {
     const worker = byId.get(each.id) ?? newWorker(each.id);
     byId.set(each.id, { ...worker, ...joined(worker, each) });
   }
-  for (const { worker: id, ...job } of running) {
+  for (const { worker: id, isPrefetched, ...job } of claimed) {
     // Also the claims of a client without an announcement, or of a worker that is gone.
     const owner = id ?? 'another client';
     const worker = byId.get(owner) ?? newWorker(owner);
-    worker.running.push(job);
+    (isPrefetched ? worker.prefetched : worker.running).push(job);
     byId.set(owner, worker);
   }
   return [...byId.values()].toSorted((a, b) => a.id.localeCompare(b.id));
@@ -52,6 +55,7 @@ function newWorker(id: string): WorkerView {
     startedAt: null,
     queues: [],
     running: [],
+    prefetched: [],
     stuck: [],
   };
 }

@@ -41,6 +41,7 @@ export class JobDescriber {
       at: instantOf(job),
       enqueuedAt: job.enqueuedAt.getTime(),
       worker: job.worker ?? null,
+      isPrefetched: job.unstarted === true,
       error: job.status === 'completed' || job.lastError === undefined ? null : cut(job.lastError, ERROR_LENGTH),
       progress: percentOf(job.progress),
     };
@@ -165,16 +166,16 @@ function attemptsOf(job: JobRecord): AttemptView[] {
   if (job.status !== 'processing' || !job.claimedAt) {
     return ended;
   }
-  const running: AttemptView = {
+  const current: AttemptView = {
     attempt: job.attempts,
     startedAt: job.claimedAt.getTime(),
     endedAt: null,
     readyAt: last ? last.endedAt.getTime() : firstReady(job, job.claimedAt),
     worker: job.worker ?? null,
-    outcome: 'running',
+    outcome: job.unstarted ? 'prefetched' : 'running',
     error: null,
   };
-  return [...ended, running];
+  return [...ended, current];
 }
 
 function attemptView(

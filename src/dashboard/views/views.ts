@@ -1,5 +1,6 @@
 // The responses of the server that the page reads. Types only: both sides import them. Instants are epoch ms of Redis's
 // clock.
+import type { AttemptRecord } from '../../queue/model/job.js';
 import type { GroupLimits } from '../../queue/model/limits.js';
 import type { DashboardAction } from '../dashboard-options.js';
 
@@ -45,7 +46,7 @@ export interface QueueView {
   verdict: VerdictView;
 }
 
-/** A running job of a worker. */
+/** A job that a worker has claimed. */
 export interface RunningView {
   id: string;
   name: string;
@@ -66,6 +67,8 @@ export interface WorkerView {
   startedAt: number | null;
   queues: string[];
   running: RunningView[];
+  /** Jobs that it has claimed and not started: they wait for one of its slots. */
+  prefetched: RunningView[];
   /** Jobs whose handlers go on although their signals were aborted. */
   stuck: { id: string; name: string; queue: string }[];
 }
@@ -105,6 +108,8 @@ export interface JobRow {
   at: number | null;
   enqueuedAt: number;
   worker: string | null;
+  /** Whether its worker has claimed it and not started it. */
+  isPrefetched: boolean;
   error: string | null;
   progress: number | null;
 }
@@ -152,7 +157,7 @@ export interface AttemptView {
    */
   readyAt: number | null;
   worker: string | null;
-  outcome: 'completed' | 'error' | 'crash' | 'interruption' | 'snooze' | 'rate_limited' | 'unhandled' | 'running';
+  outcome: AttemptRecord['outcome'] | 'running' | 'prefetched';
   error: StoredErrorView | null;
 }
 

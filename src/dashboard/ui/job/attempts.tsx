@@ -12,6 +12,7 @@ const MARKS: Record<AttemptView['outcome'], State | 'running'> = {
   snooze: 'scheduled',
   rate_limited: 'scheduled',
   running: 'running',
+  prefetched: 'pending',
 };
 const WORDS: Record<AttemptView['outcome'], string> = {
   completed: 'completed',
@@ -22,6 +23,7 @@ const WORDS: Record<AttemptView['outcome'], string> = {
   snooze: 'snoozed',
   rate_limited: 'met a rate limit',
   running: 'runs',
+  prefetched: 'claimed, waits for a slot',
 };
 
 /** A bar for each attempt: how long it waited, how long it ran, and how it ended. */
@@ -72,8 +74,7 @@ function Attempt({ attempt, begin, span, nowMs, first }: AttemptProps) {
         />
       </svg>
       <span class="attempt-words">
-        <StateMark state={MARKS[outcome]} /> {WORDS[outcome]} {outcome === 'running' ? 'for' : 'after'}{' '}
-        {duration(ran)}
+        <StateMark state={MARKS[outcome]} /> {WORDS[outcome]} {endedAt === null ? 'for' : 'after'} {duration(ran)}
         {waited !== null && (
           <span class="quiet">
             , {first ? 'waited' : 'backoff and wait'} {duration(waited)}

@@ -101,6 +101,7 @@ function JobHead({ job, gone, changed }: { job: JobView; gone: boolean; changed(
         <StateMark state={state} />
         <span>
           <strong>{state}</strong> <Time at={endedAt ?? at} />
+          {job.isPrefetched && ', waits for a slot of its worker'}
           {attempts > 0 && `, attempt ${attempts}${maxAttempts ? ` of ${maxAttempts}` : ''}`}
           {job.cancelRequestedAt !== null && !ENDED.includes(state) && ', cancel requested'}
         </span>

@@ -6,7 +6,7 @@ import { href } from '../state/route.js';
 
 const SHOWN = 4;
 
-/** Shows each worker and its running jobs. */
+/** Shows each worker and its jobs. */
 export function WorkersStrip({ workers }: { workers: readonly WorkerView[] }) {
   return (
     <section class="workers-strip" aria-labelledby="workers-title">
@@ -19,7 +19,7 @@ export function WorkersStrip({ workers }: { workers: readonly WorkerView[] }) {
           <li key={worker.id} class="lane">
             <WorkerName worker={worker} />
             <Slots worker={worker} />
-            <RunningJobs running={worker.running} most={SHOWN} />
+            <ClaimedJobs worker={worker} most={SHOWN} />
           </li>
         ))}
       </ul>
@@ -50,25 +50,31 @@ function Slots({ worker: { slots, running, stuck } }: { worker: WorkerView }) {
   );
 }
 
-export function RunningJobs({ running, most }: { running: readonly RunningView[]; most: number }) {
-  if (running.length === 0) {
+/** Shows the jobs that run on a worker, then how many more it has claimed. */
+export function ClaimedJobs({ worker: { running, prefetched }, most }: { worker: WorkerView; most: number }) {
+  if (running.length + prefetched.length === 0) {
     return <span class="quiet">idle</span>;
   }
   return (
     <ul class="cards">
       {running.slice(0, most).map((job) => (
-        <li key={`${job.queue} ${job.id}`}>
-          <a class="card" href={href(['job', job.queue, job.id])}>
-            <StateMark state="running" />
-            <bdi class="card-name">{job.name}</bdi>
-            <bdi class="card-label">{job.label}</bdi>
-            <span class="card-time">
-              {job.claimedAt === null ? '' : duration(Math.max(0, now.value - job.claimedAt))}
-            </span>
-          </a>
-        </li>
+        <Card key={`${job.queue} ${job.id}`} job={job} />
       ))}
       {running.length > most && <li class="quiet">and {running.length - most} more</li>}
+      {prefetched.length > 0 && <li class="quiet">{prefetched.length} prefetched, waiting for a slot</li>}
     </ul>
+  );
+}
+
+function Card({ job: { id, queue, name, label, claimedAt } }: { job: RunningView }) {
+  return (
+    <li>
+      <a class="card" href={href(['job', queue, id])}>
+        <StateMark state="running" />
+        <bdi class="card-name">{name}</bdi>
+        <bdi class="card-label">{label}</bdi>
+        <span class="card-time">{claimedAt === null ? '' : duration(Math.max(0, now.value - claimedAt))}</span>
+      </a>
+    </li>
   );
 }

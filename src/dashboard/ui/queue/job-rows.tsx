@@ -6,7 +6,7 @@ import { href } from '../state/route.js';
 const TIMES: Record<JobRow['state'], string> = {
   pending: 'enqueued',
   scheduled: 'due',
-  processing: 'started',
+  processing: 'claimed',
   completed: 'ended',
   failed: 'failed',
   cancelled: 'cancelled',
@@ -21,7 +21,7 @@ interface RowProps {
 
 /** Shows one job of a list: its name, a label, its problem, its age. */
 export function JobRowLine({ job, selected, selectable, toggle }: RowProps) {
-  const { id, queue, name, label, error, attempts, maxAttempts, state, at, progress } = job;
+  const { id, queue, name, label, error, attempts, maxAttempts, state, at, progress, isPrefetched } = job;
   const tried = attempts > 1 || state === 'failed';
   return (
     <div class={`job-row ${selected ? 'selected' : ''}`} data-row data-job={id} role="listitem">
@@ -33,7 +33,7 @@ export function JobRowLine({ job, selected, selectable, toggle }: RowProps) {
           aria-label={`Select ${name} ${short(id, 14)}`}
         />
       )}
-      <StateMark state={state} />
+      <StateMark state={isPrefetched ? 'pending' : state} />
       <a class="row-link job-name" href={href(['job', queue, id])}>
         <bdi>{name}</bdi>
       </a>
@@ -43,6 +43,7 @@ export function JobRowLine({ job, selected, selectable, toggle }: RowProps) {
         )}
         {label && <bdi class={error === null ? '' : 'job-what'}>{label}</bdi>}
         {error !== null && <bdi class="job-error">{error}</bdi>}
+        {isPrefetched && <span class="quiet"> waits for a slot of its worker</span>}
       </span>
       {tried && (
         <span class="job-attempts" title={`Attempt ${attempts}${maxAttempts ? ` of ${maxAttempts}` : ''}`}>

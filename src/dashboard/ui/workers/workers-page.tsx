@@ -1,7 +1,7 @@
 import type { WorkerView } from '../../views/views.js';
 import { count, plural } from '../parts/format.js';
 import { Notice, Time } from '../parts/parts.js';
-import { RunningJobs } from '../overview/workers-strip.js';
+import { ClaimedJobs } from '../overview/workers-strip.js';
 import { connection, overview } from '../state/live.js';
 import { href } from '../state/route.js';
 
@@ -42,7 +42,7 @@ export function WorkersPage() {
 }
 
 function Worker({ worker }: { worker: WorkerView }) {
-  const { id, host, pid, seenAt, slots, version, startedAt, queues, running, stuck } = worker;
+  const { id, host, pid, seenAt, slots, version, startedAt, queues, running, prefetched, stuck } = worker;
   return (
     <li class="worker">
       <h2>
@@ -57,6 +57,12 @@ function Worker({ worker }: { worker: WorkerView }) {
             {slots !== null && ` of ${count(slots)}`}
           </dd>
         </div>
+        {prefetched.length > 0 && (
+          <div>
+            <dt>Prefetched</dt>
+            <dd>{count(prefetched.length)}</dd>
+          </div>
+        )}
         {version !== null && (
           <div>
             <dt>Version</dt>
@@ -102,7 +108,7 @@ function Worker({ worker }: { worker: WorkerView }) {
           ))}
         </p>
       )}
-      <RunningJobs running={running} most={MOST} />
+      <ClaimedJobs worker={worker} most={MOST} />
     </li>
   );
 }
