@@ -17,7 +17,7 @@ export interface JobSigns extends QueueSigns {
 }
 
 /** A queue as far as the signs of its jobs are read; a JobQueue is one. */
-export interface InspectedJobs extends InspectedQueue {
+interface InspectedJobs extends InspectedQueue {
   readonly groups: { get(name: string): Promise<GroupStats> };
   list(status: 'pending', options: { limit: number; mostBytes: number }): Promise<Pick<JobRecord, 'id'>[]>;
 }

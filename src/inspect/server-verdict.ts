@@ -10,7 +10,7 @@ const NEARLY_FULL = 0.9;
 const FULL = 0.99;
 
 /** The state of one Redis server, as far as jobs depend on it. */
-export interface ServerSigns {
+interface ServerSigns {
   usedBytes: number;
   /** 0: without a limit. */
   maxBytes: number;

@@ -7,7 +7,7 @@ export const DURATION_BUCKETS = [
 ] as const;
 
 /** A label of an instrument. The id and the group of a job are never labels. */
-export type Label = 'queue' | 'name' | 'outcome' | 'state' | 'event' | 'operation';
+type Label = 'queue' | 'name' | 'outcome' | 'state' | 'event' | 'operation';
 
 /** One instrument, by its name in OpenTelemetry. */
 export interface Instrument {

@@ -6,7 +6,7 @@ export type CountKey = 'attempts' | 'stuck' | 'running';
 export type DurationKey = 'wait' | 'run' | 'operation';
 
 /** Receives a duration in seconds as soon as it is measured. */
-export type DurationListener = (seconds: number, labels: Labels) => void;
+type DurationListener = (seconds: number, labels: Labels) => void;
 
 /** One number with its labels. */
 export class Count {

@@ -32,7 +32,7 @@ interface EndFigures {
 }
 
 /** The figures of one job name in a queue. Each line appears with its first measurement. */
-export class NameFigures {
+class NameFigures {
   private stuckCount: Count | undefined;
   private waits: Durations | undefined;
   private readonly ends = new Map<string, EndFigures>();

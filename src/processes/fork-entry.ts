@@ -16,7 +16,7 @@ export interface ProcessEnd {
 }
 
 /** A process, and how it ends. */
-export interface Forked {
+interface Forked {
   /** Undefined if it could not be started. */
   child: ChildProcess | undefined;
   end: Promise<ProcessEnd>;

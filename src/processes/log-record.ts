@@ -2,7 +2,7 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'] as cons
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** One call of Nest's logger in a worker process. */
-export interface LogRecord {
+interface LogRecord {
   level: LogLevel;
   text: string;
   context?: string;

@@ -17,7 +17,7 @@ import { Pulse } from './pulse.js';
 export type WorkerProcessState = 'starting' | 'running' | 'disconnected' | 'waiting' | 'stopping' | 'stopped';
 
 /** Receives the reports of a supervised process. */
-export interface ProcessOwner {
+interface ProcessOwner {
   changed(): void;
   tell(event: WorkerProcessEvent): void;
   gaveUp(error: WorkerBootError): void;

@@ -10,7 +10,7 @@ const LONGEST_RESERVE_MS = 1_000;
 const LOOK_EVERY_MS = 5;
 
 /** The part of a worker that a drain uses. */
-export interface Drainable {
+interface Drainable {
   readonly clock: Clock;
   runners(): readonly QueueRunner[];
   /** Ends all claiming; resolves when no claim is under way in the idle waits. */

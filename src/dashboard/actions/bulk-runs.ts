@@ -16,7 +16,7 @@ import { RunStore, serverNow } from './run-store.js';
 const MOST_PASSES = 20;
 
 /** The request of a run. */
-export interface RunRequest {
+interface RunRequest {
   action: JobAction;
   state: State;
   match: JobMatch;

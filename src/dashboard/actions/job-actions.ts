@@ -15,7 +15,7 @@ export const ACTION_STATES: Readonly<Record<JobAction, readonly JobStatus[]>> = 
 };
 
 /** The outcome of one action for its jobs. */
-export interface ActionOutcome {
+interface ActionOutcome {
   done: number;
   /** Left alone, because they were no longer in the state in which they were chosen. */
   spared: number;

@@ -10,7 +10,7 @@ const KEPT_MS = 10_000;
 
 /** The length of a chart's step by the hours that it covers, in ms. */
 const CHART_STEPS = { 1: MINUTE_MS, 24: 10 * MINUTE_MS, 72: 30 * MINUTE_MS } as const;
-export type ChartHours = keyof typeof CHART_STEPS;
+type ChartHours = keyof typeof CHART_STEPS;
 
 /** Reads the history of queues for all viewers together: at most once in ten seconds each. */
 @Injectable()

@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib';
 import { UI_FILES, type UiFile } from './ui.generated.js';
 
 /** A file of the page, plain and compressed. */
-export interface Asset {
+interface Asset {
   type: string;
   gzipped: Buffer;
   plain: Buffer;

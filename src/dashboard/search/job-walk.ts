@@ -7,7 +7,7 @@ const SLICE = 250;
 export const LIST_BYTES = 4_096;
 
 /** One slice of a walk through the jobs of one state. */
-export interface WalkSlice {
+interface WalkSlice {
   jobs: JobRecord[];
   /** The number of places of the list that were read. */
   looked: number;

@@ -11,7 +11,7 @@ import type { ServerConnection } from './server-connection.js';
 const DEFAULT_CONCURRENCY = 10;
 
 /** The options that a handler sets for its own queue. */
-export interface OwnQueueOptions extends QueueLimits {
+interface OwnQueueOptions extends QueueLimits {
   concurrency?: number;
   prefetch?: number;
   visibilityMs?: number;
@@ -20,7 +20,7 @@ export interface OwnQueueOptions extends QueueLimits {
 }
 
 /** Receives the queues that become known. */
-export interface QueueWatcher {
+interface QueueWatcher {
   added(queue: JobQueue): void;
   /** No queue can be used any more. */
   closed(): void;

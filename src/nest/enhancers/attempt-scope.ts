@@ -8,7 +8,7 @@ import type { HandlerHost, Wrapper } from './handler-host.js';
 type Context = ContextId & { payload?: unknown };
 
 /** An instance for one attempt, and the context that its scoped dependencies live in. */
-export interface ScopedInstance {
+interface ScopedInstance {
   instance: HandlerHost['instance'];
   contextId: ContextId;
 }

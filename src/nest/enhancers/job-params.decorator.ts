@@ -61,7 +61,7 @@ export const jobParameters = {
 };
 
 /** A decorated parameter, as Nest stores it. */
-export interface ParameterRecord {
+interface ParameterRecord {
   index: number;
   pipes?: readonly Pipe[];
 }

@@ -4,7 +4,7 @@ import { nextTick } from '../../queue/schedules/recurrence.js';
 import type { MaintenanceSchedule } from '../options/maintenance-options.js';
 
 /** An instant, with the readings that operators take of a `nextDate()`. */
-export interface Instant {
+interface Instant {
   toMillis(): number;
   toJSDate(): Date;
   toISO(): string;

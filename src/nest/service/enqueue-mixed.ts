@@ -7,7 +7,7 @@ import type { JobHandle } from '../../queue/results/job-handle.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 
 /** A job of a call that adds jobs of several names or queues. */
-export interface MixedJob {
+interface MixedJob {
   target: JobQueue;
   definition: JobDefinition | undefined;
   payload: unknown;

@@ -15,7 +15,7 @@ import { BatchReader } from './batch-reader.js';
 const SLICE = 500;
 
 /** A queue that members are enqueued to. */
-export interface BatchTarget extends QueueAccess {
+interface BatchTarget extends QueueAccess {
   enqueueOne(
     definition: JobDefinition | undefined,
     payload: unknown,
@@ -34,7 +34,7 @@ export interface BatchJobOptions<Queue = unknown> extends Omit<EnqueueOptions, '
 }
 
 /** Finds the queue of a job. */
-export type FindTarget<Queue> = (job: string | JobDefinition, queue: Queue | undefined) => BatchTarget;
+type FindTarget<Queue> = (job: string | JobDefinition, queue: Queue | undefined) => BatchTarget;
 
 /**
  * Jobs that end together, with one job after them. Add the jobs, then seal the batch. When the last member has ended in

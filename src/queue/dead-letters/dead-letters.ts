@@ -43,7 +43,7 @@ interface DeadLetterQueue extends Pick<QueueAccess, 'name' | 'options' | 'exec'>
 }
 
 /** The context of a queue's dead letters. */
-export interface DeadLetterContext {
+interface DeadLetterContext {
   /** Wraps every call to Redis, for the caller's time limit. */
   ask?<Answer>(question: () => Promise<Answer>): Promise<Answer>;
   /** Returns the definition that checks an edited payload, or undefined. */

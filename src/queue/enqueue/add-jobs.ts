@@ -9,7 +9,7 @@ import { enqueueChain, requestedJob, type EnqueueMiddleware, type EnqueueRequest
 import type { Producer } from './producer.js';
 
 /** The queue that jobs are added to. */
-export interface EnqueueTarget extends JobSource, EncodeTarget {
+interface EnqueueTarget extends JobSource, EncodeTarget {
   readonly name: string;
   readonly producer: Producer;
 }

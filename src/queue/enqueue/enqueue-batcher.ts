@@ -21,7 +21,7 @@ export function fitOneCall(jobs: readonly EncodedJob[]): boolean {
 /** The end of the message of an error in a script, in Redis 7. */
 const INSIDE_A_SCRIPT = /\bscript: [0-9a-f]{40}\b/;
 
-export interface EnqueuerOptions {
+interface EnqueuerOptions {
   /** The queue's name, for errors. */
   queue: string;
   store: QueueStore;

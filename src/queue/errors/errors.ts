@@ -282,6 +282,6 @@ export function restOf(error: unknown): number | undefined {
 }
 
 /** Returns whether it is a RetryLaterError, also one of another copy of this package. */
-export function isRetryLater(error: unknown): error is RetryLaterError {
+function isRetryLater(error: unknown): error is RetryLaterError {
   return hasBrand(error, 'RetryLaterError');
 }

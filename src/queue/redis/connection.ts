@@ -12,7 +12,7 @@ import { retryUntilAnswered, withResponseTimeout, withHandshakeTimeout } from '.
 const OLDEST_REDIS = [7, 0] as const;
 
 /** The properties of a server. */
-export interface ServerFacts {
+interface ServerFacts {
   version: string;
   /** True where every key of a script must be in one slot. */
   cluster: boolean;

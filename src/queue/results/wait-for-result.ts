@@ -21,7 +21,7 @@ const LOOK_EVERY_MS_WITHOUT_EVENTS = 200;
 const LAST_LOOK_MS = 500;
 
 /** The source of a queue's results. */
-export interface ResultSource {
+interface ResultSource {
   queue: string;
   /** The required name of the job; undefined for any. */
   name?: string;

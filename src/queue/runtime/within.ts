@@ -2,7 +2,7 @@ import { LONGEST_TIMER_MS } from './bounds.js';
 import type { Clock } from './clock.js';
 
 /** Conditions that end or lengthen a wait. */
-export interface WaitEnds {
+interface WaitEnds {
   /** Ends the wait early, as if its time had passed. */
   signal?: AbortSignal;
   /** Returns how much longer to wait once the time has passed, in ms; 0 for no longer. */

@@ -1,7 +1,7 @@
 import { checkQueueName } from '../validation/names.js';
 
 /** Options that decide how the keys of a queue are spelled. */
-export interface KeyOptions {
+interface KeyOptions {
   /** The start of every key. @default `queue`, the Redis documentation's */
   prefix?: string;
   /**

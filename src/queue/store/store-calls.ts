@@ -125,7 +125,7 @@ export interface Release extends ClaimRef {
 }
 
 /** The verbs of producers, consumers and workers. */
-export interface JobVerbs {
+interface JobVerbs {
   /** Its `decode` throws an EnqueueRejected where nothing was written. */
   enqueue(jobs: readonly EncodedJob[]): StoreCall<EnqueueAnswer[]>;
   claim(request: ClaimRequest): StoreCall<ClaimAnswer>;
@@ -154,7 +154,7 @@ export interface JobVerbs {
 }
 
 /** The result of a look at the clients of the Redis pattern. */
-export interface AdoptAnswer {
+interface AdoptAnswer {
   reclaimed: ReclaimedJob[];
   deadLetters: number;
   /** The number of claims that a sweep of such a client reclaimed. */
@@ -164,7 +164,7 @@ export interface AdoptAnswer {
 }
 
 /** The verbs that run by the clock, in bounded slices. */
-export interface SweepVerbs {
+interface SweepVerbs {
   /** @param gapMs a gap between sweeps that means the store was away; @param waitMs how long to wait after one */
   reclaim(
     limit: number,
@@ -187,7 +187,7 @@ export interface SweepVerbs {
 }
 
 /** The verbs of operators for a queue and its jobs. */
-export interface AdminVerbs {
+interface AdminVerbs {
   get(id: string): StoreCall<JobRecord | null>;
   /** @param mostBytes leaves out longer payloads and the like; a store in memory leaves out nothing */
   list(status: JobStatus, offset: number, limit: number, mostBytes?: number): StoreCall<JobRecord[]>;
@@ -241,7 +241,7 @@ export interface UnservedJobs {
 }
 
 /** The announcements of workers, of themselves and of their jobs. */
-export interface FleetVerbs {
+interface FleetVerbs {
   /** Announces a worker with the limits of its handlers, or takes that back. Rejects with QueueLayoutError where a newer version has the queue. */
   announce(worker: string, serves: boolean, handlers?: readonly AttemptLimits[]): StoreCall<void>;
   /** Returns the storage format that the last worker announced, or undefined. */

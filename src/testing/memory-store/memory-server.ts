@@ -3,7 +3,7 @@ import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
 import { MemoryQueue, type QueueHost, type QueueObserver } from './state/memory-queue.js';
 
 /** A wait for jobs of some queues, or for a nudge of its worker. */
-export interface Waiter {
+interface Waiter {
   queues: readonly string[];
   worker?: string;
   /** @param nudged the queue with a new cancel request */

@@ -32,7 +32,7 @@ const TRIP_MS = 10_000;
  */
 export type Link = <Answer>(script: string, run: () => Answer) => Promise<Answer>;
 
-export interface MemoryStoreOptions {
+interface MemoryStoreOptions {
   /** The server that several stores share, as processes share a Redis. @default a new server */
   server?: MemoryServer;
   /** Default: each call runs at once, and is answered in the next microtask. */

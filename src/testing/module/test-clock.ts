@@ -19,7 +19,7 @@ const MOST_IDLE_STEPS = 500;
 const MOST_ATTEMPTS = 100_000;
 
 /** The end of a drain. */
-export interface DrainLimits {
+interface DrainLimits {
   /** True to also run jobs enqueued for later. */
   delayed: boolean;
   /** How long a handler may do nothing visible here, in ms of real time. */

@@ -33,7 +33,7 @@ const MOST_RESULT_BYTES = 256 * 1_024;
 const GOES_FIRST = new Set<Release['reason']>(['interruption', 'rate_limited']);
 
 /** Receives the results of settlements. */
-export interface SettlementOwner {
+interface SettlementOwner {
   readonly reports: JobReporter;
   readonly content: ContentRules;
   readonly observer: {

@@ -3,7 +3,7 @@ import type { StoreCall } from '../../queue/store/store-call.js';
 import type { ClaimAnswer } from '../../queue/store/store-calls.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 
-export interface RunnerClaim {
+interface RunnerClaim {
   readonly call: StoreCall<ClaimAnswer>;
   /** Receives the reply before `conclude` starts its jobs. */
   look(outcome: Settled<ClaimAnswer>): void;
@@ -11,7 +11,7 @@ export interface RunnerClaim {
   conclude(outcome: Settled<ClaimAnswer>): void;
 }
 
-export interface RunnerClaimRequest {
+interface RunnerClaimRequest {
   worker: string;
   /** `trip` for a claim that is answered at once, `wait` for one behind a wait. */
   stream: 'trip' | 'wait';

@@ -45,7 +45,7 @@ export interface BulkHandler extends HandlerOptions {
 }
 
 /** The rules of gathering jobs. */
-export interface ResolvedBulkOptions extends Required<Pick<BulkOptions, 'size' | 'waitMs'>> {
+interface ResolvedBulkOptions extends Required<Pick<BulkOptions, 'size' | 'waitMs'>> {
   by: BulkOptions['by'];
 }
 

@@ -24,14 +24,14 @@ const MOST_SLICES = 500;
 const LONGEST_PACE_MS = 30_000;
 
 /** The result of one sweep. */
-export interface SweepReport {
+interface SweepReport {
   reclaimed: number;
   promoted: number;
   adopted: number;
 }
 
 /** The options of a sweeper. */
-export interface SweeperOptions {
+interface SweeperOptions {
   /** Receives each job whose last permitted crash it was; absent without a listener. */
   emit?: WorkerEventListener | undefined;
   failures?: FailureLog;

@@ -13,7 +13,7 @@ const MOST_KINDS = 50;
 const MOST_IDS = 10;
 
 /** A log line, and the key that it shares with equal lines. */
-export interface BurstLine {
+interface BurstLine {
   level: LogLevel;
   /** Lines of the same kind and level are equal. */
   kind: string;

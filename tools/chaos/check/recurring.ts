@@ -11,7 +11,7 @@ const CLOCK_TOLERANCE_MS = 50;
 /** Workers look every 5 s, so a tick comes within 5 s while they reach Redis. A slow machine may need longer. */
 const LATEST_MS = 30_000;
 
-export interface MadeTick {
+interface MadeTick {
   id: string;
   schedule: string;
   dueMs: number;
@@ -38,7 +38,7 @@ export function recurring(facts: Facts, snapshot: Snapshot): string[] {
 const SCHEDULE_IDS = Object.keys(SCHEDULES) as ScheduleId[];
 
 /** Returns the ticks whose job was seen. A tick that was run by hand has no due time. */
-export function madeTicks(facts: Facts, stored: ReadonlySet<string>): MadeTick[] {
+function madeTicks(facts: Facts, stored: ReadonlySet<string>): MadeTick[] {
   const ids = new Set([...facts.ticks.all.keys(), ...stored]);
   return [...ids]
     .flatMap((id) => {

@@ -5,7 +5,7 @@ import type { Reading } from './reading.js';
 
 type Operation = Extract<Entry, ['asks' | 'told' | 'look' | 'audit' | 'audited', ...unknown[]]>;
 
-export interface Noted extends Look {
+interface Noted extends Look {
   /** When its reply had come, by the monotonic clock. */
   notedMs: number;
 }

@@ -31,13 +31,13 @@ export interface Work {
   pad?: string;
 }
 
-export interface Drawn {
+interface Drawn {
   kind: Kind;
   options: EnqueueOptions;
 }
 
 /** Shares of the kinds; the rest is plain. */
-export type Mix = Partial<Record<Kind, number>>;
+type Mix = Partial<Record<Kind, number>>;
 
 /** One in a hundred fails once; dead letters, long jobs and the like are rarer. */
 export const MIX: Mix = {

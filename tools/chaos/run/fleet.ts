@@ -35,7 +35,7 @@ export interface Slot {
   done: boolean;
 }
 
-export interface FleetOptions {
+interface FleetOptions {
   line: Line;
   /** The URLs of all servers of this line. */
   urls: readonly string[];

@@ -33,7 +33,7 @@ export interface Ground {
   stop(): Promise<void>;
 }
 
-export interface GroundOptions {
+interface GroundOptions {
   topology: Topology;
   /** A server of the user's, which is not harmed. Without it the run starts its own. */
   redisUrl: string | undefined;

@@ -46,7 +46,7 @@ export function recoveries(facts: Facts, endMs: number, backs: readonly Back[]):
 }
 
 /** Returns the longest gap between two marks, or between a mark and either end. `marks` ascend. */
-export function longestGap(marks: readonly number[], fromMs: number, toMs: number): number {
+function longestGap(marks: readonly number[], fromMs: number, toMs: number): number {
   let last = fromMs;
   let longest = 0;
   for (const mark of marks) {

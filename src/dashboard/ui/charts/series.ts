@@ -1,7 +1,7 @@
 import type { HistoryView } from '../../views/views.js';
 import { duration, rate } from '../parts/format.js';
 
-export type Values = readonly (number | null)[];
+type Values = readonly (number | null)[];
 
 /** A line of a chart. `color` is the name of a custom property. */
 export interface Line {

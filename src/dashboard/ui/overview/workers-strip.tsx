@@ -27,7 +27,7 @@ export function WorkersStrip({ workers }: { workers: readonly WorkerView[] }) {
   );
 }
 
-export function WorkerName({ worker: { id, host, pid } }: { worker: WorkerView }) {
+function WorkerName({ worker: { id, host, pid } }: { worker: WorkerView }) {
   return (
     <span class="lane-name" title={id}>
       <bdi>{host}</bdi>

@@ -7,7 +7,7 @@ import {
 } from '@tanstack/virtual-core';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-export const ROW_HEIGHT = 36;
+const ROW_HEIGHT = 36;
 const PHONE_ROW_HEIGHT = 60;
 
 /** The rows of a long list that are in view, for an element that scrolls. */
