@@ -21,9 +21,12 @@ const entries = Object.entries(exports)
 
 mkdirSync(reports, { recursive: true });
 const problems = checkDeclarations(entries.map(([, types]) => join(root, types)));
+/** What a user cannot name: each entry point's types that it does not export. */
+const forgotten = [];
 const work = mkdtempSync(join(tmpdir(), 'check-api-'));
 try {
   for (const [name, types] of entries) problems.push(...checkEntry(name, types));
+  problems.push(...checkForgotten());
   const known = entries.map(([name]) => `${name}.api.md`);
   const stale = readdirSync(reports).filter((file) => !known.includes(file));
   problems.push(...stale.map((file) => `api/${file}: no entry point has this name; delete the report.`));
@@ -53,6 +56,19 @@ function checkDeclarations(files) {
   return [...faults, ...ours.flatMap(strangeTags)];
 }
 
+/** A type that an entry point names and does not export must be exported by another one. */
+function checkForgotten() {
+  const declared = /^export (?:declare |abstract )*(?:class|const|enum|function|interface|type) (\w+)/gm;
+  const exported = new Set(
+    entries.flatMap(([name]) =>
+      [...readFileSync(join(work, `${name}.api.md`), 'utf8').matchAll(declared)].map(([, symbol]) => symbol),
+    ),
+  );
+  return forgotten
+    .filter(([, text]) => !exported.has(/symbol "(\w+)"/.exec(text)[1]))
+    .map(([name, text]) => `${name}: ${text}`);
+}
+
 function checkEntry(name, types) {
   const config = ExtractorConfig.prepare({
     configObjectFullPath: join(root, 'api-extractor.json'),
@@ -76,7 +92,7 @@ function checkEntry(name, types) {
         compilerMessageReporting: { default: { logLevel: ExtractorLogLevel.None } },
         extractorMessageReporting: {
           default: { logLevel: ExtractorLogLevel.None },
-          'ae-forgotten-export': { logLevel: ExtractorLogLevel.Warning, addToApiReportFile: true },
+          'ae-forgotten-export': { logLevel: ExtractorLogLevel.Warning, addToApiReportFile: false },
         },
         tsdocMessageReporting: { default: { logLevel: ExtractorLogLevel.None } },
       },
@@ -88,6 +104,7 @@ function checkEntry(name, types) {
     showVerboseMessages: false,
     messageCallback: (message) => {
       message.handled = true;
+      if (message.messageId === 'ae-forgotten-export') forgotten.push([name, message.text]);
       if (message.logLevel === ExtractorLogLevel.Error) messages.push(`${name}: ${message.text}`);
     },
   });

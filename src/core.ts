@@ -5,7 +5,7 @@ export type { JobAdmin } from './queue/job-admin.js';
 export type { ListOptions } from './queue/operate/find-jobs.js';
 export type { Start } from './queue/operate/reschedule-options.js';
 export type { StatusCondition } from './queue/operate/status-condition.js';
-export { redisAccess, redisClientOf, type RedisAccess } from './queue/redis-access.js';
+export { redisAccess, redisClientOf, type QueueKeyNames, type RedisAccess } from './queue/redis-access.js';
 export { JobHandle, type ResultOptions } from './queue/results/job-handle.js';
 export type { CleanableStatus, CleanOptions } from './queue/operate/clean.js';
 export { Batch, type BatchJobOptions } from './queue/batches/batch.js';
@@ -72,7 +72,14 @@ export type {
   UpdateAnswer,
 } from './queue/store/call-answers.js';
 export type { Durability, EventExtras, QueueOptions } from './queue/model/queue-options.js';
-export type { GroupLimits, GroupsOptions, QueueLimits, RuntimeLimits, RateLimit } from './queue/model/limits.js';
+export type {
+  GroupLimits,
+  GroupOverrides,
+  GroupsOptions,
+  QueueLimits,
+  RuntimeLimits,
+  RateLimit,
+} from './queue/model/limits.js';
 export { CodecError, type JobCodec } from './queue/codec/codec.js';
 export type { Redact, RedactedPart } from './queue/codec/redact.js';
 export { encrypted, type EncryptionKey, type EncryptionOptions } from './queue/codec/encrypted.js';

@@ -32,6 +32,7 @@ export {
   type ListenerDecorator,
   type OnJobEventOptions,
 } from './nest/handlers/on-job-event.decorator.js';
+export type { SafeObservable } from './nest/service/safe-observable.js';
 export { JobEvents, type FleetJobEvent, type JobEventFilter } from './nest/service/job-events.js';
 export type { JobEventStatus } from './queue/model/job-event.js';
 export type { AdminApi } from './nest/service/admin-api.js';

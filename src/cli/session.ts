@@ -5,7 +5,7 @@ import type { JobRecord } from '../queue/model/job.js';
 import type { ScheduleRecord } from '../queue/model/schedule.js';
 import { redactValue } from '../queue/codec/redact.js';
 import { redactRecord } from '../queue/store/redact-record.js';
-import { redisAccess } from '../queue/redis-access.js';
+import { redisWithAllKeys } from '../queue/redis-access.js';
 import { isCluster, type RedisClient } from '../queue/redis/redis-client.js';
 import { isQueueName } from '../queue/validation/names.js';
 import { clientOf, unreachable, type AddressOptions, type ConnectionLife } from './address.js';
@@ -112,7 +112,7 @@ export class Session {
    */
   async known(name: string): Promise<JobQueue> {
     const queue = this.queue(name);
-    const { keys } = await redisAccess(queue);
+    const { keys } = await redisWithAllKeys(queue);
     const { stats, pending, workers, names, scheduleDue } = keys;
     if ((await this.answer(this.client.exists(stats, pending, workers, names, scheduleDue))) === 0) {
       throw new CliError(
@@ -125,7 +125,7 @@ export class Session {
 
   /** Returns a queue, there or not, which writes its audit trail if it has one. */
   async audited(name: string): Promise<JobQueue> {
-    const { keys } = await redisAccess(this.queue(name));
+    const { keys } = await redisWithAllKeys(this.queue(name));
     return (await this.answer(this.client.exists(keys.audit))) === 0
       ? this.queue(name)
       : this.queue(name, KEEPS_ALL);

@@ -1,7 +1,7 @@
 import type { QueueVerdict } from '../inspect/queue-signs.js';
 import type { ServerVerdict } from '../inspect/server-verdict.js';
 import type { QueueStats } from '../queue/model/job.js';
-import type { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
+import type { StuckJob } from '../worker/attempt/stuck-watch.js';
 
 /**
  * The thresholds of a check. Without any, it fails only if Redis is unreachable, `audit: 'error'` refuses it, or a worker
@@ -94,7 +94,7 @@ export interface WorkerHealth {
    */
   sinceLastFetchMs: number;
   /** The jobs whose handlers go on although their signals were aborted, until they end; absent for none. */
-  stuck?: WorkerLifecycle['stuck'];
+  stuck?: readonly StuckJob[];
   /** Why it does not run. */
   error?: string;
 }

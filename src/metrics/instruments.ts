@@ -7,7 +7,7 @@ export const DURATION_BUCKETS = [
 ] as const;
 
 /** A label of an instrument. The id and the group of a job are never labels. */
-type Label = 'queue' | 'name' | 'outcome' | 'state' | 'event' | 'operation';
+type Label = keyof Labels;
 
 /** One instrument, by its name in OpenTelemetry. */
 export interface Instrument {
@@ -172,4 +172,4 @@ export function prometheusName({ name, unit, kind }: Instrument): string {
 }
 
 /** The labels of one measurement. */
-export type Labels = Partial<Record<Label, string>>;
+export type Labels = { [label in 'queue' | 'name' | 'outcome' | 'state' | 'event' | 'operation']?: string };

@@ -5,12 +5,50 @@ import { RedisStore } from './redis-store.js';
 import type { QueueCalls } from './scripts/calls/queue-calls.js';
 import type { QueueKeys } from './scripts/queue-keys.js';
 
+/** The names of the main keys of a queue. */
+export interface QueueKeyNames {
+  /** The start of the key of every job's hash, before the job's id. */
+  readonly jobPrefix: string;
+  /** The list of the jobs that can be claimed. */
+  readonly pending: string;
+  /** The sorted set of those with a priority above 0. */
+  readonly prioritized: string;
+  /** The sorted set of the jobs that wait for their time, by due time. */
+  readonly scheduled: string;
+  /** The sorted set of the claimed jobs, by the expiry of their claims. */
+  readonly claims: string;
+  /** The list of the claims of clients of the Redis pattern. */
+  readonly processing: string;
+  /** The list of the last completed jobs, newest first. */
+  readonly completed: string;
+  /** The list of the last failed jobs, newest first. */
+  readonly failed: string;
+  /** The list of the last cancelled jobs, newest first. */
+  readonly cancelled: string;
+  /** The sorted set of the dead letters, by the time of failure. */
+  readonly dead: string;
+  /** The hash of the owners of unique keys. */
+  readonly unique: string;
+  /** The hash of the counters. */
+  readonly stats: string;
+  /** The hash of the pause and the limits. */
+  readonly settings: string;
+  /** The sorted set whose marker wakes an idle worker. */
+  readonly wake: string;
+  /** The channel of the events. */
+  readonly events: string;
+  /** The stream of the audit trail. */
+  readonly audit: string;
+  /** Returns the key of a job's hash. */
+  job(id: string): string;
+}
+
 /** The Redis behind a queue, for data beside the jobs. */
 export interface RedisAccess {
   /** The client of the queue. Do not close it. */
   readonly client: RedisClient;
   /** The names of its keys. */
-  readonly keys: QueueKeys;
+  readonly keys: QueueKeyNames;
   /** Asks within the time limit of a step of the queue. */
   ask<Answer>(question: () => Promise<Answer>): Promise<Answer>;
 }
@@ -24,7 +62,12 @@ export interface RedisAccess {
  * const { client, keys } = await redisAccess(queue);
  * await client.zscore(keys.claims, job.id); // when the claim expires
  */
-export async function redisAccess(queue: JobQueue): Promise<RedisAccess> {
+export function redisAccess(queue: JobQueue): Promise<RedisAccess> {
+  return redisWithAllKeys(queue);
+}
+
+/** @internal The same with the names of all its keys. */
+export async function redisWithAllKeys(queue: JobQueue): Promise<RedisAccess & { keys: QueueKeys }> {
   const { connection } = redisStoreOf(queue);
   const { keys } = (await queue.calls()) as QueueCalls;
   return { client: connection.client, keys, ask: (question) => connection.answer(queue.limit.timeoutMs, question) };

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { AuditEntry } from '../../queue/model/audit.js';
-import { redisAccess } from '../../queue/redis-access.js';
+import { redisWithAllKeys } from '../../queue/redis-access.js';
 import type { Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
@@ -24,7 +24,7 @@ export function addAudit(program: Command, run: Run): void {
 async function audit(context: Context, [name]: string[], options: Record<string, unknown>): Promise<void> {
   const { session, out } = context;
   const queue = await session.known(name!);
-  const { client, keys } = await redisAccess(queue);
+  const { client, keys } = await redisWithAllKeys(queue);
   if ((await session.answer(client.exists(keys.audit))) === 0) {
     const hint = 'Set its option `auditTrail` in all processes, and restart them.';
     throw new CliError(`Queue ${JSON.stringify(name)} has no audit trail. ${hint}`, EXIT.notFound);

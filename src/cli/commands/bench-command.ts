@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { bucketOf, Histogram } from '../../queue/model/histogram.js';
 import { count, duration } from '../../inspect/words.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { redisAccess } from '../../queue/redis-access.js';
+import { redisWithAllKeys } from '../../queue/redis-access.js';
 import type { Job } from '../../worker/handlers/job.js';
 import { Worker } from '../../worker/worker.js';
 import type { Context, Run } from '../context.js';
@@ -153,7 +153,7 @@ async function timed(action: Promise<unknown>): Promise<number> {
 
 /** Deletes the counters and the history that a purge keeps, because no app uses this queue. */
 async function forget(queue: JobQueue): Promise<void> {
-  const { client, keys } = await redisAccess(queue);
+  const { client, keys } = await redisWithAllKeys(queue);
   await client.unlink(keys.stats, keys.sequence, keys.history, keys.historyOpen, keys.historyMarks);
 }
 

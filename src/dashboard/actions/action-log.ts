@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { redisAccess } from '../../queue/redis-access.js';
+import { redisWithAllKeys } from '../../queue/redis-access.js';
 import type { ActionLogEntry } from '../views/views.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
@@ -13,7 +13,7 @@ export class ActionLog {
   constructor(@Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions) {}
 
   async add(queue: JobQueue, entry: Omit<ActionLogEntry, 'at' | 'queue'>): Promise<void> {
-    const { client, keys, ask } = await redisAccess(queue);
+    const { client, keys, ask } = await redisWithAllKeys(queue);
     const { user, action, subject, count } = entry;
     const fields = ['user', user, 'action', action, 'subject', subject.slice(0, 500), 'count', String(count)];
     await ask(() => client.xadd(keys.actions, 'MAXLEN', '~', this.options.actionLogCap, '*', ...fields));
@@ -21,7 +21,7 @@ export class ActionLog {
 
   /** The latest entries, newest first. */
   async list(queue: JobQueue): Promise<ActionLogEntry[]> {
-    const { client, keys, ask } = await redisAccess(queue);
+    const { client, keys, ask } = await redisWithAllKeys(queue);
     const entries = await ask(() => client.xrevrange(keys.actions, '+', '-', 'COUNT', SHOWN));
     return entries.map(([id, fields]) => decode(queue.name, id, fields));
   }

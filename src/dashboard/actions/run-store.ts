@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { redisAccess } from '../../queue/redis-access.js';
+import { redisWithAllKeys } from '../../queue/redis-access.js';
 import { parseJson } from '../../queue/codec/parse-json.js';
 import type { RunView } from '../views/views.js';
 
@@ -13,25 +13,25 @@ const MOST = 50;
 @Injectable()
 export class RunStore {
   async write(queue: JobQueue, run: RunView): Promise<void> {
-    const { client, keys, ask } = await redisAccess(queue);
+    const { client, keys, ask } = await redisWithAllKeys(queue);
     await ask(() => client.hset(keys.bulkRuns, run.id, JSON.stringify(run)));
     await ask(() => client.pexpire(keys.bulkRuns, KEPT_MS));
   }
 
   /** Asks the process that runs it to stop. */
   async requestStop(queue: JobQueue, id: string): Promise<void> {
-    const { client, keys, ask } = await redisAccess(queue);
+    const { client, keys, ask } = await redisWithAllKeys(queue);
     await ask(() => client.hset(keys.bulkRuns, `stop:${id}`, '1'));
   }
 
   async stopRequested(queue: JobQueue, id: string): Promise<boolean> {
-    const { client, keys, ask } = await redisAccess(queue);
+    const { client, keys, ask } = await redisWithAllKeys(queue);
     return (await ask(() => client.hexists(keys.bulkRuns, `stop:${id}`))) === 1;
   }
 
   /** The runs of the last day, newest first. */
   async list(queue: JobQueue): Promise<RunView[]> {
-    const { client, keys, ask } = await redisAccess(queue);
+    const { client, keys, ask } = await redisWithAllKeys(queue);
     const stored = await ask(() => client.hgetall(keys.bulkRuns));
     if (Object.keys(stored).length === 0) {
       return [];
@@ -48,7 +48,7 @@ export class RunStore {
   private async forget(queue: JobQueue, old: readonly RunView[]): Promise<void> {
     if (old.length > 0) {
       const fields = old.flatMap(({ id }) => [id, `stop:${id}`]);
-      const { client, keys, ask } = await redisAccess(queue);
+      const { client, keys, ask } = await redisWithAllKeys(queue);
       await ask(() => client.hdel(keys.bulkRuns, ...fields));
     }
   }

@@ -1,19 +1,20 @@
 import { Observable, Subscriber, type Observer, type Operator, type Subscription } from 'rxjs';
 
-type Next<Value> = ((value: Value) => void) | Partial<Observer<Value>> | null;
-
 /**
  * An observable whose listeners may throw. RxJS would throw such an error again from a timer, which ends the process.
  * Here `report` gets it, and the subscription continues, behind operators too.
  */
 export class SafeObservable<Value> extends Observable<Value> {
+  /** @internal */
   constructor(
+    /** @internal */
     protected readonly report: (error: unknown) => void,
     subscribe?: (subscriber: Subscriber<Value>) => (() => void) | void,
   ) {
     super(subscribe);
   }
 
+  /** @internal */
   override lift<Other>(operator?: Operator<Value, Other>): Observable<Other> {
     const lifted = new SafeObservable<Other>(this.report);
     lifted.source = this;
@@ -21,8 +22,9 @@ export class SafeObservable<Value> extends Observable<Value> {
     return lifted;
   }
 
+  /** Subscribes as any Observable does; what a listener throws goes to the report. */
   override subscribe(
-    listener?: Next<Value>,
+    listener?: ((value: Value) => void) | Partial<Observer<Value>> | null,
     error?: ((error: unknown) => void) | null,
     complete?: (() => void) | null,
   ): Subscription {

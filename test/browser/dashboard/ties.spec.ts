@@ -1,6 +1,7 @@
 // What a job belongs to: its batch, its group, its schedule, the jobs before and after it.
 import { afterEach, beforeAll, expect, it } from '@jest/globals';
 import { redisAccess } from 'nest-job-queue';
+import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { violationsInEveryLook } from '../../support/browser/axe.js';
 import { openPage, says, type ControlPage } from '../../support/browser/browser.js';
 import { startWorld, type DashboardWorld } from '../../support/browser/dashboard-world.js';
@@ -70,7 +71,8 @@ it('a batch is cancelled, with the number of its open jobs typed', async () => {
   await page.getByRole('button', { name: 'Cancel 5 open jobs' }).click();
   await says(page, '.toast', '5 jobs are being cancelled.');
   await says(page, '.batch-counts', '5 cancelled');
-  const { client, keys } = await redisAccess(world.jobs.queue('book'));
+  const { client } = await redisAccess(world.jobs.queue('book'));
+  const keys = new QueueKeys('book');
   await client.del(keys.batchRecord('next-book'));
   await says(page, '.notice', 'This batch is gone meanwhile. What you see was its last state.');
   await open('/log');

@@ -15,6 +15,7 @@ import {
   type JobQueueModuleOptions,
 } from 'nest-job-queue';
 import { JobQueueDashboardModule, type DashboardMount, type DashboardOptions } from 'nest-job-queue/dashboard';
+import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { KeptLog } from '../../nest/app.js';
 import { startRedisServer } from '../../../scripts/redis/redis-server.mjs';
 import type { OwnRedis } from '../redis/own-redis.js';
@@ -138,7 +139,8 @@ export class DashboardWorld {
     const now = Date.now();
     const end = now - (now % 60_000) - 60_000;
     for (const [k, name] of names.entries()) {
-      const { client, keys } = await redisAccess(this.jobs.queue(name));
+      const { client } = await redisAccess(this.jobs.queue(name));
+      const keys = new QueueKeys(name);
       const minutes = Array.from({ length: 72 * 60 }, (_, i) => end - (72 * 60 - 1 - i) * 60_000);
       for (let i = 0; i < minutes.length; i += 500) {
         await Promise.all(
