@@ -103,7 +103,7 @@ export type {
   QueueStats,
   UnservedName,
 } from './queue/model/job.js';
-export type { WorkerDetails, WorkerRecord } from './queue/model/worker-record.js';
+export type { StuckJob, WorkerDetails, WorkerRecord } from './queue/model/worker-record.js';
 export type { StoredError } from './queue/errors/stored-error.js';
 export {
   ClaimLostError,
@@ -131,7 +131,6 @@ export type { WorkerTrip } from './worker/fetch/fetch-loop.js';
 export type { DeclaredSchedule } from './worker/handlers/worker-queue.js';
 export { Job } from './worker/handlers/job.js';
 export type { FailureLogging } from './worker/reports/failure-log.js';
-export type { StuckJob } from './worker/attempt/stuck-watch.js';
 export type { AttemptMiddleware, JobQueueMiddleware } from './worker/handlers/attempt-middleware.js';
 export { defineHandler, type TypedHandlerFunction } from './worker/handlers/define-handler.js';
 export type { Handler, HandlerFunction, HandlerOptions } from './worker/handlers/handler.js';

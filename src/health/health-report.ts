@@ -1,7 +1,7 @@
 import type { QueueVerdict } from '../inspect/queue-signs.js';
 import type { ServerVerdict } from '../inspect/server-verdict.js';
 import type { QueueStats } from '../queue/model/job.js';
-import type { StuckJob } from '../worker/attempt/stuck-watch.js';
+import type { StuckJob } from '../queue/model/worker-record.js';
 
 /**
  * The thresholds of a check. Without any, it fails only if Redis is unreachable, `audit: 'error'` refuses it, or a worker

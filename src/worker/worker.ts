@@ -17,7 +17,7 @@ import { CrashIsolation } from './runner/crash-isolation.js';
 import type { QueueRunner } from './runner/queue-runner.js';
 import { ProcessCapacity } from './fetch/process-capacity.js';
 import { Recurring } from './maintenance/worker-schedules.js';
-import type { StuckJob } from './attempt/stuck-watch.js';
+import type { StuckJob } from '../queue/model/worker-record.js';
 import type { Sweeper } from './maintenance/sweeper.js';
 import { startHeartbeats, startSweeper } from './start-upkeep.js';
 import { resolveWorkerOptions } from './worker-options.js';

@@ -2,7 +2,7 @@ import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { LazyModuleLoader } from '@nestjs/core';
 import { QueueLayoutError } from '../../queue/errors/layout-error.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
-import type { StuckJob } from '../../worker/attempt/stuck-watch.js';
+import type { StuckJob } from '../../queue/model/worker-record.js';
 import { Worker } from '../../worker/worker.js';
 import { WorkerControls } from './worker-controls.js';
 import { currentJobMiddleware } from '../context/current-job.js';

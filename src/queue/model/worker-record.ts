@@ -25,3 +25,19 @@ export interface WorkerRecord extends Partial<WorkerDetails> {
   /** The time of its start. */
   startedAt?: Date;
 }
+
+/** A job whose handler goes on although its signal was aborted. It keeps its slot until it ends. */
+export interface StuckJob {
+  /** The queue of the job. */
+  queue: string;
+  /** The id of the job. */
+  id: string;
+  /** The name of the job. */
+  name: string;
+  /** The number of the attempt, from 1. */
+  attempt: number;
+  /** The time since its signal aborted, in ms. */
+  forMs: number;
+  /** The message of the signal's reason. */
+  reason: string;
+}

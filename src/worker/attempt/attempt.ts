@@ -14,7 +14,8 @@ import { storeError } from '../../queue/errors/serialize-error.js';
 import type { Handler } from '../handlers/handler.js';
 import { Job, type JobReporter } from '../handlers/job.js';
 import { callHandler } from './call-handler.js';
-import { StuckWatch, type StuckJob } from './stuck-watch.js';
+import { StuckWatch } from './stuck-watch.js';
+import type { StuckJob } from '../../queue/model/worker-record.js';
 import { HandlerTimeoutError } from './worker-errors.js';
 
 /** How long a handler may go on after its timeout before its attempt fails without waiting for it, in ms. */

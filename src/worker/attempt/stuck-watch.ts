@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../../queue/runtime/clock.js';
+import type { StuckJob } from '../../queue/model/worker-record.js';
 import type { Job } from '../handlers/job.js';
 
 /**
@@ -9,22 +10,6 @@ export const STUCK_AFTER_MS = 6_000;
 
 /** The interval of further reports while it goes on, in ms. */
 const AGAIN_MS = 60_000;
-
-/** A job whose handler goes on although its signal was aborted. It keeps its slot until it ends. */
-export interface StuckJob {
-  /** The queue of the job. */
-  queue: string;
-  /** The id of the job. */
-  id: string;
-  /** The name of the job. */
-  name: string;
-  /** The number of the attempt, from 1. */
-  attempt: number;
-  /** The time since its signal aborted, in ms. */
-  forMs: number;
-  /** The message of the signal's reason. */
-  reason: string;
-}
 
 /**
  * Watches one handler after its signal aborted. Reports it as stuck after six seconds, and again every minute until it
