@@ -3,6 +3,7 @@ import { encodeJob, type EncodeTarget } from '../enqueue/encode-job.js';
 import type { JobRules } from '../enqueue/enqueue-options.js';
 import type { EncodedBatch, EncodedFollowUp } from '../model/batch.js';
 import type { JobMetadata } from '../model/metadata.js';
+import { optionsOf } from '../store/enqueue-call.js';
 import { checkJobId } from '../validation/names.js';
 import { duration } from '../validation/numbers.js';
 import { checkKnown, checkOptions } from '../validation/validate-options.js';
@@ -103,7 +104,7 @@ function encodeFollowUp(
   checkKnown(subject, followUpOptions, FOLLOW_UP_OPTIONS);
   const { payload = { batchId: batch }, ...options } = followUpOptions;
   const job = encodeJob(queue, payload, options, subject);
-  const asked = JSON.parse(job.options || '{}') as { worker?: string };
+  const asked = JSON.parse(optionsOf(job) || '{}') as { worker?: string };
   const worker = { ...(JSON.parse(asked.worker ?? '{}') as object), batch };
   return {
     kind: KINDS[kind],

@@ -1,7 +1,7 @@
 import { encodeContent } from '../codec/codec.js';
 import type { Clock } from '../runtime/clock.js';
-import type { EncodedJob } from '../store/enqueue-call.js';
-import { arePlainOptions, encodePlainOptions } from '../model/metadata.js';
+import { optionsOf, type EncodedJob } from '../store/enqueue-call.js';
+import { arePlainOptions, encodePlainOptions, isMetadata, type JobMetadata } from '../model/metadata.js';
 import { checkJobId, checkJobName, SCHEDULE_PREFIX } from '../validation/names.js';
 import { checkEnqueueOptions, refuseContradictions, type EnqueueOptions } from './enqueue-options.js';
 import { overrideText, type EnqueueRules } from './group-override.js';
@@ -29,6 +29,13 @@ export function encodeJob(
   const json = encodeContent(payloadSubject(subject), payload, target.options);
   if (options === undefined) {
     return { id: store.clock.randomId(), name: queue, payload: json, options: '' };
+  }
+  const metadata = onlyMetadata(options);
+  if (metadata) {
+    const { name = queue } = options;
+    checkJobName(name, subject && `${subject}.name`);
+    const plainOptions = encodePlainOptions(metadata);
+    return { id: store.clock.randomId(), name, payload: json, options: '', plainOptions };
   }
   const place = subject ?? 'enqueue';
   const checked = checkEnqueueOptions(place, options);
@@ -64,9 +71,20 @@ export function payloadSubject(subject: string | undefined): string {
 }
 
 /** The options of a job that holds the key of its schedule until it ends. */
-export function withScheduleUniqueKey({ options }: EncodedJob, schedule: string): string {
-  const asked = JSON.parse(options || '{}') as object;
+export function withScheduleUniqueKey(job: EncodedJob, schedule: string): string {
+  const asked = JSON.parse(optionsOf(job) || '{}') as object;
   return JSON.stringify({ ...asked, unique: `${SCHEDULE_PREFIX}${schedule}`, unique_for: 'unfinished' });
+}
+
+/** Returns the metadata of an enqueue that has no other option than its name. Leaves faults to the check of all options. */
+function onlyMetadata(options: EnqueueOptions): JobMetadata | undefined {
+  if (typeof options !== 'object' || options === null || Object.getPrototypeOf(options) !== Object.prototype) {
+    return undefined;
+  }
+  const { metadata, name } = options;
+  const isAlone = Object.keys(options).every((key) => key === 'metadata' || key === 'name');
+  const isNamed = name === undefined || typeof name === 'string';
+  return isAlone && isNamed && isMetadata(metadata) && Object.keys(metadata).length > 0 ? metadata : undefined;
 }
 
 /** Returns the JSON that `lua/job/enqueue.lua` reads, or '' without options, so that a plain job costs nothing more. */
@@ -98,11 +116,10 @@ function encodeOptions(
   if (worker === undefined) {
     return { options: asked === '{}' ? '' : asked };
   }
-  const workerField = `"worker":${JSON.stringify(worker)}}`;
-  if (asked !== '{}') {
-    return { options: `${asked.slice(0, -1)},${workerField}` };
+  if (asked === '{}' && arePlainOptions(worker)) {
+    return { options: '', plainOptions: worker };
   }
-  return { options: `{${workerField}`, ...(arePlainOptions(worker) && { plainOptions: worker }) };
+  return { options: `${asked === '{}' ? '{' : `${asked.slice(0, -1)},`}"worker":${JSON.stringify(worker)}}` };
 }
 
 function encodeWorkerOptions(options: EnqueueOptions): string | undefined {

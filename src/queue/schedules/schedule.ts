@@ -12,6 +12,7 @@ import { withScheduleUniqueKey, encodeJob, payloadSubject, type EncodeTarget } f
 import { jobDefaultFields, type JobRules } from '../enqueue/enqueue-options.js';
 import { duration, wholeNumber } from '../validation/numbers.js';
 import { readBySchema } from '../validation/validate-with-schema.js';
+import { optionsOf } from '../store/enqueue-call.js';
 import type { Recurrence, StoredSchedule } from '../model/schedule.js';
 import { checkRecurrence } from './recurrence.js';
 import type { InputOf, StandardSchema } from '../validation/standard-schema.js';
@@ -100,7 +101,7 @@ export function encodeSchedule(
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
   const merged = definition ? typedOptions(queue.name, definition, given, subject) : given;
   const job = encodeJob(queue, payload, merged, subject);
-  const jobOptions = overlap ? job.options : withScheduleUniqueKey(job, id);
+  const jobOptions = overlap ? optionsOf(job) : withScheduleUniqueKey(job, id);
   const encoded = { recurrence: checkedRecurrence, name: job.name, payload: job.payload, options: jobOptions };
   const stored = { ...encoded, onMissed, missedAfterMs };
   // A secret codec encrypts the same payload differently each time.

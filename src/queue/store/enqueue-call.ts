@@ -18,15 +18,20 @@ export interface EncodedJob {
   name: string;
   /** JSON. */
   payload: string;
-  /** The options for the script, as JSON; '' for a job without any. */
+  /** The options for the script, as JSON; '' for a plain job. Read by {@link optionsOf}. */
   options: string;
-  /** The options as the hash stores them, if they are metadata alone. Then the job is plain. */
+  /** What the hash of a plain job stores as its options, if it has metadata. */
   plainOptions?: string;
   durability?: Durability; // if it differs from the queue's
   /** The start and the expiry of a job with both. Only the server's clock can compare them. */
   span?: { runAtMs: number; expiresInMs: number };
   /** True if only the server knows whether the job can join its batch or wait for other jobs. It is sent alone. */
   travelsAlone?: true;
+}
+
+/** Returns the options of a job for the script, as JSON; '' where there are none. */
+export function optionsOf({ options, plainOptions }: EncodedJob): string {
+  return plainOptions === undefined ? options : JSON.stringify({ worker: plainOptions });
 }
 
 export interface EnqueueAnswer {

@@ -207,8 +207,7 @@ describe('job/enqueue.lua: many plain jobs of one name', () => {
 
   it('are added once with their metadata where the call is repeated, also where a bound stands in the way of it', async () => {
     const plainOptions = '{"plain":true,"metadata":{"a":"b"}}';
-    const options = JSON.stringify({ worker: plainOptions });
-    const withMetadata = ids.map((id, i) => (i % 3 === 0 ? plain(id) : { ...plain(id), options, plainOptions }));
+    const withMetadata = ids.map((id, i) => (i % 3 === 0 ? plain(id) : { ...plain(id), plainOptions }));
     for (const bound of [undefined, MANY]) {
       const q = testQueue();
       if (bound) await q.redis.hset(q.keys.settings, 'max_pending', bound);

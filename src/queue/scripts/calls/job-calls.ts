@@ -1,7 +1,7 @@
 import { ALL_COMPLETED, type CompleteAnswer } from '../../store/complete-answer.js';
 import { decodeClaim, decodeNamedClaim } from '../../replies/decode-job.js';
 import type { ClaimAnswer, ClaimRequest, Completion, ExtendAnswer } from '../../store/store-calls.js';
-import { decodeEnqueue, type EnqueueAnswer, type EncodedJob } from '../../store/enqueue-call.js';
+import { decodeEnqueue, optionsOf, type EnqueueAnswer, type EncodedJob } from '../../store/enqueue-call.js';
 import type { ClaimRef } from '../../model/job.js';
 import type { StoredError } from '../../errors/stored-error.js';
 import type { QueueKeys } from '../queue-keys.js';
@@ -44,14 +44,14 @@ export class JobCalls {
     const { maxPending, maxPendingBytes, events, eventExtras } = this.options;
     const told = eventExtras?.enqueued === true && events !== 'off';
     const isBounded = mayBeBounded || maxPending !== undefined || maxPendingBytes !== undefined;
-    const plain = !isBounded && !told && jobs.every(isPlain);
+    const plain = !isBounded && !told && jobs.every(({ options }) => options === '');
     return {
       script: 'jobEnqueue',
       keys: plain ? this.keys.forPlainEnqueue : told ? this.keys.forToldEnqueue : this.keys.forEnqueue,
       args: plain
         ? plainArguments(jobs)
         : [
-            ...jobs.flatMap(({ id, name, payload, options }) => [id, name, payload, options]),
+            ...jobs.flatMap((job) => [job.id, job.name, job.payload, optionsOf(job)]),
             ...(isBounded || told ? [maxPending ?? '', maxPendingBytes ?? '', told ? events : 'off'] : []),
           ],
       ...(plain && { resend: (reply) => (isBoundedReply(reply) ? this.enqueue(jobs, true) : undefined) }),
@@ -162,10 +162,6 @@ function isBoundedReply(reply: unknown): boolean {
 /** Returns when events are published, and whether with results; see lua/lib/core/events.lua. */
 export function publishArg({ events, eventExtras }: ResolvedQueueOptions): string {
   return eventExtras?.results && events !== 'off' ? `${events}+results` : events;
-}
-
-function isPlain({ options, plainOptions }: EncodedJob): boolean {
-  return options === '' || plainOptions !== undefined;
 }
 
 /** Jobs of one name share it, and jobs with metadata share that too. */

@@ -1,5 +1,10 @@
 // Enqueues jobs; see lua/job/enqueue.lua.
-import { EnqueueRejected, type EncodedJob, type EnqueueAnswer } from '../../../queue/store/enqueue-call.js';
+import {
+  EnqueueRejected,
+  optionsOf,
+  type EncodedJob,
+  type EnqueueAnswer,
+} from '../../../queue/store/enqueue-call.js';
 import { follow, refuseFollow } from './batch/follow.js';
 import { configureGroup } from './configure-group.js';
 import { leavePlain, writeOptions } from './write-options.js';
@@ -9,7 +14,7 @@ import type { Hash, MemoryQueue } from '../state/memory-queue.js';
 
 /** @throws EnqueueRejected: nothing was written */
 export function enqueue(queue: MemoryQueue, jobs: readonly EncodedJob[]): EnqueueAnswer[] {
-  const asked = jobs.map(({ options }) => (options === '' ? undefined : (JSON.parse(options) as AskedOptions)));
+  const asked = jobs.map(askedOf);
   jobs.forEach((job, i) => refuseExpiryFirst(queue, job, asked[i]));
   jobs.forEach((job, i) => refuseFollow(queue, job, asked[i]));
   return jobs.map((job, i) => {
@@ -23,6 +28,11 @@ export function enqueue(queue: MemoryQueue, jobs: readonly EncodedJob[]): Enqueu
       ...(answer.full && { full: answer.full }),
     };
   });
+}
+
+function askedOf(job: EncodedJob): AskedOptions | undefined {
+  const text = optionsOf(job);
+  return text === '' ? undefined : (JSON.parse(text) as AskedOptions);
 }
 
 function refuseExpiryFirst(queue: MemoryQueue, job: EncodedJob, options: AskedOptions | undefined): void {
