@@ -1,14 +1,16 @@
 #!lua flags=allow-oom
 -- Releases unfinished jobs, their attempt uncounted: processing -> pending (at the front, in the old order) or scheduled.
 -- Reasons: a shutdown (interruption), a snooze, a limit that the handler met (rate_limited: its group rests, or without
--- one the queue), or a name without a handler in this worker (unhandled). An unhandled job keeps its place and its age.
+-- one the queue; beyond its max_rests the job is a dead letter), or a name without a handler in this worker (unhandled).
+-- An unhandled job keeps its place and its age.
 -- Transition: release
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
 -- ARGV[10..] for each job: id, token, fence, reason (interruption, snooze, rate_limited, unhandled), delay in ms (for
 --   rate_limited: how long the group or the queue rests), name (for unhandled,
 --   where the hash has none: the name that the worker found in the payload; else ''), unstarted ('1': its handler was never called,
---   so the rates that it was charged get its cost back)
+--   so the rates that it was charged get its cost back); of rate_limited, else '': how often it may be, the message where it was more
+--   often, and that error (JSON)
 -- Returns, for each job: released | failed | cancelled | lost.
 -- Repeated: the token is empty and the fence equal, or the attempt_log has the fence, so it counts as done and changes
 --   nothing.
@@ -30,7 +32,7 @@
 --@include lib/limits/freed_slot
 
 local answers, current_claims, claim_of = {}, {}, {}
-for i = first, #ARGV, 7 do
+for i = first, #ARGV, 10 do
   local id, token, fence = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   local current, last_fence, status = unpack(read(job .. id, 'claim_token', 'fence', 'status'))
   local index = #answers + 1
@@ -39,7 +41,7 @@ for i = first, #ARGV, 7 do
     local claim = claim_of[id]
     if not claim then
       claim = { id = id, fence = tonumber(fence), reason = ARGV[i + 3], delay = tonumber(ARGV[i + 4]), name = ARGV[i + 5],
-        unstarted = ARGV[i + 6] == '1',
+        unstarted = ARGV[i + 6] == '1', max_rests = tonumber(ARGV[i + 7]), message = ARGV[i + 8], error = ARGV[i + 9],
         indexes = {} }
       claim_of[id], current_claims[#current_claims + 1] = claim, claim
     end
@@ -56,7 +58,7 @@ for _, claim in ipairs(current_claims) do
   if claim.unstarted then
     refund_all(claim.id)
   end
-  local answer = release(claim.id, claim.reason, claim.delay, claim.name)
+  local answer = release(claim)
   for _, index in ipairs(claim.indexes) do
     answers[index] = answer
   end

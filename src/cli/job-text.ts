@@ -29,6 +29,7 @@ export function jobText(job: JobRecord, reason: Reason, out: Output, verbose: bo
     ['not running', reason?.because],
     ['next', reason?.next],
     ['attempts', `${job.attempts}${job.maxAttempts === undefined ? '' : ` of ${job.maxAttempts}`}`],
+    ['rests', job.rateLimited === undefined ? undefined : `${job.rateLimited} (by RateLimitedError)`],
     ['due', job.dueAt && instant(job.dueAt)],
     ['expires', job.expiresAt && instant(job.expiresAt)],
     ['priority', job.priority > 0 ? String(job.priority) : undefined],

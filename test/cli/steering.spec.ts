@@ -98,6 +98,24 @@ it(
 );
 
 it(
+  'tells how often a rate limit rested a job, and the error where that was too often',
+  async () => {
+    const queue = newQueue({ maxRests: 1 });
+    const { id } = await queue.enqueue({});
+    for (const outcome of ['released', 'failed']) {
+      await queue.limits.clear(); // ends the rest
+      const [job] = await queue.claimMany(1);
+      const rest = { ...job!, reason: 'rate_limited', delayMs: 60_000 } as const;
+      expect(await queue.exec((calls) => calls.release([rest]))).toEqual([outcome]);
+    }
+    const { stdout } = await cli(['show', queue.name, id]);
+    expect(stdout).toMatch(/rests +2 \(by RateLimitedError\)\n/);
+    expect(stdout).toMatch(/RestsExhaustedError: Job .* met a rate limit more often than its maxRests of 1/);
+  },
+  LONG_MS,
+);
+
+it(
   'tells the attempts of a job, each with its wait, its length and its error',
   async () => {
     const queue = newQueue();

@@ -4,7 +4,7 @@
 -- Needs: keys, lib/enqueue/unique, leave_plain, lib/place/requeue, lib/batch/end_member.
 local function start_over(id, key, job_fields)
   redis.call('HSET', key, 'attempts', 0, 'claimed_at_ms', 0)
-  redis.call('HDEL', key, 'after', 'after_delay_ms', 'unmet')
+  redis.call('HDEL', key, 'after', 'after_delay_ms', 'unmet', 'rate_limited')
   redis.call('ZREM', awaiting, id)
   leave_plain(key)
   local unique_key = job_fields.unique

@@ -1,10 +1,10 @@
--- release(id, reason, delay, found_name): gives back a job whose claim is current. Returns released | cancelled.
+-- release(claim): gives back a job whose claim is current. Returns released | cancelled | failed. claim: see lua/attempt/release.
 -- counters: the field that counts the releases of each reason.
 -- Needs: keys, now, read, increment, events, lib/group/place, lib/place/requeue, lib/settle/attempt_log, lib/settle/finish.
 --@include lib/place/keep_age
 --@include lib/place/wait_apart
 local counters = { interruption = 'interruptions', snooze = 'snoozes', rate_limited = 'rate_limited', unhandled = 'unhandled' }
-local first_answer = { pending = 'released', scheduled = 'released', cancelled = 'cancelled' }
+local first_answer = { pending = 'released', scheduled = 'released', cancelled = 'cancelled', failed = 'failed' }
 
 local function note_unhandled(key, found_name, ready_at)
   redis.call('HSETNX', key, 'unhandled_at_ms', now)
@@ -25,23 +25,31 @@ local function rest(ms, group)
   redis.call('HINCRBY', stats, 'rate_limited_total', 1)
 end
 
-local function release(id, reason, delay, found_name)
+local function release(claim)
+  local id, reason, delay = claim.id, claim.reason, claim.delay
   local key = job .. id
   redis.call('ZREM', claims, id)
-  log_attempt(id, reason)
   local priority, rank, cancel, attempts, ready_at, group, times = unpack(read(key, 'priority', 'rank',
     'cancel_requested_at_ms', 'attempts', 'ready_at_ms', 'group', counters[reason]))
+  times = increment(times)
+  local is_exhausted = reason == 'rate_limited' and tonumber(times) > claim.max_rests
+  log_attempt(id, reason, is_exhausted and claim.error or nil)
   if group then
     free_slot(group, id)
   end
   redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'attempts', math.max(0, (tonumber(attempts) or 1) - 1),
-    counters[reason], increment(times))
+    counters[reason], times)
   if cancel then
     end_cancelled(id)
     return 'cancelled'
   end
   if reason == 'rate_limited' then
     rest(delay, group)
+  end
+  if is_exhausted then
+    bury(id, claim.message)
+    return 'failed'
+  elseif reason == 'rate_limited' then
     to_front(id, priority, rank, group)
   elseif delay > 0 then
     wait_apart(id, now + delay, group)
@@ -49,7 +57,7 @@ local function release(id, reason, delay, found_name)
     to_front(id, priority, rank, group)
   end
   if reason == 'unhandled' then
-    note_unhandled(key, found_name, ready_at)
+    note_unhandled(key, claim.name, ready_at)
   end
   redis.call('HINCRBY', stats, 'released_total', 1)
   emit(id, 'released')

@@ -90,6 +90,9 @@ const maxRunningAndRate = {
 /** The most jobs that may wait in a queue or a group. */
 export const maxPendingField = wholeNumber(1, 1_000_000_000).optional();
 
+/** How often the handler of a job may throw a RateLimitedError. */
+export const maxRestsField = wholeNumber(1, 1_000_000);
+
 /** The most payload bytes that may wait in a queue or a group, up to a terabyte. */
 export const maxPendingBytesField = wholeNumber(1, 1_000_000_000_000, ' bytes').optional();
 

@@ -7,6 +7,7 @@ import {
   limitFields,
   maxPendingBytesField,
   maxPendingField,
+  maxRestsField,
   type GroupsOptions,
   type RateLimit,
 } from './limits.js';
@@ -35,6 +36,8 @@ export interface QueueOptions {
   maxAttempts?: number;
   /** How many of its attempts may end in a crash of the worker before it becomes a dead letter. @default 3 */
   maxCrashes?: number;
+  /** How often the handler of a job may throw a RateLimitedError before the job is a dead letter. @default 1,000 */
+  maxRests?: number;
   /** How long a failed job waits before its next attempt. @default not at all */
   backoff?: Backoff;
   /** How many completed jobs are kept. @default 1,000 */
@@ -152,6 +155,7 @@ export const queueOptionFields = {
   visibilityMs: duration(100).default(30_000),
   maxAttempts: wholeNumber(1, 1_000).default(3),
   maxCrashes: wholeNumber(1, 1_000).default(3),
+  maxRests: maxRestsField.default(1_000),
   backoff: backoffSchema.optional(),
   completedHistory: wholeNumber(0, 1_000_000).default(1_000),
   failedHistory: wholeNumber(0, 1_000_000).default(1_000),

@@ -122,6 +122,8 @@ export interface Release extends ClaimRef {
   name?: string;
   /** Its handler was never called, so its cost is refunded to the rates. */
   unstarted?: boolean;
+  /** How often the handler may meet a rate limit: beyond it a `rate_limited` job fails. @default the queue's */
+  maxRests?: number;
 }
 
 /** The verbs of producers, consumers and workers. */

@@ -25,6 +25,8 @@ const TIMEOUT_GRACE_MS = 10_000;
 export interface AttemptOwner {
   readonly reports: JobReporter;
   readonly content: ContentRules;
+  /** How often a handler may meet a rate limit, where it does not say so itself. */
+  readonly maxRests: number;
   readonly clock: Clock;
   readonly observer: { readonly warn: (message: string) => void };
   completed(attempt: Attempt): void;
@@ -221,7 +223,8 @@ export class Attempt implements Completion {
       return;
     }
     if (restMs !== undefined) {
-      this.owner.released(this, { ...this.ref(), reason: 'rate_limited', delayMs: restMs });
+      const { maxRests = this.owner.maxRests } = this.handler;
+      this.owner.released(this, { ...this.ref(), reason: 'rate_limited', delayMs: restMs, maxRests });
     } else if (delayMs === undefined) {
       this.fail(error, isNonRetryable(error));
     } else {

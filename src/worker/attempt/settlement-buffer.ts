@@ -4,6 +4,7 @@ import type { ClaimedJob } from '../../queue/model/job.js';
 import type { StoredError } from '../../queue/errors/stored-error.js';
 import type { Failure, Release } from '../../queue/store/store-calls.js';
 import type { FailOutcome, ReleaseOutcome } from '../../queue/store/call-answers.js';
+import { RestsExhaustedError } from '../../queue/errors/rests-exhausted-error.js';
 import { storeError } from '../../queue/errors/serialize-error.js';
 import type { ContentRules } from '../../queue/codec/codec.js';
 import { textRedaction } from '../../queue/codec/redact.js';
@@ -177,8 +178,12 @@ export class SettlementBuffer {
 
   confirmReleases(releases: readonly Settling<Release>[], outcomes: readonly ReleaseOutcome[]): void {
     releases.forEach((settling, i) => {
-      if (settling.refused && outcomes[i] === 'failed') {
-        const { job, error } = settling.refused;
+      const { attempt, refused, settlement } = settling;
+      if (attempt && outcomes[i] === 'failed') {
+        attempt.outcome = new RestsExhaustedError(attempt.id, settlement.maxRests!);
+        this.owner.observer.failures.deadLetter(attempt.job, storeError(attempt.outcome));
+      } else if (refused && outcomes[i] === 'failed') {
+        const { job, error } = refused;
         this.owner.observer.failures.deadLetter(job, this.shown(job, storeError(error)));
       }
       this.reportOutcome(settling, outcomes[i]!);

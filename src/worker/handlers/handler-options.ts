@@ -5,6 +5,7 @@ import type { QueueStore } from '../../queue/store/queue-store.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { checkJobName } from '../../queue/validation/names.js';
+import { maxRestsField } from '../../queue/model/limits.js';
 import { show } from '../../queue/errors/show.js';
 import { jobDefaultFields } from '../../queue/enqueue/enqueue-options.js';
 import { timerDuration, wholeNumber } from '../../queue/validation/numbers.js';
@@ -16,6 +17,7 @@ export const handlerOptionFields = {
   ...jobDefaultFields,
   backoff: backoffSchema.optional(),
   timeoutGraceMs: timerDuration(0).optional(),
+  maxRests: maxRestsField.optional(),
 };
 
 /** How many jobs of a queue a process claims, in every place of the option. */

@@ -14,6 +14,8 @@ export interface HandlerOptions {
   maxAttempts?: number;
   /** How many attempts may end in a crash of the worker. @default the queue's */
   maxCrashes?: number;
+  /** How often it may throw a RateLimitedError for one job, before the job is a dead letter. @default the queue's */
+  maxRests?: number;
   /** How long a failed job waits before its next attempt. @default the queue's */
   backoff?: Backoff;
   /** How long one attempt may run before its signal aborts and it fails, in ms. @default without a limit */

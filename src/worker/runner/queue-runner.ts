@@ -35,7 +35,6 @@ const LONGEST_UNPOLLED_MS = 1_000;
 export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner, BulkOwner {
   /** The claimed attempts that have not ended. The heartbeat extends their claims. */
   readonly attempts = new Set<Attempt>();
-  /** The number of running handlers. */
   running = 0;
   /** The attempts that wait for a slot, prefetched or answered late. They begin in order. */
   readonly prefetcher: Prefetcher;
@@ -107,6 +106,10 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     return this.queue.options;
   }
 
+  get maxRests(): number {
+    return this.queue.options.maxRests;
+  }
+
   /** Returns true if this queue was neither polled nor blocked on for a second. */
   get isOverdueForPoll(): boolean {
     return !this.covered && this.clock.monotonic() - this.claimedAt > LONGEST_UNPOLLED_MS;
@@ -150,10 +153,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     this.giveBackWhereClosed();
   }
 
-  /**
-   * Releases together with the jobs of claims in flight, which come behind them in the queue. A later release would go
-   * before those.
-   */
+  /** Releases together with the jobs of claims in flight, which come behind: a later release would go before those. */
   private giveBackWhereClosed(): void {
     if (this.isClosed && this.claiming === 0) {
       this.prefetcher.giveBack();

@@ -3,6 +3,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
+import { resolveQueueOptions } from '#queue/model/queue-options.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { expectUnchanged, type TestQueue } from '../../support/queue/queue-state.js';
 import { connect } from '../../support/redis/redis.js';
@@ -134,6 +135,14 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
   '`maxAttempts`, `maxCrashes`': async (least, most) => {
     await boundedOption('maxAttempts', least, most);
     await boundedOption('maxCrashes', least, most);
+  },
+  '`maxRests`': async (least, most) => {
+    for (const maxRests of [least, most]) {
+      expect(resolveQueueOptions('a', { maxRests }).maxRests).toBe(maxRests);
+    }
+    for (const maxRests of [least - 1, most + 1]) {
+      expect(() => resolveQueueOptions('a', { maxRests })).toThrow(InvalidOptionError);
+    }
   },
   durations: async (days) => {
     const year = 365 * DAY;

@@ -72,6 +72,7 @@ it('of @JobHandler', () => {
   const options: Record<keyof JobHandlerOptions, true> = {
     maxAttempts: true,
     maxCrashes: true,
+    maxRests: true,
     backoff: true,
     timeoutMs: true,
     timeoutGraceMs: true,

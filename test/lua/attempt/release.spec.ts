@@ -112,6 +112,27 @@ describe('attempt/release.lua', () => {
     q.broken = true; // until the sweep finds the claim of the job that is gone
   });
 
+  it('I3: beyond its rests the job fails once, its group rests, and a repeat says so', async () => {
+    const q = testQueue({ groups: { maxRunning: 1, onDeadHead: 'hold' } });
+    await q.run(q.scripts.setLimits({ groups: { maxRunning: 1, onDeadHead: 'hold' } }));
+    const job = await q.addAndClaim('a', { group: 'g' });
+    await q.redis.hset(q.keys.job('a'), 'rate_limited', 4);
+    const rest = () => q.run(q.scripts.release([{ ...job, reason: 'rate_limited', delayMs: 60_000, maxRests: 4 }]));
+    expect(await rest()).toEqual(['failed']);
+    expect(await expectUnchanged(q, rest)).toEqual(['failed']);
+    expect(await q.job('a')).toMatchObject({
+      status: 'failed',
+      rate_limited: '5',
+      attempts: '0',
+      last_error: expect.stringContaining('more often than its maxRests of 4'),
+    });
+    const [group] = await q.run(q.scripts.groups.named(['g']));
+    expect(group).toMatchObject({ heldBy: 'a', running: 0 });
+    expect(Number(group!.opensAt) - (await q.now())).toBeGreaterThan(50_000);
+    await q.run(q.scripts.redrive(['a']));
+    expect(await q.field('a', 'rate_limited')).toBeNull();
+  });
+
   it('takes a batch of none', async () => {
     const q = testQueue();
     expect(await expectUnchanged(q, () => q.run(q.scripts.release([])))).toEqual([]);

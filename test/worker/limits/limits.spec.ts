@@ -1,11 +1,16 @@
 // The limits of a queue as a fleet of workers keeps them.
 import { expect, it } from '@jest/globals';
+import { RestsExhaustedError } from '#queue/errors/rests-exhausted-error.js';
 import { RateLimitedError } from '#queue/errors/errors.js';
 import type { Job } from '#worker/handlers/job.js';
 import { gate } from '../../support/faults/wait.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
 const many = (count: number) => Array.from({ length: count }, (_, payload) => ({ payload }));
+
+const meetLimit = () => {
+  throw new RateLimitedError({ retryAfterMs: 1 });
+};
 
 onEachStore('maxRunning', () => {
   it('holds over two workers with room for more, and every job runs', async () => {
@@ -81,6 +86,34 @@ onEachStore('a RateLimitedError', () => {
     expect(performance.now() - before).toBeGreaterThan(290);
     expect((await queue.stats()).totals).toMatchObject({ completed: 2, rate_limited: 1 });
   });
+
+  it.each([
+    ['of the queue', { maxRests: 2 }, {}],
+    ['of the handler', { maxRests: 9 }, { maxRests: 2 }],
+  ])(
+    'is thrown %s at most maxRests times; then the job is a dead letter that says why',
+    async (_, ofQueue, own) => {
+      const queue = newQueue({ maxAttempts: 1, ...ofQueue });
+      const { id } = await queue.enqueue(0);
+      const worker = await startWorker(queue, { handle: meetLimit, ...own });
+      const { error } = await worker.event('failed');
+      expect(error).toEqual(new RestsExhaustedError(id, 2));
+      expect(worker.count('released')).toBe(2);
+      const job = (await queue.get(id))!;
+      const { message } = error as Error;
+      expect(job).toMatchObject({ status: 'failed', attempts: 0, rateLimited: 3, lastError: message });
+      expect(job.attemptLog.map(({ outcome, error: why }) => [outcome, why?.name])).toEqual([
+        ['rate_limited', undefined],
+        ['rate_limited', undefined],
+        ['rate_limited', 'RestsExhaustedError'],
+      ]);
+      expect((await queue.stats()).totals).toMatchObject({ rate_limited: 3, failed: 1, released: 2 });
+
+      expect(await queue.deadLetters.redrive(id)).toBe(true);
+      await worker.event('failed', 2);
+      expect(worker.count('released')).toBe(4);
+    },
+  );
 
   it.each([0, NaN, Infinity, 86_400_001])(
     'with retryAfterMs %p fails the attempt and rests nothing',

@@ -6,6 +6,7 @@ import { decodeJob, decodeJobHash, decodeJobs } from '../../replies/decode-job.j
 import { decodeReclaimed } from '../../replies/decode-reclaimed.js';
 import { decodeStats } from '../../replies/decode-stats.js';
 import { EVICTED_TTL_MS, publishArg, UNDECLARED_AGE_MS, WORKER_FORGOTTEN_MS, WORKER_SEEN_MS } from './job-calls.js';
+import { RestsExhaustedError } from '../../errors/rests-exhausted-error.js';
 import type { Failure, Release, StoreCalls } from '../../store/store-calls.js';
 import type { CancelAnswer, DrainedAnswer, FailOutcome, ReleaseOutcome } from '../../store/call-answers.js';
 import type { ClaimedJob, JobRecord, JobStatus, QueueStats } from '../../model/job.js';
@@ -67,14 +68,15 @@ export class QueueCalls extends SingleJobCalls implements StoreCalls {
   }
 
   release(releases: readonly Release[]): ScriptCall<ReleaseOutcome[]> {
-    const args = releases.flatMap(({ id, token, fence, reason, delayMs, name = '', unstarted }) => [
-      id,
-      token,
-      fence,
-      reason,
-      delayMs,
-      reason === 'unhandled' ? name : '',
-      unstarted ? '1' : '',
+    const args = releases.flatMap((each) => [
+      each.id,
+      each.token,
+      each.fence,
+      each.reason,
+      each.delayMs,
+      each.reason === 'unhandled' ? (each.name ?? '') : '',
+      each.unstarted ? '1' : '',
+      ...(each.reason === 'rate_limited' ? this.restArguments(each) : ['', '', '']),
     ]);
     return call(
       'attemptRelease',
@@ -82,6 +84,11 @@ export class QueueCalls extends SingleJobCalls implements StoreCalls {
       [...this.retention, ...args],
       (reply) => reply as ReleaseOutcome[],
     );
+  }
+
+  private restArguments({ id, maxRests = this.options.maxRests }: Release): [number, string, string] {
+    const { name, message } = new RestsExhaustedError(id, maxRests);
+    return [maxRests, message, JSON.stringify({ name, message })];
   }
 
   /**

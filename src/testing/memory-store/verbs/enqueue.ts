@@ -126,7 +126,7 @@ export function own(queue: MemoryQueue, id: string, { unique, unique_for: kind }
 
 const OF_THE_REPLACED =
   'options priority rank max_attempts max_crashes expires_at_ms due_at_ms crashes errors unhandled unhandled_at_ms ' +
-  'cancel_requested_at_ms unique unique_for window progress log snoozes interruptions crashes_left unstarted_fence last_error last_error_at_ms ' +
+  'cancel_requested_at_ms unique unique_for window progress log snoozes rate_limited interruptions crashes_left unstarted_fence last_error last_error_at_ms ' +
   'checkpoint lifo';
 
 function replace(

@@ -2,6 +2,7 @@
 import type { CompleteAnswer } from '../../../../queue/store/complete-answer.js';
 import type { Completion, ExtendAnswer, Failure, Release } from '../../../../queue/store/store-calls.js';
 import type { FailOutcome, ReleaseOutcome } from '../../../../queue/store/call-answers.js';
+import { RestsExhaustedError } from '../../../../queue/errors/rests-exhausted-error.js';
 import { GIVES_BACK, logAttempt, loggedOutcome } from './attempt-log.js';
 import { jobEnded } from '../batch/job-ended.js';
 import { bury, endCancelled, freeUnique, remember } from './ends.js';
@@ -109,6 +110,7 @@ const FIRST_RELEASE: Record<string, ReleaseOutcome> = {
   pending: 'released',
   scheduled: 'released',
   cancelled: 'cancelled',
+  failed: 'failed',
 };
 
 /** The job claimed first must be claimed first again, so it is put to the front last. */
@@ -142,15 +144,17 @@ const RELEASE_COUNTERS = {
 function releaseOne(
   queue: MemoryQueue,
   job: Hash,
-  { id, reason, delayMs, name, unstarted }: Release,
+  { id, reason, delayMs, name, unstarted, maxRests = queue.options.maxRests }: Release,
 ): ReleaseOutcome {
   queue.claims.delete(id);
   if (unstarted) {
     queue.flow.refund(job);
   }
-  logAttempt(queue, job, reason);
   const readyAt = job.ready_at_ms;
-  increment(job, RELEASE_COUNTERS[reason]);
+  const times = increment(job, RELEASE_COUNTERS[reason]);
+  const isExhausted = reason === 'rate_limited' && times > maxRests;
+  const { name: errorName, message } = new RestsExhaustedError(id, maxRests);
+  logAttempt(queue, job, reason, isExhausted ? { name: errorName, message } : null);
   Object.assign(job, {
     claim_token: '',
     claimed_at_ms: '0',
@@ -163,6 +167,10 @@ function releaseOne(
   if (reason === 'rate_limited') {
     queue.flow.rest(job, delayMs);
     queue.count('rate_limited');
+  }
+  if (isExhausted) {
+    bury(queue, id, job, message);
+    return 'failed';
   }
   if (delayMs > 0 && reason !== 'rate_limited') {
     queue.toLater(id, job, queue.now + delayMs);

@@ -168,6 +168,7 @@ export function redrive(queue: MemoryQueue, ids: readonly string[], payload: str
       'after',
       'after_delay_ms',
       'unmet',
+      'rate_limited',
     ].forEach((field) => delete job[field]);
     if (payload !== '') {
       job.payload = payload;
