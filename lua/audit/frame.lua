@@ -1,17 +1,17 @@
 #!lua flags=allow-oom
 -- Wraps every script that changes jobs, on a queue with an audit trail. The script is a function inside the frame. Its
--- `redis` notes each change of a status and each deleted job. At the end each changed job gets one entry. Without a trail
--- a queue runs the bare scripts. src/queue/transport/audited-script.ts puts the script and its name in here.
+-- `redis` records each change of a status and each deleted job. At the end each changed job gets one entry. Without a
+-- trail a queue runs the bare scripts. src/queue/transport/audited-script.ts inserts the script and its name here.
 -- Transition: none
--- KEYS: those of the script, and behind them the stream `audit`; the frame takes it away before the script begins
--- ARGV: those of the script, and behind them the most entries that the stream keeps
--- Returns what the script returns. Repeated: as the script; a repeat that changes nothing writes no entry.
+-- KEYS: those of the script, then the stream `audit`, which the frame removes before the script runs
+-- ARGV: those of the script, then the most entries of the stream
+-- Returns what the script returns. Repeated: as the script. A repeat that changes nothing writes no entry.
 local stream, most = table.remove(KEYS), table.remove(ARGV)
 local server, transition = redis, 'TRANSITION'
 local prefix = string.sub(stream, 1, -#'audit' - 1) .. 'job:'
 local changes, order = {}, {}
 
--- The first look at a job in this script tells what it was before.
+-- The first access to a job in this script reads its previous state.
 local function change_of(key)
   local id = string.sub(key, #prefix + 1)
   if not changes[id] then

@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Takes news out of the outbox that their batch has. One that a later piece of news of the same job has replaced stays.
+-- Removes news from the outbox that their batch has received. News that a later entry of the same job replaced stay.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV, for each: queue|batch|id, its number
--- Returns how many went. Repeated: 0.
+-- Returns how many were removed. Repeated: 0.
 --@include lib/core/keys
 local gone = 0
 for i = 1, #ARGV, 2 do

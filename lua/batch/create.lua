@@ -2,9 +2,11 @@
 -- Creates a batch: a set of jobs, here and in other queues, whose end enqueues follow-ups here.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] id; ARGV[2] '1' to cancel the others once a member did not end well; ARGV[3] how long the outcomes of the members are
---   kept after the follow-ups have ended, in ms
--- ARGV[4..] for each follow-up: then, on_failure or finally; its name; its payload (JSON); its options (JSON, see lua/job/enqueue)
+-- ARGV[1] id
+-- ARGV[2] '1' to cancel the others once a member has a bad end
+-- ARGV[3] how long the members' outcomes are kept after the follow-ups have ended, in ms
+-- ARGV[4..] for each follow-up: then, on_failure or finally; its name; its payload (JSON); its options (JSON, see
+--   lua/job/enqueue)
 -- Returns created | exists (the batch is known; nothing is changed). Repeated: exists.
 --@include lib/core/keys
 --@include lib/core/clock
@@ -23,7 +25,7 @@ end
 for i = 4, #ARGV, 4 do
   local kind = ARGV[i]
   redis.call('HSET', key, kind .. '_name', ARGV[i + 1], kind .. '_payload', ARGV[i + 2], kind .. '_options', ARGV[i + 3])
-  -- What the producer says of its group is kept as long as the batch may take. The step that fires it cannot ask.
+  -- The code's limits for its group are kept as long as the batch may take. The step that fires it cannot ask for them.
   local options = cjson.decode(ARGV[i + 3])
   if options.group and options.group_limits then
     configure_group(options.group, options.group_limits, now + unsealed_ms, true)

@@ -1,11 +1,12 @@
 #!lua flags=allow-oom
--- Takes the ends of members in other queues from their outboxes. Each end has a number of its queue. A number that is not
--- higher than the last one of the same job changes nothing, so an end may be delivered twice or late.
+-- Takes the ends of members in other queues from their outboxes. Each end has a number from its queue. A number that
+-- does not exceed the same job's last one changes nothing. So an end may be delivered twice or late.
 -- Transition: deliver
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV, for each: batch, member (queue|id), number, state (completed, failed, cancelled, removed, or open: it was redriven), its
---   result as JSON or why it failed
--- Returns how many changed something. Repeated: 0.
+-- ARGV, for each: batch, member (queue|id), number, state, result
+--   state: completed, failed, cancelled, removed, or open after a redrive
+--   result: JSON, or the reason of a failure
+-- Returns how many changed the batch. Repeated: 0.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/enqueue/options
@@ -19,7 +20,7 @@ local function take(batch, member, number, state, detail)
   if not created or fired or tonumber(redis.call('HGET', key .. ':seen', member) or 0) >= number then
     return
   end
-  -- The enqueue of a member comes before it joins, so that its end may come first.
+  -- A member is enqueued before it joins, so its end may come first.
   if not is_member(key, member) then
     if sealed then
       return

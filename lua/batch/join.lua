@@ -1,9 +1,9 @@
 #!lua
--- Makes jobs of other queues members of a batch, after their enqueue there: one that has ended by then may be known here already.
+-- Adds jobs of other queues to a batch, after their enqueue there. An ended job may be known here already.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] batch; ARGV[2..] members, each queue|id
--- Returns joined | stopped (they are members, and are to be cancelled) | sealed | no-batch (nothing was written).
+-- Returns joined | stopped (they joined, and must be cancelled) | sealed | no-batch (nothing was written).
 -- Repeated: the same, and nothing changes.
 --@include lib/core/keys
 --@include lib/batch/join

@@ -1,8 +1,9 @@
 #!lua flags=no-writes,allow-oom
--- Names batches of this queue that have not ended.
+-- Lists unfinished batches of this queue.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] the most to return
--- Returns, for each, its id, then how many members are open, then the fields that lua/batch/status names. Repeated: looks again.
+-- Returns, for each: its id, the number of open members, then the fields that lua/batch/status lists. Repeated: reads
+--   again.
 --@include lib/core/keys
 --@include lib/batch/look
 local answer = {}

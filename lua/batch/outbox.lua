@@ -1,9 +1,10 @@
 #!lua flags=no-writes,allow-oom
--- Some of the news for batches in other queues, drawn by chance, so that one that cannot be delivered holds up no other.
+-- Returns some news for batches in other queues, at random, so that one undeliverable entry does not block others.
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] the most to return; ARGV[2] how many bytes to return: the first comes in any case, each other only within them
--- Returns, for each: queue|batch|id, then its number, a line feed, the state, a line feed, and the result as JSON or why it
---   failed. Repeated: draws again.
+-- ARGV[1] the most to return
+-- ARGV[2] the most bytes to return; the first comes in any case
+-- Returns, for each: queue|batch|id, then its number, state and result (JSON, or the reason of a failure), on a line
+--   each. Repeated: draws again.
 --@include lib/core/keys
 local drawn, most_bytes = redis.call('HRANDFIELD', batch_outbox, tonumber(ARGV[1]), 'WITHVALUES'), tonumber(ARGV[2])
 local answer, bytes = {}, 0

@@ -1,10 +1,14 @@
 #!lua flags=no-writes,allow-oom
 -- Returns one page of the outcomes of a batch's members, in the order in which they joined.
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] batch; ARGV[2] how many members to pass over; ARGV[3] the most to return; ARGV[4] how many bytes to return: the first
---   comes in any case, each other only within them
--- Returns how many members there are beyond this page, then for each: its id (queue|id of one of another queue), and its outcome, '' while
---   it is open, else the status, a line feed, and its result as JSON or why it failed. Repeated: looks again.
+-- ARGV[1] batch
+-- ARGV[2] how many members to skip
+-- ARGV[3] the most to return
+-- ARGV[4] the most bytes to return; the first comes in any case
+-- Returns how many members come after this page, then for each: its id, its outcome.
+--   id: queue|id for a member of another queue
+--   outcome: '' while it is open; else the status, a line feed, and its result as JSON or the reason of its failure.
+-- Repeated: reads again.
 --@include lib/core/keys
 local key, offset, limit, most_bytes = batch_record .. ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local members = redis.call('LRANGE', key .. ':members', offset, offset + limit - 1)

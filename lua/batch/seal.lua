@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Seals a batch: no job joins it any more. One whose members have all ended, also one that has none, fires at once.
+-- Seals a batch: no more jobs can join it. If all its members have ended, or if it has none, it fires at once.
 -- Transition: seal
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] batch

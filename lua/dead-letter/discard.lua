@@ -1,9 +1,10 @@
 #!lua flags=allow-oom
--- Deletes dead letters for good.
+-- Deletes dead letters permanently.
 -- Transition: discard
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV, for each dead letter: id, its time of failure in ms ('' for any: it is spared when it failed anew since)
--- Returns how many were deleted; an id that is no dead letter is passed over. Repeated: 0.
+-- ARGV, for each dead letter: id, time of its failure in ms
+--   A job that has failed again since is spared; '' spares none.
+-- Returns how many were deleted. Other ids are skipped. Repeated: 0.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/group/place

@@ -1,13 +1,19 @@
 #!lua flags=no-writes,allow-oom
 -- Returns one slice of the dead letters that match a filter, from a place on.
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] oldest | newest: which come first; ARGV[2] the most to look at in this call; ARGV[3] the most to return
--- ARGV[4] job name, or ''; ARGV[5] a text of the last error in lower case, or ''; ARGV[6] the least age in ms, or ''
--- ARGV[7] the greatest age in ms, or ''; ARGV[8] the last time of failure that counts, in ms, or ''
--- ARGV[9], ARGV[10] the place: time of failure and id of the last one that was looked at, or '' and ''
--- ARGV[11] '1': return the hashes too; ARGV[12] the most bytes of a long field, see lib/core/short_hash; '' for any
--- Returns now in ms; the next place (time of failure, id; both '' when nothing is left); then for each match: id, time
---   of failure, its hash as a flat list of field, value (empty when not asked for). Repeated: looks again.
+-- ARGV[1] oldest | newest: the order
+-- ARGV[2] the most to read in this call
+-- ARGV[3] the most to return
+-- ARGV[4] job name, or ''
+-- ARGV[5] a text in the last error, in lower case, or ''
+-- ARGV[6] the minimum age in ms, or ''
+-- ARGV[7] the maximum age in ms, or ''
+-- ARGV[8] the latest time of failure in ms, or ''
+-- ARGV[9], ARGV[10] the place: time of failure and id of the last one that was read, or '' and ''
+-- ARGV[11] '1': return the hashes too
+-- ARGV[12] the most bytes of a long field, see lib/core/short_hash; '' for any
+-- Returns now in ms; the next place (time of failure, id; both '' at the end); then for each match: id, time of
+--   failure, its hash as a flat list of field, value (empty unless requested). Repeated: reads again.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/core/is_less
@@ -17,7 +23,7 @@ local order, looks, most, name, text_in = ARGV[1], tonumber(ARGV[2]), tonumber(A
 local least_age, greatest_age, until_ms = tonumber(ARGV[6]) or 0, tonumber(ARGV[7]), tonumber(ARGV[8])
 local last_at, last_id, with_hashes = ARGV[9], ARGV[10], ARGV[11] == '1'
 
--- How many stand before (at, id), or with = true up to it; also when it stands there no more.
+-- Returns how many precede (at, id), or with = true also that place itself, even if it is gone.
 local function rank(at, id, with)
   local low, high = redis.call('ZCOUNT', dead, '-inf', '(' .. at), redis.call('ZCOUNT', dead, '-inf', at)
   while low < high do
@@ -70,7 +76,7 @@ for i = from, to, 2 * step do
   if matches(job .. id) then
     found[#found + 1], found[#found + 2] = id, at
     local hash = with_hashes and short_hash(job .. id, most_bytes) or {}
-    found[#found + 1] = hash.err and {} or hash -- a key that is no hash
+    found[#found + 1] = hash.err and {} or hash -- the key is not a hash
     if #found == 3 * most then
       break
     end

@@ -3,8 +3,9 @@
 -- key again, unless another job has it.
 -- Transition: redrive
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] payload (JSON) that takes the place of theirs, or ''; ARGV[2..] ids
--- Returns how many were redriven; an id that is no dead letter is passed over. Repeated: 0.
+-- ARGV[1] payload (JSON) that replaces theirs, or ''
+-- ARGV[2..] ids
+-- Returns how many were redriven. Other ids are skipped. Repeated: 0.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/core/read

@@ -2,8 +2,10 @@
 -- Checks batches with a follow-up: each must be in batches until it has ended, fire once it can, and expire.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] '1' to mend; ARGV[2] how long what is left over stays, in ms; ARGV[3..] batches
--- Returns, for each fault: batch, found, expected. Repeated: looks again.
+-- ARGV[1] '1' to repair
+-- ARGV[2] how long the rest of a batch stays, in ms
+-- ARGV[3..] batches
+-- Returns, for each fault: batch, found, expected. Repeated: checks again.
 --@include lib/core/keys
 local answer = {}
 local is_mending = ARGV[1] == '1'

@@ -1,12 +1,14 @@
 #!lua flags=allow-oom
--- Compares the counters with the jobs: each must be a whole number, and at least the number of jobs that a bounded look
--- finds. A repair sets them to that number. In a queue that only this library uses, the counters are compared with each
--- other too. Each job that came in must wait, run or have left by one counted end, and each end of a claim must have its
--- own fence. An imbalance is reported and never repaired, because nobody can know which counter is wrong.
+-- Compares the counters with the jobs. Each must be a whole number, and at least the number of jobs in a bounded
+-- sample. A repair sets them to that number. In a queue that only this library uses, the counters are compared with
+-- each other too. Each added job must wait, run or have a counted end, and each end of a claim must have its own fence.
+-- An imbalance is reported and never repaired, because the wrong counter is unknown.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] '1' to mend; ARGV[2] how many jobs of each place to look at; ARGV[3] '1' where only this library uses the queue
--- Returns, for each fault: counter, found, expected, 1 where it was mended, else 0. Repeated: looks again.
+-- ARGV[1] '1' to repair
+-- ARGV[2] how many jobs of each place to read
+-- ARGV[3] '1' if only this library uses the queue
+-- Returns, for each fault: counter, found, expected, 1 if it was repaired, else 0. Repeated: checks again.
 --@include lib/core/keys
 --@include lib/doctor/counter_minimums
 --@include lib/doctor/counter_balance

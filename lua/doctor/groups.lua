@@ -1,9 +1,11 @@
 #!lua flags=allow-oom
--- Recounts groups: the slots in use against the claims, the place of each group, and whether the job that holds one back is there.
+-- Checks groups: the used slots against the claims, the place of each group, and the existence of the job that holds
+-- it.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] '1' to mend; ARGV[2..] names
--- Returns, for each fault: name, found, expected. Repeated: looks again.
+-- ARGV[1] '1' to repair
+-- ARGV[2..] names
+-- Returns, for each fault: name, found, expected. Repeated: checks again.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/group/place

@@ -5,8 +5,11 @@
 -- Transition: inspect
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
--- ARGV[10] '1' to mend; ARGV[11] visibility in ms; ARGV[12] budget in list entries; ARGV[13..] ids
--- Returns how many were judged; then for each fault: id, kind, found, expected. Repeated: judges anew.
+-- ARGV[10] '1' to repair
+-- ARGV[11] visibility in ms
+-- ARGV[12] budget in list entries
+-- ARGV[13..] ids
+-- Returns how many were checked, then for each fault: id, kind, found, expected. Repeated: checks again.
 --@include lib/core/keys
 --@include lib/retention/retention_args
 --@include lib/core/clock

@@ -1,9 +1,10 @@
 #!lua flags=no-writes,allow-oom
--- The doctor's first look at a slice of jobs, cheap and without the two lists, in which a search is O(their length).
+-- Finds suspects in a slice of jobs. It is cheap, because it leaves out the two lists, whose search is O(their length).
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..] ids
--- Returns, for each job that is not plainly well: id, nowhere (in no sorted set; perhaps in a list), absent (nor has it
---   a hash) or odd, its status or ''. Repeated: looks again.
+-- Returns, for each suspect: id, finding, its status or ''.
+--   finding: nowhere (in no sorted set, perhaps in a list), absent (the same without a hash) or odd. Repeated: reads
+--     again.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/doctor/inspect

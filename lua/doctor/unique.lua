@@ -3,8 +3,9 @@
 -- time.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] '1' to mend; ARGV[2..] unique keys
--- Returns, for each fault: the unique key, found. Repeated: looks again.
+-- ARGV[1] '1' to repair
+-- ARGV[2..] unique keys
+-- Returns, for each fault: the unique key, found. Repeated: checks again.
 --@include lib/core/keys
 local ended = { completed = true, failed = true, cancelled = true }
 local answer = {}

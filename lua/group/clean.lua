@@ -1,8 +1,11 @@
 #!lua flags=allow-oom
--- Deletes a slice of the old jobs that wait in one group; removed_total counts them. Those that wait for their time are not in its line.
+-- Deletes a slice of the old jobs that wait in one group; removed_total counts them. Scheduled jobs are not in its
+-- line.
 -- Transition: clean
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] name; ARGV[2] the least age in ms; ARGV[3] the most jobs to look at in this call
+-- ARGV[1] name
+-- ARGV[2] the minimum age in ms
+-- ARGV[3] the most jobs to read in this call
 -- Returns how many were deleted, and 1 when more may be old. Repeated: the next slice.
 --@include lib/core/keys
 --@include lib/core/clock
@@ -15,6 +18,6 @@ local deleted, waits = 0, true
 local looked = clean_group(ARGV[1], limit)
 place_groups()
 if deleted > 0 then
-  redis.pcall('HINCRBY', stats, 'removed_total', deleted) -- one that is no number is for the doctor to tell
+  redis.pcall('HINCRBY', stats, 'removed_total', deleted) -- the doctor reports a counter that is not a number
 end
 return { deleted, looked == limit and deleted > 0 and 1 or 0 }

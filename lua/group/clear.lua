@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- Takes away the settings that were set for a group, so that those of the code hold again, its rest, and a hold by a dead letter or a retry. A pause stays.
+-- Clears a group's own settings, so that those of the code apply again. Also ends its rest, and a hold by a dead letter
+-- or a retry. A pause stays.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] name

@@ -1,12 +1,17 @@
 #!lua flags=no-writes,allow-oom
 -- Returns one page of the groups with waiting or running jobs, or some groups by name, even without jobs.
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] depth (most jobs first), age (oldest head first; only groups with waiting jobs) or name; ARGV[2] offset; ARGV[3] the most to
---   return; ARGV[4..] for name: the names
--- Returns now in ms, then for each group: name, waiting jobs, running jobs, since when its head can be claimed in ms,
---   paused_at_ms, the id that holds it back, when its rate or rest lets the next job start in ms, then its own settings in the
---   order of lua/group/set.lua, then by whom it is paused, and why; '' for none.
--- Repeated: looks again.
+-- ARGV[1] order: depth (most jobs first), age (oldest head first; only groups with waiting jobs) or name
+-- ARGV[2] offset
+-- ARGV[3] the most to return
+-- ARGV[4..] for name: the names
+-- Returns now in ms, then for each group, with '' for none:
+--   name, waiting jobs, running jobs, since when its head is claimable in ms, paused_at_ms, the id of the job that holds
+--     it
+--   when its rate or rest lets the next job start in ms
+--   its own settings in the order of lua/group/set.lua
+--   who paused it, and why.
+-- Repeated: reads again.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/group/place

@@ -1,9 +1,11 @@
 #!lua flags=allow-oom
--- Pauses one group for the whole fleet: it takes jobs in and starts none. The other groups go on.
+-- Pauses one group for the whole fleet: it accepts jobs and starts none. Other groups continue.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] name; ARGV[2] who pauses it; ARGV[3] why; '' where it was not said
--- Returns 1 when it was not paused before, else 0. Repeated: 0.
+-- ARGV[1] name
+-- ARGV[2] who pauses it, or ''
+-- ARGV[3] why, or ''
+-- Returns 1 if it was not paused before, else 0. Repeated: 0.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/core/pause

@@ -1,19 +1,20 @@
 #!lua
--- Closes the minute that is over. Its entry has the increase of the counters since the last entry, the wait and run times
--- that workers added, and the depths that the caller read. The first replica in a new minute closes the old one; the
--- others change nothing. If no replica came for some minutes, one entry covers all of them. Beyond a gap it is an outage.
--- An idle minute has no entry.
+-- Closes the last minute. Its entry has the increase of the counters since the last entry, the workers' wait and run
+-- times, and the caller's depths. The first replica in a new minute closes the old one; the others change nothing. If
+-- no replica came for some minutes, one entry covers them all. A longer gap is an outage. An idle minute has no entry.
 -- Transition: none
 -- KEYS[1] stats          hash, the counters
--- KEYS[2] history_open   hash, what the next entry is made from: at_ms and the counters of the last one, `w{bucket}`, `r{bucket}`,
---   `v:{version}` when a version was last seen
+-- KEYS[2] history_open   hash, data of the next entry
+--   at_ms and the counters of the last one, `w{bucket}`, `r{bucket}`, and `v:{version}` with the time when a version was
+--     last seen
 -- KEYS[3] history        stream, an entry for each minute; its id is the end of the minute
 -- KEYS[4] history_marks  stream, deploys and outages
--- ARGV[1] pending, ARGV[2] processing, in jobs; ARGV[3] age of the oldest pending job, in ms; all '' only asks whether it is time
+-- ARGV[1] pending, ARGV[2] processing, in jobs
+-- ARGV[3] age of the oldest pending job in ms; all three '' only asks for the time
 -- ARGV[4] version of the caller's app, '' for none; ARGV[5] the gap that is an outage, in ms
 -- ARGV[6] how long the history is kept, in ms
--- Returns in how many ms the minute that is open is over; 0 to one that only asks, where the last one is not closed. Repeated:
---   changes nothing.
+-- Returns the ms until the open minute is over, or 0 to a caller that only asks while the last one is not closed.
+--   Repeated: changes nothing.
 --@include lib/core/clock
 local stats, open, history, marks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local version, gap, keep = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])

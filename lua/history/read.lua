@@ -1,11 +1,13 @@
 #!lua flags=no-writes,allow-oom
 -- Reads a slice of the history.
--- KEYS[1] history_open   hash, of which since_ms and at_ms are read: when the recording began, and when it last closed a minute
+-- KEYS[1] history_open   hash; its fields since_ms (start of the recording) and at_ms (last closed minute) are read
 -- KEYS[2] history        stream, an entry for each minute
 -- KEYS[3] history_marks  stream, deploys and outages
--- ARGV[1] how far back the first slice begins, in ms; ARGV[2] the entry after which a further slice goes on, '' for the first
+-- ARGV[1] how far back the first slice begins, in ms
+-- ARGV[2] the entry after which a further slice continues, '' for the first
 -- ARGV[3] the most entries of a slice
--- Returns now, since_ms and at_ms ('' for none), the entries, and with the first slice the marks. Repeated: reads again.
+-- Returns now, since_ms and at_ms ('' for none), the entries, and with the first slice the marks. Repeated: reads
+--   again.
 --@include lib/core/clock
 local open, history, marks = KEYS[1], KEYS[2], KEYS[3]
 local back, after, most = tonumber(ARGV[1]), ARGV[2], ARGV[3]

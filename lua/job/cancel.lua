@@ -1,13 +1,15 @@
 #!lua flags=allow-oom
--- Cancels one job: pending or scheduled -> cancelled at once; a processing one is flagged, and its worker nudged to
--- look for the flag at once. Taking one id from pending is O(length of pending).
+-- Cancels one job. A pending or scheduled one is cancelled at once. A processing one is flagged, and its worker nudged
+-- to read the flag. Removing one id from pending is O(length of pending).
 -- Transition: cancel
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
--- ARGV[10] id; ARGV[11] names this request, where whoever calls has listeners to tell; else ''
--- ARGV[12] the status in which the job must be, else nothing is done; '' for any
--- Returns cancelled | requested | finished | missing; where this request cancelled it: the job's hash as a flat list of
---   field, value; changed where its status is not ARGV[12]. Repeated: changes nothing, and answers the same while the hash lives.
+-- ARGV[10] id
+-- ARGV[11] identifies this request for a caller with listeners; else ''
+-- ARGV[12] the required status of the job, or '' for any
+-- Returns cancelled | requested | finished | missing | changed (its status is not ARGV[12]). If this request cancelled
+--   it: the job's hash as a flat list of field, value. Repeated: changes nothing, and returns the same while the hash
+--   lives.
 --@include lib/core/keys
 --@include lib/retention/retention_args
 --@include lib/core/clock
@@ -17,7 +19,7 @@
 --@include lib/group/place
 --@include lib/settle/finish
 --@include lib/place/remove_waiting
-local nudge_ms = 10000 -- a worker that does not take it by then is told by its heartbeat
+local nudge_ms = 10000 -- a worker that does not read it by then learns of it from its heartbeat
 local id, request, expected = ARGV[first], ARGV[first + 1], ARGV[first + 2]
 local status, cancelled_by, token, worker = unpack(read(job .. id, 'status', 'cancel_request', 'claim_token', 'worker'))
 if not status then
@@ -46,7 +48,7 @@ end
 -- Claimed, or taken by a client of the pattern that has not written its claim yet.
 redis.call('HSETNX', job .. id, 'cancel_requested_at_ms', now)
 if worker and token and token ~= '' then
-  redis.call('ZADD', nudge .. worker, 1, 'cancel') -- after the mark by which a worker ends its own wait
+  redis.call('ZADD', nudge .. worker, 1, 'cancel') -- after the marker by which a worker ends its own wait
   redis.call('PEXPIRE', nudge .. worker, nudge_ms)
 end
 return 'requested'

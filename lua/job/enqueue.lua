@@ -1,13 +1,13 @@
 #!lua
--- Adds a batch of jobs: nothing -> pending, prioritized or scheduled. Refuses all of them if Redis is out of memory, or
--- if one of them would expire before its start, cannot join its batch, or cannot wait for the jobs of its after.
+-- Adds a batch of jobs: nothing -> pending, prioritized or scheduled. Refuses all of them if Redis is out of memory.
+-- Also if one would expire before its start, cannot join its batch, or cannot wait for the jobs of its after.
 -- Transition: enqueue
 -- KEYS[1] job          prefix of the job hashes
 -- KEYS[2] pending      list
 -- KEYS[3] wake         sorted set
 -- KEYS[4] stats        hash
 -- KEYS[5] settings     hash
--- and where a job has options, which plain ones do not pay for:
+-- and if a job has options, which plain ones do not pay for:
 -- KEYS[6] prioritized  sorted set
 -- KEYS[7] scheduled    sorted set
 -- KEYS[8] sequence     string
@@ -18,22 +18,26 @@
 -- KEYS[13] batch_guests  hash
 -- KEYS[14] awaiting    sorted set
 -- KEYS[15] groups      prefix of the keys of groups
--- and where an event tells of new jobs:
+-- and if an event reports new jobs:
 -- KEYS[16] events      channel
--- ARGV[1..] of plain jobs, for those of one name: the name, how many follow; for each: id, payload (JSON); then the next
---   name. For jobs with the same metadata and no other option the number is negative, and behind them stand their stored options.
---   Else for each job: id, name, payload, options ('' for a plain one, else JSON: delay_ms, run_at_ms, priority, cost, group,
---   max_attempts, max_crashes, expires_in_ms, unique, unique_for, unique_replace, request, worker, batch, after, lifo, group_limits),
---   and at the end, where the producer has bounds or an event tells of new jobs: how many jobs may wait, how many bytes of payload
---   ('' for no bound), publish (listened, always, off)
--- Returns nil where each job is simply new, since any table is answered beside the client's own buffer; of plain jobs, where a bound
---   was set at run time, bounded: nothing was done, and the call is to be sent again with all keys. Else, for each
---   that is not: its index (from 1), exists | kept | replace, the id that stands, its name ('' where it has none);
---   or where it was not added full | group_full | full_bytes | group_full_bytes, how many jobs or bytes may wait, its group or ''.
---   Where the batch is refused only: the index of a job, refused, the ms until its start, which are not fewer than those until it expires, '';
---   or the index, no-batch | sealed, its batch, ''; or the index, unknown | failed | cancelled | crowded, the id in its after, ''.
--- Repeated: a known id adds nothing. For an id chosen by the caller, options.request tells a repeat from a conflict.
---   A replacement leaves no id of its own, so it is remembered for ten minutes.
+-- ARGV[1..] of plain jobs, for each name: the name, how many follow, and for each: id, payload (JSON). For jobs with
+--   the same metadata and no other option the number is negative, followed by their stored options.
+--   Else for each job: id, name, payload, options ('' for a plain one, else JSON)
+--   options: delay_ms, run_at_ms, priority, cost, group, max_attempts, max_crashes, expires_in_ms, unique, unique_for,
+--     unique_replace, request, worker, batch, after, lifo, group_limits
+--   and at the end, with bounds or an event: max_pending, max_pending_bytes ('' for no bound), publish (listened,
+--     always, off)
+-- Returns nil if each job is simply new, because any table is answered beside the client's own buffer. Returns bounded
+--   if plain jobs met a bound set at run time: nothing was done, and the call must be sent again with all keys.
+--   Else, for each job that is not new: its index (from 1), exists | kept | replace, the id of the existing job, its
+--     name ('' for none)
+--   or if it was not added: its index, full | group_full | full_bytes | group_full_bytes, the bound, its group or ''.
+--   If the batch is refused: only the index of a job and its reason
+--   refused, the ms until its start, the smaller or equal ms until it expires, ''
+--   no-batch | sealed, its batch, ''
+--   unknown | failed | cancelled | crowded, the id in its after, ''.
+-- Repeated: a known id adds nothing. For an id chosen by the caller, options.request distinguishes a repeat from a
+--   conflict. A replacement leaves no id of its own, so it is remembered for ten minutes.
 local job, pending, wake, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local settings, prioritized, scheduled, sequence, unique, unique_expiries = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local replaced, batch_record, batch_guests, awaiting, groups = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
@@ -44,7 +48,8 @@ local memory_ms = 600000
 local plain, answers, added, claimable = { nil }, {}, 0, false -- nil: room for one
 
 if not prioritized then
-  -- One command tells both whether the first job is known and whether the queue has settings, among which a bound may be.
+  -- One command finds out whether the first job is known, and whether the queue has settings, which may include a
+  -- bound.
   local at, found = 1, #ARGV > 0 and redis.call('EXISTS', job .. ARGV[3], settings) or 0
   if found > 0 then
     found = nil
@@ -71,7 +76,7 @@ if not prioritized then
   end
   added = #plain
 else
-  -- Included here, and not above, so that plain jobs do not pay for what they do not use.
+  -- Included here, and not above, so that plain jobs do not pay for it.
   local asked, last = {}, #ARGV - #ARGV % 4
   local max_pending, max_pending_bytes = tonumber(ARGV[last + 1] or nil), tonumber(ARGV[last + 2] or nil)
   local publish = events and ARGV[last + 3] or 'off'

@@ -3,7 +3,8 @@
 -- id from a list is O(its length).
 -- Transition: remove
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] id; ARGV[2] the status in which the job must be, else nothing is done; '' for any
+-- ARGV[1] id
+-- ARGV[2] the required status of the job, or '' for any
 -- Returns removed | processing (refused: cancel it first) | missing | changed (its status is not ARGV[2]). Repeated: missing.
 --@include lib/core/keys
 --@include lib/core/clock
@@ -46,7 +47,7 @@ end
 redis.call('UNLINK', job .. id)
 if not ended[status] then
   job_ended(id, batch, dependents, 'removed', '')
-  redis.pcall('HINCRBY', stats, 'removed_total', 1) -- one that is no number is for the doctor to tell
+  redis.pcall('HINCRBY', stats, 'removed_total', 1) -- the doctor reports a counter that is not a number
 end
 place_groups()
 return 'removed'

@@ -1,11 +1,13 @@
 #!lua flags=allow-oom
--- Gives a job that waits a new start: scheduled or pending -> scheduled, or pending when it is due now.
+-- Gives a waiting job a new start: scheduled or pending -> scheduled, or pending if it is due now.
 -- Transition: reschedule
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] id; ARGV[2] delay in ms, or ''; ARGV[3] run at, in ms, or ''
--- Returns scheduled | pending | refused (it is not waiting, or waits for other jobs to end) | missing; or, where it would have
---   expired by then and nothing is changed, the ms until that start and the ms until it expires. Repeated: the same, a delay
---   counted anew.
+-- ARGV[1] id
+-- ARGV[2] delay in ms, or ''
+-- ARGV[3] run at, in ms, or ''
+-- Returns scheduled | pending | refused (it is not waiting, or waits for other jobs to end) | missing. If it would have
+--   expired by then, nothing is changed: returns the ms until that start and the ms until it expires. Repeated: the
+--   same, with a delay counted again.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/core/read

@@ -1,11 +1,13 @@
 #!lua flags=allow-oom
--- Runs a completed or cancelled job again: completed or cancelled -> pending, as new, with its id, payload and options,
--- behind the others of its group. Deletes its result, keeps its attempt_log. The job holds its unique key again, unless
--- another job has it. Removing an id from a history is O(its length).
+-- Runs a completed or cancelled job again: completed or cancelled -> pending. It keeps its id, payload and options, and
+-- goes behind the others of its group. Deletes its result, keeps its attempt_log. The job holds its unique key again,
+-- unless another job has it. Removing an id from a history is O(its length).
 -- Transition: run-again
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] id; ARGV[2] names this request
--- Returns pending | refused (it did not end so: dead letters are redriven) | missing. Repeated: pending, and nothing changes.
+-- ARGV[1] id
+-- ARGV[2] identifies this request
+-- Returns pending | refused (it has another state; dead letters are redriven) | missing. Repeated: pending, and nothing
+--   changes.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/core/read

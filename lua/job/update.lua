@@ -1,8 +1,10 @@
 #!lua
--- Gives a job that waits another payload. Its checkpoint goes, since it was made of the old one.
+-- Replaces the payload of a waiting job. Its checkpoint is deleted, because it belongs to the old payload.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] id; ARGV[2] payload (JSON); ARGV[3] the name that the job must have, or '' for any
+-- ARGV[1] id
+-- ARGV[2] payload (JSON)
+-- ARGV[3] the required name of the job, or '' for any
 -- Returns updated | refused (it does not wait, or has another name) | missing. Repeated: the same, while it waits.
 --@include lib/core/keys
 --@include lib/core/read
