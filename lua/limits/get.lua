@@ -1,9 +1,12 @@
 #!lua flags=no-writes,allow-oom
--- Reads the limits of the queue as they hold now.
+-- Reads the queue's limits in force.
 -- KEYS: the standard keys, see lib/core/keys
--- Returns now in ms, then: '1' where they were set at run time, the worker that configures some or nil, max_running, rate limit, its period in ms, its
---   burst, when the rate is free again in microseconds, until when the queue rests in ms, then the settings of all groups
---   in the order of lua/limits/set.lua, then max_pending and max_pending_bytes. Repeated: reads again.
+-- Returns now in ms, then:
+--   '1' if they were set at run time, the worker that configures some or nil
+--   max_running, rate limit, its period in ms, its burst, when the rate is free again in microseconds
+--   until when the queue rests in ms
+--   the settings of all groups in the order of lua/limits/set.lua
+--   max_pending and max_pending_bytes Repeated: reads again.
 --@include lib/core/keys
 --@include lib/core/clock
 local limits = redis.call('HMGET', settings, 'limits_set', 'limits_owner', 'max_running', 'rate_limit', 'rate_period_ms', 'rate_burst',

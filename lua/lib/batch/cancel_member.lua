@@ -1,5 +1,5 @@
--- cancel_member(id): cancels a job that waits, without a turn and without a rate; a running one is told at once. To find an id in
--- pending is O(its length), so a script passes over so many entries: the claim whose turn it is ends the others.
+-- cancel_member(id): cancels a waiting job, without a turn and without a rate. A running one is notified at once.
+--   Finding an id in pending is O(its length), so a script scans this many entries. The current claim ends the others.
 -- Needs: keys, now, read, lib/place/remove_waiting, lib/settle/finish.
 local entries_left = 200000
 

@@ -1,7 +1,7 @@
 -- Jobs that start after others. Such a job waits in scheduled with a start that never comes. Its field `after` has the
--- unfinished jobs, separated by blanks, and `dependents` of each of these has its id.
--- tell_dependent(id, ended, status): removes an ended job from `after`. After the last one the job may start. After a bad
--- end it must not run, and a claim returns so (`unmet`). So a chain of bad ends costs one bounded step each.
+--   unfinished jobs, separated by blanks, and the field `dependents` of each of them has its id.
+-- tell_dependent(id, ended, status): removes an ended job from `after`. After the last one the job may start. After a
+--   bad end it must not run, and a claim returns so (`unmet`). So a chain of bad ends costs one bounded step each.
 -- tell_dependents(ids, ended, status): does so for all of them.
 -- Needs: job, scheduled, wake, awaiting, now.
 local function start_dependent(id, due)

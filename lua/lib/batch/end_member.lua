@@ -1,9 +1,11 @@
--- The end of a member of a batch. A batch is the set of its open members; the end that finds it empty, and sealed, fires it.
--- The field `batch` of a job: the id of its batch, `=id` of the batch that it follows up, or `queue|id` of one in another queue.
--- note_end(batch, member, status, detail): takes a member out of the open set of a batch that is kept here. A member that is not
--- there has ended before: nothing happens.
--- end_member(id, ref, status, detail): the same by that field. The end of a guest goes into the outbox, for its own queue.
--- open_member(id, ref): takes the end of a dead letter back, as long as its batch has not fired.
+-- The end of a member of a batch. A batch is the set of its open members. The end that leaves it empty and sealed fires
+--   it. The field `batch` of a job is the id of its batch, `=id` of the batch that it follows up, or `queue|id` of a
+--   batch in another queue.
+-- note_end(batch, member, status, detail): removes a member from the open set of a batch in this queue. A missing
+--   member has ended before, so nothing happens.
+-- end_member(id, ref, status, detail): does the same by that field. The end of a guest goes into the outbox, for its
+--   own queue.
+-- open_member(id, ref): reverts the end of a dead letter, if its batch has not fired.
 -- Needs: batches, batch_record, batch_guests, batch_outbox, sequence, now_text, and what lib/batch/follow_up needs.
 --@include lib/batch/follow_up
 local function note_end(batch, member, status, detail)
@@ -32,7 +34,7 @@ local function post(ref, id, state, detail)
   redis.call('HSET', batch_outbox, ref .. '|' .. id, redis.call('INCR', sequence) .. '\n' .. state .. '\n' .. detail)
 end
 
--- A follow-up that is a dead letter may be redriven, and reads the outcomes then: its batch has not ended.
+-- A dead follow-up may be redriven, and then reads the outcomes, so its batch has not ended.
 local function end_member(id, ref, status, detail)
   if string.sub(ref, 1, 1) == '=' then
     if status ~= 'failed' then
@@ -46,7 +48,7 @@ local function end_member(id, ref, status, detail)
   end
 end
 
--- Also of a member that a batch keeps here for another queue.
+-- Also for a member in another queue.
 local function open_again(batch, member)
   local key = batch_record .. batch
   local outcome = redis.call('HGET', key .. ':outcomes', member)

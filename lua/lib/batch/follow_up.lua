@@ -1,7 +1,7 @@
--- fire(batch, key): enqueues the follow-ups of a batch whose members have all ended: `then` if all ended well, else
--- `on_failure`; `finally` in any case. Each has a fixed id, and waits in scheduled with a start that has come. So it
--- goes where its options say. The mark comes last: if the step breaks off before it, the sweep fires again.
--- end_batch(batch, key): the follow-ups have ended: deletes the outcomes, and keeps the record for a week.
+-- fire(batch, key): enqueues the follow-ups of a batch whose members have all ended. `then` if all ended well, else
+--   `on_failure`; `finally` in any case. Each has a fixed id, and waits in scheduled with a past start. So it goes
+--   where its options say. The mark comes last: if the step breaks off before it, the sweep fires again.
+-- end_batch(batch, key): the follow-ups have ended. Deletes the outcomes, and keeps the record for a week.
 -- Needs: job, scheduled, settings, stats, wake, batches, now, now_text, write_options.
 local record_ms = 604800000
 
@@ -34,7 +34,7 @@ local function add_follow_up(batch, key, kind)
     redis.call('HSETNX', settings, 'has_groups', '1')
   end
   redis.call('ZADD', scheduled, due, id)
-  redis.pcall('HINCRBY', stats, 'enqueued_total', 1) -- a counter that is no number is for the doctor
+  redis.pcall('HINCRBY', stats, 'enqueued_total', 1) -- the doctor reports a counter that is not a number
   return id
 end
 

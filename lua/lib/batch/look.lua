@@ -1,4 +1,5 @@
--- look(id): how far a batch is: how many members are open, and the fields that lua/batch/status names; nil where it is not known.
+-- look(id): returns the number of a batch's open members, and the fields that lua/batch/status lists. nil for an
+--   unknown batch.
 -- Needs: batch_record.
 local function look(id)
   local key = batch_record .. id

@@ -1,6 +1,6 @@
 -- tend_batches(limit, all), tend_guests(limit), tend_awaiting(limit): see lua/sweep/tend-batches.
--- Needs: keys, clock, read, job_ended, cancel_member; answer, whose first is set to 1 where more is left, and to which members to
--- be cancelled in other queues are added.
+-- Needs: keys, clock, read, job_ended, cancel_member; answer, which receives a 1 first if more is left, and the members
+--   to cancel in other queues.
 --@include lib/batch/tend_batch
 
 local function tend_batches(limit, all)

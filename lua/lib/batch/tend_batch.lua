@@ -1,10 +1,10 @@
 -- tend_batch(batch, limit): a slice of the open members of one batch. Returns how many it looked at, and 1 for the batch.
 -- end_of(id): how a job has ended. Needs: as lib/batch/tend.
-local look_ms = 60000 -- how often all members of a batch are looked at
+local look_ms = 60000 -- how often all members of a batch are checked
 local unsealed_ms = 604800000
 local ended_states = { completed = true, failed = true, cancelled = true }
 
--- How a job has ended, and its result or why; nil where it has not.
+-- Returns how a job has ended, and its result or reason; nil before its end.
 local function end_of(id)
   local status, result, last_error = unpack(read(job .. id, 'status', 'result', 'last_error'))
   if not status then
@@ -28,7 +28,7 @@ local function tend_member(batch, member, fired, stopped)
   end
 end
 
--- A pass through the open members, which goes on where the last call ended.
+-- Checks a slice of the open members, and continues where the last call ended.
 local function tend_batch(batch, limit)
   local key = batch_record .. batch
   local created, sealed, fired, stopped, from = unpack(redis.call('HMGET', key, 'created_at_ms', 'sealed_at_ms',
@@ -50,7 +50,7 @@ local function tend_batch(batch, limit)
   else
     redis.call('HDEL', key, 'tended')
     if sealed and #members == 0 and redis.call('EXISTS', key .. ':open') == 0 then
-      local end_it = fired and end_batch or fire -- none is left that could
+      local end_it = fired and end_batch or fire -- no open member is left to do so
       end_it(batch, key)
     end
   end

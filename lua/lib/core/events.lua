@@ -1,7 +1,8 @@
--- emit(id, status, message, field, content): publishes {"id","status","name","attempt"}, with the error's message up to
--- 1,000 bytes, and `content` (JSON, up to 2,000 bytes) as `field`. With publish = 'listened' it does so only while there
--- is a subscriber.
--- with_results: whether results are published too, as with publish = 'listened+results'. Needs: job, events, publish.
+-- emit(id, status, message, field, content): publishes {"id","status","name","attempt"}. Adds the error's message up to
+--   1,000 bytes, and `content` (JSON, up to 2,000 bytes) as `field`. With publish = 'listened' it does so only with a
+--   subscriber.
+-- with_results: whether results are published too, as with publish = 'listened+results'.
+-- Needs: job, events, publish.
 local with_results = string.sub(publish, -8) == '+results'
 local publish_mode = with_results and string.sub(publish, 1, -9) or publish
 local listened = publish_mode == 'always'

@@ -1,5 +1,5 @@
--- Names the standard keys. Every script but those of the hot path (enqueue, claim, complete, extend) is
--- called with this same list, in this order; QueueKeys.all() in src/queue/scripts/queue-keys.ts builds it.
+-- Names the standard keys. Every script outside the hot path (enqueue, claim, complete, extend) gets this list in this
+-- order. QueueKeys.all() in src/queue/scripts/queue-keys.ts builds it.
 local job = KEYS[1] -- prefix of the job hashes
 local pending = KEYS[2] -- list
 local prioritized = KEYS[3] -- sorted set, score = rank
@@ -26,9 +26,10 @@ local schedule_owners = KEYS[23] -- sorted set, schedules that code declares, sc
 local schedule = KEYS[24] -- prefix of the schedule hashes
 local retention = KEYS[25] -- hash, '' -> the limits of the queue as the workers announced them, see lib/retention/announced_queue_limits
 local names = KEYS[26] -- sorted set, job names, score = when a worker last announced a handler for it in ms
-local nudge = KEYS[27] -- prefix of the keys by which one worker is reached, followed by its id
-local batches = KEYS[28] -- sorted set, batches with a follow-up that are kept here, score = when the sweep looks at one next in ms
-local batch_record = KEYS[29] -- prefix of what is kept of a batch, see docs/internals/batches.md
+local nudge = KEYS[27] -- prefix of the keys that reach one worker, followed by its id
+-- sorted set, batches of this queue with a follow-up, score = the next check by the sweep in ms
+local batches = KEYS[28]
+local batch_record = KEYS[29] -- prefix of a batch's keys, see docs/internals/batches.md
 local batch_guests = KEYS[30] -- hash, id of an open job here -> its batch in another queue: queue|batch
 local batch_outbox = KEYS[31] -- hash, queue|batch|id -> the end of that job here, until its batch has it
 local awaiting = KEYS[32] -- sorted set, jobs that wait for others to end, score = since when in ms

@@ -1,5 +1,6 @@
--- name_in_payload(key): the name of a job whose producer, a client of the Redis pattern, stored none: the kind of its payload.
--- nil where it has none, or where the payload is long, so that the cost has a bound. Needs: read.
+-- name_in_payload(key): returns the name of a job that a client of the Redis pattern stored without one: the kind in
+--   its payload. nil without a kind, or for a long payload, so that the cost is bounded.
+-- Needs: read.
 local function name_in_payload(key)
   local payload = read(key, 'payload')[1]
   local read_well, decoded = pcall(cjson.decode, payload and #payload <= 4096 and payload or '')

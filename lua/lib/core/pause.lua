@@ -1,5 +1,7 @@
--- pause(key, by, reason): notes in a hash since when, by whom and why; 1 where it was not paused before, else 0.
--- resume(key): takes that away; 1 where it was paused, else 0. Needs: now_text.
+-- pause(key, by, reason): records in a hash when, by whom and why it was paused. Returns 1 if it was not paused before,
+--   else 0.
+-- resume(key): removes that. Returns 1 if it was paused, else 0.
+-- Needs: now_text.
 local function pause(key, by, reason)
   if redis.call('HSETNX', key, 'paused_at_ms', now_text) == 0 then
     return 0

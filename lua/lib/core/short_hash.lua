@@ -1,6 +1,6 @@
--- short_hash(key, most): returns the hash of a job without its payload, result, progress and log if they are longer than
--- `most` bytes; a field `left_out:{field}` then has the length. With nil it returns all of it. Returns an error, which
--- has no entries, if the key is no hash.
+-- short_hash(key, most): returns the hash of a job without its payload, result, progress and log if they exceed `most`
+-- bytes. A field `left_out:{field}` then has the length. With nil it returns all of it. Returns an error, which has no
+-- entries, if the key is no hash.
 local LONG_FIELDS = { 'payload', 'result', 'progress', 'log' }
 
 local function short_hash(key, most)

@@ -1,5 +1,6 @@
--- counter_imbalances(held): what is wrong between the counters of a queue that only this library uses, by `held` (counter -> number):
--- counters, found, expected. Needs: keys.
+-- counter_imbalances(held): returns contradictions between the counters of a queue that only this library uses, each as
+--   counters, found, expected. held: counter -> number.
+-- Needs: keys.
 local comings, leavings = { 'enqueued', 'redriven', 'rerun' }, { 'completed', 'failed', 'cancelled', 'removed' }
 local claim_ends = { 'completed', 'retried', 'released', 'reclaimed' }
 
@@ -12,7 +13,7 @@ local function total_of(held, names)
   return sum, table.concat(words, ' + ')
 end
 
--- Those that wait or run.
+-- Waiting and running jobs.
 local function unfinished()
   return redis.call('LLEN', pending) + redis.call('ZCARD', prioritized) + redis.call('ZCARD', scheduled)
     + redis.call('ZCARD', claims) + redis.call('LLEN', processing)

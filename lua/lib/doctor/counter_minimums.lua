@@ -1,7 +1,9 @@
--- counter_minimums(most): what each counter must be at least, by the jobs that stand for it, of each place so many. What clients of
--- the pattern did was never increment, so that only jobs count whose hash shows that it was done here. Needs: keys.
+-- counter_minimums(most): returns the minimum of each counter, by the jobs that prove it, up to `most` of each place.
+--   Actions of the pattern's clients were never counted, so a job counts only if its hash shows an action of this
+--   library.
+-- Needs: keys.
 
--- How many of these jobs, each of which stands there once, are as `is_ours` says of the fields.
+-- Returns how many of these distinct jobs have fields for which `is_ours` is true.
 local function count(ids, fields, is_ours)
   local seen, number = {}, 0
   for _, id in ipairs(ids) do
@@ -13,7 +15,7 @@ local function count(ids, fields, is_ours)
   return number
 end
 
--- Of the deepest groups, a hundred at most, until so many are found.
+-- Reads the deepest groups, a hundred at most, until there are enough.
 local function grouped_ids(last)
   local ids = {}
   for _, name in ipairs(redis.call('ZRANGE', groups .. 'depths', 0, 99, 'REV')) do
@@ -26,7 +28,7 @@ local function grouped_ids(last)
   return ids
 end
 
--- A job that a client of the pattern enqueued is given a name, and its fence, when it is claimed here.
+-- A job that a client of the pattern enqueued gets a name and its fence when it is claimed here.
 local function enqueued_here(last)
   local waiting = 0
   for _, ids in ipairs({ redis.call('LRANGE', pending, 0, last), redis.call('ZRANGE', prioritized, 0, last),
@@ -41,7 +43,7 @@ local function completed_here(last)
     function(status, fence, token) return status == 'completed' and fence and token == '' end)
 end
 
--- What a client of the pattern failed is adopted later than it failed.
+-- A failure of a client of the pattern is adopted later than it occurred.
 local function failed_here(last)
   return count(redis.call('ZRANGE', dead, 0, last, 'REV'), { 'failed_at_ms', 'last_error_at_ms' },
     function(failed_at, error_at) return failed_at and failed_at == error_at end)

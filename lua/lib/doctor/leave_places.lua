@@ -1,6 +1,7 @@
--- leave_places(at, but): takes a job out of each place in which it stands, other than `but`.
--- end_for_good(at): leaves a job that has ended in no place, with an expiry. lay_ghost(at): ends an id without a hash.
--- at: see lib/doctor/inspect. Needs: keys, lifetime_of, bury, lib/group/place.
+-- leave_places(at, but): removes a job from all its places except `but`.
+-- end_for_good(at): leaves an ended job in no place, with an expiry.
+-- lay_ghost(at): ends an id without a hash. at: see lib/doctor/inspect
+-- Needs: keys, lifetime_of, bury, lib/group/place.
 local function leave_places(at, but)
   local sets = { claims = claims, prioritized = prioritized, scheduled = scheduled, dead = dead }
   for place, set in pairs(sets) do

@@ -1,9 +1,10 @@
--- repair(at, found, visibility): puts one job where it belongs, from whatever state. at: see lib/doctor/inspect. found: the fault.
+-- repair(at, found, visibility): puts one job where it belongs, from any state. at: see lib/doctor/inspect. found: the
+--   fault.
 -- Needs: keys, now, lib/group/place, lib/place/requeue, lib/settle/finish, lib/doctor/inspect.
 --@include lib/doctor/correct_place
 --@include lib/doctor/leave_places
 
--- The claim's time starts anew: a worker that lives extends it, one that is gone loses it to the sweep.
+-- The claim's time starts again: a live worker extends it, and a dead one loses it to the sweep.
 local function stand_claimed(at, visibility)
   redis.call('HSET', at.key, 'status', 'processing')
   redis.call('ZADD', claims, now + visibility, at.id)
@@ -22,7 +23,7 @@ local function stand_dead(at, found)
   end
 end
 
--- A start that never comes, until the jobs that it waits for have ended: the sweep looks for that.
+-- A start that never comes, until the jobs that it waits for have ended, which the sweep checks.
 local function stand_after(at)
   leave_places(at, 'scheduled')
   redis.call('ZADD', scheduled, '253402300799000', at.id)
@@ -44,7 +45,7 @@ local function repair(at, found, visibility)
     leave_places(at, place)
     return stand_claimed(at, visibility)
   end
-  -- As when a claim ends: a settle of one that was current until now must be refused.
+  -- As at the end of a claim: a settle by the claim that was current must be refused.
   redis.call('HSET', at.key, 'claim_token', '', 'claimed_at_ms', 0, 'fence', redis.call('INCR', sequence))
   if place == 'scheduled' and at.after then
     return stand_after(at)

@@ -1,6 +1,6 @@
--- add_scheduled(id, name, payload, options, schedule_id): adds one job of a schedule, to be claimed at once: nothing -> pending or
--- prioritized. Answers added | exists (the id is known) | kept (another job owns the unique key), the id that stands, and
--- of a kept one its name.
+-- add_scheduled(id, name, payload, options, schedule_id): adds one claimable job of a schedule: nothing -> pending or
+--   prioritized. Returns added | exists (the id is known) | kept (another job owns the unique key), then the id of that
+--   job, and for kept its name.
 -- Needs: keys, clock, rank, places, unique, options, write_job.
 --@include lib/limits/write_group
 --@include lib/group/configure

@@ -1,6 +1,8 @@
--- add_with_options(id, name, payload, options): adds one job of an enqueue in which some jobs have options. Answers nil where it
--- is new or repeated, else exists | kept | replace, the id that stands, and its name; or what lib/enqueue/fullness says.
--- Needs: see those that it includes; write_job; the batch's plain, added, max_pending, max_pending_bytes, events and publish.
+-- add_with_options(id, name, payload, options): adds one job of an enqueue in which some jobs have options. Returns nil
+--   for a new or repeated job. Else exists | kept | replace, the id of the existing job, and its name; or the reply of
+--   lib/enqueue/fullness.
+-- Needs: see those that it includes; write_job; the batch's plain, added, max_pending, max_pending_bytes, events and
+--   publish.
 --@include lib/core/events
 --@include lib/core/rank
 --@include lib/enqueue/unique
@@ -16,7 +18,8 @@
 --@include lib/batch/join
 --@include lib/batch/follow
 
--- One command tells at the first job also whether the queue has settings, so that a queue without any pays nothing for bounds.
+-- At the first job one command also finds out whether the queue has settings. So a queue without any pays nothing for
+-- bounds.
 local are_settings_there = nil
 
 local function is_known(id)
@@ -34,7 +37,7 @@ local function configure_group_of(options)
   end
 end
 
--- A job that replaces one of another group has to fit into its own; in the queue it only takes the place of the former.
+-- A job that replaces one of another group must fit into its own group. In the queue it takes the place of the former.
 local function replace_waiting(owner, id, name, payload, options)
   configure_group_of(options)
   if options.group and redis.call('HGET', job .. owner, 'group') ~= options.group then
@@ -47,7 +50,7 @@ local function replace_waiting(owner, id, name, payload, options)
   return verdict, owner, verdict == 'replace' and name or redis.call('HGET', job .. owner, 'name')
 end
 
--- What stands in the way of a new job; nil where nothing does.
+-- Returns the obstacle to a new job, or nil.
 local function conflict(id, name, payload, options)
   if is_known(id) then
     local request, standing_name, batch = unpack(redis.call('HMGET', job .. id, 'request', 'name', 'batch'))
@@ -68,7 +71,7 @@ local function conflict(id, name, payload, options)
   return verdict, owner, owner_name
 end
 
--- Where settings are there, which the first look tells, a bound may be among them.
+-- If there are settings, as the first read finds out, they may include a bound.
 local function may_be_bounded(options)
   return max_pending or max_pending_bytes or are_settings_there or options and options.group
 end

@@ -1,8 +1,10 @@
--- How many jobs, and how many bytes of payload, may wait in the queue and in a group.
--- fullness(options, payload): full | full_bytes | group_full | group_full_bytes, the bound, and the group; nil where the job fits.
--- note_added(options, payload): counts what was added since. What was set at run time goes before the bounds of the producer.
--- Needs: groups, pending, prioritized, scheduled, settings, now, lib/group/place, lib/enqueue/waiting_bytes; the batch's max_pending
--- and max_pending_bytes.
+-- The bounds of waiting jobs and payload bytes in a queue and in a group.
+-- fullness(options, payload): returns full | full_bytes | group_full | group_full_bytes, the bound, and the group; nil
+--   if the job fits.
+-- note_added(options, payload): counts what was added since.
+-- Bounds set at run time override those of the producer.
+-- Needs: groups, pending, prioritized, scheduled, settings, now, lib/group/place, lib/enqueue/waiting_bytes; the
+--   batch's max_pending and max_pending_bytes.
 --@include lib/enqueue/waiting_bytes
 local bounds, added_jobs, added_bytes = nil, 0, 0
 
@@ -20,8 +22,8 @@ local function queue_bounds()
   return bounds
 end
 
--- Of the jobs of a group that wait for their time: those of an enqueue, as long as the group has a bound. A job that left earlier, by
--- a cancel or the like, is found out where the group is full.
+-- The scheduled jobs of a group that has a bound, as enqueues stored them. A job that left early, for example by a
+-- cancel, is noticed when the group is full.
 local function later_of(group, most)
   local later = groups .. 'later:' .. group
   redis.call('ZREMRANGEBYSCORE', later, '-inf', now)
@@ -58,7 +60,7 @@ local function fullness(options, payload)
   end
 end
 
--- Those of a group that wait for their time stand in no line of its own.
+-- The scheduled jobs of a group are in no line of its own.
 local function note_added(id, options, payload)
   added_jobs, added_bytes = added_jobs + 1, added_bytes + #payload
   local due = options and options.group and tonumber(redis.call('ZSCORE', scheduled, id) or nil)

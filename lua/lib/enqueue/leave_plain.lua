@@ -1,6 +1,6 @@
 -- unmarked(options): returns the stored options of a job without the mark of a plain one. A job whose only option is
--- metadata has the mark at their start, and costs a claim and a completion no more than a job without options.
--- leave_plain(key): makes a job no plain one any more. Its next claim checks it, and its completion looks at all fields.
+--   metadata has the mark at their start. It costs a claim and a completion no more than a job without options.
+-- leave_plain(key): makes a job no longer plain. Its next claim checks it, and its completion reads all fields.
 local function unmarked(options)
   return string.sub(options, 1, 14) == '{"plain":true,' and '{' .. string.sub(options, 15) or options
 end

@@ -1,5 +1,6 @@
--- write_options(key, options): writes what was asked for beside the payload into a job's hash; see lua/job/enqueue.lua for
--- the options. Needs: now.
+-- write_options(key, options): writes the options of an enqueue into a job's hash; see lua/job/enqueue.lua for the
+--   options.
+-- Needs: now.
 --@include lib/enqueue/leave_plain
 local function write_options(key, options)
   local fields = {}
@@ -20,7 +21,7 @@ local function write_options(key, options)
   end
   add('batch', options.batch)
   if #fields > 0 or options.after then
-    add('options', unmarked(options.worker or '{}')) -- tells claim and complete that this is no plain job
+    add('options', unmarked(options.worker or '{}')) -- marks for claim and complete that the job is not plain
   else
     add('options', options.worker)
   end

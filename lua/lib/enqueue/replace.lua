@@ -1,7 +1,7 @@
--- replace(owner, id, name, payload, options): gives the waiting owner of a unique key the options of a newer job. Returns
--- replace, or kept if the owner no longer waits.
--- replaced_before(id, options): returns the owner that this same enqueue has replaced before; by now it may run, or have
--- ended.
+-- replace(owner, id, name, payload, options): gives the waiting owner of a unique key the options of a newer job.
+--   Returns replace, or kept if the owner no longer waits.
+-- replaced_before(id, options): returns the owner that this same enqueue has replaced before, which may run or have
+--   ended by now.
 -- Needs: job, replaced, memory_ms, plain, now_text, remove_waiting, write_options, leave_plain, own_unique, place.
 local function leave_place(id)
   if remove_waiting(id) then
@@ -15,8 +15,8 @@ local function leave_place(id)
   end
 end
 
--- The owner keeps its id and starts anew with all that is asked for, also how it holds the key. The fence and the log of
--- its attempts stay, for the repeats of its claims, so it is no plain job.
+-- The owner keeps its id and starts again with all new options, including how it holds the key. The fence and the log
+-- of its attempts stay for repeats of its claims, so it is not a plain job.
 local function replace(owner, id, name, payload, options)
   local key = job .. owner
   if not leave_place(owner) then

@@ -1,6 +1,7 @@
 -- Estimates the bytes of waiting payload, as stored, from fifty jobs of each place, spread over its length. Up to fifty
--- jobs are exact. No counter exists, so a queue without such a bound pays nothing, and no count can be wrong.
--- waiting_sizes(): returns how many jobs wait in each place. waiting_bytes(sizes): returns their bytes.
+--   jobs are exact. No counter exists, so a queue without such a bound pays nothing, and no count can be wrong.
+-- waiting_sizes(): returns how many jobs wait in each place.
+-- waiting_bytes(sizes): returns their bytes.
 -- waiting_bytes_of(group): returns those of its line.
 -- Needs: job, groups, pending, prioritized, scheduled, group_keys.
 local sampled = 50
@@ -9,7 +10,7 @@ local function bytes_of(id)
   return id and tonumber(redis.pcall('HSTRLEN', job .. id, 'payload')) or 0
 end
 
--- id_at: answers the id at an index.
+-- id_at: returns the id at an index.
 local function estimate(size, id_at)
   local looks, sum = math.min(size, sampled), 0
   for i = 0, looks - 1 do
@@ -27,7 +28,7 @@ local function waiting_bytes_of(group)
   return estimate(redis.call('ZCARD', waiting), in_set(waiting))
 end
 
--- Of the deepest groups, fifty at most; the others are taken to be as they are.
+-- Samples the deepest groups, fifty at most, and assumes that the others are alike.
 local function bytes_in_groups(size)
   local looked, bytes = 0, 0
   for _, group in ipairs(redis.call('ZRANGE', group_keys.depths, 0, size > 0 and sampled - 1 or -1, 'REV')) do

@@ -1,13 +1,16 @@
--- The claims of clients of the Redis pattern. Their clocks are not the server's, so a claim's time starts when a sweep first sees it.
--- note_claims(): notes the claims of the next slice of processing. slice_of(list, field): the next slice of any list.
--- take_back(answers): takes expired claims back; adds id and status of each, and counts in answers[2] those that a client took back.
+-- The claims of clients of the Redis pattern. Their clocks are not the server's, so a claim's time starts when a sweep
+--   first sees it.
+-- note_claims(): records the claims of the next slice of processing.
+-- slice_of(list, field): returns the next slice of any list.
+-- take_back(answers): reclaims expired claims. Adds id and status of each, and counts in answers[2] those that a client
+--   reclaimed.
 -- Needs: keys, now, read, limit, visibility, crash, note_foreign_client.
 local function sighting(id)
   local attempts, token = unpack(read(job .. id, 'attempts', 'claim_token'))
   return (attempts or '') .. ':' .. (token or '') .. ':' .. id
 end
 
--- The next slice of a list: a cursor in the sweep's memory moves through one that is longer than the limit.
+-- Returns the next slice of a list. A cursor in the sweep's memory moves through a list longer than the limit.
 local function slice_of(list, field)
   local cursor = tonumber(redis.call('HGET', sweep, field) or 0)
   local ids = redis.call('LRANGE', list, cursor, cursor + limit - 1)
@@ -27,7 +30,7 @@ local function note_claims()
   end
 end
 
--- A worker that the hash still names is not to blame.
+-- The worker that the hash still names is not responsible.
 local function crash_foreign(id)
   local key = job .. id
   if redis.call('EXISTS', key) == 1 then

@@ -1,4 +1,4 @@
--- wake_for_slot(): wakes a worker for the slot that a claim has left, where the queue limits how many of its jobs run.
+-- wake_for_slot(): wakes a worker for the slot that an ended claim leaves, if the queue limits its running jobs.
 -- Needs: settings, lib/place/requeue.
 local function wake_for_slot()
   if redis.call('HEXISTS', settings, 'max_running') == 1 then

@@ -1,6 +1,6 @@
--- refund(key, id, common): refunds the cost of a job that never started to the rate of the queue (key is settings) or of
--- a group (key is its state; common is the hash with the settings of all groups). Does nothing if the rate was changed
--- after the claim, because it had charged another amount.
+-- refund(key, id, common): refunds the cost of a job that never started to a rate.
+-- key: settings for the queue's rate, or the state of a group. common: the hash with the settings of all groups
+-- Does nothing if the rate was changed after the claim, because it had charged another amount.
 -- refund_all(id): refunds to both, while the hash still has the claim.
 -- Needs: job, settings, groups.
 local function refund(key, id, common)

@@ -1,11 +1,14 @@
 -- The limits of a queue, read once in a claim. They are fields of settings, so a queue without limits never comes here.
--- room_for(count): how many of count jobs may start now; ms until the next may, nil where time alone frees nothing.
--- pay(cost): takes the cost of one job from the rate; false where that much is not there yet.
--- charge(ids, bytes): pays for jobs; those beyond the bytes of the claim, or the rate, are put back to the front.
--- wait_for_rate(): writes what was paid; answers the ms until the rate lets another job start.
--- The rate is GCRA: one number, the theoretical arrival time (tat) in microseconds of the server. A burst of n lets n jobs
--- start at once; then one starts every interval. An idle time earns no more than the burst, since tat is never below now.
--- paused, has_groups: of the same settings. Needs: job, pending, prioritized, claims, settings, now, time, most_bytes, full.
+-- room_for(count): returns how many of count jobs may start now, and the ms until the next may; nil if time alone frees
+--   no slot.
+-- pay(cost): takes the cost of one job from the rate; false if the rate has less.
+-- charge(ids, bytes): pays for jobs. Jobs beyond the bytes of the claim, or beyond the rate, go back to the front.
+-- wait_for_rate(): writes the payment, and returns the ms until the rate lets another job start.
+-- The rate is GCRA: one number, the theoretical arrival time (tat) in microseconds of the server. A burst of n lets n
+--   jobs start at once. Then one starts every interval. An idle time earns no more than the burst, because tat is never
+--   below now.
+-- paused, has_groups: of the same settings.
+-- Needs: job, pending, prioritized, claims, settings, now, time, most_bytes, full.
 local paused, has_groups, max_running, interval, burst, tat, rests_until = unpack(redis.call('HMGET', settings,
   'paused_at_ms', 'has_groups', 'max_running', 'rate_interval_us', 'rate_burst', 'rate_tat_us', 'rests_until_ms'))
 max_running, interval, burst = tonumber(max_running or nil), tonumber(interval or nil), tonumber(burst or nil)
@@ -15,7 +18,7 @@ tat = math.max(tonumber(tat or nil) or 0, now_us)
 local limited = max_running ~= nil or interval ~= nil or rests_until > now
 local units, spent, unpaid_wait = 0, 0, nil
 
--- Ms until so many units of the rate are there.
+-- Returns the ms until the rate has this many units.
 local function ms_until(needed)
   return math.max(1, math.ceil((tat + needed * interval - burst * interval - now_us) / 1000))
 end
@@ -52,7 +55,7 @@ end
 
 local function give_back(ids, from)
   for i = #ids, from, -1 do
-    local rank = redis.pcall('HGET', job .. ids[i], 'rank') -- an error here would lose the ids that were taken
+    local rank = redis.pcall('HGET', job .. ids[i], 'rank') -- an error here would lose the claimed ids
     if type(rank) == 'string' then
       redis.call('ZADD', prioritized, rank, ids[i])
     else

@@ -1,6 +1,6 @@
--- hold_timer(wait, is_full): lets one worker of the fleet wait until the limit allows the next job, so that idle workers
--- do not all poll at that moment. Returns the ms that this worker waits; nil if another one waits no longer than that. A
--- worker without a free slot hands the wait over by the wake marker.
+-- hold_timer(wait, is_full): lets one worker of the fleet wait until the limit allows the next job, so that idle
+--   workers do not all poll then. Returns the ms that this worker waits, or nil if another one waits no longer than
+--   that. A worker without a free slot hands the wait over by the wake marker.
 -- Needs: settings, wake, worker, now.
 local timer_slack_ms = 100 -- how much longer another worker may keep the time
 

@@ -1,11 +1,11 @@
--- write_limits(limits): writes the limits of a queue, in the order of lua/limits/set.lua, '' for none, and wakes a
--- worker, because more jobs may start now. The spent rate stays spent.
--- hold_configured_limits(): writes the limits that workers configure; without any it clears all limits.
+-- write_limits(limits): writes the limits of a queue, in the order of lua/limits/set.lua, '' for none. Wakes a worker,
+--   because more jobs may start now. The spent rate stays spent.
+-- hold_configured_limits(): writes the limits that workers configure. Without any it clears all limits.
 -- Needs: settings, groups, wake.
 --@include lib/limits/write_group
 local group_defaults_key = groups .. 'settings'
 
--- What stands in turns is checked when its turn comes; the others are looked at anew, in slices, see lib/group/open.
+-- The groups in turns are checked at their turn. The others are reviewed in slices, see lib/group/open.
 local function review_groups()
   if redis.call('EXISTS', groups .. 'depths') == 1 then
     redis.call('HSET', group_defaults_key, 'review_cursor', '-1')
@@ -38,7 +38,7 @@ end
 local function hold_configured_limits()
   local text = redis.call('HGET', settings, 'limits_text')
   if text then
-    write_limits(cjson.decode(text)) -- of texts
+    write_limits(cjson.decode(text)) -- as texts
   else
     delete_queue_limits()
     redis.call('HDEL', settings, 'rate_set_at')

@@ -1,6 +1,8 @@
--- write_group_settings(key, values): writes the settings of one group, or of all groups, in the order of lua/group/set.lua; '' for one
--- that it has not. A rate keeps what it has spent. delete_group_settings(key): takes them away.
--- write_rate(key, limit, period, burst, before): writes a rate; before: its interval until now. Needs: sequence.
+-- write_group_settings(key, values): writes the settings of one group, or of all groups, in the order of
+--   lua/group/set.lua; '' for none. A rate keeps what it has spent.
+-- delete_group_settings(key): deletes them.
+-- write_rate(key, limit, period, burst, before): writes a rate. before: its previous interval
+-- Needs: sequence.
 local setting_names = { 'max_running', 'rate_limit', 'rate_period_ms', 'rate_burst', 'weight', 'max_pending', 'on_dead_head',
   'plain_weight', 'max_pending_bytes' }
 
@@ -8,7 +10,8 @@ local function delete_group_settings(key)
   redis.call('HDEL', key, 'rate_interval_us', unpack(setting_names))
 end
 
--- The interval keeps its fraction, so that seven a second does not drift. Claims up to the fence rate_set_at took another amount.
+-- The interval keeps its fraction, so that a rate of seven a second does not drift. Claims up to the fence rate_set_at
+-- charged another amount.
 local function write_rate(key, limit, period, burst, before)
   local interval = string.format('%.17g', tonumber(period) * 1000 / tonumber(limit))
   redis.call('HSET', key, 'rate_limit', limit, 'rate_period_ms', period, 'rate_burst', burst, 'rate_interval_us', interval)

@@ -1,5 +1,6 @@
--- Takes ids for a claim where the queue has more than plain jobs: moves what is due, and keeps to a pause, limits and groups.
--- No function, since that would bind what it needs: see lua/attempt/claim.lua, lib/limits/slots_and_rate, lib/core/rank, lib/place/promote.
+-- Takes ids for a claim if the queue has more than plain jobs: promotes due jobs, and obeys a pause, limits and groups.
+-- It is not a function, because a function would bind its outside variables: see lua/attempt/claim.lua,
+-- lib/limits/slots_and_rate, lib/core/rank, lib/place/promote.
 local take_ungrouped, can_take, report_left
 local rejoin, take_by_groups, place_touched
 if has_groups then

@@ -1,5 +1,5 @@
--- ids_of(state, offset, limit): the ids of one page of the jobs in one state, in the order in which lists show them.
--- is_ended(state): whether its ids stand in a history, where one stands twice whose id was used again.
+-- ids_of(state, offset, limit): returns one page of the ids of the jobs in one state, in the order of lists.
+-- is_ended(state): returns whether its ids are in a history, which has an id twice after its reuse.
 -- Needs: keys.
 local function reversed(list)
   local turned = {}
@@ -9,7 +9,7 @@ local function reversed(list)
   return turned
 end
 
--- Joins two places that hold one state: what the first leaves of the page comes from the second.
+-- Joins two places of one state: the second fills the rest of the page.
 local function joined(first_page, first_size, offset, limit, second_page_of)
   local room = limit - #first_page
   if room > 0 then

@@ -1,5 +1,5 @@
--- keep_age(key, ready_at): leaves a job as old as it was before it was put elsewhere. ready_at: what its hash had then; nil where it
--- counts from its enqueue.
+-- keep_age(key, ready_at): leaves a moved job's age as it was.
+-- ready_at: the hash's value before the move; nil if the age counts from its enqueue
 local function keep_age(key, ready_at)
   if ready_at then
     redis.call('HSET', key, 'ready_at_ms', ready_at)

@@ -1,6 +1,7 @@
--- oldest_age(): how long the oldest waiting job has waited, in ms, also one that is due and not promoted; 0 for none. Then the same
---   of the jobs that no group holds back.
--- waiting_since: of each name that oldest_age() met, since when its oldest job waits, in ms. Needs: keys, groups, now.
+-- oldest_age(): returns how long the oldest waiting job has waited, in ms, including a due one that is not promoted; 0
+--   for none. Then the same for the jobs that no group holds back.
+-- waiting_since: since when the oldest job of each name that oldest_age() met waits, in ms.
+-- Needs: keys, groups, now.
 local waiting_since = {}
 
 local function age_of(id)
@@ -16,7 +17,7 @@ local function age_of_group(group)
   return age_of(redis.call('ZRANGE', groups .. 'waiting:' .. group, 0, 0)[1] or '')
 end
 
--- The oldest heads, and the groups whose turns come next: among many old groups that are held back these are not.
+-- Reads the oldest heads, and the groups with the next turns, because many old groups may be held back.
 local function ages_of_groups()
   local held, unheld, turns = 0, 0, groups .. 'turns'
   for _, group in ipairs(redis.call('ZRANGE', groups .. 'heads', 0, 4)) do
@@ -33,7 +34,7 @@ local function ages_of_groups()
   return held, unheld
 end
 
--- The front of the line holds the oldest job, but for what a reclaim put before it; a few more are looked at.
+-- The front of the line holds the oldest job, except for reclaimed jobs before it, so a few more are read.
 local function oldest_age()
   local age = 0
   for _, id in ipairs(redis.call('LRANGE', pending, -20, -1)) do

@@ -1,6 +1,6 @@
--- promote(limit, rejoin): moves up to limit due jobs from scheduled to where they can be claimed; answers how many. rejoin: see
--- lib/group/join; nil where the queue never saw a group.
--- A job whose hash is gone goes along: its claim sets it aside with the reason.
+-- promote(limit, rejoin): moves up to limit due jobs from scheduled to claimable places, and returns how many.
+-- rejoin: see lib/group/join; nil if the queue never had a group
+-- It also moves a job without a hash, which its claim sets aside with the reason.
 -- Needs: job, pending, prioritized, scheduled, settings, now, next_rank, read.
 local function promote(limit, rejoin)
   local due = redis.call('ZRANGE', scheduled, '-inf', now, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')

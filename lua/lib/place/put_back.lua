@@ -1,6 +1,6 @@
--- Puts ids that were taken for a claim back where they were, in their old order: those from place on. Their numbers of the sequence
--- are free again.
--- No function, since that would bind what it needs: pending, prioritized, sequence, ids, ranks, place.
+-- Puts claimed ids from `place` on back where they were, in their old order. Their sequence numbers are free again. It
+-- is not a function, because a function would bind its outside variables: pending, prioritized, sequence, ids, ranks,
+-- place.
 local to_pending = {}
 for i = #ids, place, -1 do
   local rank = ranks and ranks[ids[i]]

@@ -1,5 +1,6 @@
--- remove_waiting(id): takes a job that waits out of its place; answers whether it was in one. remove_sorted(id): the same, but for
--- pending, in which a search is O(its length). Needs: keys, lib/group/place.
+-- remove_waiting(id): removes a waiting job from its place, and returns whether it was in one.
+-- remove_sorted(id): does the same except in pending, where a search is O(its length).
+-- Needs: keys, lib/group/place.
 local function remove_sorted(id)
   local group = redis.pcall('HGET', job .. id, 'group')
   if type(group) == 'string' then

@@ -1,5 +1,6 @@
--- Puts a claimable job back: to the back (a retry), to the front in its old place (a release, a reclaim), or to a later
--- time. Each sets the status and wakes a worker if one is needed. A job with a group goes to its group's line instead.
+-- Puts a claimable job back. A retry goes to the back, a release or a reclaim to the front in its old place, or to a
+--   later time. Each sets the status and wakes a worker if one is needed. A job with a group goes to its group's line
+--   instead.
 -- Needs: job, pending, prioritized, scheduled, wake, sequence, now, next_rank, lib/group/join.
 local function wake_one()
   redis.call('ZADD', wake, 0, '1')
@@ -35,6 +36,6 @@ local function to_later(id, due)
   redis.call('HSET', job .. id, 'status', 'scheduled', 'due_at_ms', due)
   redis.call('ZADD', scheduled, due, id)
   if redis.call('ZRANGE', scheduled, 0, 0)[1] == id then
-    wake_one() -- a blocked worker sleeps until the due time it knew: tell it of the earlier one
+    wake_one() -- a blocked worker sleeps until the due time it knew, so it must learn of the earlier one
   end
 end

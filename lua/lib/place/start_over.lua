@@ -1,6 +1,7 @@
--- start_over(id, key, job_fields): puts an ended job to the back of its line, as new. job_fields has its priority, unique, batch and
--- group. It is no plain job any more, so its completion clears last_error. Its unique key is held again where nobody else does.
--- It waits for no other job any more.
+-- start_over(id, key, job_fields): puts an ended job to the back of its line, as new.
+-- job_fields: its priority, unique, batch and group
+-- It is no longer a plain job, so its completion clears last_error. It holds its unique key again if no other job does.
+--   It no longer waits for other jobs.
 -- Needs: keys, lib/enqueue/unique, leave_plain, lib/place/requeue, lib/batch/end_member.
 local function start_over(id, key, job_fields)
   redis.call('HSET', key, 'attempts', 0, 'claimed_at_ms', 0)

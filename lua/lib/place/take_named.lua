@@ -2,8 +2,8 @@
 -- other workers. A call reads the front, one slice behind a cursor, and the newest jobs. So its cost is bounded, however
 -- many other jobs are in front.
 -- Returns the ids; whether claimable jobs are left; the next cursor, or -1 if all jobs were read.
--- elsewhere: whether a live worker handles a job that was left. unserved: the names of left jobs that no live worker
--- handles.
+-- elsewhere: whether a live worker handles a job that was left
+-- unserved: the names of left jobs that no live worker handles
 -- Needs: job, pending, prioritized, sequence, now, read, names, workers, sweep, first_limit, overdue, full, most_bytes.
 local window, slice = 100, 500
 local cursor, max_age, seen_ms = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
@@ -67,7 +67,7 @@ local function take_named(count)
       newest[plain[i]] = true
     end
   end
-  -- One claim in ten goes to a plain job, so that urgent ones starve nobody.
+  -- One claim in ten takes a plain job, so that urgent ones starve no job.
   local ids, turn, u, p, bytes_taken = {}, tonumber(redis.call('GET', sequence) or 0), 1, 1, 0
   while #ids < count and (urgent[u] or plain[p]) do
     turn = turn + 1
@@ -75,7 +75,7 @@ local function take_named(count)
     local id = is_plain and plain[p] or urgent[u]
     bytes_taken = bytes_taken + redis.call('HSTRLEN', job .. id, 'payload')
     if bytes_taken > most_bytes and #ids > 0 then
-      full, cursor = true, tonumber(ARGV[8]) -- what was found and left is looked for again
+      full, cursor = true, tonumber(ARGV[8]) -- found jobs that were left must be found again
       return ids, true, cursor
     end
     ids[#ids + 1] = id

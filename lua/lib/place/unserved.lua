@@ -1,8 +1,7 @@
--- may_take(id): returns whether the claimer takes this job: it handles the name, or no live worker announced the name for
--- max_age. Then overdue[id] says why the job must not run.
--- A foreign producer's job has its name in its payload. The name is written once it is found, so the payload is read
--- once. Without a name the claimer takes the job. Such a job also waits while clients of the Redis pattern claim jobs
--- here, because they announce nothing.
+-- may_take(id): returns whether the claimer takes this job. It handles the name, or no live worker announced the name
+--   for max_age. Then overdue[id] says why the job must not run. A foreign producer's job has its name in its payload.
+--   The name is written once it is found, so the payload is read once. Without a name the claimer takes the job. Such a
+--   job also waits while clients of the Redis pattern claim jobs here, because they announce nothing.
 -- Needs: job, now, read, names, workers, sweep, served, max_age, seen_ms, overdue.
 --@include lib/core/name_in_payload
 local announced_at, young, elsewhere, unserved = {}, {}, false, {}
@@ -29,7 +28,7 @@ local function found_name(key)
   return name
 end
 
--- The front holds the oldest jobs: where the first of a name is not overdue, those behind it are not asked.
+-- The front holds the oldest jobs. If the first of a name is not overdue, those after it are not checked.
 local function is_overdue(id, name)
   if max_age == 0 or young[name] or now - announced_at[name] <= max_age then
     return false

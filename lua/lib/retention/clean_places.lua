@@ -1,8 +1,8 @@
--- clean_history(list, field), clean_dead_letters(), clean_set(set, ...), clean_line(), clean_groups(): delete a slice of the old jobs
--- of one place. Each returns how many the next call passes over, or -1 when no more are old.
--- Needs: keys, place, limit, passed, latest, deleted, is_old and delete of lib/retention/delete_old, lib/group/place, lib/group/clean.
--- The oldest is last. An id whose hash is gone, or is in use again (also where it has ended again, and stands nearer to
--- the front too), only leaves the list.
+-- clean_history(list, field), clean_dead_letters(), clean_set(set, ...), clean_line(), clean_groups(): delete a slice
+--   of the old jobs of one place. Each returns how many the next call skips, or -1 when no more are old.
+-- Needs: keys, place, limit, passed, latest, deleted, is_old and delete of lib/retention/delete_old, lib/group/place,
+--   lib/group/clean. The oldest is last. An id without a hash, or in use again, only leaves the list. It is in use
+--   again also if its job has ended again and is nearer to the front.
 local function clean_history(list, field)
   for _ = 1, limit do
     local id = redis.call('LINDEX', list, -1)
@@ -42,8 +42,8 @@ local function clean_set(set, ...)
   return #ids == limit and passed + #ids - deleted or -1
 end
 
--- The front is at the right. What was given back stands before older jobs, so the young are passed over; they are few as
--- a rule, and to take an old id from behind them is O(how many they are).
+-- The front is at the right. Released jobs are before older ones, so young jobs are skipped. They are usually few, and
+-- removing an old id behind them is O(their number).
 local function clean_line()
   local ids = redis.call('LRANGE', pending, -passed - limit, -passed - 1)
   for i = #ids, 1, -1 do
@@ -55,7 +55,8 @@ local function clean_line()
   return #ids == limit and passed + #ids - deleted or -1
 end
 
--- Group by group, by the age of their heads; passed are groups. One whose first jobs are all young is passed over.
+-- Group by group, by the age of their heads. The skipped entries are groups. A group whose first jobs are all young is
+-- skipped.
 local function clean_groups()
   local name = redis.call('ZRANGE', groups .. 'heads', passed, passed)[1]
   if not name then

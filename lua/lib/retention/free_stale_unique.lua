@@ -1,7 +1,8 @@
--- free_key(key): frees a unique key whose time is over. free_stale_unique(): frees those whose owner has ended or is gone.
+-- free_key(key): frees an expired unique key.
+-- free_stale_unique(): frees those whose owner has ended or is gone.
 -- Needs: job, unique, unique_expiries, limit, more, read.
 
--- A job that holds the key until it ends may have taken it over since; then the key is not the window's to free.
+-- A job that holds the key until it ends may have taken it over since. Then the window must not free the key.
 local function free_key(key)
   local owner = redis.call('HGET', unique, key)
   if owner and read(job .. owner, 'unique')[1] ~= key then

@@ -1,5 +1,6 @@
--- trim_dead_letters(most): deletes the oldest dead letters beyond the cap, at most so many; answers how many were too many.
--- What such a dead letter held back may run. Needs: job, dead, dead_letter_cap, lib/group/place.
+-- trim_dead_letters(most): deletes up to `most` of the oldest dead letters beyond the cap, and returns how many were
+--   too many. Jobs that such a dead letter held back may run.
+-- Needs: job, dead, dead_letter_cap, lib/group/place.
 local function trim_dead_letters(most)
   local excess = redis.call('ZCARD', dead) - dead_letter_cap
   local oldest = excess > 0 and redis.call('ZPOPMIN', dead, math.min(excess, most)) or {}

@@ -1,8 +1,9 @@
--- trim(list, state): takes ids from the end of a history whose hash has expired or that are in use again (without a state only
--- the former). cut(list, cap): takes what is beyond the cap; those jobs live evicted_ttl more.
+-- trim(list, state): removes ids from the end of a history whose hash has expired or that are in use again (without a
+--   state only the former).
+-- cut(list, cap): removes ids beyond the cap, whose jobs live evicted_ttl more.
 -- Needs: job, limit, more, evicted_ttl, read.
 
--- An id is in use again where its job is in another state, or has ended again and so stands nearer to the front too.
+-- An id is in use again if its job is in another state, or has ended again and is nearer to the front.
 local function in_use_again(list, state, id)
   if read(job .. id, 'status')[1] ~= state then
     return true
@@ -22,7 +23,7 @@ local function trim(list, state)
   more = 1
 end
 
--- XX spares a hash without a TTL: a dead letter, or an id that is in use again.
+-- XX spares a hash without a TTL: a dead letter, or an id in use again.
 local function cut(list, cap)
   local excess = redis.call('LLEN', list) - cap
   if excess > 0 then

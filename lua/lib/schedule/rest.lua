@@ -2,8 +2,8 @@
 -- is_declared(id, declaration_ms): returns whether a process declared it within the last `declaration_ms` ms.
 -- rest(id, key, due): stops a schedule that no process declares; its hash keeps the due time.
 -- wake_schedule(id, key): ends that rest, with the kept due time.
--- set_due(id, key, due): sets the next due time. With +inf, or after the last tick of its limit, the schedule has ended.
--- If a call made it, it is deleted a day later.
+-- set_due(id, key, due): sets the next due time. With +inf, or after the last tick of its limit, the schedule has
+--   ended. If a call made it, it is deleted a day later.
 -- Needs: schedule_due, schedule_owners, now.
 local function is_declared(id, declaration_ms)
   local seen = redis.call('ZSCORE', schedule_owners, id)

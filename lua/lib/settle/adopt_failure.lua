@@ -1,5 +1,6 @@
--- adopt_failure(id): takes a job that a client of the Redis pattern failed into the dead letters, and keeps its hash: that
--- client lets it expire. Returns 1, or 0 where the job did not fail or is there. note_foreign_client(): such a client works here.
+-- adopt_failure(id): moves a job that a client of the Redis pattern failed into the dead letters, and keeps its hash,
+--   which that client lets expire. Returns 1, or 0 if the job did not fail or is already there.
+-- note_foreign_client(): records that such a client works here.
 -- Needs: keys, now, read, name_in_payload, tell_failure.
 local function note_foreign_client()
   redis.call('HSET', sweep, 'foreign_seen_at_ms', now)

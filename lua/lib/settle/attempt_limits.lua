@@ -1,5 +1,5 @@
--- attempt_limits(id): returns max_attempts and max_crashes of a job: its own, else those of its handler as the workers
--- announced them, else the queue's. So a replica without the handler decides like one with it.
+-- attempt_limits(id): returns max_attempts and max_crashes of a job: its own, else its handler's as workers announced
+--   them, else the queue's. So a replica without the handler decides like one with it.
 -- Needs: keys, retention, read.
 local function attempt_limits(id)
   local name, max_attempts, max_crashes = unpack(read(job .. id, 'name', 'max_attempts', 'max_crashes'))

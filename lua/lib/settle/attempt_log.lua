@@ -1,7 +1,7 @@
--- log_attempt(id, outcome, error): appends one line of JSON to the job's attempt_log: the worker, the start, the end, and
--- the outcome. error is JSON text or nil. It keeps 20 lines. The oldest goes first, but lines that use no attempt go
--- before errors. Completed attempts are not logged: the hash has them, and a plain job pays nothing.
--- logged_outcome(id, fence): returns the logged outcome of the claim with that fence; nil if there is none.
+-- log_attempt(id, outcome, error): appends one line of JSON to the job's attempt_log: the worker, the start, the end,
+--   and the outcome. error: JSON text or nil. It keeps 20 lines. The oldest goes first, but lines that use no attempt
+--   go before errors. Completed attempts are not logged: the hash has them, and a plain job pays nothing.
+-- logged_outcome(id, fence): returns the logged outcome of the claim with that fence, or nil.
 -- Needs: job, now, read.
 local gives_back = { snooze = true, interruption = true, rate_limited = true, unhandled = true }
 

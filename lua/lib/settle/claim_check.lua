@@ -1,9 +1,10 @@
 -- check_claim(key, name, payload, attempts): returns the verdict on a job, and the checkpoint of an earlier attempt. ''
--- for a job that may run. If the claimer calls start for jobs that wait in it: 'alone' for a job on its last chance,
--- which runs alone; 'expires' for one that may expire. Else why a claimed job must not run, see lib/settle/refusal;
--- 'ended' for an id of an ended job that a client of the pattern left in pending. A plain job that never ran needs no
--- check. A job is on its last chance if it has crashed a worker and one more crash would make it a dead letter.
--- ARGV[5]: the limit if there is no other. Needs: now, read, tells, first_limit.
+-- for a job that may run. If the claimer calls start for waiting jobs: 'alone' for a job on its last chance, which runs
+-- alone, or 'expires' for one that may expire. Else the reason why a claimed job must not run, see lib/settle/refusal.
+-- 'ended' for an ended job whose id a client of the pattern left in pending. A plain job that never ran needs no check.
+-- A job is on its last chance if it has crashed a worker and one more crash would make it a dead letter.
+-- ARGV[5]: the limit if there is no other.
+-- Needs: now, read, tells, first_limit.
 local function check_claim(key, name, payload, attempts)
   local max_attempts, expires_at, cancel, status, crashes, crashes_left, unmet, checkpoint = unpack(read(key, 'max_attempts',
     'expires_at_ms', 'cancel_requested_at_ms', 'status', 'crashes', 'crashes_left', 'unmet', 'checkpoint'))
@@ -19,7 +20,7 @@ local function check_claim(key, name, payload, attempts)
     or expires_at and (tonumber(expires_at) or 0) <= now and 'expired'
     or attempts >= max_attempts and 'exhausted'
   if refusal then
-    -- Included here, since most that are asked may run.
+    -- Included here, because most of the checked jobs may run.
 --@include lib/settle/refusal
     return refuse(key, refusal, attempts, max_attempts)
   end

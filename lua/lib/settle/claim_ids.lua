@@ -1,8 +1,8 @@
--- Claims the jobs of ids, which are in no place any more: fence, token, attempt and expiry, and the memory of the batch.
--- An ended job that a client of the pattern left in pending is only dropped.
--- No function, because a function would bind its outside variables: read, hand_over, reply, job, claims, sequence, batch,
--- now, now_text, visibility, token, worker, slots, ids, overdue, ranks, more, full, bytes, most_bytes, and those of
--- lib/settle/claim_check.
+-- Claims the jobs of ids, which are in no place now: fence, token, attempt and expiry, and the memory of the batch. The
+--   id of an ended job that a client of the pattern left in pending is only dropped. It is not a function, because a
+--   function would bind its outside variables.
+-- These are read, hand_over, reply, job, claims, sequence, batch, now, now_text, visibility, token, worker, slots, ids,
+--   overdue, ranks, more, full, bytes, most_bytes, and those of lib/settle/claim_check.
 local fence = redis.call('INCRBY', sequence, #ids == 1 and '1' or string.format('%d', #ids)) - #ids
 local expiry = string.format('%d', now + visibility)
 local expiries, remembered, claimed = { nil, nil }, { token, nil }, 0
@@ -22,7 +22,7 @@ for place, id in ipairs(ids) do
   local verdict, checkpoint = '', nil
   -- A first attempt with metadata alone runs as one without options.
   local metadata = attempts == 0 and options and string.sub(options, 1, 14) == '{"plain":true,' and options
-  -- Of a first attempt only these fields may say that it must not run, or only alone, or not yet.
+  -- In a first attempt only these fields may say that it must not run, or only alone, or not yet.
   local may_run = known and not (known[3] or known[8] or known[9] or known[10] or known[11])
   if attempts > 0 or options and not metadata and not may_run or not payload or overdue then
 --@include lib/settle/claim_check

@@ -1,6 +1,7 @@
--- How a job ends other than completed: as a dead letter, or cancelled. Each clears the claim token, frees the unique
--- key if the job still owns it, counts and publishes.
--- Needs: keys, retention, now, now_text, add_to_history, emit, read, lib/group/place; bury also what lib/settle/tell_failure needs.
+-- The ends of a job other than completed: as a dead letter, or cancelled. Each clears the claim token, frees the unique
+--   key if the job still owns it, counts and publishes.
+-- Needs: keys, retention, now, now_text, add_to_history, emit, read, lib/group/place; for bury also the needs of
+--   lib/settle/tell_failure.
 --@include lib/settle/lifetime
 --@include lib/retention/trim_dead_letters
 --@include lib/batch/job_ended

@@ -1,7 +1,7 @@
--- add_to_history(list, ids, cap): adds ids to a capped history, newest first. A finished hash whose id leaves the history
--- lives evicted_ttl more. XX spares a hash without a TTL: a dead letter, or an id in use again. If a job with the same id
--- has ended since, it lives only that long too, until the sweep has removed its old place. To avoid that would cost every
--- job a look. The cut is bounded, so a lower cap takes effect over several calls.
+-- add_to_history(list, ids, cap): adds ids to a capped history, newest first. A finished hash whose id leaves the
+--   history lives evicted_ttl more. XX spares a hash without a TTL: a dead letter, or an id in use again. If a job with
+--   the same id has ended since, its hash also lives only that long, until the sweep has removed its old place.
+--   Avoiding that would cost each job a read. The cut is bounded, so a lower cap takes effect over several calls.
 -- Needs: job, evicted_ttl, now.
 local function add_to_history(list, ids, cap)
   if #ids == 0 then

@@ -1,6 +1,7 @@
 -- refuse(key, reason, attempts, max_attempts): returns the verdict on a job that must not run: the reason, a space, and
--- details as JSON (attempts used; max_attempts; started; last_error; unmet: the job that should have ended well before,
--- and its end).
+--   details as JSON.
+-- details: attempts used; max_attempts; started; last_error; unmet: the job that should have completed before, and its
+--   end
 -- Needs: read.
 local function refuse(key, reason, attempts, max_attempts)
   local last_error, interruptions, snoozes, unmet = unpack(read(key, 'last_error', 'interruptions', 'snoozes', 'unmet'))

@@ -1,6 +1,8 @@
--- release(claim): gives back a job whose claim is current. Returns released | cancelled | failed. claim: see lua/attempt/release.
--- counters: the field that counts the releases of each reason.
--- Needs: keys, now, read, increment, events, lib/group/place, lib/place/requeue, lib/settle/attempt_log, lib/settle/finish.
+-- release(claim): releases a job whose claim is current. Returns released | cancelled | failed. claim: see
+--   lua/attempt/release
+-- counters: the field that counts the releases of each reason
+-- Needs: keys, now, read, increment, events, lib/group/place, lib/place/requeue, lib/settle/attempt_log,
+--   lib/settle/finish.
 --@include lib/place/keep_age
 --@include lib/place/wait_apart
 local counters = { interruption = 'interruptions', snooze = 'snoozes', rate_limited = 'rate_limited', unhandled = 'unhandled' }

@@ -1,7 +1,8 @@
 -- Returns again the jobs that the claim with this token got and still holds, from the memory of the batch. That is the
--- token, then a line for each id, with its verdict after a tab. Jobs that exceed the bytes go back.
--- No function, because a function would bind its outside variables: read, hand_over, full, job, pending, prioritized,
--- claims, wake, batch, is_limited, awaits_slots, now, now_text, settings, groups, token, last, bytes, most_bytes.
+--   token, then a line for each id, with its verdict after a tab. Jobs that exceed the bytes go back. It is not a
+--   function, because a function would bind its outside variables.
+-- These are read, hand_over, full, job, pending, prioritized, claims, wake, batch, is_limited, awaits_slots, now,
+--   now_text, settings, groups, token, last, bytes, most_bytes.
 --@include lib/limits/refund
 local handed, beyond = { token }, {}
 for line, id, verdict in string.gmatch(last, '\n(([^\n\t]+)\t?([^\n]*))') do
@@ -18,7 +19,8 @@ for line, id, verdict in string.gmatch(last, '\n(([^\n\t]+)\t?([^\n]*))') do
     end
   end
 end
--- A job of a group goes back to its place in the line, and is counted; the next claim places the group anew, since its gate is open.
+-- A job of a group goes back to its place in the line, and is counted. The next claim places the group again, because
+-- its gate is open.
 local function to_group(id, group)
   local rank = redis.call('HGET', job .. id, 'rank') or 0
   redis.call('ZREM', groups .. 'running:' .. group, id)
@@ -29,7 +31,7 @@ local function to_group(id, group)
   redis.call('HINCRBY', groups .. 'settings', 'waiting', '1')
 end
 
--- The job claimed first must be claimed first again, so it is put to the front last. Its attempt was never begun.
+-- The job claimed first must be claimed first again, so it is put to the front last. Its attempt never started.
 for i = #beyond, 1, -1 do
   local id, verdict, attempts = unpack(beyond[i])
   local began = verdict == '' or verdict == 'expires' or verdict == 'alone'
