@@ -1,10 +1,10 @@
 #!lua flags=no-writes,allow-oom
 -- Returns the missing permissions of this Redis user, for all commands of the scripts. It runs before the first job,
 -- because a refused command in the middle of a script leaves half of its writes.
--- KEYS[1] job     prefix of the job hashes; stands for all keys of the queue
+-- KEYS[1] job     prefix of the job hashes, for all keys of the queue
 -- KEYS[2] events  channel
 -- ARGV[1..] the commands that scripts call, in lower case
--- Returns those that are refused. Repeated: the same.
+-- Returns the refused ones. Repeated: the same.
 local job, events = KEYS[1], KEYS[2]
 local refused = {}
 for _, command in ipairs(ARGV) do

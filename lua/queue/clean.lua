@@ -1,13 +1,14 @@
 #!lua flags=allow-oom
--- Deletes a slice of the old jobs of one place. Their age counts from their end (completed, failed, cancelled), from when
--- they became claimable (pending, prioritized), or from their enqueue (scheduled). A unique key held for a time outlives
--- an ended job. It is freed with a waiting job, which removed_total counts.
+-- Deletes a slice of the old jobs of one place. Their age counts from their end (completed, failed, cancelled) or from
+-- when they became claimable (pending, prioritized). For scheduled ones it counts from their enqueue. A unique key held
+-- for a time outlives an ended job. It is freed with a waiting job, which removed_total counts.
 -- Transition: clean
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] completed, failed, cancelled, pending, prioritized, grouped (those that
---   wait in groups) or scheduled; ARGV[2] the least age in ms
--- ARGV[3] the most jobs to look at in this call; ARGV[4] how many to pass over, as the last call said
--- Returns how many were deleted, how many the next call passes over, or -1 when no more are old. Repeated: goes on.
+-- ARGV[1] completed, failed, cancelled, pending, prioritized, grouped (waiting in groups) or scheduled
+-- ARGV[2] the minimum age in ms
+-- ARGV[3] the most jobs to read in this call
+-- ARGV[4] how many to skip, as the last call returned
+-- Returns how many were deleted, and how many the next call skips, or -1 when no more are old. Repeated: continues.
 --@include lib/core/keys
 --@include lib/core/clock
 local place, limit, passed = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -34,6 +35,6 @@ local cleaners = {
 local passed_over = cleaners[place]()
 place_groups()
 if waits and deleted > 0 then
-  redis.pcall('HINCRBY', stats, 'removed_total', deleted) -- one that is no number is for the doctor to tell
+  redis.pcall('HINCRBY', stats, 'removed_total', deleted) -- the doctor reports a counter that is not a number
 end
 return { deleted, passed_over }

@@ -1,15 +1,20 @@
 #!lua flags=no-writes,allow-oom
 -- Reads one slice of the jobs in one state, and returns the matches, in the order of lua/queue/list.lua.
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] state, as for lua/queue/list; ARGV[2] the place where the slice begins; ARGV[3] the most to look at
--- ARGV[4] how many matches to pass over; ARGV[5] the most to return; ARGV[6] the most bytes of a long field, see
---   lib/core/short_hash, '' for any
--- ARGV[7] job name, or ''; ARGV[8] the least age in ms, or ''; ARGV[9] the greatest age in ms, or ''
+-- ARGV[1] state, as for lua/queue/list
+-- ARGV[2] the place where the slice begins
+-- ARGV[3] the most to read
+-- ARGV[4] how many matches to skip
+-- ARGV[5] the most to return
+-- ARGV[6] the most bytes of a long field, see lib/core/short_hash, '' for any
+-- ARGV[7] job name, or ''
+-- ARGV[8] the minimum age in ms, or ''
+-- ARGV[9] the maximum age in ms, or ''
 -- ARGV[10..] metadata: key, value
--- The age counts from when the job came into its state: enqueued or made claimable, claimed, ended. That of a scheduled job counts from
--- its due time, so before it the age is negative.
--- Returns the next place, or -1 when nothing is left; how many matches were passed over; then for each match: its id, its
---   hash as a flat list of field, value. Repeated: looks again.
+-- The age counts from when the job came into its state: claimable, claimed or ended. For a scheduled job it counts from
+--   its due time, so before that it is negative.
+-- Returns the next place, or -1 at the end; how many matches were skipped; then for each match: its id, its hash as a
+--   flat list of field, value. Repeated: reads again.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/core/short_hash

@@ -3,10 +3,13 @@
 -- again. A job that has ended again is in the history twice until the sweep reaches its old place. A page shows it once,
 -- in the newest.
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] state: pending (next to be claimed first), scheduled (next due first), processing (next to expire first),
---   completed, failed, cancelled (newest first); ARGV[2] offset; ARGV[3] the most to return
+-- ARGV[1] state, which sets the order
+--   pending (next to claim first), scheduled (next due first), processing (next to expire first)
+--   completed, failed, cancelled (newest first)
+-- ARGV[2] offset
+-- ARGV[3] the most to return
 -- ARGV[4] the most bytes of a long field, see lib/core/short_hash; '' for any
--- Returns for each job: its id, its hash as a flat list of field, value. Repeated: looks again.
+-- Returns for each job: its id, its hash as a flat list of field, value. Repeated: reads again.
 --@include lib/core/keys
 --@include lib/core/short_hash
 --@include lib/place/ids_of

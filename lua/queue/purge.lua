@@ -5,10 +5,12 @@
 -- expiry, because a job of that worker's next claim may outlive it. The worker's next announcement removes the expiry.
 -- Transition: purge
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] the most jobs to delete in this call; ARGV[2] how long ago a worker may have been seen and still counts, in ms
--- ARGV[3] how long a silent worker is remembered, in ms; ARGV[4] the visibility timeout in ms, where the workers
---   announced no longer one: twice as long after the last claim that may be made it has been taken back
--- Returns how many were deleted, and 1 when more may be left. Repeated: the next slice.
+-- ARGV[1] the most jobs to delete in this call
+-- ARGV[2] how long ago a worker may have been seen and still counts, in ms
+-- ARGV[3] how long a silent worker is remembered, in ms
+-- ARGV[4] the visibility timeout in ms, unless workers announced a longer one; twice that after the last possible claim
+--   it has been reclaimed
+-- Returns how many were deleted, and 1 if more may be left. Repeated: the next slice.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/retention/announced_queue_limits
@@ -20,7 +22,7 @@ local looked, deleted = 0, 0
 --@include lib/group/place
 local has_groups = redis.call('HEXISTS', settings, 'has_groups') == 1
 
--- In the same step as the job, so that a purge which is cut short leaves neither a slot in use nor a hold.
+-- In the same step as the job, so that an interrupted purge leaves neither a used slot nor a hold.
 local function leave_group(id)
   local group = redis.pcall('HGET', job .. id, 'group')
   end_hold_of(id)
@@ -29,7 +31,7 @@ local function leave_group(id)
   end
 end
 
--- A dead letter stands in two places, and the hash of an id in a history may be gone: only what is deleted counts.
+-- A dead letter is in two places, and an id in a history may have no hash. So only deleted hashes count.
 local function delete(ids, step)
   for i = 1, #ids, step do
     if has_groups then
@@ -57,7 +59,7 @@ local function empty_groups()
   for _, group in ipairs(redis.call('ZRANGE', group_keys.depths, 0, 99)) do
     empty_set(groups .. 'waiting:' .. group)
     if looked < limit then
-      redis.call('UNLINK', groups .. 'running:' .. group) -- claims is empty, so these slots are nobody's
+      redis.call('UNLINK', groups .. 'running:' .. group) -- claims is empty, so no job has these slots
     end
     touch(group)
   end
@@ -86,7 +88,7 @@ if has_groups and looked < limit then
 end
 place_groups(true)
 if removed > 0 then
-  redis.pcall('HINCRBY', stats, 'removed_total', removed) -- one that is no number is for the doctor to tell
+  redis.pcall('HINCRBY', stats, 'removed_total', removed) -- the doctor reports a counter that is not a number
 end
 if looked < limit then
   redis.call('UNLINK', unique, unique_expiries, wake, sweep, foreign_claims)

@@ -1,13 +1,20 @@
 #!lua flags=no-writes,allow-oom
--- One consistent look at the queue, at a cost that does not grow with it.
+-- Reads the queue's figures at one instant, at a cost that does not grow with it.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] how long ago a worker may have been seen and still counts, in ms
--- Returns a flat list of field, value: the depths, held_by_groups (jobs of groups, where none of these may start one), batches
---   (that have not ended), foreign_claims (of clients of the Redis pattern), ages in ms (unheld: of jobs that no group holds
---   back), workers, unserved (JSON: names that no live worker handles, and how long their jobs have waited, in ms, as the
---   front of the line shows; '' for none), maintained_at_ms, maintenance_overdue, since when, by whom and why it is paused,
---   then the counters.
--- Repeated: looks again.
+-- Returns a flat list of field, value:
+--   the depths
+--   held_by_groups: jobs of groups that may start none
+--   batches: unfinished ones
+--   foreign_claims: of clients of the Redis pattern
+--   ages in ms (unheld: of jobs that no group holds back)
+--   workers
+--   unserved: JSON of names that no live worker handles, and how long their jobs have waited in ms, as seen at the
+--     front of the line; '' for none
+--   maintained_at_ms, maintenance_overdue
+--   since when, by whom and why it is paused
+--   the counters
+-- Repeated: reads again.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/place/oldest_age
@@ -15,7 +22,7 @@ local live_since = now - tonumber(ARGV[1])
 --@include lib/place/unserved_names
 --@include lib/group/held
 
--- The first announcement of a worker stands for a first run, so that a fleet that begins is not late at once.
+-- A worker's first announcement counts as a first run, so that a new fleet is not overdue at once.
 local function is_maintenance_overdue(age, expired)
   local last_run_at, every = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'every_ms'))
   if last_run_at then

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Publishes that the queue has drained: no job waits or runs; delayed jobs may be left. It does so once for all jobs that
--- ended since the last time, whichever worker calls first.
+-- Publishes that the queue is drained: no job waits or runs, but delayed jobs may be left. It does so once for all jobs
+-- that ended since the last time, whichever worker calls first.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] publish (listened, always, off)

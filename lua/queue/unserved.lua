@@ -1,10 +1,11 @@
 #!lua flags=no-writes,allow-oom
--- Returns whether jobs wait although no live worker handles their names.
+-- Returns which jobs wait although no live worker handles their names.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] how long ago a worker may have been seen and still counts, in ms
 -- ARGV[2..] for each job: id, name
--- Returns the positions, from 1, of the jobs that wait for a worker; how many workers live; up to ten names that they handle.
--- Repeated: looks again.
+-- Returns the positions, from 1, of the jobs that wait for a worker; the number of live workers; up to ten names that
+--   they handle.
+-- Repeated: reads again.
 --@include lib/core/keys
 --@include lib/core/clock
 local since, waiting = now - tonumber(ARGV[1]), {}

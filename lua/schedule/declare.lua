@@ -1,11 +1,14 @@
 #!lua flags=allow-oom
--- Declares schedules for the code of a worker, which keeps them going. Or ends the declaration, so that another version
--- of the code need not wait.
+-- Declares schedules for a worker's code, which keeps them active. Or ends the declaration, so that another version of
+-- the code need not wait.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] worker; ARGV[2] '1' it declares, '0' it has stopped; ARGV[3] how long a declaration holds, in ms
+-- ARGV[1] worker
+-- ARGV[2] '1' it declares, '0' it has stopped
+-- ARGV[3] how long a declaration lasts, in ms
 -- ARGV[4..] for each schedule: id, version
--- Returns for each: declared | conflict (another version of the code, which stands) | upsert (to be made or changed).
+-- Returns for each: declared | conflict (another version's definition is in force) | upsert (it must be created or
+--   changed).
 -- Repeated: the same.
 --@include lib/core/keys
 --@include lib/core/clock

@@ -3,10 +3,11 @@
 -- instead.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] the most schedules to look at in this call; ARGV[2] how long a declaration holds, in ms
--- Returns now in ms; ms until the next one is due, or -1; 1 when more are due; then for each: id, due time in ms,
+-- ARGV[1] the most schedules to read in this call
+-- ARGV[2] how long a declaration lasts, in ms
+-- Returns now in ms; ms until the next one is due, or -1; 1 if more are due; then for each: id, due time in ms,
 --   version, recurrence (JSON).
--- Repeated: looks again.
+-- Repeated: reads again.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/core/read

@@ -1,9 +1,12 @@
 #!lua flags=no-writes,allow-oom
 -- Returns one schedule, or one page of them, the next due first, resting ones last.
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] id, or '' for a page; ARGV[2] offset; ARGV[3] the most to return; ARGV[4] how long a declaration holds, in ms
--- Returns for each: its hash as a flat list of field, value, with id, due_at_ms (absent while it rests) and declared
---   (1 when some process declares it). Repeated: looks again.
+-- ARGV[1] id, or '' for a page
+-- ARGV[2] offset
+-- ARGV[3] the most to return
+-- ARGV[4] how long a declaration lasts, in ms
+-- Returns for each: its hash as a flat list of field, value, with id, due_at_ms (absent while it rests) and declared (1
+--   if a process declares it). Repeated: reads again.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/schedule/rest

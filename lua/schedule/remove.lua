@@ -1,8 +1,10 @@
 #!lua flags=allow-oom
--- Deletes a schedule; jobs that it enqueued stay. One that code still declares is refused: it would come back.
+-- Deletes a schedule. Jobs that it enqueued stay. A schedule that code still declares is refused, because the code
+-- would create it again.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] id; ARGV[2] how long a declaration holds, in ms
+-- ARGV[1] id
+-- ARGV[2] how long a declaration lasts, in ms
 -- Returns removed | missing | declared. Repeated: missing.
 --@include lib/core/keys
 --@include lib/core/clock

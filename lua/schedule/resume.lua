@@ -1,10 +1,12 @@
 #!lua flags=allow-oom
--- Ends the pause of a schedule. It goes on with the next due time, or has ended if none is left.
+-- Ends the pause of a schedule. It continues with the next due time, or has ended if none is left.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] id; ARGV[2] next due time in ms, +inf where none is left, or ''; ARGV[3] the version it was computed for, or ''
--- Returns resumed | missing | next (nothing was changed: call again with ARGV[2] and [3]), then for next: now in ms,
---   version, recurrence (JSON).
+-- ARGV[1] id
+-- ARGV[2] next due time in ms, +inf if none is left, or ''
+-- ARGV[3] the version it was computed for, or ''
+-- Returns resumed | missing | next, followed by now in ms, version, recurrence (JSON).
+--   next: nothing was changed; call again with ARGV[2] and ARGV[3].
 -- Repeated: resumed, and nothing changes.
 --@include lib/core/keys
 --@include lib/core/clock

@@ -1,10 +1,11 @@
 #!lua
--- Enqueues the job of a schedule now, also of one that rests; the next due time stays as it is.
+-- Enqueues the job of a schedule now, also of a resting one. The next due time stays as it is.
 -- Transition: run
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] schedule id; ARGV[2] id of the job
--- Returns added | exists | kept (the last job of a schedule without overlap is unfinished) | missing, then the id of the
---   job that stands, and its name, which was the schedule's when it was enqueued.
+-- ARGV[1] schedule id
+-- ARGV[2] id of the job
+-- Returns added | exists | kept (the last job of a schedule without overlap is unfinished) | missing, then the id of
+--   the new or existing job, and its name at its enqueue.
 -- Repeated: exists.
 --@include lib/core/keys
 --@include lib/core/clock

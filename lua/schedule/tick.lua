@@ -1,13 +1,14 @@
 #!lua
--- Makes the ticks of schedules that are due: each enqueues one job, @schedule:{schedule}:{due}, and sets the next due time,
--- in one step. So one of all the callers makes a tick, whoever saw it due. A tick that is late counts as missed: it is made
--- once or skipped, by the schedule's own option. However late, all that was due in between is one tick.
+-- Makes the due ticks of schedules. Each enqueues one job, @schedule:{schedule}:{due}, and sets the next due time, in
+-- one step. So one of all the callers makes a tick, even if several saw it due. A late tick counts as missed: it is
+-- made once or skipped, by the schedule's option. All due times in between make one tick.
 -- Transition: tick
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV, for each tick: id, due time in ms as the caller saw it, version as it saw it, next due time in ms (+inf: none is left)
--- Returns for each: enqueued | kept (the last job of a schedule without overlap is unfinished) | skipped (missed) |
---   lost (made by another caller, changed, not due, not later than the last tick that was made, over the limit of ticks, or
---   the next due time is not later).
+-- ARGV, for each tick: id, due time in ms and version as the caller saw them, next due time in ms (+inf: none is left)
+-- Returns for each: enqueued | kept | skipped (missed) | lost.
+--   kept: the last job of a schedule without overlap is unfinished
+--   lost: made by another caller, changed, not due, not later than the last tick, over the limit of ticks, or with a
+--     next due time that is not later
 -- Repeated: lost, and nothing changes.
 --@include lib/core/keys
 --@include lib/core/clock
@@ -27,7 +28,7 @@ local function make(id, due, key)
   if (tonumber(ticks) or 0) >= (tonumber(limit) or math.huge) then
     return 'lost'
   end
-  -- A change that came late brings back a due time from before it. (A last tick in the future is of a clock that was wrong.)
+  -- A late change may restore an earlier due time. A last tick in the future comes from a clock that was wrong.
   if last and due <= tonumber(last) and tonumber(last) <= now then
     return 'lost'
   end

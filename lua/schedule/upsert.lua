@@ -1,18 +1,27 @@
 #!lua
--- Creates or changes a schedule. An equal definition changes nothing. A changed one keeps a pause and a tick that is due.
--- A schedule is either declared by code, and lives as long as a process declares it, or made by a call, and lives until
--- it is removed. If versions of the code disagree, the holder's definition stays in force until its last process stops,
--- or for a while after a killed process declared it.
+-- Creates or changes a schedule. An equal definition changes nothing. A changed one keeps a pause and a due tick. A
+-- schedule that code declares lives while a process declares it. One that a call created lives until it is removed. If
+-- versions of the code disagree, the holder's definition stays in force until its last process stops. After a killed
+-- process it stays for a while.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] id; ARGV[2] source: code | call; ARGV[3] the worker that declares it, '' for a call
--- ARGV[4] next due time in ms, +inf where none is left, '' where the caller does not know the server's time yet
--- ARGV[5] how long a declaration holds, in ms; ARGV[6] version: names the definition
--- ARGV[7] recurrence (JSON); ARGV[8] job name; ARGV[9] payload (JSON); ARGV[10] options, as for enqueue
--- ARGV[11] on_missed: skip | once; ARGV[12] how late a tick counts as missed, in ms
+-- ARGV[1] id
+-- ARGV[2] source: code | call
+-- ARGV[3] the worker that declares it, '' for a call
+-- ARGV[4] next due time in ms, +inf if none is left, '' if the caller does not know the server's time yet
+-- ARGV[5] how long a declaration lasts, in ms
+-- ARGV[6] version: identifies the definition
+-- ARGV[7] recurrence (JSON)
+-- ARGV[8] job name
+-- ARGV[9] payload (JSON)
+-- ARGV[10] options, as for enqueue
+-- ARGV[11] on_missed: skip | once
+-- ARGV[12] the delay from which a tick counts as missed, in ms
 -- ARGV[13] after how many jobs it ends, '' for none
--- Returns created | changed | unchanged | conflict (another version of the code) | declared (refused: by code, which a
---   call cannot change) | next (nothing was changed: call again with ARGV[4]), then now in ms.
+-- Returns created | changed | unchanged | conflict | declared | next, then now in ms.
+--   conflict: another version of the code holds it
+--   declared: refused, because a call cannot change a declared one
+--   next: nothing was changed; call again with ARGV[4]
 -- Repeated: unchanged.
 --@include lib/core/keys
 --@include lib/core/clock

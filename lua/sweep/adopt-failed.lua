@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Moves jobs that a client of the Redis pattern has just failed into dead, at their events. The client's history keeps
--- only 50 failures, and their hashes expire.
+-- Moves jobs that a client of the Redis pattern has just failed into dead, when their events arrive. The client's
+-- history keeps only 50 failures, and their hashes expire.
 -- Transition: adopt-failed
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] dead_letter_cap, where no worker announced it
+-- ARGV[1] dead_letter_cap, unless a worker announced it
 -- ARGV[2..] ids
 -- Returns how many were taken. Repeated: 0.
 --@include lib/core/keys

@@ -1,15 +1,16 @@
 #!lua flags=allow-oom
--- Maintains the jobs of clients of the Redis pattern: takes their dead claims back from processing, and moves their
+-- Maintains the jobs of clients of the Redis pattern: reclaims their dead claims from processing, and moves their
 -- failures into dead. Their clocks are not the server's. So a foreign claim counts from when a sweep first sees its
 -- (attempts, token, id). A cursor moves through each of the two lists, one slice a run.
 -- Transition: adopt-foreign
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
--- ARGV[10] the most claims to look at in this call; ARGV[11] the visibility timeout of foreign claims, in ms, where no
---   worker announced it; ARGV[12] the pace in ms at which failures are adopted, see lib/retention/once_per_interval
--- Returns how many dead letters were adopted, how many claims a sweep of such a client took back, 1 where such clients worked
---   here within ten minutes, then for each claim that was taken back: id, pending | failed | cancelled.
--- Repeated: looks at the next slice.
+-- ARGV[10] the most claims to read in this call
+-- ARGV[11] the visibility timeout of foreign claims in ms, unless a worker announced it
+-- ARGV[12] the interval in ms at which failures are adopted, see lib/retention/once_per_interval
+-- Returns how many dead letters were adopted, how many claims a sweep of such a client reclaimed, 1 if such clients
+--   worked here within ten minutes, then for each reclaimed claim: id, pending | failed | cancelled.
+-- Repeated: reads the next slice.
 --@include lib/core/keys
 --@include lib/retention/retention_args
 --@include lib/core/clock

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Moves due jobs: scheduled -> pending or prioritized. Claim does so too; this is the sweep's, for a queue whose
--- workers are all busy, and for the eyes of operators.
+-- Moves due jobs: scheduled -> pending or prioritized. Claim does so too. This call is the sweep's, for a queue with
+-- busy workers, and for operators' figures.
 -- Transition: promote
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] the most jobs to move in this call

@@ -1,15 +1,17 @@
 #!lua flags=allow-oom
--- Takes back expired claims: processing -> pending (at the front, in the old order), failed or cancelled. A crash
--- counts as an attempt; max_attempts and max_crashes of the job decide.
--- After a gap in the sweeps (the server was away, so every claim looks expired) it waits for one heartbeat first.
+-- Reclaims expired claims: processing -> pending (at the front, in the old order), failed or cancelled. A crash counts
+-- as an attempt. max_attempts and max_crashes of the job decide. After a gap in the sweeps (the server was away, so
+-- every claim looks expired) it waits for one heartbeat first.
 -- Transition: reclaim
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
--- ARGV[10] the most claims to take back in this call; ARGV[11] a gap, in ms; ARGV[12] the wait after a gap, in ms, where no
---   worker announced the visibility timeout, of which a heartbeat is a third; ARGV[13] how often the caller maintains the
---   queue, in ms, or '' where it only takes claims back
--- Returns more ('1' when expired claims are left), then for each claim: id, pending | failed | cancelled.
--- Repeated: takes the next slice; a claim that was taken back is no longer in claims.
+-- ARGV[10] the most claims to reclaim in this call
+-- ARGV[11] a gap, in ms
+-- ARGV[12] the wait after a gap in ms, unless a worker announced the visibility timeout, of which a heartbeat is a
+--   third
+-- ARGV[13] the interval of the caller's maintenance in ms, or '' if it only reclaims
+-- Returns more ('1' if expired claims are left), then for each claim: id, pending | failed | cancelled.
+-- Repeated: reclaims the next slice, because a reclaimed claim is no longer in claims.
 --@include lib/core/keys
 --@include lib/retention/retention_args
 --@include lib/core/clock
@@ -44,13 +46,13 @@ if now < hold_until then
   return { '0' }
 end
 
--- Slice by slice from the latest expiry: what was claimed first is put to the front last, also across slices.
+-- Goes from the latest expiry on, so that the first claimed job is put to the front last, also across slices.
 local expired = redis.call('ZRANGE', claims, now, '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, limit)
 local taken, answers = {}, { #expired == limit and '1' or '0' }
 for _, id in ipairs(expired) do
   redis.call('ZREM', claims, id)
   local status, fence, group = unpack(read(job .. id, 'status', 'fence', 'group'))
-  -- A hash that is gone leaves a dead letter that says so; one that is in another state already is only forgotten here.
+  -- A missing hash leaves a dead letter with that reason. The claim of a job in another state is only dropped.
   if status == 'processing' or not status then
     taken[#taken + 1] = { id = id, fence = tonumber(fence) or 0 }
   elseif group then

@@ -1,13 +1,14 @@
 #!lua flags=allow-oom
--- Maintains batches, and jobs that wait for others. It finds ends that no script of ours reported: a purge, a client of
--- the Redis pattern, an expired hash. It cancels the members of a stopped batch, and deletes a batch that was not sealed
--- for a week.
+-- Maintains batches, and jobs that wait for others. It finds ends that no script of this library reported: a purge, a
+-- client of the Redis pattern, an expired hash. It cancels the members of a stopped batch, and deletes a batch that was
+-- not sealed for a week.
 -- Transition: tend-batches
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
--- ARGV[10] the most jobs to look at in this call; ARGV[11] '1' to look at all batches now, and not only at those whose turn it is
--- Returns more: 1 when it used up its limit; 1 where the outbox holds news; then the members in other queues that are to be
---   cancelled, each queue|id. Nil where the queue has none of all this. Repeated: goes on.
+-- ARGV[10] the most jobs to read in this call
+-- ARGV[11] '1' to check all batches now, not only those that are due
+-- Returns more: 1 if it used up its limit; 1 if the outbox holds news; then the members to cancel in other queues, each
+--   queue|id. Returns nil if the queue has none of these. Repeated: continues.
 --@include lib/core/keys
 if redis.call('EXISTS', batches, batch_guests, batch_outbox, awaiting) == 0 then
   return nil

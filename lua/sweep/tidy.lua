@@ -1,15 +1,17 @@
 #!lua flags=allow-oom
--- Deletes what is no longer used. In the histories: ids whose hash has expired or that are in use again, and jobs over
--- the limits of the queue. Also expired unique keys, keys whose owner a client of the pattern ended, forgotten workers,
--- and schedules that no code declares. If no job is left, it deletes everything but the counters and a pause.
+-- Deletes unused data. In the histories: ids whose hash has expired or that are in use again, and jobs over the limits
+-- of the queue. Also expired unique keys, keys whose owner a client of the pattern ended, forgotten workers, and
+-- schedules that no code declares. If no job is left, it deletes everything but the counters and a pause.
 -- Transition: tidy
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] the most entries to look at of each kind; ARGV[2] the age of a dead letter, in ms, or 0 for none
--- ARGV[3] how long a silent worker is remembered, in ms; ARGV[4] how long a schedule that no code declares is, in ms
+-- ARGV[1] the most entries to read of each kind
+-- ARGV[2] the maximum age of a dead letter in ms, or 0 for none
+-- ARGV[3] how long a silent worker is remembered, in ms
+-- ARGV[4] how long an undeclared schedule is kept, in ms
 -- ARGV[5] completed_history, ARGV[6] failed_history, ARGV[7] cancelled_history in ids; ARGV[8] dead_letter_cap
--- ARGV[9] evicted_ttl in ms; the limits among these hold where no worker announced any
--- ARGV[10] the pace in ms, see lib/retention/once_per_interval: 0 also for what an earlier call has left
--- Returns more: 1 when a kind used up its limit. Repeated: goes on, or leaves it to the first.
+-- ARGV[9] evicted_ttl in ms; announced limits override these
+-- ARGV[10] the interval in ms, see lib/retention/once_per_interval; 0 also for the rest of an earlier call
+-- Returns more: 1 if a kind used up its limit. Repeated: continues, or leaves it to the first.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/core/read
@@ -30,7 +32,7 @@ end
 --@include lib/group/place
 --@include lib/retention/trim_dead_letters
 
--- What is in the set with a score up to `latest` leaves it, a slice at a time, and `drop` does the rest.
+-- Removes entries of the set with a score up to `latest`, a slice at a time. `drop` does the rest.
 local function leave(set, latest, drop)
   local over = redis.call('ZRANGE', set, '-inf', latest, 'BYSCORE', 'LIMIT', 0, limit)
   for _, member in ipairs(over) do
@@ -65,7 +67,7 @@ if dead_age > 0 then
   leave(dead, now - dead_age, delete_job)
 end
 trim(completed, 'completed')
-trim(failed) -- where a client of the pattern put an id, it is for lua/sweep/adopt-foreign.lua to judge
+trim(failed) -- lua/sweep/adopt-foreign.lua decides about an id that a client of the pattern put there
 trim(cancelled, 'cancelled')
 prune_ghosts()
 leave(schedule_owners, now - schedule_age, forget_schedule)

@@ -1,18 +1,20 @@
 #!lua flags=allow-oom
--- Announces that a worker serves this queue, with its layout of the keys, its codec, and the names and limits of its
--- handlers. Or announces that it stops. The first announcement counts as a first sweep, so that an outage of the server
--- is noticed before one has run, see lua/sweep/reclaim.lua. It removes the expiry that a purge set. The last worker of a
--- queue without jobs deletes the announcements, because no sweep may come.
+-- Announces that a worker serves this queue, with its layout of the keys, its codec, and its handlers' names and
+-- limits. Or announces that it stops. The first announcement counts as a first sweep, so that an outage before that
+-- sweep is noticed, see lua/sweep/reclaim.lua. It removes the expiry that a purge set. The last worker of a queue
+-- without jobs deletes the announcements, because no sweep may come.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] worker; ARGV[2] '1' it serves, '0' it has stopped
+-- ARGV[1] worker
+-- ARGV[2] '1' it serves, '0' it has stopped
 -- ARGV[3] the limits of the queue, see lib/retention/announced_queue_limits
--- ARGV[4] the limits that this worker configures, as JSON; '' for none. Those of another live worker stay, so replicas that
---   disagree do not flap. While limits are set at run time they are only kept, for lua/limits/clear
+-- ARGV[4] the limits that this worker configures, as JSON; '' for none. Limits of another live worker stay, so that
+--   replicas that disagree do not alternate. While limits are set at run time these are only stored, for
+--   lua/limits/clear
 -- ARGV[5] the layout of the keys that this worker knows
--- ARGV[6] how it stores what jobs carry, as JSON; the worker that announced itself last is read, see lua/queue/content
+-- ARGV[6] its codec and redaction, as JSON; that of the last announcement applies, see lua/queue/content
 -- ARGV[7..] for each handler: job name, max_attempts:max_crashes
--- Returns the layout in Redis; where it is newer than the worker's, nothing was written. Repeated: the same.
+-- Returns the layout in Redis. If it is newer than the worker's, nothing was written. Repeated: the same.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/retention/forget_idle_queue

@@ -1,6 +1,6 @@
--- Unique keys. Each has an owner, the id of a job. The owner's own options, or those of a job that replaced it, set how
---   long it holds the key. It is until it is claimed (pending), until it ends (unfinished), or for a time. For the
---   first two its hash has that (unique, unique_for). The end of a time is in unique_expiries, because it outlives the
+-- Unique keys. Each has an owner, the id of a job. It holds the key until it is claimed (pending), until it
+--   ends (unfinished), or for a time. Its options decide that, or those of a job that replaced it. For the first two
+--   the option is in its hash (unique, unique_for). The end of a time is in unique_expiries, because it outlives the
 --   hash.
 -- resolve_unique(options): returns nil if the key is free; else 'kept' or 'replace', the owner's id and its name.
 -- own_unique(id, options): makes the job the owner.
