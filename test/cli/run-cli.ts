@@ -1,7 +1,6 @@
 // Runs the real command line, on a pipe or on a terminal.
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { testRedisUrl } from '../support/redis/redis.js';
 
 export interface Ran {
@@ -10,8 +9,7 @@ export interface Ran {
   stderr: string;
 }
 
-const BUNDLE = fileURLToPath(new URL('bundle-cli.mjs', import.meta.url));
-execFileSync(process.execPath, [BUNDLE], { env: { ...process.env, NODE_OPTIONS: '' } });
+/** The bundle that `bundle-cli.mjs` makes before the run. */
 const NODE = ['.cache/cli/cli.mjs'];
 
 /** Runs a command to its end; nobody types anything. */

@@ -1,10 +1,15 @@
-// One Redis for the whole run. Test files share it, and stay apart by database and queue name, so no test may flush it.
+// One Redis, and one bundle of the command line, for the whole run. Test files share the Redis, and stay apart by database
+// and queue name, so no test may flush it.
+import { bundleCli } from '../cli/bundle-cli.mjs';
 import { describeRedis, ensureRedis } from '../../scripts/redis/redis-server.mjs';
 
 const DATABASES = 4_096;
 
 export default async function globalSetup() {
-  const redis = await ensureRedis({ quiet: true, args: ['--databases', String(DATABASES)] });
+  const [redis] = await Promise.all([
+    ensureRedis({ quiet: true, args: ['--databases', String(DATABASES)] }),
+    bundleCli(),
+  ]);
   globalThis.testRedis = redis;
   process.env.TEST_REDIS_URL = redis.url;
   if (redis.pid !== undefined) process.env.TEST_REDIS_DATABASES = String(DATABASES);
