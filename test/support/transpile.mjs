@@ -1,18 +1,4 @@
-// Transpiles the TypeScript of tests and sources for Jest; `npm run typecheck` finds the type errors.
-import { transformSync } from 'rolldown/utils';
+// Transpiles for Jest.
+import { transpile } from './transpile-file.mjs';
 
-const options = {
-  tsconfig: false,
-  target: 'es2022',
-  sourcemap: true,
-  // As in tsconfig.json: Nest injects by the types that decorators emit.
-  decorator: { legacy: true, emitDecoratorMetadata: true },
-};
-
-export default {
-  process(source, path) {
-    const { code, map, errors } = transformSync(path, source, options);
-    if (errors.length > 0) throw new Error(`${path}: ${errors[0].message}`);
-    return { code, map };
-  },
-};
+export default { process: (source, path) => transpile(path, source) };

@@ -1,11 +1,9 @@
-// The hooks of typescript.mjs: resolve a .js name to its .ts file, which is transpiled once and cached.
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+// The hooks of typescript.mjs: resolve a .js name to its .ts file, and transpile it.
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { transpile } from './transpile-file.mjs';
 
 const root = new URL('../../', import.meta.url);
-const kept = new URL('.cache/typescript/', root);
-const { compilerOptions } = JSON.parse(readFileSync(new URL('tsconfig.json', root), 'utf8'));
 
 export async function resolve(name, context, next) {
   const [, entry] = /^nest-job-queue(?:\/(\w+))?$/.exec(name) ?? [name];
@@ -20,30 +18,9 @@ export async function resolve(name, context, next) {
 
 export async function load(url, context, next) {
   if (!url.endsWith('.ts')) return next(url, context);
-  return { format: 'module', shortCircuit: true, source: await transpiled(url) };
-}
-
-async function transpiled(url) {
-  const source = readFileSync(new URL(url), 'utf8');
-  const file = new URL(`${createHash('sha1').update(url).update(source).digest('hex')}.js`, kept);
-  if (existsSync(file)) return readFileSync(file, 'utf8');
-  const { default: ts } = await import('typescript');
-  const { outputText } = ts.transpileModule(source, {
-    fileName: fileURLToPath(url),
-    compilerOptions: {
-      ...compilerOptions,
-      target: 'es2022',
-      module: 'esnext',
-      moduleResolution: 'bundler',
-      lib: undefined,
-      noEmit: false,
-      inlineSourceMap: true,
-    },
-  });
-  mkdirSync(kept, { recursive: true });
-  // Several processes may write it at once; each puts a whole file in place.
-  const own = new URL(`${file.href}.${process.pid}`);
-  writeFileSync(own, outputText);
-  renameSync(own, file);
-  return outputText;
+  const path = fileURLToPath(url);
+  const { code, map } = transpile(path, readFileSync(path, 'utf8'));
+  const comment = Buffer.from(JSON.stringify(map)).toString('base64');
+  const source = `${code}\n//# sourceMappingURL=data:application/json;base64,${comment}\n`;
+  return { format: 'module', shortCircuit: true, source };
 }
