@@ -1,7 +1,7 @@
 // Invariants of the groups of a queue, read with plain commands.
-import type { Redis } from 'ioredis';
+import type { ChainableCommander, Redis } from 'ioredis';
 import type { QueueCalls } from '#queue/scripts/calls/queue-calls.js';
-import { keysLike } from '../redis/redis-reads.js';
+import { keysLike, readEach } from '../redis/redis-reads.js';
 
 type Settings = Record<string, string>;
 
@@ -9,10 +9,8 @@ type Settings = Record<string, string>;
 export async function groupPlaces(redis: Redis, { keys }: QueueCalls): Promise<Record<string, string[]>> {
   const prefix = `${keys.groupsPrefix}waiting:`;
   const lines = await keysLike(redis, `${prefix}*`);
-  const read = lines.map(
-    async (key) => [`group ${key.slice(prefix.length)}`, await redis.zrange(key, 0, '-1')] as const,
-  );
-  return Object.fromEntries(await Promise.all(read));
+  const ids = await readEach<string, string[]>(redis, lines, (pipeline, key) => pipeline.zrange(key, 0, '-1'));
+  return Object.fromEntries(lines.map((key, i) => [`group ${key.slice(prefix.length)}`, ids[i]!]));
 }
 
 /**
@@ -36,22 +34,29 @@ export async function groupViolations(
   const claimed = await claimsByGroup(redis, keys.claims, (id) => keys.job(id));
   [...claimed.keys()].forEach((name) => names.add(name));
   const defaults = await redis.hgetall(of('settings'));
+  const groups = [...names];
+  const read = <Answer>(command: (pipeline: ChainableCommander, name: string) => unknown) =>
+    readEach<string, Answer>(redis, groups, command);
+  const waitingOf = await read<number>((pipeline, name) => pipeline.zcard(of(`waiting:${name}`)));
+  const runningOf = await read<string[]>((pipeline, name) => pipeline.zrange(of(`running:${name}`), 0, '-1'));
+  const stateOf = await read<Settings>((pipeline, name) => pipeline.hgetall(of(`state:${name}`)));
+  const scoresOf = async (key: string) => read<string | null>((pipeline, name) => pipeline.zscore(of(key), name));
+  const [depths, turns, gated] = [await scoresOf('depths'), await scoresOf('turns'), await scoresOf('gated')];
   let total = 0;
-  for (const name of names) {
-    const waiting = await redis.zcard(of(`waiting:${name}`));
-    const running = (await redis.zrange(of(`running:${name}`), 0, '-1')).toSorted();
+  for (const [i, name] of groups.entries()) {
+    const waiting = waitingOf[i]!;
+    const running = runningOf[i]!.toSorted();
     const holders = (claimed.get(name) ?? []).toSorted();
     total += waiting;
     if (running.join() !== holders.join()) {
       faults.push(`group ${name}: slots in use ${running.join()}, claims held ${holders.join()}`);
     }
-    const depth = Number((await redis.zscore(of('depths'), name)) ?? 0);
+    const depth = Number(depths[i] ?? 0);
     if (depth !== waiting) {
       faults.push(`group ${name}: ${depth} of ${waiting} waiting jobs are counted`);
     }
-    const state = await redis.hgetall(of(`state:${name}`));
-    const places = await Promise.all(['turns', 'gated'].map((place) => redis.zscore(of(place), name)));
-    faults.push(...placeFaults(name, waiting, running.length, { ...defaults, ...state }, places));
+    const places = [turns[i]!, gated[i]!];
+    faults.push(...placeFaults(name, waiting, running.length, { ...defaults, ...stateOf[i] }, places));
   }
   if (Number(defaults['waiting'] ?? 0) !== total) {
     faults.push(`groups: ${defaults['waiting']} of ${total} waiting jobs are counted`);
@@ -88,8 +93,12 @@ async function claimsByGroup(
   job: (id: string) => string,
 ): Promise<Map<string, string[]>> {
   const groups = new Map<string, string[]>();
-  for (const id of await redis.zrange(claims, 0, '-1')) {
-    const group = await redis.hget(job(id), 'group');
+  const ids = await redis.zrange(claims, 0, '-1');
+  const found = await readEach<string, string | null>(redis, ids, (pipeline, id) =>
+    pipeline.hget(job(id), 'group'),
+  );
+  for (const [i, id] of ids.entries()) {
+    const group = found[i]!;
     if (group !== null) {
       groups.set(group, [...(groups.get(group) ?? []), id]);
     }

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import type { QueueCalls } from '#queue/scripts/calls/queue-calls.js';
 import { ScriptRunner } from '#queue/transport/script-runner.js';
 import { groupPlaces, groupViolations } from './group-invariants.js';
-import { keysLike } from '../redis/redis-reads.js';
+import { keysLike, readEach } from '../redis/redis-reads.js';
 
 interface Place {
   status: string;
@@ -18,13 +18,15 @@ export async function violations(redis: Redis, scripts: QueueCalls): Promise<str
   const faults: string[] = [];
   const seen = new Map<string, string>();
   for (const [name, place] of Object.entries(places)) {
-    for (const id of place.ids) {
-      const hash = await redis.hgetall(scripts.keys.job(id));
+    const hashes = await readEach<string, Record<string, string>>(redis, place.ids, (pipeline, id) =>
+      pipeline.hgetall(scripts.keys.job(id)),
+    );
+    for (const [i, id] of place.ids.entries()) {
       if (seen.has(id)) {
         faults.push(`I1: ${id} is in ${seen.get(id)} and in ${name}`);
       }
       seen.set(id, name);
-      faults.push(...faultsOf(id, hash, name, place));
+      faults.push(...faultsOf(id, hashes[i]!, name, place));
     }
   }
   faults.push(...(await unfired(redis, scripts)));
@@ -101,10 +103,12 @@ function faultsOf(id: string, hash: Record<string, string>, name: string, place:
 /** Returns hashes without a place. Only a job that left its history may be one, for a while. */
 async function strays(redis: Redis, { keys }: QueueCalls, seen: Map<string, string>): Promise<string[]> {
   const faults: string[] = [];
-  for (const key of await keysLike(redis, `${keys.jobPrefix}*`)) {
+  const hashes = await keysLike(redis, `${keys.jobPrefix}*`);
+  const ttls = await readEach<string, number>(redis, hashes, (pipeline, key) => pipeline.pttl(key));
+  for (const [i, key] of hashes.entries()) {
     const id = key.slice(keys.jobPrefix.length);
     const place = seen.get(id);
-    const ttl = await redis.pttl(key);
+    const ttl = ttls[i]!;
     if (ttl === -2) continue; // it has expired since
     if (place === undefined && (ttl < 0 || ttl > 10_000)) {
       faults.push(`I1: ${id} is nowhere, and lives on (${ttl} ms)`);

@@ -1,5 +1,5 @@
 // Reads of Redis that know nothing of queues.
-import type { Redis } from 'ioredis';
+import type { ChainableCommander, Redis } from 'ioredis';
 
 /** Returns all keys that match a glob pattern. */
 export async function keysLike(redis: Redis, pattern: string): Promise<string[]> {
@@ -11,6 +11,21 @@ export async function keysLike(redis: Redis, pattern: string): Promise<string[]>
     cursor = next;
   } while (cursor !== '0');
   return [...keys];
+}
+
+/** Sends one read for each item, all in one round trip, and returns the answers in the order of the items. */
+export async function readEach<Item, Answer>(
+  redis: Redis,
+  items: readonly Item[],
+  ask: (pipeline: ChainableCommander, item: Item) => unknown,
+): Promise<Answer[]> {
+  const pipeline = redis.pipeline();
+  items.forEach((item) => ask(pipeline, item));
+  const answers = (await pipeline.exec()) ?? [];
+  return answers.map(([error, answer]) => {
+    if (error) throw error;
+    return answer as Answer;
+  });
 }
 
 /** The content of a key, whatever its type. */
