@@ -16,7 +16,7 @@ import type { JobEvent } from './model/job-event.js';
 import type { JobQueueLogger } from './runtime/logger.js';
 import type { ResolvedQueueOptions } from './model/queue-options.js';
 import { checkLayout, LAYOUT_FIELD } from './scripts/layout.js';
-import { QueueCalls } from './scripts/calls/queue-calls.js';
+import { queueCalls, type QueueCalls } from './scripts/calls/queue-calls.js';
 import { audited, auditedCalls } from './scripts/calls/audited-calls.js';
 import { QueueKeys } from './scripts/queue-keys.js';
 import { requireRights } from './scripts/script-permissions.js';
@@ -89,7 +89,7 @@ export class RedisStore implements QueueStore {
     { timeoutMs }: Required<CallLimit>,
   ): Promise<QueueCalls> {
     const keys = await this.connection.answer(timeoutMs, () => this.keysOfKnownLayout(queue, options));
-    const calls = new QueueCalls(keys, options);
+    const calls = queueCalls(keys, options);
     const mark = markOf(calls);
     return mark ? auditedCalls(calls, mark) : calls;
   }

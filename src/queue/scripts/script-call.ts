@@ -1,4 +1,14 @@
+import type { ResolvedQueueOptions } from '../model/queue-options.js';
 import type { ScriptArgument, ScriptCall, ScriptName } from '../transport/script-runner.js';
+import type { QueueKeys } from './queue-keys.js';
+
+/** What the calls of a queue are made of. */
+export interface CallContext {
+  readonly keys: QueueKeys;
+  readonly options: ResolvedQueueOptions;
+  /** The first arguments of each script that ends jobs. */
+  readonly retention: readonly ScriptArgument[];
+}
 
 /** Puts together the call of one script. */
 export function call<Answer>(

@@ -2,7 +2,7 @@
 import { failureJobName } from '../../../../queue/codec/failure-job.js';
 import { FAILURE_PREFIX } from '../../../../queue/validation/names.js';
 import { jobEnded } from '../batch/job-ended.js';
-import { EVICTED_TTL_MS } from '../../../../queue/scripts/calls/job-calls.js';
+import { EVICTED_TTL_MS } from '../../../../queue/scripts/lifetimes.js';
 import type { DrainedAnswer } from '../../../../queue/store/call-answers.js';
 import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 

@@ -1,0 +1,209 @@
+import type { StoredError } from '../../errors/stored-error.js';
+import { RestsExhaustedError } from '../../errors/rests-exhausted-error.js';
+import type { ClaimRef, ClaimedJob } from '../../model/job.js';
+import { decodeClaim, decodeNamedClaim } from '../../replies/decode-job.js';
+import type { FailOutcome, ReleaseOutcome } from '../../store/call-answers.js';
+import { refusalOf } from '../../store/claim-refusal.js';
+import { ALL_COMPLETED, type CompleteAnswer } from '../../store/complete-answer.js';
+import type {
+  ClaimAnswer,
+  ClaimRequest,
+  Completion,
+  ExtendAnswer,
+  Failure,
+  Release,
+} from '../../store/store-calls.js';
+import type { ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
+import { EVICTED_TTL_MS, WORKER_SEEN_MS } from '../lifetimes.js';
+import { publishArg } from '../publish-arg.js';
+import type { QueueKeys } from '../queue-keys.js';
+import { type CallContext, call } from '../script-call.js';
+import { inGroups } from '../in-groups.js';
+
+/** The calls of `lua/attempt`, one for each script; see the headers there. */
+export function attemptCalls({ keys, options, retention }: CallContext) {
+  return {
+    claim(request: ClaimRequest): ScriptCall<ClaimAnswer> {
+      const { count, token, worker, stream, slots, mostBytes, only } = request;
+      const attemptLimits = only?.limits ?? request.attemptLimits ?? [];
+      const { visibilityMs, maxAttempts } = options;
+      const settings = [count, visibilityMs, token, worker, maxAttempts, slots ?? '', mostBytes ?? ''];
+      const maxAttemptsOf = (name: string) =>
+        attemptLimits.find((limit) => limit.name === name)?.maxAttempts ?? maxAttempts;
+      const claimer = `${worker}:${stream}`;
+      const { queue } = keys;
+      const args = [
+        ...settings,
+        ...(only ? [only.cursor, options.unhandledAgeMs, WORKER_SEEN_MS] : []),
+        ...attemptLimits.flatMap((limit) => [limit.name, limit.maxAttempts]),
+      ];
+      return only
+        ? {
+            script: 'attemptClaim',
+            keys: keys.forNamedClaim(claimer),
+            args,
+            decode: (reply) => decodeNamedClaim(reply, queue, token, maxAttemptsOf),
+          }
+        : {
+            script: 'attemptClaim',
+            keys: keys.forClaim(claimer),
+            args,
+            decode: (reply) => decodeClaim(reply, queue, token, maxAttemptsOf),
+          };
+    },
+
+    /** Extends the claims of one request whose reply is still in flight. Returns how many there are. */
+    extendBatch({ worker, stream, token }: Pick<ClaimRequest, 'worker' | 'stream' | 'token'>): ScriptCall<number> {
+      return {
+        script: 'attemptExtendBatch',
+        keys: keys.forExtendBatch(`${worker}:${stream}`),
+        args: [options.visibilityMs, token],
+        decode: Number,
+      };
+    },
+
+    /** Starts a job that waited in its worker. Returns that it may start, or why not. */
+    start({ id, token }: Pick<ClaimRef, 'id' | 'token'>): ScriptCall<'started' | 'lost' | StoredError> {
+      return {
+        script: 'attemptStart',
+        keys: keys.forStart,
+        args: [id, token],
+        decode: (reply) => refusalOf(String(reply)) ?? (Number(reply) === 1 ? 'started' : 'lost'),
+      };
+    },
+
+    /**
+     * Completes claims.
+     *
+     * @param isLimited whether the queue has limits, so that each freed slot wakes a worker
+     */
+    complete(completions: readonly Completion[], isLimited = false): ScriptCall<CompleteAnswer> {
+      const { completedHistory, resultTtlMs } = options;
+      return {
+        script: 'attemptComplete',
+        keys: completionKeys(keys, completions, isLimited),
+        args: [
+          completedHistory,
+          EVICTED_TTL_MS,
+          publishArg(options),
+          resultTtlMs,
+          ...completionArguments(completions),
+        ],
+        decode: (reply) => (reply ? completeAnswer(reply as number[]) : ALL_COMPLETED),
+      };
+    },
+
+    /** Returns only the claims that need attention. */
+    extend(
+      claims: readonly Pick<ClaimRef, 'id' | 'token'>[],
+      visibilityMs = options.visibilityMs,
+    ): ScriptCall<ExtendAnswer> {
+      return {
+        script: 'attemptExtend',
+        keys: keys.forExtend,
+        args: [visibilityMs, ...claims.flatMap(({ id, token }) => [id, token])],
+        decode: (reply) => {
+          const notices = reply as string[];
+          const ids = (notice: string) => notices.filter((_, i) => notices[i + 1] === notice && i % 2 === 0);
+          return { lost: ids('lost'), cancelRequested: ids('cancel') };
+        },
+      };
+    },
+
+    fail(failures: readonly Failure[]): ScriptCall<FailOutcome[]> {
+      const args = failures.flatMap(({ id, token, fence, error, final, backoffMs, begun }) => [
+        id,
+        token,
+        fence,
+        error.message,
+        JSON.stringify(error),
+        final ? '1' : '0',
+        backoffMs,
+        begun ? '1' : '',
+      ]);
+      return call('attemptFail', keys.standard, [...retention, ...args], (reply) => reply as FailOutcome[]);
+    },
+
+    release(releases: readonly Release[]): ScriptCall<ReleaseOutcome[]> {
+      const args = releases.flatMap((each) => [
+        each.id,
+        each.token,
+        each.fence,
+        each.reason,
+        each.delayMs,
+        each.reason === 'unhandled' ? (each.name ?? '') : '',
+        each.unstarted ? '1' : '',
+        ...(each.reason === 'rate_limited' ? restArguments(each, options.maxRests) : ['', '', '']),
+      ]);
+      return call('attemptRelease', keys.standard, [...retention, ...args], (reply) => reply as ReleaseOutcome[]);
+    },
+
+    /** Returns whether the name was written. */
+    name({ id, token, name }: Pick<ClaimedJob, 'id' | 'token' | 'name'>): ScriptCall<boolean> {
+      return call('attemptSetName', keys.standard, [id, token, name], (reply) => Number(reply) === 1);
+    },
+
+    /** Returns whether the claim was current. */
+    progress({ id, token }: Pick<ClaimRef, 'id' | 'token'>, progress: string): ScriptCall<boolean> {
+      return call(
+        'attemptProgress',
+        keys.standard,
+        [id, token, progress, options.events],
+        (reply) => Number(reply) === 1,
+      );
+    },
+
+    /** Returns whether the claim was current. */
+    checkpoint({ id, token }: Pick<ClaimRef, 'id' | 'token'>, checkpoint: string): ScriptCall<boolean> {
+      return call('attemptCheckpoint', keys.standard, [id, token, checkpoint], (reply) => Number(reply) === 1);
+    },
+
+    /** Returns whether the claim was current. */
+    log(
+      { id, token }: Pick<ClaimRef, 'id' | 'token'>,
+      keep: number,
+      lines: readonly string[],
+    ): ScriptCall<boolean> {
+      return call('attemptLog', keys.standard, [id, token, keep, ...lines], (reply) => Number(reply) === 1);
+    },
+  };
+}
+
+function restArguments({ id, maxRests }: Release, most: number): [number, string, string] {
+  const { name, message } = new RestsExhaustedError(id, maxRests ?? most);
+  return [maxRests ?? most, message, JSON.stringify({ name, message })];
+}
+
+function completionKeys(
+  keys: QueueKeys,
+  completions: readonly Completion[],
+  isLimited: boolean,
+): readonly string[] {
+  if (completions.some(({ plain }) => !plain)) {
+    return keys.forFollowedComplete;
+  }
+  return isLimited ? keys.forLimitedComplete : keys.forComplete;
+}
+
+/** Jobs of one claim share its token, and most of them their ending. */
+function completionArguments(completions: readonly Completion[]): ScriptArgument[] {
+  return inGroups(completions, {
+    areTogether: (a, b) => a.token === b.token && a.plain === b.plain && a.resultTtlMs === b.resultTtlMs,
+    addHead: (args, completion, count) => args.push(completion.token, endingOf(completion), count),
+    addOwn: (args, { id, fence, result }) => args.push(id, fence, result),
+  });
+}
+
+function completeAnswer(positions: readonly number[]): CompleteAnswer {
+  return {
+    lost: positions.flatMap((position) => (position > 0 ? position - 1 : [])),
+    followed: positions.flatMap((position) => (position < 0 ? -position - 1 : [])),
+  };
+}
+
+function endingOf({ plain = false, resultTtlMs }: Completion): string {
+  if (resultTtlMs === undefined) {
+    return plain ? '1' : '';
+  }
+  return JSON.stringify({ plain, result_ttl_ms: resultTtlMs });
+}

@@ -1,0 +1,23 @@
+import type { RuntimeLimits } from '../../model/limits.js';
+import { type LimitsReply, decodeLimits } from '../../replies/decode-limits.js';
+import type { LimitsInForce } from '../../store/verbs/limit-verbs.js';
+import type { ScriptCall } from '../../transport/script-runner.js';
+import { runtimeLimitArguments } from '../encode-worker-limits.js';
+import { type CallContext, call } from '../script-call.js';
+
+/** The calls of `lua/limits`, one for each script; see the headers there. */
+export function limitCalls({ keys }: CallContext) {
+  return {
+    setLimits(limits: RuntimeLimits): ScriptCall<void> {
+      return call('limitsSet', keys.standard, runtimeLimitArguments(limits), () => undefined);
+    },
+
+    clearLimits(): ScriptCall<void> {
+      return call('limitsClear', keys.standard, [], () => undefined);
+    },
+
+    limits(): ScriptCall<LimitsInForce> {
+      return call('limitsGet', keys.standard, [], (reply) => decodeLimits(reply as LimitsReply));
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import { announcedContent } from '../../codec/announced-content.js';
+import type { WorkerDetails, WorkerRecord } from '../../model/worker-record.js';
+import { decodeWorker } from '../../replies/decode-worker.js';
+import type { AttemptLimits } from '../../store/store-calls.js';
+import type { ScriptCall } from '../../transport/script-runner.js';
+import { configuredLimits, limitsText } from '../encode-worker-limits.js';
+import { LAYOUT, checkLayout } from '../layout.js';
+import { WORKER_SEEN_MS } from '../lifetimes.js';
+import { type CallContext, call } from '../script-call.js';
+
+/** The calls of `lua/worker`, one for each script; see the headers there. */
+export function workerCalls({ keys, options }: CallContext) {
+  const detailKeys = [keys.workers, keys.workerDetails];
+  return {
+    /** Rejects with QueueLayoutError where a newer version of the library has the queue. */
+    announce(worker: string, serves: boolean, handlers: readonly AttemptLimits[] = []): ScriptCall<void> {
+      const said = handlers.flatMap(({ name, maxAttempts, maxCrashes }) => [name, `${maxAttempts}:${maxCrashes}`]);
+      const args = [
+        worker,
+        serves ? '1' : '0',
+        limitsText(options),
+        configuredLimits(options),
+        LAYOUT,
+        JSON.stringify(announcedContent(options)),
+        ...said,
+      ];
+      return call('workerRegister', keys.standard, args, (reply) => checkLayout(keys.queue, reply));
+    },
+
+    describeWorker(worker: string, details: WorkerDetails | undefined, ageMs: number): ScriptCall<void> {
+      const text = details ? JSON.stringify(details) : '';
+      return call('workerDescribe', detailKeys, [worker, text, Math.round(ageMs)], () => undefined);
+    },
+
+    workers(most: number): ScriptCall<WorkerRecord[]> {
+      return call('workerList', detailKeys, [WORKER_SEEN_MS, most], (reply) =>
+        (reply as [string, string, string][]).map(decodeWorker),
+      );
+    },
+  };
+}

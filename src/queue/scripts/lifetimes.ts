@@ -1,0 +1,13 @@
+// How long things are remembered, in ms.
+
+/** The greatest age of an announcement of a live worker, in ms. */
+export const WORKER_SEEN_MS = 30_000;
+
+/** How long a silent worker is remembered, in ms. */
+export const WORKER_FORGOTTEN_MS = 10 * WORKER_SEEN_MS;
+
+/** How long an undeclared schedule is kept before it is removed, in ms. */
+export const UNDECLARED_AGE_MS = 86_400_000;
+
+/** How long a hash lives after its id left the history, in ms: long enough to read a result that was just announced. */
+export const EVICTED_TTL_MS = 10_000;
