@@ -12,10 +12,9 @@ import type { JobHandle } from './results/job-handle.js';
 import { encodeContent } from './codec/codec.js';
 import { LARGEST_PAGE, YEAR_MS } from './runtime/bounds.js';
 import { checkText } from './validation/names.js';
-import { encodeJob } from './enqueue/encode-job.js';
 import type { EnqueueOptions } from './enqueue/enqueue-options.js';
-import { refuseNamedShape, type DefinitionOf, type EnqueueRest } from './enqueue/enqueue-signature.js';
-import { addMany, addTyped, EnqueueRequests, type JobToEnqueue } from './enqueue/add-jobs.js';
+import { isNamedShape, namedShapeError, type DefinitionOf, type EnqueueRest } from './enqueue/enqueue-signature.js';
+import { addMany, addOne, addTyped, EnqueueRequests, type JobToEnqueue } from './enqueue/add-jobs.js';
 import { queueOptionsOf, type JobQueueOptions } from './enqueue/enqueue-middleware.js';
 import { Producer } from './enqueue/producer.js';
 import { QueueAdmin, SLICE } from './queue-admin.js';
@@ -78,39 +77,34 @@ export class JobQueue extends QueueAdmin {
    * @example await queue.enqueue({ to: 'ada@example.com' }, { name: 'email' }); // in a queue that several names share
    * @example await queue.enqueue(SendEmail, { to: 'ada@example.com' }); // of defineJob: the compiler knows both sides
    */
-  async enqueue<Result = unknown, First = unknown>(
+  enqueue<Result = unknown, First = unknown>(
     definitionOrPayload: First,
     ...rest: EnqueueRest<First>
   ): Promise<JobHandle<ResultFor<DefinitionOf<First>, Result>>>;
-  async enqueue(first: unknown, second?: unknown, third?: TypedEnqueueOptions): Promise<JobHandle> {
+  enqueue(first: unknown, second?: unknown, third?: TypedEnqueueOptions): Promise<JobHandle> {
     if (isJobDefinition(first)) {
       return this.enqueueOne(first, second, third);
     }
-    refuseNamedShape(first, second, third);
-    return this.enqueuePayload(first, second as EnqueueOptions | undefined);
+    return isNamedShape(first, second, third)
+      ? Promise.reject(namedShapeError(first, third))
+      : this.enqueuePayload(first, second as EnqueueOptions | undefined);
   }
 
   /** @internal Enqueues one job, of a definition or of none. */
-  async enqueueOne(
+  enqueueOne(
     definition: JobDefinition | undefined,
     payload: unknown,
     options: EnqueueOptions | undefined,
   ): Promise<JobHandle> {
-    if (!definition) {
-      return this.enqueuePayload(payload, options);
+    if (this.requests) {
+      return this.requests.one(definition, payload, options);
     }
-    return this.requests
-      ? this.requests.one(definition, payload, options)
-      : addTyped(this, definition, payload, options);
+    return definition ? addTyped(this, definition, payload, options) : addOne(this, payload, options);
   }
 
   /** @internal Does the same for any payload, also a text, where it cannot be mistaken for a name. */
-  async enqueuePayload(payload: unknown, options: EnqueueOptions | undefined): Promise<JobHandle> {
-    if (this.requests) {
-      return this.requests.one(undefined, payload, options);
-    }
-    const job = encodeJob(this, payload, options);
-    return await this.producer.add(job, this);
+  enqueuePayload(payload: unknown, options: EnqueueOptions | undefined): Promise<JobHandle> {
+    return this.enqueueOne(undefined, payload, options);
   }
 
   /**

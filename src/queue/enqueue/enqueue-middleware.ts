@@ -83,29 +83,36 @@ export function queueOptionsOf(options: JobQueueOptions): QueueOptions {
   return others;
 }
 
+/** Runs a request through the middleware of its queue, which may return anything; see {@link checkHandles}. */
+export type EnqueueChain = (request: EnqueueRequest) => JobHandle[] | Promise<JobHandle[]>;
+
 /** Composes the middleware of a queue once. Returns undefined if no middleware acts on enqueues. */
 export function enqueueChain(
   queue: string,
   middleware: readonly EnqueueMiddleware[] | undefined,
   end: (request: EnqueueRequest) => Promise<JobHandle[]>,
-): ((request: EnqueueRequest) => Promise<JobHandle[]>) | undefined {
-  const subject = `queue ${JSON.stringify(queue)}.middleware`;
-  const acting = checkMiddleware(subject, middleware).filter((each) => each.enqueue);
+): EnqueueChain | undefined {
+  const acting = checkMiddleware(middlewareOf(queue), middleware).filter((each) => each.enqueue);
   if (acting.length === 0) {
     return undefined;
   }
-  const chain = compose<EnqueueRequest, JobHandle[]>(
+  return compose<EnqueueRequest, JobHandle[]>(
     acting.map((each) => (request, next) => each.enqueue!(request, next)),
     end,
   );
-  return async (request) => {
-    const handles = await chain(request);
-    if (!Array.isArray(handles) || handles.length !== request.jobs.length) {
-      const found = Array.isArray(handles) ? `${handles.length}` : show(handles);
-      throw new InvalidOptionError(subject, `the ${request.jobs.length} handle(s) that next() resolves to`, found);
-    }
-    return handles;
-  };
+}
+
+/** @throws InvalidOptionError if a middleware returned something else than the handles */
+export function checkHandles(queue: string, handles: unknown, count: number): void {
+  if (!Array.isArray(handles) || handles.length !== count) {
+    const found = Array.isArray(handles) ? `${handles.length}` : show(handles);
+    throw new InvalidOptionError(middlewareOf(queue), `the ${count} handle(s) that next() resolves to`, found);
+  }
+}
+
+/** Returns how errors name the middleware of a queue. */
+function middlewareOf(queue: string): string {
+  return `queue ${JSON.stringify(queue)}.middleware`;
 }
 
 /** A job of a request. Its options are a copy, which middleware may change. */

@@ -20,17 +20,15 @@ export type EnqueueRest<First> = 0 extends First & 1
 /** The definition that an argument may be; of `any` nothing is known. */
 export type DefinitionOf<First> = 0 extends First & 1 ? unknown : First;
 
-/**
- * Refuses the shape of the service's enqueue, `(name, payload, options)`: the name would be stored as the payload.
- *
- * @throws InvalidOptionError
- */
-export function refuseNamedShape(first: unknown, second: unknown, third: unknown): void {
-  if (third === undefined && (typeof first !== 'string' || second === undefined)) {
-    return;
-  }
+/** Returns whether arguments have the shape of the service's enqueue, `(name, payload, options)`. */
+export function isNamedShape(first: unknown, second: unknown, third: unknown): boolean {
+  return third !== undefined || (typeof first === 'string' && second !== undefined);
+}
+
+/** Returns the error for that shape: the name would be stored as the payload. */
+export function namedShapeError(first: unknown, third: unknown): InvalidOptionError {
   const name = typeof first === 'string' ? show(first) : '…';
-  throw new InvalidOptionError(
+  return new InvalidOptionError(
     'enqueue',
     '(payload, options) on a queue, where nothing follows a payload that is text',
     `${third === undefined ? 'two' : 'three'} arguments, the first ${show(first)}`,

@@ -26,16 +26,19 @@ export class Producer {
     this.unserved = new UnservedWatch(queue);
   }
 
-  async add<Result>(job: EncodedJob, source: JobSource): Promise<JobHandle<Result>> {
+  add<Result>(job: EncodedJob, source: JobSource): Promise<JobHandle<Result>> {
     const enqueuers = this.enqueuersOf([job]);
     const added = this.enqueuerOf(job, enqueuers).enqueue(job);
     enqueuers.memory.sendBurst(); // not those for replicas, which are waited for batch by batch
-    let answer: EnqueueAnswer;
-    try {
-      answer = await added;
-    } catch (error) {
-      throw explained(error, () => 'enqueue');
-    }
+    return added.then(
+      (answer) => this.added<Result>(job, answer, source),
+      (error: unknown) => {
+        throw explained(error, () => 'enqueue');
+      },
+    );
+  }
+
+  private added<Result>(job: EncodedJob, answer: EnqueueAnswer, source: JobSource): JobHandle<Result> {
     refuseFull(this.queue.name, [answer]);
     const handle = this.handleOf<Result>(job, answer, source);
     if (answer.replication) {
