@@ -93,7 +93,7 @@ function enqueue(
   const { maxPending, maxPendingBytes, events, eventExtras } = options;
   const told = eventExtras?.enqueued === true && events !== 'off';
   const isBounded = mayBeBounded || maxPending !== undefined || maxPendingBytes !== undefined;
-  const plain = !isBounded && !told && jobs.every(({ options }) => options === '');
+  const plain = !isBounded && !told && jobs.every((job) => job.options === '');
   return {
     script: 'jobEnqueue',
     keys: plain ? keys.forPlainEnqueue : told ? keys.forToldEnqueue : keys.forEnqueue,
