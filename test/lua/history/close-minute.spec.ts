@@ -1,32 +1,5 @@
-// lua/history: what is written of each minute, by a clock of the test.
 import { describe, expect, it } from '@jest/globals';
-import type { MinuteReading } from '#queue/store/store-calls.js';
-import { connectClocked } from '../../support/redis/clocked-redis.js';
-import { queueOn, type TestQueue } from '../../support/queue/queue-state.js';
-
-const MINUTE = 60_000;
-const GAP = 180_000;
-/** The beginning of some minute. */
-const START = Math.floor(Date.now() / MINUTE) * MINUTE;
-
-function clocked() {
-  const clock = { nowMs: START + 1_000 };
-  return { clock, q: queueOn(connectClocked(clock)) };
-}
-
-const close = (q: TestQueue, reading: Partial<MinuteReading> = {}) =>
-  q.run(
-    q.scripts.history.closeMinute({
-      pending: 0,
-      processing: 0,
-      oldestPendingAgeMs: 0,
-      version: '',
-      gapMs: GAP,
-      ...reading,
-    }),
-  );
-
-const read = (q: TestQueue) => q.run(q.scripts.history.read(72 * 60 * MINUTE, undefined, 1_000));
+import { clocked, close, MINUTE, read, START } from './minutes.js';
 
 describe('history/close-minute.lua', () => {
   it('writes what the counters gained since the last minute, and says when the next is over', async () => {
@@ -146,31 +119,5 @@ describe('history/close-minute.lua', () => {
     for (const key of [q.keys.history, q.keys.historyOpen, q.keys.historyMarks]) {
       expect(await q.redis.pttl(key)).toBeGreaterThan(0);
     }
-  });
-});
-
-describe('history/add-durations.lua', () => {
-  it('adds the times of several workers to the minute', async () => {
-    const { clock, q } = clocked();
-    await close(q);
-    await q.run(q.scripts.history.addDurations('w1', 'b1', ['w3', 2, 'r10', 2]));
-    await q.run(q.scripts.history.addDurations('w2', 'b1', ['w3', 1]));
-    clock.nowMs += MINUTE;
-    await close(q);
-    clock.nowMs += MINUTE;
-    await close(q, { pending: 1 });
-    const { entries } = await read(q);
-    expect(entries.map(({ wait, run }) => [wait.count, run.count])).toEqual([
-      [3, 2],
-      [0, 0],
-    ]);
-  });
-
-  it('adds a batch once, however often it is repeated', async () => {
-    const { q } = clocked();
-    const batch = () => q.run(q.scripts.history.addDurations('w1', 'b1', ['w3', 2]));
-    expect([await batch(), await batch(), await batch()]).toEqual([true, false, false]);
-    expect(await q.redis.hgetall(q.keys.historyOpen)).toEqual({ w3: '2' });
-    expect(await q.redis.pttl(`${q.keys.historyBatchPrefix}w1`)).toBeGreaterThan(0);
   });
 });

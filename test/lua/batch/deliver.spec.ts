@@ -1,0 +1,35 @@
+import { expect, it } from '@jest/globals';
+import { expectUnchanged } from '../../support/queue/queue-state.js';
+import { seededBatch } from './seeded-batch.js';
+
+const end = (state: string, number: string) => [{ queue: 'home', batch: 'b', id: '1', number, state, detail: '' }];
+
+it('ends a member in another queue, once, whatever comes late', async () => {
+  const q = await seededBatch('x');
+  const { batches } = q.scripts;
+  await q.run(batches.join('b', ['other|1']));
+  expect(await q.run(batches.deliver('other', end('cancelled', '7')))).toBe(1);
+  expect(await q.run(batches.status('b'))).toMatchObject({ total: 2, open: 1, cancelled: 1 });
+  await expectUnchanged(q, async () => {
+    expect(await q.run(batches.deliver('other', end('cancelled', '7')))).toBe(0);
+    expect(await q.run(batches.deliver('other', end('open', '6')))).toBe(0);
+  });
+});
+
+it('takes the end of a member that has not joined yet, and opens a redriven one again', async () => {
+  const q = await seededBatch();
+  const { batches } = q.scripts;
+  await q.run(batches.deliver('other', end('failed', '3')));
+  expect(await q.run(batches.status('b'))).toMatchObject({ total: 1, open: 0, failed: 1 });
+  await q.run(batches.deliver('other', end('open', '4')));
+  expect(await q.run(batches.status('b'))).toMatchObject({ total: 1, open: 1, failed: 0 });
+});
+
+it('fires a sealed batch with its last end', async () => {
+  const q = await seededBatch();
+  const { batches } = q.scripts;
+  await q.run(batches.join('b', ['other|1']));
+  await q.run(batches.seal('b'));
+  await q.run(batches.deliver('other', end('completed', '3')));
+  expect(await q.run(batches.status('b'))).toMatchObject({ state: 'fired' });
+});

@@ -1,0 +1,21 @@
+import { expect, it } from '@jest/globals';
+import { examined } from './examined.js';
+
+it('finds a counter that is too low or no number, and sets it to what can be counted', async () => {
+  const { q, doctor } = examined();
+  await q.addAll('a', 'b');
+  expect(await q.run(doctor.counters(false, true))).toEqual([]);
+  await q.redis.hset(q.keys.stats, 'enqueued_total', 'x');
+  expect(await q.run(doctor.counters(true, false))).toMatchObject([{ subject: 'enqueued_total', found: 'x' }]);
+  expect(await q.total('enqueued')).toBe(2);
+});
+
+it('reports counters that contradict each other, and leaves them', async () => {
+  const { q, doctor } = examined();
+  await q.addAll('a');
+  await q.redis.hset(q.keys.stats, 'enqueued_total', 5);
+  q.broken = true;
+  const [fault] = await q.run(doctor.counters(true, true));
+  expect(fault).toMatchObject({ kind: 'counter', mended: false });
+  expect(await q.total('enqueued')).toBe(5);
+});
