@@ -52,10 +52,11 @@ local function error_of(change, last_error)
   if not last_error or not ended and change.to ~= 'failed' then
     return ''
   end
-  if #last_error > 200 then
-    return (string.gsub(string.sub(last_error, 1, 200), '[\192-\255][\128-\191]*$', '')) -- no half a letter
+  local last = 200
+  while last > 196 and string.find(last_error, '^[\128-\191]', last + 1) do -- no half a letter
+    last = last - 1
   end
-  return last_error
+  return string.sub(last_error, 1, last)
 end
 
 local function record()
