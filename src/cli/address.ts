@@ -119,7 +119,7 @@ function urlOf(text: string): URL {
   const url = URL.canParse(given) ? new URL(given) : undefined;
   if (!url || !['redis:', 'rediss:'].includes(url.protocol) || url.hostname === '') {
     const hint = 'Expected redis://host:port, or rediss:// for TLS, in --redis or REDIS_URL.';
-    throw new CliError(`The address of Redis is not one. ${hint}`, EXIT.usage);
+    throw new CliError(`The address of Redis is invalid. ${hint}`, EXIT.usage);
   }
   return url;
 }

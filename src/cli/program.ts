@@ -89,7 +89,7 @@ function confirmer({ yes }: GlobalOptions): Context['confirm'] {
       return;
     }
     if (!process.stdin.isTTY) {
-      throw new CliError(`This would ${valueOf(await what())}. Say --yes to do it.`, EXIT.usage);
+      throw new CliError(`This would ${valueOf(await what())}. Pass --yes to do it.`, EXIT.usage);
     }
     const asker = createInterface({ input: process.stdin, output: process.stderr });
     const closed = once(asker, 'close').then(() => ''); // by Ctrl+C or Ctrl+D: on older Nodes the question then stays open

@@ -219,7 +219,7 @@ export class WorkerProcess {
     const { restartDelayMs, longestRestartDelayMs } = this.options;
     const delay = Math.min(longestRestartDelayMs, restartDelayMs * 2 ** Math.min(30, this.endsInARow - 1));
     const why = this.failed ? `: ${this.failed.name}: ${this.failed.message}` : '';
-    this.logger.warn(`${what}${why}; it is started again in ${delay} ms`);
+    this.logger.warn(`${what}${why}; restarting it in ${delay} ms`);
     this.timer = setTimeout(() => {
       this.restarts++;
       this.start();

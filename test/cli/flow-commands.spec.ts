@@ -55,7 +55,7 @@ it('shows batches with their jobs, and cancels what has not ended', async () => 
   expect((await cli(['show', queue.name, 'page-2'])).stdout).toContain(`pages of ${queue.name} (member)`);
   expect(await cli(['batch', queue.name, 'pages', '--cancel'])).toMatchObject({
     code: EXIT.usage,
-    stderr: expect.stringContaining('cancel 1 job of batch pages. Say --yes'),
+    stderr: expect.stringContaining('cancel 1 job of batch pages. Pass --yes'),
   });
   const cancelled = await cli(['batch', queue.name, 'pages', '--cancel', '--yes', '--json']);
   expect(JSON.parse(cancelled.stdout)).toMatchObject({ id: 'pages', stopped: true });

@@ -55,8 +55,8 @@ describe('limits', () => {
   });
 
   it.each([
-    [['--period', '1000'], /--period and --burst are those of a rate; say --rate/],
-    [['--clear', '--max-running', '3'], /--clear takes all away/],
+    [['--period', '1000'], /--period and --burst belong to a rate; pass --rate/],
+    [['--clear', '--max-running', '3'], /--clear removes all limits/],
     [['--max-running', 'few'], /--max-running: expected a whole number or "none", found "few"/],
     [['--max-running', '0'], /maxRunning: expected/],
   ])('refuses %j, and changes nothing', async (args, said) => {

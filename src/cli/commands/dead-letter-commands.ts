@@ -29,7 +29,7 @@ export function addDeadLetterCommands(program: Command, run: Run): void {
       .action(
         run(async (context, [name, id], options) => {
           if ((id === undefined) === (options['all'] === undefined)) {
-            throw new CliError('Say either the id of a dead letter or --all.', EXIT.usage);
+            throw new CliError('Pass either the id of a dead letter or --all.', EXIT.usage);
           }
           const queue = await context.session.known(name!);
           const done =

@@ -30,7 +30,7 @@ export function addLimits(program: Command, run: Run): void {
 async function limits({ session, out }: Context, [name]: string[], options: Options): Promise<void> {
   const { clear, ...named } = options;
   if (clear && Object.keys(named).length > 0) {
-    throw new CliError('--clear takes all away; say it alone.', EXIT.usage);
+    throw new CliError('--clear removes all limits; use it without other options.', EXIT.usage);
   }
   const queue = (await session.known(name!)).limits;
   const before = await queue.get();
@@ -66,7 +66,7 @@ function changesOf(options: Options, before: LimitsInForce): RuntimeLimits {
 function rateOf({ rate, period, burst }: Options, before: RateLimit | undefined): RateLimit | undefined {
   const limit = rate === undefined ? before?.limit : numberOrNone('rate', rate);
   if (limit === undefined && (period !== undefined || burst !== undefined)) {
-    throw new CliError('--period and --burst are those of a rate; say --rate <n> with them.', EXIT.usage);
+    throw new CliError('--period and --burst belong to a rate; pass --rate <n> too.', EXIT.usage);
   }
   return limit === undefined
     ? undefined

@@ -24,7 +24,7 @@ export function addSchedules(program: Command, run: Run): void {
         if (action === undefined) {
           await list(context, queue);
         } else if (id === undefined) {
-          throw new CliError(`Say the id of the schedule to ${action}.`, EXIT.usage);
+          throw new CliError(`Pass the id of the schedule to ${action}.`, EXIT.usage);
         } else {
           await steer(context, queue, action as Action, id);
         }

@@ -66,7 +66,7 @@ export class MaintenanceScheduler {
     try {
       await this.runOnce();
     } catch (error) {
-      this.logger.error(`The maintenance failed: ${(error as Error).message}`);
+      this.logger.error(`Maintenance failed; its next turn tries again: ${(error as Error).message}`);
     }
   }
 

@@ -114,7 +114,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       await this.redis.require(requireRedis.timeoutMs);
     } else if (!(await this.redis.reach(LOOK_MS))) {
       this.logger.warn(
-        `Redis at ${this.redis.address} is not there. The app starts; its jobs follow when Redis is.`,
+        `Redis at ${this.redis.address} is unreachable. The app starts without it, and runs jobs once Redis is reachable.`,
       );
       return;
     }

@@ -101,7 +101,9 @@ export class JobEvents extends SafeObservable<FleetJobEvent> implements AsyncIte
   /** Listens from now on. Up to 10,000 events wait for a slow loop; beyond it the oldest are dropped, with a warning. */
   [Symbol.asyncIterator](): AsyncIterableIterator<FleetJobEvent> {
     return iterate(this, () =>
-      this.logger.warn('A loop over job events is too slow: more than 10,000 waited, and the oldest are dropped.'),
+      this.logger.warn(
+        'A loop over job events is too slow: more than 10,000 wait, and the oldest are dropped. Do less work in the loop.',
+      ),
     );
   }
 

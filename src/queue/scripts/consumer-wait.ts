@@ -47,7 +47,7 @@ export class RedisConsumerWait implements ConsumerWait {
     // A frozen server never replies. Then the connection is replaced, and the caller claims again.
     await withResponseTimeout(client, ms + LONGEST_WAIT_TRIP_MS, marker).catch(onFailure);
     if (failure && this.client) {
-      this.connection.logger.warn(`Waiting for jobs was cut: ${failure.message}`);
+      this.connection.logger.warn(`The wait for jobs failed; trying again: ${failure.message}`);
       // A server that refuses the wait does so at once, and the caller would ask without a pause.
       await this.interruptible.wait(ms);
     }

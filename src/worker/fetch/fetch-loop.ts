@@ -263,7 +263,9 @@ export class FetchLoop {
   /** Reports a permanent error, which is a fault of the data or the setup, and rests the queue. */
   private reportFault(runner: QueueRunner, outcome: Settled<unknown>): void {
     if (!outcome.ok) {
-      this.logger.error(`Queue "${runner.name}": ${outcome.error.message}`);
+      this.logger.error(
+        `Queue "${runner.name}" rests for ${REST_AFTER_FAULT_MS} ms after an error: ${outcome.error.message}`,
+      );
       runner.rest(REST_AFTER_FAULT_MS);
     }
   }

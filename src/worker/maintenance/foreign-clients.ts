@@ -36,8 +36,8 @@ export class ForeignClients {
     if (signs.sweptByClients > 0 && !watched.sweepLogged) {
       watched.sweepLogged = true;
       this.logger.warn(
-        `Clients of the Redis pattern sweep queue "${queue.name}" too: they took back ${signs.sweptByClients} claims. With ` +
-          'both sweeps at work a claim may be recorded twice. Turn theirs off: this library takes their dead claims back.',
+        `Clients of the Redis pattern sweep queue "${queue.name}" too: they reclaimed ${signs.sweptByClients} claims. With ` +
+          'both sweeps a reclaim may be recorded twice. Turn theirs off: this library reclaims their dead claims too.',
       );
     }
     if (signs.clientsAtWork && !watched.limitsLogged) {
@@ -79,7 +79,7 @@ export class ForeignClients {
     }
     this.logger.warn(
       `Clients of the Redis pattern take jobs from queue "${queue.name}", which has limits (${maxRunning === undefined ? 'rateLimit' : 'maxRunning'}). ` +
-        'They know no limits. Let only this library work on the queue, or enqueue its jobs with a priority, which they do not see.',
+        'They ignore limits. Let only this library work on the queue, or enqueue its jobs with a priority, which they do not see.',
     );
     return true;
   }
@@ -123,7 +123,7 @@ export class ForeignClients {
       }
     } catch (error) {
       this.logger.warn(
-        `${ids.length} failures of clients of the Redis pattern on queue "${queue.name}" were not kept: ` +
+        `Could not keep ${ids.length} failed jobs of clients of the Redis pattern in queue "${queue.name}": ` +
           (error as Error).message,
       );
     }

@@ -68,7 +68,9 @@ export class ScheduleDeclarer {
           await Promise.all(missing.map((schedule) => this.put(queue, schedule, held)));
           held.forEach((schedule) => this.logConflict(queue, schedule));
         } catch (error) {
-          this.logger.warn(`Declaring the schedules of queue "${queue.name}" failed: ${(error as Error).message}`);
+          this.logger.warn(
+            `Could not declare the schedules of queue "${queue.name}"; trying again: ${(error as Error).message}`,
+          );
         }
       }),
     );

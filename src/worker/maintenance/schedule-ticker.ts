@@ -84,7 +84,9 @@ export class ScheduleTicker {
         this.logFaults(queue, report);
       }
     } catch (error) {
-      this.logger.warn(`The ticks of queue "${queue.name}" failed: ${(error as Error).message}`);
+      this.logger.warn(
+        `Could not make the ticks of queue "${queue.name}"; trying again: ${(error as Error).message}`,
+      );
     }
   }
 

@@ -96,7 +96,9 @@ export class Sweeper {
       try {
         await this.sweepQueue(queue, report);
       } catch (error) {
-        this.logger.warn(`Sweep of queue "${queue.name}" failed: ${(error as Error).message}`);
+        this.logger.warn(
+          `Could not sweep queue "${queue.name}"; the next sweep tries again: ${(error as Error).message}`,
+        );
       }
     }
     return report;
@@ -143,7 +145,9 @@ export class Sweeper {
           throw new Error(`no answer within ${SHORTEST_TRIP_MS} ms`);
         });
       } catch (error) {
-        this.logger.warn(`Events of queue "${queue.name}" were missed: ${(error as Error).message}`);
+        this.logger.warn(
+          `Could not read reclaimed jobs of queue "${queue.name}", so listeners miss their ends: ${(error as Error).message}`,
+        );
       }
     }
   }

@@ -53,7 +53,7 @@ it('a process that ends while its entry file is read is given up', async () => {
   const app = startWorkers({ options, env: { TEST_FAIL_IMPORT: '1' } });
   expect(await app.supervisor.exited).toBe(1);
   expect(app.supervisor.output).toContain('worker-1 | TypeError: no such import');
-  expect(app.supervisor.output).toMatch(/worker-1 \(\d+\) ended with code 1; it is started again in 10 ms/);
+  expect(app.supervisor.output).toMatch(/worker-1 \(\d+\) ended with code 1; restarting it in 10 ms/);
   expect(app.supervisor.output).toContain('did not come up in 2 tries; the last one ended with code 1: its output');
 });
 

@@ -49,7 +49,7 @@ describe('a worker process that', () => {
     const app = startWorkers({ options });
     const [first] = await firstStatus(app);
     process.kill(first!.pid!, 'SIGKILL');
-    await app.supervisor.prints(/worker-1 \(\d+\) was ended by SIGKILL; it is started again in 10 ms/);
+    await app.supervisor.prints(/worker-1 \(\d+\) was ended by SIGKILL; restarting it in 10 ms/);
     await app.allRun(2);
 
     const { pid } = (await (await app.queue.enqueue({ do: 'answer' })).result(SOON)) as Answer;
@@ -59,16 +59,16 @@ describe('a worker process that', () => {
     process.kill(pid, 'SIGTERM');
     expect(await job.result(SOON)).toMatchObject({ pid });
     expect(await job.get()).toMatchObject({ attempts: 1 });
-    await app.supervisor.prints(/worker-1 \(\d+\) ended with code 0; it is started again in 20 ms/);
+    await app.supervisor.prints(/worker-1 \(\d+\) ended with code 0; restarting it in 20 ms/);
     await app.allRun(3);
 
     await app.queue.enqueue({ do: 'exit' }, { maxAttempts: 1 });
-    await app.supervisor.prints(/worker-1 \(\d+\) ended with code 7; it is started again in 30 ms/);
+    await app.supervisor.prints(/worker-1 \(\d+\) ended with code 7; restarting it in 30 ms/);
     await app.allRun(4);
 
     await app.queue.enqueue({ do: 'block' }, { maxAttempts: 1 });
     const [, hung] = await app.supervisor.prints(
-      /worker-1 \((\d+)\) was killed: its event loop gave no answer for 2000 ms; it is started again in 30 ms/,
+      /worker-1 \((\d+)\) was killed: its event loop gave no answer for 2000 ms; restarting it in 30 ms/,
     );
     expect(isAlive(Number(hung))).toBe(false);
     await app.allRun(5);
@@ -81,7 +81,7 @@ describe('a worker process that', () => {
       await app.queue.enqueue({ do: 'exit' }, { maxAttempts: 1 });
       await app.allRun(time);
     }
-    const delays = [...app.supervisor.output.matchAll(/ended with code 7; it is started again in (\d+) ms/g)];
+    const delays = [...app.supervisor.output.matchAll(/ended with code 7; restarting it in (\d+) ms/g)];
     expect(delays.map(([, ms]) => Number(ms))).toEqual([10, 10]);
   });
 

@@ -33,7 +33,7 @@ describe('without Redis at boot', () => {
     const name = uniqueQueueName();
     const app = await startApp({ jobs: { redis: url, enqueueTimeoutMs: 200 }, providers: [handlerOf(name)], log });
     expect(log.lines).toContain(
-      `warn Redis at 127.0.0.1:${port} is not there. The app starts; its jobs follow when Redis is.`,
+      `warn Redis at 127.0.0.1:${port} is unreachable. The app starts without it, and runs jobs once Redis is reachable.`,
     );
     const jobs = app.get(JobQueueService);
     await expect(jobs.enqueue(name, null)).rejects.toMatchObject({ name: 'EnqueueError', outcome: 'not-sent' });

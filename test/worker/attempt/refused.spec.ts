@@ -89,7 +89,9 @@ describe('a job that cannot run', () => {
     );
     await sound.enqueue({});
     await worker.event('completed');
-    expect(worker.warnings).toContainEqual(expect.stringContaining(`Queue "${broken.name}": `));
+    expect(worker.warnings).toContainEqual(
+      expect.stringContaining(`Queue "${broken.name}" rests for 1000 ms after an error: `),
+    );
   });
 });
 

@@ -37,7 +37,7 @@ describe('clients of the pattern on a queue with limits', () => {
     const { queue, sweeper, foreign, warnings } = shared();
     await foreign.enqueue({});
     await foreign.claim();
-    const said = () => warnings.filter((text) => text.includes('They know no limits'));
+    const said = () => warnings.filter((text) => text.includes('They ignore limits'));
     await sweeper.runOnce();
     expect(said()).toEqual([]);
     await queue.limits.set({ rateLimit: { limit: 5, periodMs: 1_000 } });

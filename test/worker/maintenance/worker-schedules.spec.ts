@@ -212,7 +212,7 @@ describe('a ticker', () => {
     const ticker = new ScheduleTicker([broken, sound], logger);
     await ticker.runOnce();
     await ticker.stop();
-    expect(warnings).toEqual([`The ticks of queue "${broken.name}" failed: no luck`]);
+    expect(warnings).toEqual([`Could not make the ticks of queue "${broken.name}"; trying again: no luck`]);
     expect((await sound.stats()).totals.enqueued).toBe(1);
   });
 
