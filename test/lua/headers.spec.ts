@@ -52,9 +52,10 @@ function documented(header: string, name: 'KEYS' | 'ARGV') {
   };
 }
 
+const nameOf = (file: string) => file.replace(/\.(lua|spec\.ts)$/, '');
+
 it('has a spec of its own name for each script', () => {
   const specs = readdirSync(new URL('.', import.meta.url), { recursive: true }).map(String);
-  const nameOf = (file: string) => file.replace(/\.(lua|spec\.ts)$/, '');
   const named = new Set(specs.filter((file) => file.endsWith('.spec.ts')).map(nameOf));
   expect(scripts.filter((file) => !named.has(nameOf(file)))).toEqual([]);
 });

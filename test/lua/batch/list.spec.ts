@@ -8,9 +8,6 @@ it('lists batches that have not ended, at most as many as it was asked for', asy
   await q.run(batches.create({ ...DEFINITION, id: 'ended', followUps: [] }));
   await q.run(batches.seal('ended'));
   const found = await q.run(batches.list(10));
-  expect(found.map(({ id, open }) => [id, open]).toSorted()).toEqual([
-    ['b', 1],
-    ['c', 0],
-  ]);
+  expect(Object.fromEntries(found.map(({ id, open }) => [id, open]))).toEqual({ b: 1, c: 0 });
   expect(await q.run(batches.list(1))).toHaveLength(1);
 });
