@@ -1,0 +1,36 @@
+-- empty_list(list), empty_set(set): take ids out of a place, as long as fewer than `limit` were looked at, and delete their
+--   jobs. They count the ids in `looked`, and the deleted hashes in `deleted`.
+-- Needs: job, settings, limit, looked, deleted, lib/group/place.
+local has_groups = redis.call('HEXISTS', settings, 'has_groups') == 1
+
+-- In the same step as the job, so that an interrupted purge leaves neither a used slot nor a hold.
+local function leave_group(id)
+  local group = redis.pcall('HGET', job .. id, 'group')
+  end_hold_of(id)
+  if type(group) == 'string' then
+    free_slot(group, id)
+  end
+end
+
+-- A dead letter is in two places, and an id in a history may have no hash. So only deleted hashes count.
+local function delete(ids, step)
+  for i = 1, #ids, step do
+    if has_groups then
+      leave_group(ids[i])
+    end
+    deleted = deleted + redis.call('UNLINK', job .. ids[i])
+    looked = looked + 1
+  end
+end
+
+local function empty_list(list)
+  if looked < limit then
+    delete(redis.call('RPOP', list, limit - looked) or {}, 1)
+  end
+end
+
+local function empty_set(set)
+  if looked < limit then
+    delete(redis.call('ZPOPMIN', set, limit - looked), 2)
+  end
+end
