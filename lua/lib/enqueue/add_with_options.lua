@@ -40,13 +40,20 @@ end
 -- A job that replaces one of another group must fit into its own group. In the queue it takes the place of the former.
 local function replace_waiting(owner, id, name, payload, options)
   configure_group_of(options)
-  if options.group and redis.call('HGET', job .. owner, 'group') ~= options.group then
+  local group_before = redis.call('HGET', job .. owner, 'group')
+  if options.group and group_before ~= options.group then
     local full, most, full_group = group_fullness(options.group, payload)
     if full then
       return full, most, full_group
     end
   end
   local verdict = replace(owner, id, name, payload, options)
+  if verdict == 'replace' then
+    if group_before then
+      redis.call('ZREM', groups .. 'later:' .. group_before, owner)
+    end
+    note_later(owner, options)
+  end
   return verdict, owner, verdict == 'replace' and name or redis.call('HGET', job .. owner, 'name')
 end
 

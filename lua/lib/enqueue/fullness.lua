@@ -1,7 +1,8 @@
 -- The bounds of waiting jobs and payload bytes in a queue and in a group.
 -- fullness(options, payload): returns full | full_bytes | group_full | group_full_bytes, the bound, and the group; nil
 --   if the job fits.
--- note_added(options, payload): counts what was added since.
+-- note_added(id, options, payload): counts what was added since.
+-- note_later(id, options): counts a delayed job for its group.
 -- Bounds set at run time override those of the producer.
 -- Needs: groups, pending, prioritized, scheduled, settings, now, lib/group/place, lib/enqueue/waiting_bytes; the
 --   batch's max_pending and max_pending_bytes.
@@ -61,12 +62,16 @@ local function fullness(options, payload)
 end
 
 -- The scheduled jobs of a group are in no line of its own.
-local function note_added(id, options, payload)
-  added_jobs, added_bytes = added_jobs + 1, added_bytes + #payload
+local function note_later(id, options)
   local due = options and options.group and tonumber(redis.call('ZSCORE', scheduled, id) or nil)
   if due and read_group(options.group).max_pending then
     local later, counted_until = groups .. 'later:' .. options.group, string.format('%.0f', math.min(due, now + 604800000))
     redis.call('ZADD', later, counted_until, id)
     redis.call('PEXPIREAT', later, counted_until, redis.call('PTTL', later) < 0 and 'NX' or 'GT')
   end
+end
+
+local function note_added(id, options, payload)
+  added_jobs, added_bytes = added_jobs + 1, added_bytes + #payload
+  note_later(id, options)
 end

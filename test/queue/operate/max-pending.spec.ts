@@ -37,6 +37,33 @@ onEachStore('maxPending', () => {
   });
 });
 
+onEachStore('maxPending of a group', () => {
+  it('counts a delayed job where a later one of its unique key puts it, and no more where it was', async () => {
+    const queue = newQueue();
+    for (const group of ['a', 'b']) await queue.groups.set(group, { maxPending: 1 });
+    const unique = { key: 'k', for: 'pending', onConflict: 'replace' } as const;
+    await queue.enqueue(1, { group: 'a', delayMs: HOUR, unique });
+    const moved = await queue.enqueue(2, { group: 'b', delayMs: HOUR, unique });
+    expect(moved.outcome).toBe('replaced');
+    await expect(queue.enqueue(3, { group: 'b' })).rejects.toThrow(QueueFullError);
+    await queue.enqueue(4, { group: 'a' });
+    await expect(queue.enqueue(5, { group: 'a' })).rejects.toThrow(QueueFullError);
+    await queue.enqueue(6, { group: 'b', delayMs: 2 * HOUR, unique }); // it stays the only one there
+    await queue.enqueue(7, { unique });
+    await queue.enqueue(8, { group: 'b' });
+  });
+
+  it('counts a job that was tried, once it is replaced by a delayed one', async () => {
+    const queue = newQueue({ maxAttempts: 3 });
+    await queue.groups.set('b', { maxPending: 1 });
+    const unique = { key: 'k', for: 'unfinished', onConflict: 'replace' } as const;
+    await queue.enqueue(1, { group: 'a', unique });
+    await queue.fail((await queue.claim())!, new Error('no'), { delayMs: HOUR });
+    expect((await queue.enqueue(2, { group: 'b', delayMs: HOUR, unique })).outcome).toBe('replaced');
+    await expect(queue.enqueue(3, { group: 'b' })).rejects.toThrow(QueueFullError);
+  });
+});
+
 onEachStore('maxPendingBytes', () => {
   it('of a queue refuses a payload that would exceed it, and takes a smaller one', async () => {
     const queue = newQueue({ maxPendingBytes: 1_000 });

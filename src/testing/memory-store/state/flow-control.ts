@@ -23,6 +23,7 @@ interface FlowQueue {
   readonly pending: readonly string[];
   readonly prioritized: ScoredSet;
   readonly scheduled: ScoredSet;
+  readonly enqueuedLater: ReadonlyMap<string, number>;
   readonly claims: ScoredSet;
   readonly dead: ScoredSet;
   readonly sequence: number;

@@ -12,6 +12,8 @@ interface WaitingJobs {
   readonly pending: readonly string[];
   readonly prioritized: ScoredSet;
   readonly scheduled: ScoredSet;
+  readonly enqueuedLater: ReadonlyMap<string, number>;
+  readonly now: number;
   job(id: string): Record<string, string> | undefined;
 }
 
@@ -44,7 +46,8 @@ export function groupFullness(
   const later = queue.scheduled.members();
   const waiting = [...queue.pending, ...queue.prioritized.members()];
   const line = waiting.filter((id) => queue.job(id)?.group === group);
-  const held = later.filter((id) => queue.job(id)?.group === group && queue.job(id)?.fence === undefined);
+  const isCounted = (id: string) => (queue.enqueuedLater.get(id) ?? 0) > queue.now;
+  const held = later.filter((id) => queue.job(id)?.group === group && isCounted(id));
   const inGroup = boundReached(queue, [...line, ...held], line, payload, ofGroup);
   return inGroup && { ...inGroup, group };
 }

@@ -50,6 +50,8 @@ export class MemoryQueue {
   readonly pending: string[] = [];
   readonly prioritized = new ScoredSet();
   readonly scheduled = new ScoredSet();
+  /** Until when delayed jobs count for the `maxPending` of their groups, in ms. */
+  readonly enqueuedLater = new Map<string, number>();
   readonly claims = new ScoredSet();
   readonly dead = new ScoredSet();
   readonly completed: string[] = [];
@@ -102,6 +104,7 @@ export class MemoryQueue {
 
   /** Forgets a job's hash. */
   drop(id: string): boolean {
+    this.enqueuedLater.delete(id);
     this.forgottenAt.delete(id);
     return this.jobs.delete(id);
   }

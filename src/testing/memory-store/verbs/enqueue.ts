@@ -77,6 +77,7 @@ function add(queue: MemoryQueue, { id, name, payload }: EncodedJob, options: Ask
   if (!options || follow(queue, id, job, options)) {
     place(queue, id, job, options);
   }
+  noteLater(queue, id, options);
   queue.count('enqueued');
   queue.host.observer?.enqueued(queue, id, options ?? {});
   if (queue.options.eventExtras?.enqueued) {
@@ -124,8 +125,10 @@ export function own(queue: MemoryQueue, id: string, { unique, unique_for: kind }
   }
 }
 
+const LONGEST_COUNTED_MS = 604_800_000;
+
 const OF_THE_REPLACED =
-  'options priority rank max_attempts max_crashes expires_at_ms due_at_ms crashes errors unhandled unhandled_at_ms ' +
+  'options priority rank cost group max_attempts max_crashes expires_at_ms due_at_ms crashes errors unhandled unhandled_at_ms ' +
   'cancel_requested_at_ms unique unique_for window progress log snoozes rate_limited interruptions crashes_left unstarted_fence last_error last_error_at_ms ' +
   'checkpoint lifo';
 
@@ -153,8 +156,18 @@ function replace(
   leavePlain(job);
   own(queue, owner, options);
   place(queue, owner, job, options);
+  noteLater(queue, owner, options);
   queue.host.observer?.enqueued(queue, owner, options);
   return { id: owner, outcome: 'replaced', name };
+}
+
+/** A delayed job of a group with a bound counts there until its start, at most a week. */
+function noteLater(queue: MemoryQueue, id: string, options: AskedOptions | undefined): void {
+  const dueAt = queue.scheduled.score(id);
+  const isBounded = options?.group !== undefined && queue.flow.limitsOf(options.group).maxPending !== undefined;
+  if (dueAt !== undefined && isBounded) {
+    queue.enqueuedLater.set(id, Math.min(dueAt, queue.now + LONGEST_COUNTED_MS));
+  }
 }
 
 function replacedBefore(queue: MemoryQueue, id: string, { request }: AskedOptions): string | undefined {
