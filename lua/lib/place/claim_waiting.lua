@@ -2,14 +2,14 @@
 -- It is not a function, because a function would bind its outside variables: see lua/attempt/claim.lua,
 -- lib/limits/slots_and_rate, lib/core/rank, lib/place/promote.
 local take_ungrouped, can_take, report_left
-local rejoin, take_by_groups, place_touched
+local rejoin, take_by_groups, place_touched, touch_group
 if has_groups then
   known_jobs = {}
 --@include lib/group/place
 --@include lib/group/join
 --@include lib/group/open
 --@include lib/group/take
-  rejoin, take_by_groups, place_touched = rejoin_group, take_grouped, place_groups
+  rejoin, take_by_groups, place_touched, touch_group = rejoin_group, take_grouped, place_groups, touch
 end
 if names then
 --@include lib/place/take_named
@@ -30,9 +30,10 @@ else
   take_ungrouped = take
 end
 
+--@include lib/place/take_unmet
 local soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
 if soonest[2] and tonumber(soonest[2]) <= now then
-  promote(math.max(count, 100), rejoin)
+  promote(math.max(count, 100), rejoin, not paused and take_unmet or nil)
   soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
 end
 is_limited = limited or has_groups
@@ -70,4 +71,11 @@ else
     reply[2] = reply[2] < 0 and due_in or math.min(reply[2], due_in)
     due_waits = due_in == 0
   end
+end
+if #unmet_ids > 0 then
+  unmet_count = #unmet_ids
+  for _, id in ipairs(ids) do
+    unmet_ids[#unmet_ids + 1] = id
+  end
+  ids = unmet_ids
 end

@@ -1,13 +1,16 @@
 // The limits of a queue as a fleet of workers keeps them.
 import { expect, it } from '@jest/globals';
 import { RestsExhaustedError } from '#queue/errors/rests-exhausted-error.js';
-import { RateLimitedError } from '#queue/errors/errors.js';
+import { NonRetryableError, RateLimitedError } from '#queue/errors/errors.js';
 import type { Job } from '#worker/handlers/job.js';
 import { gate } from '../../support/faults/wait.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
 const many = (count: number) => Array.from({ length: count }, (_, payload) => ({ payload }));
 
+const failForGood = () => {
+  throw new NonRetryableError('no');
+};
 const meetLimit = () => {
   throw new RateLimitedError({ retryAfterMs: 1 });
 };
@@ -58,6 +61,46 @@ onEachStore('rateLimit', () => {
     }
     // Nine intervals of 50 ms at least, less what the last answer was on its way.
     expect(starts.at(-1)! - starts[0]!).toBeGreaterThan(9 * 50 - 40);
+  });
+});
+
+onEachStore('a job whose `after` did not end well', () => {
+  const rate = { rateLimit: { limit: 1, periodMs: 3_600_000 } };
+  it.each([
+    ['without a group', rate, {}],
+    ['of a group', { groups: rate }, { group: 'g' }],
+    ['while the queue has no free slot', { maxRunning: 1 }, {}],
+  ])('is refused at once, and not charged: %s', async (_, limits, options) => {
+    const queue = newQueue(limits);
+    await queue.limits.set(limits);
+    const [first, second] = await queue.enqueueMany([
+      { payload: 1, ...options },
+      { payload: 2, ...options },
+    ]);
+    const after = await queue.enqueue(3, { ...options, after: [first!.id] });
+    const last = await queue.enqueue(4, { ...options, after: [after.id] });
+    const worker = await startWorker(queue, failForGood, { perQueue: 1 });
+    await worker.event('failed', 1, { id: last.id });
+    await worker.worker.stop();
+    expect((await queue.get(last.id))!.lastError).toContain(after.id);
+    if ('maxRunning' in limits) return;
+    expect(await queue.get(second!.id)).toMatchObject({ status: 'pending', attempts: 0 });
+    await queue.limits.clear();
+    await queue.limits.set(limits);
+    expect(await queue.claim()).toBeNull(); // the first is still charged, and got nothing back from the others
+  });
+
+  it('waits for the end of a pause', async () => {
+    const queue = newQueue(rate);
+    const first = await queue.enqueue(1);
+    const after = await queue.enqueue(2, { after: [first.id] });
+    await queue.pause();
+    await queue.cancel(first.id);
+    expect(await queue.claim()).toBeNull();
+    expect(await queue.get(after.id)).toMatchObject({ status: 'scheduled' });
+    await queue.resume();
+    expect(await queue.claim()).toBeNull();
+    expect(await queue.get(after.id)).toMatchObject({ status: 'failed' });
   });
 });
 
