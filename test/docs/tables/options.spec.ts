@@ -92,7 +92,7 @@ it('of @JobHandler', () => {
     maxPendingBytes: true,
   };
   const text = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
-  const [, told] = /Options of `@JobHandler`: ([^.]*)\./.exec(text)!;
+  const [, told] = /Options of `@JobHandler`, .*:\n\n((?:[- ].*\n)+)/.exec(text)!;
   expect([...told!.matchAll(/`(\w+)`/g)].map(([, option]) => option!).toSorted()).toEqual(
     Object.keys(options).toSorted(),
   );
