@@ -34,5 +34,6 @@ export default {
   testTimeout: process.env.CI ? 60_000 : 20_000,
   // Much of what they do is to wait for processes and claims: on two cores three take a fifth less time than two.
   maxWorkers: process.env.CI ? 3 : '100%',
+  testSequencer: '<rootDir>/test/support/longest-first.mjs',
   reporters: ['default', ...(process.env.TEST_TOTALS_FILE ? ['<rootDir>/scripts/totals-reporter.mjs'] : [])],
 };

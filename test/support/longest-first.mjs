@@ -1,0 +1,36 @@
+// Runs the files that take longest before all others. Otherwise one of them runs alone at the end, beside an idle core.
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import Sequencer from '@jest/test-sequencer';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** The files that take ten CPU seconds or more, with their processes. */
+const LONGEST = [
+  'tools/simulate/thousand-seeds.spec.ts',
+  'test/docs/combinations/what-happens.spec.ts',
+  'tools/simulate/simulate.spec.ts',
+  'test/cli/cli.spec.ts',
+  'test/cli/every-command.spec.ts',
+  'test/model/queue.spec.ts',
+  'test/cli/topologies.spec.ts',
+  'test/inspect/why-not-running.spec.ts',
+  'test/queue/batches/races.spec.ts',
+].map((file) => root + file);
+
+const gone = LONGEST.filter((file) => !existsSync(file));
+if (gone.length > 0) throw new Error(`longest-first: expected files, found none at ${gone.join(', ')}`);
+
+/** The place of a file in the run; those that are not listed share the last. */
+function placeOf({ path }) {
+  return LONGEST.includes(path) ? LONGEST.indexOf(path) : LONGEST.length;
+}
+
+export default class extends Sequencer {
+  /** Keeps Jest's own order for the rest: by the durations of earlier runs, or by size. */
+  async sort(tests) {
+    // oxlint-disable-next-line unicorn/no-array-sort -- a method of the sequencer, not of an array
+    const sorted = await super.sort(tests);
+    return sorted.toSorted((one, other) => placeOf(one) - placeOf(other));
+  }
+}
