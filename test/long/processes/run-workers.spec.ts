@@ -11,7 +11,7 @@ import { FROM_TYPESCRIPT, firstStatus, isAlive, startWorkers } from './workers-a
 // Each test starts several apps, on a machine that also runs the other tests.
 jest.setTimeout(90_000);
 
-type Answer = { pid: number; args: string[] };
+type Answer = { pid: number; args: string[]; metadata: Record<string, string> };
 const SOON = { timeoutMs: 40_000 };
 
 it('from TypeScript, worker processes are ready when the worker of each runs, do the jobs, and share one log', async () => {
@@ -25,9 +25,12 @@ it('from TypeScript, worker processes are ready when the worker of each runs, do
   expect((await app.queue.stats()).workers).toBe(3);
   expect(existsSync(readyFile)).toBe(true);
 
-  const { pid, args } = (await (await app.queue.enqueue({ do: 'answer' })).result(SOON)) as Answer;
+  const sent = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', tenant: 'acme' };
+  const job = await app.queue.enqueue({ do: 'answer' }, { metadata: sent });
+  const { pid, args, metadata } = (await job.result(SOON)) as Answer;
   expect(status.map((each) => each.pid)).toContain(pid);
   expect(args).toEqual(['--region', 'north']);
+  expect(metadata).toEqual(sent);
   await (await app.queue.enqueue({ do: 'log' })).result(SOON);
 
   expect(await app.supervisor.kill('SIGTERM')).toBe(0);

@@ -2,6 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { propagation } from '@opentelemetry/api';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import {
   JobHandler,
   InvalidOptionError,
@@ -9,6 +12,7 @@ import {
   type EnqueueJobOptions,
   type JobHandlerOptions,
 } from 'nest-job-queue';
+import { jobTracing } from 'nest-job-queue/tracing';
 import { atMost } from '../../support/queue/bounds.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually, within } from '../../support/faults/wait.js';
@@ -55,7 +59,7 @@ describe('a handler in threads', () => {
   it('has the group, the start and the batch of the job', async () => {
     const { enqueue, service, name } = await startThreads();
     const grouped = await enqueue({ do: 'describe more' }, { group: 'tenant-42' });
-    expect(await grouped.result(SOON)).toEqual({ group: 'tenant-42', isReady: true });
+    expect(await grouped.result(SOON)).toEqual({ group: 'tenant-42', isReady: true, metadata: {} });
     const batch = service.batch({ id: 'sum', then: { name, payload: { do: 'sum up' } } });
     const [first] = await batch.addMany(
       name,
@@ -66,6 +70,26 @@ describe('a handler in threads', () => {
     const sum = (await service.queue(name).result('@batch:sum:then', SOON)) as object;
     expect(sum).toMatchObject({ id: 'sum', queue: name, sum: 3, next: 1, refused: 'InvalidOptionError' });
     expect(sum).toMatchObject({ state: 'fired', completed: 2, first: { id: first!.id, status: 'completed' } });
+  });
+
+  it('has the metadata of the job, among it the context of its trace, and is one span', async () => {
+    const exporter = new InMemorySpanExporter();
+    const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+    propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+    try {
+      const middleware = [jobTracing({ tracer: provider.getTracer('test') })];
+      const { enqueue, name } = await startThreads({}, { middleware });
+      const job = await enqueue({ do: 'describe more' }, { metadata: { tenant: 'acme' } });
+      const { metadata } = (await job.result(SOON)) as { metadata: Record<string, string> };
+      await eventually(() => exporter.getFinishedSpans().length === 2);
+      const spanOf = (what: string) => exporter.getFinishedSpans().find((span) => span.name === `${what} ${name}`);
+      const [sent, attempt] = [spanOf('send'), spanOf('process')];
+      const { traceId, spanId } = sent!.spanContext();
+      expect(metadata).toEqual({ tenant: 'acme', traceparent: `00-${traceId}-${spanId}-01` });
+      expect(attempt!.links[0]!.context).toMatchObject({ traceId, spanId });
+    } finally {
+      propagation.disable();
+    }
   });
 
   it('reads a CommonJS file', async () => {

@@ -12,7 +12,7 @@ const queue = process.env.TEST_QUEUE!;
 
 @JobHandler(queue, { concurrency: 1, visibilityMs: 60_000 })
 class Handler {
-  async handle({ payload }: Job<Order>) {
+  async handle({ payload, metadata }: Job<Order>) {
     if (payload.do === 'block') {
       for (;;);
     }
@@ -31,7 +31,7 @@ class Handler {
     if (payload.do === 'tell') {
       process.send!({ greeting: process.env.TEST_GREETING });
     }
-    return { pid: process.pid, args: process.argv.slice(2) };
+    return { pid: process.pid, args: process.argv.slice(2), metadata };
   }
 }
 

@@ -15,8 +15,8 @@ export default async function work(job) {
       return { id, name, queue, attempt, maxAttempts, fence, dates, isMainThread, threadId, jobsHere };
     }
     case 'describe more': {
-      const { group, readyAt, enqueuedAt } = job;
-      return { group, isReady: readyAt >= enqueuedAt, batch: job.batch };
+      const { group, readyAt, enqueuedAt, metadata } = job;
+      return { group, isReady: readyAt >= enqueuedAt, batch: job.batch, metadata };
     }
     case 'return':
       return job.payload.n;
