@@ -76,12 +76,12 @@ function faultOf(metadata: JobMetadata): Fault | undefined {
     : undefined;
 }
 
-/** Returns the metadata of a stored job; undefined if there is none, or if no enqueue could have stored it. */
+/** Returns the metadata of a stored job, frozen in place; undefined if there is none, or if no enqueue could have stored it. */
 export function readMetadata(value: unknown): JobMetadata | undefined {
   if (!isObject(value) || Object.values(value).some((text) => typeof text !== 'string')) {
     return undefined;
   }
-  return Object.freeze({ ...value });
+  return Object.freeze(value);
 }
 
 function isObject(value: unknown): value is JobMetadata {
