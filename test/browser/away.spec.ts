@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 afterEach(() => expect(page.complaints).toEqual([]));
 
-it('says that Redis is away, answers at once, and goes on when it is back, with nothing lost', async () => {
+it('says that Redis is away, answers at once, and continues when it is back, with nothing lost', async () => {
   await shop.post('/workers/start', { size: '2', work_latency_ms: '300' });
   await shop.enqueue({ count: '30' });
   await patiently(async () => (await numberOf(page, 'Completed')) > 4, { timeoutMs: 20_000 });
@@ -76,7 +76,7 @@ it('says that Redis is away, answers at once, and goes on when it is back, with 
   );
 }, 120_000);
 
-it('goes on by itself with a shop that was killed and started anew, and shows nothing of before', async () => {
+it('continues by itself with a shop that was killed and started again, and shows nothing of before', async () => {
   await page.locator('#workers > li').nth(2).waitFor();
   const pids = await page.locator('#workers .pid').allTextContents();
   await page.locator('.completed .open').first().click();

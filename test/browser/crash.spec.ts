@@ -30,7 +30,7 @@ beforeAll(async () => {
 
 afterAll(() => expect(page.complaints).toEqual([]));
 
-it('shows a crash from beginning to end on one screen: killed, the claim runs out, back, completed', async () => {
+it('shows a crash from beginning to end on one screen: killed, the claim expires, back, completed', async () => {
   // The second attempt takes no longer than the show needs.
   await shop.post('/workers/configure', { work_latency_ms: '0' });
   const planned = await stepTexts();
@@ -216,7 +216,7 @@ async function deleteJobs(): Promise<void> {
   await new JobQueue(connect({}, shop.redis.url), 'jobs').purge({ confirm: 'jobs' });
 }
 
-it('goes on with the show, and stops the workers that it started, when nobody watches any more', async () => {
+it('continues with the show, and stops the workers that it started, when nobody watches any more', async () => {
   const before = { work_latency_ms: 100, fail_rate: 0.05, hang_rate: 0.05 };
   await shop.post(
     '/workers/configure',

@@ -215,7 +215,7 @@ describe('a list', () => {
   });
 });
 
-it('expired claims are taken back by hand; the page says when there is none', async () => {
+it('expired claims are reclaimed by hand; the page says when there is none', async () => {
   const takeBack = page.getByRole('button', { name: 'Take back expired claims' });
   await takeBack.click();
   await says(page, '#answer', 'No claim had run out.');
@@ -303,7 +303,7 @@ describe('the charts', () => {
 });
 
 describe('the story', () => {
-  it('of a shop that was started anew is told from its beginning', async () => {
+  it('of a shop that was started again is told from its beginning', async () => {
     const told = await page.evaluate(`import('/page/story.js').then(({ showStory }) => {
       const line = (n, at, text) => ({ n, at, tone: 'plain', text });
       showStory([line(1, 1, 'before'), line(2, 2, 'before')]);

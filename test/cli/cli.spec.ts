@@ -133,7 +133,7 @@ describe('on a pipe', () => {
     expect(await queue.limits.get()).toMatchObject({ maxRunning: 3 });
   });
 
-  it('prints the audit trail, and goes on with it', async () => {
+  it('prints the audit trail, and continues with it', async () => {
     const queue = newQueue({ auditTrail: {} });
     await queue.enqueue({ secret: 1 }, { name: HOSTILE });
     expect(await cli(['enqueue', queue.name, '{}', '--id', 'by-hand'])).toMatchObject({ code: EXIT.ok });

@@ -28,7 +28,7 @@ describe('limits', () => {
     expect(stdout).toContain('set: maxRunning; kept: rateLimit, groups, maxPending, maxPendingBytes');
   });
 
-  it('says that limits of the code are now set, and win over it until --clear', async () => {
+  it('says that limits of the code are now set, and override it until --clear', async () => {
     const queue = newQueue({ maxRunning: 4, maxPending: 100 });
     await startWorker([{ queue, handlers: { [queue.name]: () => undefined } }]);
     await queue.enqueue(1);

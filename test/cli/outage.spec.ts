@@ -118,7 +118,7 @@ describe('Redis that dies', () => {
 });
 
 it(
-  'tail goes on after its subscriber alone was cut',
+  'tail continues after its subscriber alone was cut',
   async () => {
     const { server, env, queue } = await serve();
     const admin = connect({}, server.url);

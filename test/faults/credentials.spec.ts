@@ -112,7 +112,7 @@ describe('credentials that Redis refuses', () => {
 });
 
 describe('credentials that were right', () => {
-  it('and are changed while the app runs: no error of what then connects anew tells them', async () => {
+  it('and are changed while the app runs: no error of what then connects again tells them', async () => {
     await grant(SECRET);
     const log = new KeptLog();
     const app = await startApp({
@@ -181,7 +181,7 @@ describe('a mistake in the options', () => {
     expectNoPassword(error);
   });
 
-  it('is told without the password: a URL in the place of the options, or of a client', async () => {
+  it('is shown without the password: a URL in place of the options, or of a client', async () => {
     const errors = [
       await failure(() => compileApp({ module: JobQueueModule.forRoot(url as never) })),
       await failure(() => compileApp({ module: JobQueueModule.forRootAsync({ useFactory: () => url as never }) })),

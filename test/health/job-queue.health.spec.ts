@@ -57,7 +57,7 @@ describe('up', () => {
     });
   });
 
-  it('names a job whose handler goes on although its signal was aborted, until it ends', async () => {
+  it('lists a job whose handler ignores its aborted signal, until it ends', async () => {
     const name = uniqueQueueName('email');
     const finish = signal();
     const timers = holdTimers(STUCK_AFTER_MS);
@@ -155,7 +155,7 @@ describe('down, and says why', () => {
     });
   });
 
-  it('claims that expired and nobody takes back', async () => {
+  it('expired claims that no process reclaims', async () => {
     const { app, name, queue } = await producer(1);
     const { id } = (await queue.claim())!;
     expect(await check(app, { maxExpiredClaims: 0 })).toMatchObject({ status: 'up' });

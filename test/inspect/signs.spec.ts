@@ -62,7 +62,7 @@ const keepsUp = (i: number) => ({ enqueued: 1, completed: i % 10 === 9 ? 10 : 0 
 const burst = (i: number) => ({ enqueued: i === 56 ? 9_000 : 0, completed: i > 56 ? 600 : 0 });
 
 describe('jobs that take ten minutes', () => {
-  it('alarm nobody while they keep up, whenever one looks', () => {
+  it('do not alarm while they keep up, at any time', () => {
     for (let shift = 0; shift < 10; shift++) {
       const found = judge(history((i) => keepsUp(i + shift), 10 * MINUTE));
       expect(found).toMatchObject({ severity: 'ok', state: 'flowing' });
@@ -79,7 +79,7 @@ describe('jobs that take ten minutes', () => {
     expect(found).toMatchObject({ severity: 'warning', state: 'waiting' });
   });
 
-  it('of which none has ended yet are no alarm', () => {
+  it('do not alarm while none has ended yet', () => {
     const found = judge(history(() => ({ enqueued: 1 }), null, 8));
     expect(found).toMatchObject({ severity: 'notice', state: 'waiting' });
   });
@@ -91,7 +91,7 @@ describe('quick jobs', () => {
     expect(found).toMatchObject({ severity: 'warning', state: 'waiting' });
   });
 
-  it('of a burst that is worked off are no alarm', () => {
+  it('do not alarm while a burst shrinks', () => {
     expect(judge(history(burst, 800))).toMatchObject({ severity: 'ok' });
   });
 });

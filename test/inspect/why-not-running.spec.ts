@@ -41,7 +41,7 @@ async function busy(options: QueueOptions = {}) {
 }
 
 describe('a job does not run, because', () => {
-  it('nobody serves its queue', async () => {
+  it('no worker serves its queue', async () => {
     const { queue } = coreQueue();
     const { id } = await queue.enqueue(1);
     await aged(queue, [id], 60_000);
@@ -84,7 +84,7 @@ describe('a job does not run, because', () => {
     );
   });
 
-  it('it is due, and nobody took it yet', async () => {
+  it('it is due, and no worker has claimed it yet', async () => {
     const { queue } = coreQueue();
     const { id } = await queue.enqueue(1, { delayMs: 60_000 });
     const { keys, client } = await redisOf(queue);
@@ -272,7 +272,7 @@ describe('a job does not run, because', () => {
   });
 });
 
-it('a job that runs has no reason, but for a cancel that its handler has not heeded', async () => {
+it('a running job has no reason, except a cancel that its handler ignores', async () => {
   const { queue, running, open } = await busy();
   expect(await why(queue, running.id)).toBeUndefined();
   await queue.cancel(running.id);
@@ -281,7 +281,7 @@ it('a job that runs has no reason, but for a cancel that its handler has not hee
 });
 
 describe('the verdict of a real queue', () => {
-  it('is no alarm where all groups are held back, and one where a plain job waits beside them', async () => {
+  it('does not alarm if all groups are held back, and does if a plain job waits beside them', async () => {
     const { queue, open } = await busy();
     open();
     await eventually(async () => (await queue.stats()).processing === 0);

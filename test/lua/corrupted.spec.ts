@@ -15,7 +15,7 @@ async function deadLetter(q: TestQueue, id: string): Promise<void> {
   await q.run(q.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }]));
 }
 
-describe('I7: a job key that is no hash stops no batch', () => {
+describe('I7: a job key that is not a hash stops no batch', () => {
   it('claim refuses it and hands out the rest', async () => {
     const q = testQueue();
     await q.addAll('bad', 'good');
@@ -75,7 +75,7 @@ describe('I7: a job key that is no hash stops no batch', () => {
     }
   });
 
-  it('extend lengthens the rest', async () => {
+  it('extend extends the rest', async () => {
     const q = testQueue();
     await q.addAll('bad', 'good');
     const claims = await q.claim(2);
@@ -83,7 +83,7 @@ describe('I7: a job key that is no hash stops no batch', () => {
     expect(await q.run(q.scripts.extend(claims))).toEqual({ lost: ['bad'], cancelRequested: [] });
   });
 
-  it('reclaim leaves a dead letter that says so, and takes back the rest', async () => {
+  it('reclaim leaves a dead letter that says so, and reclaims the rest', async () => {
     const q = testQueue();
     await q.addAll('bad', 'good');
     await q.claim(2);
@@ -95,8 +95,8 @@ describe('I7: a job key that is no hash stops no batch', () => {
   });
 });
 
-describe('I7: a job key that is no hash stops neither the sweep nor an operator', () => {
-  it('adopt and tidy go on', async () => {
+describe('I7: a job key that is not a hash stops neither the sweep nor an operator', () => {
+  it('adopt and tidy continue', async () => {
     const q = testQueue();
     await deadLetter(q, 'bad');
     await corrupt(q, 'bad');

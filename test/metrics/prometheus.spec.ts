@@ -114,7 +114,7 @@ describe('for Prometheus', () => {
     expect(await read(`${name}_count{operation="claim"}`)).toBe(3);
   });
 
-  it('begins its counts anew when the registry is reset', async () => {
+  it('begins its counts again when the registry is reset', async () => {
     const { metrics, registry, read } = measured({});
     metrics.observeTrip({ operation: 'claim', durationMs: 7 });
     registry.resetMetrics();

@@ -77,7 +77,7 @@ describe('JobQueue', () => {
     expect(await handle.get()).toMatchObject({ id: 'a', status: 'pending', payload: 1 });
   });
 
-  it('says of an id in use and of a unique key which job stands', async () => {
+  it('returns the existing job for an id in use and for a unique key', async () => {
     const { queue } = coreQueue();
     await queue.enqueue(1, { id: 'order-1' });
     expect(await queue.enqueue(2, { id: 'order-1' })).toMatchObject({ id: 'order-1', outcome: 'existing' });
@@ -169,7 +169,7 @@ describe('JobQueue', () => {
     expect(await state.redis.pttl(state.keys.job('b'))).toBeLessThanOrEqual(60_000);
   });
 
-  it('I2: tells a settle under a lost claim from one that counts', async () => {
+  it('I2: distinguishes a settle under a lost claim from one that counts', async () => {
     const { queue, state } = coreQueue();
     await queue.enqueue(['a'], { id: 'a' });
     const stale = (await queue.claim())!;

@@ -52,7 +52,7 @@ describe('a job', () => {
     expect((await count()) - ten - 1).toBeLessThanOrEqual(100); // one more batch is kept for its repeat
   });
 
-  it('publishes nothing while nobody listens', async () => {
+  it('publishes nothing without a subscriber', async () => {
     const commands = await commandsFor(await warmQueue());
     expect([commands.get('publish'), commands.get('xadd')]).toEqual([undefined, undefined]);
   });

@@ -97,7 +97,7 @@ describe('a call of a bulk handler', () => {
     [queue, plain].forEach((each) => each.close());
   });
 
-  it('tells of a call that threw', async () => {
+  it('records a call that threw', async () => {
     const middleware = [jobTracing()];
     const name = uniqueQueueName();
     const queue = new JobQueue(connect(), name, { middleware });

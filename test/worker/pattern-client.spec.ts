@@ -37,7 +37,7 @@ describe('a producer of the pattern', () => {
     expect(await queue.get(id)).toMatchObject({ id, status: 'completed', attempts: 1 });
   });
 
-  it('need not wait for more than about a second, though it wakes nobody', async () => {
+  it('waits for about a second at most, although it wakes no worker', async () => {
     const { queue, redis, foreign } = sharedQueue();
     const worker = await startWorker(queue);
     await idle(redis);
@@ -75,7 +75,7 @@ describe.each(['BLMOVE', 'BRPOPLPUSH'] as const)('a worker of the pattern (%s)',
     expect(await queue.stats()).toMatchObject({ completed: 1, processing: 1 });
   });
 
-  it('fails and retries our jobs, and our worker goes on from there', async () => {
+  it('fails and retries our jobs, and our worker continues from there', async () => {
     const { queue, foreign } = sharedQueue({ maxAttempts: 3 }, { move });
     const { id } = await queue.enqueue({});
     expect(await foreign.fail((await foreign.claim())!, 'first')).toBe('retry');
@@ -95,7 +95,7 @@ describe('our sweep', () => {
   it.each<[string, boolean]>([
     ['that died while it worked', true],
     ['that died between its two steps', false],
-  ])('takes back the claim of a foreign worker %s, when its time is over', async (_, withToken) => {
+  ])('reclaims the claim of a foreign worker %s, when its time is over', async (_, withToken) => {
     const { queue, redis, sweep, foreign } = sharedQueue({ foreignVisibilityMs: 60_000 }, { clockOffMs: -HOUR });
     const { id } = await queue.enqueue({});
     const dead = withToken ? await foreign.claim() : { id: (await foreign.move(1_000))! };
@@ -131,7 +131,7 @@ describe('our sweep', () => {
     expect(await queue.stats()).toMatchObject({ processing: 0, pending: 1 });
   });
 
-  it('goes through a long list in slices, and passes over none', async () => {
+  it('goes through a long list in slices, and skips none', async () => {
     const { queue, sweep, foreign } = sharedQueue({ foreignVisibilityMs: 60_000 });
     const count = 650;
     await queue.enqueueMany(Array.from({ length: count }, (_, payload) => ({ payload })));
@@ -154,7 +154,7 @@ describe('our sweep', () => {
     expect(await queue.stats()).toMatchObject({ processing: 0, pending: count });
   });
 
-  it('does not take back for ever what kills every foreign worker', async () => {
+  it('does not reclaim forever what kills every foreign worker', async () => {
     const { queue, sweep, foreign } = sharedQueue({ foreignVisibilityMs: 60_000, maxCrashes: 3, maxAttempts: 10 });
     const id = await foreign.enqueue({});
     for (let i = 0; i < 3; i++) {
@@ -167,7 +167,7 @@ describe('our sweep', () => {
     expect(await queue.stats()).toMatchObject({ failed: 1, pending: 0, processing: 0 });
   });
 
-  it('tells of a job that died with its foreign worker, as of one that died with ours', async () => {
+  it('reports a job that died with its foreign worker like one that died with ours', async () => {
     const { queue, foreign } = sharedQueue({ foreignVisibilityMs: 60_000, maxAttempts: 1 });
     const events: WorkerEvent[] = [];
     const warnings: string[] = [];

@@ -33,7 +33,7 @@ describe('stop', () => {
     expect(worker.count('started')).toBe(1);
   });
 
-  it('aborts what overruns, and gives it back uncounted, first in line, in its old order', async () => {
+  it('aborts what overruns, and releases it uncounted, first in line, in its old order', async () => {
     const queue = newQueue({ maxAttempts: 1 });
     const ids = (await queue.enqueueMany([1, 2, 3, 4].map((payload) => ({ payload })))).map(({ id }) => id);
     const reasons: unknown[] = [];
@@ -84,7 +84,7 @@ describe('stop', () => {
     expect(performance.now() - begun).toBeLessThan(atMost(300));
   });
 
-  it('gives back what a claim brings that was under way', async () => {
+  it('releases what a claim brings that was under way', async () => {
     const queue = newQueue();
     const worker = await startWorker(queue, undefined, { perQueue: 5 });
     const enqueued = queue.enqueueMany(Array.from({ length: 200 }, (_, payload) => ({ payload })));
@@ -107,7 +107,7 @@ describe('stop', () => {
   });
 
   it.each([null, { timeoutMs: '1' }, { timeoutMs: -1 }, { timeout: 5 }])(
-    'refuses %j, and goes on',
+    'refuses %j, and continues',
     async (options) => {
       const queue = newQueue();
       const worker = await startWorker(queue);

@@ -13,25 +13,25 @@ export const FINDS: readonly Find[] = [
   {
     seed: 20263,
     topology: 'cluster',
-    found: 'ioredis leaves a client disconnecting for ever that is redirected while its connections are replaced',
+    found: 'ioredis leaves a client disconnecting forever if it is redirected while its connections are replaced',
     shownBy: { file: 'test/long/topologies/cluster.spec.ts', test: 'connects again all the same' },
   },
   {
     seed: 20263,
     topology: 'cluster',
-    found: 'nobody hears the answer to an ASKING that is cut off, and its rejection ends the process',
-    shownBy: { file: 'test/long/topologies/cluster.spec.ts', test: 'has the answer to its ASKING heard' },
+    found: 'no code handles the reply to an ASKING that is cut off, and its rejection ends the process',
+    shownBy: { file: 'test/long/topologies/cluster.spec.ts', test: 'has the reply to its ASKING handled' },
   },
   {
     seed: 20263,
     topology: 'cluster',
-    found: 'ioredis leaves a client disconnecting for ever that is told to disconnect before it has a node',
-    shownBy: { file: 'test/long/topologies/cluster.spec.ts', test: 'goes on connecting' },
+    found: 'ioredis leaves a client disconnecting forever if it disconnects before it has a node',
+    shownBy: { file: 'test/long/topologies/cluster.spec.ts', test: 'continues connecting' },
   },
   {
     seed: 20263,
     topology: 'cluster',
-    found: 'ioredis leaves a client closed for ever whose last connection ends when it has begun to connect anew',
+    found: 'ioredis leaves a client closed forever if its last connection ends after it has started to reconnect',
     shownBy: { file: 'test/long/topologies/cluster.spec.ts', test: 'connects all the same' },
   },
 ];

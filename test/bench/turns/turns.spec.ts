@@ -20,7 +20,7 @@ function takenBy(turns: Turns) {
   return { had, take };
 }
 
-it('lets one after the other, in the order given, whoever asks first', async () => {
+it('gives turns in the fixed order, whoever asks first', async () => {
   const { had, take } = takenBy(new Turns(['a', 'b', 'c']));
   const thrice = async (contestant: string) => {
     for (let i = 0; i < 3; i++) await take(contestant);
@@ -46,7 +46,7 @@ it('waits for one that has not asked yet, until it leaves', async () => {
   expect(had.join('')).toBe('bc');
 });
 
-it('goes on with the next where a turn fails, which is told to who had it', async () => {
+it('continues with the next after a failed turn, which rejects for its owner', async () => {
   const turns = new Turns(['a', 'b']);
   const { had, take } = takenBy(turns);
   const failing = turns.take('a', () => Promise.reject(new Error('lost')));

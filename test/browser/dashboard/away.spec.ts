@@ -16,7 +16,7 @@ beforeAll(async () => {
   await says(pages[1]!, '.job-row', 'ada0@example.com');
 }, 120_000);
 
-it('says on every page that Redis is away, keeps what was there, and goes on when it is back', async () => {
+it('says on every page that Redis is away, keeps what was there, and continues when it is back', async () => {
   await world.redis.kill('SIGKILL');
   for (const page of pages) {
     await says(page, '.banner', 'Redis is away');
@@ -40,7 +40,7 @@ it('says on every page that Redis is away, keeps what was there, and goes on whe
   await says(pages[0]!, 'tr[data-queue=email]', '120');
 }, 120_000);
 
-it('goes on by itself when the app was stopped and started anew', async () => {
+it('continues by itself when the app was stopped and started again', async () => {
   await world.stop();
   await says(pages[0]!, '#connection', 'not connected');
   await says(pages[0]!, '.banner', 'The app does not answer');

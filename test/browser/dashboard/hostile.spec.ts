@@ -78,7 +78,7 @@ it('keeps text that runs from right to left to itself', async () => {
   expect(isolated).toBe('isolate');
 });
 
-it('opens a job of a foreign client whose id has every sign, and whose payload is no JSON', async () => {
+it('opens a job of a foreign client whose id has every sign, and whose payload is not JSON', async () => {
   await page.goto(`${world.url}#/queue/email?state=pending`);
   await page.locator('.job-row .row-link').first().click();
   await says(page, '.part', 'The payload is not JSON');

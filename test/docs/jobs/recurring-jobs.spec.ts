@@ -140,7 +140,7 @@ describe('docs/recurring-jobs.md', () => {
     expect(await jobs.result('sync', job!.id)).toBe('what is new');
   });
 
-  it('operate: a pause makes no tick, and none up afterwards; runNow goes on', async () => {
+  it('operate: a pause makes no tick, and none up afterwards; runNow continues', async () => {
     const { maintain } = await example<{
       maintain: (jobs: JobQueueService, work: () => Promise<void>) => Promise<JobHandle>;
     }>('operate');

@@ -66,7 +66,7 @@ it('walks over the keys once for many looks of top', async () => {
   expect(Number(steps)).toBeLessThan(once * 1.5);
 });
 
-it('says that nobody takes them', async () => {
+it('says that no worker claims them', async () => {
   const { code, stdout } = await quick(['health', 'many'], 15_000);
   expect(stdout).toContain('980,000 waiting');
   expect([EXIT.ok, EXIT.critical]).toContain(code);

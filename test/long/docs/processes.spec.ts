@@ -31,7 +31,7 @@ it('the entry file runs the handlers in processes, until it is told to stop', as
   expect(await supervisor.kill('SIGTERM')).toBe(0);
 });
 
-it('the supervisor resizes, kills one, hears of it, and stops all', async () => {
+it('the supervisor resizes, kills one, learns of it, and stops all', async () => {
   process.env.REDIS_URL = url;
   process.env.NODE_OPTIONS = `--import ${LOADER}`;
   Logger.overrideLogger(false);

@@ -204,7 +204,7 @@ describe('the demo of the pattern', () => {
     expect(await get('/mails')).toEqual([]);
   });
 
-  it('gives back what a stopped worker has not finished, and tells of it', async () => {
+  it('releases what a stopped worker has not finished, and tells of it', async () => {
     await post('/workers/start', { size: '1', work_latency_ms: '60000' });
     const { enqueued } = await post<{ enqueued: string[] }>('/enqueue');
     const begun = `"job":{"id":"${enqueued[0]}"`;
@@ -228,7 +228,7 @@ describe('the demo of the pattern', () => {
     }
   });
 
-  it('refuses what is too large or of a wrong type, writes nothing of it, and goes on', async () => {
+  it('refuses what is too large or of a wrong type, writes nothing of it, and continues', async () => {
     const { enqueued_total: before } = await get<Stats>('/stats');
     const [large, huge] = [200_000, 10_000_000].map((length) => 'x'.repeat(length));
     const forms = ['/enqueue', '/workers/start', '/workers/kill', '/mails', '/webhooks', '/invoices', '/reports'];

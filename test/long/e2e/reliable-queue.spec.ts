@@ -45,7 +45,7 @@ async function ended(payload: { to: string; trouble?: 'error' | 'crash' | 'slow'
 }
 
 describe("the article's flow:", () => {
-  it('a job whose worker is killed is taken back and done by another, the crash kept with its worker', async () => {
+  it('a job whose worker is killed is reclaimed and done by another, the crash kept with its worker', async () => {
     const job = await ended({ to: ADA, trouble: 'crash', times: 1 });
     expect(job).toMatchObject({ status: 'completed', attempts: 2, crashes: 1, errors: 0 });
     const [crash] = job.attemptLog;
@@ -75,7 +75,7 @@ describe("the article's flow:", () => {
     expect(waits[1]).toBeGreaterThanOrEqual(320);
   });
 
-  it('dead letters are looked at, mended and redriven', async () => {
+  it('dead letters are looked at, repaired and redriven', async () => {
     const { id } = await ended({ to: ADA, trouble: 'error', times: 9 });
     const letters = jobs.deadLetters(SendEmail.name);
     const { jobs: listed } = await letters.list({ error: 'mail server' });
@@ -140,7 +140,7 @@ describe("the article's bugs are not here:", () => {
     expect(await job.get()).toMatchObject({ status: 'completed', result: 'in time' });
   });
 
-  it('a job that fails goes to the end of the line and holds up nobody', async () => {
+  it('a failed job goes to the end of the line and delays no other job', async () => {
     const queue = ownQueue();
     const failing = await queue.enqueue({});
     const other = await queue.enqueue({});

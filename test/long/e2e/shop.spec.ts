@@ -322,7 +322,7 @@ describe('a worker process', () => {
   beforeAll(freshRedis);
   afterAll(() => jobs.close());
 
-  it('takes over what a killed one had begun, and finishes what it has begun when it is stopped', async () => {
+  it('takes over what a killed one had started, and finishes what it has started when it is stopped', async () => {
     const receiver = await startReceiver();
     const first = await startWorker('npm', 'run', 'start:worker');
     const job = await jobs.enqueue(webhookTo(receiver.url), { name: 'webhook' });

@@ -154,7 +154,7 @@ describe('the Streams article', () => {
       expect(await jobs.stats('sleep')).toMatchObject({ processing: 0, pending: 0, expiredClaims: 0 });
     });
 
-    it('a job that nobody knows harms no worker', async () => {
+    it('a job with an unknown name harms no worker', async () => {
       const unknown = await jobs.enqueue('dance', null, { queue: 'sleep' });
       await workers.prints(/has the name "dance", which no handler of this worker knows/);
       const known = await Promise.all([1, 2, 3, 4, 5].map(() => jobs.enqueue(Sleep, { ms: 1 })));

@@ -48,7 +48,7 @@ describe('a cut connection', () => {
     expect((await other.stats()).totals).toMatchObject({ completed: 600 });
   });
 
-  it('is mended after CLIENT KILL, for both connections', async () => {
+  it('is repaired after CLIENT KILL, for both connections', async () => {
     const redis = namedConnection({ retryStrategy: () => 20, maxRetriesPerRequest: null });
     const queue = newQueue({}, redis);
     const other = newQueue({}, undefined, queue.name);
@@ -202,7 +202,7 @@ describe('a half-open connection', () => {
     expect(worker.count('lost')).toBe(0);
   });
 
-  it('for commands does not end the sweep for good', async () => {
+  it('for commands does not end the sweep permanently', async () => {
     const { proxy, redis, queue, other } = await behindProxy();
     const worker = await startWorker(queue, () => undefined, { sweepIntervalMs: 100 });
     await idle(redis);

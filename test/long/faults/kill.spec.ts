@@ -110,7 +110,7 @@ describe('a worker that freezes past its claim', () => {
     expect(await queue.get(id)).toMatchObject({ result: 'by the heir' });
   });
 
-  it('keeps its claim where nobody took it back', async () => {
+  it('keeps its claim if no process reclaimed it', async () => {
     const queue = newQueue({ visibilityMs: 600 });
     const frozen = await startProcess(queue, { workMs: 400 }, { sweepIntervalMs: 0 });
     const { id } = await queue.enqueue({});

@@ -43,7 +43,7 @@ async function untilDone(work: (id: string) => Promise<unknown>): Promise<number
 }
 
 describe('connections that the module makes from a URL', () => {
-  it('go on within 2 s after they were cut', async () => {
+  it('continue within 2 s after they were cut', async () => {
     const proxy = await FaultProxy.start();
     const { work } = await apps({ worker: proxy.url, producer: proxy.url });
     for (let i = 0; i < 2; i++) {
@@ -52,7 +52,7 @@ describe('connections that the module makes from a URL', () => {
     }
   });
 
-  it('go on within 2 s after Redis is back, however long they had tried; health is red until then', async () => {
+  it('continue within 2 s after Redis is back, however long they had tried; health is red until then', async () => {
     const server = await startOwnRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
     const { worker, producer, work } = await apps({ worker: server.url, producer: server.url });
     await Promise.all([turns(worker, 'up'), turns(producer, 'up')]);

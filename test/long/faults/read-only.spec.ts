@@ -13,7 +13,7 @@ import { eventually } from '../../support/faults/wait.js';
 import { leaveBroken, newQueue, startWorker } from '../../support/worker/workers.js';
 
 describe('a master that becomes a replica', () => {
-  it('and a master again loses nothing, and work goes on within 2 s', async () => {
+  it('and a master again loses nothing, and work continues within 2 s', async () => {
     const server = await startOwnRedis();
     const admin = connect({}, server.url);
     const queue = newQueue({}, connect({}, server.url));
@@ -35,7 +35,7 @@ describe('a master that becomes a replica', () => {
   });
 
   it.each([1, 5])(
-    'for good is left for the new master behind the same address within 2 s (%d queues)',
+    'is left permanently for the new master behind the same address within 2 s (%d queues)',
     async (count) => {
       const old = await startOwnRedis();
       const heir = await startReplica(old);

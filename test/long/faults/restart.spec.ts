@@ -162,7 +162,7 @@ describe('Redis that is away for long', () => {
 });
 
 describe('Redis that restarts without its data', () => {
-  it('holds up nobody: running jobs lose their claims, and new ones are worked on', async () => {
+  it('blocks no worker: running jobs lose their claims, and new ones run', async () => {
     const { server, queue } = await ownServer();
     const never = gate();
     const reasons: string[] = [];
@@ -218,7 +218,7 @@ describe('Redis that freezes', () => {
 });
 
 describe('Redis that forgets its scripts', () => {
-  it('is told them again, whatever the worker was doing', async () => {
+  it('gets them again, whatever the worker was doing', async () => {
     const { queue, observer } = await ownServer();
     const worker = await startWorker(queue, (job: Job) => {
       if (job.attempt === 1 && job.payload === 'fails') throw new Error('first');
@@ -236,7 +236,7 @@ describe('Redis that forgets its scripts', () => {
 });
 
 describe('Redis that is away for longer than an enqueue may take', () => {
-  it('refuses the enqueue, and the worker comes back by itself', async () => {
+  it('refuses the enqueue, and the worker recovers', async () => {
     const { server, queue } = await ownServer();
     const worker = await startWorker(queue);
     await server.kill();

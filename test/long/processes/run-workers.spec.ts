@@ -47,7 +47,7 @@ it('from TypeScript, worker processes are ready when the worker of each runs, do
 });
 
 describe('a worker process that', () => {
-  it('is killed, is ended by itself, dies or hangs is replaced each time, later each time, and jobs go on', async () => {
+  it('is killed, is ended by itself, dies or hangs is replaced each time, later each time, and jobs continue', async () => {
     const options = { processes: 1, longestRestartDelayMs: 30, hangTimeoutMs: 2_000 };
     const app = startWorkers({ options });
     const [first] = await firstStatus(app);

@@ -130,7 +130,7 @@ describe('the events', () => {
     expect((await workers.ended).error).toMatchObject({ name: 'WorkerBootError' });
   });
 
-  it('go on when a listener throws', async () => {
+  it('continue when a listener throws', async () => {
     await start();
     workers.events.subscribe(() => {
       throw new Error('a bug of the listener');

@@ -101,7 +101,7 @@ it('begins a job on its last chance there, which waits for a claim no longer tha
   await worker.event('completed', 23);
 });
 
-it('goes on there also where that master is dead', async () => {
+it('continues there also where that master is dead', async () => {
   const { here, away, worker, runs, end } = await workerOfTwo({ sweepIntervalMs: 100 });
   await cluster.node(away).save();
   await away.kill();

@@ -53,7 +53,7 @@ describe('a worker of several queues', () => {
     expect(worker.warnings).toEqual([]);
   });
 
-  it('hears a cancel of each from another process, over the slot of the queue, while its slots are busy', async () => {
+  it('learns of a cancel from another process, over the slot of the queue, while its slots are busy', async () => {
     const [client, other] = [cluster.connect(), cluster.connect()];
     const several = ['a', 'b', 'c'].map((name) => longClaims(`cancel-${name}`, client));
     const worker = await startWorker(
@@ -135,7 +135,7 @@ describe('a client that is told where a slot is while its connections are replac
 });
 
 describe('a client that still connects when it is to be replaced, as on a machine that is too busy', () => {
-  it('goes on connecting', async () => {
+  it('continues connecting', async () => {
     const client = cluster.connect();
     expect(client.status).toBe('connecting');
     cut(client);
@@ -143,7 +143,7 @@ describe('a client that still connects when it is to be replaced, as on a machin
   });
 });
 
-describe('a client whose last connection ends late, when it has begun to connect anew', () => {
+describe('a client whose last connection ends late, when it has started to connect again', () => {
   it('connects all the same', async () => {
     const client = cluster.connect();
     // What ioredis does with that end, whenever it comes; it goes back to closed.
@@ -175,7 +175,7 @@ describe('a client whose last connection ends late, when it has begun to connect
 });
 
 describe('a connection that is made here', () => {
-  it('has each error of its nodes heard, also the second of a socket: one of nobody ends a process', async () => {
+  it('has each error of its nodes handled, also the second of a socket: an unhandled one ends a process', async () => {
     const made = Connection.of(cluster.connect()).duplicate('waiting for jobs') as Cluster;
     await once(made, 'ready');
     for (const { stream } of made.nodes('all').filter(({ status }) => status === 'ready')) {
@@ -186,7 +186,7 @@ describe('a connection that is made here', () => {
 });
 
 describe('a client that is cut off while it is redirected', () => {
-  it('has the answer to its ASKING heard: ioredis hears none, and a rejection of nobody ends a process', async () => {
+  it('has the reply to its ASKING handled: ioredis ignores it, and an unhandled rejection ends a process', async () => {
     const client = cluster.connect();
     await client.ping();
     const [node] = client.nodes('master');
@@ -232,11 +232,11 @@ describe("the queue's slot that moves to another master", () => {
 });
 
 describe('the master of the queue that fails over', () => {
-  it('by CLUSTER FAILOVER loses nothing, and work goes on within 2 s', async () => {
+  it('by CLUSTER FAILOVER loses nothing, and work continues within 2 s', async () => {
     await failOver((_, replica) => cluster.node(replica).call('CLUSTER', 'FAILOVER'));
   }, 30_000);
 
-  it('because it is killed loses nothing that a replica had, and work goes on within 2 s', async () => {
+  it('because it is killed loses nothing that a replica had, and work continues within 2 s', async () => {
     await failOver((master) => master.kill());
   }, 30_000);
 });

@@ -16,7 +16,7 @@ beforeEach(async () => {
 }, 30_000);
 
 describe('a master that is killed', () => {
-  it('is followed by its replica: no job that the replica had is lost, and work goes on within 2 s', async () => {
+  it('is followed by its replica: no job that the replica had is lost, and work continues within 2 s', async () => {
     const name = uniqueQueueName();
     const queue = newQueue(options, set.connect(), name);
     const producer = newQueue(options, set.connect(), name);
@@ -44,7 +44,7 @@ describe('a master that is killed', () => {
   }, 30_000);
 });
 
-describe('a master that freezes, and goes on when another has taken its place', () => {
+describe('a master that freezes, and continues when another has taken its place', () => {
   it('loses what it alone was told, and nothing else', async () => {
     const name = uniqueQueueName();
     const { master: old, replica: heir } = set;

@@ -150,7 +150,7 @@ describe('a job whose name no live worker handles', () => {
     q.broken = true; // until the refused one is settled
   });
 
-  it('waits for ever with unhandledAgeMs 0', async () => {
+  it('waits forever with unhandledAgeMs 0', async () => {
     const q = testQueue({ unhandledAgeMs: 0 });
     await addNamed(q, 'fax');
     await q.redis.hset(q.keys.job('fax-0'), { ready_at_ms: 1 });

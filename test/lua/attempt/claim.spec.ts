@@ -57,7 +57,7 @@ describe('attempt/claim.lua', () => {
     expect(new Set(fences).size).toBe(3);
   });
 
-  it('tells the name and the fence of each job of a batch, the first time and repeated', async () => {
+  it('returns the name and the fence of each job of a batch, the first time and repeated', async () => {
     const q = testQueue();
     const names: Record<string, string> = {
       a: 'x',
@@ -123,7 +123,7 @@ describe('attempt/claim.lua', () => {
     expect(await q.takeWake()).toBe(false);
   });
 
-  it('hands out nothing and wakes nobody while the queue is paused', async () => {
+  it('hands out no job and wakes no worker while the queue is paused', async () => {
     const q = testQueue();
     await q.addAll('a');
     await q.run(q.scripts.pause());
@@ -274,7 +274,7 @@ describe('attempt/claim.lua: jobs that must not run', () => {
     expect(await q.job('bad')).toMatchObject({ status: ended, last_error: refused[0]!.error.message });
   });
 
-  it('passes over an id that stands in pending although its job has ended', async () => {
+  it('skips an id that stands in pending although its job has ended', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('twice');
     await q.run(q.scripts.complete([{ ...job, result: '1' }]));

@@ -100,7 +100,7 @@ describe('attempt/complete.lua', () => {
     expect(await q.redis.lrange(q.keys.completed, 0, -1)).toEqual(['c', 'a']);
   });
 
-  it('I2: an expired claim that nobody took back is still accepted', async () => {
+  it('I2: an expired claim that nobody reclaimed is still accepted', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     await q.expireClaims('a');
@@ -108,7 +108,7 @@ describe('attempt/complete.lua', () => {
     expect(await q.status('a')).toBe('completed');
   });
 
-  it('I2: a claim that was taken back is lost, also when the job was claimed again', async () => {
+  it('I2: a claim that was reclaimed is lost, also when the job was claimed again', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     await q.expireClaims('a');

@@ -4,7 +4,7 @@ import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 const CLAIMER = { worker: 'worker-1', stream: '0' };
 
 describe('attempt/extend-batch.lua', () => {
-  it('lengthens each claim of the batch, and the memory of it', async () => {
+  it('extends each claim of the batch, and the memory of it', async () => {
     const q = testQueue({ visibilityMs: 60_000 });
     await q.addAll('a', 'b');
     await q.claim(2, { token: 't' });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
 describe('attempt/extend.lua', () => {
-  it('I5: lengthens a claim from now, by the time of the server', async () => {
+  it('I5: extends a claim from now, by the time of the server', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     const before = await q.now();
@@ -12,7 +12,7 @@ describe('attempt/extend.lua', () => {
     expect(expiry).toBeLessThanOrEqual((await q.now()) + 90_000);
   });
 
-  it('lengthens a claim past its expiry that nobody took back', async () => {
+  it('extends a claim past its expiry that nobody reclaimed', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     await q.expireClaims('a');
@@ -20,7 +20,7 @@ describe('attempt/extend.lua', () => {
     expect(await q.run(q.scripts.reclaim(10, 1_000_000, 0))).toEqual({ reclaimed: [], more: false });
   });
 
-  it('I2: a claim that was taken back, completed or removed is lost and not made anew', async () => {
+  it('I2: a claim that was reclaimed, completed or removed is lost and not created again', async () => {
     const q = testQueue();
     await q.addAll('reclaimed', 'completed', 'gone', 'live');
     const jobs = await q.claim(4);
@@ -44,7 +44,7 @@ describe('attempt/extend.lua', () => {
     expect(answer.lost).toEqual(['a']);
   });
 
-  it('delivers a cancel, and lengthens the claim all the same', async () => {
+  it('delivers a cancel, and extends the claim all the same', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     await q.run(q.scripts.cancel('a'));
@@ -72,7 +72,7 @@ describe('attempt/extend.lua', () => {
     expect(first).toEqual({ lost: ['b'], cancelRequested: [] });
   });
 
-  it('tells an id that is called like a notice from a notice', async () => {
+  it('distinguishes an id that looks like a notice from a notice', async () => {
     const q = testQueue();
     await q.addAll('lost', 'cancel');
     const jobs = await q.claim(2);

@@ -98,7 +98,7 @@ describe('attempt/fail.lua', () => {
     expect(await expectUnchanged(q, () => q.run(stale))).toEqual(['lost']);
   });
 
-  it('I7: a job whose hash is gone is lost and not made anew', async () => {
+  it('I7: a job whose hash is gone is lost and not created again', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     await q.redis.del(q.keys.job('a'));
@@ -134,7 +134,7 @@ describe('attempt/fail.lua', () => {
     expect(await expectUnchanged(q, () => q.run(call))).toEqual([answer]);
   });
 
-  it('I3: repeated after the retry was claimed anew it gives the first answer and changes nothing', async () => {
+  it('I3: repeated after the retry was claimed again it gives the first answer and changes nothing', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     const call = q.scripts.fail([failure(job)]);
@@ -143,7 +143,7 @@ describe('attempt/fail.lua', () => {
     expect(await expectUnchanged(q, () => q.run(call))).toEqual(['retry']);
   });
 
-  it('I2: after its claim was taken back and the job claimed anew, it is lost and changes nothing', async () => {
+  it('I2: after its claim was reclaimed and the job claimed again, it is lost and changes nothing', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     await q.expireClaims('a');

@@ -24,7 +24,7 @@ describe('attempt/log.lua', () => {
     expect(await messages(q)).toEqual([4, 5]);
   });
 
-  it('repeated after a lost reply the lines stand twice, as its header says', async () => {
+  it('repeated after a lost reply it adds the lines twice, as its header says', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     const call = q.scripts.log(job, 10, ['"one"']);

@@ -23,7 +23,7 @@ describe('attempt/progress.lua', () => {
     expect(answers).toEqual([false, false]);
   });
 
-  it('is told to whoever listens', async () => {
+  it('is published to subscribers', async () => {
     const q = testQueue();
     const subscriber = connect();
     await subscriber.subscribe(q.keys.events);

@@ -57,7 +57,7 @@ describe('attempt/release.lua', () => {
     expect(await q.ranked(q.keys.prioritized)).toEqual(['a', 'b', 'c']);
   });
 
-  it('a snooze comes back after its delay, by the time of the server', async () => {
+  it('a snoozed job runs again after its delay, by the time of the server', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     const before = await q.now();
@@ -138,7 +138,7 @@ describe('attempt/release.lua', () => {
     expect(await expectUnchanged(q, () => q.run(q.scripts.release([])))).toEqual([]);
   });
 
-  it('gives 500 back in one call', async () => {
+  it('releases 500 in one call', async () => {
     const q = testQueue();
     const ids = Array.from({ length: 500 }, (_, i) => `job-${i}`);
     await q.addAll(...ids);
@@ -161,7 +161,7 @@ describe('attempt/release.lua', () => {
     expect(await expectUnchanged(q, () => q.run(call))).toEqual([answer]);
   });
 
-  it('I3: a job twice in one batch is given back once, with one answer', async () => {
+  it('I3: a job twice in one batch is released once, with one answer', async () => {
     const q = testQueue();
     await q.addAll('a', 'b');
     const [a, b] = await q.claim(2);
@@ -172,7 +172,7 @@ describe('attempt/release.lua', () => {
     expect(await q.total('released')).toBe(2);
   });
 
-  it('I3: repeated after the job was claimed anew it gives the first answer and changes nothing', async () => {
+  it('I3: repeated after the job was claimed again it gives the first answer and changes nothing', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     const call = q.scripts.release([release(job)]);

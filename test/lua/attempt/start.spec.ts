@@ -103,7 +103,7 @@ describe('attempt/start.lua of a job that expired after its claim', () => {
     }
   });
 
-  it('is no crash of a worker that dies before that, and is given back once by one that stops', async () => {
+  it('is not charged with a crash before that, and is released once by a worker that stops', async () => {
     const q = testQueue();
     const [held, ahead] = await claimThenExpire(q);
     await q.run(q.scripts.start(held!));
@@ -135,7 +135,7 @@ describe('attempt/start.lua of a job that expired after its claim', () => {
 });
 
 describe('a job that was claimed before a slot was free for it', () => {
-  it('is held until its start: where its worker dies only what has begun is charged', async () => {
+  it('is held until its start: if its worker dies, only started jobs are charged', async () => {
     const q = testQueue();
     await q.addAll('a', 'b', 'c');
     const jobs = await q.claim(3, { slots: 1 });
@@ -159,7 +159,7 @@ describe('a job that was claimed before a slot was free for it', () => {
     expect(await q.job('b')).not.toHaveProperty('unstarted_fence');
   });
 
-  it('may be all that a claim brings, and each that is no first attempt', async () => {
+  it('may be all jobs of a claim, and any later attempt', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     const error = { name: 'Error', message: 'failed' };
@@ -167,7 +167,7 @@ describe('a job that was claimed before a slot was free for it', () => {
     expect(await q.claim(1, { slots: 0 })).toMatchObject([{ id: 'a', attempt: 2, prefetched: true, plain: false }]);
   });
 
-  it('that fails without having begun has its attempt back; one that has begun has not, though its start was lost', async () => {
+  it('that fails before its start gets its attempt back; one that has started does not, even if its start call was lost', async () => {
     const q = testQueue({ maxAttempts: 1 });
     await q.addAll('a', 'b');
     const jobs = await q.claim(2, { slots: 0 });
@@ -199,7 +199,7 @@ describe('a job that was claimed before a slot was free for it', () => {
     expect(await q.job('a')).not.toHaveProperty('unstarted_fence');
   });
 
-  it('I3: is told of again where the claim is repeated', async () => {
+  it('I3: is returned again when the claim is repeated', async () => {
     const q = testQueue();
     await q.addAll('a', 'b');
     await q.add('c', { expires_in_ms: 60_000 });
@@ -231,7 +231,7 @@ describe('a job on its last chance', () => {
     expect((await claimAlone(q)).isolated).toBe(true);
   });
 
-  it('is none that has others, nor one whose attempts only failed', async () => {
+  it('is not one with further crashes left, nor one whose attempts only failed', async () => {
     const crashed = testQueue({ maxAttempts: 9, maxCrashes: 3 });
     await addCrashed(crashed, 'a', 1);
     expect((await claimAlone(crashed)).isolated).toBe(false);
@@ -261,7 +261,7 @@ describe('a job on its last chance', () => {
     expect(await q.job('a')).toMatchObject({ status: 'failed', crashes: '3' });
   });
 
-  it('I3: is told of again where the claim is repeated', async () => {
+  it('I3: is returned again when the claim is repeated', async () => {
     const q = testQueue();
     await addCrashed(q, 'a', 2);
     const first = await q.claim(1, { slots: 1, token: 't' });

@@ -4,7 +4,7 @@ import { seededBatch } from './seeded-batch.js';
 
 const end = (state: string, number: string) => [{ queue: 'home', batch: 'b', id: '1', number, state, detail: '' }];
 
-it('ends a member in another queue, once, whatever comes late', async () => {
+it('ends a member in another queue once, also if calls arrive late', async () => {
   const q = await seededBatch('x');
   const { batches } = q.scripts;
   await q.run(batches.join('b', ['other|1']));

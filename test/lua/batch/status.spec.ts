@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { seededBatch } from './seeded-batch.js';
 
-it('counts the members by what became of them', async () => {
+it('counts the members by their outcome', async () => {
   const q = await seededBatch('x', 'y', 'z');
   const [x] = await q.claim(1);
   await q.run(q.scripts.complete([{ ...x!, result: '1' }]));

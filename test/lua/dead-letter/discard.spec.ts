@@ -21,14 +21,14 @@ describe('dead-letter/discard.lua', () => {
     expect(await q.total('discarded')).toBe(2);
   });
 
-  it('I3: passes over what is no dead letter, and repeated deletes nothing', async () => {
+  it('I3: skips what is no dead letter, and repeated deletes nothing', async () => {
     const q = testQueue();
     await q.addAll('waits');
     const discard = () => q.run(new DeadLetterCalls(q.keys).discard([{ id: 'waits' }, { id: 'nobody' }]));
     expect(await expectUnchanged(q, discard)).toBe(0);
   });
 
-  it('spares one that has failed anew since it was listed', async () => {
+  it('spares one that has failed again since it was listed', async () => {
     const q = testQueue();
     await bury(q, 'a');
     const scripts = new DeadLetterCalls(q.keys);

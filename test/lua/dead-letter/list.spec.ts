@@ -43,7 +43,7 @@ describe('dead-letter/list.lua', () => {
     ]);
   });
 
-  it('goes on behind the last one also when that is gone', async () => {
+  it('continues behind the last one also when that is gone', async () => {
     const q = testQueue();
     await seed(q, { a: { at: 2 }, c: { at: 2 }, d: { at: 3 } });
     const place = { at: '2', id: 'b' };

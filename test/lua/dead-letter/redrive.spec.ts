@@ -51,7 +51,7 @@ describe('dead-letter/redrive.lua', () => {
     expect(await q.job('a')).not.toHaveProperty('last_error');
   });
 
-  it('passes over what is no dead letter', async () => {
+  it('skips what is no dead letter', async () => {
     const q = testQueue();
     await q.addAll('pending');
     expect(await expectUnchanged(q, () => q.run(q.scripts.redrive(['pending', 'missing'])))).toBe(0);

@@ -112,7 +112,7 @@ describe('a hold is judged by the settings of now', () => {
     expect(await runs(q, 'g')).toEqual(['next']);
   });
 
-  it('begins anew for the next head that fails', async () => {
+  it('begins again for the next head that fails', async () => {
     const q = await heldBy('dead');
     await q.run(q.scripts.groups.set('g', { onDeadHead: 'skip' }));
     await q.add('second', { group: 'g', max_attempts: 2 });

@@ -61,7 +61,7 @@ describe('a group with maxRunning 1 keeps its order', () => {
     expect(await ids(q)).toEqual(['a']);
   });
 
-  it('goes on when the head that blocked it is cancelled, removed or rescheduled', async () => {
+  it('continues when the head that blocked it is cancelled, removed or rescheduled', async () => {
     const ends: ((q: TestQueue) => Promise<unknown>)[] = [
       (q) => q.run(q.scripts.cancel('a')),
       (q) => q.run(q.scripts.remove('a')),
@@ -76,7 +76,7 @@ describe('a group with maxRunning 1 keeps its order', () => {
     }
   });
 
-  it("onDeadHead 'skip': goes on behind a dead letter", async () => {
+  it("onDeadHead 'skip': continues behind a dead letter", async () => {
     const q = await ordered();
     const [a] = await q.claim(5);
     await q.run(q.scripts.fail([{ ...a!, error, final: true, backoffMs: 0, begun: true }]));

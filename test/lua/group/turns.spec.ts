@@ -197,7 +197,7 @@ describe('limits of a group', () => {
     expect((await q.claim(5)).map(({ id }) => id)).toEqual(['a2']);
   });
 
-  it('rateLimit gates it, and the claim says until when; other groups go on', async () => {
+  it('rateLimit gates it, and the claim says until when; other groups continue', async () => {
     const q = testQueue();
     await q.run(q.scripts.groups.set('a', { rateLimit: { limit: 1, periodMs: 3_600_000, burst: 2 } }));
     await fill(q, 'a', 5);

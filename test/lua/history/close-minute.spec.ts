@@ -32,7 +32,7 @@ describe('history/close-minute.lua', () => {
     expect((await read(q)).entries).toMatchObject([{ counts: { enqueued: 0 }, pending: 2 }]);
   });
 
-  it('counts a minute once, however many replicas close it, and whoever dies after it', async () => {
+  it('counts a minute once, however many replicas close it, even if one dies after it', async () => {
     const { clock, q } = clocked();
     await close(q);
     await q.addAll('a', 'b');
@@ -63,7 +63,7 @@ describe('history/close-minute.lua', () => {
     expect(await q.redis.exists(q.keys.history)).toBe(0);
   });
 
-  it('lets one entry stand for minutes that nobody closed, and marks a long gap as an outage', async () => {
+  it('covers unclosed minutes by one entry, and marks a long gap as an outage', async () => {
     const { clock, q } = clocked();
     await close(q);
     await q.addAll('a', 'b', 'c');
@@ -96,7 +96,7 @@ describe('history/close-minute.lua', () => {
     expect((await read(q)).marks.map(({ version }) => version)).toEqual(['1.0', '1.1', '1.0']);
   });
 
-  it('goes on where the counters began anew', async () => {
+  it('continues where the counters began again', async () => {
     const { clock, q } = clocked();
     await q.addAll('a', 'b', 'c');
     await close(q);

@@ -25,7 +25,7 @@ describe('job/cancel.lua', () => {
     expect((await q.claim(10)).map((job) => job.id)).toEqual(['b']);
   });
 
-  it('answers the job where somebody is to be told of it, however short it is kept', async () => {
+  it('returns the job to a caller with listeners, however short it is kept', async () => {
     const q = testQueue({ resultTtlMs: 1 });
     await q.addAll('a');
     const answer = await q.run(q.scripts.cancelAndTell('a', 'r'));

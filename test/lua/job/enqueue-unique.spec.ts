@@ -125,7 +125,7 @@ describe.each(cases)(
 );
 
 describe('job/enqueue.lua: replace', () => {
-  it('starts the time of a key anew, so that the last word counts', async () => {
+  it('restarts the time of a key, so that the last enqueue counts', async () => {
     const q = testQueue();
     const debounce = { ...windowKey, unique_replace: true, delay_ms: 60_000 };
     await q.add('a', debounce);
@@ -229,7 +229,7 @@ describe('job/enqueue.lua: replace', () => {
     expect(await expectUnchanged(q, () => q.add('b', replacing))).toEqual({ id: 'a', outcome: 'kept' });
   });
 
-  it('starts a job anew that waits for its retry: with all attempts, and with no error left once it completes', async () => {
+  it('starts a job again that waits for its retry: with all attempts, and with no error left once it completes', async () => {
     const q = testQueue();
     const inWindow = { ...windowKey, unique_replace: true };
     const job = await q.addAndClaim('a', inWindow);

@@ -65,7 +65,7 @@ describe('job/enqueue.lua', () => {
     },
   );
 
-  it('tells a conflict over an id of the caller from a repeat', async () => {
+  it('distinguishes a conflict over an id of the caller from a repeat', async () => {
     const q = testQueue();
     await q.add('order-1', { request: 'r1' }, '"first"');
     const answer = await expectUnchanged(q, () => q.add('order-1', { request: 'r2' }, '"second"'));

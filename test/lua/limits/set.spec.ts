@@ -12,7 +12,7 @@ describe('limits/set.lua', () => {
     expect(await q.pending()).toEqual(['c', 'd']);
   });
 
-  it('wakes the next claimer for the room that a claim leaves, and nobody where it leaves none', async () => {
+  it('wakes the next claimer for the slots that a claim leaves, and no worker if it leaves none', async () => {
     const q = await limited({ maxRunning: 2 }, 'a', 'b', 'c');
     await q.takeWake();
     expect(ids(await q.claim(1))).toEqual(['a']);
@@ -21,7 +21,7 @@ describe('limits/set.lua', () => {
     expect(await q.takeWake()).toBe(false);
   });
 
-  it('frees a slot when a job completes, fails for good, is retried later, is released or loses its claim', async () => {
+  it('frees a slot when a job completes, fails permanently, is retried later, is released or loses its claim', async () => {
     const q = await limited({ maxRunning: 1 }, 'a', 'b', 'c', 'd', 'e', 'f');
     const error = { name: 'Error', message: 'no' };
     const [a] = await q.claim(5);
@@ -95,7 +95,7 @@ describe('limits/set.lua', () => {
     expect(await q.redis.zcard(q.keys.prioritized)).toBe(1);
   });
 
-  it('loses no job of a claim in which the rate meets a job that is no hash', async () => {
+  it('loses no job of a claim in which the rate meets a job that is not a hash', async () => {
     const q = await limited(hourly(60, 5));
     q.broken = true;
     await q.add('a', { cost: 4 });
@@ -139,7 +139,7 @@ describe('limits/set.lua', () => {
 });
 
 describe('a rest', () => {
-  it('gives the job back first in the line, its attempt uncounted, and holds the queue', async () => {
+  it('releases the job first in the line, its attempt uncounted, and holds the queue', async () => {
     const q = testQueue();
     await q.addAll('a', 'b');
     const [a] = await q.claim(1);
@@ -156,7 +156,7 @@ describe('a rest', () => {
     expect(ids(await q.claim(5))).toEqual(['a', 'b']);
   });
 
-  it('I3: repeated after the job was claimed anew it gets the first answer', async () => {
+  it('I3: repeated after the job was claimed again it gets the first answer', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     const release = () => q.run(q.scripts.release([{ ...job, reason: 'rate_limited', delayMs: 1 }]));
@@ -224,7 +224,7 @@ describe('limits that workers configure', () => {
     expect(await before.run(before.scripts.limits())).toEqual({ source: 'none' });
   });
 
-  it('gives back what a repeated claim with fewer bytes does not bring', async () => {
+  it('releases what a repeated claim with fewer bytes does not bring', async () => {
     const q = testQueue();
     await q.run(q.scripts.setLimits(hourly(1, 3)));
     for (const id of ['a', 'b', 'c']) await q.add(id, {}, JSON.stringify('x'.repeat(1_000)));
@@ -241,7 +241,7 @@ const spent = async (q: TestQueue) => {
   return [ofQueue, state].map((tat) => Number(tat) / 1_000 > Date.now() + HOUR / 2);
 };
 
-describe('a job that never started gives back what the rates took', () => {
+describe('a job that never started is refunded to the rates', () => {
   const rates: QueueLimits = { ...hourly(1, 1), groups: hourly(1, 1) };
   it('where it is refused: expired, or cancelled meanwhile', async () => {
     const q = await limited(rates);

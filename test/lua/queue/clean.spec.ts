@@ -73,7 +73,7 @@ describe('queue/clean.lua', () => {
     q.broken = true; // there is no job of the id newer
   });
 
-  it.each(PLACES)('I4: looks at a bounded number of %s, and says where to go on', async (place) => {
+  it.each(PLACES)('I4: looks at a bounded number of %s, and says where to continue', async (place) => {
     const q = testQueue();
     await fill(q, place);
     expect(await q.run(q.scripts.clean(place, 0, 2, 0))).toEqual({ deleted: 2, next: 0 });
@@ -81,17 +81,14 @@ describe('queue/clean.lua', () => {
     expect(await exist(q, 'a', 'b', 'c')).toBe(0);
   });
 
-  it.each(['pending', 'prioritized', 'scheduled'] as const)(
-    'goes on past what is young among %s',
-    async (place) => {
-      const q = testQueue();
-      await fill(q, place);
-      await q.redis.hset(q.keys.job('a'), 'enqueued_at_ms', await q.now());
-      expect(await q.run(q.scripts.clean(place, HOUR, 1, 0))).toEqual({ deleted: 0, next: 1 });
-      expect(await q.run(q.scripts.clean(place, HOUR, 1, 1))).toEqual({ deleted: 1, next: 1 });
-      expect(await q.run(q.scripts.clean(place, HOUR, 2, 1))).toEqual({ deleted: 0, next: undefined });
-    },
-  );
+  it.each(['pending', 'prioritized', 'scheduled'] as const)('skips young jobs among %s', async (place) => {
+    const q = testQueue();
+    await fill(q, place);
+    await q.redis.hset(q.keys.job('a'), 'enqueued_at_ms', await q.now());
+    expect(await q.run(q.scripts.clean(place, HOUR, 1, 0))).toEqual({ deleted: 0, next: 1 });
+    expect(await q.run(q.scripts.clean(place, HOUR, 1, 1))).toEqual({ deleted: 1, next: 1 });
+    expect(await q.run(q.scripts.clean(place, HOUR, 2, 1))).toEqual({ deleted: 0, next: undefined });
+  });
 
   it('keeps the order of what stays in the line', async () => {
     const q = testQueue();
@@ -102,7 +99,7 @@ describe('queue/clean.lua', () => {
     expect(await q.pending()).toEqual(['a', 'c', 'd']);
   });
 
-  it('finds the old jobs in the line behind those that were given back just now', async () => {
+  it('finds the old jobs in the line behind those that were released just now', async () => {
     const q = testQueue();
     const ids = Array.from({ length: 20 }, (_, i) => `job-${i}`);
     await q.addAll(...ids);
@@ -128,7 +125,7 @@ describe('queue/clean.lua', () => {
     expect(await q.pending()).toEqual(['b']);
   });
 
-  it('goes on past the old place of a job whose id was used again and has ended again', async () => {
+  it('continues past the old place of a job whose id was used again and has ended again', async () => {
     const q = testQueue();
     await fill(q, 'completed');
     await q.redis.lpush(q.keys.completed, 'a');

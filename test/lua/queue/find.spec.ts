@@ -29,7 +29,7 @@ it('matches by name, age and metadata', async () => {
   expect((await find(q, { newerThanMs: 30_000 })).ids).toEqual(['a', 'b']);
 });
 
-it('passes over a job whose hash is gone or broken', async () => {
+it('skips a job whose hash is gone or broken', async () => {
   const q = testQueue();
   await q.addAll('a', 'b', 'c');
   await q.redis.del(q.keys.job('a'), q.keys.job('b'));

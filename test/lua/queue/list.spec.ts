@@ -76,7 +76,7 @@ describe('queue/list.lua', () => {
     expect(await ids(q, 'cancelled')).toEqual(['x2', 'x1']);
   });
 
-  it('passes over ids whose hash is gone', async () => {
+  it('skips ids whose hash is gone', async () => {
     const q = testQueue();
     await q.redis.rpush(q.keys.completed, 'gone');
     expect(await ids(q, 'completed')).toEqual([]);

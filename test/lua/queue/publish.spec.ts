@@ -16,7 +16,7 @@ describe('queue/publish.lua', () => {
     subscriber.disconnect();
   });
 
-  it('says nothing where nobody listens', async () => {
+  it('publishes nothing without a subscriber', async () => {
     const q = testQueue();
     expect(await q.run(q.scripts.tell({ id: 'a', name: 'mail' }, 'stuck'))).toBe(false);
   });

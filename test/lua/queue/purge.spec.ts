@@ -41,7 +41,7 @@ describe('queue/purge.lua', () => {
     expect(await q.run(q.scripts.purge(100))).toEqual({ deleted: 0, more: false });
   });
 
-  it('goes on past ids whose hash is gone', async () => {
+  it('continues past ids whose hash is gone', async () => {
     const q = testQueue();
     await q.redis.rpush(q.keys.completed, 'gone-1', 'gone-2');
     await q.addAll('a');

@@ -85,7 +85,7 @@ describe('queue/stats.lua', () => {
     expect(await ages()).toEqual([600_000, 600_000]);
   });
 
-  it('a delayed job alarms nobody, one that is due and not promoted does', async () => {
+  it('a delayed job does not alarm, one that is due and not promoted does', async () => {
     const q = testQueue();
     await q.add('a', { delay_ms: 60_000 });
     expect((await q.run(q.scripts.stats())).oldestPendingAgeMs).toBe(0);

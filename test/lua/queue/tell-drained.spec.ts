@@ -3,7 +3,7 @@ import { connect } from '../../support/redis/redis.js';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
 describe('queue/tell-drained.lua', () => {
-  it('tells once that nothing waits or runs, and again only after another job has ended', async () => {
+  it('publishes once that no job waits or runs, and again only after another job has ended', async () => {
     const q = testQueue();
     const heard: string[] = [];
     const subscriber = connect();

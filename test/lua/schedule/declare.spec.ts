@@ -41,7 +41,7 @@ describe('schedule/declare.lua', () => {
     expect((await schedules.due()).due).toHaveLength(1);
   });
 
-  it('lets go of what this worker holds, and of nothing else; repeated it changes nothing', async () => {
+  it('releases the schedules of this worker and no others; repeated it changes nothing', async () => {
     const { q, schedules } = setUp();
     const schedule = schedules.define('s');
     await schedules.put(schedule, 'w1');

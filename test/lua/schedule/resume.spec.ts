@@ -3,7 +3,7 @@ import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 import { HOUR, TestSchedules } from '../../support/queue/schedules.js';
 
 describe('schedule/resume.lua', () => {
-  it('goes on with the next due time, for the definition that it was computed for', async () => {
+  it('continues with the next due time, for the definition that it was computed for', async () => {
     const q = testQueue();
     const schedules = new TestSchedules(q);
     const schedule = schedules.define('s');

@@ -119,7 +119,7 @@ describe('schedule/tick.lua', () => {
     expect(await schedules.field('s', 'skipped')).toBe('2');
   });
 
-  it('goes on after a schedule whose hash is broken', async () => {
+  it('continues after a schedule whose hash is broken', async () => {
     const { q, schedules } = setUp();
     const [broken, sound] = [schedules.define('broken'), schedules.define('sound')];
     await schedules.put(broken);

@@ -54,7 +54,7 @@ describe('schedule/upsert.lua', () => {
     expect(await schedules.field('s', 'paused_at_ms')).not.toBeNull();
   });
 
-  it('lets the version of the code stand that holds the schedule, until nobody holds it', async () => {
+  it('keeps the definition of the version that holds the schedule, until no process holds it', async () => {
     const { schedules } = setUp();
     const [old, changed] = [schedules.define('s'), schedules.define('s', HOURLY, { payload: 1 })];
     await schedules.put(old, 'w1');

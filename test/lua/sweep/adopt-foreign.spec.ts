@@ -69,7 +69,7 @@ describe('sweep/adopt-foreign.lua: claims of clients of the Redis pattern', () =
     expect(await q.pending()).toEqual(['a']);
   });
 
-  it('starts the clock anew for another claim of the same job', async () => {
+  it('starts the clock again for another claim of the same job', async () => {
     const q = testQueue();
     await q.addAll('a');
     await foreignClaim(q, '1111');
@@ -207,7 +207,7 @@ describe('sweep/adopt-foreign.lua: what it sees of clients of the Redis pattern'
     q.broken = true; // the claim was taken out of its list only
   });
 
-  it('counts claims that their sweep took back, and not those of ours', async () => {
+  it('counts claims that their sweep reclaimed, and not those of ours', async () => {
     const q = testQueue();
     await q.addAll('ours', 'theirs');
     await foreignClaim(q);

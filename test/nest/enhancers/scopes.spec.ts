@@ -138,7 +138,7 @@ onEachStore('a REQUEST-scoped dependency', () => {
 });
 
 onEachStore('other scopes', () => {
-  it('a transient handler is made anew for each attempt, with its transient dependencies', async () => {
+  it('a transient handler is made again for each attempt, with its transient dependencies', async () => {
     const name = uniqueQueueName();
     const seen: unknown[] = [];
     @JobHandler(name)

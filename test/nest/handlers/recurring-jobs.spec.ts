@@ -107,7 +107,7 @@ describe('@RecurringJob', () => {
     expect(schedule).not.toHaveProperty('cron');
   });
 
-  it('that was removed from the code stops, while the rest of the app goes on', async () => {
+  it('that was removed from the code stops, while the rest of the app continues', async () => {
     const name = uniqueQueueName();
     const old = await startApp({ providers: [recurring(name).Handler] });
     await old.close();

@@ -120,7 +120,7 @@ describe('when Redis goes away', () => {
     await server.stop();
   });
 
-  it('its jobs go on when it is back', async () => {
+  it('its jobs continue when it is back', async () => {
     const server = await startOwnRedis();
     const name = uniqueQueueName();
     const app = await startApp({ jobs: { redis: server.url }, providers: [handlerOf(name)] });

@@ -3,7 +3,7 @@ import { JobQueueService } from 'nest-job-queue';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { startApp } from '../app.js';
 
-it('the service audits and mends a queue by name', async () => {
+it('the service audits and repairs a queue by name', async () => {
   const app = await startApp({ jobs: { worker: false } });
   const jobs = app.get(JobQueueService);
   const name = uniqueQueueName();

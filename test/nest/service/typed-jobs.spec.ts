@@ -74,7 +74,7 @@ describe('a definition through the module', () => {
     });
   });
 
-  it('goes to the queue of the definition, also where nobody handles it here', async () => {
+  it('goes to the queue of the definition, also without a handler here', async () => {
     const queue = uniqueQueueName('mail');
     const SendEmail = sendEmail(uniqueQueueName('email'), { queue });
     const producer = (await startApp({})).get(JobQueueService);

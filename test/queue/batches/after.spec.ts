@@ -80,7 +80,7 @@ describe('after', () => {
     await done(queue, next.id);
   });
 
-  it('goes on where a job fails, is redriven before its dead letter, and completes: a retry is no end', async () => {
+  it('continues where a job fails, is redriven before its dead letter, and completes: a retry is no end', async () => {
     const { queue } = coreQueue();
     const a = await queue.enqueue({}, { maxAttempts: 2 });
     const next = await queue.enqueue({}, { after: [a.id] });

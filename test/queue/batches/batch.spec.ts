@@ -255,7 +255,7 @@ describe('a batch', () => {
     expect(await batch.cancel()).toBe('fired');
   });
 
-  it('leaves nothing of a batch that nobody sealed for a week', async () => {
+  it('leaves nothing of a batch that was not sealed for a week', async () => {
     const { queue, state } = coreQueue();
     const batch = queue.batch();
     await batch.add('page', 1);
@@ -282,7 +282,7 @@ describe('a batch', () => {
 });
 
 describe('the traps of others', () => {
-  it('BullMQ #800, #3122: a parent waits for ever when a child fails', async () => {
+  it('BullMQ #800, #3122: a parent waits forever when a child fails', async () => {
     const { queue } = coreQueue();
     const { batch, claims } = await claimedBatch(queue, 2);
     for (const claim of claims) await fail(queue, claim);
@@ -313,7 +313,7 @@ describe('the traps of others', () => {
     expect(await batch.status()).toMatchObject({ completed: 1, total: 1 });
   });
 
-  it('Sidekiq #4361: an end that is told twice is one end, and no number goes below zero', async () => {
+  it('Sidekiq #4361: an end that is reported twice is one end, and no number goes below zero', async () => {
     const { queue } = coreQueue();
     const { batch, claims } = await claimedBatch(queue, 2);
     const [first, second] = claims;

@@ -88,7 +88,7 @@ onEachStore('after', () => {
 });
 
 onEachStore('a batch', () => {
-  it('fires once, when its last member has ended, with the outcomes at hand', async () => {
+  it('fires once, when its last member has ended, with readable outcomes', async () => {
     const queue = newQueue();
     const batch = await batchOf(queue, 2);
     const [one, two] = await queue.claimMany(2);
@@ -141,7 +141,7 @@ onEachStore('a batch', () => {
     expect(await runAll(home)).toEqual(['last', 'then']);
   });
 
-  it('tells how far it is whenever that has changed, until all members have ended', async () => {
+  it('yields its progress after each change, until all members have ended', async () => {
     const queue = newQueue();
     const batch = await batchOf(queue, 2);
     const seen: string[] = [];

@@ -5,7 +5,7 @@ import { coreQueue } from '../../support/queue/core-queue.js';
 
 const FOLLOW_UPS = { then: { name: 'then' }, onFailure: { name: 'broke' }, finally: { name: 'last' } };
 
-it('enqueues each follow-up where a counter of the queue is no number', async () => {
+it('enqueues each follow-up where a counter of the queue is not a number', async () => {
   const { queue, state } = coreQueue();
   const batch = queue.batch(FOLLOW_UPS);
   await batch.add(queue.name, 1);

@@ -158,7 +158,7 @@ describe('a batch with members in several queues', () => {
     expect((await batch.status()).total).toBe(0);
   });
 
-  it('goes on with other batches where the queue of one cannot be reached', async () => {
+  it('continues with other batches where the queue of one cannot be reached', async () => {
     const { home, pages, images, batch } = world();
     const second = images.batch(FOLLOW_UPS);
     await batch.add('page', 1, { queue: pages });

@@ -51,7 +51,7 @@ describe('batches with a follow-up', () => {
     await expectWell();
   });
 
-  it('go on where no sweep looked at them, and lose no follow-up', async () => {
+  it('continue where no sweep looked at them, and lose no follow-up', async () => {
     const { queue, state } = coreQueue();
     const batch = queue.batch({ id: 'lost', finally: { name: queue.name, payload: 'after' } });
     await batch.add(queue.name, 1, { id: 'member' });
@@ -94,7 +94,7 @@ describe('batches with a follow-up', () => {
     expect((await queue.doctor()).findings).toEqual([]);
   });
 
-  it('leave nothing behind for ever', async () => {
+  it('leave nothing behind forever', async () => {
     const { queue, state } = coreQueue();
     const key = state.keys.batchRecord('gone', 'outcomes');
     await state.redis.hset(key, 'a', 'completed\n');

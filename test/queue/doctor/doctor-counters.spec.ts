@@ -30,7 +30,7 @@ async function used(): Promise<{ queue: JobQueue; state: TestQueue }> {
 }
 
 describe('the counters of a queue that only this library uses', () => {
-  it('balance, whatever became of the jobs', async () => {
+  it('balance, for every outcome of the jobs', async () => {
     const { queue } = await used();
     expect((await queue.stats()).totals).toMatchObject({ removed: 4 });
     expect((await queue.doctor({ exclusive: true })).counts).toEqual({});
@@ -89,7 +89,7 @@ describe('the counters of a queue that only this library uses', () => {
   it.each([
     ['enqueued', 2], // the jobs that wait
     ['removed', 0],
-  ])('are set to what can be counted where %s_total is no number, and then off', async (counter, counted) => {
+  ])('are set to what can be counted where %s_total is not a number, and then off', async (counter, counted) => {
     const { queue, state } = await used();
     await state.redis.hset(state.keys.stats, `${counter}_total`, 'many');
     const { findings } = await queue.doctor({ exclusive: true, mend: true });
@@ -109,7 +109,7 @@ describe('the counters of a queue that only this library uses', () => {
     expect(await queue.doctor({ exclusive: true })).toMatchObject({ counts: { counter: 1 } });
   });
 
-  it('do not keep a deletion from its answer where one is no number, and the doctor mends it', async () => {
+  it('do not keep a deletion from its answer where one is not a number, and the doctor repairs it', async () => {
     const { queue, state } = await used();
     await state.redis.hset(state.keys.stats, 'removed_total', 'x');
     const { id } = await queue.enqueue({});

@@ -72,7 +72,7 @@ async function inflict({ redis, keys }: TestQueue, done: Damage): Promise<void> 
  * an ended job that is in no history and expires. */
 const allowed = [/ in processing and its status /, / in completed/, / is nowhere, and lives on \(\d/];
 
-it('mends any damage, and loses nothing', async () => {
+it('repairs any damage, and loses nothing', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(damage, { minLength: 1, maxLength: 8 }), async (damages) => {
       const { queue, state } = coreQueue();

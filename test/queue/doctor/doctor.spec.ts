@@ -25,7 +25,7 @@ function text(value: string | RegExp): unknown {
 
 describe('the doctor', () => {
   it.each([...ofPlaces, ...ofFields])(
-    'finds and mends $name',
+    'finds and repairs $name',
     async ({ plant, kind, subject = 'a', found, expected, after }) => {
       const { queue, state } = coreQueue();
       await plant(state);
@@ -41,7 +41,7 @@ describe('the doctor', () => {
     },
   );
 
-  it('finds and mends the memory of a claim that would stay for ever', async () => {
+  it('finds and repairs the memory of a claim that would stay forever', async () => {
     const { queue, state } = coreQueue();
     await claimed(state);
     const key = state.keys.batch('worker-1:0');
@@ -52,7 +52,7 @@ describe('the doctor', () => {
     expect(await state.redis.pttl(key)).toBeGreaterThan(0);
   });
 
-  it('gives an orphan that is mended to a worker, and refuses the settle of the claim that it had', async () => {
+  it('gives an orphan that is repaired to a worker, and refuses the settle of the claim that it had', async () => {
     const { queue, state } = coreQueue();
     const stale = await claimed(state);
     await state.redis.hset(state.keys.job('a'), 'claim_token', '');
@@ -128,7 +128,7 @@ describe('the doctor', () => {
 });
 
 describe('beside live traffic', () => {
-  it('finds nothing in a busy queue of 10,000 jobs, and mends nothing', async () => {
+  it('finds nothing in a busy queue of 10,000 jobs, and repairs nothing', async () => {
     const queue = newQueue();
     await fill(queue, 10_000);
     const worker = await startWorker(queue, ({ attempt }) => {

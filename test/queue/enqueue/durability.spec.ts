@@ -188,7 +188,7 @@ describe("durability: 'replica'", () => {
     expect((await plain.stats()).pending).toBe(3);
   });
 
-  it('a plain enqueue opens no connection and waits for nobody', async () => {
+  it('a plain enqueue opens no connection and waits for no replica', async () => {
     const client = connect({ connectionName: uniqueQueueName('plain') }, pair.master.url);
     const queue = queueOn(client, {});
     const calls = await callsOf(() => queue.enqueue(1));

@@ -25,7 +25,7 @@ async function failure(action: Promise<unknown>): Promise<unknown> {
 }
 
 describe('a burst of enqueues', () => {
-  it('does not fail, and loses no connection, where the tick of it goes on for longer than an answer may take', async () => {
+  it('does not fail, and loses no connection, where the tick of it continues for longer than an answer may take', async () => {
     const redis = connect();
     const { queue } = coreQueue({ enqueueTimeoutMs: 1_000 }, redis);
     await queue.enqueue(0);

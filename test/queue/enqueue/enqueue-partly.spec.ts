@@ -40,7 +40,7 @@ describe('enqueueMany that was written in part', () => {
     expect(await state.total('enqueued')).toBe(total);
   });
 
-  it('tells what was refused or not sent from what may be there', async () => {
+  it('distinguishes refused and unsent jobs from those that may be written', async () => {
     const jobs = ['a', 'b', 'c', 'd'].map((id): EncodedJob => ({ id, name: 'q', payload: '1', options: '' }));
     const answers = [
       Promise.resolve({ id: 'other', outcome: 'replaced' } as const),

@@ -28,7 +28,7 @@ describe("the service's shape on a queue", () => {
     expect(await state.redis.exists(state.keys.pending)).toBe(0);
   });
 
-  it('is refused with a third argument also where the first is no text', async () => {
+  it('is refused with a third argument also where the first is not text', async () => {
     const { queue } = coreQueue();
     expect(await refusalOf(queue, { to: 'ada' }, {}, {})).toBeInstanceOf(InvalidOptionError);
   });

@@ -101,7 +101,7 @@ describe('an error as a log shows it', () => {
 });
 
 describe('a logger', () => {
-  it('that throws, or rejects, harms nobody', async () => {
+  it('that throws, or rejects, has no other effect', async () => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown) => void unhandled.push(reason);
     process.on('unhandledRejection', note);

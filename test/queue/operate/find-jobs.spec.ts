@@ -111,7 +111,7 @@ describe('find.lua', () => {
     expect(jobs.map(({ id }) => id)).toEqual(['urgent', 'grouped']);
   });
 
-  it('passes over a hash that is gone, broken or of another state', async () => {
+  it('skips a hash that is gone, broken or of another state', async () => {
     const q = testQueue();
     await q.addAll('gone', 'text', 'sound');
     await q.redis.del(q.keys.job('gone'), q.keys.job('text'));

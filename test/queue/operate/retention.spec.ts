@@ -163,7 +163,7 @@ describe('nothing but the counters is left', () => {
     expect(await keysOf(state)).toEqual(['sequence', 'stats']);
   });
 
-  it('in time where a worker is killed before it hears of a purge', async () => {
+  it('in time where a worker is killed before it learns of a purge', async () => {
     const { queue, state } = coreQueue();
     const worker = await WorkerProcess.start({ queue: queue.name, workMs: 1 });
     await (await queue.enqueue(1)).result();

@@ -54,7 +54,7 @@ describe('the handle of an enqueue for which another job stands', () => {
     expect(await kept.result()).toEqual({ rows: 5, secret: true });
   });
 
-  it('has the name of the job that stands, each of many its own', async () => {
+  it('has the name of the existing job, also each of many', async () => {
     const { queue } = coreQueue();
     await queue.enqueue(1, { name: 'import', unique });
     await queue.enqueue(2, { name: 'export', id: 'own', unique: { key: 'other', for: { ms: 60_000 } } });

@@ -46,7 +46,7 @@ describe('results', () => {
     expect(error.message).toBe(`Job ${handle.id} failed after 1 attempt(s): RangeError: too far`);
   });
 
-  it('a retry is no end: the result is that of the next attempt', async () => {
+  it('a retry is not the end: the result is that of the next attempt', async () => {
     const { queue, state } = coreQueue();
     const handle = await queue.enqueue('work');
     const waiting = handle.result({ timeoutMs: 15_000 });
@@ -94,7 +94,7 @@ describe('results', () => {
     expect(error).toMatchObject({ jobId: 'nobody', queue: queue.name });
   });
 
-  it('a result that does not come in time throws, and the job goes on', async () => {
+  it('a result that does not come in time throws, and the job continues', async () => {
     const { queue } = coreQueue();
     const handle = await queue.enqueue('work');
     const error = (await handle.result({ timeoutMs: 50 }).catch((thrown: unknown) => thrown)) as JobTimeoutError;
@@ -103,7 +103,7 @@ describe('results', () => {
     expect((await handle.get())!.status).toBe('pending');
   });
 
-  it('a close rejects at once what is awaited, and later calls too; the job goes on', async () => {
+  it('a close rejects at once what is awaited, and later calls too; the job continues', async () => {
     const { queue, state } = coreQueue();
     const handle = await queue.enqueue('work');
     const waiting = handle.result({ timeoutMs: 15_000 }).catch((thrown: unknown) => thrown);
@@ -162,7 +162,7 @@ describe('results', () => {
     await expect(handle.result({ timeoutMs: 1 })).rejects.toThrow(JobTimeoutError);
   });
 
-  it('a listener that throws, or an event that is not JSON, stops nobody', async () => {
+  it('a listener that throws, or an event that is not JSON, stops no other listener', async () => {
     const { queue, state } = coreQueue();
     const handle = await queue.enqueue('work');
     const waiting = handle.result({ timeoutMs: 15_000 });

@@ -22,7 +22,7 @@ it('throws what the promise is rejected with, or what `late` throws', async () =
   await Promise.all([expect(waiting).rejects.toThrow('too late'), clock.advance(100)]);
 });
 
-it('goes on while more time is granted', async () => {
+it('continues while more time is granted', async () => {
   const clock = new VirtualClock();
   const start = clock.now();
   const grants = [50, 50, 0];

@@ -109,7 +109,7 @@ describe('the bounds of a recurrence', () => {
 });
 
 describe('a schedule that ends', () => {
-  it('makes so many jobs as its limit says, whoever ticks, and is forgotten after a day', async () => {
+  it('makes as many jobs as its limit, whichever process ticks, and is forgotten after a day', async () => {
     const q = testQueue();
     const schedules = new TestSchedules(q);
     const once = schedules.define('s', { ...HOURLY, limit: 2 });
@@ -140,7 +140,7 @@ describe('a schedule that ends', () => {
     expect(await schedules.dueAt('s')).toBe(Infinity);
   });
 
-  it('goes on when its limit is raised, and lives until it is removed again', async () => {
+  it('continues when its limit is raised, and lives until it is removed again', async () => {
     const q = testQueue();
     const schedules = new TestSchedules(q);
     await schedules.put(schedules.define('s', { ...HOURLY, limit: 1 }));

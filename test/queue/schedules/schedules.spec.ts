@@ -241,7 +241,7 @@ describe('a schedule', () => {
     expect(await queue.schedules.get('s')).toMatchObject({ status: 'active', ticks: 1 });
   });
 
-  it('that this process cannot read is told, and keeps no other from its tick', async () => {
+  it('that this process cannot read is reported, and does not delay the ticks of others', async () => {
     const { queue, state, seeded } = setUp();
     await queue.schedules.upsert('odd', HOURLY);
     await queue.schedules.upsert('sound', HOURLY);

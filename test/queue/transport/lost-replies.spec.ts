@@ -59,7 +59,7 @@ describe('I3: a reply that was lost', () => {
     expect(await setup.state.field(job.id, 'errors')).toBe('1');
   });
 
-  it('of a release: the attempt is given back once', async () => {
+  it('of a release: the attempt is uncounted once', async () => {
     const setup = await behindProxy();
     await setup.queue.enqueue(1);
     const job = (await setup.queue.claim())!;

@@ -21,7 +21,7 @@ onEachStore('limits and groups', () => {
     expect(await payloads(queue)).toEqual([1]);
   });
 
-  it('check the cost against the rate of a group, and another group goes on', async () => {
+  it('check the cost against the rate of a group, and another group continues', async () => {
     const queue = newQueue({ groups: {} });
     await queue.groups.set('g', { rateLimit: { limit: 1, periodMs: HOUR, burst: 5 } });
     await queue.enqueue(1, { group: 'g', cost: 3 });

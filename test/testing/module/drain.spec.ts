@@ -131,7 +131,7 @@ describe('drain', () => {
     );
   });
 
-  it('stops where it is told to, before the clock moves on', async () => {
+  it('stops at the outcome of `until`, before the clock moves on', async () => {
     const handler = emailHandler(() => Promise.reject(new Error('no')));
     const { testing, jobs } = await startTested({
       providers: [handler],
@@ -159,7 +159,7 @@ describe('drain', () => {
     expect(await job.get()).toMatchObject({ status: 'scheduled', attempts: 1 });
   });
 
-  it('tells also of what ran before it was called', async () => {
+  it('also reports jobs that ran before it was called', async () => {
     const handler = emailHandler(() => Promise.reject(new Error('no')), { maxAttempts: 1 });
     const { testing, jobs } = await startTested({ providers: [handler] });
     const job = await jobs.enqueue('email', { n: 1 });
@@ -188,7 +188,7 @@ describe('drain', () => {
     expect(attempts[1]! - attempts[0]!).toBe(5 * HOUR);
   });
 
-  it('says which handler does not end, and in whose jobs there is no end', async () => {
+  it('names the handler that does not end, and the handler of endless jobs', async () => {
     const endless = startTested({ providers: [emailHandler(() => new Promise(() => {}))] });
     const { testing, jobs } = await endless;
     const { id } = await jobs.enqueue('email', { n: 1 });
@@ -322,7 +322,7 @@ describe('advance', () => {
     expect(reason).toMatchObject({ name: 'HandlerTimeoutError' });
   });
 
-  it('keeps the claim of a long job alive by heartbeats, and takes back that of a dead consumer', async () => {
+  it('keeps the claim of a long job alive by heartbeats, and reclaims that of a dead consumer', async () => {
     let finish!: () => void;
     const handler = emailHandler(() => new Promise<void>((resolve) => (finish = resolve)));
     const { testing, jobs } = await startTested({ providers: [handler], jobs: { visibilityMs: 30_000 } });

@@ -93,7 +93,7 @@ onEachStore('a claim that is lost', () => {
     expect(worker.events.map(({ type }) => type)).toEqual(['started', 'lost']);
   });
 
-  it('is lost to progress and log too, which tell the handler', async () => {
+  it('is lost to progress and log too, which throw in the handler', async () => {
     const queue = newQueue();
     const { id } = await queue.enqueue({});
     const lost = gate();
@@ -121,7 +121,7 @@ onEachStore('a claim that is lost', () => {
     expect(worker.count('completed')).toBe(0);
   });
 
-  it('is that of the older attempt alone where the same worker has claimed the job anew', async () => {
+  it('is that of the older attempt alone where the same worker has claimed the job again', async () => {
     const queue = newQueue({ visibilityMs: 300 });
     const { id } = await queue.enqueue({});
     const finish = gate<string>();
@@ -140,7 +140,7 @@ onEachStore('a claim that is lost', () => {
     expect(await queue.get(id)).toMatchObject({ status: 'completed', result: 'in time', attempts: 2, crashes: 1 });
   });
 
-  it('that expired but was not taken back still counts: a good result is not thrown away (I2)', async () => {
+  it('that expired but was not reclaimed still counts: a good result is not thrown away (I2)', async () => {
     const queue = newQueue();
     const { id } = await queue.enqueue({});
     const finish = gate();
@@ -290,7 +290,7 @@ onEachStore('timeoutMs', () => {
     finish.open();
   });
 
-  it('ends the job for good where the handler then throws a NonRetryableError, and snoozes nothing', async () => {
+  it('ends the job permanently where the handler then throws a NonRetryableError, and snoozes nothing', async () => {
     const queue = newQueue({ maxAttempts: 2 });
     const [stop, later] = [new NonRetryableError('no use'), new RetryLaterError(60_000)];
     const handle = (job: Job) =>

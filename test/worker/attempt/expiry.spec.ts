@@ -91,7 +91,7 @@ describe('a job that expires while it waits in its worker', () => {
     await worker.event('completed', 1, { id: after.id });
   });
 
-  it('is given back once by a stop that comes while Redis is asked', async () => {
+  it('is released once by a stop that comes while Redis is asked', async () => {
     const queue = newQueue();
     await queue.enqueue('first');
     const { id } = await queue.enqueue(['late'], { expiresInMs: 60_000 });

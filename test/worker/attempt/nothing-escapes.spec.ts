@@ -91,7 +91,7 @@ it.each<[string, () => number]>([
   expect((await queue.get(id))!.attemptLog[0]!.error!.message).toMatch(/^its own/);
 });
 
-it('a report that nobody waits for, of a job whose claim is lost, ends no process', async () => {
+it('an unawaited report of a job whose claim is lost does not end the process', async () => {
   const queue = newQueue();
   const { id } = await queue.enqueue({});
   const { keys } = await inside(queue).scripts();

@@ -255,7 +255,7 @@ describe('each job ends by its own outcome', () => {
     expect(calls).toContainEqual([first!.id]);
   });
 
-  it('a stop gives back what waits for a call, and what runs, uncounted', async () => {
+  it('a stop releases what waits for a call, and what runs, uncounted', async () => {
     const queue = newQueue();
     await add(queue, 2);
     const begun = gate();

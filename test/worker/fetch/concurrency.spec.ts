@@ -123,7 +123,7 @@ onEachStore('concurrency', () => {
     await worker.event('completed', 51);
   });
 
-  it('counts a handler that goes on after its time', async () => {
+  it('counts a handler that continues after its time', async () => {
     const queue = newQueue({ maxAttempts: 1 });
     const stuck = gate();
     await queue.enqueue(['stuck'], { timeoutMs: 5 });

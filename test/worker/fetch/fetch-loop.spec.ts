@@ -144,7 +144,7 @@ it('claims for one half of the slots of a limited queue before the jobs of the o
   expect(log).toEqual(['claim', 'run a', 'run b', 'complete of a', 'claim', 'claim', 'run c']);
 });
 
-it('gives back at a pause what waited together with what a claim under way brings, so that their order stands', async () => {
+it('releases at a pause what waited together with what a claim under way brings, so that their order stands', async () => {
   const { runner } = await workerOfOne({ handle: () => new Promise(() => {}), prefetch: 3 });
   runner.claiming = 4;
   runner.take(answerOf('a', 'b', 'c'), 3, performance.now());
@@ -203,7 +203,7 @@ it('is idle once no queue has anything under way', async () => {
   expect(await idle).toBe('idle');
 });
 
-it('deals out no slot of the process twice, and those it has in turn, whatever is under way', async () => {
+it('hands out each slot of the process once, in turns, whatever is in flight', async () => {
   const { runners, answerClaim, start } = await workerOfOne({
     queues: 3,
     concurrency: 2,

@@ -23,7 +23,7 @@ const BOUNDS: [queues: number, options: WorkerOptions, most: number][] = [
 ];
 
 describe('an idle worker', () => {
-  it('sends at most so many commands a second', async () => {
+  it('sends at most this many commands a second', async () => {
     // All at once, each with a server of its own: they do little but wait.
     const measured = await Promise.all(
       BOUNDS.map(async ([count, options, most]) => {

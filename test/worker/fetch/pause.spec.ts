@@ -65,7 +65,7 @@ describe('a local pause', () => {
     await resting.event('completed');
   });
 
-  it('lets what runs go on', async () => {
+  it('lets what runs continue', async () => {
     const queue = newQueue({ visibilityMs: 600 });
     const finish = gate<string>();
     const { id } = await queue.enqueue({});

@@ -126,7 +126,7 @@ describe('an idle worker is woken by', () => {
     expect(Math.max(...times)).toBeLessThan(FAST_MS);
   });
 
-  it('an error that passes, after which it waits anew, without a word', async () => {
+  it('an error that passes, after which it waits again, without a word', async () => {
     const setup = await idleWorker();
     const times = await timeStarts(setup, async () => {
       // Between two waits, of a second each, there is none for a moment.

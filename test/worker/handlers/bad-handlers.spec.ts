@@ -103,7 +103,7 @@ it('takes an instance of a class, with fields of its own, and runs its method', 
   expect(await (await queue.enqueue(21)).result()).toBe(42);
 });
 
-it('refuses a line of the log that is no text', async () => {
+it('refuses a line of the log that is not text', async () => {
   const queue = newQueue({ maxAttempts: 1 });
   const worker = await startWorker(queue, (job: Job<never>) => job.log(5 as never));
   await queue.enqueue(1);

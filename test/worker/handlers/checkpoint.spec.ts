@@ -25,7 +25,7 @@ async function count(job: Job): Promise<unknown> {
 }
 
 describe.each(Object.entries(stores))('on %s', (_kind, make) => {
-  it('each attempt goes on from the last', async () => {
+  it('each attempt continues from the last', async () => {
     const queue = new JobQueue(make(), uniqueQueueName('store'));
     await startWorker(queue, count);
     const job = await queue.enqueue({});

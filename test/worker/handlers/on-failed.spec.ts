@@ -60,7 +60,7 @@ describe('the job that tells of a dead letter', () => {
     expect(await q.ranked(q.keys.prioritized)).toEqual([expect.stringMatching(/^@failed:a:/)]);
   });
 
-  it('is not made where nobody announced a handler for a day, of a retry, or of a failure of its own', async () => {
+  it('is not made if no worker announced a handler for a day, for a retry, or for its own failure', async () => {
     const q = await announced();
     await q.redis.zadd(q.keys.names, (await q.now()) - 86_500_000, `@failed:${q.name}`);
     const job = await q.addAndClaim('a');

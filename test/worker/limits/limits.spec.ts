@@ -50,7 +50,7 @@ onEachStore('maxRunning', () => {
 });
 
 onEachStore('rateLimit', () => {
-  it('spreads the starts of jobs over the period, whoever runs them', async () => {
+  it('spreads the starts of jobs over the period, across workers', async () => {
     const queue = newQueue({ rateLimit: { limit: 20, periodMs: 1_000 } });
     const starts: number[] = [];
     const handle = () => void starts.push(performance.now());

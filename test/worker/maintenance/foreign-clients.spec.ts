@@ -78,7 +78,7 @@ describe('the sweep of clients of the pattern', () => {
   });
 });
 
-it('the reclaim of the core takes back dead claims of such clients, and keeps their failures', async () => {
+it('the reclaim of the core reclaims dead claims of such clients, and keeps their failures', async () => {
   const { queue, foreign, redis } = shared({ foreignVisibilityMs: 100 });
   const failed = await foreign.enqueue({});
   await foreign.fail((await foreign.claim())!, 'no');

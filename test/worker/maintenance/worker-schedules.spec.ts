@@ -99,7 +99,7 @@ describe('a worker', () => {
 });
 
 describe('a schedule that the code declares', () => {
-  it('stops when it is removed from the code, and goes on when it is back', async () => {
+  it('stops when it is removed from the code, and continues when it is back', async () => {
     const queue = newQueue();
     const seeded = seedable(queue);
     const { role } = declarer(queue, 's', 'w1', {});
@@ -203,7 +203,7 @@ describe('a ticker', () => {
     expect((await queue.stats()).totals.enqueued).toBe(3);
   });
 
-  it('warns of an error and goes on with other queues', async () => {
+  it('warns of an error and continues with other queues', async () => {
     const [broken, sound] = [newQueue(), newQueue()];
     const { warnings, logger } = log();
     Object.assign(broken.schedules, { tick: () => Promise.reject(new Error('no luck')) });

@@ -79,7 +79,7 @@ describe('events', () => {
   });
 });
 
-it('the sweep of a worker tells of a job that another worker died with', async () => {
+it('the sweep of a worker reports a job whose worker died', async () => {
   const queue = newQueue({ maxAttempts: 1 });
   const { id } = await queue.enqueue({ n: 1 });
   await queue.claim();

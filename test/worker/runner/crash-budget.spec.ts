@@ -93,7 +93,7 @@ describe('a job on its last chance', () => {
     await worker.event('completed', 2);
   });
 
-  it('is given back by a local pause of its queue that comes first, and by none of another', async () => {
+  it('is released by a local pause of its queue that comes first, and by none of another', async () => {
     const { handle, open } = gates();
     const { queue, other, suspect, first, worker } = await workerOfTwo(handle);
     worker.worker.pause(other.name);
@@ -111,7 +111,7 @@ describe('a job on its last chance', () => {
     await worker.event('completed', 1, { id: suspect });
   });
 
-  it('is given back by a stop that comes first, and is not charged', async () => {
+  it('is released by a stop that comes first, and is not charged', async () => {
     const queue = newQueue();
     const { handle, open } = gates();
     const [suspect = ''] = await onLastChance(queue);

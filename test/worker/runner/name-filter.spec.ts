@@ -29,7 +29,7 @@ describe('NameFilter', () => {
     expect([filter.met('fax'), filter.met('sms'), filter.met('fax')]).toEqual([true, true, false]);
   });
 
-  it('goes on with a pass at once where it found jobs, after a pause where it did not', () => {
+  it('continues with a pass at once where it found jobs, after a pause where it did not', () => {
     const { filter } = filterAt();
     filter.met('fax');
     expect(filter.looked({ ...none, cursor: 500 }, 1)).toBe(0);

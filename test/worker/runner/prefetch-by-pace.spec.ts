@@ -71,7 +71,7 @@ describe('what may be prefetched', () => {
     expect(end(0, 70)).toBe(0);
   });
 
-  it('is measured anew once 5 ms are over', () => {
+  it('is measured again once 5 ms are over', () => {
     const { end } = prefetcherOf(1);
     expect([end(3, 5), end(3, 10), end(9, 14), end(0, 15), end(0, 65)]).toEqual([0, 3, 3, 3, 0]);
   });
@@ -148,7 +148,7 @@ describe('what was prefetched', () => {
 });
 
 describe('a worker without prefetch', () => {
-  it('takes quick jobs prefetcher, runs them in their order, and gives them back where one turns out to be long', async () => {
+  it('takes quick jobs prefetcher, runs them in their order, and releases them where one turns out to be long', async () => {
     const queue = newQueue();
     const payloads = [...Array(500).keys(), LONG, ...Array(20).keys()];
     const jobs = payloads.map((payload) => ({ payload }));

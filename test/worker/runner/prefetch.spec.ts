@@ -38,7 +38,7 @@ describe('prefetch', () => {
     await worker.event('completed', 3);
   });
 
-  it('claims so many more than run, runs them in their order, and never more at once than it has slots', async () => {
+  it('claims as many more as its option says, and runs them in order, never more at once than it has slots', async () => {
     const queue = newQueue();
     await enqueue(queue, 50);
     const { worker, ran, load, first } = await busy(queue, 5);
@@ -91,7 +91,7 @@ describe('prefetch', () => {
     expect(await queue.get(ids[2]!)).toMatchObject({ status: 'completed', attempts: 1, crashes: 0 });
   });
 
-  it('ends cancelled, without having begun, when its cancel was asked for', async () => {
+  it('ends cancelled without starting, after a cancel request', async () => {
     const queue = newQueue({ visibilityMs: 300 });
     const ids = await enqueue(queue, 2);
     const { worker, first, ran } = await busy(queue, 1);
@@ -120,7 +120,7 @@ describe('prefetch', () => {
     expect(await queue.get(ids[1]!)).toMatchObject({ status: 'pending', attempts: 0, crashes: 0 });
   });
 
-  it('is aborted where it has begun before it was known that its claim is lost', async () => {
+  it('is aborted where it has started before it was known that its claim is lost', async () => {
     const queue = newQueue();
     const [first, aborted] = [gate(), gate()];
     const ids = await enqueue(queue, 2);

@@ -109,7 +109,7 @@ describe('the checker of histories', () => {
     expect(verdictOf(run)).toMatchObject({ violations: [], slowestCallMs: 400 });
   });
 
-  it('allows what the doctor mends to be planted', () => {
+  it('allows what the doctor repairs to be planted', () => {
     const run = cleanRun();
     work(run, [
       ['damage', 'orphan', 'id-0'],

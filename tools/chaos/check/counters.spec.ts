@@ -150,7 +150,7 @@ describe('the counters', () => {
     },
   );
 
-  it('allows the claim that nobody saw begin to be taken back, by the two fences that took', () => {
+  it('allows the claim that nobody saw begin to be reclaimed, by the two fences that took', () => {
     const run = countedRun();
     run.snapshot.sequence += 2;
     run.snapshot.totals.reclaimed = 2;
@@ -159,14 +159,14 @@ describe('the counters', () => {
     expect(verdictOf(run).violations).toEqual(['I1: reclaimed_total is 3, expected 1 to 2']);
   });
 
-  it('does not allow a claim to be taken back that was settled, however many fences were taken', () => {
+  it('does not allow a claim to be reclaimed that was settled, however many fences were taken', () => {
     const run = countedRun();
     run.snapshot.sequence += 1;
     run.snapshot.totals.reclaimed = 2;
     expect(verdictOf(run).violations).toEqual(['I1: reclaimed_total is 2, expected 1 to 1']);
   });
 
-  it('allows a claim whose hash is gone to be taken back without a fence', () => {
+  it('allows a claim whose hash is gone to be reclaimed without a fence', () => {
     const run = countedRun();
     run.files.operator!.push(['plant', 'deleted', PRODUCER, 8, 'deleted']);
     expect(counted(run, 'reclaimed')).toEqual([1, 2]);

@@ -41,7 +41,7 @@ describe('the final state', () => {
     expect(await finalAudit([queue])).toEqual([]);
   });
 
-  it('shows a misplaced job that nobody mended, as long as nobody mends it', async () => {
+  it('shows a misplaced job that nobody repaired, as long as nobody repairs it', async () => {
     const { look, queue, keys, redis, waits } = await seeded();
     await redis.zrem(keys.scheduled, waits);
     expect((await look()).faults).toContainEqual(`I1: ${waits} is nowhere, and lives on (-1 ms)`);
@@ -52,7 +52,7 @@ describe('the final state', () => {
   });
 
   it.each(['cancel', 'remove', 'reschedule'] as const)(
-    'still shows it after a %s of it: only the doctor mends it',
+    'still shows it after a %s of it: only the doctor repairs it',
     async (verb) => {
       const { look, queue, keys, redis, waits } = await seeded();
       await redis.zrem(keys.scheduled, waits);
@@ -122,7 +122,7 @@ describe('the final state', () => {
     expect(await violations(state.redis, scripts)).toContainEqual('I1: stats count 7 pending of 0');
   });
 
-  it('shows a unique key that nobody holds, and a key that would stay for ever', async () => {
+  it('shows a unique key that nobody holds, and a key that would stay forever', async () => {
     const { look, keys, redis } = await seeded();
     await redis.hset(keys.unique, 'stuck', 'nobody');
     const stray = `${keys.jobPrefix.slice(0, -'job:'.length)}batch:stray`;

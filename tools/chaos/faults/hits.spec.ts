@@ -35,7 +35,7 @@ it.each(Object.keys(FAULT_KINDS))('%s says what it hits', (kind) => {
   expect(hitsOf({ kind, hits: 3 })).toMatch(/^3 (?!hits)\w/);
 });
 
-it('waits for what comes, and not for ever', async () => {
+it('waits for what comes, and not forever', async () => {
   const answers = [() => undefined, () => Promise.reject(new Error('away')), () => 'here'];
   expect(await inTime(() => answers.shift()!())).toBe('here');
   expect(await inTime(() => undefined, 20)).toBeUndefined();
@@ -57,7 +57,7 @@ describe('claims', () => {
     ]);
   });
 
-  it('are asked for again where Redis was away, of a worker that goes on meanwhile', async () => {
+  it('are asked for again where Redis was away, of a worker that continues meanwhile', async () => {
     const { queue, state } = coreQueue();
     await queue.enqueue(1);
     await queue.claim({ worker: 'host:17:abc' });
@@ -72,7 +72,7 @@ describe('claims', () => {
     expect(signals).toEqual(['SIGSTOP', 'SIGCONT', 'SIGSTOP']);
   });
 
-  it('have expired where their time is over, or where they were taken back, and not where they were settled', async () => {
+  it('have expired where their time is over, or where they were reclaimed, and not where they were settled', async () => {
     const { queue, state } = coreQueue();
     const { keys, redis } = state;
     await queue.enqueueMany([1, 2, 3, 4].map((payload) => ({ payload })));
