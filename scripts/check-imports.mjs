@@ -41,6 +41,7 @@ const ROOMS = {
     scripts: above('store', 'redis', 'transport', 'replies'),
     results: above('store'),
     operate: above('store'),
+    consume: above('store'),
     enqueue: above('store', 'results'),
     'dead-letters': above('store', 'enqueue'),
     batches: above('store', 'enqueue', 'results', 'operate'),

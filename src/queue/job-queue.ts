@@ -1,38 +1,27 @@
-import { hostname } from 'node:os';
+import { Schedules } from './schedules/schedules.js';
+import { AwaitedResults } from './results/awaited-results.js';
+import { listBatches } from './operate/list-batches.js';
+import type { BatchRecord } from './model/batch.js';
+import { type BatchOptions, encodeBatch } from './batches/batch-options.js';
 import { Batch } from './batches/batch.js';
-import { encodeBatch, type BatchOptions } from './batches/batch-options.js';
-import { backoffDelay } from './model/backoff.js';
-import { claimOf, failedClaimOf } from './store/claim-ref.js';
-import { checkCount, checkFlag, checkKnown, checkMs } from './validation/validate-options.js';
-import { isJobDefinition, type JobDefinition, type ResultFor } from './enqueue/define-job.js';
-import { isNonRetryable } from './errors/errors.js';
+import { type ClaimOptions, ManualConsumer } from './consume/manual-consumer.js';
+import { EnqueueRequests, type JobToEnqueue, addMany, addOne, addTyped } from './enqueue/add-jobs.js';
+import { type JobDefinition, type ResultFor, isJobDefinition } from './enqueue/define-job.js';
+import type { TypedEnqueueOptions } from './enqueue/encode-typed-job.js';
+import { type JobQueueOptions, queueOptionsOf } from './enqueue/enqueue-middleware.js';
+import type { EnqueueOptions } from './enqueue/enqueue-options.js';
+import { type DefinitionOf, type EnqueueRest, isNamedShape, namedShapeError } from './enqueue/enqueue-signature.js';
+import { Producer } from './enqueue/producer.js';
+import { checkJobs } from './enqueue/validate-bulk.js';
 import { checkLogger } from './errors/safe-logger.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from './model/job.js';
-import type { JobHandle } from './results/job-handle.js';
-import { encodeContent } from './codec/codec.js';
-import { LARGEST_PAGE, YEAR_MS } from './runtime/bounds.js';
-import { checkText } from './validation/names.js';
-import type { EnqueueOptions } from './enqueue/enqueue-options.js';
-import { isNamedShape, namedShapeError, type DefinitionOf, type EnqueueRest } from './enqueue/enqueue-signature.js';
-import { addMany, addOne, addTyped, EnqueueRequests, type JobToEnqueue } from './enqueue/add-jobs.js';
-import { queueOptionsOf, type JobQueueOptions } from './enqueue/enqueue-middleware.js';
-import { Producer } from './enqueue/producer.js';
-import { QueueAdmin, SLICE } from './queue-admin.js';
-import type { ConsumerWait, QueueStore } from './store/queue-store.js';
-import type { FailOutcome, ReleaseOutcome } from './store/call-answers.js';
+import { QueueAdmin } from './queue-admin.js';
 import type { ForeignRedisClient, RedisClient } from './redis/redis-client.js';
+import type { JobHandle, ResultOptions } from './results/job-handle.js';
+import type { FailOutcome, ReleaseOutcome } from './store/call-answers.js';
+import type { QueueStore } from './store/queue-store.js';
+import { checkText } from './validation/names.js';
 import type { InputOf, OutputOf, StandardSchema } from './validation/standard-schema.js';
-import { storeError } from './errors/serialize-error.js';
-import { checkJobs } from './enqueue/validate-bulk.js';
-import type { TypedEnqueueOptions } from './enqueue/encode-typed-job.js';
-
-/** Options of a claim by hand. */
-export interface ClaimOptions {
-  /** How long to wait for a job, in ms. @default 0 */
-  timeoutMs?: number;
-  /** The id of the claimer, for operators. @default `host:pid` */
-  worker?: string;
-}
 
 /**
  * A queue on Redis, without Nest and without a worker. It has all verbs of producers, operators and manual consumers.
@@ -44,11 +33,12 @@ export interface ClaimOptions {
  * if (job) await queue.complete(job, { sent: true });
  */
 export class JobQueue extends QueueAdmin {
+  /** The recurring jobs of the queue. */
+  readonly schedules: Schedules = new Schedules(this);
   /** @internal */
   readonly producer: Producer;
-  private wait: ConsumerWait | undefined;
-  private readonly identity = `${hostname()}:${process.pid}`;
-  private claims = 0;
+  private readonly consumer = new ManualConsumer(this);
+  private readonly results = new AwaitedResults(this);
   private readonly requests: EnqueueRequests | undefined;
 
   /**
@@ -137,6 +127,15 @@ export class JobQueue extends QueueAdmin {
   }
 
   /**
+   * Waits for a job's result; see JobHandle.result.
+   *
+   * @param name the required name of the job, if the caller expects one kind
+   */
+  async result(id: string, options: ResultOptions = {}, name?: string): Promise<unknown> {
+    return this.results.result(id, options, name);
+  }
+
+  /**
    * Makes a batch: jobs here and in other queues, with follow-ups here once all of them have ended.
    *
    * @throws InvalidOptionError, InvalidPayloadError
@@ -157,6 +156,11 @@ export class JobQueue extends QueueAdmin {
     return new Batch<JobQueue>(this, id, (_job, queue) => queue ?? this);
   }
 
+  /** Lists unfinished batches of this queue, the oldest first, at most `limit` (default 50, at most 1,000). */
+  async listBatches(options?: { limit?: number }): Promise<BatchRecord[]> {
+    return listBatches(this, options);
+  }
+
   /**
    * Claims the next job, or returns null if there is none within `timeoutMs` (default 0).
    *
@@ -173,53 +177,12 @@ export class JobQueue extends QueueAdmin {
 
   /** Claims up to `count` jobs, at most 1,000; waits for the first as long as `timeoutMs` says. */
   async claimMany(count: number, options: ClaimOptions = {}): Promise<ClaimedJob[]> {
-    checkKnown('claim', options, ['timeoutMs', 'worker']);
-    const { timeoutMs = 0, worker = this.identity } = options;
-    checkCount('count', count, 1, LARGEST_PAGE);
-    checkMs('timeoutMs', timeoutMs, 0, Infinity);
-    checkText('worker', worker);
-    const { clock } = this.store;
-    const deadline = clock.now() + timeoutMs;
-    for (;;) {
-      const { jobs, nextDueInMs = Infinity, again } = await this.claimOnce(count, worker);
-      const left = deadline - clock.now();
-      if (jobs.length > 0 || ((left <= 0 || this.closed) && !again)) {
-        return jobs;
-      }
-      if (!again) {
-        this.wait ??= this.store.consumerWait(await this.calls());
-        await this.wait.wait(Math.min(left, nextDueInMs));
-        if (this.closed) {
-          return [];
-        }
-      }
-    }
-  }
-
-  private async claimOnce(count: number, worker: string) {
-    // Several claims of one process may be in flight. Each has its own stream, so that none forgets another's batch.
-    const stream = `${this.claims++ % 16}`;
-    const token = this.store.clock.randomId();
-    const answer = await this.exec((calls) => calls.claim({ count, token, worker, stream }));
-    if (answer.refused.length > 0) {
-      const failures = answer.refused.map((job) => ({ ...job, final: true, backoffMs: 0 }));
-      await this.exec((calls) => calls.fail(failures));
-    }
-    const { jobs, refused, nextDueInMs } = answer;
-    return { jobs, nextDueInMs, again: jobs.length === 0 && refused.length > 0 };
+    return this.consumer.claimMany(count, options);
   }
 
   /** Ends a claim well, by the job's own `keepResult` and `resultTtlMs`. False when the claim was lost: the result was not stored. */
   async complete(job: ClaimRef & Partial<Pick<ClaimedJob, 'options'>>, result?: unknown): Promise<boolean> {
-    const claim = claimOf(job);
-    const { keepResult = true, resultTtlMs } = job.options ?? {};
-    if (resultTtlMs !== undefined) {
-      // The script must not meet it: Redis would refuse it when the rest is written already.
-      checkCount('job.options.resultTtlMs', resultTtlMs, 1, YEAR_MS);
-    }
-    const json = result === undefined || !keepResult ? '' : encodeContent('result', result, this.options);
-    const { lost } = await this.exec((calls) => calls.complete([{ ...claim, result: json, resultTtlMs }]));
-    return lost.length === 0;
+    return this.consumer.complete(job, result);
   }
 
   /**
@@ -233,41 +196,17 @@ export class JobQueue extends QueueAdmin {
     error: unknown,
     options: { final?: boolean; delayMs?: number } = {},
   ): Promise<FailOutcome> {
-    const claim = failedClaimOf(job);
-    checkKnown('fail', options, ['final', 'delayMs']);
-    checkFlag('final', options.final);
-    checkMs('delayMs', options.delayMs ?? 0, 0, YEAR_MS);
-    const backoffMs =
-      options.delayMs ??
-      backoffDelay(job.options.backoff ?? this.options.backoff, job.attempt, error, this.store.clock.random());
-    const failure = {
-      ...claim,
-      error: storeError(error),
-      final: options.final ?? isNonRetryable(error),
-      backoffMs,
-      begun: true,
-    };
-    const [outcome] = await this.exec((calls) => calls.fail([failure]));
-    return outcome!;
+    return this.consumer.fail(job, error, options);
   }
 
   /** Releases an unfinished job, its attempt uncounted: to the front of the queue, or after `delayMs`. */
   async release(job: ClaimRef, options: { delayMs?: number } = {}): Promise<ReleaseOutcome> {
-    const claim = claimOf(job);
-    checkKnown('release', options, ['delayMs']);
-    const { delayMs = 0 } = options;
-    checkMs('delayMs', delayMs, 0, YEAR_MS);
-    const reason = delayMs > 0 ? 'snooze' : 'interruption';
-    const [outcome] = await this.exec((calls) => calls.release([{ ...claim, reason, delayMs }]));
-    return outcome!;
+    return this.consumer.release(job, options);
   }
 
   /** Lengthens a claim, from now, by `visibilityMs` (default: the queue's). Says whether it is lost or to be cancelled. */
   async extend(job: ClaimRef, visibilityMs?: number): Promise<'extended' | 'cancel-requested' | 'lost'> {
-    const claim = claimOf(job);
-    checkMs('visibilityMs', visibilityMs === undefined ? this.options.visibilityMs : visibilityMs, 1, YEAR_MS);
-    const { lost, cancelRequested } = await this.exec((calls) => calls.extend([claim], visibilityMs));
-    return lost.length > 0 ? 'lost' : cancelRequested.length > 0 ? 'cancel-requested' : 'extended';
+    return this.consumer.extend(job, visibilityMs);
   }
 
   /**
@@ -278,12 +217,7 @@ export class JobQueue extends QueueAdmin {
   async reclaim(
     options: { limit?: number } = {},
   ): Promise<{ reclaimed: { id: string; status: JobStatus }[]; more: boolean }> {
-    checkKnown('reclaim', options, ['limit']);
-    const { limit = SLICE } = options;
-    checkCount('limit', limit, 1, LARGEST_PAGE);
-    const { reclaimed, more } = await this.exec((calls) => calls.reclaim(limit, Number.MAX_SAFE_INTEGER, 0));
-    const foreign = (await this.exec((calls) => calls.adopt(limit))).reclaimed;
-    return { reclaimed: [...reclaimed, ...foreign], more: more || foreign.length === limit };
+    return this.consumer.reclaim(options);
   }
 
   /**
@@ -291,8 +225,8 @@ export class JobQueue extends QueueAdmin {
    * client stays open.
    */
   close(): void {
-    this.closeResults();
-    this.wait?.close();
+    this.results.close();
+    this.consumer.close();
     this.producer.close();
     this.store.closeIdle();
   }

@@ -1,54 +1,47 @@
-import { JobAdmin } from './job-admin.js';
-import { plainJobWarning } from './store/plain-job-warning.js';
-import { Canceller } from './operate/cancel.js';
-import { checkCount, checkOptions } from './validation/validate-options.js';
-import { clean, type CleanableStatus, type CleanOptions } from './operate/clean.js';
+import { updateJob } from './enqueue/update-job.js';
 import { DeadLetters } from './dead-letters/dead-letters.js';
-import type { BatchRecord } from './model/batch.js';
-import type { DoctorOptions, DoctorReport } from './model/doctor-report.js';
-import { InvalidOptionError, QueueClosedError } from './errors/errors.js';
-import type { JobEvent } from './model/job-event.js';
-import { JOB_STATUSES, type JobRecord, type JobStatus, type QueueStats } from './model/job.js';
-import type { WorkerRecord } from './model/worker-record.js';
-import { checkResultOptions, type ResultOptions } from './results/job-handle.js';
-import { waitForResult } from './results/wait-for-result.js';
-import { LARGEST_PAGE, SHORTEST_TRIP_MS } from './runtime/bounds.js';
-import { checkQueueName, checkText } from './validation/names.js';
+import type { JobDefinition, PayloadInput } from './enqueue/define-job.js';
+import { InvalidOptionError } from './errors/errors.js';
 import { show } from './errors/show.js';
-import { resolveQueueOptions, type QueueOptions, type ResolvedQueueOptions } from './model/queue-options.js';
-import { purge } from './operate/purge.js';
-import type { ForeignRedisClient, RedisClient } from './redis/redis-client.js';
+import type { DoctorOptions, DoctorReport } from './model/doctor-report.js';
+import { JOB_STATUSES, type JobRecord, type JobStatus, type QueueStats } from './model/job.js';
+import { type PauseOptions, pauseOptions } from './model/pause.js';
+import { type QueueOptions, type ResolvedQueueOptions, resolveQueueOptions } from './model/queue-options.js';
+import type { WorkerRecord } from './model/worker-record.js';
 import { AuditTrail } from './operate/audit-trail.js';
-import { History } from './operate/history.js';
-import { Groups } from './operate/groups.js';
+import { Canceller } from './operate/cancel.js';
+import { type CleanOptions, type CleanableStatus, clean } from './operate/clean.js';
 import { doctorSchema } from './operate/doctor-options.js';
-import { findJobs, type ListOptions } from './operate/find-jobs.js';
-import { listBatches } from './operate/list-batches.js';
+import { type ListOptions, findJobs } from './operate/find-jobs.js';
+import { Groups } from './operate/groups.js';
+import { History } from './operate/history.js';
 import { Limits } from './operate/limits.js';
-import { statusOf, type StatusCondition } from './operate/status-condition.js';
+import { purge } from './operate/purge.js';
+import { type Start, checkStart, lateStart } from './operate/reschedule-options.js';
+import { type StatusCondition, statusOf } from './operate/status-condition.js';
+import type { ForeignRedisClient, RedisClient } from './redis/redis-client.js';
+import { LARGEST_PAGE } from './runtime/bounds.js';
 import { storeOf } from './store-of.js';
-import { Schedules } from './schedules/schedules.js';
+import type { CancelAnswer, RestartAnswer, UpdateAnswer } from './store/call-answers.js';
+import { OpenQueue } from './store/open-queue.js';
 import type { CallLimit, QueueStore } from './store/queue-store.js';
 import type { StoreCall } from './store/store-call.js';
-import { codedCalls } from './store/coded-calls.js';
 import type { StoreCalls } from './store/store-calls.js';
-import type { CancelAnswer } from './store/call-answers.js';
-import { pauseOptions, type PauseOptions } from './model/pause.js';
+import { checkQueueName, checkText } from './validation/names.js';
+import { checkCount, checkOptions } from './validation/validate-options.js';
 
-/** The most entries that one call of a bounded script looks at. */
-export const SLICE = 500;
+/** The most urgent priority. */
+const HIGHEST_PRIORITY = 1_000;
 
 /**
  * The verbs of operators for a queue: read it, and change its jobs from outside. JobQueue adds the verbs of producers and
  * consumers.
  */
-export abstract class QueueAdmin extends JobAdmin {
+export abstract class QueueAdmin {
   /** With their defaults. @internal */
   readonly options: ResolvedQueueOptions;
   /** The store of the queue. @internal */
   readonly store: QueueStore;
-  /** The recurring jobs of the queue. */
-  readonly schedules: Schedules = new Schedules(this);
   /** The limits of the queue for the whole fleet. */
   readonly limits: Limits = new Limits(this);
   /** The figures of each minute of the last 72 hours. */
@@ -59,12 +52,8 @@ export abstract class QueueAdmin extends JobAdmin {
   readonly groups: Groups = new Groups(this);
   /** The permanently failed jobs. */
   readonly deadLetters: DeadLetters = new DeadLetters(this);
-  private opened: StoreCalls | undefined;
-  private opening: Promise<StoreCalls> | undefined;
+  private readonly open: OpenQueue;
   private readonly canceller = new Canceller(this);
-  private readonly pendingResults = new Set<(error: Error) => void>();
-  /** @internal */
-  protected closed = false;
 
   /** @internal */
   constructor(
@@ -73,28 +62,10 @@ export abstract class QueueAdmin extends JobAdmin {
     readonly name: string,
     options: QueueOptions,
   ) {
-    super();
     checkQueueName(name);
     this.options = resolveQueueOptions(`queue ${JSON.stringify(name)}`, options);
     this.store = storeOf(client);
-  }
-
-  /**
-   * Returns the calls of this queue, once the store knows how it is kept.
-   *
-   * @throws RedisUnsuitableError when the server is older than Redis 7.0; QueueLayoutError where a newer version has the queue
-   *
-   * @internal
-   */
-  async calls(): Promise<StoreCalls> {
-    if (this.opened) {
-      return this.opened;
-    }
-    this.opening ??= this.store
-      .open(this.name, this.options, this.limit)
-      .then((calls) => (this.opened = codedCalls(calls, this.options.codec, plainJobWarning(this))))
-      .finally(() => (this.opening = undefined));
-    return this.opening;
+    this.open = new OpenQueue(name, this.options, this.store);
   }
 
   /**
@@ -124,31 +95,98 @@ export abstract class QueueAdmin extends JobAdmin {
     return this.exec((calls) => calls.workers(LARGEST_PAGE));
   }
 
-  /**
-   * Waits for a job's result; see JobHandle.result.
-   *
-   * @param name the required name of the job, if the caller expects one kind
-   */
-  async result(id: string, options: ResultOptions = {}, name?: string): Promise<unknown> {
+  /** Returns the record of a job, or null for an unknown one. */
+  async get(id: string): Promise<JobRecord | null> {
     checkText('job id', id);
-    const { timeoutMs, signal } = checkResultOptions(options);
-    const calls = await this.calls();
-    if (this.closed) {
-      throw new QueueClosedError(this.name);
+    return this.exec((calls) => calls.get(id));
+  }
+
+  /**
+   * Deletes a job with all its traces. A claimed one is refused (`processing`): cancel it first.
+   *
+   * @param options.ifStatus deletes no job in another status (`changed`)
+   */
+  async remove(
+    id: string,
+    options: StatusCondition = {},
+  ): Promise<'removed' | 'processing' | 'missing' | 'changed'> {
+    checkText('job id', id);
+    const ifStatus = statusOf('remove', options);
+    return this.exec((calls) => calls.remove(id, ifStatus));
+  }
+
+  /**
+   * Gives a waiting job a new start: `{ delayMs }` from now, or `{ runAt }`. See also `promote`.
+   *
+   * @throws InvalidOptionError, also for a start by which the job would have expired. Nothing is changed
+   */
+  async reschedule(id: string, start: Start): Promise<'scheduled' | 'pending' | 'refused' | 'missing'> {
+    checkText('job id', id);
+    const due = checkStart(start);
+    const answer = await this.exec((calls) => calls.reschedule(id, due));
+    if (typeof answer === 'object') {
+      throw lateStart(start, answer);
     }
-    const { store } = this;
-    const source = {
-      queue: this.name,
-      name,
-      clock: store.clock,
-      subscribe:
-        this.options.events === 'off'
-          ? undefined
-          : (listener: (event: JobEvent) => void) => store.subscribe(calls, listener),
-      pending: this.pendingResults,
-      get: (each: string) => this.get(each),
-    };
-    return waitForResult(source, id, timeoutMs, signal);
+    return answer;
+  }
+
+  /**
+   * Starts a scheduled job now. A pending job keeps its place.
+   *
+   * @returns `pending`; `refused` for a running or ended job; `missing`
+   * @example await queue.promote(id);
+   */
+  async promote(id: string): Promise<RestartAnswer> {
+    checkText('job id', id);
+    return this.exec((calls) => calls.promoteJob(id));
+  }
+
+  /**
+   * Replaces the payload of a pending or scheduled job. Its place and its options stay. Its checkpoint is deleted.
+   *
+   * @param definition the job's definition, by which the payload is checked. JobQueueService finds the definition of
+   *   this process's handler itself
+   * @returns `updated`; `refused` for a running or ended job, or one with another name than the definition's; `missing`
+   * @throws InvalidPayloadError with the path of the fault. Nothing was changed
+   * @example await queue.update(id, { to: 'ada@example.com' });
+   * @example await queue.update(SendEmail, id, { to: 'ada@example.com' });
+   */
+  async update<Definition extends JobDefinition>(
+    definition: Definition,
+    id: string,
+    payload: PayloadInput<Definition>,
+  ): Promise<UpdateAnswer>;
+  /** The same by the id alone: the payload is checked by no schema. */
+  async update(id: string, payload: unknown): Promise<UpdateAnswer>;
+  async update(first: string | JobDefinition, ...rest: unknown[]): Promise<UpdateAnswer> {
+    return updateJob(this, first, rest);
+  }
+
+  /**
+   * Changes the priority of a waiting job. It goes to the back of that priority, and keeps its age. Removing one job
+   * from a long queue is O(its length).
+   *
+   * @param priority 0 to 1,000; higher is more urgent, 0 is none
+   * @returns `updated`; `refused` for a running or ended job; `missing`
+   * @throws InvalidOptionError
+   */
+  async setPriority(id: string, priority: number): Promise<UpdateAnswer> {
+    checkText('job id', id);
+    checkCount('priority', priority, 0, HIGHEST_PRIORITY);
+    return this.exec((calls) => calls.setPriority(id, priority));
+  }
+
+  /**
+   * Runs a completed or cancelled job again with its id, payload and options, and all its attempts. Its result is
+   * deleted. Its attempt log stays. The job must still be known, see `resultTtlMs`. Dead letters have `redrive`.
+   *
+   * @returns `pending`; `refused` for a job in another state; `missing`
+   * @example await queue.runAgain(id);
+   */
+  async runAgain(id: string): Promise<RestartAnswer> {
+    checkText('job id', id);
+    const request = this.store.clock.randomId();
+    return this.exec((calls) => calls.runAgain(id, request));
   }
 
   /**
@@ -201,11 +239,6 @@ export abstract class QueueAdmin extends JobAdmin {
     return this.exec((calls) => calls.redrive(ids));
   }
 
-  /** Lists unfinished batches of this queue, the oldest first, at most `limit` (default 50, at most 1,000). */
-  async listBatches(options?: { limit?: number }): Promise<BatchRecord[]> {
-    return listBatches(this, options);
-  }
-
   /**
    * Pauses the queue for the whole fleet: it accepts jobs and hands none out. Returns false if it was already paused,
    * and keeps the first pause's author and reason.
@@ -250,28 +283,18 @@ export abstract class QueueAdmin extends JobAdmin {
     return this.store.audit(await this.calls(), checked, this.limit);
   }
 
-  /** Rejects current and later waits for results. */
-  protected closeResults(): void {
-    this.closed = true;
-    this.pendingResults.forEach((end) => end(new QueueClosedError(this.name)));
-  }
-
-  /** The time limit of a step without its own: `enqueueTimeoutMs`, at least a second. @internal */
+  /** @internal See QueueAccess, as for the two below. */
   get limit(): Required<CallLimit> {
-    return { timeoutMs: Math.max(SHORTEST_TRIP_MS, this.options.enqueueTimeoutMs) };
+    return this.open.limit;
   }
 
-  /**
-   * Runs one step. Without a reply in time it rejects and replaces the connection, because a half-open one would stay
-   * silent.
-   *
-   * @throws RedisUnsuitableError without a reply in time: the step may have been done
-   *
-   * @internal
-   */
-  exec<Answer>(build: (calls: StoreCalls) => StoreCall<Answer>, limit: CallLimit = this.limit): Promise<Answer> {
-    return this.opened
-      ? this.store.exec(build(this.opened), limit)
-      : this.calls().then((calls) => this.store.exec(build(calls), limit));
+  /** @internal */
+  calls(): Promise<StoreCalls> {
+    return this.open.calls();
+  }
+
+  /** @internal */
+  exec<Answer>(build: (calls: StoreCalls) => StoreCall<Answer>, limit?: CallLimit): Promise<Answer> {
+    return this.open.exec(build, limit);
   }
 }

@@ -1,0 +1,149 @@
+import { encodeContent } from '../codec/codec.js';
+import { isNonRetryable } from '../errors/errors.js';
+import { storeError } from '../errors/serialize-error.js';
+import { backoffDelay } from '../model/backoff.js';
+import type { ClaimRef, ClaimedJob, JobStatus } from '../model/job.js';
+import { LARGEST_PAGE, YEAR_MS } from '../runtime/bounds.js';
+import type { FailOutcome, ReleaseOutcome } from '../store/call-answers.js';
+import { claimOf, failedClaimOf } from '../store/claim-ref.js';
+import type { ConsumerWait, QueueAccess } from '../store/queue-store.js';
+import { checkText } from '../validation/names.js';
+import { checkCount, checkFlag, checkKnown, checkMs } from '../validation/validate-options.js';
+import { hostname } from 'node:os';
+
+/** Options of a claim by hand. */
+export interface ClaimOptions {
+  /** How long to wait for a job, in ms. @default 0 */
+  timeoutMs?: number;
+  /** The id of the claimer, for operators. @default `host:pid` */
+  worker?: string;
+}
+
+/** The most entries that one call of a bounded script looks at. */
+const SLICE = 500;
+
+/** The claims that an app makes by itself, without a worker; see the methods of JobQueue. */
+export class ManualConsumer {
+  private wait: ConsumerWait | undefined;
+  private readonly identity = `${hostname()}:${process.pid}`;
+  private claims = 0;
+  private closed = false;
+
+  constructor(private readonly queue: QueueAccess) {}
+
+  async claimMany(count: number, options: ClaimOptions): Promise<ClaimedJob[]> {
+    checkKnown('claim', options, ['timeoutMs', 'worker']);
+    const { timeoutMs = 0, worker = this.identity } = options;
+    checkCount('count', count, 1, LARGEST_PAGE);
+    checkMs('timeoutMs', timeoutMs, 0, Infinity);
+    checkText('worker', worker);
+    const { clock } = this.queue.store;
+    const deadline = clock.now() + timeoutMs;
+    for (;;) {
+      const { jobs, nextDueInMs = Infinity, again } = await this.claimOnce(count, worker);
+      const left = deadline - clock.now();
+      if (jobs.length > 0 || ((left <= 0 || this.closed) && !again)) {
+        return jobs;
+      }
+      if (!again) {
+        this.wait ??= this.queue.store.consumerWait(await this.queue.calls());
+        await this.wait.wait(Math.min(left, nextDueInMs));
+        if (this.closed) {
+          return [];
+        }
+      }
+    }
+  }
+
+  private async claimOnce(count: number, worker: string) {
+    // Several claims of one process may be in flight. Each has its own stream, so that none forgets another's batch.
+    const stream = `${this.claims++ % 16}`;
+    const token = this.queue.store.clock.randomId();
+    const answer = await this.queue.exec((calls) => calls.claim({ count, token, worker, stream }));
+    if (answer.refused.length > 0) {
+      const failures = answer.refused.map((job) => ({ ...job, final: true, backoffMs: 0 }));
+      await this.queue.exec((calls) => calls.fail(failures));
+    }
+    const { jobs, refused, nextDueInMs } = answer;
+    return { jobs, nextDueInMs, again: jobs.length === 0 && refused.length > 0 };
+  }
+
+  async complete(job: ClaimRef & Partial<Pick<ClaimedJob, 'options'>>, result?: unknown): Promise<boolean> {
+    const claim = claimOf(job);
+    const { keepResult = true, resultTtlMs } = job.options ?? {};
+    if (resultTtlMs !== undefined) {
+      // The script must not meet it: Redis would refuse it when the rest is written already.
+      checkCount('job.options.resultTtlMs', resultTtlMs, 1, YEAR_MS);
+    }
+    const json = result === undefined || !keepResult ? '' : encodeContent('result', result, this.queue.options);
+    const { lost } = await this.queue.exec((calls) => calls.complete([{ ...claim, result: json, resultTtlMs }]));
+    return lost.length === 0;
+  }
+
+  async fail(
+    job: ClaimedJob,
+    error: unknown,
+    options: { final?: boolean; delayMs?: number },
+  ): Promise<FailOutcome> {
+    const claim = failedClaimOf(job);
+    checkKnown('fail', options, ['final', 'delayMs']);
+    checkFlag('final', options.final);
+    checkMs('delayMs', options.delayMs ?? 0, 0, YEAR_MS);
+    const backoffMs =
+      options.delayMs ??
+      backoffDelay(
+        job.options.backoff ?? this.queue.options.backoff,
+        job.attempt,
+        error,
+        this.queue.store.clock.random(),
+      );
+    const failure = {
+      ...claim,
+      error: storeError(error),
+      final: options.final ?? isNonRetryable(error),
+      backoffMs,
+      begun: true,
+    };
+    const [outcome] = await this.queue.exec((calls) => calls.fail([failure]));
+    return outcome!;
+  }
+
+  async release(job: ClaimRef, options: { delayMs?: number }): Promise<ReleaseOutcome> {
+    const claim = claimOf(job);
+    checkKnown('release', options, ['delayMs']);
+    const { delayMs = 0 } = options;
+    checkMs('delayMs', delayMs, 0, YEAR_MS);
+    const reason = delayMs > 0 ? 'snooze' : 'interruption';
+    const [outcome] = await this.queue.exec((calls) => calls.release([{ ...claim, reason, delayMs }]));
+    return outcome!;
+  }
+
+  async extend(job: ClaimRef, visibilityMs?: number): Promise<'extended' | 'cancel-requested' | 'lost'> {
+    const claim = claimOf(job);
+    checkMs(
+      'visibilityMs',
+      visibilityMs === undefined ? this.queue.options.visibilityMs : visibilityMs,
+      1,
+      YEAR_MS,
+    );
+    const { lost, cancelRequested } = await this.queue.exec((calls) => calls.extend([claim], visibilityMs));
+    return lost.length > 0 ? 'lost' : cancelRequested.length > 0 ? 'cancel-requested' : 'extended';
+  }
+
+  async reclaim(options: {
+    limit?: number;
+  }): Promise<{ reclaimed: { id: string; status: JobStatus }[]; more: boolean }> {
+    checkKnown('reclaim', options, ['limit']);
+    const { limit = SLICE } = options;
+    checkCount('limit', limit, 1, LARGEST_PAGE);
+    const { reclaimed, more } = await this.queue.exec((calls) => calls.reclaim(limit, Number.MAX_SAFE_INTEGER, 0));
+    const foreign = (await this.queue.exec((calls) => calls.adopt(limit))).reclaimed;
+    return { reclaimed: [...reclaimed, ...foreign], more: more || foreign.length === limit };
+  }
+
+  /** Ends waiting claims. */
+  close(): void {
+    this.closed = true;
+    this.wait?.close();
+  }
+}

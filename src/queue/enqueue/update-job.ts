@@ -1,0 +1,22 @@
+import { decodeContent, encodeContent } from '../codec/codec.js';
+import { isJobDefinition, type JobDefinition } from './define-job.js';
+import type { UpdateAnswer } from '../store/call-answers.js';
+import type { QueueAccess } from '../store/queue-store.js';
+import { checkText } from '../validation/names.js';
+import { readBySchema } from '../validation/validate-with-schema.js';
+
+/** Gives a job another payload; see JobQueue.update. @throws InvalidPayloadError */
+export async function updateJob(
+  queue: Pick<QueueAccess, 'options' | 'exec'>,
+  first: string | JobDefinition,
+  rest: readonly unknown[],
+): Promise<UpdateAnswer> {
+  const definition = isJobDefinition(first) ? first : undefined;
+  const [id, payload] = definition ? rest : [first, ...rest];
+  checkText('job id', id);
+  const json = encodeContent('payload', payload, queue.options);
+  if (definition) {
+    await readBySchema('payload', definition.payload, decodeContent(queue.options.codec, JSON.parse(json)));
+  }
+  return queue.exec((calls) => calls.update(id, json, definition?.name));
+}
