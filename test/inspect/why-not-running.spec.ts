@@ -1,5 +1,5 @@
 // Why a job does not run: each reason, of a real queue that was brought into it. And quiet, where queues are well.
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { readJobSigns } from '#inspect/job-signs.js';
 import { readSigns } from '#inspect/signs.js';
 import { verdictOf } from '#inspect/verdict.js';
@@ -7,6 +7,7 @@ import { whyNotRunning } from '#inspect/why-not-running.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
+import { STUCK_AFTER_MS } from '#worker/attempt/stuck-watch.js';
 import { eventually, gate } from '../support/faults/wait.js';
 import { coreQueue } from '../support/queue/core-queue.js';
 import { inside } from '../support/queue/inside.js';
@@ -39,6 +40,23 @@ async function busy(options: QueueOptions = {}) {
   await eventually(async () => (await queue.get(running.id))?.status === 'processing');
   return { queue, running, open };
 }
+
+/** Starts the timers of what a worker does every 10 s, and of what it calls stuck after 6 s, with 50 ms. */
+function hurry(): void {
+  for (const [name, ms] of [
+    ['setInterval', 10_000],
+    ['setTimeout', STUCK_AFTER_MS],
+  ] as const) {
+    const start: (task: () => void, ms?: number) => NodeJS.Timeout = globalThis[name];
+    jest
+      .spyOn(globalThis, name)
+      .mockImplementation((task: () => void, after) => start(task, after === ms ? 50 : after));
+  }
+}
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
 
 describe('a job does not run, because', () => {
   it('no worker serves its queue', async () => {
@@ -103,15 +121,16 @@ describe('a job does not run, because', () => {
   });
 
   it('handlers that do not end keep all slots', async () => {
+    hurry();
     const { queue, running, open } = await busy();
     const { id } = await queue.enqueue(1);
     await queue.cancel(running.id); // its handler does not look at the signal
     await aged(queue, [id], 20_000);
-    await eventually(async () => (await queue.workers())[0]?.stuck?.length === 1, { timeoutMs: 30_000 });
+    await eventually(async () => (await queue.workers())[0]?.stuck?.length === 1);
     expect((await why(queue, id))!.because).toMatch(/^handlers go on although their signal was aborted/);
     expect(verdictOf(await readSigns(queue)).summary).toContain('1 of 1 slots are kept');
     open();
-  }, 40_000); // a worker says every 10 s what is stuck in it
+  });
 
   it('other jobs must end before it', async () => {
     const { queue } = coreQueue();
@@ -211,17 +230,18 @@ describe('a job does not run, because', () => {
   });
 
   it('its worker is paused in its process', async () => {
+    hurry();
     const queue = newQueue();
     const { worker } = await startWorker([{ queue, handlers: { [queue.name]: () => null } }]);
     worker.pause();
-    await eventually(async () => (await queue.workers())[0]?.paused === true, { timeoutMs: 30_000 });
+    await eventually(async () => (await queue.workers())[0]?.paused === true);
     const { id } = await queue.enqueue(1);
     expect((await why(queue, id))!.because).toBe(
       'all workers of the queue are paused in their process; it is next',
     );
     await aged(queue, [id], 120_000);
     expect((await why(queue, id))!.because).toBe('all its workers are paused in their process');
-  }, 40_000); // a worker says every 10 s how it is
+  });
 
   it('its handler snoozed it', async () => {
     const { queue } = coreQueue();

@@ -14,7 +14,6 @@ const LONGEST = [
   'test/cli/every-command.spec.ts',
   'test/model/queue.spec.ts',
   'test/cli/topologies.spec.ts',
-  'test/inspect/why-not-running.spec.ts',
   'test/queue/batches/races.spec.ts',
 ].map((file) => root + file);
 
