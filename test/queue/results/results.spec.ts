@@ -75,7 +75,7 @@ describe('results', () => {
       await queue.complete((await queue.claim())!, result);
       expect(await waiting).toBe(result);
     }
-    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(performance.now() - began).toBeLessThan(8_000); // by looks 10 s
   });
 
   it('a job that is removed meanwhile throws', async () => {
@@ -113,7 +113,7 @@ describe('results', () => {
     const error = (await waiting) as QueueClosedError;
     expect(error).toBeInstanceOf(QueueClosedError);
     expect(error).toMatchObject({ queue: queue.name });
-    expect(performance.now() - began).toBeLessThan(500);
+    expect(performance.now() - began).toBeLessThan(2_000); // the next look
     await expect(handle.result()).rejects.toThrow(QueueClosedError);
     expect((await handle.get())!.status).toBe('pending');
   });
@@ -130,7 +130,7 @@ describe('results', () => {
     const began = performance.now();
     queue.close();
     expect(await waiting).toBeInstanceOf(QueueClosedError);
-    expect(performance.now() - began).toBeLessThan(500);
+    expect(performance.now() - began).toBeLessThan(2_000); // the next look
     proxy.heal();
     proxy.cut();
   });
