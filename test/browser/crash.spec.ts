@@ -35,7 +35,7 @@ it('shows a crash from beginning to end on one screen: killed, the claim expires
   await shop.post('/workers/configure', { work_latency_ms: '0' });
   const planned = await stepTexts();
   await page.getByRole('button', { name: 'Crash a worker and watch' }).click();
-  // The lane in two pieces, in it the job with its claim, the other workers, the steps: all is in sight.
+  // Everything is visible: the broken lane with the job and its claim, the other workers, and the steps.
   const claim = /its claim runs out in \d\.\d s/;
   const inSight = ['#crash', '#crash-steps li', '#workers > li', '#waiting', '#done'];
   expect(await seenWhen(claim, ...inSight, '#workers > [data-state=dead] .job .ring')).toEqual({
@@ -131,8 +131,8 @@ interface Seen {
 }
 
 /**
- * Waits for a step; answers how many seconds the claim in the broken lane shows in that moment, and which of the
- * selectors were not wholly on the screen, where nobody has scrolled.
+ * Waits for a step. Returns the seconds on the claim in the broken lane, and the selectors that were not wholly on the
+ * unscrolled screen.
  */
 function seenWhen(step: RegExp, ...selectors: string[]): Promise<Seen> {
   // In one go: the page may change between two questions.

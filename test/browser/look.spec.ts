@@ -56,7 +56,7 @@ interface Frame {
   sessionId: number;
 }
 
-/** Films the page as it changes; answers a function that ends the film and writes it, at five pictures a second. */
+/** Films the changing page. Returns a function that ends the film and writes it, at five pictures a second. */
 async function filmOf(name: string): Promise<() => Promise<void>> {
   const taken: { at: number; data: string }[] = [];
   const session = await page.context().newCDPSession(page);

@@ -1,4 +1,4 @@
-// Makes one file of the command line and all that it imports, once for a run of the tests: a command starts in half the time.
+// Bundles the command line with its imports into one file, once per test run, which halves the start of a command.
 import { renameSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';

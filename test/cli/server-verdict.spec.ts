@@ -1,4 +1,4 @@
-// Redis that is full, or a replica: each view of the command line says so, also where there is no queue.
+// A full Redis, or a replica: each view of the command line reports it, also without queues.
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { JobQueue } from 'nest-job-queue/core';
 import { EXIT } from '#cli/exit-codes.js';

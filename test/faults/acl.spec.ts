@@ -1,4 +1,4 @@
-// A Redis user who may do what a queue needs, and nothing else; and what happens where a permission is missing.
+// A Redis user with exactly a queue's permissions, and the effect of a missing one.
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Redis, RedisOptions } from 'ioredis';
 import { JobHandler, JobQueueService, RecurringJob } from 'nest-job-queue';

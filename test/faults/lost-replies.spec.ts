@@ -1,4 +1,4 @@
-// What a worker does when a reply does not come though the server has acted: it asks again, which changes nothing.
+// A worker whose reply is lost after the server acted: it repeats the call, which changes nothing.
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { luaScripts } from '#queue/lua.generated.js';

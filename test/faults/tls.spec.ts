@@ -66,7 +66,7 @@ describe('a server that speaks TLS only', () => {
     for (const client of [made.client, made.connection.duplicate('events'), yours] as Redis[]) {
       void client.connect().catch(() => undefined);
       await once(client, 'error');
-      // Node hands on an alert of the server also where it has given the socket up, when the alert comes before its end.
+      // Node passes on a server's alert even after it abandoned the socket, if the alert precedes the socket's end.
       expect(() => client.stream.emit('error', new Error('tlsv1 alert decode error'))).not.toThrow();
       client.disconnect();
     }

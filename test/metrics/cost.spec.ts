@@ -31,7 +31,9 @@ afterAll(() => {
   propagation.disable();
 });
 
-/** What the scripts of one kind of command call, per job, and how many promises a job makes, from the first claim to the last end. */
+/**
+ * The Redis calls of the scripts of each kind per job, and the promises of a job from the first claim to the last end.
+ */
 async function costOf(options: WorkerOptions, middleware?: JobQueueMiddleware[]) {
   const name = uniqueQueueName();
   const queue = new JobQueue(redis, name, { ...(middleware && { middleware }) });

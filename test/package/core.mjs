@@ -1,5 +1,5 @@
-// A program without Nest that installed the package and ioredis (run by scripts/check-package.mjs): it runs jobs, and finds
-// no package of Nest.
+// A program without Nest that installed the package and ioredis (run by scripts/check-package.mjs). It runs jobs, and
+// finds no package of Nest.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { Redis } from 'ioredis';

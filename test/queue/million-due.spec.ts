@@ -1,5 +1,5 @@
-// I4 at its size: very many jobs that are due at once, as after an outage, are moved in slices that hold up nobody. What a
-// slice costs does not depend on their number, so 200,000 do; DUE_JOBS=1000000 takes half a minute.
+// I4 at full size: very many due jobs, as after an outage, are moved in slices that block no other client. What a slice
+// costs does not depend on their number, so 200,000 do; DUE_JOBS=1000000 takes half a minute.
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';

@@ -1,4 +1,4 @@
-// A wait of 0 has no end, and a server may round a tiny one down to it: a queue that waits so sleeps for ever.
+// A wait of 0 has no end, and a server may round a tiny one down to it. Such a queue would sleep forever.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { coreQueue } from '../support/queue/core-queue.js';

@@ -20,7 +20,7 @@ function testsOf(cell: string): { file: string; titles: string }[] {
   }));
 }
 
-/** Takes from the front of the text the longest title that the file has, again and again; answers what is left. */
+/** Repeatedly removes the longest title that the file has from the front of the text. Returns the rest. */
 function unknownOf(titles: string, source: string): string {
   const parts = titles.split('; ');
   for (let length = parts.length; length > 0; length--) {

@@ -1,4 +1,4 @@
-// What a page of another site can make the browser of a logged-in operator send, and what a proxy in front changes.
+// The requests that another site can make a logged-in operator's browser send, and the changes by a proxy in front.
 import { createServer, request as forward, type IncomingMessage, type Server } from 'node:http';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -34,7 +34,7 @@ async function foreignPage(html: string, headers: Record<string, string> = {}): 
   return `http://localhost:${port}/`;
 }
 
-/** Opens a page of another site in a tab of the operator's browser, and answers how the dashboard took what it sent. */
+/** Opens a page of another site in a tab of the operator's browser, and returns the dashboard's responses. */
 async function attack(html: string, headers: Record<string, string> = {}): Promise<number> {
   const tab = await page.context().newPage();
   const answer = tab.waitForResponse(

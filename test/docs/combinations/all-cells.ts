@@ -1,6 +1,6 @@
 /**
- * What is found for each column of a row, all at once, since each cell has a queue of its own. A cell that throws has its
- * error in the place of its words, so that the others are seen too.
+ * Returns the findings for all columns of a row at once, because each cell has its own queue. A cell that throws has
+ * its error in the place of its words, so that the others are seen too.
  */
 export async function allCells(
   said: Record<string, string>,

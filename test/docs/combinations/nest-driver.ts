@@ -1,5 +1,5 @@
 // The same verbs through the Nest module: JobQueueService, @JobHandler, @OnJobEvent. One app serves the queues of all
-// cells of a row; only what is shut down has an app of its own.
+// cells of a row. Cells that shut down have their own app.
 import { afterAll } from '@jest/globals';
 import {
   Catch,

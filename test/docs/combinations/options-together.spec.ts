@@ -46,7 +46,7 @@ function unique(hold: UniqueOptions['for'], onConflict?: UniqueOptions['onConfli
   return { options: { unique: { key: 'k', for: hold, onConflict } } };
 }
 
-/** What becomes of an enqueue with these options: where it waits, what its worker is told, what stands in its way. */
+/** The outcome of an enqueue with these options: its place, the worker's options, and its obstacles. */
 async function wordsOf(driver: Driver, ...rows: Row[]): Promise<string[]> {
   const options: EnqueueOptions = Object.assign({}, ...rows.map((row) => row.options));
   const typed = rows.some((row) => row.typed);

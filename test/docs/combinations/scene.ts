@@ -1,4 +1,4 @@
-// What a driver gives to the columns of a table: one job in one queue, and all that can be done to it.
+// The driver's part for the columns of a table: one job in one queue, and all actions on it.
 import { expect } from '@jest/globals';
 import type { CleanableStatus } from '#queue/operate/clean.js';
 import type { DeadLetters } from '#queue/dead-letters/dead-letters.js';

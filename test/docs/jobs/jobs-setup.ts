@@ -1,4 +1,4 @@
-// What the tests of docs/jobs.md, managing-jobs.md and events.md share: one Redis of their own, apps on it, and examples as they stand there.
+// Shared by the tests of docs/jobs.md, managing-jobs.md and events.md: a Redis, apps on it, and the pages' examples.
 import { readFileSync } from 'node:fs';
 import { beforeAll } from '@jest/globals';
 import type { Provider, Type } from '@nestjs/common';

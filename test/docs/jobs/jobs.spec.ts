@@ -92,7 +92,7 @@ describe('docs/jobs.md', () => {
     const [notify, ...others] = await jobs.list('notify', 'scheduled');
     expect([notify!.payload, others]).toEqual([{ version: 2 }, []]);
     expect((await jobs.stats('report')).pending).toBe(1);
-    // The first waits no more once it runs, so that another may; the hour goes on when the report has ended.
+    // The first stops waiting once it runs, so that another may wait. The hour continues after the end of the report.
     await jobs.queue('index').claim();
     await jobs.queue('report').complete((await jobs.queue('report').claim())!);
     await stateOf('notify').makeDue(notify!.id);

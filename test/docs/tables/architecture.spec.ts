@@ -1,4 +1,5 @@
-// The tables of docs/internals/architecture.md name every key, every script and every field of a job's hash, and none that is not there.
+// The tables of docs/internals/architecture.md name every key, every script and every field of a job's hash, and no
+// others.
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';

@@ -1,5 +1,5 @@
-// The table of sizes and limits of docs/options.md: each number that it states is accepted, and the next one is refused
-// with a typed error, or cut, as the table says.
+// The table of sizes and limits in docs/options.md. Each stated number is accepted; the next one is refused with a
+// typed error, or cut, as the table says.
 import { describe, expect, it, jest } from '@jest/globals';
 import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
@@ -21,7 +21,7 @@ function stated(thing: string): number[] {
 
 type Refusal = typeof InvalidOptionError | typeof InvalidPayloadError;
 
-/** The value at the limit goes, the one beyond it is refused: the queue's keys are then what they were before. */
+/** The value at the limit is accepted. The next one is refused and leaves the queue's keys unchanged. */
 async function bounded(
   state: TestQueue,
   at: () => unknown,

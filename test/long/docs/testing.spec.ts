@@ -1,4 +1,4 @@
-// The recipe of docs/testing.md, as it stands there: its test files pass under Vitest and under Jest, as in a user's project.
+// The recipe of docs/testing.md as printed: its test files pass under Vitest and Jest, as in a user's project.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,5 @@
-// What one of the originals answered to the script of pattern-shapes.spec.ts, call by call: how it is kept, and what of it
-// any server of the pattern has to answer.
+// The recorded replies of an original server to the script of pattern-shapes.spec.ts, call by call. It holds their
+// form, and the parts that every server of the pattern must reply.
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Call, Jobs, ListedJob } from './pattern-shapes.js';
 
@@ -21,8 +21,8 @@ export function writeRecording(said: Said[]): void {
 }
 
 /**
- * Notes what is answered as any server of the pattern must answer it: ids are counted as they come, a result and an
- * error are of each server's own, and a payload is told by what the pattern says of it.
+ * Normalises replies to the part that every server of the pattern shares. Ids are numbered as they come, results and
+ * errors are left out, and a payload keeps the pattern's fields.
  */
 export class Recorder {
   readonly said: Said[] = [];

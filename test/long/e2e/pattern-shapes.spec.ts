@@ -1,7 +1,6 @@
-// The calls that the page of the pattern's demo server makes, each answer held against that server's shape, and against what one
-// of the originals (Node, https://github.com/redis/docs at 63f31f69) answered to the same script: pattern-recording.json.
-// With PATTERN_SERVER set to the URL of an original that was started with --visibility-ms 1000, the script runs there;
-// PATTERN_RECORD=1 writes what it answers.
+// The calls of the page of the pattern's demo server. Each reply must have that server's shape, and match the recorded
+// reply of an original (Node, https://github.com/redis/docs at 63f31f69): pattern-recording.json. PATTERN_SERVER runs
+// the script on an original, started with --visibility-ms 1000, by its URL. PATTERN_RECORD=1 writes its replies.
 import { beforeAll, expect, it, jest } from '@jest/globals';
 import { startPatternDemo } from '../../support/queue/pattern-demo.js';
 import { patiently } from '../../support/faults/wait.js';

@@ -91,7 +91,7 @@ describe('the Streams article', () => {
       expect(after.map((digits) => digits.slice(-6))).toEqual(['537501', '590626', '800001', '337501']);
       const { took, longest, ...how } = await times(handles);
       expect(how).toEqual({ allAtOnce: true, processes: 4 });
-      // Near that of the longest, also with two cores for the four: one after the other it would be twice that.
+      // Near that of the longest job, also with two cores for four: sequential jobs would take twice that.
       expect(took).toBeLessThan(1.5 * longest);
       expect(numbers.map((digits, i) => digits === fibonacci(places()[i]!).toString())).not.toContain(false);
     });
@@ -183,7 +183,7 @@ describe('the Streams article', () => {
       await Promise.all(many.map((job) => job.result(SOON)));
       const queue = jobs.queue('sleep');
       expect((await queue.stats()).completed).toBe(100);
-      // Nor what is known of each: it goes soon once the job is in no list any more, and later where it is.
+      // The record of each is gone too: soon for a job in no list, later for one in a list.
       const { keys } = await inside(queue).scripts();
       const kept = new Set((await queue.list('completed', { limit: 100 })).map(({ id }) => id));
       const left = await Promise.all(

@@ -1,4 +1,4 @@
-// A handler that keeps the event loop of its process from all else, heartbeats included, for longer than its claim lasts.
+// A handler that blocks the event loop of its process, heartbeats included, for longer than its claim lasts.
 import { expect, it } from '@jest/globals';
 import { atMost, BACK_MS } from '../../support/queue/bounds.js';
 import { WorkerProcess } from '../../support/worker/worker-process.js';

@@ -1,4 +1,4 @@
-// What a worker does when its connections fail: it goes on by itself, within a bound, and no job is lost or doubled.
+// A worker whose connections fail: it continues within a bound, and no job is lost or doubled.
 import { describe, expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { Job } from '#worker/handlers/job.js';

@@ -1,5 +1,5 @@
-// The bounds after a fault, through the connections that the module makes from a URL: a worker and a producer, each an
-// app of its own. While a dependency is away, health is red; afterwards it is green by itself.
+// The bounds after a fault, with the module's connections from a URL. The worker and the producer are separate apps.
+// While a dependency is away, health is red; afterwards it is green by itself.
 import { describe, expect, it } from '@jest/globals';
 import type { INestApplication } from '@nestjs/common';
 import { JobQueueService } from 'nest-job-queue';

@@ -9,7 +9,10 @@ import { inside } from '../../support/queue/inside.js';
 
 const INNOCENTS = 20;
 
-/** The server knows how a job is completed: else it would ask for the text, which the dead do not send. */
+/**
+ * The server already has the script of a completion. Otherwise it would ask for the text, which a dead worker cannot
+ * send.
+ */
 async function teachComplete(queue: JobQueue): Promise<void> {
   await queue.enqueue('warm');
   await queue.complete((await queue.claim())!);

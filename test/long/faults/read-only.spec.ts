@@ -1,4 +1,4 @@
-// A server that refuses to write: it was made a replica while clients were on it, as in a failover behind one address.
+// A server that refuses writes: it became a replica under its clients, as in a failover behind one address.
 import { describe, expect, it } from '@jest/globals';
 import { JobHandler } from 'nest-job-queue';
 import { JobQueueHealthIndicator } from 'nest-job-queue/health';

@@ -1,4 +1,4 @@
-// A link of little bandwidth makes work slow, and nothing else: no connection is replaced while bytes move, and no claim runs out.
+// A link of little bandwidth only makes work slow: no connection is replaced while bytes move, and no claim expires.
 import { describe, expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';

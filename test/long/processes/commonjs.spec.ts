@@ -1,5 +1,5 @@
-// The library's CommonJS build: runWorkers and threads in an app that is CommonJS (from TypeScript: run-workers.spec.ts;
-// from the ES build: the examples of test/e2e), and beside an ES module copy, as an app of both kinds of modules has it.
+// The library's CommonJS build: runWorkers and threads in a CommonJS app, and beside an ES module copy in one app.
+// TypeScript: run-workers.spec.ts. ES build: the examples of test/e2e.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -1,4 +1,4 @@
-// A Cluster of which one master is away and not replaced: what is on the others goes on, also in the same worker.
+// A Cluster with one missing master that is not replaced: queues on the others continue, also in the same worker.
 import { beforeAll, expect, it } from '@jest/globals';
 import type { Cluster } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';
@@ -115,8 +115,8 @@ it('continues there also where that master is dead', async () => {
 });
 
 /**
- * A worker of two queues, with one slot each; that of the first master has a job that runs until it is told to end, and one
- * that waits behind it. What is enqueued in the other goes over a client of its own, as a producer's.
+ * A worker of two queues, with one slot each. The queue of the first master has a job that runs until it is released,
+ * and a waiting one. What is enqueued in the other goes over a client of its own, as a producer's.
  */
 async function workerOfTwo({ sweepIntervalMs = 0, visibilityMs = 30_000 } = {}) {
   const [client, producer] = [cluster.connect(), cluster.connect()];
@@ -148,7 +148,7 @@ async function workerOfTwo({ sweepIntervalMs = 0, visibilityMs = 30_000 } = {}) 
   return { client, here, away: cluster.nodes[0]!, worker, runs, end: () => ending.open() };
 }
 
-/** A client whose connection to the first master has answered all that it was asked, with a key of that master. */
+/** A client whose connection to the first master has no unanswered commands, with a key of that master. */
 async function quietConnection() {
   const client = cluster.connect();
   const key = `{${await queueOn(0)}}`;

@@ -127,7 +127,7 @@ describe('a client that is told where a slot is while its connections are replac
     const queue = newQueue(uniqueQueueName(), client);
     await queue.enqueue('before');
     client.disconnect(true);
-    // What ioredis does with a redirection, whenever it comes: no real one can be made to come at this very moment.
+    // Sends ioredis a redirection at an exact moment, which no real one can be timed to.
     const { host, port } = cluster.nodes[0]!;
     connectionPoolOf(client).findOrCreate({ host, port });
     expect(await queue.enqueue('after')).toMatchObject({ outcome: 'new' });
@@ -213,7 +213,7 @@ describe("the queue's slot that moves to another master", () => {
       const { keys } = await inside(queue).scripts();
       // Reads of one key are sent on to where it is (ASK) …
       expect(await queue.get(traffic.acknowledged[0]!)).toMatchObject({ status: 'completed' });
-      // … and a script is refused as a whole: it names a key that never exists, so that it cannot run on half a queue.
+      // … and a script is refused as a whole: it names a key that never exists, so it cannot run on half a queue.
       const evaluating = cluster.node(source).eval('return 1', 2, keys.jobPrefix, keys.stats);
       await expect(evaluating).rejects.toThrow(/^(TRYAGAIN|ASK)/);
       const refused = { outcome: 'unknown', jobIds: ['refused'] };

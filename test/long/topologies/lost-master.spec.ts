@@ -9,7 +9,7 @@ import { startOwnRedis, type OwnRedis } from '../../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { FAST_REPLICATION, startReplica } from '../../support/redis/replicas.js';
 
-/** How much later everything comes that goes to the replica, or from it, in ms: what nobody waits for dies with the master. */
+/** The delay of everything to and from the replica, in ms, so that unacknowledged writes die with the master. */
 const BEHIND_MS = 50;
 
 /** An app that enqueues on a master, whose replica is behind. */

@@ -1,4 +1,5 @@
-// A link of little bandwidth under Sentinel and in a Cluster: as with one server, no connection is replaced while bytes move.
+// A link of little bandwidth under Sentinel and in a Cluster: as with one server, no connection is replaced while bytes
+// move.
 import { expect, it } from '@jest/globals';
 import type { Cluster, Redis } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';

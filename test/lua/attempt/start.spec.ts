@@ -22,7 +22,7 @@ async function claimAlone(q: TestQueue) {
   return job!;
 }
 
-/** Two jobs that can expire, of which the claim of one has crashed twice, claimed by a worker; then they expire. */
+/** Two jobs that can expire, one with two crashes, claimed by a worker. Then they expire. */
 async function claimThenExpire(q: TestQueue): Promise<ClaimedJob[]> {
   await q.add('held', { expires_in_ms: 60_000 });
   for (let i = 0; i < 2; i++) {

@@ -1,4 +1,5 @@
-// Every script of batches may run twice, since a client sends again what was not answered; and works where Redis is out of memory.
+// Every script of batches may run twice, because clients repeat calls without a reply. Each also works while Redis is
+// out of memory.
 import { describe, expect, it } from '@jest/globals';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect } from '../../support/redis/redis.js';

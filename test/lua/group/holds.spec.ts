@@ -1,4 +1,4 @@
-// What holds a group back goes with the job that holds it, whatever deletes that job, and as long as the settings say so.
+// A hold of a group ends with the job that holds it, whatever deletes that job, and when the settings change.
 import { describe, expect, it } from '@jest/globals';
 import type { GroupsOptions } from '#queue/model/limits.js';
 import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';

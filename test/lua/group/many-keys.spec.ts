@@ -1,4 +1,4 @@
-// Traps of other queues: a tenant that spreads over many groups, and a job of a group that waits for its time.
+// Traps of other queues: a tenant that spreads over many groups, and a scheduled job of a group.
 import { expect, it } from '@jest/globals';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect } from '../../support/redis/redis.js';

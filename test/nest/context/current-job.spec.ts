@@ -1,4 +1,4 @@
-// What the log says: three lines at boot, and by option the job in front of each line that its handler writes.
+// The log: three lines at boot, and by option the job at the front of each line of its handler.
 import { Injectable, Logger } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {

@@ -1,4 +1,5 @@
-// Enhancers of bulk handlers: guards, interceptors and filters act on each job by itself, and the others of its call go on.
+// Enhancers of bulk handlers: guards, interceptors and filters act on each job separately, and the others of its call
+// continue.
 import {
   Catch,
   Injectable,

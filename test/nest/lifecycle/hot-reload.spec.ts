@@ -1,4 +1,4 @@
-// Hot reload makes and closes the app in one process again and again: nothing may be left of the apps before.
+// Hot reload creates and closes the app in one process repeatedly: nothing of earlier apps may be left.
 import { describe, expect, it } from '@jest/globals';
 import { ScheduleModule } from '@nestjs/schedule';
 import { JobHandler, JobQueueService, RecurringJob } from 'nest-job-queue';

@@ -1,4 +1,4 @@
-// The step that fires a batch: nothing that goes wrong in it loses a follow-up, and what it decides by is exact.
+// The step that fires a batch: no error in it loses a follow-up, and its decision is exact.
 import { expect, it } from '@jest/globals';
 import { tendBatches } from '#queue/operate/tend-batches.js';
 import { coreQueue } from '../../support/queue/core-queue.js';

@@ -1,4 +1,4 @@
-// The option `redact` of a queue: what it names is in no log line of a worker; what is stored stays as it is.
+// The option `redact` of a queue: its fields are in no log line of a worker. Stored values stay unchanged.
 import { describe, expect, it } from '@jest/globals';
 import { InvalidOptionError, JobQueue, Worker } from 'nest-job-queue/core';
 import { redactValue } from '#queue/codec/redact.js';

@@ -27,7 +27,7 @@ const damage = fc.oneof(
 );
 type Damage = typeof damage extends fc.Arbitrary<infer Kind> ? Kind : never;
 
-/** Found once: a dead letter that only the sweep sees, since a client of the pattern seems to be about to end it. */
+/** Found once: a dead letter that only the sweep sees, because a client of the pattern seems about to end it. */
 const adopted: Damage[] = [
   { act: 'zrem', id: 'b', key: 'dead' },
   { act: 'lpush', id: 'b', key: 'processing' },
@@ -68,8 +68,10 @@ async function inflict({ redis, keys }: TestQueue, done: Damage): Promise<void> 
   }
 }
 
-/** What is no fault by itself: a claim of a client of the pattern, a history that shows an id which is in use again, and
- * an ended job that is in no history and expires. */
+/**
+ * States that are not faults: a claim of a client of the pattern, a history with an id in use again, and an ended job
+ * in no history that expires.
+ */
 const allowed = [/ in processing and its status /, / in completed/, / is nowhere, and lives on \(\d/];
 
 it('repairs any damage, and loses nothing', async () => {
@@ -90,7 +92,7 @@ it('repairs any damage, and loses nothing', async () => {
         const status = await state.field(each, 'status');
         if (status === 'completed' || status === 'cancelled') ended.push(each);
       }
-      // A client of the pattern that completes a job leaves it in processing for a moment; ended, it expires in any case.
+      // A client of the pattern that completes a job leaves it in processing for a moment. It expires in any case.
       const left = ended.map((each) => `I1: ${each} is in processing and would expire`);
       const faults = await violations(state.redis, state.scripts);
       const wrong = faults.filter((fault) => !allowed.some((pattern) => pattern.test(fault)));

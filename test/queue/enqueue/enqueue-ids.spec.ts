@@ -1,4 +1,4 @@
-// Which ids a failed enqueue names: what its caller needs to repeat the call, whatever else was on the way with it.
+// The ids in the error of a failed enqueue: those that its caller needs for a repeat, whatever else was in flight.
 import { describe, expect, it } from '@jest/globals';
 import type { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import { atMost } from '../../support/queue/bounds.js';

@@ -1,4 +1,4 @@
-// How many jobs, and how many bytes of payload, may wait: by option, or set at run time for every producer of the fleet.
+// The bounds of waiting jobs and payload bytes: by option, or set at run time for every producer of the fleet.
 import { describe, expect, it } from '@jest/globals';
 import { QueueFullError } from '#queue/errors/enqueue-errors.js';
 import { JobQueue } from '#queue/job-queue.js';

@@ -87,10 +87,13 @@ async function sweep(queue: JobQueue): Promise<void> {
   await new Sweeper([queue], 1, silentLogger).runOnce();
 }
 
-/** What operators still read of a queue that was left has an end of its own: the history after 72 hours, words of workers after minutes. */
+/**
+ * The data of an abandoned queue that operators can still read expires: the history after 72 hours, announcements of
+ * workers after minutes.
+ */
 const FOR_OPERATORS = /^(history|worker_details)/;
 
-/** But for what ends by itself within half a minute: answers to repeated claims, and jobs that fell off a history. */
+/** Except for keys that expire within half a minute: replies to repeated claims, and jobs that left a history. */
 async function keysOf(state: TestQueue): Promise<string[]> {
   const base = state.keys.jobPrefix.slice(0, -'job:'.length);
   const keys = Object.keys(await state.snapshot());

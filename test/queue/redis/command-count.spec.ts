@@ -1,5 +1,5 @@
-// The guard of the speed: how many commands a plain job costs Redis. A number may only rise with a reason that its
-// commit gives; where one has fallen for good, lower the limit here.
+// The guard of the speed: how many commands a plain job costs Redis. A number may rise only with a reason in its
+// commit. When one has fallen permanently, lower the limit here.
 import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
@@ -151,7 +151,8 @@ describe('a plain job costs Redis no more than it did', () => {
     expect(perJob(commands, JOBS)).toBeLessThanOrEqual(15);
   });
 
-  // What a job costs beside its trip shows here: HMGET and HSET of its claim; HMGET, HSET and PEXPIREAT of its completion.
+  // The cost of a job besides its trip shows here: HMGET and HSET of its claim; HMGET, HSET and PEXPIREAT of its
+  // completion.
   it('processed a hundred at a time: 5 commands, and a share of few round trips', async () => {
     const queue = await warmQueue();
     const commands = await processed(queue, 100);

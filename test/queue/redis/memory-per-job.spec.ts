@@ -1,5 +1,5 @@
-// The guard of the memory: how many bytes of Redis a plain job takes, with the settings that Redis has by default. A number may
-// only rise with a reason that its commit gives. `npm run bench -- --only memory` compares it with other queues.
+// The memory guard: how many bytes of Redis a plain job takes, with Redis's default settings. A number may only rise
+// with a reason that its commit gives. `npm run bench -- --only memory` compares it with other queues.
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';
@@ -17,7 +17,7 @@ beforeAll(async () => {
   await bytesPerJob({}); // what the server keeps of any queue is there before it is measured
 });
 
-/** The memory of all keys: without the buffers of connections and the text of scripts, whose size has nothing to do with jobs. */
+/** Returns the memory of all keys, without connection buffers and script texts, which are unrelated to jobs. */
 async function memoryOfKeys(): Promise<number> {
   const text = await redis.info('memory');
   const field = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(text)![1]);

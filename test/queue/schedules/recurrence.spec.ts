@@ -65,7 +65,9 @@ function minutesOf(timeZone: string, from: number, to: number): Minute[] {
   });
 }
 
-/** Every minute that the clock shows as one of the times, each day's first showing only; one in a gap: after the gap. */
+/**
+ * Returns every minute whose clock time matches, only the first showing of each day. One in a gap comes after the gap.
+ */
 function fixedTimes(wall: Minute[], times: number[]): number[] {
   const found = new Set<number>();
   for (const day of new Set(wall.map((each) => each.day))) {

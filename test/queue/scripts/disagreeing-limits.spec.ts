@@ -1,4 +1,5 @@
-// Two versions of an app on one queue, as in a deploy, whose handlers say different limits: each job stays, and one limit holds.
+// Two versions of an app on one queue, as in a deploy, whose handlers have different limits. No job is lost, and one
+// limit applies.
 import { expect, it } from '@jest/globals';
 import { JobFailedError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';

@@ -1,4 +1,4 @@
-// Why a job must not run, as it is told: the reason is true, and what went wrong before is not lost over it.
+// The reason why a job must not run: it is true, and keeps the earlier error.
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '#queue/job-queue.js';

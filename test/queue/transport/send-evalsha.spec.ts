@@ -1,4 +1,4 @@
-// Scripts by a command that is made here, and by the method of a client whose copy of ioredis is not ours.
+// Sends scripts by a command of its own, or by the method of a client of another ioredis copy.
 import { afterEach, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';

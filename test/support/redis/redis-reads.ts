@@ -13,7 +13,7 @@ export async function keysLike(redis: Redis, pattern: string): Promise<string[]>
   return [...keys];
 }
 
-/** Sends one read for each item, all in one round trip, and returns the answers in the order of the items. */
+/** Sends one read for each item in one round trip, and returns the replies in the order of the items. */
 export async function readEach<Item, Answer>(
   redis: Redis,
   items: readonly Item[],

@@ -219,7 +219,7 @@ onEachStore('timeoutMs', () => {
       /timeoutMs: expected .* to 2147483647 ms/,
     );
     await queue.enqueue({}, { timeoutMs: 2 ** 31 - 1 });
-    // Timers end in the order of their time: one that passes at once, which is after 1 ms, comes before this one.
+    // Timers fire in the order of their time: one of 1 ms comes before this one.
     const worker = await startWorker(queue, () => new Promise((resolve) => setTimeout(resolve, 2)));
     await worker.event('completed');
     expect(worker.count('retry')).toBe(0);

@@ -1,4 +1,4 @@
-// A job that expires while it waits in its worker, claimed ahead or held on its last chance, does not begin.
+// A job that expires while it waits in its worker, prefetched or on its last chance, does not start.
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '#queue/job-queue.js';
@@ -29,7 +29,7 @@ async function crash(queue: JobQueue, id: string): Promise<void> {
 const AHEAD = { concurrency: 1, prefetch: 1 };
 const HELD = { concurrency: 4 }; // claims two at once
 
-/** A worker in which the first job runs and a second waits, and how often it has asked whether one may start. */
+/** A worker that runs a first job while a second waits, and its number of start requests. */
 async function waiting(queue: JobQueue, slots: { concurrency: number; prefetch?: number } = AHEAD) {
   const first = gate();
   const handle = (job: { payload: unknown }) => (String(job.payload) === 'first' ? first.promise : undefined);

@@ -5,8 +5,8 @@ import { newQueue, onEachStore, startWorker } from '../../support/worker/workers
 import { eventually, gate, sleep } from '../../support/faults/wait.js';
 
 /**
- * Counts how many handlers run at once, in all and by queue. The first wait for each other until as many run as should:
- * jobs come in more than one claim, and those of one could be done before the other's arrive.
+ * Counts how many handlers run at once, in all and by queue. The first jobs wait until as many run as should. Jobs come
+ * in several claims, and one claim's jobs could end before the next.
  */
 class Load {
   most = 0;

@@ -86,7 +86,7 @@ function list(queues: JobQueue[]) {
   return queues.map((queue) => ({ queue, handlers: { [queue.name]: () => undefined } }));
 }
 
-/** Three hundred jobs that have ended in each way, more than one look takes in, as the sweep has seen them. */
+/** Three hundred jobs with each kind of end, more than one slice, as the sweep has seen them. */
 async function fillHistories(q: TestQueue): Promise<void> {
   const error = { name: 'Error', message: 'no' };
   const endAs = {

@@ -1,4 +1,4 @@
-// A claim whose answer is slow keeps its jobs, also if it was sent before the answer of the one before it was handled.
+// A claim with a slow reply keeps its jobs, even if it was sent before the previous reply was handled.
 import { expect, it } from '@jest/globals';
 import { systemClock } from '#queue/runtime/clock.js';
 import { MemoryStore, type Link } from '#testing/memory-store/memory-store.js';

@@ -1,5 +1,5 @@
-// What ends the sleep of an idle worker. Without the wake-up a job would wait for the next look, up to a second later:
-// each of these is repeated, and all must be fast.
+// What ends the sleep of an idle worker. Without the wake-up a job would wait for the next poll, up to a second. Each
+// of these is repeated, and all must be fast.
 import { describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { ClaimedJob } from '#queue/model/job.js';

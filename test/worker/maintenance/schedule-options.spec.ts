@@ -1,4 +1,4 @@
-// What a schedule says of its jobs: each option reaches the job of a tick and acts, whatever its handler says.
+// The options of a schedule's jobs: each reaches the job of a tick and overrides the handler's.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { JobHandler, JobQueueService, OnJobEvent, RecurringJob } from 'nest-job-queue';

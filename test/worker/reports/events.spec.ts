@@ -22,7 +22,8 @@ describe('events', () => {
     await worker.event('completed');
     const of = (id: string) => worker.events.filter(({ job }) => job.id === id);
     expect(of(good.id)).toMatchObject([{ type: 'started' }, { type: 'completed', result: 'fine' }]);
-    // In the order of each attempt: a claim has a connection of its own, so the next attempt may start before the reply to the retry.
+    // In the order of each attempt. A claim has its own connection, so the next attempt may start before the reply to
+    // the retry.
     const attempts = [1, 2].map((number) => of(bad.id).filter(({ job }) => job.attempt === number));
     expect(attempts.map((events) => events.map(({ type }) => type))).toEqual([
       ['started', 'retry'],

@@ -1,4 +1,4 @@
-// What Redis is asked before a job on its last chance begins, by how long ago its claim was asked for.
+// The checks in Redis before a job on its last chance starts, by the age of its claim.
 import { describe, expect, it } from '@jest/globals';
 import { CrashIsolation } from '#worker/runner/crash-isolation.js';
 import { silentLogger } from '#queue/runtime/logger.js';

@@ -1,4 +1,4 @@
-// What a worker prefetches by default, without `prefetch`: what is quick, and no more than begins at once or nearly so.
+// The default prefetch of a worker, without `prefetch`: quick jobs, and no more than start at once or soon.
 import { describe, expect, it, jest } from '@jest/globals';
 import type { Attempt } from '#worker/attempt/attempt.js';
 import { Prefetcher } from '#worker/runner/prefetch.js';

@@ -93,8 +93,8 @@ export class HistoryWriter {
   }
 
   /**
-   * Notes an entry; it is in the file with the end of this turn of the event loop. a deaf handler may go on after its
-   * worker released its job and stopped; that is ignored
+   * Records an entry, which is in the file at the end of this turn of the event loop. Ignores a deaf handler that
+   * continues after its worker released its job and stopped.
    */
   add(entry: Entry): void {
     if (this.closed) {
