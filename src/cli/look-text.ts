@@ -8,7 +8,12 @@ import { age, clipped, lines, type Part, text } from './text.js';
 const HEAD = ['', 'queue', 'waiting', 'oldest', 'running', 'in/s', 'out/s', 'wait p95', 'run p95', 'failed'];
 const MORE = ['dead', 'workers', 'scheduled', 'done'];
 const ALL = [...HEAD, ...MORE];
-const LAYOUT = { whole: ['queue'], right: ALL.slice(2), dropped: [...MORE.toReversed(), 'running'] };
+const LAYOUT = {
+  whole: ['queue'],
+  right: ALL.slice(2),
+  dropped: [...MORE.toReversed(), 'running'],
+  droppedLast: ['run p95', 'wait p95', 'out/s', 'in/s'],
+};
 const UNKNOWN = '–';
 
 /** Returns all that a look brings, the queues by name. */

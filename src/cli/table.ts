@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import Table from 'cli-table3';
 import { type Part, Text, valueOf } from './text.js';
 
@@ -6,6 +7,8 @@ const LONGEST_CELL = 120;
 /** The minimum width of a column of text, in characters. */
 const NARROWEST = 8;
 const GAP = 2;
+/** The column of the words after `cause:` and `next:`. */
+const RIGHT_OF_LABEL = 11;
 
 const PLAIN = {
   top: '',
@@ -33,6 +36,8 @@ export interface TableLayout {
   right?: readonly string[];
   /** Columns that go where the terminal is too narrow, the first one first. */
   dropped?: readonly string[];
+  /** Columns that go where it is too narrow also for short texts. */
+  droppedLast?: readonly string[];
 }
 
 /**
@@ -46,21 +51,28 @@ export function fitted(
   width: number | undefined,
   layout: TableLayout,
 ): Text {
-  const { whole = [], right = [], dropped = [] } = layout;
+  const { whole = [], right = [], dropped = [], droppedLast = [] } = layout;
   const numeric = head.map((name, i) => right.includes(name) || rows.some((row) => typeof row[i] === 'number'));
   const { shown, widths } = draw(head, rows, numeric);
   const excess = widths.reduce((sum, each) => sum + each, GAP * (widths.length - 1)) - (width ?? Infinity);
   if (excess <= 0) {
     return shown;
   }
+  const without = (name: string, left: Partial<TableLayout>) => {
+    const at = head.indexOf(name);
+    const rest = <Each>(row: readonly Each[]) => row.toSpliced(at, 1);
+    return fitted(rest(head), rows.map(rest), width, { ...layout, ...left });
+  };
   const [first, ...others] = dropped;
   if (first !== undefined) {
-    const at = head.indexOf(first);
-    const without = <Each>(row: readonly Each[]) => row.toSpliced(at, 1);
-    return fitted(without(head), rows.map(without), width, { ...layout, dropped: others });
+    return without(first, { dropped: others });
   }
   const spared = head.map((name) => whole.includes(name));
-  return draw(head, rows, numeric, shrunk(widths, excess, numeric, spared)).shown;
+  const { now, left } = shrunk(widths, excess, numeric, spared);
+  const [last, ...lasts] = droppedLast;
+  return left > 0 && last !== undefined
+    ? without(last, { droppedLast: lasts })
+    : draw(head, rows, numeric, now).shown;
 }
 
 function draw(
@@ -90,7 +102,7 @@ function shrunk(
   excess: number,
   numeric: readonly boolean[],
   spared: readonly boolean[],
-): number[] {
+): { now: number[]; left: number } {
   const now = [...widths];
   let left = excess;
   for (const turn of [false, true]) {
@@ -101,12 +113,12 @@ function shrunk(
       now[candidates.indexOf(widest)]!--;
     }
   }
-  return now;
+  return { now, left };
 }
 
-/** The first lines of a text, as many and as wide as a screen has room for. */
+/** The first lines of a text, as many as a screen has room for. A line that is too wide goes on in the next. */
 export function screenful(shown: string, columns: number, rows: number): string[] {
-  const all = shown.split('\n');
+  const all = shown.split('\n').flatMap((line) => wrapped(line, columns));
   const more = all.length - rows;
   const kept = more > 0 ? [...all.slice(0, Math.max(0, rows - 1)), `… ${more + 1} more lines`] : all;
   const table = new Table({
@@ -119,4 +131,25 @@ export function screenful(shown: string, columns: number, rows: number): string[
     .toString()
     .split('\n')
     .map((line) => line.trimEnd());
+}
+
+/** Breaks a line between its words. The rest is indented like its text. */
+function wrapped(line: string, columns: number): string[] {
+  const indent = / {4}\w+: +/.exec(line)?.index === 0 ? ' '.repeat(RIGHT_OF_LABEL) : '  ';
+  const done: string[] = [];
+  let now = '';
+  for (const word of line.split(/(?<=\S)(?= )/)) {
+    if (now !== '' && widthOf(now + word) > columns) {
+      done.push(now);
+      now = indent + word.trimStart();
+    } else {
+      now += word;
+    }
+  }
+  return [...done, now];
+}
+
+/** The characters of a line, without its colours. */
+function widthOf(line: string): number {
+  return stripVTControlCharacters(line).length;
 }
