@@ -12,7 +12,7 @@ const FEWEST_ATTEMPTS = 10;
 const UNKNOWN_RUN_MS = 1_800_000;
 
 export function failing(signs: QueueSigns): ReturnType<Rule> {
-  const { rates, stats } = signs;
+  const { rates } = signs;
   if (!rates || rates.failedShare < FAILING_SHARE || rates.attempts < FEWEST_ATTEMPTS) {
     return undefined;
   }
@@ -22,11 +22,17 @@ export function failing(signs: QueueSigns): ReturnType<Rule> {
     state: 'failing',
     summary: `failing: ${share} of the attempts of the last ${duration(rates.windowMs)} failed${deadLetters(signs)}`,
     cause: 'the handler throws, or a service behind it is down',
-    next:
-      stats.failed > 0
-        ? 'read the errors of the dead letters, mend the cause, then redrive them'
-        : 'read the errors of the scheduled jobs, which are tried again',
+    next: whereErrorsAre(signs),
   };
+}
+
+function whereErrorsAre({ stats }: QueueSigns): string {
+  if (stats.failed > 0) {
+    return 'read the errors of the dead letters, mend the cause, then redrive them';
+  }
+  return stats.scheduled > 0
+    ? 'read the errors of the scheduled jobs, which are tried again'
+    : 'read the errors in the log of the workers: no failed job is left in the queue';
 }
 
 export function behind(signs: QueueSigns): ReturnType<Rule> {

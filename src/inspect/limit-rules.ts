@@ -34,7 +34,7 @@ export function resting(signs: QueueSigns): ReturnType<Rule> {
   return {
     severity: heldSeverity(signs),
     state: 'limited',
-    summary: `resting: ${count(stats.pending)} wait until ${restsUntil.toISOString()}`,
+    summary: `resting: ${count(stats.pending)} wait for another ${left(restsUntil, at)}`,
     cause: 'a handler threw a RateLimitedError, so the whole queue rests',
     next: `wait for its end; clearing the limits of \`${queue}\` ends it now`,
   };
@@ -54,11 +54,15 @@ export function rateLimited(signs: QueueSigns): ReturnType<Rule> {
     severity: heldSeverity(signs),
     state: 'limited',
     summary: isFar
-      ? `rate limit: ${count(stats.pending)} wait until ${nextStartAt.toISOString()}`
+      ? `rate limit: ${count(stats.pending)} wait, the next may start in ${left(nextStartAt, at)}`
       : `rate limit: ${comes}${may} may start, ${waits(signs)}`,
-    cause: `the queue has used up its rate limit${may === '' ? '' : ` of ${may}`}`,
+    cause: `the queue has used up its rate limit${may === '' ? '' : ` of ${may}`}${isFar ? `; the next job may start in ${left(nextStartAt, at)}` : ''}`,
     next: 'raise the rate limit if this is too slow',
   };
+}
+
+function left(until: Date, at: Date): string {
+  return duration(until.getTime() - at.getTime());
 }
 
 /** Returns whether as many attempts end as may start, or slots are free and the rate lets none start. */

@@ -104,20 +104,23 @@ function waitsItsTurn(signs: JobSigns): Reason {
     ahead === undefined
       ? 'other jobs are before it'
       : `${count(ahead)} ${ahead === 1 ? 'job is' : 'jobs are'} before it`;
-  const busy = busySlots(signs);
+  const busy = takesNone(signs);
   if (busy !== undefined) {
     return { because: ahead === 0 ? `${busy}; it is next` : `${busy}, and ${before}` };
   }
   return { because: ahead === 0 ? 'it is next' : before };
 }
 
-function busySlots({
+function takesNone({
   stats,
   slots = Infinity,
   maxRunning = Infinity,
   pausedWorkers = 0,
 }: JobSigns): string | undefined {
   const { workers, processing } = stats;
+  if (workers === 0 && stats.foreignClaims === undefined) {
+    return 'no worker serves the queue now';
+  }
   if (workers > 0 && pausedWorkers >= workers) {
     return 'all workers of the queue are paused in their process';
   }

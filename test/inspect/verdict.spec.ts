@@ -144,7 +144,7 @@ describe('the verdict says', () => {
       'until when a rate limit holds it back',
       { pending: 60 },
       { nextStartAt: new Date(AT.getTime() + 5_000) },
-      { severity: 'notice', state: 'limited', summary: 'rate limit: 60 wait until 2026-01-01T12:00:05.000Z' },
+      { severity: 'notice', state: 'limited', summary: 'rate limit: 60 wait, the next may start in 5 s' },
     ],
     [
       'that as many run as may',
@@ -193,6 +193,16 @@ describe('the verdict says', () => {
       { scheduled: 40 },
       { rates: rates(1, 0, 1) },
       { severity: 'warning', state: 'failing', summary: 'failing: 100 % of the attempts of the last 5 min failed' },
+    ],
+    [
+      'that its handlers failed, and nothing of it is left in the queue',
+      {},
+      { rates: rates(1, 1, 0.8) },
+      {
+        severity: 'warning',
+        state: 'failing',
+        next: 'read the errors in the log of the workers: no failed job is left in the queue',
+      },
     ],
     [
       'that its workers take nothing',
@@ -315,7 +325,7 @@ describe('the verdict says', () => {
       {
         severity: 'notice',
         state: 'limited',
-        summary: 'resting: 60 wait until 2026-01-01T12:01:00.000Z',
+        summary: 'resting: 60 wait for another 1 min',
         cause: 'a handler threw a RateLimitedError, so the whole queue rests',
         next: 'wait for its end; clearing the limits of `email` ends it now',
       },
