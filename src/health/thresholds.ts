@@ -1,3 +1,4 @@
+import { duration } from '../inspect/words.js';
 import type { Severity } from '../inspect/queue-signs.js';
 import type { UnservedName } from '../queue/model/job.js';
 import { show } from '../queue/errors/show.js';
@@ -33,7 +34,7 @@ export function warningsOf(
 }
 
 function unservedText({ name, waitingMs }: UnservedName): string {
-  return `jobs named ${show(name)} wait for ${waitingMs} ms, and no live worker handles the name`;
+  return `jobs named ${show(name)} wait for ${duration(waitingMs)}, and no live worker handles the name`;
 }
 
 function workerReasons(
@@ -45,7 +46,7 @@ function workerReasons(
   }
   const since = worker?.sinceLastFetchMs ?? 0;
   return since > maxSinceLastFetchMs
-    ? [`the worker last fetched ${since} ms ago, more than ${maxSinceLastFetchMs} ms`]
+    ? [`the worker last fetched ${duration(since)} ago, more than ${duration(maxSinceLastFetchMs)}`]
     : [];
 }
 
@@ -57,10 +58,15 @@ function queueReasons(limits: JobQueueHealthOptions, queue: QueueHealth): string
       ? [pending > 0 ? `${pending} waiting, no worker` : 'no worker']
       : []),
     ...over(pending, limits.maxPending, `${pending} waiting`),
-    ...over(oldestPendingAgeMs, limits.maxOldestPendingAgeMs, `the oldest waits for ${oldestPendingAgeMs} ms`),
+    ...over(
+      oldestPendingAgeMs,
+      limits.maxOldestPendingAgeMs,
+      `the oldest waits for ${duration(oldestPendingAgeMs)}`,
+      duration,
+    ),
     ...unserved
       .filter(({ waitingMs }) => waitingMs > maxUnservedMs)
-      .map((each) => `${unservedText(each)}, more than ${maxUnservedMs}`),
+      .map((each) => `${unservedText(each)}, more than ${duration(maxUnservedMs)}`),
     ...(fails(queue.verdict.severity, limits.failOn) ? [queue.verdict.summary] : []),
     ...over(failed, limits.maxFailed, `${failed} dead letters`),
     ...over(expiredClaims, limits.maxExpiredClaims, `${expiredClaims} expired claims`),
@@ -72,6 +78,11 @@ export function fails(severity: Severity, failOn: JobQueueHealthOptions['failOn'
   return severity === failOn || (failOn === 'warning' && severity === 'critical');
 }
 
-function over(value: number, limit: number | undefined, words: string): string[] {
-  return limit !== undefined && value > limit ? [`${words}, more than ${limit}`] : [];
+function over(
+  value: number,
+  limit: number | undefined,
+  words: string,
+  said: (value: number) => string = String,
+): string[] {
+  return limit !== undefined && value > limit ? [`${words}, more than ${said(limit)}`] : [];
 }

@@ -58,7 +58,7 @@ export function watchSilence(client: RedisClient, limitMs: number, onDead: (erro
       return;
     }
     const error = new RedisUnsuitableError(
-      `Redis gave no answer within ${limitMs} ms; the connection is replaced.`,
+      `Redis gave no answer within ${Math.round(limitMs)} ms; the connection is replaced.`,
     );
     unanswered.add(error);
     const leftMs = silence.remainingMs(limitMs);
