@@ -47,9 +47,14 @@ export function clientOf(options: AddressOptions): { client: RedisClient; place:
   return { client, place, life };
 }
 
-export function unreachable(place: string, error: Error): CliError {
+/** @param isSilent whether the server took the connection and then gave no answer */
+export function unreachable(place: string, error: Error, isSilent: boolean): CliError {
   const why = (error as NodeJS.ErrnoException).code ?? error.message;
-  const hint = 'Start Redis, or set REDIS_URL or --redis to where it is.';
+  const hint = isSilent
+    ? 'It takes connections and is silent: frozen, or busy with a long command. Look at its process and its log.'
+    : /^(WRONGPASS|NOAUTH|NOPERM)\b/.test(why)
+      ? 'Put its user and password into REDIS_URL.'
+      : 'Start Redis, or set REDIS_URL or --redis to where it is.';
   return new CliError(`Redis at ${place} cannot be reached (${why}). ${hint}`, EXIT.unreachable);
 }
 

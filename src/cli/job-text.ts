@@ -1,4 +1,5 @@
 // Describes a job: its details, why it does not run, and each attempt.
+import { ATTEMPT_WORDS } from '../inspect/attempt-words.js';
 import type { Reason } from '../inspect/why-not-running.js';
 import type { AttemptRecord, JobRecord } from '../queue/model/job.js';
 import type { StoredError } from '../queue/errors/stored-error.js';
@@ -38,7 +39,7 @@ export function jobText(job: JobRecord, reason: Reason, out: Output, verbose: bo
     ['schedule', job.schedule],
     ['after', job.after?.join(', ')],
     ['followed by', job.followedBy?.join(', ')],
-    ['worker', job.worker],
+    [job.status === 'processing' ? 'worker' : 'last worker', job.worker],
     ['last error', job.lastError],
     ['payload', job.brokenPayload ?? json(job.payload)],
     ['result', json(job.result)],
@@ -81,7 +82,7 @@ function attemptLines(attempt: AttemptRecord, out: Output, verbose: boolean): Te
   const [shape, color] = SHAPES[outcome] ?? ['?', 'yellow']; // the hash may be of a later version
   const ran = age(endedAt.getTime() - startedAt.getTime());
   const who = worker === null ? '' : text`  ${clipped(worker, 40)}`;
-  const head = text`  ${out.color(color, shape)} attempt ${padded(`${attempt.attempt}`, 2)} ${outcome} after ${ran}${who}`;
+  const head = text`  ${out.color(color, shape)} attempt ${padded(`${attempt.attempt}`, 2)} ${ATTEMPT_WORDS[outcome] ?? outcome} after ${ran}${who}`;
   return [head, ...(error ? errorLines(error, verbose) : [])];
 }
 
@@ -100,7 +101,7 @@ function errorLines(error: StoredError, verbose: boolean, indent = '      '): Te
 
 /** The place of the job after the logged change. */
 function standing(job: JobRecord, last: AttemptRecord | undefined, out: Output): Text[] {
-  const { status, claimedAt, dueAt, cancelledAt } = job;
+  const { status, claimedAt, dueAt, cancelledAt, enqueuedAt } = job;
   if (status === 'processing' && claimedAt) {
     const does = job.unstarted ? 'claimed, waits for a slot for' : 'runs for';
     return [
@@ -110,6 +111,9 @@ function standing(job: JobRecord, last: AttemptRecord | undefined, out: Output):
   if (status === 'scheduled' && dueAt) {
     const isBackoff = last?.outcome === 'error' || last?.outcome === 'crash';
     return [text`  ┄ ${isBackoff ? 'backoff    until' : 'starts     at'} ${instant(dueAt)}`];
+  }
+  if (status === 'pending') {
+    return [text`  ┄ waits for  ${age(Date.now() - (last?.endedAt ?? enqueuedAt).getTime())}`];
   }
   return cancelledAt ? [text`  – cancelled  ${instant(cancelledAt)}`] : [];
 }

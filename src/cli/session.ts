@@ -64,8 +64,9 @@ export class Session {
         throw new Error(`no answer within ${duration(ANSWER_MS)}`);
       });
     } catch (error) {
+      const isSilent = client.status === 'connect';
       client.disconnect();
-      throw unreachable(place, reason ?? (error as Error));
+      throw unreachable(place, reason ?? (error as Error), isSilent);
     }
     return new Session(client, options.prefix, place, life);
   }

@@ -22,7 +22,7 @@ describe('on a pipe', () => {
     const listed = await cli(['list', name, 'pending', '--json']);
     expect(JSON.parse(listed.stdout)).toMatchObject([{ id: 'a1', payload: { to: 'ada' } }]);
     const shown = await cli(['show', name, 'a1']);
-    expect(shown.stdout).toContain('not running  it is next');
+    expect(shown.stdout).toContain('not running  no worker serves the queue now; it is next');
     expect(shown.stdout).toContain('{"to":"ada"}');
   });
 
@@ -105,13 +105,20 @@ describe('on a pipe', () => {
     const queue = newQueue();
     await queue.enqueueMany([{ payload: 1 }, { payload: 2 }]);
     for (const job of await queue.claimMany(2)) await queue.fail(job, new Error('down'), { final: true });
-    expect(await cli(['redrive', queue.name, '--all', '--error', 'up'])).toMatchObject({ stdout: '0\n' });
+    expect(await cli(['redrive', queue.name, '--all', '--error', 'up'])).toMatchObject({
+      stdout: 'redriven: 0 dead letters\n',
+    });
     const [first] = await queue.list('failed');
-    expect(await cli(['redrive', queue.name, first!.id])).toMatchObject({ code: EXIT.ok, stdout: '1\n' });
+    expect(await cli(['redrive', queue.name, first!.id])).toMatchObject({
+      code: EXIT.ok,
+      stdout: 'redriven: 1 dead letter\n',
+    });
     const asked = await cli(['discard', queue.name, '--all']);
     expect(asked).toMatchObject({ code: EXIT.usage, stderr: expect.stringContaining('--yes') });
     expect((await queue.stats()).failed).toBe(1);
-    expect(await cli(['discard', queue.name, '--all', '--yes'])).toMatchObject({ stdout: '1\n' });
+    expect(await cli(['discard', queue.name, '--all', '--yes'])).toMatchObject({
+      stdout: 'discarded: 1 dead letter\n',
+    });
     expect((await queue.stats()).failed).toBe(0);
   });
 

@@ -26,6 +26,11 @@ describe('limits', () => {
     expect(code).toBe(EXIT.ok);
     expect(await queue.limits.get()).toEqual({ ...ALL, maxRunning: 3, source: 'set' });
     expect(stdout).toContain('set: maxRunning; kept: rateLimit, groups, maxPending, maxPendingBytes');
+    expect(stdout).toMatch(
+      /^limits +at most 3 run at once, 100 start in 1 min and 10 at once, at most 5,000 wait, .*, set at run time\n/m,
+    );
+    expect(stdout).toMatch(/^each group +at most 1 run at once, waits behind a dead letter$/m);
+    expect(stdout).toMatch(/^no group +weight 3$/m);
   });
 
   it('says that limits of the code are now set, and override it until --clear', async () => {

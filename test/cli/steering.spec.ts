@@ -128,7 +128,7 @@ it(
     await queue.fail(first!, new TypeError('502 Bad Gateway', { cause }));
     const { stdout } = await cli(['show', queue.name, id]);
     expect(stdout).toMatch(/○ enqueued {3}20\d\d-/);
-    expect(stdout).toMatch(/┄ waited +\d[\d.]* m?s\n {2}✕ attempt 1 {2}error after \d/);
+    expect(stdout).toMatch(/┄ waited +\d[\d.]* m?s\n {2}✕ attempt 1 {2}failed after \d/);
     expect(stdout).toMatch(
       /TypeError: 502 Bad Gateway {2}\(stack: --verbose\)\n +caused by\n +Error: socket hang up/,
     );

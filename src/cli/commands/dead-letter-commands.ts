@@ -34,7 +34,8 @@ export function addDeadLetterCommands(program: Command, run: Run): void {
           const queue = await context.session.known(name!);
           const done =
             id === undefined ? await all(context, queue, verb, options) : await one(context, queue, verb, id);
-          context.out.show({ [verb === 'redrive' ? 'redriven' : 'discarded']: done }, () => count(done));
+          const word = verb === 'redrive' ? 'redriven' : 'discarded';
+          context.out.show({ [word]: done }, () => text`${word}: ${letters(done)}`);
         }),
       );
   }

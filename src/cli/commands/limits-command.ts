@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
+import { groupLimitsInWords, limitsInWords } from '../../inspect/limits-in-words.js';
 import type { RateLimit, RuntimeLimits } from '../../queue/model/limits.js';
 import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
 import type { Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
-import { lines, padded, type Part, text, type Text } from '../text.js';
+import { instant, lines, padded, type Part, text, type Text } from '../text.js';
 
 /** The word that takes one limit away. */
 const NONE = 'none';
@@ -101,10 +102,15 @@ function told(changes: RuntimeLimits, now: LimitsInForce): Part[] {
 }
 
 function rows(now: LimitsInForce): Text[] {
-  return Object.entries(now).map(([key, value]) => {
-    const shown = typeof value === 'object' ? JSON.stringify(value) : String(value as number);
-    return text`${padded(key, 12)} ${shown}`;
-  });
+  const { groups, restsUntil, nextStartAt } = now;
+  const shown: [name: string, words: string | null | undefined][] = [
+    ['limits', limitsInWords(now) ?? 'none'],
+    ['each group', groups && groupLimitsInWords(groups)],
+    ['no group', groups?.ungroupedWeight === undefined ? null : `weight ${groups.ungroupedWeight}`],
+    ['rests until', restsUntil && instant(restsUntil)],
+    ['next start', nextStartAt && instant(nextStartAt)],
+  ];
+  return shown.flatMap(([name, words]) => (words ? [text`${padded(name, 12)} ${words}`] : []));
 }
 
 function withoutUndefined<Of extends object>(value: { [Key in keyof Of]: Of[Key] | undefined }): Of {

@@ -6,7 +6,7 @@ import { serverText, verdictText } from '../look-text.js';
 import { look } from '../looks.js';
 import { wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
-import { ago, clipped, instant, lines, type Part } from '../text.js';
+import { ago, clipped, lines, type Part, text } from '../text.js';
 import type { Run } from '../context.js';
 import { addSchedules } from './schedules-command.js';
 import { addShow } from './show-command.js';
@@ -79,16 +79,19 @@ function addMoreReads(program: Command, run: Run): void {
     .action(
       run(async ({ session, out }, [name]) => {
         const workers = await (await session.known(name!)).workers();
-        const rows = workers.map(({ id, host, version, startedAt, slots, stuck }) => [
+        const rows = workers.map(({ id, host, version, startedAt, seenAt, slots, stuck }) => [
           clipped(id, 60),
           clipped(host ?? '–', 40),
           clipped(version ?? '–', 20),
-          instant(startedAt).slice(0, 19),
+          startedAt ? ago(startedAt) : '–',
+          ago(seenAt),
           slots ?? '–',
           stuck?.length ?? 0,
         ]);
-        const head = ['worker', 'host', 'version', 'since', 'slots', 'stuck'];
-        out.show(workers, () => (rows.length > 0 ? out.table(head, rows, { whole: ['worker'] }) : 'No worker.'));
+        const head = ['worker', 'host', 'version', 'started', 'seen', 'slots', 'stuck'];
+        const layout = { whole: ['worker'], dropped: ['host', 'version'] };
+        const none = text`No worker of ${name!} announced itself within 30 s. Its jobs wait until one starts.`;
+        out.show(workers, () => (rows.length > 0 ? out.table(head, rows, layout) : none));
       }),
     );
   program

@@ -5,7 +5,7 @@ import { groupName, type GroupStats } from '../../queue/model/group.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { groupLimitFields } from '../../queue/model/limits.js';
 import type { DashboardRequest } from '../dashboard-options.js';
-import { groupLimitsInWords } from '../live/limits-in-words.js';
+import { groupLimitsInWords } from '../../inspect/limits-in-words.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { Permissions } from '../security/permissions.js';
 import { checkInput, KnownQueues, queueName } from './known-queue.js';

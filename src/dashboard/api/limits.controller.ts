@@ -5,7 +5,7 @@ import { runtimeLimitFields } from '../../queue/operate/limits.js';
 import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
 import { ActionLog } from '../actions/action-log.js';
 import type { DashboardRequest } from '../dashboard-options.js';
-import { limitsInWords } from '../live/limits-in-words.js';
+import { limitsInWords } from '../../inspect/limits-in-words.js';
 import { Permissions } from '../security/permissions.js';
 import { checkInput, KnownQueues, queueName } from './known-queue.js';
 import { Responder } from './responder.js';

@@ -5,6 +5,7 @@ import type { HistoryView, PercentilesView, QueueView } from '../views/views.js'
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
+const HOUR_MINUTES = 60;
 /** A minute closes a few seconds late: looking more often than this finds the same, in ms. */
 const KEPT_MS = 10_000;
 
@@ -32,7 +33,7 @@ export class HistoryCache {
 }
 
 /** The figures of an hour for the overview. */
-export function lastHourOf({ points, total }: HistoryReport): Pick<QueueView, 'lastHour' | 'spark'> {
+export function lastHourOf({ at, points, total }: HistoryReport): Pick<QueueView, 'lastHour' | 'spark'> {
   if (!total) {
     return { lastHour: null, spark: [] };
   }
@@ -43,7 +44,20 @@ export function lastHourOf({ points, total }: HistoryReport): Pick<QueueView, 'l
     waitMs: percentiles(total.wait),
     runMs: percentiles(total.run),
   };
-  return { lastHour, spark: points.map(outOf) };
+  return { lastHour, spark: hourOf(points, at) };
+}
+
+/** Returns the jobs that ended in each minute of the hour; 0 for a minute that nobody recorded. */
+function hourOf(points: readonly HistoryPoint[], now: Date): number[] {
+  const first = Math.floor(now.getTime() / MINUTE_MS) - HOUR_MINUTES;
+  const spark = Array.from({ length: HOUR_MINUTES }, () => 0);
+  for (const point of points) {
+    const minute = Math.floor(point.at.getTime() / MINUTE_MS) - first;
+    if (minute >= 0 && minute < HOUR_MINUTES) {
+      spark[minute] = outOf(point);
+    }
+  }
+  return spark;
 }
 
 /** The same for a chart. */

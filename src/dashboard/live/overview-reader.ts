@@ -13,7 +13,7 @@ import { readServerVerdict } from '../../inspect/server-verdict.js';
 import { readFacts, type QueueFacts } from '../../inspect/signs.js';
 import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
 import { HistoryCache, lastHourOf } from './history-cache.js';
-import { limitsInWords } from './limits-in-words.js';
+import { limitsInWords } from '../../inspect/limits-in-words.js';
 import { RateWindow } from './rate-window.js';
 import { overallVerdict, verdictView } from './verdict-view.js';
 import { workersOf, type ClaimedJob } from './workers-view.js';

@@ -1,3 +1,4 @@
+import { ATTEMPT_WORDS } from '../../../inspect/attempt-words.js';
 import type { AttemptView, JobView, State } from '../../views/views.js';
 import { duration } from '../parts/format.js';
 import { StateMark, Time } from '../parts/parts.js';
@@ -15,13 +16,7 @@ const MARKS: Record<AttemptView['outcome'], State | 'running'> = {
   prefetched: 'pending',
 };
 const WORDS: Record<AttemptView['outcome'], string> = {
-  completed: 'completed',
-  error: 'failed',
-  crash: 'worker died',
-  unhandled: 'no handler',
-  interruption: 'given back at a shutdown',
-  snooze: 'snoozed',
-  rate_limited: 'met a rate limit',
+  ...ATTEMPT_WORDS,
   running: 'runs',
   prefetched: 'claimed, waits for a slot',
 };

@@ -75,6 +75,18 @@ export function Time({ at }: { at: number | null | undefined }) {
   );
 }
 
+/** The time of day, for words such as "since". */
+export function Clock({ at }: { at: number | null }) {
+  if (at === null) {
+    return <span class="quiet">–</span>;
+  }
+  return (
+    <time dateTime={new Date(at).toISOString()} title={exact(at)}>
+      {new Date(at).toLocaleTimeString()}
+    </time>
+  );
+}
+
 /** A sentence whose backticks mark names. */
 export function Sentence({ text }: { text: string }) {
   return <>{text.split('`').map((part, i) => (i % 2 === 1 ? <bdi class="name">{part}</bdi> : part))}</>;

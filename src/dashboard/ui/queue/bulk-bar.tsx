@@ -40,7 +40,9 @@ export function BulkBar({ queue, state, selection, match, total, matchWords, don
       <span class="bulk-what">
         {chosen > 0
           ? `${plural(chosen, 'job')} selected`
-          : `All${total === null ? '' : ` ${count(total)}`} ${matchWords}`}
+          : total === 1
+            ? howMany(total, matchWords)
+            : `All ${total === null ? matchWords : howMany(total, matchWords)}`}
       </span>
       {actions.map((action) => (
         <button
@@ -94,7 +96,7 @@ async function actOnAll(
   total: number | null,
   words: string,
 ): Promise<string | undefined> {
-  const many = total === null ? `all ${words}` : `${count(total)} ${words}`;
+  const many = total === null ? `all ${words}` : howMany(total, words);
   const sure = await ask({
     title: `${ACTION_WORDS[action]} ${many} of ${queue}?`,
     body: `${BODIES[action]} It goes on in the background, also when this tab is closed, and can be stopped.`,
@@ -110,6 +112,11 @@ async function actOnAll(
     : undefined;
 }
 
+/** Counts jobs in the words of their list: 1 dead letter, 14 pending jobs. */
+function howMany(total: number, words: string): string {
+  return `${count(total)} ${total === 1 ? words.replace(/(job|letter)s\b/, '$1') : words}`;
+}
+
 export async function tried(work: () => Promise<string>): Promise<string | undefined> {
   try {
     return await work();
@@ -120,7 +127,8 @@ export async function tried(work: () => Promise<string>): Promise<string | undef
 }
 
 export function outcomeWords(action: JobAction, { done, spared }: { done: number; spared: number }): string {
-  const changed = spared > 0 ? ` ${plural(spared, 'job')} had changed and was left alone.` : '';
+  const changed =
+    spared > 0 ? ` ${plural(spared, 'job')} had changed and ${spared === 1 ? 'was' : 'were'} left alone.` : '';
   return `${plural(done, 'job')} ${PAST_WORDS[action]}.${changed}`;
 }
 

@@ -8,7 +8,7 @@ import { SchedulesPage } from '../schedules/schedules-page.js';
 import { connection, overview, session, trouble } from '../state/live.js';
 import { route } from '../state/route.js';
 import { WorkersPage } from '../workers/workers-page.js';
-import { Notice, Time } from '../parts/parts.js';
+import { Clock, Notice } from '../parts/parts.js';
 import { Confirm } from './confirm.js';
 import { Header } from './header.js';
 import { KeysHelp, useKeys } from './keys.js';
@@ -93,7 +93,7 @@ function ConnectionBanner() {
       <strong>{state === 'away' ? 'Redis is away' : 'The app does not answer'}</strong>
       <span>
         {' '}
-        since <Time at={since} />. {overview.value ? 'What you see is from before.' : ''} This page tries again by
+        since <Clock at={since} />. {overview.value ? 'What you see is from before.' : ''} This page tries again by
         itself.
       </span>
     </div>

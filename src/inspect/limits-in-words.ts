@@ -1,6 +1,6 @@
-import { count, duration } from '../../inspect/words.js';
-import type { GroupLimits } from '../../queue/model/limits.js';
-import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
+import { count, duration } from './words.js';
+import type { GroupLimits, RateLimit } from '../queue/model/limits.js';
+import type { LimitsInForce } from '../queue/store/verbs/limit-verbs.js';
 
 /** Returns the limits of a queue in words; null if it has none. */
 export function limitsInWords({ source, maxPending, maxPendingBytes, ...limits }: LimitsInForce): string | null {
@@ -30,6 +30,11 @@ function waiting(jobs: number | undefined, bytes: number | undefined): string[] 
 function partsOf({ maxRunning, rateLimit }: Pick<GroupLimits, 'maxRunning' | 'rateLimit'>): string[] {
   return [
     ...(maxRunning === undefined ? [] : [`at most ${count(maxRunning)} run at once`]),
-    ...(rateLimit ? [`${count(rateLimit.limit)} start in ${duration(rateLimit.periodMs)}`] : []),
+    ...(rateLimit ? [startsIn(rateLimit)] : []),
   ];
+}
+
+function startsIn({ limit, periodMs, burst = 1 }: RateLimit): string {
+  const atOnce = burst > 1 ? ` and ${count(burst)} at once` : '';
+  return `${count(limit)} start in ${duration(periodMs)}${atOnce}`;
 }

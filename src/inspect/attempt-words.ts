@@ -1,0 +1,12 @@
+import type { AttemptRecord } from '../queue/model/job.js';
+
+/** How an attempt ended, in the words of the command line and the dashboard. */
+export const ATTEMPT_WORDS: Readonly<Record<AttemptRecord['outcome'], string>> = {
+  completed: 'completed',
+  error: 'failed',
+  crash: 'worker died',
+  unhandled: 'no handler there',
+  interruption: 'given back at a shutdown',
+  snooze: 'snoozed',
+  rate_limited: 'met a rate limit',
+};
