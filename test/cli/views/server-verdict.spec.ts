@@ -2,10 +2,10 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { JobQueue } from 'nest-job-queue/core';
 import { EXIT } from '#cli/exit-codes.js';
-import { eventually } from '../support/faults/wait.js';
-import { startOwnRedis } from '../support/redis/own-redis.js';
-import { connect } from '../support/redis/redis.js';
-import { cli } from './run-cli.js';
+import { eventually } from '../../support/faults/wait.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { connect } from '../../support/redis/redis.js';
+import { cli } from '../run-cli.js';
 
 const LONG_MS = 60_000;
 const VIEWS = [['health'], ['stats'], ['top', '--count', '1'], ['stats', '--watch', '100', '--count', '1']];

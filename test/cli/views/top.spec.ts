@@ -2,10 +2,10 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { JobQueue } from 'nest-job-queue/core';
 import { EXIT } from '#cli/exit-codes.js';
-import { startOwnRedis } from '../support/redis/own-redis.js';
-import { connect } from '../support/redis/redis.js';
-import { cli, cliOnTerminal, cliRunningOnTerminal } from './run-cli.js';
-import { Screen } from './screen.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { connect } from '../../support/redis/redis.js';
+import { cli, cliOnTerminal, cliRunningOnTerminal } from '../run-cli.js';
+import { Screen } from '../screen.js';
 
 const LONG_MS = 60_000;
 const QUEUES = 40;

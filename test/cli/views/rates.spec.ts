@@ -3,11 +3,11 @@ import { expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { silentLogger } from '#queue/runtime/logger.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
-import { sleep } from '../support/faults/wait.js';
-import { connectClocked } from '../support/redis/clocked-redis.js';
-import { uniqueQueueName } from '../support/redis/redis.js';
-import { startWorker } from '../support/worker/workers.js';
-import { cli, cliOnTerminal } from './run-cli.js';
+import { sleep } from '../../support/faults/wait.js';
+import { connectClocked } from '../../support/redis/clocked-redis.js';
+import { uniqueQueueName } from '../../support/redis/redis.js';
+import { startWorker } from '../../support/worker/workers.js';
+import { cli, cliOnTerminal } from '../run-cli.js';
 
 const MINUTE = 60_000;
 

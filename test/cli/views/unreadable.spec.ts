@@ -2,9 +2,9 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { JobQueue } from 'nest-job-queue/core';
 import { EXIT } from '#cli/exit-codes.js';
-import { startOwnRedis } from '../support/redis/own-redis.js';
-import { connect } from '../support/redis/redis.js';
-import { cli } from './run-cli.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { connect } from '../../support/redis/redis.js';
+import { cli } from '../run-cli.js';
 
 const LONG_MS = 60_000;
 let env: { REDIS_URL: string };
