@@ -22,7 +22,7 @@ export const durabilitySchema = z.enum(['memory', 'replica'], { error: "expected
 export interface EventExtras {
   /** `completed` carries the result, up to 2,000 bytes of JSON. Set it where the workers are. @default false */
   results?: boolean;
-  /** Publishes each job that an enqueue added. Set it in the processes that enqueue. @default false */
+  /** Publishes each job that an enqueue of a producer added, and no tick or follow-up. Set it in the processes that enqueue. @default false */
   enqueued?: boolean;
   /** Publishes that no job waits or runs. Set it in the workers. @default false */
   drained?: boolean;
