@@ -36,7 +36,8 @@ local grouped = tonumber(redis.call('HGET', groups .. 'settings', 'waiting') or 
 local foreign = redis.call('LLEN', processing)
 local expired = redis.call('ZCOUNT', claims, '-inf', now)
 local live = redis.call('ZCOUNT', workers, live_since, '+inf')
-local paused_at, paused_by, pause_reason = unpack(redis.call('HMGET', settings, 'paused_at_ms', 'paused_by', 'pause_reason'))
+local paused_at, paused_by, pause_reason, rate_waits = unpack(redis.call('HMGET', settings, 'paused_at_ms', 'paused_by',
+  'pause_reason', 'rate_waits'))
 local answer = {
   'now_ms', now,
   'pending', redis.call('LLEN', pending) + redis.call('ZCARD', prioritized) + grouped,
@@ -59,6 +60,9 @@ local answer = {
   'paused_by', paused_by or '',
   'pause_reason', pause_reason or '',
 }
+if rate_waits then
+  answer[#answer + 1], answer[#answer + 2] = 'limited_total', rate_waits
+end
 for _, value in ipairs(redis.call('HGETALL', stats)) do
   answer[#answer + 1] = value
 end

@@ -106,7 +106,7 @@ export const INSTRUMENTS = {
     source: 'fleet',
     kind: 'counter',
     name: 'job_queue.jobs',
-    help: 'Jobs of the whole fleet since the queue exists, by event: enqueued, completed, failed, retried, reclaimed, crashed, rate_limited and others',
+    help: 'Jobs of the whole fleet since the queue exists, by event: enqueued, completed, failed, retried, reclaimed, crashed, rate_limited, limited and others',
     labels: ['queue', 'event'],
   },
   attempts: {

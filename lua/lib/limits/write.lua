@@ -41,7 +41,7 @@ local function hold_configured_limits()
     write_limits(cjson.decode(text)) -- as texts
   else
     delete_queue_limits()
-    redis.call('HDEL', settings, 'rate_set_at')
+    redis.call('HDEL', settings, 'rate_set_at', 'rate_waits')
     write_group_settings(group_defaults_key, {})
   end
 end

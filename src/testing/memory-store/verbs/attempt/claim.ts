@@ -35,6 +35,10 @@ export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimAnswer {
     if (queue.pausedAt === undefined && dueAt !== Infinity) {
       dueInMs = Math.max(0, dueAt - queue.now);
     }
+    const rate = opensAt !== Infinity || (queue.restsUntil > queue.now && queue.line.length > 0);
+    if (queue.pausedAt === undefined && rate && taken.ids.length < request.count) {
+      queue.count('limited');
+    }
     entries.push(...claimAll(queue, request, claimer, [...unmet, ...taken.ids], unmet.length));
     if (taken.ids.length > 0 && (queue.hasClaimable || dueInMs === 0)) {
       queue.host.wake(queue.name);
