@@ -22,9 +22,9 @@
 -- ARGV[1] completed_history in ids; ARGV[2] evicted_ttl in ms; ARGV[3] publish (listened, always, off, see lib/core/events)
 -- ARGV[4] result_ttl in ms
 -- ARGV[5..] for the jobs that one claim brought together: its token, their ending ('1' for plain jobs: first attempts without
---   options, which hold no unique key and left no error; '' for others; or JSON where a handler or options ask for more:
---   plain, result_ttl_ms instead of ARGV[4]), how many follow; for each: id, fence, result (JSON, or '' for none); then the
---   next such group
+--   options, which hold no unique key and left no error; '2' for those whose only option is a group; '' for others; or JSON where
+--   a handler or options ask for more: plain, result_ttl_ms instead of ARGV[4]), how many follow; for each: id, fence, result
+--   (JSON, or '' for none); then the next such group
 -- Returns nil where all were completed, since any table is answered beside the client's own buffer. Else the positions (from 1) of the
 --   claims that were lost: not current, and not completed by this very claim; and negative ones of jobs that were not completed yet,
 --   because others wait for their end: the call is to be repeated for these, with all keys.
@@ -40,18 +40,19 @@ local completed_history, evicted_ttl, publish, result_ttl = tonumber(ARGV[1]), A
 --@include lib/core/read
 local done, exceptions, position, left_groups = {}, {}, 0, nil
 local kept_until = string.format('%d', now + result_ttl)
-local end_job_with_options
+local end_job_with_options, ended_fields
 if settings then
   -- Included here, and not above, so that plain jobs do not pay for what they do not use.
 --@include lib/settle/end_options
   end_job_with_options = end_options
+  ended_fields = { 'claim_token', 'dependents', 'unique', 'last_error_at_ms', 'batch', 'group' }
 end
 
 local at = 5
 while at <= #ARGV do
   local token, ending, last = ARGV[at], ARGV[at + 1], at + 2 + 3 * tonumber(ARGV[at + 2])
-  local asked = ending ~= '1' and ending ~= '' and cjson.decode(ending)
-  local plain = ending == '1' or asked and asked.plain
+  local asked = #ending > 1 and cjson.decode(ending)
+  local plain, only_grouped = ending == '1' or asked and asked.plain, ending == '2'
   local until_then = asked and asked.result_ttl_ms and string.format('%d', now + asked.result_ttl_ms) or kept_until
   for i = at + 3, last, 3 do
     local id, fence, result = ARGV[i], ARGV[i + 1], ARGV[i + 2]
@@ -61,8 +62,10 @@ while at <= #ARGV do
     local found
     if plain then
       found = redis.pcall('HMGET', key, 'claim_token', 'dependents')
+    elseif only_grouped then
+      found = redis.pcall('HMGET', key, 'claim_token', 'dependents', 'group')
     else
-      found = redis.pcall('HMGET', key, 'claim_token', 'dependents', 'unique', 'last_error_at_ms', 'batch', 'group')
+      found = redis.pcall('HMGET', key, unpack(ended_fields))
     end
     local is_current = token ~= '' and found[1] == token
     if is_current and found[2] and not settings then
@@ -73,12 +76,14 @@ while at <= #ARGV do
       else
         redis.call('HSET', key, 'status', 'completed', 'claim_token', '', 'completed_at_ms', now_text, 'result', result)
       end
-      if not plain or found[2] then
-        local group = end_job_with_options(id, key, result, found)
-        if group then
-          left_groups = left_groups or {}
-          left_groups[id] = group
-        end
+      local group = only_grouped and found[3]
+      if found[2] or not (plain or only_grouped) then
+        found = only_grouped and redis.call('HMGET', key, unpack(ended_fields)) or found
+        group = end_job_with_options(id, key, result, found)
+      end
+      if group then
+        left_groups = left_groups or {}
+        left_groups[id] = group
       end
       done[#done + 1] = id
       emit(id, 'completed', nil, 'result', with_results and result ~= '' and result)

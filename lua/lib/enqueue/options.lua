@@ -21,7 +21,9 @@ local function write_options(key, options)
   end
   add('batch', options.batch)
   if #fields > 0 or options.after then
-    add('options', unmarked(options.worker or '{}')) -- marks for claim and complete that the job is not plain
+    -- Marks for claim and complete that the job is not plain; with a space, that it has other options beside its group.
+    local has_others = #fields > 2 or options.after
+    add('options', (options.group and has_others and ' ' or '') .. unmarked(options.worker or '{}'))
   else
     add('options', options.worker)
   end

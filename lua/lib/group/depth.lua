@@ -1,15 +1,20 @@
--- How many jobs wait in a group, and in all groups together.
--- note_depth(name, depth, running, head_rank): writes that of one group. depth and running: jobs in its line, and in its slots.
--- head_rank: the rank of its first job. count_waiting(): writes that of all, once in a script, after the last note_depth.
+-- How many jobs wait in a group, and in all groups together; and where the first one stands in the order of arrival.
+-- note_depth(name, depth, running): writes how many wait in its line; running: jobs in its slots. note_head(name, rank): writes the place of
+-- its first job; nil for none. count_waiting(): writes how many wait in all, once in a script, after the last note_depth.
+-- A claim of many groups notes the heads of some. So in heads a busy group may stand before its place, for some of its turns.
 -- Needs: lib/group/state, lib/group/stands.
-local function note_depth(name, depth, running, head_rank)
-  waiting_change = waiting_change + depth - (tonumber(score_in(group_keys.depths, name) or nil) or 0)
+local function note_depth(name, depth, running)
+  local before = tonumber(score_in(sets.depths, name) or nil) or 0
+  waiting_change = waiting_change + depth - before
   if depth + running == 0 then
-    leave_stand(group_keys.depths, name)
-  else
-    stand_in(group_keys.depths, name, string.format('%d', depth))
+    leave_stand(sets.depths, name)
+  elseif depth ~= before or not sets.depths.scores[name] then
+    write_stand(sets.depths, name, string.format('%d', depth))
   end
-  write_stand(group_keys.heads, name, depth > 0 and string.format('%d', tonumber(head_rank) % 2 ^ 40))
+end
+
+local function note_head(name, rank)
+  write_stand(sets.heads, name, rank and string.format('%d', tonumber(rank) % 2 ^ 40))
 end
 
 local function count_waiting()

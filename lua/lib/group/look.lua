@@ -1,6 +1,6 @@
 -- What the placing of a group looks at: its line, its slots, and the cost of its head.
 -- look_at_line(name): how many wait, the id and the rank of the first. knows_line(known, group): whether no look is needed.
--- recall_slots(names), slots_in_use(name): the slots of many groups, of one. cost_of(id): the cost of a job.
+-- slots_of(name): the key of its slots. recall_slots(names), slots_in_use(name): how many are in use. cost_of(id): the cost of a job.
 -- Needs: job, groups.
 -- The line of a group: how many wait, and the id and the rank of the first.
 local function look_at_line(name)
@@ -14,22 +14,27 @@ local function knows_line(known, group)
 end
 
 -- Slots in use, by group. Where groups run one job at a time, many have none when they are placed: one EXISTS tells that of all.
-local known_slots = {}
+local known_slots, slot_keys = {}, {}
+
+local function slots_of(name)
+  slot_keys[name] = slot_keys[name] or groups .. 'running:' .. name
+  return slot_keys[name]
+end
 
 local function recall_slots(names)
   local keys = {}
-  for i, name in ipairs(names) do
-    keys[i] = groups .. 'running:' .. name
+  for i = 1, #names do
+    keys[i] = slots_of(names[i])
   end
   if redis.call('EXISTS', unpack(keys)) == 0 then
-    for _, name in ipairs(names) do
-      known_slots[name] = 0
+    for i = 1, #names do
+      known_slots[names[i]] = 0
     end
   end
 end
 
 local function slots_in_use(name)
-  return known_slots[name] or redis.call('ZCARD', groups .. 'running:' .. name)
+  return known_slots[name] or redis.call('ZCARD', slots_of(name))
 end
 
 local function cost_of(id)

@@ -9,43 +9,49 @@
 -- free_slot(name, id), hold_group(name, id), end_hold(name, id): what a job that leaves, or waits apart, does to its group.
 -- Needs: job, groups, wake, now, time.
 --@include lib/group/state
+--@include lib/group/ends
 --@include lib/group/stands
 --@include lib/group/turns
 --@include lib/group/depth
 --@include lib/group/gate
 
 --@include lib/group/look
+--@include lib/group/place_freed
 
--- Puts a group whose line and slots are known where it belongs.
-local function stand_group(name, group, line, finish, may_be_gated)
-  if line.depth == 0 then
+-- Puts a group whose line and slots are known where it belongs. depth, running: jobs in these; id: the first in line, where a rate
+-- has to know its cost.
+local function stand_group(name, group, depth, running, id, finish, may_be_gated)
+  if depth == 0 then
     leave_turns(name, finish)
+    if running == 0 then
+      go_idle(name)
+    end
     return rest_idle(name, group)
   end
-  local blocked = group.paused or group.hold or group.max_running and line.running >= group.max_running
-  local opens = not blocked and opens_at(group, group.interval and cost_of(line.id) or 1)
+  local blocked = group.paused or group.hold or group.max_running and running >= group.max_running
+  local opens = not blocked and (group.interval or group.rests_until > now) and opens_at(group, group.interval and cost_of(id) or 1)
   gate(name, opens, may_be_gated)
   if blocked or opens then
     leave_turns(name, finish)
   elseif finish then
-    stand_in(group_keys.turns, name, finish)
+    stand_in(sets.turns, name, finish)
   else
     enter_turns(name)
   end
 end
 
 local function place_group(name, known)
-  local group, line = read_group(name), {}
-  line.running = slots_in_use(name)
+  local group, running, depth, id, rank = read_group(name), slots_in_use(name), nil, nil, nil
   if knows_line(known, group) then
-    line.depth = tonumber(score_in(group_keys.depths, name) or nil) or 0
+    depth = tonumber(score_in(sets.depths, name) or nil) or 0
   else
-    line.depth, line.id, line.rank = look_at_line(name)
+    depth, id, rank = look_at_line(name)
+    note_head(name, rank)
   end
-  if line.rank or line.depth == 0 then
-    note_depth(name, line.depth, line.running, line.rank)
+  if rank or depth == 0 then
+    note_depth(name, depth, running)
   end
-  stand_group(name, group, line, nil, group.has_spent or not known.only_slot)
+  stand_group(name, group, depth, running, id, nil, group.has_spent or not known.only_slot)
 end
 
 local function touch(name)
@@ -56,29 +62,42 @@ end
 local function recall_groups(names)
   recall_states(names)
   recall_slots(names)
-  recall(group_keys.depths, names)
-  recall(group_keys.finishes, names)
+  recall(sets.depths, names)
+  recall_ends(names)
   for _, name in ipairs(names) do
     if not touched_groups[name].only_slot then
-      recall(group_keys.turns, names)
-      return recall(group_keys.gated, names)
+      recall(sets.finishes, names)
+      recall(sets.turns, names)
+      return recall(sets.gated, names)
     end
   end
 end
 
-local function place_groups(is_quiet)
-  local names = {}
-  for name in pairs(touched_groups) do
-    names[#names + 1] = name
-  end
-  known_slots = {}
-  for i = 1, #names > 1 and #names or 0, 500 do
-    recall_groups({ unpack(names, i, math.min(i + 499, #names)) })
+local function place_slice(names)
+  if #names > 1 then
+    recall_groups(names)
   end
   for _, name in ipairs(names) do
     place_group(name, touched_groups[name])
   end
-  if write_stands() > 0 and not is_quiet then
+end
+
+local function place_groups(is_quiet)
+  local freed, others, entered = {}, {}, 0
+  for name, known in pairs(touched_groups) do
+    local names = known.only_slot and freed or others
+    names[#names + 1] = name
+  end
+  known_slots = {}
+  for i = 1, #freed, 500 do
+    local some, left = place_freed({ unpack(freed, i, math.min(i + 499, #freed)) })
+    entered = entered + some
+    place_slice(left)
+  end
+  for i = 1, #others, 500 do
+    place_slice({ unpack(others, i, math.min(i + 499, #others)) })
+  end
+  if entered + write_stands() > 0 and not is_quiet then
     redis.call('ZADD', wake, '0', '1')
   end
   touched_groups = {}

@@ -2,9 +2,11 @@
 -- free_slot(name, id): the job runs no more. hold_group(name, id, is_dead), end_hold(name, id): it holds the others back.
 -- end_hold_of(id): the same where the group is not known, as that of a job whose hash is gone.
 -- Needs: groups, read_group, touch, touched_groups.
+local only_slot = { only_slot = true }
+
 local function free_slot(name, id)
-  redis.call('ZREM', groups .. 'running:' .. name, id)
-  touched_groups[name] = touched_groups[name] or { only_slot = true }
+  redis.call('ZREM', slots_of(name), id)
+  touched_groups[name] = touched_groups[name] or only_slot
 end
 
 local function end_hold(name, id)

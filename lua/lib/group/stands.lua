@@ -1,44 +1,46 @@
 -- The sorted sets of groups, as this script has read them and as it is to leave them: each is read and written once for many groups.
+-- sets: turns, gated, finishes, depths, heads; each with its key, the known scores (false: none), and the changes.
 -- recall(set, names): reads the scores of groups together. score_in(set, name): the score of one, false for none.
 -- stand_in(set, name, score), leave_stand(set, name): change it. write_stand(set, name, score): the same without a look, false to leave.
 -- enter_stand(set, name, score): puts it there unless it stands there; whether it does need not be known.
 -- write_stands(): writes what has changed, and returns how many entered; until then the sets are as they were.
 -- stand_text(score): a score as text; a whole number is cheaper to write.
-local scores_of, changed_in, entering = {}, {}, {}
+-- Needs: lib/group/ends.
+local sets = {}
+for kind, key in pairs({ turns = group_keys.turns, gated = group_keys.gated, finishes = group_keys.finishes,
+  depths = group_keys.depths, heads = group_keys.heads }) do
+  sets[kind] = { key = key, scores = {}, changed = {}, entering = {} }
+end
 
 local function stand_text(score)
   return string.format(score % 1 == 0 and score < 1e15 and '%d' or '%.17g', score)
 end
 
 local function recall(set, names)
-  local scores = scores_of[set] or {}
-  scores_of[set] = scores
-  for i, score in ipairs(redis.call('ZMSCORE', set, unpack(names))) do
+  local scores, read = set.scores, redis.call('ZMSCORE', set.key, unpack(names))
+  for i = 1, #names do
     if scores[names[i]] == nil then
-      scores[names[i]] = score
+      scores[names[i]] = read[i]
     end
   end
 end
 
 local function score_in(set, name)
-  local score = scores_of[set] and scores_of[set][name]
+  local score = set.scores[name]
   if score == nil then
-    score = redis.call('ZSCORE', set, name)
-    scores_of[set] = scores_of[set] or {}
-    scores_of[set][name] = score
+    score = redis.call('ZSCORE', set.key, name)
+    set.scores[name] = score
   end
   return score
 end
 
 local function write_stand(set, name, score)
-  scores_of[set] = scores_of[set] or {}
-  scores_of[set][name] = score
-  changed_in[set] = changed_in[set] or {}
-  changed_in[set][name] = true
+  set.scores[name], set.changed[name] = score, true
 end
 
 local function stand_in(set, name, score)
-  if tonumber(score_in(set, name) or nil) ~= tonumber(score) then
+  local former = score_in(set, name)
+  if former ~= score and tonumber(former or nil) ~= tonumber(score) then
     write_stand(set, name, score)
   end
 end
@@ -50,61 +52,77 @@ local function leave_stand(set, name)
 end
 
 local function enter_stand(set, name, score)
-  scores_of[set] = scores_of[set] or {}
-  if not scores_of[set][name] then
-    scores_of[set][name] = score
-    entering[set] = entering[set] or {}
-    entering[set][name] = score
+  if not set.scores[name] then
+    set.scores[name], set.entering[name] = score, score
   end
 end
 
 -- In slices of what one call takes.
-local function remove_all(set, names)
+local function remove_all(key, names)
   for i = 1, #names, 1000 do
-    redis.call('ZREM', set, unpack(names, i, math.min(i + 999, #names)))
+    redis.call('ZREM', key, unpack(names, i, math.min(i + 999, #names)))
   end
 end
 
-local function add_all(set, scored)
+local function add_all(key, scored)
   for i = 1, #scored, 1000 do
-    redis.call('ZADD', set, unpack(scored, i, math.min(i + 999, #scored)))
+    redis.call('ZADD', key, unpack(scored, i, math.min(i + 999, #scored)))
   end
 end
 
-local function add_new(set, scored)
+local function add_new(key, scored)
   local added = 0
   for i = 1, #scored, 1000 do
-    added = added + redis.call('ZADD', set, 'NX', unpack(scored, i, math.min(i + 999, #scored)))
+    added = added + redis.call('ZADD', key, 'NX', unpack(scored, i, math.min(i + 999, #scored)))
   end
   return added
 end
 
-local function write_changes(set, names)
-  local added, removed = {}, {}
-  for name in pairs(names) do
-    local score = scores_of[set][name]
+-- Redis keeps a small sorted set as a list, and each change walks through it. A long member turns it into a tree for good.
+local function spread(key, count)
+  if count >= 8 then
+    redis.call('ZADD', key, '0', long_name)
+    redis.call('ZREM', key, long_name)
+  end
+end
+
+local function write_changes(set)
+  local added, removed, a, r = {}, {}, 0, 0
+  for name in pairs(set.changed) do
+    local score = set.scores[name]
     if score then
-      added[#added + 1], added[#added + 2] = score, name
+      added[a + 1], added[a + 2], a = score, name, a + 2
     else
-      removed[#removed + 1] = name
+      r = r + 1
+      removed[r] = name
     end
   end
-  remove_all(set, removed)
-  add_all(set, added)
+  spread(set.key, a / 2 + r)
+  remove_all(set.key, removed)
+  add_all(set.key, added)
+  set.changed = {}
+end
+
+local function write_entering(set)
+  local added, a = {}, 0
+  for name, score in pairs(set.entering) do
+    added[a + 1], added[a + 2], a = score, name, a + 2
+  end
+  spread(set.key, a / 2)
+  set.entering = {}
+  return add_new(set.key, added)
 end
 
 local function write_stands()
   local entered = 0
-  for set, scores in pairs(entering) do
-    local added = {}
-    for name, score in pairs(scores) do
-      added[#added + 1], added[#added + 2] = score, name
+  for _, set in pairs(sets) do
+    if next(set.entering) then
+      entered = entered + write_entering(set)
     end
-    entered = entered + add_new(set, added)
+    if next(set.changed) then
+      write_changes(set)
+    end
   end
-  for set, names in pairs(changed_in) do
-    write_changes(set, names)
-  end
-  entering, changed_in = {}, {}
+  write_ends()
   return entered
 end

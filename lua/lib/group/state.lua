@@ -4,23 +4,29 @@
 -- mark_state(name): to be called where such a field is written. recall_states(names): asks for many groups together.
 -- Needs: groups, now, time.
 local group_keys = { turns = groups .. 'turns', gated = groups .. 'gated', finishes = groups .. 'finishes',
-  depths = groups .. 'depths', heads = groups .. 'heads', settings = groups .. 'settings', states = groups .. 'states' }
+  ends = groups .. 'ends', depths = groups .. 'depths', heads = groups .. 'heads', settings = groups .. 'settings',
+  states = groups .. 'states' }
 local group_settings = { 'max_running', 'rate_interval_us', 'rate_burst', 'weight', 'max_pending', 'on_dead_head',
   'max_pending_bytes' }
 local group_defaults, virtual_time, touched_groups, waiting_change, has_state = nil, nil, {}, 0, {}
-local common_group
+local common_group, any_state
 local now_us = tonumber(time[1]) * 1e6 + tonumber(time[2])
 
+-- Where no group has a state, one look tells that of all.
 local function recall_states(names)
-  for i, is_named in ipairs(redis.call('HMGET', group_keys.states, unpack(names))) do
-    has_state[names[i]] = is_named ~= false
+  if any_state == nil then
+    any_state = redis.call('EXISTS', group_keys.states) == 1
+  end
+  local named = any_state and redis.call('HMGET', group_keys.states, unpack(names))
+  for i = 1, #names do
+    has_state[names[i]] = any_state and named[i] ~= false
   end
 end
 
 local function mark_state(name)
   if not has_state[name] then
     redis.call('HSET', group_keys.states, name, '1')
-    has_state[name] = true
+    any_state, has_state[name] = true, true
   end
 end
 
@@ -34,6 +40,9 @@ end
 
 -- What holds for a group: its own settings, else those of all groups, and its state. Groups that have nothing of their own share one answer.
 local function read_group(name)
+  if has_state[name] == false and common_group then
+    return common_group
+  end
   group_defaults = group_defaults or redis.call('HMGET', group_keys.settings, unpack(group_settings))
   local own = read_state(name)
   if not has_state[name] and common_group then

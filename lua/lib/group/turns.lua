@@ -1,24 +1,46 @@
--- turns holds the groups that may run, by virtual start time; finishes holds where the last turn of the others ended.
--- current_virtual_time(), enter_turns(name): write_stands() tells whether it was not there, leave_turns(name, finish): finish where it is known.
--- Needs: lib/group/state, lib/group/stands.
+-- turns holds the groups that may run, by virtual start time. Where the last turn of another ended stands in ends while it has jobs,
+-- and then in finishes, until the clock has passed it.
+-- current_virtual_time(), enter_turns(name): write_stands() tells whether it was not there, leave_turns(name, finish): finish where it is
+-- known, go_idle(name): a group that is out of turns has no job any more.
+-- Needs: lib/group/state, lib/group/stands, lib/group/ends.
 local function current_virtual_time()
   virtual_time = virtual_time or tonumber(redis.call('HGET', group_keys.settings, 'virtual_time') or nil) or 0
   return virtual_time
 end
 
+local clock_text_of, clock_text
+
 -- An idle group has no credit: it starts now, or where its last turn ended if that is later.
 local function enter_turns(name)
-  local finish = tonumber(score_in(group_keys.finishes, name) or nil) or 0
-  enter_stand(group_keys.turns, name, stand_text(math.max(current_virtual_time(), finish)))
-  leave_stand(group_keys.finishes, name)
+  local finish = end_of(name)
+  if not finish then
+    finish = score_in(sets.finishes, name)
+    leave_stand(sets.finishes, name)
+  end
+  local clock = current_virtual_time()
+  if finish and tonumber(finish) > clock then
+    return enter_stand(sets.turns, name, finish)
+  end
+  if clock_text_of ~= clock then
+    clock_text_of, clock_text = clock, stand_text(clock)
+  end
+  enter_stand(sets.turns, name, clock_text)
 end
 
 local function leave_turns(name, finish)
-  finish = finish or score_in(group_keys.turns, name)
+  finish = finish or score_in(sets.turns, name)
   if finish then
-    leave_stand(group_keys.turns, name)
+    leave_stand(sets.turns, name)
+    write_end(name, finish)
+  end
+end
+
+local function go_idle(name)
+  local finish = end_of(name)
+  if finish then
+    write_end(name, false)
     if tonumber(finish) > current_virtual_time() then
-      write_stand(group_keys.finishes, name, finish)
+      write_stand(sets.finishes, name, finish)
     end
   end
 end

@@ -12,7 +12,7 @@ local function empty_groups()
   end
   place_groups(true)
   if looked < limit and redis.call('EXISTS', group_keys.depths) == 0 then
-    redis.call('UNLINK', group_keys.turns, group_keys.finishes, group_keys.heads)
+    redis.call('UNLINK', group_keys.turns, group_keys.ends, group_keys.finishes, group_keys.heads)
     redis.call('HDEL', group_keys.settings, 'waiting', 'virtual_time', 'review_cursor')
   end
 end

@@ -21,11 +21,10 @@ for place, id in ipairs(ids) do
   end
   attempts = attempts and math.max(0, tonumber(attempts) or 0) or 0
   local verdict, checkpoint = '', nil
-  -- A first attempt with metadata alone runs as one without options.
+  -- A first attempt with metadata alone, or with a group alone, runs as one without options.
   local metadata = attempts == 0 and options and string.sub(options, 1, 14) == '{"plain":true,' and options
-  -- In a first attempt only these fields may say that it must not run, or only alone, or not yet.
-  local may_run = known and not (known[3] or known[8] or known[9] or known[10] or known[11])
-  if attempts > 0 or options and not metadata and not may_run or not payload or overdue then
+  local simple = metadata or known and known.is_alike and options
+  if attempts > 0 or options and not simple and not (known and known.may_run) or not payload or overdue then
 --@include lib/settle/claim_check
     verdict, checkpoint = check_claim(key, name, payload, attempts)
     verdict = overdue and overdue[id] or verdict
@@ -33,7 +32,7 @@ for place, id in ipairs(ids) do
   if verdict ~= 'ended' then
     local runs = verdict == '' or verdict == 'expires' or verdict == 'alone'
     local held = verdict == 'alone' or runs and claimed - unmet_count >= slots
-    local first = attempts == 0 and (metadata or not options) and verdict == ''
+    local first = attempts == 0 and (simple or not options) and verdict == ''
     attempts = runs and attempts + 1 or attempts
     fence, claimed = fence + 1, claimed + 1
     local fence_text = string.format('%d', fence)
@@ -47,7 +46,7 @@ for place, id in ipairs(ids) do
     expiries[2 * claimed - 1], expiries[2 * claimed] = expiry, id
     remembered[claimed + 1] = verdict == '' and id or id .. '\t' .. verdict
     hand_over(id, name, payload, enqueued_at, (held or not first) and { attempts, options, verdict, held,
-      checkpoint and false, checkpoint } or metadata)
+      checkpoint and false, checkpoint } or simple or false)
   end
 end
 if claimed > 0 then

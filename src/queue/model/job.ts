@@ -66,8 +66,8 @@ export interface ClaimedJob<Payload = unknown> {
   readonly claimedAtMs: number;
   /** The options of the enqueue. */
   readonly options: ClaimedJobOptions;
-  /** True for a first attempt without options; it can be settled at the least cost. @internal */
-  readonly plain: boolean;
+  /** True for a first attempt without options, or whose only option is its group: settled at the least cost. @internal */
+  readonly plain: boolean | 'grouped';
   /** True if the producer stored no name, and it was found in the payload. @internal */
   readonly nameless: boolean;
   /** True if another crash would bury the job: the worker holds it, and runs it alone. @internal */
@@ -89,7 +89,7 @@ export interface ClaimRef {
   /** The fence of its claim. */
   readonly fence: number;
   /** @internal */
-  readonly plain?: boolean;
+  readonly plain?: boolean | 'grouped';
 }
 
 /** A claimed job that must not run; the claimer settles it as failed, with this reason. */

@@ -30,9 +30,12 @@ const workerOptionsSchema = z.looseObject({
 });
 
 /** Returns undefined for options that no enqueue could have stored. */
-function decodeWorkerOptions(text: string, arePlain: boolean): ClaimedJobOptions | undefined {
+function decodeWorkerOptions(text: string, plain: ClaimedJob['plain']): ClaimedJobOptions | undefined {
   const { value } = parseJson(text);
-  if (!arePlain) {
+  if (plain === 'grouped') {
+    return value as ClaimedJobOptions; // as the script compared it
+  }
+  if (!plain) {
     return workerOptionsSchema.safeParse(value).data;
   }
   const metadata = readMetadata((value as ClaimedJobOptions | null | undefined)?.metadata);
@@ -76,7 +79,7 @@ const FULL = -2;
 /** The end of a claim whose queue has limits, while jobs wait for a slot. */
 const AWAITS_SLOTS = 2;
 
-/** The rest of the reply for a job with options, or with earlier attempts. Else its options. */
+/** The rest of the reply for a job with options, or with earlier attempts. Else its options: metadata alone, or a group alone. */
 type ClaimRest = [
   attempts: number | string,
   options: string | null,
@@ -109,11 +112,13 @@ export function decodeClaim(
     const id = values[i] as string;
     const storedName = (values[i + 1] as string | null) ?? nameBefore;
     const payload = parseJson((values[i + 2] as string | null) ?? undefined);
-    const rest = restOf(values[i + 4] as ClaimRest | string | null);
+    const entry = values[i + 4] as ClaimRest | string | null;
+    const rest = restOf(entry);
     const attempt = Number(rest[0]);
     const [, storedOptions, verdict, held] = rest;
-    const arePlain = !storedOptions || arePlainOptions(storedOptions);
-    const workerOptions = storedOptions ? decodeWorkerOptions(storedOptions, arePlain) : NO_OPTIONS;
+    const isGrouped = typeof entry === 'string' && !arePlainOptions(entry);
+    const plain = isGrouped ? 'grouped' : !storedOptions || arePlainOptions(storedOptions);
+    const workerOptions = storedOptions ? decodeWorkerOptions(storedOptions, plain) : NO_OPTIONS;
     const name = storedName || (kindOf(payload.value) ?? queue);
     const job: ClaimedJob = young({
       id,
@@ -127,7 +132,7 @@ export function decodeClaim(
       enqueuedAtMs: Number(values[i + 3] ?? 0),
       claimedAtMs,
       options: workerOptions ?? NO_OPTIONS,
-      plain: attempt === 1 && arePlain && verdict === '',
+      plain: attempt === 1 && verdict === '' && plain,
       nameless: storedName === '',
       isolated: verdict === 'alone',
       prefetched: held !== null && verdict !== 'alone',

@@ -82,8 +82,8 @@ export class Attempt implements Completion {
     return this.claim.token;
   }
 
-  get plain(): boolean {
-    return this.claim.plain && !this.isFollowed;
+  get plain(): ClaimedJob['plain'] {
+    return !this.isFollowed && this.claim.plain;
   }
 
   get fence(): number {

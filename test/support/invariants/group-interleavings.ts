@@ -68,21 +68,22 @@ const enqueue = fc
     priority: fc.constantFrom(undefined, 5),
     cost: fc.constantFrom(undefined, 3),
     delay_ms: fc.constantFrom(undefined, undefined, HOUR),
-    max_attempts: fc.constantFrom(1, 3),
+    max_attempts: fc.constantFrom(undefined, undefined, 1, 3),
     bytes: fc.constantFrom(0, 1_000),
   })
   .map(({ bytes, ...options }): Step => (play) => {
     const id = `j${play.ids.length}`;
     play.ids.push(id);
     const payload = JSON.stringify('x'.repeat(bytes));
+    const worker = options.group && JSON.stringify({ group: options.group });
     return send(
       play,
-      scripts(play).enqueue([{ id, name: play.q.name, payload, options: JSON.stringify(options) }]),
+      scripts(play).enqueue([{ id, name: play.q.name, payload, options: JSON.stringify({ ...options, worker }) }]),
     );
   });
 
 const claimSize = fc.record({
-  count: fc.integer({ min: 1, max: 4 }),
+  count: fc.integer({ min: 1, max: 6 }),
   mostBytes: fc.constantFrom(undefined, 1_500),
 });
 

@@ -42,6 +42,11 @@ export async function groupViolations(
   const stateOf = await read<Settings>((pipeline, name) => pipeline.hgetall(of(`state:${name}`)));
   const scoresOf = async (key: string) => read<string | null>((pipeline, name) => pipeline.zscore(of(key), name));
   const [depths, turns, gated] = [await scoresOf('depths'), await scoresOf('turns'), await scoresOf('gated')];
+  const noted = await scoresOf('heads');
+  const endOf = await read<string | null>((pipeline, name) => pipeline.hget(of('ends'), name));
+  const headOf = await read<string[]>((pipeline, name) =>
+    pipeline.zrange(of(`waiting:${name}`), 0, '0', 'WITHSCORES'),
+  );
   let total = 0;
   for (const [i, name] of groups.entries()) {
     const waiting = waitingOf[i]!;
@@ -56,12 +61,23 @@ export async function groupViolations(
       faults.push(`group ${name}: ${depth} of ${waiting} waiting jobs are counted`);
     }
     const places = [turns[i]!, gated[i]!];
+    faults.push(...headFaults(name, headOf[i]![1], noted[i]!));
+    if (endOf[i] !== null && waiting + running.length === 0) {
+      faults.push(`group ${name}: the end of its last turn is kept without a job`);
+    }
     faults.push(...placeFaults(name, waiting, running.length, { ...defaults, ...stateOf[i] }, places));
   }
   if (Number(defaults['waiting'] ?? 0) !== total) {
     faults.push(`groups: ${defaults['waiting']} of ${total} waiting jobs are counted`);
   }
   return faults;
+}
+
+/** A head may be noted at the place of a former head. */
+function headFaults(name: string, rank: string | undefined, noted: string | null): string[] {
+  const place = Number(rank) % 2 ** 40;
+  const isNoted = rank === undefined ? noted === null : noted !== null && Number(noted) <= place;
+  return isNoted ? [] : [`group ${name}: its head stands at ${place}, and is noted at ${noted}`];
 }
 
 function placeFaults(

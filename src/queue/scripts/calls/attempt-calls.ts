@@ -179,7 +179,7 @@ function completionKeys(
   completions: readonly Completion[],
   isLimited: boolean,
 ): readonly string[] {
-  if (completions.some(({ plain }) => !plain)) {
+  if (completions.some(({ plain }) => plain !== true)) {
     return keys.forFollowedComplete;
   }
   return isLimited ? keys.forLimitedComplete : keys.forComplete;
@@ -202,8 +202,8 @@ function completeAnswer(positions: readonly number[]): CompleteAnswer {
 }
 
 function endingOf({ plain = false, resultTtlMs }: Completion): string {
-  if (resultTtlMs === undefined) {
-    return plain ? '1' : '';
+  if (resultTtlMs !== undefined) {
+    return JSON.stringify({ plain: plain === true, result_ttl_ms: resultTtlMs });
   }
-  return JSON.stringify({ plain, result_ttl_ms: resultTtlMs });
+  return plain === 'grouped' ? '2' : plain ? '1' : '';
 }

@@ -4,7 +4,7 @@
 -- Returns the ids, whether a group could run another, the ranks of jobs without a group, and the ms until the first gate
 -- opens.
 -- Needs: lib/group/place, lib/group/open, lib/limits/slots_and_rate, take_ungrouped and can_take, which the claim sets.
---@include lib/group/take_head
+--@include lib/turn/take_head
 --@include lib/core/is_less
 
 -- Groups that are passed over stay in turns, so a claim looks behind them: at the first hundred, then behind a place that moves on.
@@ -16,7 +16,8 @@ local function place_behind(passed)
   return 100 + math.floor(spread * math.max(0, redis.call('ZCARD', group_keys.turns) - 100))
 end
 
---@include lib/group/line
+--@include lib/turn/line
+--@include lib/turn/take_alike
 
 local function take_turns(count, taken, plain_left, plain_weight)
   if count < 1 then
@@ -52,11 +53,10 @@ local function take_turns(count, taken, plain_left, plain_weight)
     else
       plain_turns = plain_turns + 1
       local finish = end_turn(start, plain_weight, 1)
-      stand_in(group_keys.turns, '', stand_text(finish))
+      stand_in(sets.turns, '', stand_text(finish))
       turn_again(line, turn, finish)
     end
   end
-  write_stands()
   return plain_turns
 end
 
@@ -76,8 +76,9 @@ local function place_plain()
   local waiting = redis.call('LLEN', pending) + redis.call('ZCARD', prioritized)
   if waiting > 0 then
     enter_turns('')
-  else
+  elseif score_in(sets.turns, '') then
     leave_turns('')
+    go_idle('')
   end
   write_stands()
   return waiting
@@ -88,8 +89,11 @@ local function take_grouped(count)
   place_groups(true)
   local plain_left = place_plain()
   local plain_weight = tonumber(redis.call('HGET', group_keys.settings, 'plain_weight') or nil) or 1
-  local taken, plain, ranks_of_plain = { bytes = 0 }, {}, nil
-  local plain_turns = take_turns(count, taken, plain_left, plain_weight)
+  local taken, plain, ranks_of_plain = { bytes = 0, groups = {} }, {}, nil
+  if plain_left == 0 then
+    take_alike(count, taken)
+  end
+  local plain_turns = #taken < count and take_turns(count, taken, plain_left, plain_weight) or 0
   if plain_turns > 0 then
     plain, more, ranks_of_plain = take_ungrouped(plain_turns)
     if #plain < plain_turns and not full then
@@ -98,6 +102,8 @@ local function take_grouped(count)
     charge(plain, #taken > 0 and taken.bytes or nil)
     place_plain()
   end
+  note_heads(taken.groups)
+  write_stands()
   count_waiting()
   if #taken + #plain > 0 then
     advance_clock(#taken + #plain)

@@ -15,17 +15,15 @@ local function read_line(from, most)
   most = math.min(most, most_read)
   local found, line, names = redis.call('ZRANGE', group_keys.turns, from, from + most - 1, 'WITHSCORES'), { first = 1 }, {}
   for i = 1, #found, 2 do
-    line[#line + 1] = { name = found[i], start = tonumber(found[i + 1]) }
-    names[#names + 1] = found[i] ~= '' and found[i] or nil
+    local name, start = found[i], found[i + 1]
+    line[(i + 1) / 2] = { name = name, start = tonumber(start) }
+    names[#names + 1] = name ~= '' and name or nil
+    sets.turns.scores[name] = start
   end
   if #names > 1 then
     recall_states(names)
     recall_slots(names)
-    recall(group_keys.depths, names)
-  end
-  for _, turn in ipairs(line) do
-    scores_of[group_keys.turns] = scores_of[group_keys.turns] or {}
-    scores_of[group_keys.turns][turn.name] = stand_text(turn.start)
+    recall(sets.depths, names)
   end
   line.last = #line == most and { name = line[most].name, start = line[most].start } or nil
   return line

@@ -1,0 +1,54 @@
+-- ends: a hash, groups with jobs that are out of turns -> where their last turn ended. While a group stands in turns, what it
+-- says of it means nothing. recall_ends(names): reads those of groups together. end_of(name): that of one, false for none.
+-- write_end(name, finish): changes it, false to forget it. write_ends(): writes what has changed.
+-- Needs: lib/group/state.
+local ends, changed_ends = {}, {}
+local long_name = string.rep('-', 65) -- longer than what Redis keeps in a list by default
+
+local function recall_ends(names)
+  local read = redis.call('HMGET', group_keys.ends, unpack(names))
+  for i = 1, #names do
+    if ends[names[i]] == nil then
+      ends[names[i]] = read[i]
+    end
+  end
+end
+
+local function end_of(name)
+  if ends[name] == nil then
+    ends[name] = redis.call('HGET', group_keys.ends, name)
+  end
+  return ends[name]
+end
+
+local function write_end(name, finish)
+  ends[name], changed_ends[name] = finish, true
+end
+
+-- A long field turns a small hash, which Redis keeps as a list, into a table for good.
+local function spread_ends(count)
+  if count >= 8 then
+    redis.call('HSET', group_keys.ends, long_name, '')
+    redis.call('HDEL', group_keys.ends, long_name)
+  end
+end
+
+local function write_ends()
+  local written, forgotten, w, f = {}, {}, 0, 0
+  for name in pairs(changed_ends) do
+    if ends[name] then
+      written[w + 1], written[w + 2], w = name, ends[name], w + 2
+    else
+      f = f + 1
+      forgotten[f] = name
+    end
+  end
+  changed_ends = {}
+  spread_ends(w / 2 + f)
+  for i = 1, w, 1000 do
+    redis.call('HSET', group_keys.ends, unpack(written, i, math.min(i + 999, w)))
+  end
+  for i = 1, f, 1000 do
+    redis.call('HDEL', group_keys.ends, unpack(forgotten, i, math.min(i + 999, f)))
+  end
+end

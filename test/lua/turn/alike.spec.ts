@@ -1,0 +1,88 @@
+// Many groups that run one job at a time: what a claim or a completion of many does at once is what it does one by one.
+import { describe, expect, it } from '@jest/globals';
+import type { ClaimedJob } from '#queue/model/job.js';
+import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+
+const GROUPS = Array.from({ length: 40 }, (_, i) => `g${String(i).padStart(2, '0')}`);
+const EACH = 3;
+
+/** Some of the jobs have other options beside their group, as `others` says. */
+async function filledQueue(others: (n: number) => object = () => ({})): Promise<TestQueue> {
+  const q = testQueue();
+  await q.run(q.scripts.setLimits({ groups: { maxRunning: 1 } }));
+  const jobs = Array.from({ length: EACH * GROUPS.length }, (_, n) => {
+    const group = GROUPS[n % GROUPS.length]!;
+    const options = { group, worker: JSON.stringify({ group }), ...others(n) };
+    return {
+      id: `${group}:${Math.floor(n / GROUPS.length)}`,
+      name: q.name,
+      payload: '{}',
+      options: JSON.stringify(options),
+    };
+  });
+  await q.run(q.scripts.enqueue(jobs));
+  return q;
+}
+
+const complete = (q: TestQueue, jobs: readonly ClaimedJob[]) =>
+  q.run(q.scripts.complete(jobs.map((job) => ({ ...job, result: '' }))));
+
+/** Claims this many jobs at a time and completes them; answers their ids in order. */
+async function drain(q: TestQueue, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (;;) {
+    const jobs = await q.claim(count);
+    if (jobs.length === 0) return ids;
+    ids.push(...jobs.map(({ id }) => id));
+    expect(new Set(jobs.map(({ options }) => options.group)).size).toBe(jobs.length);
+    await complete(q, jobs);
+  }
+}
+
+describe('groups of one slot', () => {
+  it('take the same turns in claims of many as one by one', async () => {
+    const [one, many] = [await filledQueue(), await filledQueue()];
+    const turns = await drain(many, 25);
+    expect(turns).toHaveLength(EACH * GROUPS.length);
+    expect(await drain(one, 1)).toEqual(turns);
+  });
+
+  it('leave no key of a group behind, and no place in its sets', async () => {
+    const q = await filledQueue();
+    await drain(q, 25);
+    const left = ['turns', 'ends', 'depths', 'heads', 'gated'].map((set) => q.keys.groupsPrefix + set);
+    expect(await q.redis.exists(...left)).toBe(0);
+    expect(await q.redis.hget(`${q.keys.groupsPrefix}settings`, 'waiting')).toBe('0');
+  });
+
+  it('keep their order where some of them, and of their jobs, are unlike the others', async () => {
+    const q = await filledQueue((n) => (n % 7 === 0 ? { cost: 2 } : n % 11 === 0 ? { max_attempts: 1 } : {}));
+    await q.run(q.scripts.groups.set('g05', { maxRunning: 1, weight: 2 }));
+    await q.add('plain');
+    const ids = await drain(q, 25);
+    expect(ids).toHaveLength(EACH * GROUPS.length + 1);
+    for (const group of GROUPS) {
+      expect(ids.filter((id) => id.startsWith(group))).toEqual([`${group}:0`, `${group}:1`, `${group}:2`]);
+    }
+  });
+
+  it('start nothing while their slot is in use, and settle as plain jobs do', async () => {
+    const q = await filledQueue();
+    const jobs = await q.claim(100);
+    expect(jobs.map(({ id }) => id)).toEqual(GROUPS.map((group) => `${group}:0`));
+    expect(jobs[0]).toMatchObject({ plain: 'grouped', options: { group: 'g00' }, attempt: 1 });
+    expect(await q.claim(100)).toEqual([]);
+    await complete(q, jobs.slice(10, 20));
+    expect((await q.claim(100)).map(({ id }) => id)).toEqual(GROUPS.slice(10, 20).map((group) => `${group}:1`));
+    await complete(q, jobs.slice(10, 20)); // a repeat frees no slot
+    expect(await q.claim(100)).toEqual([]);
+  });
+
+  it('give the bytes that a claim has no room for back to the head of their line', async () => {
+    const q = await filledQueue();
+    const claimed = await q.run(q.claimCall(100, { mostBytes: 20 }));
+    expect(claimed.jobs).toHaveLength(10);
+    const again = await q.claim(100);
+    expect(again.map(({ id }) => id)).toEqual(GROUPS.slice(10).map((group) => `${group}:0`));
+  });
+});
