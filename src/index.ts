@@ -36,7 +36,6 @@ export type { SafeObservable } from './nest/service/safe-observable.js';
 export { JobEvents, type FleetJobEvent, type JobEventFilter } from './nest/service/job-events.js';
 export type { JobEventStatus } from './queue/model/job-event.js';
 export type { AdminApi } from './nest/service/admin-api.js';
-export type { WorkerApi } from './nest/service/worker-api.js';
 export type { DescribeJob } from './nest/context/job-lines.js';
 export {
   OnJobFailed,

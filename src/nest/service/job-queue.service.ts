@@ -1,33 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import { Batch } from '../../queue/batches/batch.js';
 import { encodeBatch } from '../../queue/batches/batch-options.js';
-import { checkJobs } from '../../queue/enqueue/validate-bulk.js';
-import { InvalidOptionError } from '../../queue/errors/errors.js';
-import { checkKnown, checkObject } from '../../queue/validation/validate-options.js';
-import {
-  isJobDefinition,
-  type JobDefinition,
-  type PayloadFor,
-  type ResultFor,
-} from '../../queue/enqueue/define-job.js';
+import { checkObject } from '../../queue/validation/validate-options.js';
+import { type JobDefinition, type PayloadFor, type ResultFor } from '../../queue/enqueue/define-job.js';
 import type { JobRecord, QueueStats } from '../../queue/model/job.js';
 import { DeadLetters } from '../../queue/dead-letters/dead-letters.js';
 import type { DoctorOptions, DoctorReport } from '../../queue/model/doctor-report.js';
 import { checkResultOptions, type JobHandle, type ResultOptions } from '../../queue/results/job-handle.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { checkText } from '../../queue/validation/names.js';
-import { show } from '../../queue/errors/show.js';
+import { checkQueueName, checkText } from '../../queue/validation/names.js';
 import type { InputOf, OutputOf, StandardSchema } from '../../queue/validation/standard-schema.js';
 import { typedSource } from '../../queue/enqueue/encode-typed-job.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { JobEvents } from './job-events.js';
 import { JobSchedules } from './job-schedules.js';
 import { batchHome, type JobBatchOptions } from './batch-home.js';
-import { onlyQueue } from './admin-api.js';
-import { WorkerApi } from './worker-api.js';
+import { AdminApi, onlyQueue } from './admin-api.js';
 import { optionsFor, type EnqueueJobOptions, type JobOfAnyName } from './enqueue-job-options.js';
-import { enqueueMixed } from './enqueue-mixed.js';
-import { checkJob, chosenQueue, takeQueue, type QueueChoice } from './queue-choice.js';
+import { enqueueMany } from './enqueue-many.js';
+import { chosenQueue, takeQueue, type QueueChoice } from './queue-choice.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
 import { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
 
@@ -42,7 +33,7 @@ import { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
  * const { messageId } = await job.result({ timeoutMs: 10_000 });
  */
 @Injectable()
-export class JobQueueService extends WorkerApi {
+export class JobQueueService extends AdminApi {
   /** The job events of the whole fleet: an Observable, and for `for await`. */
   readonly events: JobEvents;
   /** The recurring jobs. */
@@ -57,7 +48,7 @@ export class JobQueueService extends WorkerApi {
     private readonly queues: QueueRegistry,
     private readonly handlers: HandlerRegistry,
     /** The worker of this process. @internal */
-    protected readonly lifecycle: WorkerLifecycle,
+    private readonly lifecycle: WorkerLifecycle,
   ) {
     super();
     this.events = new JobEvents(queues, queues.redis.connection.logger);
@@ -116,37 +107,7 @@ export class JobQueueService extends WorkerApi {
     jobs?: readonly ({ payload: unknown } & Omit<EnqueueJobOptions, 'queue'>)[],
     options: Pick<EnqueueJobOptions, 'queue'> = {},
   ): Promise<JobHandle[]> {
-    if (typeof job !== 'string' && !isJobDefinition(job)) {
-      if (jobs !== undefined) {
-        throw new InvalidOptionError(
-          'enqueueMany',
-          'a job beside its array, or an array of { job, payload, … } alone',
-          show(job),
-        );
-      }
-      return this.enqueueMixed(job);
-    }
-    checkKnown('enqueueMany', options, ['queue']);
-    const target = this.target(job, options.queue);
-    return typeof job === 'string'
-      ? target.enqueueMany(
-          checkJobs(jobs!).map(({ payload, ...rest }, i) => ({
-            payload,
-            ...optionsFor(target, job, rest, `enqueueMany[${i}]`),
-          })),
-        )
-      : target.enqueueMany(job, jobs!);
-  }
-
-  private enqueueMixed(jobs: readonly JobOfAnyName[]): Promise<JobHandle[]> {
-    const mixed = checkJobs(jobs).map(({ job, payload, queue, ...rest }, i) => {
-      checkJob(`enqueueMany[${i}].job`, job);
-      const target = this.target(job, queue);
-      return typeof job === 'string'
-        ? { target, definition: undefined, payload, options: optionsFor(target, job, rest, `enqueueMany[${i}]`) }
-        : { target, definition: job, payload, options: rest };
-    });
-    return enqueueMixed(mixed);
+    return enqueueMany((each, queue) => this.target(each, queue), job, jobs, options);
   }
 
   /**
@@ -271,6 +232,37 @@ export class JobQueueService extends WorkerApi {
     return Object.fromEntries(names.map((each, i) => [each, stats[i]!]));
   }
 
+  /** Stops the claims of this process, from one queue or from all. Running jobs go on, as do other processes. */
+  pauseWorker(queue?: string): void {
+    checkGivenQueue(queue);
+    this.lifecycle.controls.pause(queue);
+  }
+
+  /**
+   * Sets how many jobs of a queue this process runs at once, until it ends. Jobs beyond a lower number continue.
+   * Handlers in threads keep their number of threads.
+   *
+   * @throws InvalidOptionError for a queue without a handler here, or a number that is not whole and from 1 to 100,000
+   * @example jobs.setConcurrency('email', 20);
+   */
+  setConcurrency(job: string | JobDefinition, concurrency: number, options: QueueChoice = {}): void {
+    this.lifecycle.setConcurrency(this.target(job, onlyQueue('setConcurrency', options)).name, concurrency);
+  }
+
+  /** Lets this process claim again. */
+  resumeWorker(queue?: string): void {
+    checkGivenQueue(queue);
+    this.lifecycle.controls.resume(queue);
+  }
+
+  /**
+   * Stops this process's worker permanently. It stops claiming, gives running handlers `shutdownTimeoutMs`, then
+   * releases unfinished jobs. Enqueues still work. `app.close()` calls it first.
+   */
+  drain(): Promise<void> {
+    return this.lifecycle.drain();
+  }
+
   /** Returns the names of all queues that this process knows: of its handlers, of `forRoot({ queues })`, and those asked for. */
   queueNames(): string[] {
     return this.queues.all.map((queue) => queue.name);
@@ -293,5 +285,11 @@ export class JobQueueService extends WorkerApi {
     waitMs = 0,
   ): Promise<Answer> {
     return this.queues.redis.answer(queue.options.enqueueTimeoutMs, waitMs, () => question(queue));
+  }
+}
+
+function checkGivenQueue(queue: string | undefined): void {
+  if (queue !== undefined) {
+    checkQueueName(queue);
   }
 }
