@@ -86,7 +86,7 @@ export function failed(
   return 'retry';
 }
 
-export type ReleaseSays = 'released' | 'cancelled' | 'lost';
+export type ReleaseSays = 'released' | 'cancelled' | 'failed' | 'lost';
 
 /** Gives the job back, and the attempt with it. */
 export function release(model: QueueModel, ticket: Ticket, delayMs: number): ReleaseSays {
@@ -99,6 +99,7 @@ export function release(model: QueueModel, ticket: Ticket, delayMs: number): Rel
       case 'scheduled':
         return 'released';
       case 'cancelled':
+      case 'failed': // a rest too many fails a job, so a release may say so
         return first;
       default:
         return 'lost';
