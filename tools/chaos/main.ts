@@ -1,8 +1,10 @@
-// npm run soak -- --minutes N --seed S [--redis URL]    faults for so long, drawn from the seed
-// npm run soak -- --jobs N [--seed S] [--redis URL]     a load of so many jobs through four workers
-// npm run soak -- --forget [--seed S]                   Redis without persistence is killed in the middle
-// npm run soak -- --topology sentinel|cluster …         failovers instead of the faults of one server
-// npm run soak -- --kinds slow,bandwidth …              only these kinds of faults
+// Runs the soak, by its options:
+//
+//   npm run soak -- --minutes N --seed S [--redis URL]    faults for N minutes, drawn from the seed
+//   npm run soak -- --jobs N [--seed S] [--redis URL]     a load of N jobs through four workers
+//   npm run soak -- --forget [--seed S]                   kills a Redis without persistence in the middle
+//   npm run soak -- --topology sentinel|cluster …         failovers instead of the faults of one server
+//   npm run soak -- --kinds slow,bandwidth …              only these kinds of faults
 import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { kindsOf, type FaultKind, type Topology } from './plan.js';
