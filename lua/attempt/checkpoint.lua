@@ -2,8 +2,10 @@
 -- Stores the checkpoint of a running job for its next attempt, if the claim is current.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] id; ARGV[2] token; ARGV[3] the checkpoint (JSON)
--- Returns 1, or 0 when the claim is lost. Repeated: the same.
+-- ARGV[1] id
+-- ARGV[2] token
+-- ARGV[3] the checkpoint (JSON)
+-- Returns 1, or 0 if the claim is lost. Repeated: the same.
 --@include lib/core/keys
 --@include lib/core/read
 --@include lib/enqueue/leave_plain

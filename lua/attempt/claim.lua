@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Claims up to count jobs: pending -> processing, with token, fence, attempt and expiry in one step. First moves due
+-- Claims up to count jobs: pending -> processing, with token, fence, attempt and expiry in one step. First promotes due
 -- jobs. One claim in ten takes a plain job, and one in ten a job of any priority, so no job starves.
 -- Transition: claim
 -- KEYS[1] job          prefix of the job hashes
@@ -12,29 +12,38 @@
 -- KEYS[8] sequence     string
 -- KEYS[9] batch        string, the last batch of this claimer
 -- KEYS[10] groups      prefix of the keys of groups
--- and where the claimer takes only jobs whose names it handles:
+-- and if the claimer takes only jobs whose names it handles:
 -- KEYS[11] names       sorted set
 -- KEYS[12] workers     sorted set
 -- KEYS[13] sweep       hash
--- ARGV[1] count; ARGV[2] visibility in ms; ARGV[3] token, new for each request, the same when it is repeated
--- ARGV[4] worker; ARGV[5] max_attempts where the job has none of its own; ARGV[6] how many begin at once, where the
---   claimer says by start what begins later, and runs a job on its last chance alone, else ''
--- ARGV[7] how many bytes of payload to return, or '' for no bound: the first job in any case, each other only within it
--- ARGV[8..] by job name: name, max_attempts. Where names is given these are all names that it handles, and before them stand: where
---   to look for such jobs (see lib/place/take_named; -1 at the ends only), how long in ms a job waits for a worker of its name before
---   it must not run (0: for ever), how long ago in ms a worker may have been seen and still counts
--- Returns now in ms; ms until the next job may be claimed (due, or let go by a limit), -1 where none is, or -2 where the bytes
---   were reached and more jobs wait; the fence of the first job, each other's is one more; then for each job: id, name (nil: that
---   of the job before; '': it has none), payload, enqueued_at_ms, and for a first attempt of a plain job that begins at
---   once nil, or its options where it has metadata; else an array: attempts, options, verdict ('' to run it; alone: run it alone;
---   expires: where it waits before it begins, only start says whether it still may; or why it must not run, see lib/settle/refusal:
---   missing, cancelled, unmet, expired, exhausted, unhandled; the claimer settles it as failed), whether it is held until start; where an earlier attempt left a
---   checkpoint: nil, that (JSON). Where the call is repeated an array for each, with its fence at the end. At the end of all jobs
---   stands 1 where the queue has limits or groups, or 2 where jobs wait there for a slot that the end of another frees.
--- Where names is given an array: all of that, the next place to look at (-1: all jobs were looked at), 1 where a live worker handles
---   a job that was left, then the names of left jobs that no live worker handles.
--- Repeated with the same token: the same jobs, as far as they are still claimed by it. With fewer bytes: as many as these allow; the
---   others, of which the claimer knows nothing, go back to the front.
+-- ARGV[1] count
+-- ARGV[2] visibility in ms
+-- ARGV[3] token, new for each request, the same for its repeat
+-- ARGV[4] worker
+-- ARGV[5] max_attempts of jobs without their own
+-- ARGV[6] how many start at once, if the claimer calls start for later ones and runs a job on its last chance alone;
+--   else ''
+-- ARGV[7] the most bytes of payload to return, or '' for no bound; the first job comes in any case
+-- ARGV[8..] by job name: name, max_attempts. With names these are all names that it handles, preceded by:
+--   where to search for their jobs (see lib/place/take_named; -1: at the ends only)
+--   how long a job waits for a worker of its name before it must not run, in ms (0: without a limit)
+--   how long ago a worker may have been seen and still counts, in ms
+-- Returns now in ms, the wait, the fence of the first job (each further one is higher by 1), then for each job: id,
+--   name, payload, enqueued_at_ms, details.
+--   wait: ms until the next job is claimable by its due time or a limit; -1 for none; -2 if the bytes were used up and
+--     more jobs wait
+--   name: nil for that of the previous job; '' for none
+--   details: nil for a first attempt of a plain job that starts at once, or its options if it has metadata
+--   else an array: attempts, options, verdict, whether it is held until start; with a checkpoint: nil, that (JSON)
+--   verdict: '' to run it; alone: to run it alone; expires: start decides whether it may still run
+--   or why it must not run, see lib/settle/refusal: missing, cancelled, unmet, expired, exhausted, unhandled; the
+--     claimer settles it as failed
+--   In a repeated call: an array for each, with its fence at the end
+--   After all jobs: 1 if the queue has limits or groups, or 2 if jobs wait there for a slot
+--   With names an array: all of that, the next place to search (-1: all jobs were read), 1 if a live worker handles a
+--     job that was left, then the names of left jobs that no live worker handles
+-- Repeated with the same token: the same jobs, if that claim still holds them. With fewer bytes: as many as these
+--   allow. The others, which the claimer never saw, go back to the front.
 local job, pending, prioritized, scheduled, claims = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local wake, settings, sequence, batch = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local count, visibility, token, worker = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
@@ -43,7 +52,7 @@ local tells, slots, most_bytes = ARGV[6] ~= '', tonumber(ARGV[6]) or count, tonu
 local first_limit = names and 11 or 8
 --@include lib/core/clock
 --@include lib/core/read
--- The nils are room for what one job needs: a table that grows as it is filled costs as much again.
+-- The nils reserve room for one job, because a growing table costs as much again.
 local reply, replied, name_before = { now, -1, 0, nil, nil, nil, nil, nil }, 3, nil
 local function hand_over(id, name, payload, enqueued_at, rest)
   name = name or ''
@@ -61,7 +70,7 @@ elseif not names and redis.call('EXISTS', settings, scheduled, prioritized) == 0
   ids = redis.call('RPOP', pending, ARGV[1]) or ids
   more = #ids == count and redis.call('LLEN', pending) > 0
 else
-  -- Included here, and not above, so that a queue of plain jobs does not pay for what it does not use.
+  -- Included here, and not above, so that a queue of plain jobs does not pay for it.
 --@include lib/limits/slots_and_rate
 --@include lib/core/rank
 --@include lib/place/promote

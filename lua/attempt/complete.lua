@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Ends claims well: processing -> completed. The hot half of settle; fail and release are the others.
+-- Completes claims: processing -> completed. The hot half of settle; fail and release are the others.
 -- Transition: complete
 -- KEYS[1] job        prefix of the job hashes
 -- KEYS[2] claims     sorted set
@@ -7,9 +7,9 @@
 -- KEYS[4] stats      hash
 -- KEYS[5] unique     hash
 -- KEYS[6] events     channel
--- and where the queue has limits, or a job is no plain one:
+-- and if the queue has limits, or a job is not plain:
 -- KEYS[7] wake       sorted set
--- and in the latter case, since a batch or other jobs may wait for its end:
+-- and if a job is not plain, because a batch or other jobs may wait for its end:
 -- KEYS[8] scheduled     sorted set
 -- KEYS[9] settings      hash
 -- KEYS[10] sequence     string
@@ -19,15 +19,18 @@
 -- KEYS[14] batch_outbox hash
 -- KEYS[15] awaiting     sorted set
 -- KEYS[16] groups       prefix of the keys of groups
--- ARGV[1] completed_history in ids; ARGV[2] evicted_ttl in ms; ARGV[3] publish (listened, always, off, see lib/core/events)
+-- ARGV[1] completed_history in ids
+-- ARGV[2] evicted_ttl in ms
+-- ARGV[3] publish (listened, always, off, see lib/core/events)
 -- ARGV[4] result_ttl in ms
--- ARGV[5..] for the jobs that one claim brought together: its token, their ending ('1' for plain jobs: first attempts without
---   options, which hold no unique key and left no error; '2' for those whose only option is a group; '' for others; or JSON where
---   a handler or options ask for more: plain, result_ttl_ms instead of ARGV[4]), how many follow; for each: id, fence, result
---   (JSON, or '' for none); then the next such group
--- Returns nil where all were completed, since any table is answered beside the client's own buffer. Else the positions (from 1) of the
---   claims that were lost: not current, and not completed by this very claim; and negative ones of jobs that were not completed yet,
---   because others wait for their end: the call is to be repeated for these, with all keys.
+-- ARGV[5..] for each group of jobs of one claim: its token, their ending, how many follow, and for each: id, fence,
+--   result (JSON, or '' for none)
+--   ending: '1' for plain jobs, which are first attempts without options, unique key and error
+--   '2' for jobs whose only option is a group; '' for others
+--   or JSON if a handler or options ask for more: plain, result_ttl_ms instead of ARGV[4]
+-- Returns nil if all were completed, because any table is answered beside the client's own buffer.
+--   Else the positions (from 1) of lost claims, which are not current and were not completed by this very claim
+--   and the negative positions of jobs that others wait for: the call must be repeated for these, with all keys
 -- Repeated: the token is empty and the fence equal, so it counts as done and changes nothing.
 local job, claims, completed, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local unique, events, wake = KEYS[5], KEYS[6], KEYS[7]
@@ -42,7 +45,7 @@ local done, exceptions, position, left_groups = {}, {}, 0, nil
 local kept_until = string.format('%d', now + result_ttl)
 local end_job_with_options, ended_fields
 if settings then
-  -- Included here, and not above, so that plain jobs do not pay for what they do not use.
+  -- Included here, and not above, so that plain jobs do not pay for it.
 --@include lib/settle/end_options
   end_job_with_options = end_options
   ended_fields = { 'claim_token', 'dependents', 'unique', 'last_error_at_ms', 'batch', 'group' }
@@ -58,7 +61,7 @@ while at <= #ARGV do
     local id, fence, result = ARGV[i], ARGV[i + 1], ARGV[i + 2]
     local key = job .. id
     position = position + 1
-    -- Of a plain job the other fields are none.
+    -- A plain job has no other fields.
     local found
     if plain then
       found = redis.pcall('HMGET', key, 'claim_token', 'dependents')
@@ -87,7 +90,7 @@ while at <= #ARGV do
       end
       done[#done + 1] = id
       emit(id, 'completed', nil, 'result', with_results and result ~= '' and result)
-      -- Last, since a moment that is over by now deletes the hash at once.
+      -- Last, because a past instant deletes the hash at once.
       redis.call('PEXPIREAT', key, until_then)
     else
       local current, last_fence, status = unpack(read(key, 'claim_token', 'fence', 'status'))

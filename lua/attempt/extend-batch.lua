@@ -1,12 +1,13 @@
 #!lua flags=allow-oom
--- Lengthens the claims of a batch whose answer is still on its way, from now: the claimer knows its token, and not yet the ids.
+-- Extends from now the claims of a batch whose reply is still in flight: the claimer knows its token, but not the ids.
 -- Transition: none
 -- KEYS[1] job     prefix of the job hashes
 -- KEYS[2] claims  sorted set
 -- KEYS[3] batch   string, the last batch of the claimer
--- ARGV[1] visibility in ms; ARGV[2] token
--- Returns how many claims it has lengthened: 0 where the claim was not made, or another one followed.
--- Repeated: the same, the time counted anew.
+-- ARGV[1] visibility in ms
+-- ARGV[2] token
+-- Returns how many claims it has extended: 0 if the claim was not made, or another one followed.
+-- Repeated: the same, with the time counted again.
 local job, claims, batch = KEYS[1], KEYS[2], KEYS[3]
 local visibility, token = tonumber(ARGV[1]), ARGV[2]
 --@include lib/core/clock

@@ -1,11 +1,12 @@
 #!lua flags=allow-oom
--- Extends current claims from now, even expired ones that no sweep has taken back.
+-- Extends current claims from now, even expired ones that no sweep has reclaimed.
 -- Transition: none
 -- KEYS[1] job     prefix of the job hashes
 -- KEYS[2] claims  sorted set
--- ARGV[1] visibility in ms; ARGV[2..] for each claim: id, token
+-- ARGV[1] visibility in ms
+-- ARGV[2..] for each claim: id, token
 -- Returns, for each claim that needs attention: id, lost | cancel.
--- Repeated: the same, and the time runs anew.
+-- Repeated: the same, with the time counted again.
 local job, claims = KEYS[1], KEYS[2]
 local visibility = tonumber(ARGV[1])
 --@include lib/core/clock

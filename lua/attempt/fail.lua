@@ -1,15 +1,15 @@
 #!lua flags=allow-oom
--- Ends claims badly: processing -> pending or scheduled (a retry), failed (a dead letter) or cancelled (a cancel was
--- asked for). Its max_attempts decide. Of one that is still held, and had not begun, the attempt is given back.
+-- Fails claims: processing -> pending or scheduled (a retry), failed (a dead letter) or cancelled (after a cancel
+-- request). The job's max_attempts decide. A job that is still held, and had not started, gets its attempt back.
 -- Transition: fail
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
--- ARGV[10..] for each job: id, token, fence, message, error (JSON), final ('1': no retry), backoff in ms, begun ('1': its
---   handler was called, so its attempt counts although it may still be held, as its start may have been lost; else the rates that it
---   was charged get its cost back)
+-- ARGV[10..] for each job: id, token, fence, message, error (JSON), final ('1': no retry), backoff in ms, begun
+--   begun: '1' if its handler was called, so its attempt counts, even if its start was lost; else its cost is refunded
+--     to the rates
 -- Returns, for each job: retry | failed | cancelled | lost.
--- Repeated: the token is empty and the fence equal, and the status tells the first answer; or the retry was claimed
---   anew, and the attempt_log has the fence. Nothing changes.
+-- Repeated: the token is empty and the fence equal, and the status shows the first reply. If the retry was claimed
+--   again, the attempt_log has the fence. Nothing changes.
 --@include lib/core/keys
 --@include lib/retention/retention_args
 --@include lib/core/clock
@@ -75,7 +75,7 @@ for i = first, #ARGV, 8 do
   elseif current == '' and last_fence == fence then
     answers[#answers + 1] = first_answer[status] or 'lost'
   elseif logged_outcome(id, fence) == 'error' then
-    answers[#answers + 1] = 'retry' -- and claimed anew since
+    answers[#answers + 1] = 'retry' -- and claimed again since
   else
     answers[#answers + 1] = 'lost'
   end

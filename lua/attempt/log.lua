@@ -1,9 +1,12 @@
 #!lua
--- Appends lines to a running job's log, as long as the claim is current.
+-- Appends lines to a running job's log, if the claim is current.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] id; ARGV[2] token; ARGV[3] the most lines kept, the newest; ARGV[4..] messages, each one JSON text
--- Returns 1, or 0 when the claim is lost. Repeated: the lines stand twice.
+-- ARGV[1] id
+-- ARGV[2] token
+-- ARGV[3] how many of the newest lines are kept
+-- ARGV[4..] messages, each one JSON text
+-- Returns 1, or 0 if the claim is lost. Repeated: adds the lines twice.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/core/read

@@ -1,18 +1,20 @@
 #!lua flags=allow-oom
--- Releases unfinished jobs, their attempt uncounted: processing -> pending (at the front, in the old order) or scheduled.
--- Reasons: a shutdown (interruption), a snooze, a limit that the handler met (rate_limited: its group rests, or without
--- one the queue; beyond its max_rests the job is a dead letter), or a name without a handler in this worker (unhandled).
--- An unhandled job keeps its place and its age.
+-- Releases unfinished jobs, their attempt uncounted: processing -> pending (at the front, in the old order) or
+-- scheduled. Reasons: a shutdown (interruption), a snooze, or a name without a handler in this worker (unhandled). Or a
+-- limit that the handler met (rate_limited): its group rests, or without one the queue; beyond its max_rests the job is
+-- a dead letter. An unhandled job keeps its place and its age.
 -- Transition: release
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
--- ARGV[10..] for each job: id, token, fence, reason (interruption, snooze, rate_limited, unhandled), delay in ms (for
---   rate_limited: how long the group or the queue rests), name (for unhandled,
---   where the hash has none: the name that the worker found in the payload; else ''), unstarted ('1': its handler was never called,
---   so the rates that it was charged get its cost back); of rate_limited, else '': how often it may be, the message where it was more
---   often, and that error (JSON)
+-- ARGV[10..] for each job: id, token, fence, reason (interruption, snooze, rate_limited, unhandled), delay, name,
+--   unstarted, rests, message, error
+--   delay: in ms; for rate_limited how long the group or the queue rests
+--   name: for unhandled, if the hash has none, the name that the worker found in the payload; else ''
+--   unstarted: '1' if its handler was never called, so its cost is refunded to the rates
+--   rests, message, error: for rate_limited how often it may rest, and the message and the error (JSON) beyond that;
+--     else ''
 -- Returns, for each job: released | failed | cancelled | lost.
--- Repeated: the token is empty and the fence equal, or the attempt_log has the fence, so it counts as done and changes
+-- Repeated: the token is empty and the fence equal, or the attempt_log has the fence. So it counts as done and changes
 --   nothing.
 --@include lib/core/keys
 --@include lib/retention/retention_args
@@ -49,7 +51,7 @@ for i = first, #ARGV, 10 do
   elseif current == '' and last_fence == fence then
     answers[index] = first_answer[status] or 'lost'
   elseif counters[logged_outcome(id, fence)] then
-    answers[index] = 'released' -- and claimed anew since
+    answers[index] = 'released' -- and claimed again since
   end
 end
 -- The job claimed first must be claimed first again, so it is put to the front last.

@@ -3,8 +3,10 @@
 -- payload. The limits of the name's handler apply then, even if the worker dies. Marks the job as a foreign producer's.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] id; ARGV[2] token; ARGV[3] name
--- Returns 1, or 0 when the claim is lost or the job has a name. Repeated: 0.
+-- ARGV[1] id
+-- ARGV[2] token
+-- ARGV[3] name
+-- Returns 1, or 0 if the claim is lost or the job has a name. Repeated: 0.
 --@include lib/core/keys
 --@include lib/core/read
 local key = job .. ARGV[1]

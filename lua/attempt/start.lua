@@ -1,10 +1,12 @@
 #!lua flags=allow-oom
 -- Starts a job that waited in its worker. It is no longer held: from now on the death of its worker is its crash. A job
--- that has expired meanwhile must not start, and is held until it is settled.
+-- that has expired by now must not start, and is held until it is settled.
 -- Transition: none
 -- KEYS[1] job  prefix of the job hashes
--- ARGV[1] id; ARGV[2] token
--- Returns 1, 0 when the claim is lost, or why it must not start, see lib/settle/refusal: expired; the claimer settles it as failed.
+-- ARGV[1] id
+-- ARGV[2] token
+-- Returns 1, 0 if the claim is lost, or why it must not start (expired, see lib/settle/refusal), so that the claimer
+--   settles it as failed.
 -- Repeated: the same, unless it expired in between, and nothing changes.
 local job = KEYS[1]
 --@include lib/core/read

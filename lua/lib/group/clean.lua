@@ -1,5 +1,6 @@
--- clean_group(name, most): deletes the old among the first jobs that wait in a group, at most so many are looked at; answers how many
--- were looked at. Needs: groups, lib/group/place, lib/retention/delete_old.
+-- clean_group(name, most): deletes the old among the first `most` waiting jobs of a group, and returns how many it
+--   read.
+-- Needs: groups, lib/group/place, lib/retention/delete_old.
 local function clean_group(name, most)
   local ids = redis.call('ZRANGE', groups .. 'waiting:' .. name, 0, most - 1)
   for _, id in ipairs(ids) do

@@ -1,8 +1,9 @@
--- What the code of a producer says of single groups. It comes with their jobs, so that it needs to be kept no longer than these: a
--- group without jobs forgets it after a day, see lib/group/gate. What was set at run time goes before it.
--- configure_group(name, text, due, is_stored): takes it over where it differs. text: JSON of the settings, in the order of
--- lua/group/set.lua, or '' for none. due: when the job may start, in ms, or nil. is_stored: for a job of a schedule or a
--- follow-up, whose text may be old: what came with an enqueue goes before it. hold_configured_settings(name): lets it hold.
+-- The limits in a producer's code for single groups. They come with the jobs, and are kept no longer than these: a
+--   group without jobs forgets them after a day, see lib/group/gate. Limits set at run time override them.
+-- configure_group(name, text, due, is_stored): stores them if they differ.
+-- text: JSON of the settings, in the order of lua/group/set.lua, or '' for none. due: when the job may start in ms, or
+--   nil. is_stored: for a job of a schedule or a follow-up, whose text may be old, so that of an enqueue overrides it.
+-- hold_configured_settings(name): applies them.
 -- Needs: groups, now, touch, lib/group/state, lib/limits/write_group.
 local configuration_ms = 86400000
 local configured_groups = {}

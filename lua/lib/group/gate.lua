@@ -1,8 +1,9 @@
--- The groups that a rate or a rest holds back stand in gated, by the time at which that ends.
--- gate(name, opens, may_be_gated): puts a group with a waiting job there until opens, or takes it out where that is nil.
--- rest_idle(name, group): keeps what a group without a waiting job has spent, in resting, by the time at which it matters no more.
--- forget_rested(most): forgets it then, of so many groups. Needs: groups, now, lib/group/state, lib/group/stands.
--- A group without a waiting job keeps what its rate has spent, and its rest, only as long as these matter.
+-- The groups that a rate or a rest holds back are in gated, by the time at which that ends.
+-- gate(name, opens, may_be_gated): puts a group with a waiting job there until opens, or removes it if that is nil.
+-- rest_idle(name, group): keeps in resting what a group without a waiting job has spent, until it no longer matters.
+-- forget_rested(most): then forgets it, for up to `most` groups.
+-- Needs: groups, now, lib/group/state, lib/group/stands.
+-- A group without a waiting job keeps its rest and the spent rate only while these matter.
 local function rest_idle(name, group)
   leave_stand(sets.gated, name)
   local spent_until = math.max(group.rests_until, group.tat > now_us and math.ceil(group.tat / 1000) or 0)
@@ -17,7 +18,7 @@ local function rest_idle(name, group)
   end
 end
 
--- Of what the code said of it, see lib/group/configure. Where its time is not over the group rests on.
+-- The code's limits for it, see lib/group/configure. Before their time is over the group rests on.
 local function forget_configuration(name)
   local state = groups .. 'state:' .. name
   local kept_until, is_set = unpack(redis.call('HMGET', state, 'configured_until_ms', 'limits_set'))
@@ -33,7 +34,8 @@ local function forget_configuration(name)
   end
 end
 
--- A group that has jobs again leaves resting, and comes back with its last job. One that the code configured stays, to be forgotten later.
+-- A group that has jobs again leaves resting, and returns with its last job. A group that code configured stays, to be
+-- forgotten later.
 local function forget_rested(most)
   for _, name in ipairs(redis.call('ZRANGE', groups .. 'resting', '-inf', now, 'BYSCORE', 'LIMIT', 0, most)) do
     redis.call('ZREM', groups .. 'resting', name)
@@ -46,7 +48,7 @@ local function forget_rested(most)
   end
 end
 
--- A group that has spent nothing of a rate, or has just had a turn, is not in there.
+-- A group that has spent nothing of a rate, or has just had a turn, is not in gated.
 local function gate(name, opens, may_be_gated)
   if opens then
     stand_in(sets.gated, name, string.format('%.0f', opens))

@@ -1,7 +1,7 @@
 -- join_group(name, id, rank): puts a job into the line of its group, at its rank.
 -- rejoin_group(name, id, priority, to_front): puts a job back into the line. It keeps its rank if it goes to the front,
--- or if its group runs one job at a time; else it goes to the back. Without a name, because the hash of the job is gone,
--- only its hold ends.
+--   or if its group runs one job at a time. Else it goes to the back. Without a name, because the job's hash is gone,
+--   only its hold ends.
 -- note_groups(): marks the queue as having groups, once in a script. From then on claims look for them.
 -- Needs: lib/group/place, lib/core/rank, settings.
 local are_groups_noted = false

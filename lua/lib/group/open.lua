@@ -1,6 +1,6 @@
--- open_groups(most): places up to this many groups whose rate or rest lets them start now, and a slice of the groups that
--- changed settings of all groups affect. The slice goes by their heads. If a head moves before the cursor, the script
--- that moved it places the group.
+-- open_groups(most): places up to this many groups whose rate or rest lets them start now. Also places a slice of the
+--   groups affected by changed settings of all groups. The slice follows their heads. If a head moves before the
+--   cursor, the script that moved it places the group.
 -- Needs: lib/group/place.
 local function open_groups(most)
   for _, name in ipairs(redis.call('ZRANGE', group_keys.gated, '-inf', now, 'BYSCORE', 'LIMIT', 0, most)) do

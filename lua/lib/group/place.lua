@@ -1,12 +1,14 @@
--- Where groups stand. A group whose head may run now stands in turns, by its virtual start time. One that a rate or a rest holds
--- back stands in gated, by the time at which that ends. A group that is paused, held or at its max_running stands in neither.
--- A blocked group costs a claim nothing.
--- place_group(name, known): puts a group where it belongs, whatever changed. A second call changes nothing. known has only_slot where
--- only a slot was freed. stand_group(): the same for one that has just had a turn, by what the claim knows of it.
--- touch(name): has place_groups() place it at the end of the script; that wakes a worker where a group may run now.
--- After the last place_group() come write_stands(), see lib/group/stands, and count_waiting(), see lib/group/depth; place_groups()
--- calls them.
--- free_slot(name, id), hold_group(name, id), end_hold(name, id): what a job that leaves, or waits apart, does to its group.
+-- The places of groups. A group whose head may run now is in turns, by its virtual start time. A group that a rate or a
+--   rest holds back is in gated, by the time at which that ends. A group that is paused, held or at its max_running is
+--   in neither. A blocked group costs a claim nothing.
+-- place_group(name, known): puts a group where it belongs, after any change. A second call changes nothing. known has
+--   only_slot if only a slot was freed.
+-- stand_group(): does the same for a group that has just had a turn, by the claim's data.
+-- touch(name): has place_groups() place it at the end of the script, which wakes a worker if a group may run now. After
+--   the last place_group() come write_stands(), see lib/group/stands, and count_waiting(), see lib/group/depth.
+--   place_groups() calls them.
+-- free_slot(name, id), hold_group(name, id), end_hold(name, id): the effect on its group of a job that leaves or waits
+--   apart.
 -- Needs: job, groups, wake, now, time.
 --@include lib/group/state
 --@include lib/group/ends

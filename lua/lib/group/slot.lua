@@ -1,6 +1,7 @@
--- What a job that leaves, or waits apart, does to its group.
--- free_slot(name, id): the job runs no more. hold_group(name, id, is_dead), end_hold(name, id): it holds the others back.
--- end_hold_of(id): the same where the group is not known, as that of a job whose hash is gone.
+-- The effect on its group of a job that leaves or waits apart.
+-- free_slot(name, id): the job no longer runs.
+-- hold_group(name, id, is_dead), end_hold(name, id): it holds the others back, or no longer.
+-- end_hold_of(id): does the same for an unknown group, such as that of a job without a hash.
 -- Needs: groups, read_group, touch, touched_groups.
 local only_slot = { only_slot = true }
 
@@ -25,7 +26,7 @@ local function end_hold_of(id)
   end
 end
 
--- Where a group runs one job at a time, its head that waits for a retry, or is dead, holds the others back.
+-- In a group that runs one job at a time, a head that waits for a retry or is dead holds the others back.
 local function hold_group(name, id, is_dead)
   local group = read_group(name)
   if group.max_running ~= 1 or is_dead and not group.holds_dead or group.hold then

@@ -1,7 +1,9 @@
--- What holds for a group, and when it lets a job start.
--- read_group(name): its settings, else those of all groups, and its state. opens_at(group, cost): when a job may start, in ms; nil for now.
--- The hash states names the groups whose own hash may have a field; of others that hash is not read.
--- mark_state(name): to be called where such a field is written. recall_states(names): asks for many groups together.
+-- The settings of a group, and when it lets a job start.
+-- read_group(name): returns its settings, else those of all groups, and its state.
+-- opens_at(group, cost): returns when a job may start in ms; nil for now. The hash states names the groups whose own
+--   hash may have a field. Other groups' hashes are not read.
+-- mark_state(name): must be called when such a field is written.
+-- recall_states(names): reads many groups together.
 -- Needs: groups, now, time.
 local group_keys = { turns = groups .. 'turns', gated = groups .. 'gated', finishes = groups .. 'finishes',
   ends = groups .. 'ends', depths = groups .. 'depths', heads = groups .. 'heads', settings = groups .. 'settings',
@@ -38,7 +40,7 @@ local function read_state(name)
     'rate_tat_us', unpack(group_settings)) or {}
 end
 
--- What holds for a group: its own settings, else those of all groups, and its state. Groups that have nothing of their own share one answer.
+-- The settings of a group, else those of all groups, and its state. Groups without their own settings share one table.
 local function read_group(name)
   if has_state[name] == false and common_group then
     return common_group
@@ -65,7 +67,7 @@ local function read_group(name)
   return group
 end
 
--- When the rate and the rest of a group let a job of this cost start, in ms; nil where now.
+-- Returns when the rate and the rest of a group let a job of this cost start, in ms; nil for now.
 local function opens_at(group, cost)
   local opens = group.rests_until
   if group.interval then

@@ -1,9 +1,10 @@
--- The line of groups: those whose turn comes next, in the order of turns.
--- read_line(from, most): reads that many groups, and what a claim has to know of them. next_turn(line): takes the first; nil where the
--- line has to be read anew. turn_again(line, turn, start): puts a group back, at the start of its next turn.
+-- The line of groups: those with the next turns, in the order of turns.
+-- read_line(from, most): reads up to `most` groups, with what a claim needs of them.
+-- next_turn(line): takes the first; nil if the line must be read again.
+-- turn_again(line, turn, start): puts a group back, at the start of its next turn.
 -- Needs: lib/group/place, lib/core/is_less.
--- The groups whose turn comes next, read together: by start, then by name, as in turns. Those behind the last one read may come before
--- one that has had its turn, so then they are read anew.
+-- The groups with the next turns, read together: by start, then by name, as in turns. Groups after the last one read
+--   may precede one that has had its turn, so then they are read again.
 local function is_before(one, other)
   return one.start < other.start or one.start == other.start and is_less(one.name, other.name)
 end

@@ -1,13 +1,13 @@
 -- take_grouped(count): takes up to count ids for a claim by start-time fair queueing. The group with the least virtual
 -- start time has the turn. Its start grows by the job's cost over its weight. The jobs without a group are one group,
 -- named ''.
--- Returns the ids, whether a group could run another, the ranks of jobs without a group, and the ms until the first gate
--- opens.
+-- Returns the ids, whether a group could run another, the ranks of jobs without a group, and the ms until the first
+--   gate opens.
 -- Needs: lib/group/place, lib/group/open, lib/limits/slots_and_rate, take_ungrouped and can_take, which the claim sets.
 --@include lib/turn/take_head
 --@include lib/core/is_less
 
--- Groups that are passed over stay in turns, so a claim looks behind them: at the first hundred, then behind a place that moves on.
+-- Skipped groups stay in turns, so a claim searches behind them: at the first hundred, then behind a moving place.
 local function place_behind(passed)
   if passed ~= 100 then
     return passed
@@ -60,8 +60,8 @@ local function take_turns(count, taken, plain_left, plain_weight)
   return plain_turns
 end
 
--- Where nobody waits for a turn, nobody is owed one: the clock moves on. What it has passed of finishes is forgotten, twice as fast as
--- turns add to it, and not all at once: many groups may have been blocked at one time.
+-- If no group waits for a turn, none is owed one, and the clock moves on. Its past entries of finishes are deleted
+-- twice as fast as turns add to them. Not all at once, because many groups may have been blocked together.
 local function advance_clock(turns_taken)
   if redis.call('ZCARD', group_keys.turns) == 0 then
     virtual_time = math.max(current_virtual_time(), latest_finish)
