@@ -1,7 +1,9 @@
--- How many jobs wait in a group, and in all groups together; and where the first one stands in the order of arrival.
--- note_depth(name, depth, running): writes how many wait in its line; running: jobs in its slots. note_head(name, rank): writes the place of
--- its first job; nil for none. count_waiting(): writes how many wait in all, once in a script, after the last note_depth.
--- A claim of many groups notes the heads of some. So in heads a busy group may stand before its place, for some of its turns.
+-- The numbers of waiting jobs in a group, and in all groups together, and the place of its first job in the order of
+--   arrival.
+-- note_depth(name, depth, running): writes how many wait in its line. running: jobs in its slots
+-- note_head(name, rank): writes the place of its first job; nil for none.
+-- count_waiting(): writes how many wait in all, once in a script, after the last note_depth. A claim of many groups
+--   notes the heads of some. So a busy group may be before its place in heads, for some of its turns.
 -- Needs: lib/group/state, lib/group/stands.
 local function note_depth(name, depth, running)
   local before = tonumber(score_in(sets.depths, name) or nil) or 0

@@ -1,19 +1,22 @@
--- What the placing of a group looks at: its line, its slots, and the cost of its head.
--- look_at_line(name): how many wait, the id and the rank of the first. knows_line(known, group): whether no look is needed.
--- slots_of(name): the key of its slots. recall_slots(names), slots_in_use(name): how many are in use. cost_of(id): the cost of a job.
--- Needs: job, groups.
--- The line of a group: how many wait, and the id and the rank of the first.
+-- The data that decides a group's place: its line, its slots, and the cost of its head.
+-- look_at_line(name): returns how many wait, and the id and the rank of the first.
+-- knows_line(known, group): returns whether no read is needed.
+-- slots_of(name): returns the key of its slots.
+-- recall_slots(names), slots_in_use(name): read how many are in use.
+-- cost_of(id): returns the cost of a job.
+-- Needs: job, groups. The line of a group: how many wait, and the id and the rank of the first.
 local function look_at_line(name)
   local head = redis.call('ZRANGE', groups .. 'waiting:' .. name, 0, 0, 'WITHSCORES')
   return head[1] and redis.call('ZCARD', groups .. 'waiting:' .. name) or 0, head[1], head[2]
 end
 
--- Where only a slot was freed the line is as it was; its head is looked at where a rate has to know its cost.
+-- If only a slot was freed the line is unchanged. Its head is read if a rate needs its cost.
 local function knows_line(known, group)
   return known.only_slot and not group.interval
 end
 
--- Slots in use, by group. Where groups run one job at a time, many have none when they are placed: one EXISTS tells that of all.
+-- Slots in use, by group. If groups run one job at a time, many have none when they are placed, which one EXISTS shows
+-- for all.
 local known_slots, slot_keys = {}, {}
 
 local function slots_of(name)

@@ -1,5 +1,5 @@
--- place_freed(names): places groups of which only a slot was freed as place_group does, at a fraction of its cost: those that have
--- nothing of their own, have more jobs and may run one. Returns how many entered turns, and the others.
+-- place_freed(names): places groups of which only a slot was freed, like place_group but much cheaper. It takes those
+--   without their own settings that have more jobs and may run one. Returns how many entered turns, and the others.
 -- Needs: lib/group/state, lib/group/stands, lib/group/ends, lib/group/look.
 local function place_freed(names)
   local group = read_group('')

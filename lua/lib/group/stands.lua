@@ -1,10 +1,13 @@
--- The sorted sets of groups, as this script has read them and as it is to leave them: each is read and written once for many groups.
--- sets: turns, gated, finishes, depths, heads; each with its key, the known scores (false: none), and the changes.
--- recall(set, names): reads the scores of groups together. score_in(set, name): the score of one, false for none.
--- stand_in(set, name, score), leave_stand(set, name): change it. write_stand(set, name, score): the same without a look, false to leave.
--- enter_stand(set, name, score): puts it there unless it stands there; whether it does need not be known.
--- write_stands(): writes what has changed, and returns how many entered; until then the sets are as they were.
--- stand_text(score): a score as text; a whole number is cheaper to write.
+-- The sorted sets of groups, as this script has read them and will leave them. Each is read and written once for many
+--   groups.
+-- sets: turns, gated, finishes, depths, heads; each with its key, the known scores (false: none), and the changes
+-- recall(set, names): reads the scores of groups together.
+-- score_in(set, name): returns the score of one, false for none.
+-- stand_in(set, name, score), leave_stand(set, name): change it.
+-- write_stand(set, name, score): changes it without a read; false to leave.
+-- enter_stand(set, name, score): puts it there unless it is there, which need not be known.
+-- write_stands(): writes the changes, and returns how many entered. Until then the sets are unchanged.
+-- stand_text(score): returns a score as text, because a whole number is cheaper to write.
 -- Needs: lib/group/ends.
 local sets = {}
 for kind, key in pairs({ turns = group_keys.turns, gated = group_keys.gated, finishes = group_keys.finishes,
@@ -78,7 +81,8 @@ local function add_new(key, scored)
   return added
 end
 
--- Redis keeps a small sorted set as a list, and each change walks through it. A long member turns it into a tree for good.
+-- Redis keeps a small sorted set as a list, and each change walks through it. A long member turns it into a tree
+-- permanently.
 local function spread(key, count)
   if count >= 8 then
     redis.call('ZADD', key, '0', long_name)

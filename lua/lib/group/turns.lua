@@ -1,7 +1,9 @@
--- turns holds the groups that may run, by virtual start time. Where the last turn of another ended stands in ends while it has jobs,
--- and then in finishes, until the clock has passed it.
--- current_virtual_time(), enter_turns(name): write_stands() tells whether it was not there, leave_turns(name, finish): finish where it is
--- known, go_idle(name): a group that is out of turns has no job any more.
+-- turns holds the groups that may run, by virtual start time. The end of another group's last turn is in ends while it
+--   has jobs, and then in finishes until the clock has passed it.
+-- current_virtual_time(): returns the current virtual time.
+-- enter_turns(name): write_stands() returns whether it was not there.
+-- leave_turns(name, finish): finish if it is known.
+-- go_idle(name): a group outside turns has no more jobs.
 -- Needs: lib/group/state, lib/group/stands, lib/group/ends.
 local function current_virtual_time()
   virtual_time = virtual_time or tonumber(redis.call('HGET', group_keys.settings, 'virtual_time') or nil) or 0

@@ -1,6 +1,6 @@
--- take_alike(count, taken): takes the heads of the first groups in turns as take_turns does, at a fraction of its cost: those of groups that
--- run one job at a time and have nothing of their own, and of jobs whose only option is their group. It stops at the first other one.
--- Each of these groups has one turn, so that their order is that of turns.
+-- take_alike(count, taken): takes the heads of the first groups in turns, like take_turns but much cheaper.
+-- It takes groups without their own settings that run one job at a time, and jobs whose only option is their group. It
+--   stops at the first other one. Each of these groups has one turn, so their order is that of turns.
 -- Needs: lib/turn/take_head, can_take and known_jobs, which the claim sets.
 local job_fields = { 'name', 'payload', 'attempts', 'enqueued_at_ms', 'options', 'status' }
 

@@ -1,7 +1,9 @@
--- end_turn(start, weight, cost): where the turn ends, which is where the next one may start: later by the cost over the weight.
--- take_head(name, start, taken): takes the first job of a group for a claim, where its limits let it.
--- known_jobs: what was read of the jobs that were taken, by id, as lib/settle/claim_ids asks for it: name, payload, attempts,
--- enqueued_at_ms, options and status; may_run: nothing says that it must not; is_alike: a first attempt whose only option is its group.
+-- end_turn(start, weight, cost): returns the end of the turn, where the next one may start: later by the cost over the
+--   weight.
+-- take_head(name, start, taken): takes the first job of a group for a claim, if its limits allow it.
+-- known_jobs: the fields that were read of the taken jobs, by id, for lib/settle/claim_ids
+--   name, payload, attempts, enqueued_at_ms, options and status
+--   may_run: no field says that it must not; is_alike: a first attempt whose only option is its group
 -- Needs: lib/group/place, lib/limits/slots_and_rate, can_take and known_jobs, which the claim sets.
 local latest_finish = 0
 
@@ -14,7 +16,8 @@ local function end_turn(start, weight, cost)
   return finish
 end
 
--- Reads what a claim has to know of a job. Answers it, and the cost. lib/enqueue/options marks options that are not all of them.
+-- Reads the fields of a job that a claim needs. Returns them, and the cost. The field options has all options only
+-- without the mark of lib/enqueue/options.
 local function look_at_job(name, id)
   local found = read(job .. id, 'name', 'payload', 'attempts', 'enqueued_at_ms', 'options', 'status')
   if not found[3] and found[2] and found[5] == '{"group":"' .. name .. '"}' then
@@ -27,7 +30,7 @@ local function look_at_job(name, id)
   return found, math.min(1e6, math.max(1, tonumber(cost or nil) or 1)) -- as lib/limits/slots_and_rate does
 end
 
--- Takes the first job out of a line. Where limits or a name may leave it there it is only looked at.
+-- Takes the first job out of a line. If limits or a name may leave it there, it is only read.
 local function next_in_line(waiting, may_stay)
   local head = may_stay and redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES') or redis.call('ZPOPMIN', waiting)
   return head[1], head[2]
@@ -42,7 +45,7 @@ local function spend(name, group, cost)
   end
 end
 
--- Puts a group where it belongs after its turn. Answers whether it stands in turns again.
+-- Puts a group where it belongs after its turn. Returns whether it is in turns again.
 local function stand_after_turn(name, group, has_slot, finish)
   local depth, running = (tonumber(score_in(sets.depths, name) or nil) or 0) - 1, nil
   if depth < 1 then
@@ -62,8 +65,9 @@ local function stand_after_turn(name, group, has_slot, finish)
   return sets.turns.scores[name]
 end
 
--- Answers taken, and where its next turn may start, nil where it has left turns; blocked, where the group has left turns; again, where it
--- may still run; passed, where the claimer does not handle the head's name; full or unpaid, where the claim ends here.
+-- Returns taken, and where its next turn may start, nil if it has left turns.
+-- Else blocked: the group has left turns. again: it may still run. passed: the claimer does not handle the head's name.
+--   full, unpaid: the claim ends here.
 local function take_head(name, start, taken)
   local group, waiting = read_group(name), groups .. 'waiting:' .. name
   local running = group.max_running and slots_in_use(name) or 0
