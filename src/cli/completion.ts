@@ -17,7 +17,8 @@ const SCRIPTS: Record<(typeof SHELLS)[number], (program: Command) => string> = {
   bash: (program) => `${words(program)}
 complete -o default -F _nest_job_queue nest-job-queue
 `,
-  zsh: (program) => `autoload -U +X bashcompinit && bashcompinit
+  zsh: (program) => `(( $+functions[compdef] )) || { autoload -U +X compinit && compinit; }
+autoload -U +X bashcompinit && bashcompinit
 ${words(program)}
 complete -o default -F _nest_job_queue nest-job-queue
 `,
@@ -65,7 +66,8 @@ function fish(program: Command): string {
     ...choiceLines(command),
     ...optionLines(command, `-n "__fish_seen_subcommand_from ${command.name()}" `),
   ]);
-  return `${[...lines, ...optionLines(program, '')].join('\n')}\n`;
+  const noFiles = 'complete -c nest-job-queue -f'; // no command takes a file
+  return `${[noFiles, ...lines, ...optionLines(program, '')].join('\n')}\n`;
 }
 
 function choiceLines(command: Command): string[] {

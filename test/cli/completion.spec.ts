@@ -59,6 +59,25 @@ it('of zsh and fish knows every command, and those shells read it where they are
   }
 }, 60_000);
 
+it('of zsh loads in a shell that has not set up its completion, and of fish offers no files', async () => {
+  const { stdout: zsh } = await cli(['completion', 'zsh']);
+  expect(zsh).toMatch(/^\(\( \$\+functions\[compdef\] \)\) \|\| \{ autoload -U \+X compinit && compinit; \}\n/);
+  const { stdout: fish } = await cli(['completion', 'fish']);
+  expect(fish).toMatch(/^complete -c nest-job-queue -f$/m);
+  if (isInstalled('zsh')) {
+    const loaded = execFileSync('zsh', ['-f', '-c', `${zsh}\nprint "$_comps[nest-job-queue]"`], {
+      encoding: 'utf8',
+    });
+    expect(loaded).toContain('_nest_job_queue');
+  }
+  if (isInstalled('fish')) {
+    const asks = `${fish}\ncomplete -C "nest-job-queue list mail "`;
+    const offered = execFileSync('fish', ['--no-config', '-c', asks], { encoding: 'utf8' });
+    expect(offered.trim().split('\n')).toContain('completed');
+    expect(offered).not.toContain('package.json');
+  }
+}, 60_000);
+
 function isInstalled(shell: string): boolean {
   try {
     execFileSync(shell, ['-c', 'exit'], { stdio: 'ignore' });
