@@ -5,7 +5,7 @@ import { luaScripts, transitions, type LuaScriptName } from '../lua.generated.js
 export interface AuditMark {
   /** The key of the stream. */
   stream: string;
-  /** The most entries that it keeps, about. */
+  /** The approximate maximum of its entries. */
   maxEntries: number;
 }
 

@@ -6,7 +6,7 @@ import type { ReplicationOptions } from '../store/queue-store.js';
 import type { ScriptCall } from './script-runner.js';
 import { withHandshakeTimeout, watchSilence } from '../redis/response-timeout.js';
 
-/** One enqueue in flight: its script, and the counters of its queue. */
+/** An enqueue in flight: its script, and the counters of its queue. */
 interface PendingWrite {
   readonly call: ScriptCall<EnqueueAnswer[]>;
   readonly statsKey: string;
@@ -45,7 +45,7 @@ export class DurableConnection {
     return this.client;
   }
 
-  /** Resolves when the line is connected, so that a failure before is one to send. */
+  /** Resolves once it is connected, so that an earlier failure counts as not sent. */
   async ready(): Promise<void> {
     await this.connection.whenReady();
     const client = this.open();
@@ -55,7 +55,7 @@ export class DurableConnection {
     }
   }
 
-  /** Runs an enqueue and waits for its replicas; its answers say how many acknowledged it in time. */
+  /** Runs an enqueue and waits for its replicas. The answer has how many acknowledged it in time. */
   send(
     call: ScriptCall<EnqueueAnswer[]>,
     statsKey: string,
@@ -69,7 +69,7 @@ export class DurableConnection {
     });
   }
 
-  /** Closes the connection, once nothing is under way any more; it opens again by itself. */
+  /** Closes the connection once no call is in flight. It opens again on demand. */
   closeIdle(): void {
     this.closing = true;
     if (!this.isFlushing) {
@@ -99,7 +99,10 @@ export class DurableConnection {
     }
   }
 
-  /** Returns the enqueues that wait for the same replicas; on a Cluster of one queue, because a pipeline goes to one master. */
+  /**
+   * Returns the enqueues that wait for the same replicas. On a Cluster they are of one queue, because a pipeline goes
+   * to one master.
+   */
   private nextBatch(): PendingWrite[] {
     const { replication, statsKey } = this.waiting[0]!;
     const cluster = this.connection.facts?.cluster ?? true;
@@ -128,7 +131,7 @@ export class DurableConnection {
     }
     pipeline.wait(replicas, timeoutMs);
     const answered = pipeline.exec();
-    // A frozen server never answers, so the connection is closed and its calls fail.
+    // A frozen server never replies, so the connection is closed and its calls fail.
     const endWatch = watchSilence(client, timeoutMs + answerMs, () => client.disconnect());
     const replies = await answered.finally(endWatch);
     const counts = replies!.slice(-1 - queues.length, -1) as Reply[];
@@ -141,7 +144,7 @@ export class DurableConnection {
     writes.forEach((write, i) => settle(write, replies![i]!, replication));
   }
 
-  /** A connection that ends is not mended but replaced: on another one, WAIT would speak of no write at all. */
+  /** An ended connection is replaced and not reconnected, because WAIT on another connection covers no write. */
   private open(): Redis {
     if (!this.client || this.client.status === 'end') {
       this.client = this.connection.duplicate('durable', { retryStrategy: () => null }) as Redis;
@@ -150,7 +153,7 @@ export class DurableConnection {
   }
 }
 
-/** Rejects where the connection ends instead; one that was accepted and keeps silent is ended. */
+/** Rejects if the connection ends first. An accepted connection that stays silent is ended. */
 async function readinessOf(client: Redis): Promise<void> {
   const endSupervision = withHandshakeTimeout(client);
   try {

@@ -14,7 +14,7 @@ const LONGEST_PAUSE_MS = 1_000;
 /** The error of calls that were not sent. */
 const NOT_CONNECTED = new Error('not connected');
 
-/** Errors that pass by themselves: the server is starting, failing over, busy, or full. */
+/** Transient errors: the server is starting, failing over, busy, or full. */
 const PASSING =
   /^(LOADING|READONLY|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|OOM|NOREPLICAS|MISCONF|UNBLOCKED|MOVED|ASK|NOAUTH|WRONGPASS|NOPERM)\b/;
 
@@ -28,7 +28,7 @@ export class RetryingTransport implements StoreTransport {
   private readonly pause = new InterruptibleWait(systemClock);
   private connecting: Promise<void> | undefined;
   private endConnecting: (() => void) | undefined;
-  /** The errors that were logged while round trips rest. One error ends several of them, and is logged once. */
+  /** The errors that were logged while round trips rest. One error ends several round trips, and is logged once. */
   private readonly loggedErrors = new Set<string>();
   /** Ends the latest wait; there is one at a time. */
   private endWait: (() => void) | undefined;
@@ -99,7 +99,10 @@ export class RetryingTransport implements StoreTransport {
     return this.client.status === 'ready';
   }
 
-  /** The wait's connection is closed with it. A trip over the application's own may still be answered, and is heard. */
+  /**
+   * The wait's connection is closed with it. A trip over the application's own connection may still be answered, and
+   * its answer counts.
+   */
   private untilGivenUp<Answer>(wait: Promise<Answer>): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.endWait = () => reject(new Error('the worker is being stopped'));
@@ -114,10 +117,10 @@ export class RetryingTransport implements StoreTransport {
     }
     if (this.client.status === 'end') {
       this.logger.error(
-        'The Redis client was closed and does not connect again: this worker does nothing any more.',
+        'The Redis client was closed and does not reconnect, so this worker is idle. Start a worker with a connected client.',
       );
     } else if (this.wasConnected) {
-      this.logger.warn('The connection to Redis is lost; the worker goes on when it is back.');
+      this.logger.warn('The connection to Redis is lost; the worker continues after the reconnect.');
     }
     await new Promise<void>((resolve) => {
       const endSupervision = withHandshakeTimeout(this.client, this.longestTripMs);

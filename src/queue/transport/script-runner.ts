@@ -11,7 +11,7 @@ import { sendEvalsha } from './send-evalsha.js';
 export type ScriptName = keyof typeof luaScripts;
 export type ScriptArgument = string | number;
 
-/** One call of a script, with the decoder of its reply. Built by queueCalls, run by ScriptRunner. */
+/** A call of a script, with the decoder of its reply. Built by queueCalls, run by ScriptRunner. */
 export interface ScriptCall<Answer> extends StoreCall<Answer> {
   readonly script: ScriptName;
   readonly keys: readonly string[];
@@ -22,7 +22,7 @@ export interface ScriptCall<Answer> extends StoreCall<Answer> {
   readonly resend?: (reply: unknown) => ScriptCall<Answer> | undefined;
 }
 
-/** A step that is one command of Redis and needs no script. */
+/** A step that is a single command of Redis without a script. */
 export interface CommandCall<Answer> extends StoreCall<Answer> {
   readonly args: readonly ScriptArgument[];
   send(client: RedisClient): Promise<unknown>;
@@ -30,7 +30,7 @@ export interface CommandCall<Answer> extends StoreCall<Answer> {
 
 export type RedisCall<Answer> = ScriptCall<Answer> | CommandCall<Answer>;
 
-/** A wait on sorted sets that ends with the first marker. It takes no job, so one that is cut loses nothing. */
+/** A wait on sorted sets that ends with the first marker. It takes no job, so a cut wait loses nothing. */
 export interface BlockingWait {
   keys: readonly string[];
   seconds: number;
@@ -52,7 +52,10 @@ export class ReplyDecodeError extends JobQueueError {
 
 const bareScripts: Partial<Record<ScriptName, { sha: string; text: string }>> = {};
 
-/** Returns a script as it is, with the digest by which the server knows it. Made at its first use: a process runs a few of the scripts. */
+/**
+ * Returns an unwrapped script, with the digest by which the server knows it. Computed at its first use, because a
+ * process runs a few of the scripts.
+ */
 function bareScript(name: ScriptName): { sha: string; text: string } {
   return (bareScripts[name] ??= bareScriptOf(luaScripts[name]));
 }
@@ -76,13 +79,13 @@ export class ScriptRunner {
   }
 
   /**
-   * Sends several calls in one round trip, in order; one that fails does not stop the others. In a Cluster that redirects
-   * them each finds its own way, so a later one may be answered first.
+   * Sends several calls in one round trip, in order. A failed call does not stop the others. If a Cluster redirects
+   * them, each finds its own way, so a later one may be answered first.
    *
    * Sent as separate commands: an ioredis pipeline costs more CPU than it saves. Its leftovers also survive scavenges,
    * which then take many times as long.
    *
-   * @param first waits for a marker on one of these keys, or so many seconds, before the first call
+   * @param first waits for a marker on one of these keys, or for this many seconds, before the first call
    */
   runTogether<Answers extends unknown[]>(
     calls: { [Index in keyof Answers]: ScriptCall<Answers[Index]> },
@@ -90,7 +93,7 @@ export class ScriptRunner {
   ): Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }> {
     const woken = first && this.wait(first);
     const settling = calls.map((call) => this.settle(call));
-    // The wait does not delay claims that were made behind it.
+    // The wait does not delay claims sent after it.
     const settled = calls.length > 0 ? Promise.all(settling) : Promise.resolve(woken).then(() => []);
     return settled as Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }>;
   }
@@ -116,7 +119,7 @@ export class ScriptRunner {
     );
   }
 
-  /** Has the reply used by the promise of the command itself: each one more is felt where a job waits for it. */
+  /** Decodes the reply in the command's own promise, because each further promise adds to a waiting job's latency. */
   private evaluate<Outcome>(
     call: ScriptCall<unknown>,
     use: (reply: unknown) => Outcome,
@@ -126,7 +129,7 @@ export class ScriptRunner {
       try {
         return sendEvalsha(this.client, verb, textsOf(script, call));
       } catch (error) {
-        return Promise.reject(error); // of a `sendCommand` that somebody put in the place of the client's
+        return Promise.reject(error); // from a replaced `sendCommand` of the client
       }
     };
     const explained = (error: unknown) => fail(this.explain(error));
@@ -152,7 +155,10 @@ export class ScriptRunner {
   }
 }
 
-/** The arguments of a call as they travel. `concat` makes them, not the literal that it begins with: see `young` in decode-job.ts. */
+/**
+ * The arguments of a call as they travel. `concat` creates them, not the literal that it begins with: see `young` in
+ * decode-job.ts.
+ */
 function textsOf(script: string, { keys, args, audit }: ScriptCall<unknown>): string[] {
   return audit
     ? [script, String(keys.length + 1)].concat(keys, audit.stream, args.map(String), String(audit.maxEntries))

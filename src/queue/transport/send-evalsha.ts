@@ -17,7 +17,7 @@ export function sendEvalsha(client: RedisClient, verb: 'eval' | 'evalsha', args:
   return client.sendCommand(command) as Promise<unknown>;
 }
 
-/** Returns whether the calls of a tick are sent after it: by a client of another copy that makes pipelines by itself. */
+/** Returns whether the calls of a tick are sent after it: by a client of another copy with automatic pipelining. */
 export function isAutoPipelinedForeignClient(client: RedisClient): boolean {
   return client.options.enableAutoPipelining === true && !isOfOurCopy(client);
 }

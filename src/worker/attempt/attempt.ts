@@ -18,14 +18,14 @@ import { StuckWatch } from './stuck-watch.js';
 import type { StuckJob } from '../../queue/model/worker-record.js';
 import { HandlerTimeoutError } from './worker-errors.js';
 
-/** How long a handler may go on after its timeout before its attempt fails without waiting for it, in ms. */
+/** How long a handler may continue after its timeout before its attempt fails without waiting for it, in ms. */
 const TIMEOUT_GRACE_MS = 10_000;
 
 /** Receives the end of an attempt. `ended` comes at most once; `idle` comes exactly once, when the handler has really ended. */
 export interface AttemptOwner {
   readonly reports: JobReporter;
   readonly content: ContentRules;
-  /** How often a handler may meet a rate limit, where it does not say so itself. */
+  /** How often a handler may meet a rate limit, unless the handler sets it. */
   readonly maxRests: number;
   readonly clock: Clock;
   readonly observer: { readonly warn: (message: string) => void };
@@ -33,7 +33,7 @@ export interface AttemptOwner {
   failed(attempt: Attempt, failure: Failure): void;
   released(attempt: Attempt, release: Release): void;
   idle(attempt: Attempt): void;
-  /** Its handler goes on although its signal was aborted. */
+  /** Its handler continues although its signal was aborted. */
   reportStuck(attempt: Attempt): void;
 }
 
@@ -45,14 +45,14 @@ export class Attempt implements Completion {
   readonly job: Job;
   /** JSON of the result, once completed. */
   result = '';
-  /** The value that the handler returned or threw, for events. */
+  /** The handler's result or error, for events. */
   outcome: unknown;
-  /** True if other jobs came to wait for its end while it ran, so that it is no plain job any more. */
+  /** True if other jobs came to wait for its end while it ran, so that it is no longer a plain job. */
   isFollowed = false;
   resultTtlMs: number | undefined;
   /**
-   * True once the attempt has a slot and its handler was called, or will be as soon as Redis has been told. Until then it
-   * waits.
+   * True once the attempt has a slot and its handler was called, or will be after the next reply of Redis. Until then
+   * it waits.
    */
   begun = false;
   private ended = false;
@@ -157,7 +157,7 @@ export class Attempt implements Completion {
     }
   }
 
-  /** Stops the reports about a handler that goes on, because its worker has stopped. */
+  /** Stops the reports about a handler that continues, because its worker has stopped. */
   abandon(): void {
     this.watch?.stop();
   }
@@ -232,7 +232,7 @@ export class Attempt implements Completion {
     }
   }
 
-  /** Keeps an error that the handler threw after its timeout as the cause, unless it is only the signal's reason. */
+  /** Keeps a handler's error after its timeout as the cause, unless it is only the signal's reason. */
   private failTimedOut(timedOut: HandlerTimeoutError, error: unknown): void {
     if (error !== timedOut) {
       timedOut.cause = error;
@@ -275,7 +275,7 @@ export class Attempt implements Completion {
         this.owner.clock.random(),
       );
     } catch (fault) {
-      // The user's backoff function is broken: its own error must not hide the one of the job.
+      // An error of the user's backoff function must not hide the job's error.
       failure.error = { ...failure.error, message: `${failure.error.message} (and ${storeError(fault).message})` };
     }
     this.owner.failed(this, failure);

@@ -3,8 +3,8 @@ import type { Handler } from '../handlers/handler.js';
 import type { Job } from '../handlers/job.js';
 
 /**
- * Calls a handler in its own async context, so that it cannot read another job's AsyncLocalStorage. Returns a promise where
- * the handler returned a thenable. A lazy query only begins in its `then`, so that is called in the context too.
+ * Calls a handler in its own async context, so that it cannot read another job's AsyncLocalStorage. Returns a promise
+ * if the handler returned a thenable. A lazy query starts only in its `then`, so that is called in the context too.
  */
 export function callHandler(handler: Handler, job: Job): unknown {
   const context = new AsyncResource('nest-job-queue job');

@@ -3,7 +3,7 @@ import type { JobRecord } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { Job, type JobReporter } from '../handlers/job.js';
 
-/** Nobody can report on it: there is no attempt, or none any more. */
+/** There is no attempt, or no longer one, to report on it. */
 const nobody: JobReporter = {
   progress: ({ id }) => Promise.reject(new ClaimLostError(id)),
   log: ({ id }) => Promise.reject(new ClaimLostError(id)),

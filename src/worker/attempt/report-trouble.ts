@@ -14,7 +14,7 @@ export function reportLost(runner: Troubled, attempt: Attempt): void {
   void publishEvent(runner, attempt.claim, 'lost', observer.warn);
 }
 
-/** Reports a handler that goes on after its signal aborted to the log, the listeners and the fleet. */
+/** Reports a handler that continues after its signal aborted to the log, the listeners and the fleet. */
 export function reportStuck(runner: Troubled, attempt: Attempt): void {
   const { observer, name } = runner;
   observer.warn(

@@ -13,7 +13,7 @@ import type { FailedJob, FailureLog } from '../reports/failure-log.js';
 import { Job, type JobReporter } from '../handlers/job.js';
 import type { WorkerEvent } from '../reports/worker-event.js';
 
-/** A settlement on its way, with the attempt it belongs to, or with the job that no handler was given, and why. */
+/** A settlement in flight, with its attempt, or with the job that no handler got and the reason. */
 export interface Settling<Settlement> {
   settlement: Settlement;
   attempt?: Attempt;
@@ -53,9 +53,9 @@ export class SettlementBuffer {
   failures: Settling<Failure>[] = [];
   releases: Settling<Release>[] = [];
   private inFlight = 0;
-  /** The batch that was taken last; `inFlight` says whether it is still in flight. */
+  /** The last taken batch. `inFlight` tells whether it is still in flight. */
   private taken: Taken | undefined;
-  /** True if one of those under way comes before all that is behind it in the queue. */
+  /** True if a settlement in flight releases a job that precedes all later ones in the queue. */
   private interruptionUnderWay = false;
 
   constructor(private readonly owner: SettlementOwner) {}
@@ -81,7 +81,10 @@ export class SettlementBuffer {
     return this.completions.length + this.failures.length + this.releases.length;
   }
 
-  /** The settlements that wait, at most `most` of each kind; they are under way until the caller says that they arrived. */
+  /**
+   * Returns waiting settlements, at most `most` of each kind. They are in flight until the caller reports their
+   * arrival.
+   */
   take(most: number): Taken {
     const before = this.waiting;
     const taken = {
@@ -104,7 +107,7 @@ export class SettlementBuffer {
     return beyond < 0 ? this.completions.length : beyond;
   }
 
-  /** The attempts whose end is not acknowledged yet: their claims must not run out meanwhile. */
+  /** The attempts whose end is not acknowledged yet. Their claims must not expire until then. */
   get unacknowledged(): Attempt[] {
     const { completions, failures, releases } = this;
     const sent = this.inFlight > 0 ? this.taken : undefined;
@@ -128,7 +131,9 @@ export class SettlementBuffer {
     });
   }
 
-  /** A job that no handler here knows goes back to its place, for a worker that does. @param isNew whether to log its name */
+  /**
+   * Releases a job without a handler here to its place, for a worker that has one. @param isNew whether to log its name
+   */
   releaseUnknown(job: ClaimedJob, isNew: boolean): void {
     const { id, token, fence, name, nameless, queue } = job;
     const why = `has the name ${show(name)}, which no handler of this worker knows`;

@@ -16,10 +16,10 @@ export interface AttemptStarter {
   reportLost(attempt: Attempt): void;
 }
 
-/** The part of its visibility timeout for which a claim surely stands. */
+/** The part of its visibility timeout for which a claim is certainly current. */
 const SURE_SHARE = 0.5;
 
-/** Returns whether Redis must be asked before a job starts, because its claim is so old that it may have expired. */
+/** Returns whether a job needs a check in Redis before its start, because its old claim may have expired. */
 export function mayBeLost(queue: JobQueue, agoMs: number): boolean {
   return agoMs > SURE_SHARE * queue.options.visibilityMs;
 }
@@ -29,7 +29,7 @@ export function mayBeLost(queue: JobQueue, agoMs: number): boolean {
  * name, and the end of a hold. It waits for the reply if the job may not start, or if the client sends commands late. A
  * claim that may have expired is extended first.
  *
- * @param waitedMs how long ago its claim was asked for; undefined where it begins at once, as the claim judged it
+ * @param waitedMs the age of its claim; undefined if it starts at once, as the claim decided
  */
 export function startAttempt(owner: AttemptStarter, attempt: Attempt, waitedMs: number | undefined): void {
   const { nameless, isolated, prefetched, expires } = attempt.claim;
@@ -53,7 +53,10 @@ function start({ observer }: AttemptStarter, attempt: Attempt): void {
   attempt.start();
 }
 
-/** The job then has all of its claim's time. Where Redis gives no answer it goes back, as it may be another worker's. */
+/**
+ * The job then has all of its claim's time. Without a reply of Redis it is released, because it may belong to another
+ * worker.
+ */
 async function startWhenExtended(owner: AttemptStarter, attempt: Attempt): Promise<void> {
   const { queue, calls, observer } = owner;
   try {
@@ -104,9 +107,9 @@ function lose(owner: AttemptStarter, attempt: Attempt): void {
 }
 
 /**
- * Returns where the claim turns out to be lost, and why a job must not start. Where Redis gives no answer it starts.
+ * Returns `lost` for a lost claim, or why a job must not start. Without a reply of Redis it starts.
  *
- * @param asks whether to say that it starts, and not its name alone
+ * @param asks whether to report the start, and not only the name
  */
 async function tell(
   { queue, calls, observer }: AttemptStarter,

@@ -3,12 +3,12 @@ import type { StuckJob } from '../../queue/model/worker-record.js';
 import type { Job } from '../handlers/job.js';
 
 /**
- * How long a handler may run after its signal aborted before it is stuck, in ms. Longer than `graceMs` of a thread, so that
- * a handler which ends in time is not reported.
+ * How long a handler may run after its signal aborted before it is stuck, in ms. Longer than a thread's `graceMs`, so
+ * that a handler that ends in time is not reported.
  */
 export const STUCK_AFTER_MS = 6_000;
 
-/** The interval of further reports while it goes on, in ms. */
+/** The interval of further reports while it continues, in ms. */
 const AGAIN_MS = 60_000;
 
 /**
@@ -20,7 +20,7 @@ export class StuckWatch {
   private timer: Timer;
   private told = false;
 
-  /** @param report tells it the first time, with its event */
+  /** @param report called the first time, with its event */
   constructor(
     private readonly job: Pick<Job, 'queue' | 'id' | 'name' | 'attempt' | 'abortReason'>,
     private readonly report: () => void,

@@ -8,7 +8,7 @@ export class HandlerTimeoutError extends JobQueueError {
   constructor(
     /** The id of the job. */
     readonly jobId: string,
-    /** How long the handler had, in ms. */
+    /** The handler's time limit, in ms. */
     readonly timeoutMs: number,
   ) {
     super(`Job ${jobId} ran longer than its timeoutMs of ${timeoutMs} ms.`);
@@ -51,7 +51,7 @@ export class ThreadTerminatedError extends JobQueueError {
   constructor(
     /** The id of the job. */
     readonly jobId: string,
-    /** How long the handler had to end, in ms. */
+    /** The time that the handler had to end, in ms. */
     readonly graceMs: number,
     cause: unknown,
   ) {
