@@ -239,5 +239,8 @@ it('is told to be missing by a store in memory, which runs the jobs all the same
   const queue = new JobQueue(new MemoryStore(), uniqueQueueName(), ON);
   await queue.enqueue(1);
   expect(await queue.complete((await queue.claim())!)).toBe(true);
-  await expect(queue.auditTrail.latest()).rejects.toThrow('A store in memory writes no audit trail');
+  await expect(queue.auditTrail.latest()).rejects.toMatchObject({
+    code: 'NOT_IN_MEMORY',
+    message: expect.stringMatching(/^A store in memory has no audit trail. .*withRedis/),
+  });
 });

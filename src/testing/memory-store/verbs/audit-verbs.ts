@@ -1,8 +1,9 @@
+import { NotInMemoryError } from '../../../queue/errors/not-in-memory-error.js';
 import type { AuditVerbs } from '../../../queue/store/verbs/audit-verbs.js';
 import { callOf } from './memory-call.js';
 
 function refuseTrail(): never {
-  throw new Error('A store in memory writes no audit trail; test what reads one on Redis, as by withRedis.');
+  throw new NotInMemoryError('audit trail');
 }
 
 /** Writes no trail, so that an app with the option can be tested; reading it throws. */
