@@ -200,7 +200,7 @@ export class MemoryCalls implements StoreCalls {
   clearLimits = () => callOf('limitsClear', () => this.limit(undefined));
 
   private limit(limits: RuntimeLimits | undefined): void {
-    this.queue.flow.set = limits;
+    this.queue.flow.setLimits(limits);
     this.queue.restsUntil = limits ? this.queue.restsUntil : 0;
     this.queue.host.wake(this.queue.name);
   }

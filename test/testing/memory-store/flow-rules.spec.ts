@@ -83,4 +83,22 @@ onEachStore('limits and groups', () => {
     await queue.enqueueMany([1, 2].map((payload) => ({ payload, group: 'g' })));
     expect(await queue.stats()).toMatchObject({ pending: 2, heldByGroups: 2 });
   });
+
+  it('give nothing back where the rate was changed after the claim, since that took another amount', async () => {
+    const many = { rateLimit: { limit: 3_600, periodMs: HOUR } };
+    const one = { rateLimit: { limit: 1, periodMs: HOUR, burst: 2 } };
+    for (const change of ['queue', 'groups', 'group'] as const) {
+      const queue = newQueue();
+      await queue.limits.set(change === 'queue' ? many : { groups: many });
+      await queue.enqueue(1, { group: 'g' });
+      const job = (await queue.claim())!;
+      await (change === 'group'
+        ? queue.groups.set('g', one)
+        : queue.limits.set(change === 'queue' ? one : { groups: one }));
+      const rest = { ...job, reason: 'interruption', delayMs: 0, unstarted: true } as const;
+      await queue.exec((calls) => calls.release([rest]));
+      await queue.enqueueMany([2, 3, 4].map((payload) => ({ payload, group: 'g' })));
+      expect([change, (await queue.claimMany(9)).length]).toEqual([change, 1]);
+    }
+  });
 });

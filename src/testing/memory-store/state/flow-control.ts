@@ -1,17 +1,11 @@
-// Limits and groups: the jobs that may start now, the next turn, and when the next start becomes possible. See
-// docs/limits.md and docs/groups.md; lua/lib/limits and lua/lib/group do the same.
+// Limits and groups: which waiting jobs may start now, and when the next one may; as lua/lib/limits and lua/lib/group.
 import type { GroupStats } from '../../../queue/model/group.js';
-import type {
-  GroupLimits,
-  GroupsOptions,
-  QueueLimits,
-  RateLimit,
-  RuntimeLimits,
-} from '../../../queue/model/limits.js';
+import type { GroupLimits, GroupsOptions, QueueLimits, RuntimeLimits } from '../../../queue/model/limits.js';
 import type { Full } from '../../../queue/store/enqueue-call.js';
 import { fullnessOf, type Bounds } from './fullness.js';
 import { withPlainHead } from './head-by-turn.js';
-import { costInMs, paid, rateOpensAt } from './gcra.js';
+import { paid, rateOpensAt } from './gcra.js';
+import { RateChanges } from './rate-changes.js';
 import type { ScoredSet } from './scored-set.js';
 import type { GroupState } from './group-state.js';
 import { pauseNote } from './pause-note.js';
@@ -43,8 +37,11 @@ export class FlowControl {
   readonly groups = new Map<string, GroupState>();
   private arrival = 0;
   private turn = 0;
+  private readonly rates: RateChanges;
 
-  constructor(private readonly queue: FlowQueue) {}
+  constructor(private readonly queue: FlowQueue) {
+    this.rates = new RateChanges(queue);
+  }
 
   get limits(): QueueLimits {
     const { maxRunning, rateLimit, groups } = this.queue.options;
@@ -79,11 +76,11 @@ export class FlowControl {
   }
 
   /** Takes up to `count` of the jobs that may start, by turns. @param ids in the order of their line */
-  take(ids: readonly string[], count: number): string[] {
+  take(ids: readonly string[], count: number, isNamed = false): string[] {
     const taken: string[] = [];
     const line = [...ids];
     while (taken.length < count && this.hasRoom(taken.length)) {
-      const heads = this.openHeads(withPlainHead(this.queue, line, taken), taken);
+      const heads = this.openHeads(withPlainHead(this.queue, line, taken, isNamed), taken);
       if (heads.length === 0) {
         break;
       }
@@ -131,13 +128,29 @@ export class FlowControl {
     }
   }
 
-  /** Refunds the cost of a job that never started. */
+  /** Refunds the cost of a job that never started, unless its rate has changed since the claim. */
   refund(job: Record<string, string>): void {
-    const cost = (rate: RateLimit | undefined) => costInMs(rate, Number(job.cost ?? 1));
-    this.arrival -= cost(this.limits.rateLimit);
+    const { rateLimit, groups } = this.limits;
+    this.arrival -= this.rates.refundOfQueue(job, rateLimit);
     if (job.group !== undefined) {
-      this.group(job.group).arrival -= cost(this.limitsOf(job.group).rateLimit);
+      const group = this.group(job.group);
+      const own = this.ownLimitsOf(job.group).rateLimit;
+      group.arrival -= this.rates.refundOfGroup(job, group, own, groups?.rateLimit);
     }
+  }
+
+  /** Sets the limits of run time; undefined clears them. */
+  setLimits(limits: RuntimeLimits | undefined): void {
+    const before = this.limits;
+    this.set = limits;
+    this.rates.note(before, this.limits);
+  }
+
+  /** Sets the limits of one group; undefined clears them. */
+  setGroup(name: string, limits: GroupLimits | undefined): void {
+    const group = this.group(name);
+    this.rates.noteGroup(group, limits);
+    group.own = limits;
   }
 
   /** Returns why a job cannot be added. Bounds that were set at run time win over those of the code. */

@@ -6,7 +6,7 @@ export interface GroupState {
   /** The job that holds it back while the settings say so. */
   hold?: { id: string; isDead: boolean };
   /** The settings of run time. */
-  own?: GroupLimits;
+  own?: GroupLimits | undefined;
   /** The settings of the code. */
   configured?: GroupLimits;
   /** True if these came with a job of a schedule or a follow-up, and not with an enqueue. */
@@ -16,6 +16,8 @@ export interface GroupState {
   restsUntil: number;
   /** Its last turn, in turns of a weight of 1. */
   turn: number;
+  /** The sequence of the queue when its own rate changed: earlier claims paid another amount. */
+  rateSetAt?: number;
   /** The theoretical arrival time of its rate, in ms. */
   arrival: number;
 }

@@ -13,13 +13,15 @@ interface PlainLine {
 /**
  * Returns the next job to claim, usually the most urgent one. One turn in ten takes the oldest without a priority, and
  * one the first of any priority. See lua/lib/place/take.lua.
+ *
+ * @param isNamed whether the claim asks for names: then no turn goes to any priority, see lua/lib/place/take_named.lua
  */
-export function headByTurn({ urgent, others, rank }: PlainLine, turn: number): string | undefined {
+export function headByTurn({ urgent, others, rank }: PlainLine, turn: number, isNamed = false): string | undefined {
   const share = (turn * 0.6180339887498949) % 1;
   if (urgent.length === 0 || (share < 0.1 && others.length > 0)) {
     return others[0];
   }
-  if (share < 0.1 || share >= 0.2) {
+  if (isNamed || share < 0.1 || share >= 0.2) {
     return urgent[0];
   }
   const picked = rank(urgent[Math.floor((share * 10 - 1) * urgent.length)]!);
@@ -39,6 +41,7 @@ export function withPlainHead(
   queue: TurnQueue,
   line: readonly string[],
   taken: readonly string[],
+  isNamed: boolean,
 ): readonly string[] {
   const { prioritized, sequence } = queue;
   const isPlain = (id: string) => queue.job(id)?.group === undefined;
@@ -46,6 +49,6 @@ export function withPlainHead(
   const urgent = plain.filter((id) => prioritized.has(id));
   const others = plain.filter((id) => !prioritized.has(id));
   const turn = sequence + taken.filter(isPlain).length + 1;
-  const head = headByTurn({ urgent, others, rank: (id) => prioritized.score(id)! }, turn);
+  const head = headByTurn({ urgent, others, rank: (id) => prioritized.score(id)! }, turn, isNamed);
   return head === undefined ? line : [head, ...line];
 }

@@ -23,13 +23,13 @@ export function groupVerbs(queue: MemoryQueue): GroupVerbs {
     named: (names) => callOf('groupList', () => names.map((name) => flow.stats(name))),
     set: (name, limits) =>
       callOf('groupSet', () => {
-        flow.group(name).own = limits;
+        flow.setGroup(name, limits);
         wake();
       }),
     clear: (name) =>
       callOf('groupClear', () => {
         const group = flow.group(name);
-        delete group.own;
+        flow.setGroup(name, undefined);
         delete group.hold;
         group.restsUntil = 0;
         wake();

@@ -4,7 +4,7 @@ import type { StoredError } from '../../../../queue/errors/stored-error.js';
 import type { ClaimAnswer, ClaimRequest } from '../../../../queue/store/store-calls.js';
 import { headByTurn } from '../../state/head-by-turn.js';
 import { decodeClaim, decodeNamedClaim } from '../../../../queue/replies/decode-job.js';
-import { type Batch, type Hash, type MemoryQueue } from '../../state/memory-queue.js';
+import { removeFirst, type Batch, type Hash, type MemoryQueue } from '../../state/memory-queue.js';
 
 /** The entry of one job in the reply of lua/attempt/claim.lua. */
 type ReplyEntry = [string, string, string | null, number, unknown[]];
@@ -56,7 +56,7 @@ function take(queue: MemoryQueue, { count, only, slots = count }: ClaimRequest):
   const names = only && new Set(only.limits.map(({ name }) => name));
   if (queue.flow.isActive) {
     const mine = queue.line.filter((id) => !names || names.has(queue.job(id)?.name ?? queue.name));
-    const ids = queue.flow.take(mine, Math.min(count, slots));
+    const ids = queue.flow.take(mine, Math.min(count, slots), names !== undefined);
     ids.forEach((id) => queue.takeOut(id));
     return {
       ids,
@@ -67,9 +67,24 @@ function take(queue: MemoryQueue, { count, only, slots = count }: ClaimRequest):
     return { ids: takeNext(queue, count) };
   }
   const waiting = queue.line;
-  const ids = waiting.filter((id) => names.has(queue.job(id)?.name ?? queue.name)).slice(0, count);
-  ids.forEach((id) => queue.takeOut(id));
+  const ids = takeNamed(queue, names, count);
   return { ids, left: { elsewhere: ids.length < waiting.length && [...queue.workers.keys()].length > 1 } };
+}
+
+/** Takes jobs of certain names from a queue without limits and groups. */
+function takeNamed(queue: MemoryQueue, names: ReadonlySet<string>, count: number): string[] {
+  const mine = queue.line.filter((id) => names.has(queue.job(id)?.name ?? queue.name));
+  const urgent = mine.filter((id) => queue.prioritized.has(id));
+  const others = mine.filter((id) => !queue.prioritized.has(id));
+  const ids: string[] = [];
+  while (ids.length < Math.min(count, mine.length)) {
+    const head = headByTurn({ urgent, others, rank: () => 0 }, queue.sequence + ids.length + 1, true)!;
+    removeFirst(urgent, head);
+    removeFirst(others, head);
+    queue.takeOut(head);
+    ids.push(head);
+  }
+  return ids;
 }
 
 /** Takes jobs of a queue without limits and groups. */
