@@ -16,7 +16,7 @@ local dead_letter_cap = announced.dead_letter_cap or tonumber(ARGV[1])
 --@include lib/core/rank
 --@include lib/core/name_in_payload
 --@include lib/place/requeue
---@include lib/settle/tell_failure
+--@include lib/settle/report_failure
 --@include lib/settle/adopt_failure
 local adopted = 0
 for i = 2, #ARGV do

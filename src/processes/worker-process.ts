@@ -19,8 +19,8 @@ export type WorkerProcessState = 'starting' | 'running' | 'disconnected' | 'wait
 /** Receives the reports of a supervised process. */
 interface ProcessOwner {
   changed(): void;
-  tell(event: WorkerProcessEvent): void;
-  gaveUp(error: WorkerBootError): void;
+  report(event: WorkerProcessEvent): void;
+  bootFailed(error: WorkerBootError): void;
 }
 
 /** One supervised process: started, kept alive and replaced, under one name, until it is stopped. */
@@ -85,10 +85,10 @@ export class WorkerProcess {
       if (message) {
         this.take(message);
       } else {
-        this.owner.tell({ type: 'message', name: this.name, pid: child.pid, message: received });
+        this.owner.report({ type: 'message', name: this.name, pid: child.pid, message: received });
       }
     });
-    this.owner.tell({ type: 'started', name: this.name, pid: child.pid });
+    this.owner.report({ type: 'started', name: this.name, pid: child.pid });
   }
 
   /**
@@ -174,7 +174,7 @@ export class WorkerProcess {
   private turn(state: 'running' | 'disconnected'): void {
     if (this.child && this.state !== 'stopping') {
       this.state = state;
-      this.owner.tell({ type: state, name: this.name, pid: this.pid });
+      this.owner.report({ type: state, name: this.name, pid: this.pid });
       this.owner.changed();
     }
   }
@@ -197,7 +197,7 @@ export class WorkerProcess {
     }
     const { name, killedFor, failed: error } = this;
     const { code, signal } = end;
-    this.owner.tell({ type: 'ended', name, pid, code, signal, stopped, killedFor, error, restartInMs });
+    this.owner.report({ type: 'ended', name, pid, code, signal, stopped, killedFor, error, restartInMs });
     this.owner.changed();
   }
 
@@ -209,7 +209,7 @@ export class WorkerProcess {
     }
     this.endsInARow = ran !== undefined && ran >= this.options.stableMs ? 1 : this.endsInARow + 1;
     if (this.bootFailures >= this.options.maxBootFailures) {
-      this.owner.gaveUp(new WorkerBootError(this.name, this.bootFailures, outcome, this.failed));
+      this.owner.bootFailed(new WorkerBootError(this.name, this.bootFailures, outcome, this.failed));
       return undefined;
     }
     return this.restart(`${this.name} (${pid ?? 'no process'}) ${outcome}`);

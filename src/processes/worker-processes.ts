@@ -183,8 +183,8 @@ export class WorkerProcesses {
       if (!this.processes.some((each) => each.name === name)) {
         const added = new WorkerProcess(name, this.options, {
           changed: () => this.onChange(),
-          tell: (event) => this.subject.next(event),
-          gaveUp: (error) => this.giveUp(error),
+          report: (event) => this.subject.next(event),
+          bootFailed: (error) => this.failBoot(error),
         });
         this.processes.splice(number - 1, 0, added);
         added.start();
@@ -212,7 +212,7 @@ export class WorkerProcesses {
     this.resolveEnded({ exitCode: unclean.length > 0 || this.error ? 1 : 0, unclean, error: this.error });
   }
 
-  private giveUp(error: WorkerBootError): void {
+  private failBoot(error: WorkerBootError): void {
     if (!this.stopping) {
       this.error = error;
       this.logger.error(`${error.message} All worker processes are stopped.`);

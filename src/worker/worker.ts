@@ -255,7 +255,7 @@ export class Worker {
     this.changed = false;
     this.fetchLiveness.look(this.slots.isFull);
     this.isolation.check();
-    this.loop?.depart();
+    this.loop?.flush();
     this.idleWaits.forEach((idleWait) => idleWait.check());
   });
 

@@ -1,8 +1,8 @@
 -- Jobs that start after others. Such a job waits in scheduled with a start that never comes. Its field `after` has the
 --   unfinished jobs, separated by blanks, and the field `dependents` of each of them has its id.
--- tell_dependent(id, ended, status): removes an ended job from `after`. After the last one the job may start. After a
+-- update_dependent(id, ended, status): removes an ended job from `after`. After the last one the job may start. After a
 --   bad end it must not run, and a claim returns so (`unmet`). So a chain of bad ends costs one bounded step each.
--- tell_dependents(ids, ended, status): does so for all of them.
+-- update_dependents(ids, ended, status): does so for all of them.
 -- Needs: job, scheduled, wake, awaiting, now.
 local function start_dependent(id, due)
   redis.call('HDEL', job .. id, 'after')
@@ -12,7 +12,7 @@ local function start_dependent(id, due)
   redis.call('ZADD', wake, '0', '1')
 end
 
-local function tell_dependent(id, ended, status)
+local function update_dependent(id, ended, status)
   local after, delay = unpack(redis.call('HMGET', job .. id, 'after', 'after_delay_ms'))
   local named = ' ' .. (after or '') .. ' '
   local from, to = string.find(named, ' ' .. ended .. ' ', 1, true)
@@ -31,8 +31,8 @@ local function tell_dependent(id, ended, status)
   end
 end
 
-local function tell_dependents(ids, ended, status)
+local function update_dependents(ids, ended, status)
   for id in string.gmatch(ids, '%S+') do
-    tell_dependent(id, ended, status)
+    update_dependent(id, ended, status)
   end
 end

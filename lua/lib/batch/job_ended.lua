@@ -12,6 +12,6 @@ local function job_ended(id, batch, dependents, status, detail)
     end_member(id, batch, status, detail)
   end
   if dependents then
-    tell_dependents(dependents, id, status)
+    update_dependents(dependents, id, status)
   end
 end

@@ -43,7 +43,7 @@ local function tend_awaiting(limit)
       for ended in string.gmatch(after, '%S+') do
         local status = end_of(ended)
         if status then
-          tell_dependent(id, ended, status)
+          update_dependent(id, ended, status)
         end
       end
     end

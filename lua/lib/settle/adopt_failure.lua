@@ -1,7 +1,7 @@
 -- adopt_failure(id): moves a job that a client of the Redis pattern failed into the dead letters, and keeps its hash,
 --   which that client lets expire. Returns 1, or 0 if the job did not fail or is already there.
 -- note_foreign_client(): records that such a client works here.
--- Needs: keys, now, read, name_in_payload, tell_failure.
+-- Needs: keys, now, read, name_in_payload, report_failure.
 local function note_foreign_client()
   redis.call('HSET', sweep, 'foreign_seen_at_ms', now)
 end
@@ -14,6 +14,6 @@ local function adopt_failure(id)
   redis.call('HSET', job .. id, 'failed_at_ms', now, 'claim_token', '')
   note_foreign_client()
   local last_error = read(job .. id, 'last_error')[1]
-  tell_failure(id, last_error or 'A client of the Redis pattern failed it.', name_in_payload(job .. id))
+  report_failure(id, last_error or 'A client of the Redis pattern failed it.', name_in_payload(job .. id))
   return 1
 end

@@ -1,5 +1,5 @@
 -- check_claim(key, name, payload, attempts): returns the verdict on a job, and the checkpoint of an earlier attempt. ''
--- for a job that may run. If the claimer calls start for waiting jobs: 'alone' for a job on its last chance, which runs
+-- for a job that may run. If the claimer calls start for waiting jobs: 'isolated' for a job on its last chance, which runs
 -- alone, or 'expires' for one that may expire. Else the reason why a claimed job must not run, see lib/settle/refusal.
 -- 'ended' for an ended job whose id a client of the pattern left in pending. A plain job that never ran needs no check.
 -- A job is on its last chance if it has crashed a worker and one more crash would make it a dead letter.
@@ -28,6 +28,6 @@ local function check_claim(key, name, payload, attempts)
   if not tells then
     return '', checkpoint
   end
-  local alone = crashes and (crashes_left or attempts + 1 >= max_attempts)
-  return alone and 'alone' or expires_at and 'expires' or '', checkpoint
+  local is_isolated = crashes and (crashes_left or attempts + 1 >= max_attempts)
+  return is_isolated and 'isolated' or expires_at and 'expires' or '', checkpoint
 end

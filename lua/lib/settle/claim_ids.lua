@@ -30,8 +30,8 @@ for place, id in ipairs(ids) do
     verdict = overdue and overdue[id] or verdict
   end
   if verdict ~= 'ended' then
-    local runs = verdict == '' or verdict == 'expires' or verdict == 'alone'
-    local held = verdict == 'alone' or runs and claimed - unmet_count >= slots
+    local runs = verdict == '' or verdict == 'expires' or verdict == 'isolated'
+    local held = verdict == 'isolated' or runs and claimed - unmet_count >= slots
     local first = attempts == 0 and (simple or not options) and verdict == ''
     attempts = runs and attempts + 1 or attempts
     fence, claimed = fence + 1, claimed + 1

@@ -1,11 +1,11 @@
 -- The ends of a job other than completed: as a dead letter, or cancelled. Each clears the claim token, frees the unique
 --   key if the job still owns it, counts and publishes.
 -- Needs: keys, retention, now, now_text, add_to_history, emit, read, lib/group/place; for bury also the needs of
---   lib/settle/tell_failure.
+--   lib/settle/report_failure.
 --@include lib/settle/lifetime
 --@include lib/retention/trim_dead_letters
 --@include lib/batch/job_ended
---@include lib/settle/tell_failure
+--@include lib/settle/report_failure
 local function free_unique(id, key)
   if key and redis.call('HGET', unique, key) == id then
     redis.call('HDEL', unique, key)
@@ -31,7 +31,7 @@ local function bury(id, reason)
   redis.call('HINCRBY', stats, 'failed_total', 1)
   emit(id, 'failed', reason)
   job_ended(id, batch, dependents, 'failed', reason)
-  tell_failure(id, reason)
+  report_failure(id, reason)
   trim_dead_letters(100)
 end
 

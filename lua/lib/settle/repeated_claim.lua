@@ -34,7 +34,7 @@ end
 -- The job claimed first must be claimed first again, so it is put to the front last. Its attempt never started.
 for i = #beyond, 1, -1 do
   local id, verdict, attempts = unpack(beyond[i])
-  local began = verdict == '' or verdict == 'expires' or verdict == 'alone'
+  local began = verdict == '' or verdict == 'expires' or verdict == 'isolated'
   refund_all(id)
   redis.call('HSET', job .. id, 'status', 'pending', 'claim_token', '', 'claimed_at_ms', '0', 'ready_at_ms', now_text,
     'attempts', string.format('%d', math.max(0, attempts - (began and 1 or 0))))

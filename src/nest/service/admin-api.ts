@@ -1,5 +1,10 @@
 import { clean, type CleanableStatus, type CleanOptions } from '../../queue/operate/clean.js';
-import { isJobDefinition, type JobDefinition, type PayloadFor } from '../../queue/enqueue/define-job.js';
+import {
+  isJobDefinition,
+  type JobDefinition,
+  type PayloadFor,
+  type PayloadInput,
+} from '../../queue/enqueue/define-job.js';
 import type { JobRecord, JobStatus } from '../../queue/model/job.js';
 import { checkKnown } from '../../queue/validation/validate-options.js';
 import type { AuditTrail } from '../../queue/operate/audit-trail.js';
@@ -97,7 +102,9 @@ export abstract class AdminApi {
       async (queue) => {
         const name = (await queue.get(id))?.name;
         const definition = isJobDefinition(job) ? job : name && this.definitionOf(queue.name, name);
-        return definition ? queue.update(definition, id, payload as never) : queue.update(id, payload);
+        return definition
+          ? queue.update(definition, id, payload as PayloadInput<JobDefinition>)
+          : queue.update(id, payload);
       },
       queueName,
     );

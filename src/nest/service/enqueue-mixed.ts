@@ -66,7 +66,7 @@ function groupsOf(jobs: readonly MixedJob[]): Group[] {
 
 function send({ target, definition, places }: Group, jobs: readonly MixedJob[]): Promise<JobHandle[]> {
   const own = places.map((place) => ({ ...jobs[place]!.options, payload: jobs[place]!.payload }));
-  return definition ? target.enqueueMany(definition, own as never) : target.enqueueMany(own);
+  return target.enqueueAll(definition, own);
 }
 
 /** Returns the error of one queue unchanged, if it wrote nothing and nothing else was written. */

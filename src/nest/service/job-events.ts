@@ -116,7 +116,7 @@ export class JobEvents extends SafeObservable<FleetJobEvent> implements AsyncIte
       if (names && !names.includes(queue.name)) {
         return;
       }
-      const hear = (told: JobEvent) => {
+      const forward = (told: JobEvent) => {
         const { name = queue.name, status: what, ...rest } = decodeEvent(queue.options.codec, told);
         const event = { queue: queue.name, name, status: what as JobEventStatus, ...rest };
         // A newer version, or anybody with the right to publish, may send others.
@@ -124,7 +124,7 @@ export class JobEvents extends SafeObservable<FleetJobEvent> implements AsyncIte
           subscriber.next(event);
         }
       };
-      listenTo(queue, hear).then(
+      listenTo(queue, forward).then(
         (stop) => (subscriber.closed ? stop() : void stops.push(stop)),
         (error: unknown) => subscriber.error(error),
       );
@@ -140,8 +140,8 @@ export class JobEvents extends SafeObservable<FleetJobEvent> implements AsyncIte
   }
 }
 
-async function listenTo(queue: JobQueue, hear: (event: JobEvent) => void): Promise<() => void> {
-  return queue.store.subscribe(await queue.calls(), hear);
+async function listenTo(queue: JobQueue, forward: (event: JobEvent) => void): Promise<() => void> {
+  return queue.store.subscribe(await queue.calls(), forward);
 }
 
 function listOf<Value extends string>(value: Value | readonly Value[] | undefined): readonly Value[] | undefined {

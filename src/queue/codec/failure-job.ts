@@ -20,7 +20,7 @@ export interface JobFailure<Payload = unknown> {
   failedAt: Date;
 }
 
-/** The payload that `lua/lib/settle/tell_failure.lua` writes. */
+/** The payload that `lua/lib/settle/report_failure.lua` writes. */
 interface StoredFailure {
   id: string;
   name: string;

@@ -31,7 +31,7 @@ export class CancelNotices {
     };
   }
 
-  tell(queueKey: string, jobId: string): void {
+  publish(queueKey: string, jobId: string): void {
     this.listeners.get(queueKey)?.forEach((listener) => listener(jobId));
   }
 }

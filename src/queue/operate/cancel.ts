@@ -20,7 +20,7 @@ export class Canceller {
     const answer = await this.cancelBy(id, ifStatus);
     if (answer === 'requested') {
       const { key } = await this.queue.calls();
-      CancelNotices.of(this.queue.store).tell(key, id);
+      CancelNotices.of(this.queue.store).publish(key, id);
     }
     return answer;
   }
@@ -32,7 +32,7 @@ export class Canceller {
     const repeated = this.unanswered.get(id);
     const request = repeated ?? this.queue.store.clock.randomId();
     try {
-      const { answer, cancelled } = await this.queue.exec((calls) => calls.cancelAndTell(id, request, ifStatus));
+      const { answer, cancelled } = await this.queue.exec((calls) => calls.cancelAndReturn(id, request, ifStatus));
       // Parallel repeats each return the job; only the first reply calls the listener.
       const first = repeated === undefined || this.forget(id, repeated);
       if (cancelled && first) {

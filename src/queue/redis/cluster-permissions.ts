@@ -8,12 +8,15 @@ import { isCluster, type RedisClient } from './redis-client.js';
  * CLUSTER INFO, hides a refusal, and reconnects forever. Reports it only when a whole attempt fails, because another
  * node may answer. Returns a function that unsubscribes.
  */
-export function onPermissionError(client: RedisClient, tell: (error: RedisPermissionError) => void): () => void {
+export function onPermissionError(
+  client: RedisClient,
+  onDenied: (error: RedisPermissionError) => void,
+): () => void {
   if (!isCluster(client)) {
     return () => undefined;
   }
   let refusal: RedisPermissionError | undefined;
-  const hear = (error: unknown) => {
+  const onNodeError = (error: unknown) => {
     refusal = missingRight(error) ?? refusal;
   };
   const forget = () => {
@@ -21,10 +24,10 @@ export function onPermissionError(client: RedisClient, tell: (error: RedisPermis
   };
   // ioredis does not expose the reply to its own CLUSTER INFO. This question is sent behind it. By then a node has answered
   // CLUSTER SLOTS, so a refusal of another node was not the cause.
-  const ask = () => connected(client).forEach((node) => void node.cluster('INFO').then(forget, hear));
-  const close = () => refusal && tell(refusal);
-  client.on('node error', hear).on('connect', ask).on('close', close);
-  return () => void client.off('node error', hear).off('connect', ask).off('close', close);
+  const ask = () => connected(client).forEach((node) => void node.cluster('INFO').then(forget, onNodeError));
+  const close = () => refusal && onDenied(refusal);
+  client.on('node error', onNodeError).on('connect', ask).on('close', close);
+  return () => void client.off('node error', onNodeError).off('connect', ask).off('close', close);
 }
 
 /**

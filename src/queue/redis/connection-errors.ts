@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { isCluster, type RedisClient } from './redis-client.js';
 
-type Hear = (error: Error) => void;
+type Forward = (error: Error) => void;
 
 /**
  * Forwards the errors of a new client, including those after the first of a socket. If a certificate is refused, a TLS
@@ -9,25 +9,25 @@ type Hear = (error: Error) => void;
  * (redis/ioredis#961), and an unhandled error ends the process. Connections that ioredis does not expose are left out:
  * those that discover a Cluster's slots or Sentinel's master.
  */
-export function forwardErrors(client: RedisClient, hear: Hear): void {
-  client.on('error', hear);
+export function forwardErrors(client: RedisClient, forward: Forward): void {
+  client.on('error', forward);
   if (isCluster(client)) {
-    client.on('+node', (node: Redis) => forwardLateErrors(node, hear));
+    client.on('+node', (node: Redis) => forwardLateErrors(node, forward));
   } else {
-    forwardLateErrors(client, hear);
+    forwardLateErrors(client, forward);
   }
 }
 
 /** Forwards errors after the first, which ioredis emits itself. */
-function forwardLateErrors(client: Redis, hear: Hear): void {
+function forwardLateErrors(client: Redis, forward: Forward): void {
   let heard: unknown;
-  let told: Error | undefined;
+  let known: Error | undefined;
   client.on('error', (error: Error) => {
-    told = error;
+    known = error;
     const stream = client.stream as Redis['stream'] | undefined; // absent before the first attempt to connect
     if (stream && stream !== heard) {
       heard = stream;
-      stream.on('error', (late) => late !== told && hear(late));
+      stream.on('error', (late) => late !== known && forward(late));
     }
   });
 }

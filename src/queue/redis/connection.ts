@@ -136,12 +136,12 @@ export class Connection {
   }
 
   /** Returns whether the client is connected: now, and at each change. */
-  watch(tell: (connected: boolean) => void): void {
-    let told: boolean | undefined;
+  watch(onChange: (connected: boolean) => void): void {
+    let known: boolean | undefined;
     const look = () => {
-      if (this.ready !== told) {
-        told = this.ready;
-        tell(told);
+      if (this.ready !== known) {
+        known = this.ready;
+        onChange(known);
       }
     };
     this.client.on('ready', look);

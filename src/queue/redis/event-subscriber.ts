@@ -87,7 +87,7 @@ export class EventSubscriber {
   private open(): RedisClient {
     // ioredis 5 sends a SUBSCRIBE before it asks whether the server is ready, and may then ask no more.
     const client = this.connection.duplicate('events', { enableReadyCheck: false });
-    client.on('message', (channel: string, message: string) => this.hear(channel, message));
+    client.on('message', (channel: string, message: string) => this.dispatch(channel, message));
     return client;
   }
 
@@ -101,7 +101,7 @@ export class EventSubscriber {
     }
   }
 
-  private hear(channel: string, message: string): void {
+  private dispatch(channel: string, message: string): void {
     const event = parseEvent(message);
     if (!event) {
       this.warnOfBadEvent(channel, message);

@@ -134,8 +134,8 @@ export function decodeClaim(
       options: workerOptions ?? NO_OPTIONS,
       plain: attempt === 1 && verdict === '' && plain,
       nameless: storedName === '',
-      isolated: verdict === 'alone',
-      prefetched: held !== null && verdict !== 'alone',
+      isolated: verdict === 'isolated',
+      prefetched: held !== null && verdict !== 'isolated',
       expires: verdict === 'expires',
       checkpoint: rest[5] === undefined ? undefined : parseJson(rest[5]).value,
     });

@@ -28,19 +28,20 @@ interface Unhandled {
 
 const CANCELLED = 'JobCancelled';
 
-const REASONS: Record<string, { name: string; tell: (job: Refusal & Unhandled) => string }> = {
-  missing: { name: 'BrokenJob', tell: () => 'The job hash is missing: it was deleted or has expired.' },
+const REASONS: Record<string, { name: string; describe: (job: Refusal & Unhandled) => string }> = {
+  missing: { name: 'BrokenJob', describe: () => 'The job hash is missing: it was deleted or has expired.' },
   cancelled: {
     name: CANCELLED,
-    tell: ({ started }) => cancelledMessage(started),
+    describe: ({ started }) => cancelledMessage(started),
   },
-  unmet: { name: 'JobUnmet', tell: unmetMessage },
-  expired: { name: 'JobExpired', tell: expired },
+  unmet: { name: 'JobUnmet', describe: unmetMessage },
+  expired: { name: 'JobExpired', describe: expired },
   exhausted: {
     name: 'AttemptsExhausted',
-    tell: ({ attempts, max_attempts: limit }) => `The job has used ${count(attempts)}, and its limit is ${limit}.`,
+    describe: ({ attempts, max_attempts: limit }) =>
+      `The job has used ${count(attempts)}, and its limit is ${limit}.`,
   },
-  unhandled: { name: 'JobUnhandled', tell: unhandledMessage },
+  unhandled: { name: 'JobUnhandled', describe: unhandledMessage },
 };
 
 /** Returns the error of a job that was cancelled while it waited. */
@@ -61,7 +62,7 @@ export function refusalOf(verdict: string): StoredError | undefined {
   }
   const job = JSON.parse(verdict.slice(space)) as Refusal & Unhandled;
   const before = job.last_error ? ` Its last error: ${job.last_error}` : '';
-  return { name: reason.name, message: cutMessage(reason.tell(job) + before) };
+  return { name: reason.name, message: cutMessage(reason.describe(job) + before) };
 }
 
 function expired({ attempts, started }: Refusal): string {

@@ -15,19 +15,19 @@ const UNREADABLE = 'CodecError';
  * Returns the calls of a queue with its codec. Payloads, results and progress are encoded where they are checked, see
  * encodeContent.
  *
- * @param tellPlain called for a claimed job with an unencrypted payload, if the codec encrypts
+ * @param warnPlain called for a claimed job with an unencrypted payload, if the codec encrypts
  */
 export function codedCalls(
   calls: StoreCalls,
   codec: JobCodec | undefined,
-  tellPlain: (job: ClaimedJob) => void,
+  warnPlain: (job: ClaimedJob) => void,
 ): StoreCalls {
   const own: Partial<StoreCalls> = {
     claim: (request) =>
       mapped(calls.claim(request), (answer) => {
         const plain = codec?.secret ? answer.jobs.find(isPlain) : undefined;
         if (plain) {
-          tellPlain(plain);
+          warnPlain(plain);
         }
         return decodeClaim(codec, answer);
       }),
@@ -46,8 +46,8 @@ function codedVerbs(calls: StoreCalls, codec: JobCodec): Partial<StoreCalls> {
     get: (id) => mapped(calls.get(id), (job) => job && record(job)),
     list: (...args) => mapped(calls.list(...args), (jobs) => jobs.map(record)),
     find: (...args) => mapped(calls.find(...args), (slice) => ({ ...slice, jobs: slice.jobs.map(record) })),
-    cancelAndTell: (...args) =>
-      mapped(calls.cancelAndTell(...args), ({ answer, cancelled }) =>
+    cancelAndReturn: (...args) =>
+      mapped(calls.cancelAndReturn(...args), ({ answer, cancelled }) =>
         cancelled ? { answer, cancelled: record(cancelled) } : { answer },
       ),
     deadLetters: over<DeadLetterVerbs>(calls.deadLetters, {

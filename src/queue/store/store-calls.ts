@@ -200,7 +200,7 @@ interface AdminVerbs {
   /** @param ifStatus does nothing to a job in another one */
   cancel(id: string, ifStatus?: JobStatus): StoreCall<CancelAnswer>;
   /** Returns the job too, where this request cancelled it. */
-  cancelAndTell(
+  cancelAndReturn(
     id: string,
     request: string,
     ifStatus?: JobStatus,
@@ -254,9 +254,9 @@ interface FleetVerbs {
   workers(most: number): StoreCall<WorkerRecord[]>;
   unserved(jobs: readonly { id: string; name: string }[]): StoreCall<UnservedJobs>;
   /** Returns whether there was a subscriber. */
-  tell(job: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck'): StoreCall<boolean>;
+  publish(job: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck'): StoreCall<boolean>;
   /** Publishes that the queue is drained, if it is. */
-  tellDrained(): StoreCall<DrainedAnswer>;
+  publishDrained(): StoreCall<DrainedAnswer>;
 }
 
 /** The calls of one queue: every step that can be taken on it. */

@@ -25,7 +25,7 @@ import { batchVerbs } from './verbs/batch/batch-verbs.js';
 import * as ofOne from './verbs/change-job.js';
 import { claim, start } from './verbs/attempt/claim.js';
 import * as deadLetters from './verbs/operate/dead-letters.js';
-import { tellDrained } from './verbs/attempt/ends.js';
+import { publishDrained } from './verbs/attempt/ends.js';
 import { enqueue } from './verbs/enqueue.js';
 import { groupVerbs } from './verbs/groups.js';
 import { callOf, type MemoryCall } from './verbs/memory-call.js';
@@ -152,7 +152,7 @@ export class MemoryCalls implements StoreCalls {
   now = () => callOf('now', () => this.queue.now);
   cancel = (id: string, ifStatus?: JobStatus) =>
     callOf('jobCancel', () => operate.cancel(this.queue, id, '', ifStatus).answer);
-  cancelAndTell = (id: string, request: string, ifStatus?: JobStatus) =>
+  cancelAndReturn = (id: string, request: string, ifStatus?: JobStatus) =>
     callOf('jobCancel', () => operate.cancel(this.queue, id, request, ifStatus));
   reschedule = (id: string, at: { delayMs: number } | { runAtMs: number }) =>
     callOf('jobReschedule', () => operate.reschedule(this.queue, id, at));
@@ -238,13 +238,13 @@ export class MemoryCalls implements StoreCalls {
       return { waiting, workers: live.length, names: live.length > 0 ? names : [] };
     });
 
-  tell = ({ id, name }: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck') =>
+  publish = ({ id, name }: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck') =>
     callOf('queuePublish', () => {
       this.queue.host.publish(this.queue.name, { id, status, name });
       return true;
     });
 
-  tellDrained = () => callOf('queueTellDrained', () => tellDrained(this.queue));
+  publishDrained = () => callOf('queuePublishDrained', () => publishDrained(this.queue));
 }
 
 function deadLetterVerbs(queue: MemoryQueue): DeadLetterVerbs {

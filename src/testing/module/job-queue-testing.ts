@@ -125,7 +125,7 @@ export class JobQueueTesting {
       attempts: () => this.log.ends.length,
       done: () => reached() || (throwErrors && this.log.failures.length > errors),
     });
-    this.tell();
+    this.markReported();
     this.throwSince(errors, throwErrors);
     const report = this.log.reportSince(ends);
     if (until !== undefined && !reached()) {
@@ -148,7 +148,7 @@ export class JobQueueTesting {
     checkMs('advance', ms, 0, YEAR_MS);
     const { ends, errors } = this.told;
     await this.time.advance(ms);
-    this.tell();
+    this.markReported();
     this.throwSince(errors, this.throwErrors);
     return this.log.reportSince(ends);
   }
@@ -156,7 +156,7 @@ export class JobQueueTesting {
   /** Forgets which jobs were enqueued and which errors were thrown. The jobs themselves stay in their queues. */
   clear(): void {
     this.log.clear();
-    this.tell();
+    this.markReported();
   }
 
   /** @internal Runs one attempt of a job that `enqueue` makes, whatever its end. */
@@ -238,7 +238,7 @@ export class JobQueueTesting {
   }
 
   /** Marks everything until now as reported. */
-  private tell(): void {
+  private markReported(): void {
     this.told = { ends: this.log.ends.length, errors: this.log.failures.length };
   }
 

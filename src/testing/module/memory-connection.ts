@@ -15,7 +15,7 @@ export class MemoryConnection implements ServerConnection {
     logger: SafeLogger,
     readonly stopping: (stopped: Promise<unknown>) => void,
   ) {
-    this.connection = { logger, whenReady: async () => {}, watch: (tell) => tell(true) };
+    this.connection = { logger, whenReady: async () => {}, watch: (onChange) => onChange(true) };
   }
 
   get address(): string {

@@ -90,14 +90,14 @@ function ready(server: ChildProcess): Promise<string> {
       resolve(problem);
     };
     const late = setTimeout(() => done(`it was not ready within ${READY_MS} ms`), READY_MS);
-    const hear = (chunk: Buffer) => {
+    const onOutput = (chunk: Buffer) => {
       said += chunk.toString();
       if (/ready to accept connections/i.test(said)) {
         done('');
       }
     };
-    server.stdout!.on('data', hear);
-    server.stderr!.on('data', hear);
+    server.stdout!.on('data', onOutput);
+    server.stderr!.on('data', onOutput);
     server.once('error', (error) => done(error.message));
     server.once('exit', () => done(said.trim().split('\n').at(-1) ?? 'it ended at once'));
   });

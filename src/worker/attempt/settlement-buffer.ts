@@ -44,7 +44,7 @@ interface SettlementOwner {
   };
   reportLost(attempt: Attempt): void;
   /** Told where jobs may have ended whose batches are in other queues. */
-  readonly courier: { tell(stopsBatch?: boolean): void };
+  readonly courier: { notify(stopsBatch?: boolean): void };
 }
 
 /** The settlements of a runner until they are sent, and what becomes of them. */
@@ -161,7 +161,7 @@ export class SettlementBuffer {
         this.owner.observer.emit?.({ type: 'completed', job: attempt.job, result: attempt.outcome });
       }
     });
-    this.tellBatches(attempts);
+    this.notifyCourier(attempts);
   }
 
   confirmFailures(failures: readonly Settling<Failure>[], outcomes: readonly FailOutcome[]): void {
@@ -169,15 +169,15 @@ export class SettlementBuffer {
       this.logFailure(settling, outcomes[i]!);
       this.reportOutcome(settling, outcomes[i]!);
     });
-    this.tellBatches(failures.flatMap(({ attempt }) => attempt ?? []));
+    this.notifyCourier(failures.flatMap(({ attempt }) => attempt ?? []));
     if (failures.some(({ attempt }, i) => attempt?.claim.options.stopsBatch && outcomes[i] !== 'retry')) {
-      this.owner.courier.tell(true);
+      this.owner.courier.notify(true);
     }
   }
 
-  private tellBatches(attempts: readonly Attempt[]): void {
+  private notifyCourier(attempts: readonly Attempt[]): void {
     if (attempts.some(({ claim }) => claim.options.guest)) {
-      this.owner.courier.tell();
+      this.owner.courier.notify();
     }
   }
 

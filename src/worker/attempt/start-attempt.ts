@@ -80,7 +80,7 @@ async function startWhenExtended(owner: AttemptStarter, attempt: Attempt): Promi
 
 async function startWhenTold(owner: AttemptStarter, attempt: Attempt, waited: boolean): Promise<void> {
   const { claim } = attempt;
-  const answer = await tell(owner, claim, waited);
+  const answer = await sendStart(owner, claim, waited);
   if (attempt.isEnded) {
     owner.idle(attempt);
   } else if (answer === 'started') {
@@ -95,7 +95,7 @@ async function startWhenTold(owner: AttemptStarter, attempt: Attempt, waited: bo
 }
 
 async function reportMeanwhile(owner: AttemptStarter, attempt: Attempt): Promise<void> {
-  const answer = await tell(owner, attempt.claim, true);
+  const answer = await sendStart(owner, attempt.claim, true);
   if (answer === 'lost' && !attempt.isEnded) {
     lose(owner, attempt);
   }
@@ -111,7 +111,7 @@ function lose(owner: AttemptStarter, attempt: Attempt): void {
  *
  * @param asks whether to report the start, and not only the name
  */
-async function tell(
+async function sendStart(
   { queue, calls, observer }: AttemptStarter,
   claim: ClaimedJob,
   asks: boolean,

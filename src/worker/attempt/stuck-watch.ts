@@ -18,7 +18,7 @@ const AGAIN_MS = 60_000;
 export class StuckWatch {
   private readonly sinceMs: number;
   private timer: Timer;
-  private told = false;
+  private reported = false;
 
   /** @param report called the first time, with its event */
   constructor(
@@ -28,20 +28,22 @@ export class StuckWatch {
     private readonly clock: Clock,
   ) {
     this.sinceMs = clock.monotonic();
-    this.timer = clock.setTimeout(() => this.tell(), STUCK_AFTER_MS);
+    this.timer = clock.setTimeout(() => this.reportFirst(), STUCK_AFTER_MS);
     this.timer.unref();
   }
 
   /** The stuck job; undefined until it was reported. */
   get stuck(): StuckJob | undefined {
     const { queue, id, name, attempt } = this.job;
-    return this.told ? { queue, id, name, attempt, forMs: Math.round(this.forMs), reason: this.reason } : undefined;
+    return this.reported
+      ? { queue, id, name, attempt, forMs: Math.round(this.forMs), reason: this.reason }
+      : undefined;
   }
 
   /** The handler has ended. */
   end(): void {
     this.stop();
-    if (this.told) {
+    if (this.reported) {
       this.warn(`${this.subject}, which was stuck, has ended ${this.seconds} s after its signal was aborted.`);
     }
   }
@@ -51,14 +53,14 @@ export class StuckWatch {
     this.clock.clear(this.timer);
   }
 
-  private tell(): void {
-    this.told = true;
-    this.timer = this.clock.setInterval(() => this.tellAgain(), AGAIN_MS);
+  private reportFirst(): void {
+    this.reported = true;
+    this.timer = this.clock.setInterval(() => this.reportAgain(), AGAIN_MS);
     this.timer.unref();
     this.report();
   }
 
-  private tellAgain(): void {
+  private reportAgain(): void {
     this.warn(
       `${this.subject} still goes on, ${this.seconds} s after its signal was aborted (${this.reason}), and keeps its slot.`,
     );

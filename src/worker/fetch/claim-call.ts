@@ -44,7 +44,7 @@ export function claimFor(runner: QueueRunner, { worker, stream, count, sharers }
       runner.claimsUnderWay.delete(stream); // else the next claim of the stream is already in flight
     }
     if (!outcome.ok) {
-      runner.giveUpClaim(count);
+      runner.abandonClaim(count);
       return;
     }
     if (stream === 'trip') {

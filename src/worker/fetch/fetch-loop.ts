@@ -93,7 +93,7 @@ export class FetchLoop {
    * Sends claims and settlements. Claims go first, because free slots wait for them. Releases go before the claims of their
    * queue, and freed slots of a limit before the claim that takes them.
    */
-  depart(): void {
+  flush(): void {
     if (this.runners.some((runner) => runner.isLimited || runner.settlements.releases.length > 0)) {
       this.settle();
     }

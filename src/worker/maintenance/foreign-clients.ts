@@ -88,7 +88,7 @@ export class ForeignClients {
     watched.end = () => undefined; // one attempt, also if the Redis user may not subscribe
     try {
       const calls = await queue.calls();
-      const end = await queue.store.subscribe(calls, (event) => this.hear(queue, watched, event));
+      const end = await queue.store.subscribe(calls, (event) => this.onEvent(queue, watched, event));
       watched.end = end;
       if (this.stopped) {
         end();
@@ -102,7 +102,7 @@ export class ForeignClients {
   }
 
   /** An event of ours has the name of the job. */
-  private hear(queue: JobQueue, watched: Watched, { id, status, name }: JobEvent): void {
+  private onEvent(queue: JobQueue, watched: Watched, { id, status, name }: JobEvent): void {
     if (status !== 'failed' || name !== undefined || typeof id !== 'string' || this.stopped) {
       return;
     }

@@ -113,7 +113,7 @@ export class Sweeper {
         calls.reclaim(SLICE, gapMs, heartbeatIntervalMs(queue.options), this.intervalMs),
       );
       report.reclaimed += reclaimed.length;
-      await this.tell(queue, reclaimed);
+      await this.emitEnds(queue, reclaimed);
       return more;
     });
     await this.inSlices(async () => {
@@ -124,7 +124,7 @@ export class Sweeper {
     const adopted = await this.run(queue, (calls) => calls.adopt(SLICE, this.paceMs));
     report.adopted += adopted.reclaimed.length + adopted.deadLetters;
     this.failures.adopted(queue.name, adopted.deadLetters);
-    await this.tell(queue, adopted.reclaimed);
+    await this.emitEnds(queue, adopted.reclaimed);
     await this.foreignClients.saw(queue, adopted);
     await this.inSlices((i) => this.run(queue, (calls) => calls.tidy(SLICE, i === 0 ? this.paceMs : 0)));
     await tendBatches(queue, { limit: limitOf(this.intervalMs), isStopped: () => this.stopped });
@@ -137,7 +137,7 @@ export class Sweeper {
   }
 
   /** A failed event must not stop the sweep. */
-  private async tell(queue: JobQueue, reclaimed: Parameters<typeof emitEnds>[1]): Promise<void> {
+  private async emitEnds(queue: JobQueue, reclaimed: Parameters<typeof emitEnds>[1]): Promise<void> {
     reclaimed.forEach(({ id, status }) => this.failures.workerLost(id, queue.name, status));
     if (this.emit && reclaimed.length > 0) {
       try {

@@ -34,7 +34,7 @@ export class DrainedWatch {
   private async ask(): Promise<void> {
     try {
       this.hasEnded = false;
-      const answer = await this.queue.store.exec(this.calls.tellDrained(), { timeoutMs: LONGEST_TRIP_MS });
+      const answer = await this.queue.store.exec(this.calls.publishDrained(), { timeoutMs: LONGEST_TRIP_MS });
       // This worker's settlement may be in flight, or another worker may run jobs, so the next idle moment asks again.
       this.hasEnded ||= answer === 'busy';
     } catch (error) {

@@ -14,7 +14,7 @@ export async function publishEvent(
     return;
   }
   try {
-    await queue.store.exec(calls.tell(claim, status), { timeoutMs: LONGEST_TRIP_MS });
+    await queue.store.exec(calls.publish(claim, status), { timeoutMs: LONGEST_TRIP_MS });
   } catch (error) {
     warn(
       `The event "${status}" of job ${claim.id} of queue "${queue.name}" was missed: ${(error as Error).message}`,

@@ -16,7 +16,7 @@ export class BatchCourier {
   constructor(private readonly queue: JobQueue) {}
 
   /** A member has ended whose batch is elsewhere, or which stops its batch. */
-  tell(stopsBatch = false): void {
+  notify(stopsBatch = false): void {
     this.stopsSome ||= stopsBatch;
     if (this.timer) {
       return;

@@ -180,7 +180,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   }
 
   /** Frees the slots of a failed claim. */
-  giveUpClaim(asked: number): void {
+  abandonClaim(asked: number): void {
     this.claiming -= asked;
     this.giveBackWhereClosed();
   }

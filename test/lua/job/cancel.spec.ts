@@ -28,11 +28,11 @@ describe('job/cancel.lua', () => {
   it('returns the job to a caller with listeners, however short it is kept', async () => {
     const q = testQueue({ resultTtlMs: 1 });
     await q.addAll('a');
-    const answer = await q.run(q.scripts.cancelAndTell('a', 'r'));
+    const answer = await q.run(q.scripts.cancelAndReturn('a', 'r'));
     expect(answer).toMatchObject({ answer: 'cancelled', cancelled: { id: 'a', status: 'cancelled' } });
     await q.addAndClaim('b');
-    expect(await q.run(q.scripts.cancelAndTell('b', 'r'))).toEqual({ answer: 'requested' });
-    expect(await q.run(q.scripts.cancelAndTell('none', 'r'))).toEqual({ answer: 'missing' });
+    expect(await q.run(q.scripts.cancelAndReturn('b', 'r'))).toEqual({ answer: 'requested' });
+    expect(await q.run(q.scripts.cancelAndReturn('none', 'r'))).toEqual({ answer: 'missing' });
   });
 
   it('spares a job whose status is another by now, ours or foreign', async () => {
@@ -55,13 +55,13 @@ describe('job/cancel.lua', () => {
   it('I3: answers the job to the same request again, and to no other', async () => {
     const q = testQueue();
     await q.addAll('a', 'b');
-    const first = await q.run(q.scripts.cancelAndTell('a', 'r'));
+    const first = await q.run(q.scripts.cancelAndReturn('a', 'r'));
     await q.run(q.scripts.cancel('b'));
     await expectUnchanged(q, async () => {
-      expect(await q.run(q.scripts.cancelAndTell('a', 'r'))).toEqual(first);
-      expect(await q.run(q.scripts.cancelAndTell('a', 'of another'))).toEqual({ answer: 'cancelled' });
+      expect(await q.run(q.scripts.cancelAndReturn('a', 'r'))).toEqual(first);
+      expect(await q.run(q.scripts.cancelAndReturn('a', 'of another'))).toEqual({ answer: 'cancelled' });
       expect(await q.run(q.scripts.cancel('a'))).toBe('cancelled');
-      expect(await q.run(q.scripts.cancelAndTell('b', 'r'))).toEqual({ answer: 'cancelled' });
+      expect(await q.run(q.scripts.cancelAndReturn('b', 'r'))).toEqual({ answer: 'cancelled' });
       expect(await q.run(q.scripts.cancel('b'))).toBe('cancelled');
     });
   });

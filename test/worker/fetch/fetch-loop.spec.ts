@@ -51,7 +51,7 @@ async function workerOfOne({
   }
   const transport = { carry } as unknown as RetryingTransport;
   const logger = { log: () => {}, warn: () => {}, error: () => {} };
-  const look = () => loop.depart();
+  const look = () => loop.flush();
   const loop = new FetchLoop(
     'w',
     runners.map((each) => [each]),

@@ -73,7 +73,7 @@ describe('a job on its last chance', () => {
     isolation.check();
     await sleep(101);
     expect(log).toEqual([]);
-    runner.giveUpClaim(1);
+    runner.abandonClaim(1);
     isolation.check();
     await eventually(() => runner.attempts.size === 0);
     expect(log).toEqual(['attemptExtend', 'attemptStart', 'run']);
@@ -85,7 +85,7 @@ describe('a job on its last chance', () => {
     isolation.check();
     await sleep(20);
     expect(log).toEqual([]);
-    runner.giveUpClaim(1);
+    runner.abandonClaim(1);
     isolation.check();
     await eventually(() => runner.attempts.size === 0);
     expect(log).toEqual(['attemptStart', 'run']);
@@ -96,7 +96,7 @@ describe('a job on its last chance', () => {
     runner.close();
     isolation.check();
     expect(runner.settlements.releases).toEqual([]);
-    runner.giveUpClaim(1);
+    runner.abandonClaim(1);
     expect(runner.settlements.releases).toMatchObject([{ settlement: { reason: 'interruption', delayMs: 0 } }]);
     isolation.check();
     expect(isolation.isActive).toBe(false);

@@ -112,7 +112,7 @@ export class Fleet {
       if (!isAsked(slot.ending, code, signal)) this.exits.push(`${slot.name} ended by itself: ${code ?? signal}`);
     });
     const ready = new Promise<void>((resolve, reject) => {
-      child.on('message', (report: Report) => (report.type === 'ready' ? resolve() : this.hear(slot, report)));
+      child.on('message', (report: Report) => (report.type === 'ready' ? resolve() : this.onReport(slot, report)));
       child.once('exit', (code, signal) => reject(new Error(`${slot.name} ended: ${code ?? signal}`)));
     });
     await within(START_MS, `the start of ${slot.name}`, ready);
@@ -168,7 +168,7 @@ export class Fleet {
     };
   }
 
-  private hear(slot: Slot, report: Report): void {
+  private onReport(slot: Slot, report: Report): void {
     if (report.type === 'pulse') slot.answeredAtMs = monotonicMs() - report.answerAgoMs;
     else if (report.type === 'sample') this.resources.add(slot.name, report);
     else if (report.type === 'done') slot.done = true;

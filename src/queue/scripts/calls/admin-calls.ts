@@ -82,7 +82,7 @@ export function adminCalls({ keys, options }: CallContext) {
     },
 
     /** Returns whether there was a subscriber. */
-    tell({ id, name }: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck'): ScriptCall<boolean> {
+    publish({ id, name }: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck'): ScriptCall<boolean> {
       return call(
         'queuePublish',
         keys.standard,
@@ -92,9 +92,9 @@ export function adminCalls({ keys, options }: CallContext) {
     },
 
     /** Publishes that the queue is drained, if it is. */
-    tellDrained(): ScriptCall<DrainedAnswer> {
+    publishDrained(): ScriptCall<DrainedAnswer> {
       const { events } = options;
-      return call('queueTellDrained', keys.standard, [events], (reply) => reply as DrainedAnswer);
+      return call('queuePublishDrained', keys.standard, [events], (reply) => reply as DrainedAnswer);
     },
 
     content(): ScriptCall<AnnouncedContent | undefined> {

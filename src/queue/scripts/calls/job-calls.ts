@@ -53,7 +53,7 @@ export function jobCalls(context: CallContext) {
     },
 
     /** Returns the job too, where this request cancelled it. */
-    cancelAndTell(
+    cancelAndReturn(
       id: string,
       request: string,
       ifStatus: JobStatus | '' = '',

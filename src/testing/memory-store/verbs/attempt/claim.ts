@@ -122,8 +122,8 @@ function claimAll(
   for (const id of ids) {
     const job = queue.job(id) ?? revive(queue, id);
     const verdict = verdictOn(queue, job, request);
-    const runs = verdict === '' || verdict === 'expires' || verdict === 'alone';
-    const held = verdict === 'alone' || (runs && entries.length - unmet >= (slots ?? Infinity));
+    const runs = verdict === '' || verdict === 'expires' || verdict === 'isolated';
+    const held = verdict === 'isolated' || (runs && entries.length - unmet >= (slots ?? Infinity));
     job.status = 'processing';
     job.attempts = String(Number(job.attempts ?? 0) + (runs ? 1 : 0));
     job.claim_token = token;
@@ -171,7 +171,7 @@ function entryOf(id: string, job: Hash, verdict: string, held: boolean): ReplyEn
   return [id, job.name ?? '', job.payload ?? null, Number(job.enqueued_at_ms ?? 0), rest];
 }
 
-/** Returns '' for a job that may run, `alone` for its last chance, `expires`, or why it must not run. */
+/** Returns '' for a job that may run, `isolated` for its last chance, `expires`, or why it must not run. */
 function verdictOn(queue: MemoryQueue, job: Hash, { slots, attemptLimits = [], only }: ClaimRequest): string {
   const attempts = Math.max(0, Number(job.attempts ?? 0));
   const limits = only?.limits ?? attemptLimits;
@@ -195,8 +195,8 @@ function verdictOn(queue: MemoryQueue, job: Hash, { slots, attemptLimits = [], o
   if (slots === undefined) {
     return '';
   }
-  const alone = job.crashes !== undefined && (job.crashes_left !== undefined || attempts + 1 >= maxAttempts);
-  return alone ? 'alone' : job.expires_at_ms === undefined ? '' : 'expires';
+  const isIsolated = job.crashes !== undefined && (job.crashes_left !== undefined || attempts + 1 >= maxAttempts);
+  return isIsolated ? 'isolated' : job.expires_at_ms === undefined ? '' : 'expires';
 }
 
 function refuse(job: Hash, reason: string, attempts: number, maxAttempts: string): string {

@@ -27,12 +27,12 @@ export function bury(queue: MemoryQueue, id: string, job: Hash, reason: string):
   queue.count('failed');
   jobEnded(queue, id, job, 'failed', reason);
   queue.emit(id, 'failed', { error: reason });
-  tellFailure(queue, id, job, reason);
+  reportFailure(queue, id, job, reason);
   trimDeadLetters(queue);
 }
 
 /** Adds the failure job of a dead letter, if a worker handles the failures of its name. */
-function tellFailure(
+function reportFailure(
   queue: MemoryQueue,
   id: string,
   { name, payload, attempts, fence }: Hash,
@@ -98,8 +98,8 @@ export function remember(queue: MemoryQueue, history: string[], ids: readonly st
   }
 }
 
-/** Publishes that the queue has drained, once for all jobs that have ended since; see lua/queue/tell-drained.lua. */
-export function tellDrained(queue: MemoryQueue): DrainedAnswer {
+/** Publishes that the queue has drained, once for all jobs that have ended since; see lua/queue/publish-drained.lua. */
+export function publishDrained(queue: MemoryQueue): DrainedAnswer {
   const waiting = queue.pending.length + queue.prioritized.size;
   if (waiting + queue.claims.size + queue.scheduled.upTo(queue.now).length > 0) {
     return 'busy';

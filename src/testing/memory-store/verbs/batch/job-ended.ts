@@ -12,7 +12,7 @@ export function jobEnded(queue: MemoryQueue, id: string, job: Hash, status: EndS
     noteEnd(home.queue, home.batch, home.member, status, detail);
   }
   for (const dependent of job.dependents?.split(' ') ?? []) {
-    tellDependent(queue, dependent, id, status);
+    updateDependent(queue, dependent, id, status);
   }
 }
 
@@ -83,7 +83,7 @@ export function fire(queue: MemoryQueue, batch: FollowUpBatch): void {
   }
 }
 
-function tellDependent(queue: MemoryQueue, id: string, ended: string, status: EndStatus): void {
+function updateDependent(queue: MemoryQueue, id: string, ended: string, status: EndStatus): void {
   const job = queue.job(id);
   const after = job?.after?.split(' ') ?? [];
   if (!job || !after.includes(ended)) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { connect } from '../../support/redis/redis.js';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
-describe('queue/tell-drained.lua', () => {
+describe('queue/publish-drained.lua', () => {
   it('publishes once that no job waits or runs, and again only after another job has ended', async () => {
     const q = testQueue();
     const heard: string[] = [];
@@ -10,13 +10,13 @@ describe('queue/tell-drained.lua', () => {
     await subscriber.subscribe(q.keys.events);
     subscriber.on('message', (_channel: string, message: string) => heard.push(message));
     const job = await q.addAndClaim('a');
-    expect(await expectUnchanged(q, () => q.run(q.scripts.tellDrained()))).toBe('busy');
+    expect(await expectUnchanged(q, () => q.run(q.scripts.publishDrained()))).toBe('busy');
     await q.run(q.scripts.complete([{ ...job, result: '' }]));
-    expect(await q.run(q.scripts.tellDrained())).toBe('told');
-    expect(await expectUnchanged(q, () => q.run(q.scripts.tellDrained()))).toBe('already');
+    expect(await q.run(q.scripts.publishDrained())).toBe('told');
+    expect(await expectUnchanged(q, () => q.run(q.scripts.publishDrained()))).toBe('already');
     const other = await q.addAndClaim('b');
     await q.run(q.scripts.complete([{ ...other, result: '' }]));
-    expect(await q.run(q.scripts.tellDrained())).toBe('told');
+    expect(await q.run(q.scripts.publishDrained())).toBe('told');
     await subscriber.ping();
     expect(heard.filter((message) => message.includes('drained'))).toEqual(
       Array.from({ length: 2 }, () => '{"id":"","status":"drained"}'),
@@ -31,13 +31,13 @@ describe('queue/tell-drained.lua', () => {
   ])('is busy while %s', async (_what, options) => {
     const q = testQueue();
     await q.run(q.scripts.enqueue([{ id: 'a', name: q.name, payload: '1', options }]));
-    expect(await expectUnchanged(q, () => q.run(q.scripts.tellDrained()))).toBe('busy');
+    expect(await expectUnchanged(q, () => q.run(q.scripts.publishDrained()))).toBe('busy');
   });
 
   it('leaves delayed jobs out of account', async () => {
     const q = testQueue();
     await q.run(q.scripts.complete([{ ...(await q.addAndClaim('a')), result: '' }]));
     await q.run(q.scripts.enqueue([{ id: 'b', name: q.name, payload: '1', options: '{"delay_ms":60000}' }]));
-    expect(await q.run(q.scripts.tellDrained())).toBe('told');
+    expect(await q.run(q.scripts.publishDrained())).toBe('told');
   });
 });

@@ -1,4 +1,4 @@
--- tell_failure(id, reason, found_name): enqueues the failure job of a dead letter, @failed:{id}:{fence}. Does so if a
+-- report_failure(id, reason, found_name): enqueues the failure job of a dead letter, @failed:{id}:{fence}. Does so if a
 --   worker announced a handler for the failures of its name within a day. The same step makes the dead letter, so no
 --   crash loses a failure and none occurs twice.
 -- found_name: the name of a job without one in its hash
@@ -7,7 +7,7 @@
 --@include lib/core/write_job
 local failure_handler_ms = 86400000
 
-local function tell_failure(id, reason, found_name)
+local function report_failure(id, reason, found_name)
   local name, payload, attempts, fence = unpack(read(job .. id, 'name', 'payload', 'attempts', 'fence'))
   name = name or found_name
   local teller = '@failed:' .. (name or '')
