@@ -1,15 +1,19 @@
 // A program without Nest that installed the package and ioredis (run by scripts/check-package.mjs). It runs jobs, and
-// finds no package of Nest.
+// finds no package of Nest, and none of OpenTelemetry, which only nest-job-queue/tracing needs.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { JobQueue, Worker } from 'nest-job-queue/core';
+import { JobMetrics } from 'nest-job-queue/metrics';
 
 assert.ok(!existsSync('node_modules/@nestjs') && !existsSync('node_modules/reflect-metadata'));
+assert.ok(!existsSync('node_modules/@opentelemetry') && !existsSync('node_modules/prom-client'));
+await assert.rejects(import('nest-job-queue/tracing'), /@opentelemetry\/api/);
 
 const redis = new Redis(process.env.REDIS_URL, { maxRetriesPerRequest: null });
 const queue = new JobQueue(redis, `core-${process.pid}`);
-const worker = new Worker([{ queue, handlers: { [queue.name]: (job) => `Hello ${job.payload.to}` } }]);
+const handlers = { [queue.name]: (job) => `Hello ${job.payload.to}` };
+const worker = new Worker([{ queue, handlers }], { onEvent: new JobMetrics({ queues: [queue] }).observe });
 await worker.start();
 const job = await queue.enqueue({ to: 'Ada' });
 assert.equal(await job.result({ timeoutMs: 20_000 }), 'Hello Ada');
