@@ -1,20 +1,24 @@
-// Bundles dist for publishing, after `npm run build:esm`: one file for each entry point and format. Code that entry
-// points share has its own files. Importing a dozen files is much faster than importing hundreds. zod is bundled,
-// because the library uses a tenth of it. Generated files (the Lua scripts, the dashboard's page) are included once, in
-// dist/cjs. The types stay one file for each source.
+// Makes dist what is published, once `npm run build:esm` has compiled it: one file for each entry point, with the code that entry points
+// share in files of its own. Importing a dozen files is much faster than importing hundreds. dist/esm and dist/cjs have the code that needs
+// NestJS. dist/shared has the rest once, as CommonJS: all other code, the types, and what is generated (the Lua scripts, the dashboard's
+// page). zod is bundled, because the library uses a tenth of it.
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { minifySync } from 'rolldown/utils';
+import { facadeName, keepApart, partsOf, readShared } from './bundle-parts.mjs';
 import { pruneTypes } from './prune-types.mjs';
+import { SharedModules } from './shared-modules.mjs';
+import { typesOfBoth } from './types-of-both.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const esm = join(root, 'dist/esm');
-const cjs = join(root, 'dist/cjs');
-const GENERATED = /(\w+\.generated)\.js$/;
+const dist = join(root, 'dist');
+const esm = join(dist, 'esm');
 const THREAD_ENTRY = 'thread-entry.cjs';
 const ZOD = 'zod.js';
+/** The folder of the shared code, seen from that of a format. */
+const SHARED = '../shared/';
 
 const { exports, bin, dependencies, peerDependencies } = JSON.parse(
   readFileSync(join(root, 'package.json'), 'utf8'),
@@ -24,93 +28,108 @@ const entries = Object.values(exports)
   .map((target) => basename(target.import.default, '.js'));
 const programs = Object.values(bin).map((file) => basename(file, '.js'));
 
-const generated = filesOf(esm).filter((file) => GENERATED.test(file));
+const generated = filesOf(esm).filter((file) => file.endsWith('.generated.js'));
 if (generated.length === 0)
   throw new Error('bundle: dist/esm has no compiled sources; run `npm run build:esm` first');
+const shared = new SharedModules(esm);
 const types = pruneTypes(entries.map((entry) => join(esm, `${entry}.d.ts`)));
 checkPackages(types);
-const [forImport, forRequire, carried] = [await bundle('es'), await bundle('cjs'), await bundleGenerated()];
-const threadEntry = readFileSync(join(root, 'src/worker/threads', THREAD_ENTRY));
+const sharedEntries = entries.filter((entry) => shared.isShared(join(esm, `${entry}.js`)));
+const bundles = {
+  shared: [...(await bundleShared()), ...(await bundleGenerated()), threadEntry()],
+  esm: [...(await bundle('es')), ...sharedEntries.map(facadeOf)],
+  cjs: [...(await bundle('cjs')), ...sharedEntries.map(requireOf)],
+};
 
-for (const folder of [esm, cjs]) {
-  rmSync(folder, { recursive: true, force: true });
-  for (const [file, text] of types) write(join(folder, relative(esm, file)), text);
+rmSync(esm, { recursive: true, force: true });
+for (const [folder, list] of Object.entries(bundles)) {
+  rmSync(join(dist, folder), { recursive: true, force: true });
+  for (const { fileName, code } of list) write(join(dist, folder, fileName), code);
+  // The package itself says "type": "module", which would make Node read these as ES modules.
+  if (folder !== 'esm') write(join(dist, folder, 'package.json'), '{ "type": "commonjs" }\n');
 }
-for (const [folder, files] of [
-  [esm, forImport],
-  [cjs, forRequire],
-  [cjs, carried],
-]) {
-  for (const { fileName, code } of files) writeFileSync(join(folder, fileName), code);
-  writeFileSync(join(folder, THREAD_ENTRY), threadEntry);
-}
-// The package itself says "type": "module", which would make Node read these as ES modules.
-writeFileSync(join(cjs, 'package.json'), '{ "type": "commonjs" }\n');
+for (const [file, text] of typesOfBoth(types, entries, esm)) write(join(dist, file), text);
 
-async function bundle(format) {
+/** The modules that need nothing of NestJS, as CommonJS: entry points among them, and what the other modules import of the rest. */
+async function bundleShared() {
+  const parts = partsOf(shared);
+  const input = Object.fromEntries([
+    ...sharedEntries.map((entry) => [entry, join(esm, `${entry}.js`)]),
+    ...parts.map(({ name, id }) => [name, id]),
+  ]);
+  const ofCore = shared.reachedFrom(join(esm, 'core.js'));
+  const groups = [{ name: 'shared-core', test: (id) => ofCore.has(id) }];
+  return generate('cjs', input, [keepApart(THREAD_ENTRY), readShared(parts)], groups);
+}
+
+/** The modules that need NestJS, in one of the formats. */
+function bundle(format) {
   // A program runs as an ES module.
   const names = format === 'es' ? [...entries, ...programs] : entries;
-  const input = Object.fromEntries(names.map((name) => [name, join(esm, `${name}.js`)]));
-  const built = await rolldown({
+  const own = names.filter((name) => !sharedEntries.includes(name));
+  const input = Object.fromEntries(own.map((name) => [name, join(esm, `${name}.js`)]));
+  const parts = partsOf(shared);
+  const groups = [{ name: (id) => facadeName(id, parts, shared), debugName: 'facades' }];
+  return generate(format, input, [readShared(parts, shared, SHARED)], groups);
+}
+
+async function generate(format, input, plugins, groups) {
+  const bundler = await rolldown({
     input,
     platform: 'node',
-    plugins: [keepApart(format)],
-    external: (id) => !id.startsWith('.') && !id.startsWith('/') && !isZod(id),
+    plugins,
+    external: (id) => !id.startsWith('.') && !id.startsWith('/') && !id.startsWith('\0') && !isZod(id),
     onwarn: (warning) => {
       throw new Error(`bundle: ${warning.message}`);
     },
   });
-  const { output } = await built.generate({
+  const { output } = await bundler.generate({
     format,
     keepNames: true,
     comments: false,
+    esModule: false,
     // Jest without ES modules can require a package, but not import it.
     dynamicImportInCjs: false,
     chunkFileNames: '[name].js',
-    codeSplitting: { groups: [{ name: 'zod', test: /node_modules[\\/]zod/ }] },
+    codeSplitting: { groups: [{ name: 'zod', test: /node_modules[\\/]zod/ }, ...groups] },
   });
-  await built.close();
-  return output.map(({ fileName, code }) =>
-    fileName === ZOD
-      ? {
-          fileName,
-          code: `/*! zod, MIT License, Copyright (c) 2025 Colin McDonnell */\n${minifySync(fileName, code, { module: format === 'es' }).code}`,
-        }
-      : { fileName, code },
-  );
+  await bundler.close();
+  return output.map(({ fileName, code }) => ({
+    fileName,
+    code: fileName === ZOD ? minified(fileName, code) : code,
+  }));
 }
 
-/** The generated files as CommonJS, which both formats read. */
-async function bundleGenerated() {
-  const built = await rolldown({ input: generated });
-  const { output } = await built.generate({ format: 'cjs', comments: false, entryFileNames: '[name].js' });
-  await built.close();
-  return output;
+function minified(fileName, code) {
+  const { code: short } = minifySync(fileName, code, { module: false });
+  return `/*! zod, MIT License, Copyright (c) 2025 Colin McDonnell */\n${short}`;
 }
 
-/** Leaves the generated files and the thread's entry out of the bundles, which find them by name. */
-function keepApart(format) {
-  const VIRTUAL = '\0generated:';
+/** The ES module of a shared entry point. */
+function facadeOf(entry) {
+  const names = shared.exportsOf(join(esm, `${entry}.js`));
   return {
-    name: 'keep-apart',
-    resolveId(id) {
-      if (basename(id) === THREAD_ENTRY) return { id: `./${THREAD_ENTRY}`, external: true };
-      const [, name] = GENERATED.exec(id) ?? [];
-      if (name === undefined) return null;
-      if (format === 'cjs') return { id: `./${name}.js`, external: true };
-      return id.startsWith('../cjs/') ? { id, external: true } : `${VIRTUAL}${name}`;
-    },
-    load(id) {
-      if (!id.startsWith(VIRTUAL)) return null;
-      const name = id.slice(VIRTUAL.length);
-      const code = readFileSync(
-        generated.find((file) => basename(file) === `${name}.js`),
-        'utf8',
-      );
-      const names = [...code.matchAll(/^export const (\w+)/gm)].map(([, each]) => each);
-      return `import generated from '../cjs/${name}.js';\nexport const { ${names.join(', ')} } = generated;\n`;
-    },
+    fileName: `${entry}.js`,
+    code: `import shared from '${SHARED}${entry}.js';\nexport const {\n\t${names.join(',\n\t')}\n} = shared;\n`,
   };
+}
+
+/** The CommonJS module of a shared entry point. */
+function requireOf(entry) {
+  return { fileName: `${entry}.js`, code: `module.exports = require('${SHARED}${entry}.js');\n` };
+}
+
+/** The file that each thread begins with. */
+function threadEntry() {
+  return { fileName: THREAD_ENTRY, code: readFileSync(join(root, 'src/worker/threads', THREAD_ENTRY)) };
+}
+
+/** The generated files. */
+async function bundleGenerated() {
+  const bundler = await rolldown({ input: generated });
+  const { output } = await bundler.generate({ format: 'cjs', comments: false, entryFileNames: '[name].js' });
+  await bundler.close();
+  return output;
 }
 
 /** Types may name only packages that their users have. */
