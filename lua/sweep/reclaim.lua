@@ -30,6 +30,8 @@
 --@include lib/core/name_in_payload
 --@include lib/limits/refund
 --@include lib/settle/crash
+--@include lib/settle/end_completion
+local broken_ms = 60000
 local limit, gap = tonumber(ARGV[first]), tonumber(ARGV[first + 1])
 local wait = announced.visibility and announced.visibility / 3 or tonumber(ARGV[first + 2])
 
@@ -55,8 +57,13 @@ for _, id in ipairs(expired) do
   -- A missing hash leaves a dead letter with that reason. The claim of a job in another state is only dropped.
   if status == 'processing' or not status then
     taken[#taken + 1] = { id = id, fence = tonumber(fence) or 0 }
-  elseif group then
-    free_slot(group, id)
+  else
+    if group then
+      free_slot(group, id)
+    end
+    if status == 'completed' and not end_completion(id) then
+      redis.call('ZADD', claims, now + broken_ms, id) -- the claim stays until the keys are mended
+    end
   end
 end
 -- The job claimed first must be claimed first again, so it is put to the front last.
