@@ -32,12 +32,12 @@ export async function main(argv: readonly string[]): Promise<number> {
   let code: number = EXIT.ok;
   const wantsJson = argv.includes('--json'); // also where commander understands nothing of it
   const program = new Command('nest-job-queue')
-    .description('Looks into job queues on Redis, and steers them.')
+    .description('Shows and steers job queues on Redis.')
     .version(version)
     .addOption(
       new Option('--redis <url>', 'where Redis is, without a password (default: REDIS_URL, or localhost:6379)'),
     )
-    .option('--prefix <text>', 'what the keys begin with', 'queue')
+    .option('--prefix <text>', 'the beginning of all keys', 'queue')
     .option('--cluster', 'the address is one of a Redis Cluster; several with commas')
     .option('--sentinel <master>', 'the address is one of Sentinels; several with commas')
     .option('--json', 'answer in JSON')

@@ -14,9 +14,9 @@ const FOLLOW_EVERY_MS = 500;
 export function addAudit(program: Command, run: Run): void {
   program
     .command('audit <queue>')
-    .description('prints the transitions of the jobs, where the option `auditTrail` writes them down')
+    .description('prints the transitions of the jobs, if the option `auditTrail` writes them down')
     .option('--limit <n>', 'the last entries, up to 1,000', '50')
-    .option('--follow', 'goes on with new ones until it is interrupted')
+    .option('--follow', 'continues with new ones until it is interrupted')
     .option('--count <n>', 'with --follow: ends after this many entries')
     .action(run(audit));
 }

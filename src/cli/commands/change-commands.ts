@@ -20,7 +20,7 @@ export function addChangeCommands(program: Command, run: Run): void {
 function addQueueCommands(program: Command, run: Run): void {
   program
     .command('pause <queue>')
-    .description('hands out no job to the whole fleet; what runs goes on')
+    .description('stops all claims of the fleet; running jobs continue')
     .option('--group <name>', 'only one group of the queue')
     .option('--reason <text>', 'why, for other operators')
     .option('--by <name>', 'who pauses it; without it the user of this machine')
@@ -71,7 +71,7 @@ function showChange(
 function addDoctor(program: Command, run: Run): void {
   program
     .command('doctor <queue>')
-    .description('audits a queue beside live traffic; the exit code is 10 where faults are left')
+    .description('audits a queue beside live traffic; the exit code is 10 if faults are left')
     .option('--mend', 'repairs the damage that it finds')
     .action(
       run(async ({ session, out, confirm, progress, exit }, [name], { mend }) => {

@@ -22,8 +22,8 @@ export function addDeadLetterCommands(program: Command, run: Run): void {
   ] as const) {
     program
       .command(`${verb} <queue> [id]`)
-      .description(`dead letters: ${doing} one, or with --all those that fit`)
-      .option('--all', 'all that fit the filters')
+      .description(`dead letters: ${doing} one, or with --all those that match`)
+      .option('--all', 'all that match the filters')
       .option('--name <name>', 'only jobs of this name')
       .option('--error <text>', 'only jobs with this text in their last error')
       .action(

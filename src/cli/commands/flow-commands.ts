@@ -48,7 +48,7 @@ export function addFlowCommands(program: Command, run: Run): void {
 function addBatch(program: Command, run: Run): void {
   program
     .command('batch <queue> <id>')
-    .description('shows how far a batch is, and a page of its jobs')
+    .description('shows the progress of a batch, and a page of its jobs')
     .option('--limit <n>', 'at most this many jobs, up to 1,000', '20')
     .option('--offset <n>', 'skips the first ones', '0')
     .option('--cancel', 'cancels the jobs that have not ended')

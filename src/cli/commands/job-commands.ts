@@ -24,7 +24,7 @@ export function addJobCommands(program: Command, run: Run): void {
       }),
     );
   for (const [command, verb, description, refused] of [
-    ['cancel', 'cancel', 'cancels a job; a running one is asked to end', ''],
+    ['cancel', 'cancel', 'cancels a job; a running one gets an aborted signal', ''],
     ['promote', 'promote', 'starts a scheduled job now', 'It runs or has ended.'],
     [
       'run-again',

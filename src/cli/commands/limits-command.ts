@@ -17,14 +17,14 @@ type Options = Record<string, string | boolean | undefined>;
 export function addLimits(program: Command, run: Run): void {
   program
     .command('limits <queue>')
-    .description('shows or sets how much of a queue may run in the whole fleet; what is not named stays')
+    .description('shows or sets how much of a queue may run in the whole fleet; other limits stay')
     .option('--max-running <n>', `jobs at once, or "${NONE}"`)
     .option('--rate <n>', `starts in a period, or "${NONE}"`)
     .option('--period <ms>', `the period of the rate (default: as it is, or ${DEFAULT_PERIOD_MS})`)
     .option('--burst <n>', 'starts at once after a quiet time (default: unchanged, or 1)')
     .option('--max-pending <n>', `waiting jobs, or "${NONE}"`)
     .option('--max-pending-bytes <n>', `bytes of waiting payload, or "${NONE}"`)
-    .option('--clear', 'takes all limits away, those of its groups too')
+    .option('--clear', 'removes all limits, those of its groups too')
     .action(run(limits));
 }
 

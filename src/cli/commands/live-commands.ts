@@ -14,7 +14,7 @@ const WATCH_MS = '2000';
 export function addLiveCommands(program: Command, run: Run): void {
   program
     .command('tail <queue>')
-    .description('prints what happens to the jobs of a queue, as it happens')
+    .description('prints the events of a queue as they occur')
     .option('--count <n>', 'ends after this many events')
     .action(run(tail));
   program
@@ -26,7 +26,7 @@ export function addLiveCommands(program: Command, run: Run): void {
   program
     .command('top [queue]')
     .description('a live view of the queues')
-    .option('--every <ms>', 'how often it looks', '1000')
+    .option('--every <ms>', 'the interval of its reads', '1000')
     .option('--count <n>', 'ends after this many reads')
     .action(run(top));
 }
