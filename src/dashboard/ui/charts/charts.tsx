@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks';
 import type { HistoryView, QueueView } from '../../views/views.js';
-import { exact } from '../parts/format.js';
+import { duration, exact } from '../parts/format.js';
 import { Notice, Time } from '../parts/parts.js';
 import { now } from '../state/live.js';
 import { href, route } from '../state/route.js';
@@ -104,9 +104,10 @@ function Marks({ marks }: { marks: HistoryView['marks'] }) {
   }
   return (
     <ul class="marks" aria-label="Deploys and outages">
-      {marks.toReversed().map(({ at, kind, text }) => (
+      {marks.toReversed().map(({ at, endAt, kind, text }) => (
         <li key={`${at} ${text}`} class={`mark-${kind}`}>
-          <span class="tag">{kind}</span> <bdi>{text}</bdi>, <Time at={at} />
+          <span class="tag">{kind}</span> <bdi>{text}</bdi>
+          {endAt !== null && ` for ${duration(endAt - at)}`}, <Time at={at} />
         </li>
       ))}
     </ul>

@@ -3,8 +3,10 @@ import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import type { HistoryView } from '../../views/views.js';
 import { dark } from '../state/theme.js';
-import { inWords, type ChartData } from './series.js';
+import { inWords, isolated, type ChartData } from './series.js';
 
+/** The steps of an axis of counts. */
+const COUNT_STEPS = Array.from({ length: 10 }, (_, i) => [1, 2, 5].map((step) => step * 10 ** i)).flat();
 const HEIGHT = 180;
 
 type Marks = HistoryView['marks'];
@@ -30,7 +32,7 @@ function dataOf({ lines }: ChartData, at: readonly number[]): UPlot.AlignedData 
   return [at.map((each) => each / 1_000), ...lines.map(({ values }) => [...values])];
 }
 
-function optionsOf({ lines, say }: ChartData, marks: Marks, box: HTMLElement): UPlot.Options {
+function optionsOf({ lines, say, isCount }: ChartData, marks: Marks, box: HTMLElement): UPlot.Options {
   const style = getComputedStyle(box);
   const color = (name: string) => style.getPropertyValue(name).trim();
   const axis = { stroke: color('--quiet'), grid: { stroke: color('--line'), width: 1 }, ticks: { show: false } };
@@ -39,10 +41,16 @@ function optionsOf({ lines, say }: ChartData, marks: Marks, box: HTMLElement): U
     width: box.clientWidth,
     height: HEIGHT,
     cursor: { y: false, points: { size: 6 } },
-    scales: { y: { range: (_plot, _min, max) => [0, Math.max(max || 0, 1e-9) * 1.1] } },
+    scales: { y: { range: (_plot, _min, max) => [0, (max || 1) * 1.1] } },
     axes: [
       { ...axis, space: 70 },
-      { ...axis, size: 64, space: 36, values: (_plot, values) => values.map((value) => say(value)) },
+      {
+        ...axis,
+        size: 64,
+        space: 36,
+        ...(isCount && { incrs: COUNT_STEPS }),
+        values: (_plot, values) => values.map((value) => say(value)),
+      },
     ],
     series: [
       { value: (_plot, value) => (value === null ? 'latest' : new Date(value * 1_000).toLocaleTimeString()) },
@@ -51,7 +59,7 @@ function optionsOf({ lines, say }: ChartData, marks: Marks, box: HTMLElement): U
         stroke: color(name),
         width: 1.5,
         dash: dash ?? [],
-        points: { show: false },
+        points: { show: true, size: 5, filter: () => isolated(values) },
         value: (_plot: UPlot, value: number | null, _line: number, i: number | null) =>
           shown(i === null ? (values.findLast((each) => each !== null) ?? null) : value),
       })),

@@ -15,6 +15,8 @@ export interface Line {
 export interface ChartData {
   title: string;
   lines: Line[];
+  /** Whether the values are counts: its axis has no fractions. */
+  isCount?: true;
   /** Formats a value for the axis, the legend and the table. */
   say(value: number): string;
 }
@@ -35,6 +37,7 @@ export function chartsOf(history: HistoryView): ChartData[] {
     },
     {
       title: 'Waiting jobs',
+      isCount: true,
       say: (value) => Math.round(value).toLocaleString('en'),
       lines: [{ label: 'waiting', color: '--pending', values: history.depth }],
     },
@@ -60,4 +63,10 @@ export function inWords({ title, lines, say }: ChartData): string {
       : `${label}: now ${say(known.at(-1)!)}, at most ${say(Math.max(...known))}`;
   });
   return `${title}. ${parts.join('; ')}.`;
+}
+
+/** Returns the places of values without a neighbour: a line does not show them. */
+export function isolated(values: Values): number[] {
+  const has = (i: number) => values[i] !== null && values[i] !== undefined;
+  return values.flatMap((_, i) => (has(i) && !has(i - 1) && !has(i + 1) ? [i] : []));
 }
