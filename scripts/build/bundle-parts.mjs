@@ -33,8 +33,8 @@ function aliased(modules) {
 }
 
 /**
- * Makes the parts, or, given the shared modules, reads them: each import of a shared module is one of a facade, which takes its names of
- * the part's file in this folder.
+ * Returns a plugin that makes the parts, or with the shared modules reads them. It turns each import of a shared module
+ * into one of a facade, which takes its names from the part's file in this folder.
  */
 export function readShared(parts, shared, folder) {
   const partOf = (file) => parts.find(({ modules }) => modules?.has(file));

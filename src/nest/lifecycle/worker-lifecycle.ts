@@ -74,10 +74,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     return this.failure;
   }
 
-  /**
-   * Returns the ms since Redis last replied to a fetch, or since the app started before the first reply. 0 while all
-   * slots are busy.
-   */
+  /** Returns the ms since Redis last replied to a fetch, or since the app's start; 0 while all slots are busy. */
   get sinceLastFetchMs(): number {
     const sinceStart = this.startedAt === undefined ? 0 : performance.now() - this.startedAt;
     return this.current?.sinceLastFetchMs ?? Math.round(sinceStart);
@@ -183,10 +180,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     }
   }
 
-  /**
-   * Binds the handlers of a module that was loaded lazily, and runs their jobs. Does nothing before the app has bound
-   * its handlers.
-   */
+  /** Binds and runs the handlers of a lazily loaded module. Does nothing before the app has bound its handlers. */
   private async serveLoaded(): Promise<void> {
     const queues = this.draining ? [] : await this.handlers.bindLoaded();
     await this.handlers.schedules.whenChecked();

@@ -23,9 +23,7 @@ import { DrainedWatch } from '../reports/drained-watch.js';
 import { reportLost, reportStuck } from '../attempt/report-trouble.js';
 import { ShutdownError } from '../attempt/worker-errors.js';
 
-/**
- * The time without a claim or a wait after which a runner gets a turn, in ms, if others use all slots of the process.
- */
+/** The time without a claim or a wait after which a runner gets a turn, if others use all slots, in ms. */
 const LONGEST_UNPOLLED_MS = 1_000;
 
 /**
@@ -133,7 +131,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     this.drained?.claimed(found + this.attempts.size);
   }
 
-  /** Sets the concurrency. Jobs beyond a lower one go on. */
+  /** Sets the concurrency. Jobs beyond a lower one continue. */
   setConcurrency(concurrency: number): void {
     this.capacity.concurrency = concurrency;
     this.prefetcher.concurrency = concurrency;
@@ -147,7 +145,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     this.beginSoon();
   }
 
-  /** Stops claiming and releases prefetched jobs; running jobs go on. */
+  /** Stops claiming and releases prefetched jobs; running jobs continue. */
   close(): void {
     this.isClosed = true;
     this.giveBackWhereClosed();
@@ -230,7 +228,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     this.observer.changed();
   }
 
-  /** Begins jobs later, not within the end of another job, because its completion is sent first. */
+  /** Starts jobs later, not within the end of another job, because its completion is sent first. */
   private beginSoon(): void {
     if ((!this.prefetcher.isEmpty || this.bulk) && this.hasSlot) {
       void Promise.resolve().then(this.beginPrefetched); // a test may fake queueMicrotask
@@ -250,7 +248,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   /**
    * Starts the handler, unless a stop, a cancel or a lost claim came first, or the job has expired.
    *
-   * @param waitedMs how long ago its claim was asked for; undefined where it begins at once, as the claim judged it
+   * @param waitedMs the age of its claim; undefined if it starts at once, as the claim decided
    */
   begin(attempt: Attempt, waitedMs?: number): void {
     if (attempt.isEnded) {
