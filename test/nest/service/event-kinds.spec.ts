@@ -142,7 +142,7 @@ describe.each(Object.entries(CAUSES))(
 );
 
 it.each([
-  ['jobs.events', /tells of the whole fleet: ([^.]*)\./, (cause: Cause) => cause.everywhere],
+  ['jobs.events', /has the events of the whole fleet: ([^.]*)\./, (cause: Cause) => cause.everywhere],
   [
     '@OnJobEvent',
     /is called in the process where the job runs: ([^.]*)\./,
