@@ -43,13 +43,7 @@ local completed_history, evicted_ttl, publish, result_ttl = tonumber(ARGV[1]), A
 --@include lib/core/read
 local done, exceptions, position, left_groups = {}, {}, 0, nil
 local kept_until = string.format('%d', now + result_ttl)
-local end_job_with_options, ended_fields
-if settings then
-  -- Included here, and not above, so that plain jobs do not pay for it.
---@include lib/settle/end_options
-  end_job_with_options = end_options
-  ended_fields = { 'claim_token', 'dependents', 'unique', 'last_error_at_ms', 'batch', 'group' }
-end
+local end_job_with_options
 
 local at = 5
 while at <= #ARGV do
@@ -68,7 +62,7 @@ while at <= #ARGV do
     elseif only_grouped then
       found = redis.pcall('HMGET', key, 'claim_token', 'dependents', 'group')
     else
-      found = redis.pcall('HMGET', key, unpack(ended_fields))
+      found = redis.pcall('HMGET', key, 'claim_token', 'dependents', 'unique', 'last_error_at_ms', 'batch', 'group')
     end
     local is_current = token ~= '' and found[1] == token
     if is_current and found[2] and not settings then
@@ -81,7 +75,13 @@ while at <= #ARGV do
       end
       local group = only_grouped and found[3]
       if found[2] or not (plain or only_grouped) then
-        found = only_grouped and redis.call('HMGET', key, unpack(ended_fields)) or found
+        if not end_job_with_options then
+          -- Included here, and not above, so that other jobs do not pay for it.
+--@include lib/settle/end_options
+          end_job_with_options = end_options
+        end
+        found = only_grouped and redis.call('HMGET', key, 'claim_token', 'dependents', 'unique', 'last_error_at_ms', 'batch', 'group')
+          or found
         group = end_job_with_options(id, key, result, found)
       end
       if group then
@@ -109,11 +109,15 @@ if #done > 0 then
   end
   if left_groups then
     -- Included here, since a job without a group pays nothing for it.
+--@include lib/group/free_alike
+    local others = free_alike(left_groups)
+    if others[1] then
 --@include lib/group/place
-    for id, group in pairs(left_groups) do
-      free_slot(group, id)
+      for _, name in ipairs(others) do
+        touched_groups[name] = only_slot
+      end
+      place_groups()
     end
-    place_groups()
   end
   redis.call('HINCRBY', stats, 'completed_total', string.format('%d', #done))
   add_to_history(completed, done, completed_history)

@@ -18,7 +18,6 @@
 --@include lib/group/gate
 
 --@include lib/group/look
---@include lib/group/place_freed
 
 -- Puts a group whose line and slots are known where it belongs. depth, running: jobs in these; id: the first in line, where a rate
 -- has to know its cost.
@@ -75,31 +74,19 @@ local function recall_groups(names)
   end
 end
 
-local function place_slice(names)
-  if #names > 1 then
-    recall_groups(names)
+local function place_groups(is_quiet)
+  local names = {}
+  for name in pairs(touched_groups) do
+    names[#names + 1] = name
+  end
+  known_slots = {}
+  for i = 1, #names > 1 and #names or 0, 500 do
+    recall_groups({ unpack(names, i, math.min(i + 499, #names)) })
   end
   for _, name in ipairs(names) do
     place_group(name, touched_groups[name])
   end
-end
-
-local function place_groups(is_quiet)
-  local freed, others, entered = {}, {}, 0
-  for name, known in pairs(touched_groups) do
-    local names = known.only_slot and freed or others
-    names[#names + 1] = name
-  end
-  known_slots = {}
-  for i = 1, #freed, 500 do
-    local some, left = place_freed({ unpack(freed, i, math.min(i + 499, #freed)) })
-    entered = entered + some
-    place_slice(left)
-  end
-  for i = 1, #others, 500 do
-    place_slice({ unpack(others, i, math.min(i + 499, #others)) })
-  end
-  if entered + write_stands() > 0 and not is_quiet then
+  if write_stands() > 0 and not is_quiet then
     redis.call('ZADD', wake, '0', '1')
   end
   touched_groups = {}

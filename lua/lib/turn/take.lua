@@ -1,4 +1,5 @@
--- take_grouped(count): takes up to count ids for a claim by start-time fair queueing. The group with the least virtual
+-- take_grouped(count, alike): takes up to count ids for a claim by start-time fair queueing, with those of alike, see
+-- lib/turn/take_alike, if that took some. The group with the least virtual
 -- start time has the turn. Its start grows by the job's cost over its weight. The jobs without a group are one group,
 -- named ''.
 -- Returns the ids, whether a group could run another, the ranks of jobs without a group, and the ms until the first
@@ -17,7 +18,6 @@ local function place_behind(passed)
 end
 
 --@include lib/turn/line
---@include lib/turn/take_alike
 
 local function take_turns(count, taken, plain_left, plain_weight)
   if count < 1 then
@@ -84,16 +84,14 @@ local function place_plain()
   return waiting
 end
 
-local function take_grouped(count)
+local function take_grouped(count, alike)
   open_groups(100)
   place_groups(true)
   local plain_left = place_plain()
   local plain_weight = tonumber(redis.call('HGET', group_keys.settings, 'plain_weight') or nil) or 1
-  local taken, plain, ranks_of_plain = { bytes = 0, groups = {} }, {}, nil
-  if plain_left == 0 then
-    take_alike(count, taken)
-  end
-  local plain_turns = #taken < count and take_turns(count, taken, plain_left, plain_weight) or 0
+  local taken, plain, ranks_of_plain = alike or { bytes = 0, groups = {} }, {}, nil
+  latest_finish = taken.latest_finish or 0
+  local plain_turns = take_turns(count, taken, plain_left, plain_weight)
   if plain_turns > 0 then
     plain, more, ranks_of_plain = take_ungrouped(plain_turns)
     if #plain < plain_turns and not full then

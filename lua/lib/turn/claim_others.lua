@@ -1,0 +1,47 @@
+-- Takes ids for a claim in any case, by the means that the queue and the claimer need: see lib/place/claim_waiting.
+-- It is not a function, because a function would bind its outside variables.
+local take_ungrouped, can_take, report_left
+local rejoin, take_by_groups, place_touched, touch_group
+if has_groups then
+--@include lib/group/place
+--@include lib/group/join
+--@include lib/group/open
+--@include lib/turn/take
+  rejoin, take_by_groups, place_touched, touch_group = rejoin_group, take_grouped, place_groups, touch
+end
+if names then
+--@include lib/place/take_named
+  overdue, can_take = {}, may_take
+  take_ungrouped = function(most)
+    local taken, is_more
+    taken, is_more, cursor = take_named(most)
+    return taken, is_more
+  end
+  report_left = function()
+    left = { cursor, elsewhere and 1 or 0 }
+    for name in pairs(unserved) do
+      left[#left + 1] = name
+    end
+  end
+else
+--@include lib/place/take
+  take_ungrouped = take
+end
+if is_due then
+--@include lib/place/take_unmet
+  promote(math.max(asked, 100), rejoin, not paused and take_unmet or nil)
+  soonest, unmet = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES'), unmet_ids
+end
+if paused then
+  if has_groups then
+    place_touched()
+  end
+elseif has_groups then
+  ids, more, ranks, gate = take_by_groups(count, alike)
+else
+  ids, more, ranks = take_ungrouped(count)
+  charge(ids)
+end
+if report_left and not paused then
+  report_left()
+end
