@@ -1,19 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { foreignFailure } from './foreign-failure.js';
 
 describe('sweep/adopt-failed.lua', () => {
   it('takes what a client of the pattern failed into dead, without a TTL, and nothing else', async () => {
     const q = testQueue();
     await q.addAll('waits');
     for (const id of ['a', 'b']) {
-      await q.redis.hset(q.keys.job(id), {
-        id,
-        payload: '{}',
-        status: 'failed',
-        last_error: 'no',
-        claim_token: 'left',
-      });
-      await q.redis.expire(q.keys.job(id), 300);
+      await foreignFailure(q, id);
     }
     const call = q.scripts.adoptFailed(['a', 'b', 'waits', 'gone']);
     expect(await q.run(call)).toBe(2);

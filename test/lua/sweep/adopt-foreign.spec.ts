@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { foreignFailure } from './foreign-failure.js';
 
 /** What a client of the Redis pattern does to claim the next job. */
 async function foreignClaim(q: TestQueue, token = '0123456789abcdef'): Promise<string> {
@@ -7,19 +8,6 @@ async function foreignClaim(q: TestQueue, token = '0123456789abcdef'): Promise<s
   await q.redis.hset(q.keys.job(id), { status: 'processing', claimed_at_ms: 1, claim_token: token });
   await q.redis.hincrby(q.keys.job(id), 'attempts', 1);
   return id;
-}
-
-/** What a client of the Redis pattern leaves of a job whose attempts are used up. */
-async function foreignFailure(q: TestQueue, id: string): Promise<void> {
-  await q.redis.hset(q.keys.job(id), {
-    id,
-    payload: '{}',
-    status: 'failed',
-    last_error: 'no',
-    claim_token: 'left',
-  });
-  await q.redis.expire(q.keys.job(id), 300);
-  await q.redis.lpush(q.keys.failed, id);
 }
 
 /** The sightings of foreign claims are as old as their timeout. */

@@ -16,15 +16,21 @@ const SWITCH_MS = 120_000;
 /** Longer than a failover of theirs may take. */
 const ASK_AGAIN_MS = 5_000;
 
-export async function killUnderSentinel(scene: Scene): Promise<number> {
-  const { ground, history } = scene;
-  const { sentinel } = ground;
-  const old = await sentinel!.masterNow();
+/** Returns the master that has calls in flight, and since when its replicas have everything; undefined for no calls. */
+async function busyMaster(scene: Scene) {
+  const { history } = scene;
+  const sentinel = scene.ground.sentinel!;
+  const old = await sentinel.masterNow();
   const hits = await inFlight(scene);
-  if (hits === 0) return 0;
-  const fromMs = await replicated(clientOf(old));
+  return hits === 0 ? undefined : { sentinel, history, old, hits, fromMs: await replicated(clientOf(old)) };
+}
+
+export async function killUnderSentinel(scene: Scene): Promise<number> {
+  const found = await busyMaster(scene);
+  if (!found) return 0;
+  const { sentinel, history, old, hits, fromMs } = found;
   await old.kill();
-  const heir = await otherMaster(old, () => sentinel!.masterNow());
+  const heir = await otherMaster(old, () => sentinel.masterNow());
   history.add(['window', fromMs, monotonicMs()]);
   await old.restart();
   await followAgain(clientOf(old), heir);
@@ -36,14 +42,11 @@ export async function killUnderSentinel(scene: Scene): Promise<number> {
  * are lost. The sentinels demote it to a replica eight seconds after they see it again.
  */
 export async function freezeUnderSentinel(scene: Scene, planned: PlannedFault): Promise<number> {
-  const { ground, history } = scene;
-  const { sentinel } = ground;
-  const old = await sentinel!.masterNow();
-  const hits = await inFlight(scene);
-  if (hits === 0) return 0;
-  const fromMs = await replicated(clientOf(old));
+  const found = await busyMaster(scene);
+  if (!found) return 0;
+  const { sentinel, history, old, hits, fromMs } = found;
   await old.kill('SIGSTOP');
-  await otherMaster(old, () => sentinel!.masterNow());
+  await otherMaster(old, () => sentinel.masterNow());
   await sleep(strength(planned, 0, 3_000));
   await old.kill('SIGCONT');
   await follows(clientOf(old));
@@ -56,18 +59,15 @@ export async function freezeUnderSentinel(scene: Scene, planned: PlannedFault): 
  * sentinels would do so after eight seconds.
  */
 export async function switchUnderSentinel(scene: Scene): Promise<number> {
-  const { ground, history } = scene;
-  const { sentinel } = ground;
-  const old = await sentinel!.masterNow();
-  const hits = await inFlight(scene);
-  if (hits === 0) return 0;
-  const fromMs = await replicated(clientOf(old));
+  const found = await busyMaster(scene);
+  if (!found) return 0;
+  const { sentinel, history, old, hits, fromMs } = found;
   let askedAtMs = -Infinity;
   const heir = await otherMaster(old, async () => {
-    const master = await sentinel!.masterNow();
+    const master = await sentinel.masterNow();
     if (master === old && monotonicMs() - askedAtMs > ASK_AGAIN_MS) {
       askedAtMs = monotonicMs();
-      await sentinel!.failOver();
+      await sentinel.failOver();
     }
     return master;
   });
