@@ -43,7 +43,7 @@ const ROOMS = {
     operate: above('store'),
     consume: above('store'),
     enqueue: above('store', 'results'),
-    'dead-letters': above('store', 'enqueue'),
+    'dead-letters': above('store', 'results', 'enqueue'),
     batches: above('store', 'enqueue', 'results', 'operate'),
     schedules: above('store', 'enqueue', 'results'),
     doctor: above('store', 'redis', 'transport', 'scripts'),

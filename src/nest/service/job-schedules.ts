@@ -18,7 +18,7 @@ export interface UpsertScheduleOptions extends Omit<ScheduleOptions, 'name' | 'd
 export type PayloadOption<Job> = Job extends JobDefinition ? { payload: PayloadInput<Job> } : { payload?: unknown };
 
 /** Finds and calls a queue for the service. */
-interface QueueAccess {
+interface QueueFinder {
   target(job: string | JobDefinition, queue: string | undefined): JobQueue;
   all(): readonly JobQueue[];
   ask<Answer>(queue: JobQueue, question: (queue: JobQueue) => Promise<Answer>): Promise<Answer>;
@@ -32,7 +32,7 @@ interface QueueAccess {
  */
 export class JobSchedules {
   /** @internal */
-  constructor(private readonly access: QueueAccess) {}
+  constructor(private readonly finder: QueueFinder) {}
 
   /**
    * Creates or changes a schedule, which lives until it is removed. An equal one changes nothing, so it may be called
@@ -58,7 +58,7 @@ export class JobSchedules {
     checkObject(`schedule ${show(id)}`, 'an object of schedule options', options);
     const { queue, ...rest } = options;
     const asked = isJobDefinition(job) ? { payload: null, ...rest, definition: job } : { ...rest, name: job };
-    return this.access.ask(this.access.target(job, queue), (target) =>
+    return this.finder.ask(this.finder.target(job, queue), (target) =>
       target.schedules.upsert(id, recurrence, asked),
     );
   }
@@ -78,9 +78,9 @@ export class JobSchedules {
   ): Promise<ScheduleRecord[]> {
     const { queue: given, rest } = takeQueue('schedules.list', options);
     const all = name === undefined && given === undefined;
-    const queues = all ? this.access.all() : [this.access.target(name ?? given!, given)];
+    const queues = all ? this.finder.all() : [this.finder.target(name ?? given!, given)];
     const lists = await Promise.all(
-      queues.map((each) => this.access.ask(each, (queue) => queue.schedules.list(rest))),
+      queues.map((each) => this.finder.ask(each, (queue) => queue.schedules.list(rest))),
     );
     return lists.flat();
   }
@@ -135,6 +135,6 @@ export class JobSchedules {
     options: QueueChoice,
     question: (queue: JobQueue) => Promise<Answer>,
   ): Promise<Answer> {
-    return this.access.ask(this.access.target(name, takeQueue('schedules', options).queue), question);
+    return this.finder.ask(this.finder.target(name, takeQueue('schedules', options).queue), question);
   }
 }

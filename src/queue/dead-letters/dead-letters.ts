@@ -9,6 +9,7 @@ import { checkText } from '../validation/names.js';
 import { show } from '../errors/show.js';
 import { duration, wholeNumber } from '../validation/numbers.js';
 import { readBySchema } from '../validation/validate-with-schema.js';
+import type { JobSource } from '../results/job-handle.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
 import type { DeadLetterPlace, DeadLetterQuery, StoreCalls } from '../store/store-calls.js';
@@ -38,9 +39,7 @@ export interface DeadLetterPage {
 }
 
 /** The queue that dead letters belong to. */
-interface DeadLetterQueue extends Pick<QueueAccess, 'name' | 'options' | 'exec'> {
-  get(id: string): Promise<JobRecord | null>;
-}
+type DeadLetterQueue = Pick<QueueAccess, 'name' | 'options' | 'exec'> & Pick<JobSource, 'get'>;
 
 /** The context of a queue's dead letters. */
 interface DeadLetterContext {

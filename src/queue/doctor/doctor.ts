@@ -15,8 +15,8 @@ const SCAN_COUNT = 500;
 /** How long the rest of a repaired batch stays, in ms. */
 const RECORD_MS = 7 * 86_400_000;
 
-/** The audited queue. None of its steps may hang. */
-interface AuditedQueue {
+/** The Redis of the audited queue. No step on it may hang. */
+interface AuditedRedis {
   readonly client: RedisClient;
   run<Answer>(call: ScriptCall<Answer>): Promise<Answer>;
   ask<Answer>(question: () => Promise<Answer>): Promise<Answer>;
@@ -37,7 +37,7 @@ export class Doctor {
   private readonly batches = new Set<string>();
 
   constructor(
-    private readonly queue: AuditedQueue,
+    private readonly queue: AuditedRedis,
     private readonly queueScripts: QueueCalls,
     private readonly options: Required<DoctorOptions>,
   ) {

@@ -1,3 +1,5 @@
+import type { ResolvedQueueOptions } from '../model/queue-options.js';
+import type { QueueAccess } from '../store/queue-store.js';
 import type { Redis } from 'ioredis';
 import { RedisUnsuitableError } from '../errors/errors.js';
 import { isCluster, type RedisClient } from '../redis/redis-client.js';
@@ -32,9 +34,8 @@ export class RedisAuditError extends RedisUnsuitableError {
 }
 
 /** A queue whose keys are looked for. */
-export interface AuditedQueue {
-  readonly name: string;
-  readonly options: { prefix: string; hashTag?: boolean };
+interface KeyedQueue extends Pick<QueueAccess, 'name'> {
+  readonly options: Pick<ResolvedQueueOptions, 'prefix' | 'hashTag'>;
 }
 
 /**
@@ -47,7 +48,7 @@ export interface AuditedQueue {
 export async function auditServer(
   client: RedisClient,
   cluster: boolean,
-  queues: readonly AuditedQueue[],
+  queues: readonly KeyedQueue[],
 ): Promise<ServerFinding[]> {
   const nodes = isCluster(client) ? client.nodes('master') : [client];
   const servers = await Promise.all(nodes.map((node) => auditNode(node, nodes.length > 1)));
@@ -151,7 +152,7 @@ async function configOf(node: Redis, setting: string): Promise<string | undefine
   }
 }
 
-async function auditSpelling(client: RedisClient, cluster: boolean, { name, options }: AuditedQueue) {
+async function auditSpelling(client: RedisClient, cluster: boolean, { name, options }: KeyedQueue) {
   const { prefix, hashTag = cluster } = options;
   const other = new QueueKeys(name, { prefix, hashTag: !hashTag });
   const { pending, prioritized, scheduled, claims, dead } = other;
