@@ -77,6 +77,7 @@ export type {
   GroupOverrides,
   GroupsOptions,
   QueueLimits,
+  LimitChanges,
   RuntimeLimits,
   RateLimit,
 } from './queue/model/limits.js';

@@ -36,6 +36,7 @@ const NO_STEP: Record<string, string> = {
   listBatches: 'reads what `batch` has made',
   'groups.list': 'a page of what `groups.get` answers',
   'groups.get': COMPARED,
+  'limits.change': 'a set of one limit; test/queue/operate/change-limits.spec.ts',
   'limits.get': 'reads what `limits.set` wrote; test/queue/operate holds it',
   'history.read': READS,
   'auditTrail.read': TRAIL,

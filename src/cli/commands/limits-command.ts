@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { groupLimitsInWords, limitsInWords } from '../../inspect/limits-in-words.js';
-import type { RateLimit, RuntimeLimits } from '../../queue/model/limits.js';
+import type { LimitChanges, RateLimit, RuntimeLimits } from '../../queue/model/limits.js';
 import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
 import type { Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
@@ -39,14 +39,14 @@ async function limits({ session, out }: Context, [name]: string[], options: Opti
   if (clear) {
     await queue.clear();
   } else if (Object.keys(changes).length > 0) {
-    await queue.set(withoutUndefined({ ...settingsOf(before), ...changes }));
+    await queue.change(changes);
   }
   const now = await queue.get();
   out.show(now, () => lines([...told(changes, now), ...rows(now)]));
 }
 
-/** Returns the changes that the options ask for. undefined clears a limit. */
-function changesOf(options: Options, before: LimitsInForce): RuntimeLimits {
+/** Returns the changes that the options ask for. null clears a limit. */
+function changesOf(options: Options, before: LimitsInForce): LimitChanges {
   const { rate, period, burst } = options;
   const changes: Record<string, unknown> = {};
   for (const [key, option] of [
@@ -55,11 +55,11 @@ function changesOf(options: Options, before: LimitsInForce): RuntimeLimits {
     ['maxPendingBytes', 'max-pending-bytes'],
   ] as const) {
     if (options[key] !== undefined) {
-      changes[key] = numberOrNone(option, options[key]);
+      changes[key] = numberOrNone(option, options[key]) ?? null;
     }
   }
   if ([rate, period, burst].some((each) => each !== undefined)) {
-    changes['rateLimit'] = rateOf({ rate, period, burst }, before.rateLimit);
+    changes['rateLimit'] = rateOf({ rate, period, burst }, before.rateLimit) ?? null;
   }
   return changes;
 }
@@ -89,7 +89,7 @@ function settingsOf(now: LimitsInForce): RuntimeLimits {
 }
 
 /** Returns the changed limits and the unchanged ones, in words. */
-function told(changes: RuntimeLimits, now: LimitsInForce): Part[] {
+function told(changes: LimitChanges, now: LimitsInForce): Part[] {
   const set = Object.keys(changes);
   const kept = Object.keys(settingsOf(now)).filter((key) => !set.includes(key));
   return set.length === 0

@@ -37,6 +37,9 @@ export interface RuntimeLimits extends Omit<QueueLimits, 'groups'> {
   maxPendingBytes?: number;
 }
 
+/** Changes of limits at run time: null takes a limit away, and what is left out stays as it is. */
+export type LimitChanges = { [Limit in keyof RuntimeLimits]: RuntimeLimits[Limit] | null };
+
 /** The limits of one group, which hold for all workers of the fleet together. */
 export interface GroupLimits {
   /** The most jobs of the group that run at once. With 1 they run in order. Absent: without a limit. */

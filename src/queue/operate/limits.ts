@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { maxPendingBytesField, maxPendingField, setLimitFields, type RuntimeLimits } from '../model/limits.js';
+import {
+  maxPendingBytesField,
+  maxPendingField,
+  setLimitFields,
+  type LimitChanges,
+  type RuntimeLimits,
+} from '../model/limits.js';
 import { checkOptions } from '../validation/validate-options.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { LimitsInForce } from '../store/verbs/limit-verbs.js';
@@ -14,6 +20,17 @@ export const runtimeLimitFields = {
 const limitsSchema = z.strictObject(runtimeLimitFields, {
   error: 'expected { maxRunning?, rateLimit?, groups?, maxPending?, maxPendingBytes? }',
 });
+
+const changesSchema = z.strictObject(
+  {
+    maxRunning: setLimitFields.maxRunning.nullable(),
+    rateLimit: setLimitFields.rateLimit.nullable(),
+    groups: setLimitFields.groups.nullable(),
+    maxPending: maxPendingField.nullable(),
+    maxPendingBytes: maxPendingBytesField.nullable(),
+  },
+  { error: 'expected { maxRunning?, rateLimit?, groups?, maxPending?, maxPendingBytes? }, with null for none' },
+);
 
 /**
  * Changes the limits of a queue for the whole fleet at run time. They outlive deploys, and win over those of `forRoot` and
@@ -38,6 +55,18 @@ export class Limits {
   async set(limits: RuntimeLimits): Promise<void> {
     const checked = checkOptions('limits', limitsSchema, limits);
     await this.queue.exec((calls) => calls.setLimits(checked));
+  }
+
+  /**
+   * Changes some limits for all workers in one step: null takes one away, and what is left out stays as it holds now. So two
+   * operators who change different limits do not undo each other. All of them then count as set.
+   *
+   * @throws InvalidOptionError
+   * @example await queue.limits.change({ maxRunning: 10, rateLimit: null });
+   */
+  async change(changes: LimitChanges): Promise<void> {
+    const checked = checkOptions('limits', changesSchema, changes);
+    await this.queue.exec((calls) => calls.changeLimits(checked));
   }
 
   /** Clears the limits that were set, and ends a rest. The configured limits apply again at once. */

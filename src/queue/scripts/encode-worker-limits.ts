@@ -1,6 +1,6 @@
 // The limits that a worker announces, as arguments of the scripts.
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
-import type { QueueLimits, RuntimeLimits } from '../model/limits.js';
+import type { LimitChanges, QueueLimits, RuntimeLimits } from '../model/limits.js';
 import { groupArguments, runningAndRate } from '../store/group-arguments.js';
 
 /** Returns the limits as lua/lib/retention/announced_queue_limits.lua reads them. */
@@ -24,6 +24,21 @@ export function limitsText(options: ResolvedQueueOptions): string {
 /** Encodes limits for lua/limits/set.lua: '' for none. */
 export function runtimeLimitArguments({ maxPending, maxPendingBytes, ...limits }: RuntimeLimits): string[] {
   return [...limitArguments(limits), String(maxPending ?? ''), String(maxPendingBytes ?? '')];
+}
+
+const LIMIT_OF_ARGUMENT: readonly (keyof RuntimeLimits)[] = [
+  'maxRunning',
+  ...Array.from({ length: 3 }, () => 'rateLimit' as const),
+  ...Array.from({ length: 9 }, () => 'groups' as const),
+  'maxPending',
+  'maxPendingBytes',
+];
+
+/** Returns changes as lua/limits/set.lua takes them: '=' for what stays. */
+export function limitChangeArguments(changes: LimitChanges): string[] {
+  const given = Object.entries(changes).filter(([, value]) => value !== null && value !== undefined);
+  const values = runtimeLimitArguments(Object.fromEntries(given));
+  return values.map((value, i) => (changes[LIMIT_OF_ARGUMENT[i]!] === undefined ? '=' : value));
 }
 
 /** Returns the limits as lua/worker/register.lua passes them on: '' for none. */

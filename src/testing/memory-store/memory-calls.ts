@@ -3,7 +3,7 @@ import { leavePlain } from './verbs/write-options.js';
 import { announcedContent } from '../../queue/codec/announced-content.js';
 import type { ClaimedJob, ClaimRef, JobStatus } from '../../queue/model/job.js';
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
-import type { RuntimeLimits } from '../../queue/model/limits.js';
+import type { LimitChanges, RuntimeLimits } from '../../queue/model/limits.js';
 import type { AuditVerbs } from '../../queue/store/verbs/audit-verbs.js';
 import type { JobQuery } from '../../queue/store/find-query.js';
 import type { EncodedJob } from '../../queue/store/enqueue-call.js';
@@ -20,6 +20,7 @@ import type {
 import type { BatchVerbs } from '../../queue/store/verbs/batch-verbs.js';
 import type { GroupVerbs } from '../../queue/store/verbs/group-verbs.js';
 import type { ScheduleVerbs } from '../../queue/store/verbs/schedule-verbs.js';
+import { changedLimits } from './state/changed-limits.js';
 import { auditVerbs } from './verbs/audit-verbs.js';
 import { batchVerbs } from './verbs/batch/batch-verbs.js';
 import * as ofOne from './verbs/change-job.js';
@@ -197,6 +198,8 @@ export class MemoryCalls implements StoreCalls {
       return { ...found, source };
     });
   setLimits = (limits: RuntimeLimits) => callOf('limitsSet', () => this.limit(limits));
+  changeLimits = (changes: LimitChanges) =>
+    callOf('limitsSet', () => this.limit(changedLimits(this.queue.flow.limits, changes)));
   clearLimits = () => callOf('limitsClear', () => this.limit(undefined));
 
   private limit(limits: RuntimeLimits | undefined): void {

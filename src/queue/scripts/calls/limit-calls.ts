@@ -1,13 +1,17 @@
-import type { RuntimeLimits } from '../../model/limits.js';
+import type { LimitChanges, RuntimeLimits } from '../../model/limits.js';
 import { type LimitsReply, decodeLimits } from '../../replies/decode-limits.js';
 import type { LimitsInForce } from '../../store/verbs/limit-verbs.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
-import { runtimeLimitArguments } from '../encode-worker-limits.js';
+import { limitChangeArguments, runtimeLimitArguments } from '../encode-worker-limits.js';
 import { type CallContext, call } from '../script-call.js';
 
 /** The calls of `lua/limits`, one for each script; see the headers there. */
 export function limitCalls({ keys }: CallContext) {
   return {
+    changeLimits(changes: LimitChanges): ScriptCall<void> {
+      return call('limitsSet', keys.standard, limitChangeArguments(changes), () => undefined);
+    },
+
     setLimits(limits: RuntimeLimits): ScriptCall<void> {
       return call('limitsSet', keys.standard, runtimeLimitArguments(limits), () => undefined);
     },

@@ -1,4 +1,4 @@
-import type { RuntimeLimits } from '../../model/limits.js';
+import type { LimitChanges, RuntimeLimits } from '../../model/limits.js';
 import type { StoreCall } from '../store-call.js';
 
 /** The limits of a queue as they hold now. */
@@ -15,5 +15,7 @@ export interface LimitsInForce extends RuntimeLimits {
 export interface LimitVerbs {
   limits(): StoreCall<LimitsInForce>;
   setLimits(limits: RuntimeLimits): StoreCall<void>;
+  /** Sets some limits, and keeps the others as they hold now, in one step. */
+  changeLimits(changes: LimitChanges): StoreCall<void>;
   clearLimits(): StoreCall<void>;
 }
