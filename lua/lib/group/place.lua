@@ -65,9 +65,9 @@ local function recall_groups(names)
   recall_slots(names)
   recall(sets.depths, names)
   recall_ends(names)
+  recall(sets.finishes, names)
   for _, name in ipairs(names) do
     if not touched_groups[name].only_slot then
-      recall(sets.finishes, names)
       recall(sets.turns, names)
       return recall(sets.gated, names)
     end
