@@ -82,6 +82,7 @@ export class Attempt implements Completion {
     return this.claim.token;
   }
 
+  /** @internal */
   get plain(): ClaimedJob['plain'] {
     return !this.isFollowed && this.claim.plain;
   }
