@@ -74,34 +74,33 @@ end
 
 -- What the first groups in turns share; nil if these are not to be taken here.
 local function read_alike(count)
-  if count < 1 or redis.call('EXISTS', pending, prioritized, groups .. 'gated') > 0 then
+  local max_running, interval, weight, virtual_time, review = unpack(redis.call('HMGET', groups .. 'settings', 'max_running',
+    'rate_interval_us', 'weight', 'virtual_time', 'review_cursor'))
+  if count < 1 or max_running ~= '1' or interval or review or redis.call('EXISTS', pending, prioritized, groups .. 'gated') > 0 then
     return nil
   end
   local resting = redis.call('ZRANGE', groups .. 'resting', 0, 0, 'WITHSCORES')[2]
-  local max_running, interval, weight, virtual_time, review = unpack(redis.call('HMGET', groups .. 'settings', 'max_running',
-    'rate_interval_us', 'weight', 'virtual_time', 'review_cursor'))
-  if max_running ~= '1' or interval or review or resting and tonumber(resting) <= now then
+  if resting and tonumber(resting) <= now then
     return nil
   end
   return redis.call('ZRANGE', groups .. 'turns', 0, count - 1, 'WITHSCORES'), 1 / (tonumber(weight or nil) or 1),
     tonumber(virtual_time or nil) or 0
 end
 
--- The first groups, and the start of each, up to one that is unlike the others.
+-- The first groups up to one that has a state, the start of each, and the keys of their slots.
 local function first_alike(found)
   local names, starts, slots = {}, {}, {}
   for i = 1, #found, 2 do
     local place = (i + 1) / 2
     names[place], starts[place], slots[place] = found[i], found[i + 1], groups .. 'running:' .. found[i]
   end
-  local is_free = not names[1] or redis.call('EXISTS', unpack(slots)) == 0
   local states = names[1] and redis.call('EXISTS', groups .. 'states') == 1 and redis.call('HMGET', groups .. 'states', unpack(names))
   for place = 1, states and #names or 0 do
     if states[place] then
-      return { unpack(names, 1, place - 1) }, starts, slots, is_free
+      return { unpack(names, 1, place - 1) }, starts, { unpack(slots, 1, place - 1) }
     end
   end
-  return names, starts, slots, is_free
+  return names, starts, slots
 end
 
 local function take_alike(count)
@@ -110,8 +109,8 @@ local function take_alike(count)
   if not found then
     return nil
   end
-  local names, starts, slots, is_free = first_alike(found)
-  if not is_free then
+  local names, starts, slots = first_alike(found)
+  if #found > 0 and not names[1] or names[1] and redis.call('EXISTS', unpack(slots)) > 0 then
     return nil
   end
   local waiting_before = names[1] and redis.call('ZMSCORE', groups .. 'depths', unpack(names))
