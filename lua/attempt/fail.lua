@@ -33,7 +33,6 @@ local function fail(id, message, error, final, backoff, begun)
   local key = job .. id
   local attempts, priority, cancel, errors, held, fence, group = unpack(read(key, 'attempts', 'priority',
     'cancel_requested_at_ms', 'errors', 'unstarted_fence', 'fence', 'group'))
-  redis.call('ZREM', claims, id)
   if not begun then
     refund_all(id)
   end
@@ -45,7 +44,7 @@ local function fail(id, message, error, final, backoff, begun)
     redis.call('HSET', key, 'attempts', string.format('%d', attempts))
   end
   log_attempt(id, 'error', error)
-  redis.call('HSET', key, 'errors', increment(errors), 'claim_token', '', 'last_error', message, 'last_error_at_ms', now)
+  redis.call('HSET', key, 'errors', increment(errors), 'last_error', message, 'last_error_at_ms', now)
   if cancel then
     end_cancelled(id)
     return 'cancelled'
@@ -54,12 +53,12 @@ local function fail(id, message, error, final, backoff, begun)
     bury(id, message)
     return 'failed'
   end
-  redis.call('HSET', key, 'claimed_at_ms', 0)
   if backoff > 0 then
     wait_apart(id, now + backoff, group)
   else
     to_back(id, priority, group)
   end
+  redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0)
   redis.call('HINCRBY', stats, 'retried_total', 1)
   emit(id, 'retry', message)
   return 'retry'
@@ -72,6 +71,7 @@ for i = first, #ARGV, 8 do
   if current == token and status == 'processing' then
     answers[#answers + 1] = fail(id, ARGV[i + 3], ARGV[i + 4], ARGV[i + 5] == '1', tonumber(ARGV[i + 6]),
       ARGV[i + 7] == '1')
+    redis.call('ZREM', claims, id) -- last: if the step breaks off, a reclaim finds the job
   elseif current == '' and last_fence == fence then
     answers[#answers + 1] = first_answer[status] or 'lost'
   elseif logged_outcome(id, fence) == 'error' then

@@ -61,6 +61,7 @@ for _, claim in ipairs(current_claims) do
     refund_all(claim.id)
   end
   local answer = release(claim)
+  redis.call('ZREM', claims, claim.id) -- last: if the step breaks off, a reclaim finds the job
   for _, index in ipairs(claim.indexes) do
     answers[index] = answer
   end

@@ -30,7 +30,7 @@
 --@include lib/core/name_in_payload
 --@include lib/limits/refund
 --@include lib/settle/crash
---@include lib/settle/end_completion
+--@include lib/settle/finish_end
 local broken_ms = 60000
 local limit, gap = tonumber(ARGV[first]), tonumber(ARGV[first + 1])
 local wait = announced.visibility and announced.visibility / 3 or tonumber(ARGV[first + 2])
@@ -52,16 +52,17 @@ end
 local expired = redis.call('ZRANGE', claims, now, '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, limit)
 local taken, answers = {}, { #expired == limit and '1' or '0' }
 for _, id in ipairs(expired) do
-  redis.call('ZREM', claims, id)
   local status, fence, group = unpack(read(job .. id, 'status', 'fence', 'group'))
-  -- A missing hash leaves a dead letter with that reason. The claim of a job in another state is only dropped.
+  -- A missing hash leaves a dead letter with that reason. In another state the step that ended the claim broke off.
   if status == 'processing' or not status then
     taken[#taken + 1] = { id = id, fence = tonumber(fence) or 0 }
   else
     if group then
       free_slot(group, id)
     end
-    if status == 'completed' and not end_completion(id) then
+    if finish_end(id, status) then
+      redis.call('ZREM', claims, id)
+    else
       redis.call('ZADD', claims, now + broken_ms, id) -- the claim stays until the keys are mended
     end
   end
@@ -70,6 +71,7 @@ end
 table.sort(taken, function(a, b) return a.fence > b.fence end)
 for _, claim in ipairs(taken) do
   answers[#answers + 1], answers[#answers + 2] = claim.id, crash(claim.id, 'claim expired')
+  redis.call('ZREM', claims, claim.id) -- last: if the step breaks off, the next reclaim finds the job
 end
 place_groups()
 if #taken > 0 then

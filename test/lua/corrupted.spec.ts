@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { ClaimedJob } from '#queue/model/job.js';
 import { testQueue, type TestQueue } from '../support/queue/queue-state.js';
 
 const error = { name: 'Error', message: 'no' };
@@ -178,5 +179,78 @@ describe('a complete that breaks off at a key of another type', () => {
     expect(await q.redis.hlen(q.keys.unique)).toBe(0);
     expect(await q.redis.pttl(q.keys.job('bad'))).toBeGreaterThan(0);
     expect(await q.claim(2)).toMatchObject([{ id: 'after' }]);
+  });
+});
+
+const failing = (final: boolean, backoffMs: number) => (q: TestQueue, job: ClaimedJob) =>
+  q.run<unknown>(q.scripts.fail([{ ...job, error, final, backoffMs }]));
+const releasing = (delayMs: number) => (q: TestQueue, job: ClaimedJob) =>
+  q.run<unknown>(q.scripts.release([{ ...job, reason: delayMs ? 'snooze' : 'interruption', delayMs }]));
+const reclaim = async (q: TestQueue) => {
+  await q.expireClaims('job');
+  return q.run<unknown>(q.scripts.reclaim(10, Number.MAX_SAFE_INTEGER, 0));
+};
+
+describe('a fail, release or reclaim that breaks off at a key of another type', () => {
+  type Key =
+    'pending' | 'prioritized' | 'scheduled' | 'dead' | 'failed' | 'cancelled' | 'unique' | 'stats' | 'wake';
+  const own = { unique: 'k', unique_for: 'unfinished', max_attempts: 9 };
+  const [retry, later, bury] = [failing(false, 0), failing(false, 60_000), failing(true, 0)];
+  const cancel = { ...own, cancelled: true };
+
+  it.each<[string, Key, (q: TestQueue, job: ClaimedJob) => Promise<unknown>, Record<string, unknown>, string]>([
+    ['a retry', 'pending', retry, own, 'pending'],
+    ['a retry', 'wake', retry, own, 'pending'],
+    ['a retry', 'stats', retry, own, 'pending'],
+    ['a retry with a priority', 'prioritized', retry, { ...own, priority: 1 }, 'pending'],
+    ['a retry with a backoff', 'scheduled', later, own, 'pending scheduled'],
+    ['a last failure', 'dead', bury, own, 'pending'],
+    ['a last failure', 'failed', bury, own, 'failed'],
+    ['a last failure', 'unique', bury, own, 'failed'],
+    ['a last failure', 'stats', bury, own, 'failed'],
+    ['a failure of a job to be cancelled', 'cancelled', retry, cancel, 'cancelled'],
+    ['a failure of a job to be cancelled', 'unique', retry, cancel, 'cancelled'],
+    ['a release', 'pending', releasing(0), own, 'pending'],
+    ['a release', 'stats', releasing(0), own, 'pending'],
+    ['a snooze', 'scheduled', releasing(60_000), own, 'pending scheduled'],
+    ['a release of a job to be cancelled', 'cancelled', releasing(0), cancel, 'cancelled'],
+    ['a reclaim', 'pending', reclaim, own, 'pending'],
+    ['a reclaim', 'wake', reclaim, own, 'pending'],
+    ['a reclaim', 'stats', reclaim, own, 'pending'],
+    ['a reclaim of a job with a priority', 'prioritized', reclaim, { ...own, priority: 1 }, 'pending'],
+    ['a reclaim of a last attempt', 'dead', reclaim, { ...own, max_attempts: 1 }, 'failed'],
+    ['a reclaim of a last attempt', 'unique', reclaim, { ...own, max_attempts: 1 }, 'failed'],
+    ['a reclaim of a job to be cancelled', 'cancelled', reclaim, cancel, 'cancelled'],
+  ])('%s loses no job where %s is broken: it ends with the next reclaim', async (_what, name, act, asked, ends) => {
+    const q = testQueue();
+    const { cancelled, ...options } = asked;
+    await q.add('ahead');
+    await q.add('job', { ...options, lifo: true });
+    const [job] = await q.claim(1);
+    expect(job!.id).toBe('job');
+    if (cancelled) await q.run(q.scripts.cancel('job'));
+    const key = q.keys[name];
+    const existed = (await q.redis.exists(key)) === 1;
+    if (existed) await q.redis.rename(key, `${key}:aside`);
+    await q.redis.set(key, 'of another type');
+    await expect(act(q, job!)).rejects.toThrow(/WRONGTYPE/);
+    for (let i = 0; i < 4; i++) {
+      await act(q, job!).catch(String);
+      await reclaim(q).catch(String);
+    }
+    await q.redis.del(key);
+    if (existed) await q.redis.rename(`${key}:aside`, key);
+
+    for (let i = 0; i < 2; i++) await reclaim(q);
+    expect(await q.redis.zscore(q.keys.claims, 'job')).toBeNull();
+    const status = await q.status('job');
+    expect(ends.split(' ')).toContain(status);
+    const places = await Promise.all([
+      q.redis.lrange(q.keys.pending, '0', '-1'),
+      ...[q.keys.prioritized, q.keys.scheduled, q.keys.dead].map((set) => q.ranked(set)),
+      q.redis.lrange(q.keys.cancelled, '0', '-1'),
+    ]);
+    expect(places.flat().toSorted()).toEqual(['ahead', 'job']);
+    expect(await q.redis.hexists(q.keys.unique, 'k')).toBe(status === 'pending' || status === 'scheduled' ? 1 : 0);
   });
 });

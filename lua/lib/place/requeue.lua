@@ -1,41 +1,46 @@
 -- Puts a claimable job back. A retry goes to the back, a release or a reclaim to the front in its old place, or to a
 --   later time. Each sets the status and wakes a worker if one is needed. A job with a group goes to its group's line
---   instead.
+--   instead. The status comes last: where a key has another type, the job keeps its claim.
 -- Needs: job, pending, prioritized, scheduled, wake, sequence, now, next_rank, lib/group/join.
 local function wake_one()
   redis.call('ZADD', wake, 0, '1')
 end
 
 local function to_back(id, priority, group)
-  redis.call('HSET', job .. id, 'status', 'pending', 'ready_at_ms', now)
   if group then
-    return rejoin_group(group, id, priority)
-  elseif priority then
-    local rank = next_rank(priority)
-    redis.call('HSET', job .. id, 'rank', rank)
-    redis.call('ZADD', prioritized, rank, id)
+    rejoin_group(group, id, priority)
   else
-    redis.call('LPUSH', pending, id)
+    wake_one()
+    if priority then
+      local rank = next_rank(priority)
+      redis.call('HSET', job .. id, 'rank', rank)
+      redis.call('ZADD', prioritized, rank, id)
+    else
+      redis.call('LPUSH', pending, id)
+    end
   end
-  wake_one()
+  redis.call('HSET', job .. id, 'status', 'pending', 'ready_at_ms', now)
 end
 
 local function to_front(id, priority, rank, group)
-  redis.call('HSET', job .. id, 'status', 'pending', 'ready_at_ms', now)
   if group then
-    return rejoin_group(group, id, priority, true)
-  elseif priority then
-    redis.call('ZADD', prioritized, rank or next_rank(priority), id)
+    rejoin_group(group, id, priority, true)
   else
-    redis.call('RPUSH', pending, id)
+    wake_one()
+    if priority then
+      redis.call('ZADD', prioritized, rank or next_rank(priority), id)
+    else
+      redis.call('RPUSH', pending, id)
+    end
   end
-  wake_one()
+  redis.call('HSET', job .. id, 'status', 'pending', 'ready_at_ms', now)
 end
 
 local function to_later(id, due)
-  redis.call('HSET', job .. id, 'status', 'scheduled', 'due_at_ms', due)
-  redis.call('ZADD', scheduled, due, id)
-  if redis.call('ZRANGE', scheduled, 0, 0)[1] == id then
+  local first_id, first_due = unpack(redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES'))
+  if not first_id or first_id == id or tonumber(due) < tonumber(first_due) then
     wake_one() -- a blocked worker sleeps until the due time it knew, so it must learn of the earlier one
   end
+  redis.call('ZADD', scheduled, due, id)
+  redis.call('HSET', job .. id, 'status', 'scheduled', 'due_at_ms', due)
 end

@@ -8,6 +8,29 @@ local function bury_named(id, reason)
   bury(id, reason .. (name and '; its name is ' .. cjson.encode(name) or ''))
 end
 
+-- Writes the end of the claim into the hash.
+local function end_crashed_claim(key, id, fields, reason)
+  log_attempt(id, fields.crashes and 'crash' or 'interruption', cjson.encode({ name = 'WorkerCrash', message = reason }))
+  redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'reclaimed_at_ms', now, 'fence', redis.call('INCR', sequence))
+  if fields.crashes then
+    redis.call('HINCRBY', stats, 'crashed_total', 1)
+    redis.call('HSET', key, 'crashes', fields.crashes)
+  else
+    redis.call('HSET', key, 'attempts', fields.attempts, 'interruptions', fields.interruptions)
+  end
+end
+
+-- Returns why a job must not run again after a crash, else nil and whether the next crash is its last.
+local function end_of_attempts(id, attempts, crashes)
+  local max_attempts, max_crashes = attempt_limits(id)
+  if tonumber(crashes) >= max_crashes then
+    return ': it crashed its worker ' .. crashes .. ' times (maxCrashes ' .. max_crashes .. ')'
+  elseif attempts >= max_attempts then
+    return ' on attempt ' .. attempts .. ' (maxAttempts ' .. max_attempts .. ')'
+  end
+  return nil, crashes + 1 >= max_crashes
+end
+
 local function crash(id, what)
   local key = job .. id
   local status, attempts, priority, rank, cancel, worker, crashes, interruptions, fence, held, group = unpack(read(key, 'status',
@@ -25,36 +48,28 @@ local function crash(id, what)
   if not charged then
     refund_all(id)
   end
+  local fields = charged and { crashes = increment(crashes) }
+    or { attempts = math.max(0, attempts - 1), interruptions = increment(interruptions) }
   local reason = what .. (worker and ' (worker ' .. worker .. ')' or '')
-  log_attempt(id, charged and 'crash' or 'interruption', cjson.encode({ name = 'WorkerCrash', message = reason }))
-  redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'reclaimed_at_ms', now, 'fence',
-    redis.call('INCR', sequence))
-  if charged then
-    redis.call('HINCRBY', stats, 'crashed_total', 1)
-    crashes = increment(crashes)
-    redis.call('HSET', key, 'crashes', crashes)
-  else
-    redis.call('HSET', key, 'attempts', math.max(0, attempts - 1), 'interruptions', increment(interruptions))
-  end
   if cancel then
+    end_crashed_claim(key, id, fields, reason)
     end_cancelled(id)
     return 'cancelled'
   end
+  local bad_end, is_last_chance
   if charged then
-    local max_attempts, max_crashes = attempt_limits(id)
-    if tonumber(crashes) >= max_crashes then
-      bury_named(id, reason .. ': it crashed its worker ' .. crashes .. ' times (maxCrashes ' .. max_crashes .. ')')
-      return 'failed'
-    end
-    if attempts >= max_attempts then
-      bury_named(id, reason .. ' on attempt ' .. attempts .. ' (maxAttempts ' .. max_attempts .. ')')
-      return 'failed'
-    end
-    if crashes + 1 >= max_crashes then
-      redis.call('HSET', key, 'crashes_left', '1')
-    end
+    bad_end, is_last_chance = end_of_attempts(id, attempts, fields.crashes)
   end
-  to_front(id, priority, rank, group)
+  if bad_end then
+    end_crashed_claim(key, id, fields, reason)
+    bury_named(id, reason .. bad_end)
+    return 'failed'
+  end
+  to_front(id, priority, rank, group) -- first: if it breaks off, the crash is not counted
+  end_crashed_claim(key, id, fields, reason)
+  if is_last_chance then
+    redis.call('HSET', key, 'crashes_left', '1')
+  end
   emit(id, 'reclaimed')
   return 'pending'
 end

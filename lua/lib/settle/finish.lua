@@ -1,5 +1,6 @@
 -- The ends of a job other than completed: as a dead letter, or cancelled. Each clears the claim token, frees the unique
---   key if the job still owns it, counts and publishes.
+--   key if the job still owns it, counts and publishes. The history is last: a job in it has ended completely, see
+--   lib/settle/finish_end.
 -- Needs: keys, retention, now, now_text, add_to_history, emit, read, lib/group/place; for bury also the needs of
 --   lib/settle/report_failure.
 --@include lib/settle/lifetime
@@ -18,20 +19,20 @@ local function bury(id, reason)
   if not payload then
     redis.call('HINCRBY', stats, 'broken_total', 1)
   end
+  redis.call('ZADD', dead, now, id)
   redis.call('HSET', key, 'status', 'failed', 'claim_token', '', 'failed_at_ms', now,
     'last_error', reason, 'last_error_at_ms', now)
   redis.call('PERSIST', key)
-  redis.call('ZADD', dead, now, id)
   if group then
     end_hold(group, id)
     hold_group(group, id, true)
   end
-  add_to_history(failed, { id }, failed_history)
   free_unique(id, unique_key)
-  redis.call('HINCRBY', stats, 'failed_total', 1)
-  emit(id, 'failed', reason)
   job_ended(id, batch, dependents, 'failed', reason)
   report_failure(id, reason)
+  redis.call('HINCRBY', stats, 'failed_total', 1)
+  add_to_history(failed, { id }, failed_history)
+  emit(id, 'failed', reason)
   trim_dead_letters(100)
 end
 
@@ -40,9 +41,9 @@ local function end_cancelled(id)
   local unique_key, options, batch, dependents = unpack(read(key, 'unique', 'options', 'batch', 'dependents'))
   redis.call('HSET', key, 'status', 'cancelled', 'claim_token', '', 'cancelled_at_ms', now)
   redis.call('PEXPIRE', key, lifetime_of('cancelled', options))
-  add_to_history(cancelled, { id }, cancelled_history)
   free_unique(id, unique_key)
-  redis.call('HINCRBY', stats, 'cancelled_total', 1)
-  emit(id, 'cancelled')
   job_ended(id, batch, dependents, 'cancelled', '')
+  redis.call('HINCRBY', stats, 'cancelled_total', 1)
+  add_to_history(cancelled, { id }, cancelled_history)
+  emit(id, 'cancelled')
 end

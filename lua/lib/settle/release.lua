@@ -30,7 +30,6 @@ end
 local function release(claim)
   local id, reason, delay = claim.id, claim.reason, claim.delay
   local key = job .. id
-  redis.call('ZREM', claims, id)
   local priority, rank, cancel, attempts, ready_at, group, times = unpack(read(key, 'priority', 'rank',
     'cancel_requested_at_ms', 'attempts', 'ready_at_ms', 'group', counters[reason]))
   times = increment(times)
@@ -39,9 +38,12 @@ local function release(claim)
   if group then
     free_slot(group, id)
   end
-  redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'attempts', math.max(0, (tonumber(attempts) or 1) - 1),
-    counters[reason], times)
+  local function end_claim()
+    redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'attempts', math.max(0, (tonumber(attempts) or 1) - 1),
+      counters[reason], times)
+  end
   if cancel then
+    end_claim()
     end_cancelled(id)
     return 'cancelled'
   end
@@ -49,6 +51,7 @@ local function release(claim)
     rest(delay, group)
   end
   if is_exhausted then
+    end_claim()
     bury(id, claim.message)
     return 'failed'
   elseif reason == 'rate_limited' then
@@ -58,6 +61,7 @@ local function release(claim)
   else
     to_front(id, priority, rank, group)
   end
+  end_claim()
   if reason == 'unhandled' then
     note_unhandled(key, claim.name, ready_at)
   end
