@@ -35,7 +35,7 @@
 --   name: nil for that of the previous job; '' for none
 --   details: nil for a first attempt of a plain job that starts at once, or its options if it has metadata
 --   else an array: attempts, options, verdict, whether it is held until start; with a checkpoint: nil, that (JSON)
---   verdict: '' to run it; alone: to run it alone; expires: start decides whether it may still run
+--   verdict: '' to run it; isolated: to run it alone; expires: start decides whether it may still run
 --   or why it must not run, see lib/settle/refusal: missing, cancelled, unmet, expired, exhausted, unhandled; the
 --     claimer settles it as failed
 --   In a repeated call: an array for each, with its fence at the end

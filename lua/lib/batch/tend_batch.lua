@@ -1,10 +1,12 @@
--- tend_batch(batch, limit): a slice of the open members of one batch. Returns how many it looked at, and 1 for the batch.
--- end_of(id): how a job has ended. Needs: as lib/batch/tend.
+-- end_of(id): returns how a job has ended, and its result or reason; nil before its end.
+-- tend_member(batch, member, fired, stopped): notes the end of one member, or cancels it if the batch was stopped.
+-- tend_batch(batch, limit): tends a slice of the open members, from where the last call ended. Returns how many it
+--   looked at, and 1 for the batch.
+-- Needs: as lib/batch/tend.
 local look_ms = 60000 -- how often all members of a batch are checked
 local unsealed_ms = 604800000
 local ended_states = { completed = true, failed = true, cancelled = true }
 
--- Returns how a job has ended, and its result or reason; nil before its end.
 local function end_of(id)
   local status, result, last_error = unpack(read(job .. id, 'status', 'result', 'last_error'))
   if not status then
@@ -28,7 +30,6 @@ local function tend_member(batch, member, fired, stopped)
   end
 end
 
--- Checks a slice of the open members, and continues where the last call ended.
 local function tend_batch(batch, limit)
   local key = batch_record .. batch
   local created, sealed, fired, stopped, from = unpack(redis.call('HMGET', key, 'created_at_ms', 'sealed_at_ms',
