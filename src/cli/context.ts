@@ -11,7 +11,7 @@ export interface Context {
   confirm(what: () => Part | Promise<Part>): Promise<void>;
   /** True if all details are shown. */
   verbose: boolean;
-  /** Shows how far long work is, where somebody looks. */
+  /** Shows how far long work is, on a terminal. */
   progress: Progress;
   /** Sets the exit code of a command that goes well. */
   exit(code: number): void;

@@ -16,7 +16,7 @@ import { count, duration } from './words.js';
 /** A sweep runs every 5 s by default; a fleet without one for this long has none, in ms. */
 const UNMAINTAINED_MS = 60_000;
 
-export function nobody(signs: QueueSigns): ReturnType<Rule> {
+export function noWorker(signs: QueueSigns): ReturnType<Rule> {
   const { queue, stats } = signs;
   const { foreignClaims = 0 } = stats; // clients of the Redis pattern announce nothing
   const waiting = stats.pausedAt === null && !isEmpty(signs) && isOld(signs, PATIENCE_MS);

@@ -2,14 +2,14 @@ import { behind, failing, flowing, slow } from './flow-rules.js';
 import { full, heldByGroups, paused, rateLimited, resting } from './limit-rules.js';
 import type { QueueSigns, QueueVerdict, Severity } from './queue-signs.js';
 import { deadLetters, type Finding, type Rule } from './rule.js';
-import { expired, maintained, nobody, stuckHandlers, takesNothing, unserved } from './stuck-rules.js';
+import { expired, maintained, noWorker, stuckHandlers, takesNothing, unserved } from './stuck-rules.js';
 
 const ORDER: readonly Severity[] = ['ok', 'notice', 'warning', 'critical'];
 
 /** The first of several rules with the same severity decides, because it is nearest to the cause. */
 const RULES: readonly Rule[] = [
   paused,
-  nobody,
+  noWorker,
   unserved,
   takesNothing,
   stuckHandlers,
@@ -28,7 +28,7 @@ const RULES: readonly Rule[] = [
 /** The rules that say why waiting jobs are not taken. */
 const HOLDING: readonly Rule[] = [
   paused,
-  nobody,
+  noWorker,
   takesNothing,
   stuckHandlers,
   resting,

@@ -283,17 +283,17 @@ export abstract class QueueAdmin {
     return this.store.audit(await this.calls(), checked, this.limit);
   }
 
-  /** @internal See QueueAccess, as for the two below. */
+  /** @internal The time limit of a step without its own. */
   get limit(): Required<CallLimit> {
     return this.open.limit;
   }
 
-  /** @internal */
+  /** @internal Returns the calls of this queue, once the store knows how it is kept. */
   calls(): Promise<StoreCalls> {
     return this.open.calls();
   }
 
-  /** @internal */
+  /** @internal Runs one step. */
   exec<Answer>(build: (calls: StoreCalls) => StoreCall<Answer>, limit?: CallLimit): Promise<Answer> {
     return this.open.exec(build, limit);
   }

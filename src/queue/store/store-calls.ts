@@ -133,7 +133,7 @@ interface JobVerbs {
   claim(request: ClaimRequest): StoreCall<ClaimAnswer>;
   /** Extends the claims of one request whose reply is still in flight. Returns how many there are. */
   extendBatch(request: Pick<ClaimRequest, 'worker' | 'stream' | 'token'>): StoreCall<number>;
-  /** Starts a job that waited in its worker. Returns that it may start, or why not. */
+  /** Starts a job that waited in its worker. Returns `started`, `lost`, or the refusal. */
   start(claim: Pick<ClaimRef, 'id' | 'token'>): StoreCall<'started' | 'lost' | StoredError>;
   /** Returns only the claims that need attention. @param visibilityMs default: the queue's */
   extend(claims: readonly Pick<ClaimRef, 'id' | 'token'>[], visibilityMs?: number): StoreCall<ExtendAnswer>;

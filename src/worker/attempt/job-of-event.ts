@@ -4,7 +4,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import { Job, type JobReporter } from '../handlers/job.js';
 
 /** There is no attempt, or no longer one, to report on it. */
-const nobody: JobReporter = {
+const noReporter: JobReporter = {
   progress: ({ id }) => Promise.reject(new ClaimLostError(id)),
   log: ({ id }) => Promise.reject(new ClaimLostError(id)),
   checkpoint: ({ id }) => Promise.reject(new ClaimLostError(id)),
@@ -31,5 +31,5 @@ export function unclaimedJob(record: JobRecord, queue: JobQueue): Job {
     prefetched: false,
     expires: false,
   };
-  return new Job(claim, nobody);
+  return new Job(claim, noReporter);
 }

@@ -62,7 +62,7 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
       };
     },
 
-    /** Starts a job that waited in its worker. Returns that it may start, or why not. */
+    /** Starts a job that waited in its worker. Returns `started`, `lost`, or the refusal. */
     start({ id, token }: Pick<ClaimRef, 'id' | 'token'>): ScriptCall<'started' | 'lost' | StoredError> {
       return {
         script: 'attemptStart',

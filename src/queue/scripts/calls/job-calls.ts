@@ -80,7 +80,7 @@ export function jobCalls(context: CallContext) {
 }
 
 /**
- * Its `decode` throws a EnqueueRejected where the script wrote nothing.
+ * Its `decode` throws an EnqueueRejected where the script wrote nothing.
  *
  * @param mayBeBounded whether plain jobs bring all keys too, since a bound may have been set at run time
  */
