@@ -123,8 +123,8 @@ export class ForeignClients {
       }
     } catch (error) {
       this.logger.warn(
-        `Could not keep ${ids.length} failed jobs of clients of the Redis pattern in queue "${queue.name}": ` +
-          (error as Error).message,
+        `Could not keep ${ids.length} failed jobs of clients of the Redis pattern in queue "${queue.name}"; ` +
+          `the next sweep tries again: ${(error as Error).message}`,
       );
     }
   }
