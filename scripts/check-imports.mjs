@@ -1,6 +1,6 @@
-// Checks the directions of imports inside src (docs/internals/architecture.md): queue ← worker ← nest ← every other
-//   folder. Files at the top of src may import all of them. ROOMS has the directions between the rooms of a folder.
-//   src/queue and src/worker import nothing from @nestjs/*, and imports form no cycle. Type imports count.
+// Checks the directions of imports inside src (docs/internals/architecture.md). LAYERS has those between folders, ROOMS
+//   those between the rooms of a folder. Files at the top of src may import all folders. The folders of WITHOUT_NEST
+//   import nothing from @nestjs/*, and imports form no cycle. Type imports count.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, posix, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,6 +8,7 @@ import ts from 'typescript';
 import { checkFolders } from './check/check-folders.mjs';
 import { checkTime } from './check/check-time.mjs';
 
+/** The other folders that a folder may import. Those without an entry may import OTHERS. */
 const LAYERS = {
   queue: [],
   worker: ['queue'],

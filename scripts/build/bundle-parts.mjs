@@ -7,6 +7,7 @@ const FACADE = '\0facade:';
 
 /** Returns the parts: each has a name, the id of its virtual module, and its modules with the names that it exports of them. */
 export function partsOf(shared) {
+  // A key with .js is an entry point, which is a file of its own already.
   const rooms = [...shared.boundary()].filter(([room]) => !room.endsWith('.js'));
   const parts = rooms.map(([room, modules]) => ({
     name: `part-${room}`,
@@ -34,7 +35,7 @@ function aliased(modules) {
 
 /**
  * Returns a plugin that makes the parts, or with the shared modules reads them. It turns each import of a shared module
- * into one of a facade, which takes its names from the part's file in this folder.
+ * into one of a facade: a virtual module that takes its names from the part's file in this folder.
  */
 export function readShared(parts, shared, folder) {
   const partOf = (file) => parts.find(({ modules }) => modules?.has(file));

@@ -37,7 +37,7 @@ checkPackages(types);
 const sharedEntries = entries.filter((entry) => shared.isShared(join(esm, `${entry}.js`)));
 const bundles = {
   shared: [...(await bundleShared()), ...(await bundleGenerated()), threadEntry()],
-  esm: [...(await bundle('es')), ...sharedEntries.map(facadeOf)],
+  esm: [...(await bundle('es')), ...sharedEntries.map(reexportOf)],
   cjs: [...(await bundle('cjs')), ...sharedEntries.map(requireOf)],
 };
 
@@ -105,8 +105,8 @@ function minified(fileName, code) {
   return `/*! zod, MIT License, Copyright (c) 2025 Colin McDonnell */\n${short}`;
 }
 
-/** The ES module of a shared entry point. */
-function facadeOf(entry) {
+/** The ES module of a shared entry point: it imports that of dist/shared. */
+function reexportOf(entry) {
   const names = shared.exportsOf(join(esm, `${entry}.js`));
   return {
     fileName: `${entry}.js`,
@@ -132,7 +132,7 @@ async function bundleGenerated() {
   return output;
 }
 
-/** Types may name only packages that their users have. */
+/** Types may name only packages that their users have. Who uses the matchers has Jest's or Vitest's types. */
 function checkPackages(files) {
   const known = Object.keys({
     ...dependencies,
