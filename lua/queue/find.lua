@@ -11,8 +11,8 @@
 -- ARGV[8] the minimum age in ms, or ''
 -- ARGV[9] the maximum age in ms, or ''
 -- ARGV[10..] metadata: key, value
--- The age counts from when the job came into its state: claimable, claimed or ended. For a scheduled job it counts from
---   its due time, so before that it is negative.
+-- The age counts from when the job became claimable, was claimed, or ended, and for a scheduled job from its enqueue,
+--   as in lua/queue/clean.
 -- Returns the next place, or -1 at the end; how many matches were skipped; then for each match: its id, its hash as a
 --   flat list of field, value. Repeated: reads again.
 --@include lib/core/keys
@@ -25,11 +25,11 @@ local name, least_age, greatest_age = ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[
 local since_fields = { pending = 'ready_at_ms', processing = 'claimed_at_ms', completed = 'completed_at_ms',
   failed = 'failed_at_ms', cancelled = 'cancelled_at_ms', scheduled = 'enqueued_at_ms' }
 
-local function is_of_age(id, since, enqueued_at)
+local function is_of_age(since, enqueued_at)
   if not (least_age or greatest_age) then
     return true
   end
-  local at = state == 'scheduled' and redis.call('ZSCORE', scheduled, id) or since or enqueued_at
+  local at = since or enqueued_at
   local age = at and now - (tonumber(at) or now)
   return age ~= nil and age ~= false and age >= (least_age or -math.huge) and age <= (greatest_age or math.huge)
 end
@@ -53,7 +53,7 @@ local function matches(id)
   if fields.err or is_ended(state) and fields[2] ~= state then
     return false
   end
-  return (name == '' or fields[1] == name) and is_of_age(id, fields[5], fields[4]) and has_metadata(fields[3])
+  return (name == '' or fields[1] == name) and is_of_age(fields[5], fields[4]) and has_metadata(fields[3])
 end
 
 local ids, found, looked, passed = ids_of(state, place, looks), {}, 0, 0

@@ -21,7 +21,6 @@ const BY_CODE = 'for schedules that the code of a worker declares, not for calle
 
 const NO_STEP: Record<string, string> = {
   get: COMPARED,
-  list: COMPARED,
   stats: COMPARED,
   workers: LISTENING,
   'schedules.list': COMPARED,

@@ -270,10 +270,10 @@ export interface JobFilter {
   /** Entries of its metadata. */
   metadata?: JobMetadata | undefined;
   /**
-   * The minimum time in its state, in ms: since it was claimable, claimed, or ended. For a scheduled job: since it was
-   * due.
+   * The minimum age, in ms, counted as `clean` does: since the job became claimable, was claimed, or ended. For a
+   * scheduled job: since its enqueue.
    */
   olderThanMs?: number | undefined;
-  /** The maximum time in its state, in ms. For a scheduled job: since it was due, or not due yet. */
+  /** The maximum age, in ms. */
   newerThanMs?: number | undefined;
 }

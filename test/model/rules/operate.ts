@@ -89,9 +89,14 @@ export function resume(model: QueueModel): boolean {
   return changes;
 }
 
+/** Returns the jobs of one state that have at least this age. */
+export function oldJobs(model: QueueModel, status: Cleanable, olderThanMs: number): ModelJob[] {
+  return model.inState(status).filter((job) => ageStart(job) <= model.now - olderThanMs);
+}
+
 /** Deletes old jobs of one state: by their end, by when they became claimable, scheduled ones by their enqueue. */
 export function clean(model: QueueModel, status: Cleanable, olderThanMs: number): number {
-  const old = model.inState(status).filter((job) => ageStart(job) <= model.now - olderThanMs);
+  const old = oldJobs(model, status, olderThanMs);
   if (status === 'completed' || status === 'cancelled') {
     return cleanHistory(model, status, old);
   }

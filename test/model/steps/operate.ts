@@ -1,7 +1,7 @@
 // Operators' actions, sweeps, and time that passes.
 import fc from 'fast-check';
 import { discard, matching, redrive } from '../rules/dead-letters.js';
-import { cancel, clean, pause, purge, remove, reschedule, resume } from '../rules/operate.js';
+import { cancel, clean, oldJobs, pause, purge, remove, reschedule, resume } from '../rules/operate.js';
 import { promote } from '../rules/places.js';
 import type { QueueModel } from '../rules/queue-model.js';
 import { reclaim, tidy } from '../rules/sweep.js';
@@ -103,6 +103,19 @@ const cleans = fc
     }),
   );
 
+const lists = fc
+  .tuple(fc.constantFrom('pending', 'scheduled' as const), fc.constantFrom(0, 32 * MINUTE))
+  .map(([status, olderThanMs]) =>
+    step(`list(${status}, ${olderThanMs / MINUTE} min)`, {
+      does: async (real) => idsIn(await real.queue.list(status as 'pending', { olderThanMs, limit: 1_000 })),
+      says: (model) => idsIn(oldJobs(model, status as 'pending', olderThanMs)),
+    }),
+  );
+
+function idsIn(jobs: readonly { id: string }[]): string[] {
+  return jobs.map(({ id }) => id).toSorted();
+}
+
 const purges = fc.constant(
   step('purge', {
     does: (real) => real.queue.purge({ confirm: real.queue.name }),
@@ -117,6 +130,7 @@ export const operations: fc.Arbitrary<Step> = oneOf(
   [2, deadLetters],
   [2, pauses],
   [2, cleans],
+  [2, lists],
   [1, purges],
   [3, changes],
 );

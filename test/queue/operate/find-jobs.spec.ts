@@ -69,6 +69,17 @@ describe.each([
     queue.close();
   });
 
+  it('counts the age of a scheduled job from its enqueue, as clean does', async () => {
+    const queue = newQueue();
+    await queue.enqueue(1, { id: 'later', delayMs: HOUR });
+    expect(await ids(queue, 'scheduled', { olderThanMs: 0 })).toEqual(['later']);
+    expect(await ids(queue, 'scheduled', { newerThanMs: HOUR })).toEqual(['later']);
+    expect(await ids(queue, 'scheduled', { olderThanMs: HOUR })).toEqual([]);
+    expect(await queue.clean('scheduled', { olderThanMs: HOUR })).toBe(0);
+    expect(await queue.clean('scheduled', { olderThanMs: 0 })).toBe(1);
+    queue.close();
+  });
+
   it.each([
     [{ name: '' }, 'list.name: expected text'],
     [{ metadata: { a: 5 } }, 'list.metadata'],

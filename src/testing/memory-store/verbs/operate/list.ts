@@ -30,7 +30,7 @@ function isMatch(
   const { ready_at_ms: readyAt, enqueued_at_ms: enqueuedAt, ...hash } = queue.job(job.id) ?? {};
   const since = {
     pending: readyAt,
-    scheduled: queue.scheduled.score(job.id),
+    scheduled: enqueuedAt,
     processing: hash.claimed_at_ms,
     completed: hash.completed_at_ms,
     failed: hash.failed_at_ms,
