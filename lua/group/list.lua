@@ -16,14 +16,14 @@
 --@include lib/core/clock
 --@include lib/group/place
 local order, offset, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local names, rows = {}, { now_text }
+local shown, rows = {}, { now_text }
 if order == 'depth' then
-  names = redis.call('ZRANGE', group_keys.depths, offset, offset + limit - 1, 'REV')
+  shown = redis.call('ZRANGE', group_keys.depths, offset, offset + limit - 1, 'REV')
 elseif order == 'age' then
-  names = redis.call('ZRANGE', group_keys.heads, offset, offset + limit - 1)
+  shown = redis.call('ZRANGE', group_keys.heads, offset, offset + limit - 1)
 else
   for i = 4, #ARGV do
-    names[#names + 1] = ARGV[i]
+    shown[#shown + 1] = ARGV[i]
   end
 end
 
@@ -33,7 +33,7 @@ local function add(...)
   end
 end
 
-for _, name in ipairs(names) do
+for _, name in ipairs(shown) do
   local group, head = read_group(name), redis.call('ZRANGE', groups .. 'waiting:' .. name, 0, 0)[1]
   local ready_at, enqueued_at = unpack(redis.call('HMGET', job .. (head or ''), 'ready_at_ms', 'enqueued_at_ms'))
   local opens = opens_at(group, 1)

@@ -2,10 +2,10 @@
 // every build and jest share the module.
 //
 // A line `--@include lib/room/name` is replaced by lua/lib/room/name.lua, once in a script. A library may include
-// others. A script's name is its path in camel case: lua/attempt/claim.lua is `attemptClaim`. A line
-// `-- Transition: NAME` in its header names, for the audit trail, how the script changes the status of jobs or deletes
-// them. `-- Transition: none` declares that it does neither. Only a script with the flag no-writes may leave the line
-// out. Comments and blank lines are dropped.
+// others. No two top-level locals of a script have one name. A script's name is its path in camel case:
+// lua/attempt/claim.lua is `attemptClaim`. A line `-- Transition: NAME` in its header names, for the audit trail, how
+// the script changes the status of jobs or deletes them. `-- Transition: none` declares that it does neither. Only a
+// script with the flag no-writes may leave the line out. Comments and blank lines are dropped.
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -32,6 +32,9 @@ export const luaScripts = Object.defineProperties(
 `;
 
 const TRANSITION = /^-- Transition: (none|[a-z]+(?:-[a-z]+)*)$/;
+
+/** The names that a line without indentation defines. */
+const TOP_LEVEL_LOCALS = /^local (?:function )?(\w+(?:\s*,\s*\w+)*)/gm;
 
 const INCLUDE = /^--@include lib\/([a-z0-9_/-]+)$/;
 
@@ -146,8 +149,22 @@ function embed(file, text, libs, included) {
   const flags = first.startsWith('#!') ? `${first.trimEnd()}\n` : '';
   const lines = flags === '' ? [first, ...rest] : rest;
   const expanded = expand(file, lines, flags === '' ? 1 : 2, { libs, included, own: new Set() });
+  const script = stripComments(file, expanded);
+  checkLocals(file, script);
   // Redis reads the flags only from the very first line.
-  return flags + stripComments(file, expanded);
+  return flags + script;
+}
+
+/** Throws if two locals have one name, because which of them a line reads would depend on the order of the includes. */
+function checkLocals(file, script) {
+  const defined = new Set();
+  for (const [, names] of script.matchAll(TOP_LEVEL_LOCALS)) {
+    for (const name of names.split(/\s*,\s*/)) {
+      if (defined.has(name))
+        throw new Error(`${file}: the local "${name}" is defined twice at the top level of the script; rename one`);
+      defined.add(name);
+    }
+  }
 }
 
 /** Lines with their includes put in place; `first` is the number of the first. */

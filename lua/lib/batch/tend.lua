@@ -24,7 +24,7 @@ end
 local function tend_guests(limit)
   local drawn = redis.call('HRANDFIELD', batch_guests, limit, 'WITHVALUES')
   for i = 1, #drawn, 2 do
-    local status, detail = end_of(drawn[i])
+    local status, detail = job_end_of(drawn[i])
     if status then
       end_member(drawn[i], drawn[i + 1], status, detail)
     end
@@ -41,7 +41,7 @@ local function tend_awaiting(limit)
       local age = now - (tonumber(since) or now)
       redis.call('ZADD', awaiting, 'XX', now + math.max(1000, math.min(look_ms, age / 4)), id)
       for ended in string.gmatch(after, '%S+') do
-        local status = end_of(ended)
+        local status = job_end_of(ended)
         if status then
           update_dependent(id, ended, status)
         end

@@ -1,4 +1,4 @@
--- end_of(id): returns how a job has ended, and its result or reason; nil before its end.
+-- job_end_of(id): returns how a job has ended, and its result or reason; nil before its end.
 -- tend_member(batch, member, fired, stopped): notes the end of one member, or cancels it if the batch was stopped.
 -- tend_batch(batch, limit): tends a slice of the open members, from where the last call ended. Returns how many it
 --   looked at, and 1 for the batch.
@@ -7,7 +7,7 @@ local look_ms = 60000 -- how often all members of a batch are checked
 local unsealed_ms = 604800000
 local ended_states = { completed = true, failed = true, cancelled = true }
 
-local function end_of(id)
+local function job_end_of(id)
   local status, result, last_error = unpack(read(job .. id, 'status', 'result', 'last_error'))
   if not status then
     return 'removed', ''
@@ -22,7 +22,7 @@ local function tend_member(batch, member, fired, stopped)
     end
     return
   end
-  local status, detail = end_of(member)
+  local status, detail = job_end_of(member)
   if status and not (fired and status == 'failed') then
     note_end(batch, member, status, detail)
   elseif stopped and not status and not fired then

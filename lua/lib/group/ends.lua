@@ -1,5 +1,5 @@
 -- ends: a hash, groups with jobs that are out of turns -> where their last turn ended. While a group stands in turns, what it
--- says of it means nothing. recall_ends(names): reads those of groups together. end_of(name): that of one, false for none.
+-- says of it means nothing. recall_ends(names): reads those of groups together. turn_end_of(name): that of one, false for none.
 -- write_end(name, finish): changes it, false to forget it. write_ends(): writes what has changed.
 -- Needs: lib/group/state.
 local ends, changed_ends = {}, {}
@@ -14,7 +14,7 @@ local function recall_ends(names)
   end
 end
 
-local function end_of(name)
+local function turn_end_of(name)
   if ends[name] == nil then
     ends[name] = redis.call('HGET', group_keys.ends, name)
   end

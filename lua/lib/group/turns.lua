@@ -10,11 +10,11 @@ local function current_virtual_time()
   return virtual_time
 end
 
-local clock_text_of, clock_text
+local start_clock, start_text
 
 -- An idle group has no credit: it starts now, or where its last turn ended if that is later.
 local function enter_turns(name)
-  local finish = end_of(name)
+  local finish = turn_end_of(name)
   if not finish then
     finish = score_in(sets.finishes, name)
     leave_stand(sets.finishes, name)
@@ -23,10 +23,10 @@ local function enter_turns(name)
   if finish and tonumber(finish) > clock then
     return enter_stand(sets.turns, name, finish)
   end
-  if clock_text_of ~= clock then
-    clock_text_of, clock_text = clock, stand_text(clock)
+  if start_clock ~= clock then
+    start_clock, start_text = clock, stand_text(clock)
   end
-  enter_stand(sets.turns, name, clock_text)
+  enter_stand(sets.turns, name, start_text)
 end
 
 local function leave_turns(name, finish)
@@ -38,7 +38,7 @@ local function leave_turns(name, finish)
 end
 
 local function go_idle(name)
-  local finish = end_of(name)
+  local finish = turn_end_of(name)
   if finish then
     write_end(name, false)
     if tonumber(finish) > current_virtual_time() then

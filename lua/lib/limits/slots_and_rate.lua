@@ -13,14 +13,14 @@ local paused, has_groups, max_running, interval, burst, tat, rests_until = unpac
   'paused_at_ms', 'has_groups', 'max_running', 'rate_interval_us', 'rate_burst', 'rate_tat_us', 'rests_until_ms'))
 max_running, interval, burst = tonumber(max_running or nil), tonumber(interval or nil), tonumber(burst or nil)
 rests_until = tonumber(rests_until or nil) or 0
-local now_us = tonumber(time[1]) * 1e6 + tonumber(time[2])
-tat = math.max(tonumber(tat or nil) or 0, now_us)
+local claim_time_us = tonumber(time[1]) * 1e6 + tonumber(time[2])
+tat = math.max(tonumber(tat or nil) or 0, claim_time_us)
 local limited = max_running ~= nil or interval ~= nil or rests_until > now
 local units, spent, unpaid_wait = 0, 0, nil
 
 -- Returns the ms until the rate has this many units.
 local function ms_until(needed)
-  return math.max(1, math.ceil((tat + needed * interval - burst * interval - now_us) / 1000))
+  return math.max(1, math.ceil((tat + needed * interval - burst * interval - claim_time_us) / 1000))
 end
 
 local function room_for(count)
@@ -33,7 +33,7 @@ local function room_for(count)
   if not interval or count == 0 then
     return count, nil
   end
-  units = math.floor((now_us + burst * interval - tat) / interval + 1e-6)
+  units = math.floor((claim_time_us + burst * interval - tat) / interval + 1e-6)
   if units < 1 then
     return 0, ms_until(1)
   end

@@ -3,7 +3,7 @@
 -- lib/limits/slots_and_rate, lib/core/rank, lib/place/promote.
 local soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
 local is_due = soonest[2] and tonumber(soonest[2]) <= now
-local asked, wait, gate, alike, unmet = count, nil, nil, nil, nil
+local asked, wait, gate_opens_in, alike, unmet = count, nil, nil, nil, nil
 is_limited = limited or has_groups
 known_jobs = has_groups and {} or nil
 if is_limited and not paused then
@@ -29,7 +29,7 @@ if not paused then
     wait = waiting and wait or nil
     awaits_slots = max_running and waiting or has_groups
       and tonumber(alike and alike.waiting or redis.call('HGET', groups .. 'settings', 'waiting') or 0) > 0
-    wait = gate and math.min(gate, wait or gate) or wait
+    wait = gate_opens_in and math.min(gate_opens_in, wait or gate_opens_in) or wait
     if wait then
 --@include lib/limits/timer
       reply[2] = hold_timer(wait, #ids == asked) or reply[2]

@@ -37,7 +37,7 @@ if paused then
     place_touched()
   end
 elseif has_groups then
-  ids, more, ranks, gate = take_by_groups(count, alike)
+  ids, more, ranks, gate_opens_in = take_by_groups(count, alike)
 else
   ids, more, ranks = take_ungrouped(count)
   charge(ids)

@@ -109,6 +109,6 @@ local function take_grouped(count, alike)
   for _, id in ipairs(plain) do
     taken[#taken + 1] = id
   end
-  local gate = redis.call('ZRANGE', group_keys.gated, 0, 0, 'WITHSCORES')[2]
-  return taken, redis.call('ZCARD', group_keys.turns) > 0, ranks_of_plain, gate and math.max(1, tonumber(gate) - now)
+  local first_opens = redis.call('ZRANGE', group_keys.gated, 0, 0, 'WITHSCORES')[2]
+  return taken, redis.call('ZCARD', group_keys.turns) > 0, ranks_of_plain, first_opens and math.max(1, tonumber(first_opens) - now)
 end

@@ -60,6 +60,11 @@ describe('embed-lua', () => {
       { 'a.lua': '--@include lib/b\n--@include lib/b\n', 'lib/b.lua': 'x()' },
       /a\.lua:2: .*already/,
     ],
+    [
+      'a name that is defined twice',
+      { 'a.lua': '--@include lib/b\nlocal x, gate = 1, 2\n', 'lib/b.lua': 'local function gate()\nend\n' },
+      /a\.lua: the local "gate" is defined twice at the top level.* rename one/,
+    ],
     ['a folder without scripts', { 'readme.txt': '' }, /expected at least one \.lua script/],
     ['a long string', { 'a.lua': 'return [[x]]\n' }, /a\.lua: long bracket strings/],
   ])('refuses %s and names the file', (_case, files, message) => {
