@@ -48,11 +48,12 @@ end
 local function take_back(answers)
   for _, seen in ipairs(redis.call('ZRANGE', foreign_claims, '-inf', now - visibility, 'BYSCORE', 'LIMIT', 0, limit)) do
     local id = string.match(seen, '^[^:]*:[^:]*:(.*)$')
-    redis.call('ZREM', foreign_claims, seen)
-    if sighting(id) == seen and redis.call('LREM', processing, 1, id) == 1 then
+    if sighting(id) == seen and redis.call('LPOS', processing, id) then
       answers[#answers + 1], answers[#answers + 2] = id, crash_foreign(id)
+      redis.call('LREM', processing, 1, id) -- last: if the step breaks off, the next sweep finds the job
     elseif was_swept_by_client(id) then
       answers[2] = answers[2] + 1
     end
+    redis.call('ZREM', foreign_claims, seen)
   end
 end

@@ -47,6 +47,20 @@ describe('sweep/adopt-foreign.lua: claims of clients of the Redis pattern', () =
     expect(await q.takeWake()).toBe(true);
   });
 
+  it('loses none where the key of its place has another type: the next sweep takes it back', async () => {
+    const q = testQueue();
+    await q.addAll('a');
+    await foreignClaim(q);
+    await adopt(q);
+    await ageSightings(q);
+    await q.redis.set(q.keys.pending, 'not a list');
+    for (let i = 0; i < 4; i++) await expect(adopt(q)).rejects.toThrow(/WRONGTYPE/);
+    await q.redis.del(q.keys.pending);
+    expect((await adopt(q)).reclaimed).toEqual([{ id: 'a', status: 'pending' }]);
+    expect(await q.pending()).toEqual(['a']);
+    expect(await q.redis.llen(q.keys.processing)).toBe(0);
+  });
+
   it('takes one back that died between the move and the metadata', async () => {
     const q = testQueue();
     await q.addAll('a');
