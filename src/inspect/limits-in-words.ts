@@ -1,11 +1,32 @@
 import { count, duration } from './words.js';
-import type { GroupLimits, RateLimit } from '../queue/model/limits.js';
+import type { GroupLimits, LimitChanges, RateLimit, RuntimeLimits } from '../queue/model/limits.js';
 import type { LimitsInForce } from '../queue/store/verbs/limit-verbs.js';
 
 /** Returns the limits of a queue in words; null if it has none. */
 export function limitsInWords({ source, maxPending, maxPendingBytes, ...limits }: LimitsInForce): string | null {
   const words = [...partsOf(limits), ...waiting(maxPending, maxPendingBytes)].join(', ');
   return words === '' ? null : `${words}${source === 'set' ? ', set at run time' : ''}`;
+}
+
+const TAKEN_AWAY: Record<keyof LimitChanges, string> = {
+  maxRunning: 'no limit of running jobs',
+  rateLimit: 'no rate limit',
+  groups: 'no limits for all groups',
+  maxPending: 'no limit of waiting jobs',
+  maxPendingBytes: 'no limit of waiting bytes',
+};
+
+/** Returns the changes of a queue's limits in words. */
+export function limitChangesInWords(changes: LimitChanges): string {
+  const entries = Object.entries(changes) as [keyof LimitChanges, unknown][];
+  const set = Object.fromEntries(entries.filter(([, limit]) => limit !== null)) as RuntimeLimits;
+  const taken = entries.filter(([, limit]) => limit === null).map(([name]) => TAKEN_AWAY[name]);
+  const words = [
+    limitsInWords({ ...set, source: 'configuration' }),
+    set.groups && 'limits for all groups',
+    ...taken,
+  ];
+  return words.filter(Boolean).join(', ') || 'no change';
 }
 
 /** Returns the limits of a group in words, or null without limits of its own. */

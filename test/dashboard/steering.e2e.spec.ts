@@ -96,6 +96,25 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect(await app.queue(name).limits.get()).toMatchObject({ maxRunning: 9, groups: { maxRunning: 2 } });
   });
 
+  it('changes one limit of a queue without undoing the change of another operator', async () => {
+    const name = uniqueQueueName('mail');
+    const app = await start({ dashboard: { queues: [name] } });
+    const { limits } = app.queue(name);
+    const rateLimit = { limit: 10, periodMs: 60_000, burst: 1 };
+    await limits.set({ maxRunning: 5, maxPending: 100 });
+    const change = (changes: unknown) => app.post('/api/queue/limits', { queue: name, limits: changes });
+    const answers = await Promise.all([change({ maxRunning: 7 }), change({ rateLimit })]);
+    expect(answers.map(({ body }) => body)).toEqual([
+      { done: 1, spared: 0 },
+      { done: 1, spared: 0 },
+    ]);
+    expect(await limits.get()).toMatchObject({ maxRunning: 7, rateLimit, maxPending: 100 });
+    await change({ maxRunning: null });
+    expect(await limits.get()).toEqual({ source: 'set', rateLimit, maxPending: 100 });
+    const [last] = await logOf(app, name);
+    expect(last).toMatchObject({ action: 'limits', subject: 'no limit of running jobs' });
+  });
+
   it('shows batches, their members in other queues, and what follows, and cancels one', async () => {
     const [home, guests] = [uniqueQueueName('book'), uniqueQueueName('page')];
     const app = await start({ dashboard: { queues: [home, guests] } });

@@ -1,23 +1,20 @@
 import { Body, Injectable, Post, Req, Res } from '@nestjs/common';
 import { z } from 'zod';
-import type { RuntimeLimits } from '../../queue/model/limits.js';
-import { runtimeLimitFields } from '../../queue/operate/limits.js';
-import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
+import { limitChangesSchema } from '../../queue/operate/limits.js';
 import { ActionLog } from '../actions/action-log.js';
 import type { DashboardRequest } from '../dashboard-options.js';
-import { limitsInWords } from '../../inspect/limits-in-words.js';
+import { limitChangesInWords } from '../../inspect/limits-in-words.js';
 import { Permissions } from '../security/permissions.js';
 import { checkInput, KnownQueues, queueName } from './known-queue.js';
 import { Responder } from './responder.js';
 
 const limitsSchema = z.strictObject({
   queue: queueName,
-  limits: z
-    .strictObject(runtimeLimitFields, { error: 'expected { maxRunning?, rateLimit? }, or null to clear them' })
-    .nullable(),
+  /** null clears all that was set. */
+  limits: limitChangesSchema.nullable(),
 });
 
-/** Sets and clears the limits of a queue for the whole fleet. */
+/** Changes and clears the limits of a queue for the whole fleet. */
 @Injectable()
 export class LimitsController {
   constructor(
@@ -33,18 +30,10 @@ export class LimitsController {
       const { queue: name, limits } = checkInput(limitsSchema, body);
       await this.permissions.require('limits', request, { queue: name });
       const queue = this.queues.get(name);
-      await (limits ? queue.limits.set(withKept(limits, await queue.limits.get())) : queue.limits.clear());
-      const subject = limits
-        ? (limitsInWords({ ...limits, source: 'configuration' }) ?? 'no limit')
-        : 'clear what was set at run time';
+      await (limits ? queue.limits.change(limits) : queue.limits.clear());
+      const subject = limits ? limitChangesInWords(limits) : 'clear what was set at run time';
       await this.log.add(queue, { user: this.permissions.userOf(request), action: 'limits', subject, count: 1 });
       return { done: 1, spared: 0 };
     });
   }
-}
-
-/** Keeps the limits that the page does not show, and those that come with a later version. */
-function withKept(limits: RuntimeLimits, now: LimitsInForce): RuntimeLimits {
-  const { source: _, restsUntil: _rest, nextStartAt: _next, maxRunning: _most, rateLimit: _rate, ...kept } = now;
-  return { ...kept, ...limits };
 }

@@ -11,7 +11,7 @@ import type { QueueAccess } from '../store/queue-store.js';
 import type { LimitsInForce } from '../store/verbs/limit-verbs.js';
 
 /** The limits of a queue that can be set at run time. */
-export const runtimeLimitFields = {
+const runtimeLimitFields = {
   ...setLimitFields,
   maxPending: maxPendingField,
   maxPendingBytes: maxPendingBytesField,
@@ -21,7 +21,8 @@ const limitsSchema = z.strictObject(runtimeLimitFields, {
   error: 'expected { maxRunning?, rateLimit?, groups?, maxPending?, maxPendingBytes? }',
 });
 
-const changesSchema = z.strictObject(
+/** The changes of a queue's limits at run time. */
+export const limitChangesSchema = z.strictObject(
   {
     maxRunning: setLimitFields.maxRunning.nullable(),
     rateLimit: setLimitFields.rateLimit.nullable(),
@@ -65,7 +66,7 @@ export class Limits {
    * @example await queue.limits.change({ maxRunning: 10, rateLimit: null });
    */
   async change(changes: LimitChanges): Promise<void> {
-    const checked = checkOptions('limits', changesSchema, changes);
+    const checked = checkOptions('limits', limitChangesSchema, changes);
     await this.queue.exec((calls) => calls.changeLimits(checked));
   }
 

@@ -1,5 +1,5 @@
 /** The figures that limit a queue or a group. */
-interface LimitFigures {
+export interface LimitFigures {
   maxRunning?: number;
   rateLimit?: { limit: number; periodMs: number; burst?: number };
 }
@@ -16,6 +16,19 @@ export function figuresOf(form: FormData): LimitFigures {
   const [seconds, burst] = [numberOf(form, 'seconds') ?? 1, numberOf(form, 'burst')];
   const rateLimit = limit === undefined ? undefined : { limit, periodMs: Math.round(seconds * 1_000), burst };
   return { ...(maxRunning !== undefined && { maxRunning }), ...(rateLimit && { rateLimit }) };
+}
+
+/** Returns what differs from the limits that the form showed. null takes a limit away. */
+export function changesOf(shown: LimitFigures, now: LimitFigures) {
+  const [before, after] = [shown.rateLimit, now.rateLimit];
+  const isSameRate =
+    before?.limit === after?.limit &&
+    before?.periodMs === after?.periodMs &&
+    (before?.burst ?? 1) === (after?.burst ?? 1);
+  return {
+    ...(now.maxRunning !== shown.maxRunning && { maxRunning: now.maxRunning ?? null }),
+    ...(!isSameRate && { rateLimit: after ?? null }),
+  };
 }
 
 /** The fields for the number of running jobs, and of starts in a period. */

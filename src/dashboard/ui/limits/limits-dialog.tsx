@@ -1,18 +1,20 @@
+import { useState } from 'preact/hooks';
 import type { QueueView } from '../../views/views.js';
 import { post } from '../state/api.js';
-import { figuresOf, LimitFields } from './limit-fields.js';
+import { changesOf, figuresOf, LimitFields } from './limit-fields.js';
 import { LimitsForm } from './limits-form.js';
 
 /** Shows, sets and clears the limits of a queue in the whole fleet. */
 export function LimitsDialog({ queue, close }: { queue: QueueView; close(): void }) {
   const { name, limitsSet } = queue;
+  const [shown] = useState(limitsSet ?? {}); // others may change the limits while the dialog is open
   const isSetHere = limitsSet?.source === 'set';
   return (
     <LimitsForm
       titleId="limits-title"
       name={name}
       clearing={isSetHere ? { button: 'Clear what was set here', then: 'those of its configuration again' } : null}
-      limitsOf={figuresOf}
+      limitsOf={(form) => changesOf(shown, figuresOf(form))}
       store={(limits) => post('queue/limits', { queue: name, limits })}
       close={close}
     >
@@ -21,7 +23,7 @@ export function LimitsDialog({ queue, close }: { queue: QueueView; close(): void
         They hold for the whole fleet and outlive deploys. An empty field is no limit. A lower limit ends no running
         job.
       </p>
-      <LimitFields {...limitsSet} />
+      <LimitFields {...shown} />
     </LimitsForm>
   );
 }
