@@ -1,6 +1,6 @@
 // npm run bench:import: compares the cost of importing the package with @nestjs/bullmq, bullmq and ioredis. Both are
 // installed from tarballs into one temporary project. Each number is the median of 15 alternating process starts.
-// Writes docs/import-cost.json, and fails if ours costs more. Also reports the size of the tarball.
+// Writes docs/internals/figures/import-cost.json, and fails if ours costs more. Also reports the size of the tarball.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -37,7 +37,7 @@ try {
     import: measure('import'),
     require: measure('require'),
   };
-  writeFileSync(join(root, 'docs/import-cost.json'), `${JSON.stringify(report, null, 2)}\n`);
+  writeFileSync(join(root, 'docs/internals/figures/import-cost.json'), `${JSON.stringify(report, null, 2)}\n`);
   console.log(JSON.stringify(report, null, 2));
   for (const format of ['import', 'require']) {
     const { time, heap } = report[format].ratio;

@@ -1,5 +1,5 @@
-// npm run bench -- --flow: limits, groups and their fairness. Writes docs/flow-benchmark.json, the plots beside those of --growth, and
-// the tables of docs/internals/flow-control.md.
+// npm run bench -- --flow: limits, groups and their fairness. Writes docs/internals/figures/flow-benchmark.json, the
+// plots beside those of --growth, and the tables of docs/internals/flow-control.md.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +19,7 @@ export function flowOptions({ quick, only, json, plots }, path) {
   const docs = (name) => fileURLToPath(new URL(`${quick ? '../results' : '../../docs'}/${name}`, import.meta.url));
   return {
     only,
-    json: json ? path(json) : docs('flow-benchmark.json'),
+    json: json ? path(json) : docs(`${quick ? '' : 'internals/figures/'}flow-benchmark.json`),
     plots: plots ? path(plots) : docs('images'),
     page: quick || json ? undefined : docs('internals/flow-control.md'),
   };

@@ -1,4 +1,4 @@
-// npm run bench -- --pages [--json docs/dashboard-pages.json]: times the dashboard's requests with 100,000 and a
+// npm run bench -- --pages [--json docs/internals/figures/dashboard-pages.json]: times the dashboard's requests with 100,000 and a
 // million waiting jobs, and counts what viewers cost Redis.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-// The tables of docs/dashboard.md, from docs/dashboard-pages.json.
+// The tables of docs/dashboard.md, from docs/internals/figures/dashboard-pages.json.
 
 /** Puts the tables of a run of `--pages` between their markers, `<!-- pages:NAME -->` and `<!-- /pages -->`. */
 export function fillPages(text, report) {

@@ -1,5 +1,5 @@
 // node bench/report/observed-table.mjs: writes the table of observability costs into docs/performance.md. Reads the
-// JSON of `npm run bench -- --observed --json docs/benchmark-observed.json`.
+// JSON of `npm run bench -- --observed --json docs/internals/figures/benchmark-observed.json`.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -27,6 +27,6 @@ function tableOf({ watched, figures }) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const at = (path) => fileURLToPath(new URL(`../../docs/${path}`, import.meta.url));
-  const report = JSON.parse(readFileSync(at('benchmark-observed.json'), 'utf8'));
+  const report = JSON.parse(readFileSync(at('internals/figures/benchmark-observed.json'), 'utf8'));
   writeFileSync(at('performance.md'), fillObserved(readFileSync(at('performance.md'), 'utf8'), report));
 }

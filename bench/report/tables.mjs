@@ -1,7 +1,7 @@
 // node bench/report/tables.mjs: writes tables from the JSON of runs. docs/performance.md has those of
-// `--json docs/benchmark.json` and `--growth --plots docs/images`, docs/dashboard.md those of
-// `--pages --json docs/dashboard-pages.json`. The table of Nest's variants is from
-// `--nest --json docs/benchmark-nest.json`.
+// `--json docs/internals/figures/benchmark.json` and `--growth --plots docs/images`, docs/dashboard.md those of
+// `--pages --json docs/internals/figures/dashboard-pages.json`. The table of Nest's variants is from
+// `--nest --json docs/internals/figures/benchmark-nest.json`.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { fillPages } from '../pages/tables.mjs';
@@ -114,8 +114,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const read = (path) => JSON.parse(readFileSync(at(path), 'utf8'));
   const growths = ['waiting', 'claims', 'scheduled'].map((id) => read(`images/growth-${id}.json`));
   const page = readFileSync(at('performance.md'), 'utf8');
-  const filled = fillGrowth(fillTables(page, read('benchmark.json')), growths);
-  writeFileSync(at('performance.md'), fillNest(filled, read('benchmark-nest.json')));
+  const filled = fillGrowth(fillTables(page, read('internals/figures/benchmark.json')), growths);
+  writeFileSync(at('performance.md'), fillNest(filled, read('internals/figures/benchmark-nest.json')));
   const dashboard = readFileSync(at('dashboard.md'), 'utf8');
-  writeFileSync(at('dashboard.md'), fillPages(dashboard, read('dashboard-pages.json')));
+  writeFileSync(at('dashboard.md'), fillPages(dashboard, read('internals/figures/dashboard-pages.json')));
 }

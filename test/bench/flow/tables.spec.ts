@@ -6,9 +6,9 @@ import { fillFlow, type FlowReport } from '../../../bench/flow/tables.mjs';
 
 const docs = join(import.meta.dirname, '../../../docs');
 const page = readFileSync(join(docs, 'internals/flow-control.md'), 'utf8');
-const report = JSON.parse(readFileSync(join(docs, 'flow-benchmark.json'), 'utf8')) as FlowReport;
+const report = JSON.parse(readFileSync(join(docs, 'internals/figures/flow-benchmark.json'), 'utf8')) as FlowReport;
 
-it('docs/internals/flow-control.md has the tables of docs/flow-benchmark.json', () => {
+it('docs/internals/flow-control.md has the tables of docs/internals/figures/flow-benchmark.json', () => {
   expect(fillFlow(page, report)).toBe(page);
 });
 

@@ -6,9 +6,11 @@ import { fillObserved, type ObservedReport } from '../../../bench/report/observe
 
 const docs = join(import.meta.dirname, '../../../docs');
 const page = readFileSync(join(docs, 'performance.md'), 'utf8');
-const observed = JSON.parse(readFileSync(join(docs, 'benchmark-observed.json'), 'utf8')) as ObservedReport;
+const observed = JSON.parse(
+  readFileSync(join(docs, 'internals/figures/benchmark-observed.json'), 'utf8'),
+) as ObservedReport;
 
-it('docs/performance.md has the table of docs/benchmark-observed.json', () => {
+it('docs/performance.md has the table of docs/internals/figures/benchmark-observed.json', () => {
   expect(fillObserved(page, observed)).toBe(page);
 });
 

@@ -15,14 +15,14 @@ import {
 const docs = join(import.meta.dirname, '../../../docs');
 const page = readFileSync(join(docs, 'performance.md'), 'utf8');
 const read = (path: string): unknown => JSON.parse(readFileSync(join(docs, path), 'utf8'));
-const run = read('benchmark.json') as Report;
+const run = read('internals/figures/benchmark.json') as Report;
 
-it('docs/performance.md has the tables of docs/benchmark.json', () => {
+it('docs/performance.md has the tables of docs/internals/figures/benchmark.json', () => {
   expect(fillTables(page, run)).toBe(page);
 });
 
-it('docs/performance.md has the table of docs/benchmark-nest.json, and a handler without enhancers costs next to nothing', () => {
-  const report = read('benchmark-nest.json') as NestReport;
+it('docs/performance.md has the table of docs/internals/figures/benchmark-nest.json, and a handler without enhancers costs next to nothing', () => {
+  const report = read('internals/figures/benchmark-nest.json') as NestReport;
   expect(fillNest(page, report)).toBe(page);
   const cost = report.figures.find(({ id }) => id === 'node.us.process')!;
   const { ratio } = cost.rows.find(({ contestant }) => contestant === 'nest')!;
@@ -34,9 +34,9 @@ it('docs/performance.md has the growth of docs/images', () => {
   expect(fillGrowth(page, growths)).toBe(page);
 });
 
-it('docs/dashboard.md has the tables of docs/dashboard-pages.json', () => {
+it('docs/dashboard.md has the tables of docs/internals/figures/dashboard-pages.json', () => {
   const dashboard = readFileSync(join(docs, 'dashboard.md'), 'utf8');
-  expect(fillPages(dashboard, read('dashboard-pages.json') as PagesReport)).toBe(dashboard);
+  expect(fillPages(dashboard, read('internals/figures/dashboard-pages.json') as PagesReport)).toBe(dashboard);
 });
 
 it('a table has a row for each of its figures, with the ratio to each rival', () => {
