@@ -30,12 +30,12 @@ local function is_held_by_nobody(hold)
   return hold and not redis.call('ZSCORE', scheduled, hold) and not redis.call('ZSCORE', dead, hold)
 end
 
-local function stands_wrong(name, group)
+local function is_misplaced(name, group)
   local waiting, running = redis.call('ZCARD', groups .. 'waiting:' .. name), redis.call('ZCARD', groups .. 'running:' .. name)
   local is_blocked = group.paused or group.hold or group.max_running and running >= group.max_running
-  local stands = redis.call('ZSCORE', group_keys.turns, name) or redis.call('ZSCORE', group_keys.gated, name)
+  local is_placed = redis.call('ZSCORE', group_keys.turns, name) or redis.call('ZSCORE', group_keys.gated, name)
   local depth = tonumber(redis.call('ZSCORE', group_keys.depths, name) or nil)
-  return waiting > 0 and not is_blocked and not stands or (depth or 0) ~= waiting or depth and waiting + running == 0
+  return waiting > 0 and not is_blocked and not is_placed or (depth or 0) ~= waiting or depth and waiting + running == 0
 end
 
 local function is_unknown(name)
@@ -61,7 +61,7 @@ for i = 2, #ARGV do
   local hold = redis.call('HGET', groups .. 'state:' .. name, 'hold')
   if is_held_by_nobody(hold) then
     tell(name, 'held by ' .. hold, 'held by a job that is scheduled or dead')
-  elseif stands_wrong(name, group) then
+  elseif is_misplaced(name, group) then
     tell(name, 'in a wrong place', 'where its next job can be claimed')
   end
   if ARGV[1] == '1' then

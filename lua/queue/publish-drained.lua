@@ -4,7 +4,7 @@
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] publish (listened, always, off)
--- Returns told | busy (jobs wait or run) | already (no job has ended since). Repeated: already.
+-- Returns published | busy (jobs wait or run) | already (no job has ended since). Repeated: already.
 --@include lib/core/keys
 --@include lib/core/clock
 local publish = ARGV[1]
@@ -27,4 +27,4 @@ redis.call('HSET', sweep, 'drained_after', ended)
 if listened then
   redis.call('PUBLISH', events, '{"id":"","status":"drained"}')
 end
-return 'told'
+return 'published'

@@ -19,7 +19,7 @@ import { checkLayout, LAYOUT_FIELD } from './scripts/layout.js';
 import { queueCalls, type QueueCalls } from './scripts/calls/queue-calls.js';
 import { audited, auditedCalls } from './scripts/calls/audited-calls.js';
 import { QueueKeys } from './scripts/queue-keys.js';
-import { requireRights } from './scripts/script-permissions.js';
+import { requirePermissions } from './scripts/script-permissions.js';
 import { RedisConsumerWait } from './scripts/consumer-wait.js';
 import { RedisWorkerWait } from './scripts/worker-wait.js';
 import type { EncodedJob } from './store/enqueue-call.js';
@@ -107,7 +107,7 @@ export class RedisStore implements QueueStore {
   async prepare(calls: StoreCalls): Promise<void> {
     const start = calls.start({ id: '', token: this.clock.randomId() });
     await Promise.all([
-      requireRights(this.connection, keysOf(calls)),
+      requirePermissions(this.connection, keysOf(calls)),
       this.exec(start, { timeoutMs: LONGEST_TRIP_MS }).catch(() => undefined), // the first start teaches it then
     ]);
   }

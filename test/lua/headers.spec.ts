@@ -159,7 +159,7 @@ describe('lua/lib', () => {
   });
 
   it.each([
-    ['job/enqueue', 'forToldEnqueue'],
+    ['job/enqueue', 'forPublishedEnqueue'],
     ['attempt/complete', 'forFollowedComplete'],
     ['attempt/extend', 'forExtend'],
   ] as const)('the keys of %s are sent in the order of its header', (name, list) => {

@@ -20,20 +20,20 @@ local function inspect(id, pending_times, processing_times)
     at.ttl = at.hash and redis.call('PTTL', at.key)
   end
   at.expiry = tonumber(redis.call('ZSCORE', claims, id) or nil)
-  local function stands(place, times)
+  local function note_place(place, times)
     for _ = 1, times do
       at.places[#at.places + 1] = place
     end
   end
-  stands('claims', at.expiry and 1 or 0)
+  note_place('claims', at.expiry and 1 or 0)
   at.lacks_slot = at.expiry and at.group and not redis.call('ZSCORE', groups .. 'running:' .. at.group, id)
   at.is_unwatched = at.after and at.status == 'scheduled' and not redis.call('ZSCORE', awaiting, id)
-  stands('prioritized', redis.call('ZSCORE', prioritized, id) and 1 or 0)
-  stands('scheduled', redis.call('ZSCORE', scheduled, id) and 1 or 0)
-  stands('dead', redis.call('ZSCORE', dead, id) and 1 or 0)
-  stands('group', at.group and redis.call('ZSCORE', groups .. 'waiting:' .. at.group, id) and 1 or 0)
-  stands('pending', pending_times)
-  stands('processing', processing_times)
+  note_place('prioritized', redis.call('ZSCORE', prioritized, id) and 1 or 0)
+  note_place('scheduled', redis.call('ZSCORE', scheduled, id) and 1 or 0)
+  note_place('dead', redis.call('ZSCORE', dead, id) and 1 or 0)
+  note_place('group', at.group and redis.call('ZSCORE', groups .. 'waiting:' .. at.group, id) and 1 or 0)
+  note_place('pending', pending_times)
+  note_place('processing', processing_times)
   return at
 end
 

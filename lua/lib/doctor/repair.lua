@@ -5,7 +5,7 @@
 --@include lib/doctor/leave_places
 
 -- The claim's time starts again: a live worker extends it, and a dead one loses it to the sweep.
-local function stand_claimed(at, visibility)
+local function place_claimed(at, visibility)
   redis.call('HSET', at.key, 'status', 'processing')
   redis.call('ZADD', claims, now + visibility, at.id)
   if at.group then
@@ -13,7 +13,7 @@ local function stand_claimed(at, visibility)
   end
 end
 
-local function stand_dead(at, found)
+local function place_dead(at, found)
   if at.status == 'failed' or redis.call('ZSCORE', dead, at.id) then
     redis.call('HSET', at.key, 'status', 'failed', 'failed_at_ms', at.failed_at or now)
     redis.call('ZADD', dead, 'NX', tonumber(at.failed_at) or now, at.id)
@@ -24,7 +24,7 @@ local function stand_dead(at, found)
 end
 
 -- A start that never comes, until the jobs that it waits for have ended, which the sweep checks.
-local function stand_after(at)
+local function place_awaiting(at)
   leave_places(at, 'scheduled')
   redis.call('ZADD', scheduled, '253402300799000', at.id)
   redis.call('ZADD', awaiting, 0, at.id)
@@ -43,12 +43,12 @@ local function repair(at, found, visibility)
   redis.call('PERSIST', at.key)
   if place == 'claims' then
     leave_places(at, place)
-    return stand_claimed(at, visibility)
+    return place_claimed(at, visibility)
   end
   -- As at the end of a claim: a settle by the claim that was current must be refused.
   redis.call('HSET', at.key, 'claim_token', '', 'claimed_at_ms', 0, 'fence', redis.call('INCR', sequence))
   if place == 'scheduled' and at.after then
-    return stand_after(at)
+    return place_awaiting(at)
   end
   if #at.places == 1 and place == at.places[1] and place ~= 'dead' then
     redis.call('HSET', at.key, 'status', status_in[place])
@@ -56,7 +56,7 @@ local function repair(at, found, visibility)
   end
   leave_places(at, place)
   if place == 'dead' then
-    stand_dead(at, found)
+    place_dead(at, found)
   elseif place == 'scheduled' then
     to_later(at.id, tonumber(at.due) or now)
   elseif at.group and (place == 'front' or place == 'group' or place == 'pending' or place == 'prioritized') then

@@ -9,14 +9,14 @@ local function note_depth(name, depth, running)
   local before = tonumber(score_in(sets.depths, name) or nil) or 0
   waiting_change = waiting_change + depth - before
   if depth + running == 0 then
-    leave_stand(sets.depths, name)
+    drop_score(sets.depths, name)
   elseif depth ~= before or not sets.depths.scores[name] then
-    write_stand(sets.depths, name, string.format('%d', depth))
+    put_score(sets.depths, name, string.format('%d', depth))
   end
 end
 
 local function note_head(name, rank)
-  write_stand(sets.heads, name, rank and string.format('%d', tonumber(rank) % 2 ^ 40))
+  put_score(sets.heads, name, rank and string.format('%d', tonumber(rank) % 2 ^ 40))
 end
 
 local function count_waiting()

@@ -5,7 +5,7 @@
 -- Needs: groups, now, lib/group/state, lib/group/stands.
 -- A group without a waiting job keeps its rest and the spent rate only while these matter.
 local function rest_idle(name, group)
-  leave_stand(sets.gated, name)
+  drop_score(sets.gated, name)
   local spent_until = math.max(group.rests_until, group.tat > now_us and math.ceil(group.tat / 1000) or 0)
   if group.has_spent and spent_until > now then
     redis.call('ZADD', groups .. 'resting', 'GT', string.format('%.0f', spent_until), name)
@@ -51,8 +51,8 @@ end
 -- A group that has spent nothing of a rate, or has just had a turn, is not in gated.
 local function gate(name, opens, may_be_gated)
   if opens then
-    stand_in(sets.gated, name, string.format('%.0f', opens))
+    set_score(sets.gated, name, string.format('%.0f', opens))
   elseif may_be_gated then
-    leave_stand(sets.gated, name)
+    drop_score(sets.gated, name)
   end
 end

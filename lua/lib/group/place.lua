@@ -3,9 +3,9 @@
 --   in neither. A blocked group costs a claim nothing.
 -- place_group(name, known): puts a group where it belongs, after any change. A second call changes nothing. known has
 --   only_slot if only a slot was freed.
--- stand_group(): does the same for a group that has just had a turn, by the claim's data.
+-- place_known_group(): does the same for a group that has just had a turn, by the claim's data.
 -- touch(name): has place_groups() place it at the end of the script, which wakes a worker if a group may run now. After
---   the last place_group() come write_stands(), see lib/group/stands, and count_waiting(), see lib/group/depth.
+--   the last place_group() come write_scores(), see lib/group/stands, and count_waiting(), see lib/group/depth.
 --   place_groups() calls them.
 -- free_slot(name, id), hold_group(name, id), end_hold(name, id): the effect on its group of a job that leaves or waits
 --   apart.
@@ -21,7 +21,7 @@
 
 -- Puts a group whose line and slots are known where it belongs. depth, running: jobs in these; id: the first in line, where a rate
 -- has to know its cost.
-local function stand_group(name, group, depth, running, id, finish, may_be_gated)
+local function place_known_group(name, group, depth, running, id, finish, may_be_gated)
   if depth == 0 then
     leave_turns(name, finish)
     if running == 0 then
@@ -35,7 +35,7 @@ local function stand_group(name, group, depth, running, id, finish, may_be_gated
   if blocked or opens then
     leave_turns(name, finish)
   elseif finish then
-    stand_in(sets.turns, name, finish)
+    set_score(sets.turns, name, finish)
   else
     enter_turns(name)
   end
@@ -52,7 +52,7 @@ local function place_group(name, known)
   if rank or depth == 0 then
     note_depth(name, depth, running)
   end
-  stand_group(name, group, depth, running, id, nil, group.has_spent or not known.only_slot)
+  place_known_group(name, group, depth, running, id, nil, group.has_spent or not known.only_slot)
 end
 
 local function touch(name)
@@ -86,7 +86,7 @@ local function place_groups(is_quiet)
   for _, name in ipairs(names) do
     place_group(name, touched_groups[name])
   end
-  if write_stands() > 0 and not is_quiet then
+  if write_scores() > 0 and not is_quiet then
     redis.call('ZADD', wake, '0', '1')
   end
   touched_groups = {}

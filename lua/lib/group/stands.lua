@@ -3,11 +3,11 @@
 -- sets: turns, gated, finishes, depths, heads; each with its key, the known scores (false: none), and the changes
 -- recall(set, names): reads the scores of groups together.
 -- score_in(set, name): returns the score of one, false for none.
--- stand_in(set, name, score), leave_stand(set, name): change it.
--- write_stand(set, name, score): changes it without a read; false to leave.
--- enter_stand(set, name, score): puts it there unless it is there, which need not be known.
--- write_stands(): writes the changes, and returns how many entered. Until then the sets are unchanged.
--- stand_text(score): returns a score as text, because a whole number is cheaper to write.
+-- set_score(set, name, score), drop_score(set, name): change it.
+-- put_score(set, name, score): changes it without a read; false to leave.
+-- add_score(set, name, score): puts it there unless it is there, which need not be known.
+-- write_scores(): writes the changes, and returns how many entered. Until then the sets are unchanged.
+-- score_text(score): returns a score as text, because a whole number is cheaper to write.
 -- Needs: lib/group/ends.
 local sets = {}
 for kind, key in pairs({ turns = group_keys.turns, gated = group_keys.gated, finishes = group_keys.finishes,
@@ -15,7 +15,7 @@ for kind, key in pairs({ turns = group_keys.turns, gated = group_keys.gated, fin
   sets[kind] = { key = key, scores = {}, changed = {}, entering = {} }
 end
 
-local function stand_text(score)
+local function score_text(score)
   return string.format(score % 1 == 0 and score < 1e15 and '%d' or '%.17g', score)
 end
 
@@ -37,24 +37,24 @@ local function score_in(set, name)
   return score
 end
 
-local function write_stand(set, name, score)
+local function put_score(set, name, score)
   set.scores[name], set.changed[name] = score, true
 end
 
-local function stand_in(set, name, score)
+local function set_score(set, name, score)
   local former = score_in(set, name)
   if former ~= score and tonumber(former or nil) ~= tonumber(score) then
-    write_stand(set, name, score)
+    put_score(set, name, score)
   end
 end
 
-local function leave_stand(set, name)
+local function drop_score(set, name)
   if score_in(set, name) then
-    write_stand(set, name, false)
+    put_score(set, name, false)
   end
 end
 
-local function enter_stand(set, name, score)
+local function add_score(set, name, score)
   if not set.scores[name] then
     set.scores[name], set.entering[name] = score, score
   end
@@ -117,7 +117,7 @@ local function write_entering(set)
   return add_new(set.key, added)
 end
 
-local function write_stands()
+local function write_scores()
   local entered = 0
   for _, set in pairs(sets) do
     if next(set.entering) then

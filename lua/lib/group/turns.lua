@@ -1,7 +1,7 @@
 -- turns holds the groups that may run, by virtual start time. The end of another group's last turn is in ends while it
 --   has jobs, and then in finishes until the clock has passed it.
 -- current_virtual_time(): returns the current virtual time.
--- enter_turns(name): write_stands() returns whether it was not there.
+-- enter_turns(name): write_scores() returns whether it was not there.
 -- leave_turns(name, finish): finish if it is known.
 -- go_idle(name): a group outside turns has no more jobs.
 -- Needs: lib/group/state, lib/group/stands, lib/group/ends.
@@ -17,22 +17,22 @@ local function enter_turns(name)
   local finish = turn_end_of(name)
   if not finish then
     finish = score_in(sets.finishes, name)
-    leave_stand(sets.finishes, name)
+    drop_score(sets.finishes, name)
   end
   local clock = current_virtual_time()
   if finish and tonumber(finish) > clock then
-    return enter_stand(sets.turns, name, finish)
+    return add_score(sets.turns, name, finish)
   end
   if start_clock ~= clock then
-    start_clock, start_text = clock, stand_text(clock)
+    start_clock, start_text = clock, score_text(clock)
   end
-  enter_stand(sets.turns, name, start_text)
+  add_score(sets.turns, name, start_text)
 end
 
 local function leave_turns(name, finish)
   finish = finish or score_in(sets.turns, name)
   if finish then
-    leave_stand(sets.turns, name)
+    drop_score(sets.turns, name)
     write_end(name, finish)
   end
 end
@@ -42,7 +42,7 @@ local function go_idle(name)
   if finish then
     write_end(name, false)
     if tonumber(finish) > current_virtual_time() then
-      write_stand(sets.finishes, name, finish)
+      put_score(sets.finishes, name, finish)
     end
   end
 end

@@ -4,7 +4,7 @@
 -- 'ended' for an ended job whose id a client of the pattern left in pending. A plain job that never ran needs no check.
 -- A job is on its last chance if it has crashed a worker and one more crash would make it a dead letter.
 -- ARGV[5]: the limit if there is no other.
--- Needs: now, read, tells, first_limit.
+-- Needs: now, read, reports_starts, first_limit.
 local function check_claim(key, name, payload, attempts)
   local max_attempts, expires_at, cancel, status, crashes, crashes_left, unmet, checkpoint = unpack(read(key, 'max_attempts',
     'expires_at_ms', 'cancel_requested_at_ms', 'status', 'crashes', 'crashes_left', 'unmet', 'checkpoint'))
@@ -25,7 +25,7 @@ local function check_claim(key, name, payload, attempts)
     return refuse(key, refusal, attempts, max_attempts)
   end
   checkpoint = checkpoint or nil
-  if not tells then
+  if not reports_starts then
     return '', checkpoint
   end
   local is_isolated = crashes and (crashes_left or attempts + 1 >= max_attempts)

@@ -12,7 +12,7 @@ end
 local most_read = 1000 -- what one call takes
 
 local function read_line(from, most)
-  write_stands()
+  write_scores()
   most = math.min(most, most_read)
   local found, line, names = redis.call('ZRANGE', group_keys.turns, from, from + most - 1, 'WITHSCORES'), { first = 1 }, {}
   for i = 1, #found, 2 do

@@ -53,7 +53,7 @@ local function take_turns(count, taken, plain_left, plain_weight)
     else
       plain_turns = plain_turns + 1
       local finish = end_turn(start, plain_weight, 1)
-      stand_in(sets.turns, '', stand_text(finish))
+      set_score(sets.turns, '', score_text(finish))
       turn_again(line, turn, finish)
     end
   end
@@ -66,7 +66,7 @@ local function advance_clock(turns_taken)
   if redis.call('ZCARD', group_keys.turns) == 0 then
     virtual_time = math.max(current_virtual_time(), latest_finish)
   end
-  redis.call('HSET', group_keys.settings, 'virtual_time', stand_text(current_virtual_time()))
+  redis.call('HSET', group_keys.settings, 'virtual_time', score_text(current_virtual_time()))
   local passed = redis.call('ZRANGE', group_keys.finishes, '-inf', current_virtual_time(), 'BYSCORE', 'LIMIT', 0,
     2 * turns_taken + 10)
   remove_all(group_keys.finishes, passed)
@@ -80,7 +80,7 @@ local function place_plain()
     leave_turns('')
     go_idle('')
   end
-  write_stands()
+  write_scores()
   return waiting
 end
 
@@ -101,7 +101,7 @@ local function take_grouped(count, alike)
     place_plain()
   end
   note_heads(taken.groups)
-  write_stands()
+  write_scores()
   count_waiting()
   if #taken + #plain > 0 then
     advance_clock(#taken + #plain)

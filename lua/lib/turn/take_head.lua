@@ -46,7 +46,7 @@ local function spend(name, group, cost)
 end
 
 -- Puts a group where it belongs after its turn. Returns whether it is in turns again.
-local function stand_after_turn(name, group, has_slot, finish)
+local function place_after_turn(name, group, has_slot, finish)
   local depth, running = (tonumber(score_in(sets.depths, name) or nil) or 0) - 1, nil
   if depth < 1 then
     depth = redis.call('ZCARD', groups .. 'waiting:' .. name)
@@ -61,7 +61,7 @@ local function stand_after_turn(name, group, has_slot, finish)
   end
   note_depth(name, depth, running)
   local id = depth > 0 and group.interval and redis.call('ZRANGE', groups .. 'waiting:' .. name, 0, 0)[1]
-  stand_group(name, group, depth, running, id, stand_text(finish), group.has_spent)
+  place_known_group(name, group, depth, running, id, score_text(finish), group.has_spent)
   return sets.turns.scores[name]
 end
 
@@ -109,7 +109,7 @@ local function take_head(name, start, taken)
   end
   spend(name, group, cost)
   local finish = end_turn(start, group.weight, cost)
-  return 'taken', stand_after_turn(name, group, found[6], finish) and finish or nil
+  return 'taken', place_after_turn(name, group, found[6], finish) and finish or nil
 end
 
 -- Notes the first jobs of some of the groups that had a turn. A claim of few groups notes all.

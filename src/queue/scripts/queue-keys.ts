@@ -69,7 +69,7 @@ export class QueueKeys {
   /** The KEYS of every script outside the hot path; `lua/lib/core/keys.lua` names them. */
   readonly standard: readonly string[];
   readonly forEnqueue: readonly string[];
-  readonly forToldEnqueue: readonly string[];
+  readonly forPublishedEnqueue: readonly string[];
   /** The first KEYS of an enqueue: jobs without options pass no others. */
   readonly forPlainEnqueue: readonly string[];
   readonly forComplete: readonly string[];
@@ -178,7 +178,7 @@ export class QueueKeys {
       this.awaiting,
       this.groupsPrefix,
     ];
-    this.forToldEnqueue = [...this.forEnqueue, this.events];
+    this.forPublishedEnqueue = [...this.forEnqueue, this.events];
     this.forComplete = [this.jobPrefix, this.claims, this.completed, this.stats, this.unique, this.events];
     this.forLimitedComplete = [...this.forComplete, this.wake];
     this.forFollowedComplete = [

@@ -30,7 +30,7 @@ export function permissionsCall(
  *
  * @throws RedisPermissionError that names the missing permissions of the connection's user
  */
-export async function requireRights({ client }: Connection, keys: QueueKeys): Promise<void> {
+export async function requirePermissions({ client }: Connection, keys: QueueKeys): Promise<void> {
   const refused = await new ScriptRunner(client).run(permissionsCall(keys)).catch((error: Error) => {
     if (error instanceof RedisPermissionError) {
       throw error;

@@ -8,7 +8,7 @@ export type FailOutcome = 'retry' | 'failed' | 'cancelled' | 'lost';
 export type ReleaseOutcome = 'released' | 'failed' | 'cancelled' | 'lost';
 
 /** `busy`: jobs wait or run. `already`: no job has ended since the last such event. */
-export type DrainedAnswer = 'told' | 'busy' | 'already';
+export type DrainedAnswer = 'published' | 'busy' | 'already';
 
 /**
  * `requested`: it runs, and its signal is aborted. `changed`: its status is not the required one, and nothing was done.

@@ -12,11 +12,11 @@ describe('queue/publish-drained.lua', () => {
     const job = await q.addAndClaim('a');
     expect(await expectUnchanged(q, () => q.run(q.scripts.publishDrained()))).toBe('busy');
     await q.run(q.scripts.complete([{ ...job, result: '' }]));
-    expect(await q.run(q.scripts.publishDrained())).toBe('told');
+    expect(await q.run(q.scripts.publishDrained())).toBe('published');
     expect(await expectUnchanged(q, () => q.run(q.scripts.publishDrained()))).toBe('already');
     const other = await q.addAndClaim('b');
     await q.run(q.scripts.complete([{ ...other, result: '' }]));
-    expect(await q.run(q.scripts.publishDrained())).toBe('told');
+    expect(await q.run(q.scripts.publishDrained())).toBe('published');
     await subscriber.ping();
     expect(heard.filter((message) => message.includes('drained'))).toEqual(
       Array.from({ length: 2 }, () => '{"id":"","status":"drained"}'),
@@ -38,6 +38,6 @@ describe('queue/publish-drained.lua', () => {
     const q = testQueue();
     await q.run(q.scripts.complete([{ ...(await q.addAndClaim('a')), result: '' }]));
     await q.run(q.scripts.enqueue([{ id: 'b', name: q.name, payload: '1', options: '{"delay_ms":60000}' }]));
-    expect(await q.run(q.scripts.publishDrained())).toBe('told');
+    expect(await q.run(q.scripts.publishDrained())).toBe('published');
   });
 });

@@ -91,17 +91,17 @@ function enqueue(
 ): ScriptCall<EnqueueAnswer[]> {
   const { keys, options } = context;
   const { maxPending, maxPendingBytes, events, eventExtras } = options;
-  const told = eventExtras?.enqueued === true && events !== 'off';
+  const publishes = eventExtras?.enqueued === true && events !== 'off';
   const isBounded = mayBeBounded || maxPending !== undefined || maxPendingBytes !== undefined;
-  const plain = !isBounded && !told && jobs.every((job) => job.options === '');
+  const plain = !isBounded && !publishes && jobs.every((job) => job.options === '');
   return {
     script: 'jobEnqueue',
-    keys: plain ? keys.forPlainEnqueue : told ? keys.forToldEnqueue : keys.forEnqueue,
+    keys: plain ? keys.forPlainEnqueue : publishes ? keys.forPublishedEnqueue : keys.forEnqueue,
     args: plain
       ? plainArguments(jobs)
       : [
           ...jobs.flatMap((job) => [job.id, job.name, job.payload, optionsOf(job)]),
-          ...(isBounded || told ? [maxPending ?? '', maxPendingBytes ?? '', told ? events : 'off'] : []),
+          ...(isBounded || publishes ? [maxPending ?? '', maxPendingBytes ?? '', publishes ? events : 'off'] : []),
         ],
     ...(plain && { resend: (reply) => (isBoundedReply(reply) ? enqueue(context, jobs, true) : undefined) }),
     decode: (reply) => decodeEnqueue(jobs, (reply as (string | number)[] | null) ?? []),

@@ -113,5 +113,5 @@ export function publishDrained(queue: MemoryQueue): DrainedAnswer {
   if (queue.options.events !== 'off') {
     queue.host.publish(queue.name, { id: '', status: 'drained' });
   }
-  return 'told';
+  return 'published';
 }
