@@ -92,7 +92,7 @@ export abstract class QueueAdmin {
 
   /** Returns the live workers of the queue, at most 1,000: where they run, since when, and their stuck jobs. */
   async workers(): Promise<WorkerRecord[]> {
-    return this.exec((calls) => calls.workers(LARGEST_PAGE));
+    return this.exec((calls) => calls.workers.list(LARGEST_PAGE));
   }
 
   /** Returns the record of a job, or null for an unknown one. */
@@ -138,7 +138,7 @@ export abstract class QueueAdmin {
    */
   async promote(id: string): Promise<RestartAnswer> {
     checkText('job id', id);
-    return this.exec((calls) => calls.promoteJob(id));
+    return this.exec((calls) => calls.promote(id));
   }
 
   /**
@@ -236,7 +236,7 @@ export abstract class QueueAdmin {
     }
     checkCount('ids.length', ids.length, 0, LARGEST_PAGE);
     ids.forEach((id, i) => checkText(`ids[${i}]`, id));
-    return this.exec((calls) => calls.redrive(ids));
+    return this.exec((calls) => calls.deadLetters.redrive(ids));
   }
 
   /**

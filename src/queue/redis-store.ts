@@ -16,8 +16,8 @@ import type { JobEvent } from './model/job-event.js';
 import type { JobQueueLogger } from './runtime/logger.js';
 import type { ResolvedQueueOptions } from './model/queue-options.js';
 import { checkLayout, LAYOUT_FIELD } from './scripts/layout.js';
-import { queueCalls, type QueueCalls } from './scripts/calls/queue-calls.js';
-import { audited, auditedCalls } from './scripts/calls/audited-calls.js';
+import { allCalls, type QueueCalls } from './scripts/calls/all-calls.js';
+import { auditedCalls } from './scripts/calls/audited-calls.js';
 import { QueueKeys } from './scripts/queue-keys.js';
 import { requirePermissions } from './scripts/script-permissions.js';
 import { RedisConsumerWait } from './scripts/consumer-wait.js';
@@ -89,7 +89,7 @@ export class RedisStore implements QueueStore {
     { timeoutMs }: Required<CallLimit>,
   ): Promise<QueueCalls> {
     const keys = await this.connection.answer(timeoutMs, () => this.keysOfKnownLayout(queue, options));
-    const calls = queueCalls(keys, options);
+    const calls = allCalls(keys, options);
     const mark = markOf(calls);
     return mark ? auditedCalls(calls, mark) : calls;
   }
@@ -154,10 +154,9 @@ export class RedisStore implements QueueStore {
     options: Required<DoctorOptions>,
     { timeoutMs }: Required<CallLimit>,
   ): Promise<DoctorReport> {
-    const mark = markOf(queue as QueueCalls);
     const access = {
       client: this.connection.client,
-      run: <Answer>(call: RedisCall<Answer>) => this.exec(mark ? audited(call, mark) : call, { timeoutMs }),
+      run: <Answer>(call: RedisCall<Answer>) => this.exec(call, { timeoutMs }),
       ask: <Answer>(question: () => Promise<Answer>) => this.connection.answer(timeoutMs, question),
     };
     return new Doctor(access, queue as QueueCalls, options).run();

@@ -32,7 +32,7 @@ describe('I7: a job key that is not a hash stops no batch', () => {
     'claim takes a cost of %s for a number in bounds',
     async (cost) => {
       const q = testQueue();
-      await q.run(q.scripts.setLimits({ rateLimit: { limit: 100, periodMs: 1_000, burst: 100 } }));
+      await q.run(q.scripts.limits.set({ rateLimit: { limit: 100, periodMs: 1_000, burst: 100 } }));
       await q.run(q.scripts.groups.set('g', { rateLimit: { limit: 100, periodMs: 1_000, burst: 100 } }));
       for (const id of ['a', 'b']) await q.add(id, { group: 'g', cost: 1 });
       await q.add('plain', { cost: 1 });
@@ -55,7 +55,7 @@ describe('I7: a job key that is not a hash stops no batch', () => {
     await q.add('good', { delay_ms: 60_000 });
     await q.makeDue('bad', 'good');
     await corrupt(q, 'bad');
-    expect(await q.run(q.scripts.promote(10))).toBe(2);
+    expect(await q.run(q.scripts.sweep.promote(10))).toBe(2);
     expect(await q.pending()).toEqual(['bad', 'good']);
   });
 
@@ -90,7 +90,7 @@ describe('I7: a job key that is not a hash stops no batch', () => {
     await q.claim(2);
     await q.expireClaims('bad', 'good');
     await corrupt(q, 'bad');
-    const { reclaimed } = await q.run(q.scripts.reclaim(10, 1_000_000, 0));
+    const { reclaimed } = await q.run(q.scripts.sweep.reclaim(10, 1_000_000, 0));
     expect(reclaimed).toContainEqual({ id: 'bad', status: 'failed' });
     expect(reclaimed).toContainEqual({ id: 'good', status: 'pending' });
   });
@@ -103,8 +103,8 @@ describe('I7: a job key that is not a hash stops neither the sweep nor an operat
     await corrupt(q, 'bad');
     await q.redis.hset(q.keys.unique, 'key', 'bad');
     await q.redis.zadd(q.keys.uniqueExpiries, 1, 'key');
-    await q.run(q.scripts.adopt(100));
-    await q.run(q.scripts.tidy(100));
+    await q.run(q.scripts.sweep.adoptForeign(100));
+    await q.run(q.scripts.sweep.tidy(100));
     expect(await q.redis.hexists(q.keys.unique, 'key')).toBe(0);
   });
 
@@ -113,7 +113,7 @@ describe('I7: a job key that is not a hash stops neither the sweep nor an operat
     await deadLetter(q, 'bad');
     await deadLetter(q, 'good');
     await corrupt(q, 'bad');
-    expect(await q.run(q.scripts.redrive(['bad', 'good']))).toBe(1);
+    expect(await q.run(q.scripts.deadLetters.redrive(['bad', 'good']))).toBe(1);
     expect(await q.pending()).toEqual(['good']);
   });
 
@@ -131,7 +131,7 @@ describe('I7: a job key that is not a hash stops neither the sweep nor an operat
   it.each([
     ['progress', (q: TestQueue) => q.scripts.progress({ id: 'bad', token: 't' }, '1')],
     ['log', (q: TestQueue) => q.scripts.log({ id: 'bad', token: 't' }, 10, ['"line"'])],
-    ['name', (q: TestQueue) => q.scripts.name({ id: 'bad', token: 't', name: 'n' })],
+    ['name', (q: TestQueue) => q.scripts.setName({ id: 'bad', token: 't', name: 'n' })],
   ] as const)('%s says that the claim is not current', async (_verb, call) => {
     const q = testQueue();
     await q.addAll('bad');
@@ -164,7 +164,7 @@ describe('a complete that breaks off at a key of another type', () => {
     const complete = () => q.run(q.scripts.complete(jobs.map((job) => ({ ...job, result: '"done"' }))));
     const reclaim = async () => {
       await q.expireClaims('bad');
-      return q.run(q.scripts.reclaim(10, Number.MAX_SAFE_INTEGER, 0));
+      return q.run(q.scripts.sweep.reclaim(10, Number.MAX_SAFE_INTEGER, 0));
     };
     await expect(complete()).rejects.toThrow(/WRONGTYPE/);
     expect(await reclaim()).toEqual({ reclaimed: [], more: false });
@@ -188,7 +188,7 @@ const releasing = (delayMs: number) => (q: TestQueue, job: ClaimedJob) =>
   q.run<unknown>(q.scripts.release([{ ...job, reason: delayMs ? 'snooze' : 'interruption', delayMs }]));
 const reclaim = async (q: TestQueue) => {
   await q.expireClaims('job');
-  return q.run<unknown>(q.scripts.reclaim(10, Number.MAX_SAFE_INTEGER, 0));
+  return q.run<unknown>(q.scripts.sweep.reclaim(10, Number.MAX_SAFE_INTEGER, 0));
 };
 
 describe('a fail, release or reclaim that breaks off at a key of another type', () => {

@@ -89,7 +89,7 @@ it(
         });
       }
       // Every step was awaited, so nothing is in flight.
-      await state.run(state.scripts.tidy(500));
+      await state.run(state.scripts.sweep.tidy(500));
       expect(await violations(redis, state.scripts)).toEqual([]);
       expect(memoryViolations(server.queue(name, sides[1]!.queue.options))).toEqual([]);
       sides.forEach(({ queue }) => queue.close());

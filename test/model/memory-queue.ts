@@ -63,7 +63,7 @@ export class QueueInMemory implements RealQueue {
   }
 
   async violations(): Promise<string[]> {
-    await this.queue.exec((calls) => calls.tidy(500));
+    await this.queue.exec((calls) => calls.sweep.tidy(500));
     return memoryViolations(this.state);
   }
 

@@ -82,7 +82,7 @@ export class RedisQueue implements RealQueue {
    * may be in the history of an earlier job.
    */
   async violations(): Promise<string[]> {
-    await this.state.run(this.state.scripts.tidy(500));
+    await this.state.run(this.state.scripts.sweep.tidy(500));
     return [...(await violations(this.state.redis, this.state.scripts)), ...(await gapsIn(this.queue))];
   }
 

@@ -136,8 +136,10 @@ export class ManualConsumer {
     checkKnown('reclaim', options, ['limit']);
     const { limit = SLICE } = options;
     checkCount('limit', limit, 1, LARGEST_PAGE);
-    const { reclaimed, more } = await this.queue.exec((calls) => calls.reclaim(limit, Number.MAX_SAFE_INTEGER, 0));
-    const foreign = (await this.queue.exec((calls) => calls.adopt(limit))).reclaimed;
+    const { reclaimed, more } = await this.queue.exec((calls) =>
+      calls.sweep.reclaim(limit, Number.MAX_SAFE_INTEGER, 0),
+    );
+    const foreign = (await this.queue.exec((calls) => calls.sweep.adoptForeign(limit))).reclaimed;
     return { reclaimed: [...reclaimed, ...foreign], more: more || foreign.length === limit };
   }
 

@@ -150,7 +150,7 @@ export class DeadLetters {
     checkText('job id', id);
     checkOptions('deadLetters.redrive', redriveSchema, options);
     const payload = 'payload' in options ? await this.editedPayload(id, options.payload, given) : undefined;
-    return (await this.exec((calls) => calls.redrive([id], payload))) === 1;
+    return (await this.exec((calls) => calls.deadLetters.redrive([id], payload))) === 1;
   }
 
   /** Returns a payload as JSON, checked in the form that the job's handler will receive. */
@@ -177,7 +177,9 @@ export class DeadLetters {
    */
   async redriveAll(options: { filter?: DeadLetterFilter } = {}): Promise<number> {
     const filter = filterOf('deadLetters.redriveAll', options);
-    return this.each(filter, (letters) => this.exec((calls) => calls.redrive(letters.map(({ id }) => id))));
+    return this.each(filter, (letters) =>
+      this.exec((calls) => calls.deadLetters.redrive(letters.map(({ id }) => id))),
+    );
   }
 
   /** Deletes one permanently. Returns false if there is no dead letter with that id. */

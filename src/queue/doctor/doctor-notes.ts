@@ -1,5 +1,5 @@
 import type { DoctorFinding, DoctorKind, DoctorReport } from '../model/doctor-report.js';
-import type { Fault } from './doctor-calls.js';
+import type { Fault } from '../scripts/calls/doctor-calls.js';
 
 /** The most faults that a report lists one by one. */
 const MOST_FINDINGS = 1_000;

@@ -1,8 +1,8 @@
 import type { DoctorOptions, DoctorReport } from '../model/doctor-report.js';
 import { DoctorNotes } from './doctor-notes.js';
-import { DoctorCalls, type Look } from './doctor-calls.js';
+import type { Look } from '../scripts/calls/doctor-calls.js';
 import { ListWalk } from './list-walk.js';
-import type { QueueCalls } from '../scripts/calls/queue-calls.js';
+import type { QueueCalls } from '../scripts/calls/all-calls.js';
 import { isCluster, type RedisClient } from '../redis/redis-client.js';
 import type { ScriptCall } from '../transport/script-runner.js';
 
@@ -27,7 +27,6 @@ interface AuditedRedis {
  * between two steps. One script then checks each suspect in its present state.
  */
 export class Doctor {
-  private readonly scripts: DoctorCalls;
   private readonly notes: DoctorNotes;
   /** Jobs that are in no sorted set, with their status. They may be orphans until a list contains them. */
   private readonly strays = new Map<string, string>();
@@ -38,11 +37,10 @@ export class Doctor {
 
   constructor(
     private readonly queue: AuditedRedis,
-    private readonly queueScripts: QueueCalls,
+    private readonly calls: QueueCalls,
     private readonly options: Required<DoctorOptions>,
   ) {
-    this.scripts = new DoctorCalls(queueScripts);
-    this.notes = new DoctorNotes(queueScripts.keys.queue, options.mend);
+    this.notes = new DoctorNotes(calls.keys.queue, options.mend);
   }
 
   async run(): Promise<DoctorReport> {
@@ -55,7 +53,7 @@ export class Doctor {
     await this.lookAtBatches();
     await this.lookAtUniqueKeys();
     const { mend, exclusive } = this.options;
-    this.notes.add(await this.ask(this.scripts.counters(mend, exclusive)));
+    this.notes.add(await this.ask(this.calls.doctor.counters(mend, exclusive)));
     return this.notes.report;
   }
 
@@ -159,7 +157,7 @@ export class Doctor {
   private async judge(ids: readonly string[]): Promise<void> {
     for (let start = 0; start < ids.length;) {
       const { judged, faults } = await this.ask(
-        this.scripts.judge(ids.slice(start, start + SLICE), this.options.mend),
+        this.calls.doctor.inspect(ids.slice(start, start + SLICE), this.options.mend),
       );
       this.notes.add(faults);
       start += judged;
@@ -171,7 +169,7 @@ export class Doctor {
     do {
       const [next, pairs] = await this.queue.ask(() => this.client.hscan(this.keys.unique, cursor, 'COUNT', SLICE));
       for (const slice of slicesOf(pairs.filter((_, i) => i % 2 === 0))) {
-        this.notes.add(await this.ask(this.scripts.unique(slice, this.options.mend)));
+        this.notes.add(await this.ask(this.calls.doctor.unique(slice, this.options.mend)));
       }
       cursor = next;
     } while (cursor !== '0');
@@ -187,7 +185,7 @@ export class Doctor {
 
   private async lookAtGroups(): Promise<void> {
     for (const slice of slicesOf([...this.groups])) {
-      this.notes.add(await this.ask(this.scripts.groups(slice, this.options.mend)));
+      this.notes.add(await this.ask(this.calls.doctor.groups(slice, this.options.mend)));
     }
   }
 
@@ -204,7 +202,7 @@ export class Doctor {
     for (const key of keys) {
       const endless = (await this.queue.ask(() => this.client.pttl(key))) === -1;
       if (endless && this.options.mend) {
-        await this.queue.ask(() => this.client.pexpire(key, this.queueScripts.options.visibilityMs, 'NX'));
+        await this.queue.ask(() => this.client.pexpire(key, this.calls.options.visibilityMs, 'NX'));
       }
       if (endless) {
         this.notes.add([{ kind: 'batch', subject: key, found: 'no expiry', expected: 'that of its claims' }]);
@@ -215,7 +213,7 @@ export class Doctor {
   private async lookAtBatches(): Promise<void> {
     await this.walk(this.keys.batches, (ids) => ids.forEach((id) => this.batches.add(id)));
     for (const slice of slicesOf([...this.batches])) {
-      this.notes.add(await this.ask(this.scripts.batches(slice, RECORD_MS, this.options.mend)));
+      this.notes.add(await this.ask(this.calls.doctor.batches(slice, RECORD_MS, this.options.mend)));
     }
   }
 
@@ -224,11 +222,11 @@ export class Doctor {
   }
 
   private get keys() {
-    return this.queueScripts.keys;
+    return this.calls.keys;
   }
 
   private look(ids: readonly string[]): Promise<Map<string, Look>> {
-    return this.ask(this.scripts.look(ids));
+    return this.ask(this.calls.doctor.scan(ids));
   }
 
   private ask<Answer>(call: ScriptCall<Answer>): Promise<Answer> {

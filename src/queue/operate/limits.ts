@@ -43,7 +43,7 @@ export class Limits {
 
   /** Returns the limits that hold now. */
   async get(): Promise<LimitsInForce> {
-    return this.queue.exec((calls) => calls.limits());
+    return this.queue.exec((calls) => calls.limits.get());
   }
 
   /**
@@ -55,7 +55,7 @@ export class Limits {
    */
   async set(limits: RuntimeLimits): Promise<void> {
     const checked = checkOptions('limits', limitsSchema, limits);
-    await this.queue.exec((calls) => calls.setLimits(checked));
+    await this.queue.exec((calls) => calls.limits.set(checked));
   }
 
   /**
@@ -67,11 +67,11 @@ export class Limits {
    */
   async change(changes: LimitChanges): Promise<void> {
     const checked = checkOptions('limits', limitChangesSchema, changes);
-    await this.queue.exec((calls) => calls.changeLimits(checked));
+    await this.queue.exec((calls) => calls.limits.change(checked));
   }
 
   /** Clears the limits that were set, and ends a rest. The configured limits apply again at once. */
   async clear(): Promise<void> {
-    await this.queue.exec((calls) => calls.clearLimits());
+    await this.queue.exec((calls) => calls.limits.clear());
   }
 }

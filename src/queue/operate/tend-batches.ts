@@ -26,7 +26,7 @@ export async function tendBatches(
   const { all = false, limit = queue.limit, isStopped = () => false } = options;
   const others = new OtherQueues(queue, limit);
   for (let i = 0; i < MOST_SLICES && !isStopped(); i++) {
-    const look = await queue.exec((calls) => calls.batches.tend(SLICE, all && i === 0), limit);
+    const look = await queue.exec((calls) => calls.sweep.tendBatches(SLICE, all && i === 0), limit);
     if (!look) {
       return;
     }
@@ -54,7 +54,7 @@ export async function deliverNews(queue: Queue): Promise<void> {
  * may be delivered twice.
  */
 async function deliver(queue: Queue, others: OtherQueues, limit: CallLimit): Promise<number> {
-  const news = await queue.exec((calls) => calls.batches.news(SLICE), limit);
+  const news = await queue.exec((calls) => calls.batches.outbox(SLICE), limit);
   let failure: unknown;
   for (const [name, each] of groupBy<BatchNews>(news, ({ queue: home }) => home)) {
     try {

@@ -6,7 +6,7 @@ import type { JobQueueLogger } from '../runtime/logger.js';
 import type { WaitOutcome, WorkerWait } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
 import type { StoreCalls } from '../store/store-calls.js';
-import type { QueueCalls } from './calls/queue-calls.js';
+import type { QueueCalls } from './calls/all-calls.js';
 
 /**
  * How long the reply to a wait may take beyond the wait, in ms. The connection has no other use, so it is cut early.

@@ -3,7 +3,6 @@ import type {
   CancelAnswer,
   DrainedAnswer,
   FailOutcome,
-  ReclaimedJob,
   ReleaseOutcome,
   RestartAnswer,
   UpdateAnswer,
@@ -23,6 +22,7 @@ import type { DeadLetterVerbs } from './verbs/dead-letter-verbs.js';
 import type { AuditVerbs } from './verbs/audit-verbs.js';
 import type { HistoryVerbs } from './verbs/history-verbs.js';
 import type { LimitVerbs } from './verbs/limit-verbs.js';
+import type { SweepVerbs } from './verbs/sweep-verbs.js';
 import type { StoreCall } from './store-call.js';
 
 export type {
@@ -146,46 +146,13 @@ interface JobVerbs {
   fail(failures: readonly Failure[]): StoreCall<FailOutcome[]>;
   release(releases: readonly Release[]): StoreCall<ReleaseOutcome[]>;
   /** Returns whether the name was written. */
-  name(job: Pick<ClaimedJob, 'id' | 'token' | 'name'>): StoreCall<boolean>;
+  setName(job: Pick<ClaimedJob, 'id' | 'token' | 'name'>): StoreCall<boolean>;
   /** Returns whether the claim was current. */
   progress(claim: Pick<ClaimRef, 'id' | 'token'>, progress: string): StoreCall<boolean>;
   /** Stores the checkpoint for the next attempt. Returns whether the claim was current. */
   checkpoint(claim: Pick<ClaimRef, 'id' | 'token'>, checkpoint: string): StoreCall<boolean>;
   /** Returns whether the claim was current. */
   log(claim: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]): StoreCall<boolean>;
-}
-
-/** The result of a look at the clients of the Redis pattern. */
-interface AdoptAnswer {
-  reclaimed: ReclaimedJob[];
-  deadLetters: number;
-  /** The number of claims that a sweep of such a client reclaimed. */
-  sweptByClients: number;
-  /** True if such clients worked here within ten minutes. */
-  clientsAtWork: boolean;
-}
-
-/** The verbs that run by the clock, in bounded slices. */
-interface SweepVerbs {
-  /** @param gapMs a gap between sweeps that means the store was away; @param waitMs how long to wait after one */
-  reclaim(
-    limit: number,
-    gapMs: number,
-    waitMs: number,
-    everyMs?: number,
-  ): StoreCall<{ reclaimed: ReclaimedJob[]; more: boolean }>;
-  /** Returns how many were moved. */
-  promote(limit: number): StoreCall<number>;
-  /** Takes over what clients of the Redis pattern left. @param paceMs as of tidy */
-  adopt(limit: number, paceMs?: number): StoreCall<AdoptAnswer>;
-  /** Keeps jobs that such a client has just failed. Returns how many are dead letters now. */
-  adoptFailed(ids: readonly string[]): StoreCall<number>;
-  /**
-   * Returns whether more is left to tidy.
-   *
-   * @param paceMs it does nothing where another call with a pace began less long ago; 0: whatever others do
-   */
-  tidy(limit: number, paceMs?: number): StoreCall<boolean>;
 }
 
 /** The verbs of operators for a queue and its jobs. */
@@ -213,14 +180,12 @@ interface AdminVerbs {
   /** @param ifStatus does nothing to a job in another one */
   remove(id: string, ifStatus?: JobStatus): StoreCall<'removed' | 'processing' | 'missing' | 'changed'>;
   /** Starts a scheduled job now. */
-  promoteJob(id: string): StoreCall<RestartAnswer>;
+  promote(id: string): StoreCall<RestartAnswer>;
   /** @param payload JSON; @param name the required name of the job; absent: any */
   update(id: string, payload: string, name?: string): StoreCall<UpdateAnswer>;
   setPriority(id: string, priority: number): StoreCall<UpdateAnswer>;
   /** @param request identifies this request, so that its repeat is recognised */
   runAgain(id: string, request: string): StoreCall<RestartAnswer>;
-  /** @param payload JSON that takes the place of the stored one */
-  redrive(ids: readonly string[], payload?: string): StoreCall<number>;
   /** Returns how many were deleted, and how many the next call passes over; undefined when no more are old. */
   clean(
     place: JobStatus | 'prioritized' | 'grouped',
@@ -242,16 +207,20 @@ export interface UnservedJobs {
   names: string[];
 }
 
-/** The announcements of workers, of themselves and of their jobs. */
-interface FleetVerbs {
+/** The announcements of workers. */
+export interface WorkerVerbs {
   /** Announces a worker with the limits of its handlers, or takes that back. Rejects with QueueLayoutError where a newer version has the queue. */
-  announce(worker: string, serves: boolean, handlers?: readonly AttemptLimits[]): StoreCall<void>;
+  register(worker: string, serves: boolean, handlers?: readonly AttemptLimits[]): StoreCall<void>;
+  /** Stores details of a worker for operators; undefined: it has stopped. @param ageMs how long ago it started */
+  describe(worker: string, details: WorkerDetails | undefined, ageMs: number): StoreCall<void>;
+  /** Returns the workers with a recent announcement, the latest first. */
+  list(most: number): StoreCall<WorkerRecord[]>;
+}
+
+/** What workers report and read of their queue. */
+interface ReportVerbs {
   /** Returns the storage format that the last worker announced, or undefined. */
   content(): StoreCall<AnnouncedContent | undefined>;
-  /** Stores details of a worker for operators; undefined: it has stopped. @param ageMs how long ago it started */
-  describeWorker(worker: string, details: WorkerDetails | undefined, ageMs: number): StoreCall<void>;
-  /** Returns the workers with a recent announcement, the latest first. */
-  workers(most: number): StoreCall<WorkerRecord[]>;
   unserved(jobs: readonly { id: string; name: string }[]): StoreCall<UnservedJobs>;
   /** Returns whether there was a subscriber. */
   publish(job: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck'): StoreCall<boolean>;
@@ -259,11 +228,14 @@ interface FleetVerbs {
   publishDrained(): StoreCall<DrainedAnswer>;
 }
 
-/** The calls of one queue: every step that can be taken on it. */
-export interface StoreCalls extends JobVerbs, SweepVerbs, AdminVerbs, LimitVerbs, FleetVerbs {
+/** The calls of one queue: every step that can be taken on it. Each is named as its script, in the room of its folder. */
+export interface StoreCalls extends JobVerbs, AdminVerbs, ReportVerbs {
   /** Identifies the queue in its store. */
   readonly key: string;
   readonly options: ResolvedQueueOptions;
+  readonly sweep: SweepVerbs;
+  readonly workers: WorkerVerbs;
+  readonly limits: LimitVerbs;
   readonly deadLetters: DeadLetterVerbs;
   readonly schedules: ScheduleVerbs;
   readonly batches: BatchVerbs;

@@ -11,7 +11,7 @@ import { sendEvalsha } from './send-evalsha.js';
 export type ScriptName = keyof typeof luaScripts;
 export type ScriptArgument = string | number;
 
-/** A call of a script, with the decoder of its reply. Built by queueCalls, run by ScriptRunner. */
+/** A call of a script, with the decoder of its reply. Built by allCalls, run by ScriptRunner. */
 export interface ScriptCall<Answer> extends StoreCall<Answer> {
   readonly script: ScriptName;
   readonly keys: readonly string[];

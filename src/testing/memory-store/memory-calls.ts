@@ -1,14 +1,11 @@
 // The verbs of a queue in memory: each method makes one call, which runs when the store runs it.
 import { leavePlain } from './verbs/write-options.js';
-import { announcedContent } from '../../queue/codec/announced-content.js';
 import type { ClaimedJob, ClaimRef, JobStatus } from '../../queue/model/job.js';
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
-import type { LimitChanges, RuntimeLimits } from '../../queue/model/limits.js';
 import type { AuditVerbs } from '../../queue/store/verbs/audit-verbs.js';
 import type { JobQuery } from '../../queue/store/find-query.js';
 import type { EncodedJob } from '../../queue/store/enqueue-call.js';
 import type {
-  AttemptLimits,
   ClaimRequest,
   Completion,
   DeadLetterVerbs,
@@ -16,13 +13,14 @@ import type {
   HistoryVerbs,
   Release,
   StoreCalls,
+  WorkerVerbs,
 } from '../../queue/store/store-calls.js';
 import type { BatchVerbs } from '../../queue/store/verbs/batch-verbs.js';
 import type { GroupVerbs } from '../../queue/store/verbs/group-verbs.js';
+import type { SweepVerbs } from '../../queue/store/verbs/sweep-verbs.js';
 import type { ScheduleVerbs } from '../../queue/store/verbs/schedule-verbs.js';
-import { changedLimits } from './state/changed-limits.js';
 import { auditVerbs } from './verbs/audit-verbs.js';
-import { batchVerbs } from './verbs/batch/batch-verbs.js';
+import { batchVerbs, tendBatches } from './verbs/batch/batch-verbs.js';
 import * as ofOne from './verbs/change-job.js';
 import { claim, start } from './verbs/attempt/claim.js';
 import * as deadLetters from './verbs/operate/dead-letters.js';
@@ -33,15 +31,18 @@ import { callOf, type MemoryCall } from './verbs/memory-call.js';
 import type { MemoryQueue } from './state/memory-queue.js';
 import * as lists from './verbs/operate/list.js';
 import * as operate from './verbs/operate/operate.js';
-import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
+import type { LimitVerbs } from '../../queue/store/verbs/limit-verbs.js';
+import { limitVerbs } from './verbs/limits.js';
+import { workerVerbs, WORKER_SEEN_MS } from './verbs/workers.js';
 import * as schedules from './verbs/schedules.js';
 import { complete, extend, fail, release } from './verbs/attempt/settle.js';
 import { reclaim, tidy } from './verbs/sweep.js';
 import type { PauseOptions } from '../../queue/model/pause.js';
 
-const WORKER_SEEN_MS = 30_000;
-
 export class MemoryCalls implements StoreCalls {
+  readonly sweep: SweepVerbs;
+  readonly workers: WorkerVerbs;
+  readonly limits: LimitVerbs;
   readonly deadLetters: DeadLetterVerbs;
   readonly schedules: ScheduleVerbs;
   readonly groups: GroupVerbs;
@@ -53,20 +54,14 @@ export class MemoryCalls implements StoreCalls {
     readonly queue: MemoryQueue,
     readonly options: ResolvedQueueOptions,
   ) {
+    this.sweep = sweepVerbs(queue);
+    this.workers = workerVerbs(queue, options);
+    this.limits = limitVerbs(queue);
     this.deadLetters = deadLetterVerbs(queue);
     this.schedules = scheduleVerbs(queue);
     this.groups = groupVerbs(queue);
     this.batches = batchVerbs(queue);
     this.history = historyVerbs(queue);
-  }
-
-  /** A step that ends claims. */
-  private freeing<Answer>(script: string, run: () => Answer): MemoryCall<Answer> {
-    return callOf(script, () => {
-      const answer = run();
-      this.queue.freed();
-      return answer;
-    });
   }
 
   get key(): string {
@@ -80,9 +75,10 @@ export class MemoryCalls implements StoreCalls {
   extend = (claims: readonly Pick<ClaimRef, 'id' | 'token'>[], visibilityMs = this.options.visibilityMs) =>
     callOf('attemptExtend', () => extend(this.queue, claims, visibilityMs));
   complete = (completions: readonly Completion[]) =>
-    this.freeing('attemptComplete', () => complete(this.queue, completions));
-  fail = (failures: readonly Failure[]) => this.freeing('attemptFail', () => fail(this.queue, failures));
-  release = (releases: readonly Release[]) => this.freeing('attemptRelease', () => release(this.queue, releases));
+    freeing(this.queue, 'attemptComplete', () => complete(this.queue, completions));
+  fail = (failures: readonly Failure[]) => freeing(this.queue, 'attemptFail', () => fail(this.queue, failures));
+  release = (releases: readonly Release[]) =>
+    freeing(this.queue, 'attemptRelease', () => release(this.queue, releases));
 
   extendBatch = ({ worker, stream, token }: Pick<ClaimRequest, 'worker' | 'stream' | 'token'>) =>
     callOf('attemptExtendBatch', () => {
@@ -91,7 +87,7 @@ export class MemoryCalls implements StoreCalls {
       return claims.length - extend(this.queue, claims, this.options.visibilityMs).lost.length;
     });
 
-  name = ({ id, token, name }: Pick<ClaimedJob, 'id' | 'token' | 'name'>) =>
+  setName = ({ id, token, name }: Pick<ClaimedJob, 'id' | 'token' | 'name'>) =>
     callOf('attemptSetName', () => {
       const job = this.queue.job(id);
       const writes = job?.claim_token === token && job.name === undefined;
@@ -135,15 +131,6 @@ export class MemoryCalls implements StoreCalls {
       return isCurrent;
     });
 
-  reclaim = (limit: number, gapMs: number, waitMs: number) =>
-    this.freeing('sweepReclaim', () => reclaim(this.queue, limit, gapMs, waitMs));
-  promote = (limit: number) => callOf('sweepPromote', () => this.queue.promote(limit));
-  /** Clients of the Redis pattern do not come here. */
-  adopt = () =>
-    callOf('sweepAdoptForeign', () => ({ reclaimed: [], deadLetters: 0, sweptByClients: 0, clientsAtWork: false }));
-  adoptFailed = () => callOf('sweepAdoptFailed', () => 0);
-  tidy = () => callOf('sweepTidy', () => tidy(this.queue));
-
   get = (id: string) => callOf('get', () => lists.record(this.queue, id));
   find = (status: JobStatus, query: JobQuery) => callOf('queueFind', () => lists.find(this.queue, status, query));
 
@@ -159,14 +146,12 @@ export class MemoryCalls implements StoreCalls {
     callOf('jobReschedule', () => operate.reschedule(this.queue, id, at));
   remove = (id: string, ifStatus?: JobStatus) =>
     callOf('jobRemove', () => operate.remove(this.queue, id, ifStatus));
-  promoteJob = (id: string) => callOf('jobPromote', () => ofOne.promoteJob(this.queue, id));
+  promote = (id: string) => callOf('jobPromote', () => ofOne.promote(this.queue, id));
   update = (id: string, payload: string, name = '') =>
     callOf('jobUpdate', () => ofOne.update(this.queue, id, payload, name));
   setPriority = (id: string, priority: number) =>
     callOf('jobSetPriority', () => ofOne.setPriority(this.queue, id, priority));
   runAgain = (id: string, request: string) => callOf('jobRunAgain', () => ofOne.runAgain(this.queue, id, request));
-  redrive = (ids: readonly string[], payload = '') =>
-    callOf('deadLetterRedrive', () => operate.redrive(this.queue, ids, payload));
   clean = (place: JobStatus | 'prioritized', olderThanMs: number, limit: number) =>
     callOf('queueClean', () => operate.clean(this.queue, place, olderThanMs, limit));
   purge = () => callOf('queuePurge', () => operate.purge(this.queue));
@@ -190,46 +175,7 @@ export class MemoryCalls implements StoreCalls {
       return changes;
     });
 
-  limits = () =>
-    callOf<LimitsInForce>('limitsGet', () => {
-      const { set, limits } = this.queue.flow;
-      const found = Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
-      const source = set ? 'set' : Object.keys(found).length > 0 ? 'configuration' : 'none';
-      return { ...found, source };
-    });
-  setLimits = (limits: RuntimeLimits) => callOf('limitsSet', () => this.limit(limits));
-  changeLimits = (changes: LimitChanges) =>
-    callOf('limitsSet', () => this.limit(changedLimits(this.queue.flow.limits, changes)));
-  clearLimits = () => callOf('limitsClear', () => this.limit(undefined));
-
-  private limit(limits: RuntimeLimits | undefined): void {
-    this.queue.flow.setLimits(limits);
-    this.queue.restsUntil = limits ? this.queue.restsUntil : 0;
-    this.queue.host.wake(this.queue.name);
-  }
-
-  announce = (worker: string, serves: boolean, handlers: readonly AttemptLimits[] = []) =>
-    callOf<void>('workerRegister', () => {
-      if (serves) {
-        this.queue.workers.set(worker, this.queue.now);
-        this.queue.content = announcedContent(this.options);
-        handlers.forEach((handler) => this.queue.handlerLimits.set(handler.name, handler));
-      } else {
-        this.queue.workers.delete(worker);
-      }
-    });
-
   content = () => callOf('queueContent', () => this.queue.content);
-  describeWorker = () => callOf<void>('workerDescribe', () => undefined);
-  workers = (most: number) =>
-    callOf('workerList', () =>
-      [...this.queue.workers]
-        .filter(([, seenAt]) => seenAt >= this.queue.now - WORKER_SEEN_MS)
-        .toSorted(([, a], [, b]) => b - a)
-        .slice(0, most)
-        .map(([id, seenAt]) => ({ id, seenAt: new Date(seenAt) })),
-    );
-
   unserved = (jobs: readonly { id: string; name: string }[]) =>
     callOf('queueUnserved', () => {
       const names = [...this.queue.handlerLimits.keys()];
@@ -250,11 +196,39 @@ export class MemoryCalls implements StoreCalls {
   publishDrained = () => callOf('queuePublishDrained', () => publishDrained(this.queue));
 }
 
+/** Makes the call of a step that ends claims. */
+function freeing<Answer>(queue: MemoryQueue, script: string, run: () => Answer): MemoryCall<Answer> {
+  return callOf(script, () => {
+    const answer = run();
+    queue.freed();
+    return answer;
+  });
+}
+
+function sweepVerbs(queue: MemoryQueue): SweepVerbs {
+  return {
+    reclaim: (limit, gapMs, waitMs) => freeing(queue, 'sweepReclaim', () => reclaim(queue, limit, gapMs, waitMs)),
+    promote: (limit) => callOf('sweepPromote', () => queue.promote(limit)),
+    /** Clients of the Redis pattern do not come here. */
+    adoptForeign: () =>
+      callOf('sweepAdoptForeign', () => ({
+        reclaimed: [],
+        deadLetters: 0,
+        sweptByClients: 0,
+        clientsAtWork: false,
+      })),
+    adoptFailed: () => callOf('sweepAdoptFailed', () => 0),
+    tidy: () => callOf('sweepTidy', () => tidy(queue)),
+    tendBatches: () => callOf('sweepTendBatches', () => tendBatches(queue)),
+  };
+}
+
 function deadLetterVerbs(queue: MemoryQueue): DeadLetterVerbs {
   return {
     list: (query, _looks, most, withJobs) =>
       callOf('deadLetterList', () => deadLetters.list(queue, query, most, withJobs)),
     discard: (letters) => callOf('deadLetterDiscard', () => deadLetters.discard(queue, letters)),
+    redrive: (ids, payload = '') => callOf('deadLetterRedrive', () => operate.redrive(queue, ids, payload)),
   };
 }
 

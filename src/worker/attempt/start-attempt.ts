@@ -118,7 +118,7 @@ async function sendStart(
 ): Promise<'started' | 'lost' | StoredError> {
   try {
     if (claim.nameless) {
-      await queue.store.exec(calls.name(claim));
+      await queue.store.exec(calls.setName(claim));
     }
     return asks ? await queue.store.exec(calls.start(claim)) : 'started';
   } catch (error) {

@@ -73,7 +73,7 @@ export class ForeignClients {
 
   /** Returns whether the queue has limits, and so a warning was logged. */
   private async warnOfLimits(queue: JobQueue): Promise<boolean> {
-    const { maxRunning, rateLimit } = await queue.exec((calls) => calls.limits());
+    const { maxRunning, rateLimit } = await queue.exec((calls) => calls.limits.get());
     if (maxRunning === undefined && !rateLimit) {
       return false;
     }
@@ -119,7 +119,7 @@ export class ForeignClients {
     watched.failed.clear();
     try {
       for (let i = 0; i < ids.length; i += MOST_PER_CALL) {
-        await queue.exec((calls) => calls.adoptFailed(ids.slice(i, i + MOST_PER_CALL)));
+        await queue.exec((calls) => calls.sweep.adoptFailed(ids.slice(i, i + MOST_PER_CALL)));
       }
     } catch (error) {
       this.logger.warn(

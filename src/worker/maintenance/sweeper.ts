@@ -110,23 +110,23 @@ export class Sweeper {
     const gapMs = Math.max(visibilityMs / 2, 2 * this.intervalMs);
     await this.inSlices(async () => {
       const { reclaimed, more } = await this.run(queue, (calls) =>
-        calls.reclaim(SLICE, gapMs, heartbeatIntervalMs(queue.options), this.intervalMs),
+        calls.sweep.reclaim(SLICE, gapMs, heartbeatIntervalMs(queue.options), this.intervalMs),
       );
       report.reclaimed += reclaimed.length;
       await this.emitEnds(queue, reclaimed);
       return more;
     });
     await this.inSlices(async () => {
-      const moved = await this.run(queue, (calls) => calls.promote(SLICE));
+      const moved = await this.run(queue, (calls) => calls.sweep.promote(SLICE));
       report.promoted += moved;
       return moved === SLICE;
     });
-    const adopted = await this.run(queue, (calls) => calls.adopt(SLICE, this.paceMs));
+    const adopted = await this.run(queue, (calls) => calls.sweep.adoptForeign(SLICE, this.paceMs));
     report.adopted += adopted.reclaimed.length + adopted.deadLetters;
     this.failures.adopted(queue.name, adopted.deadLetters);
     await this.emitEnds(queue, adopted.reclaimed);
     await this.foreignClients.saw(queue, adopted);
-    await this.inSlices((i) => this.run(queue, (calls) => calls.tidy(SLICE, i === 0 ? this.paceMs : 0)));
+    await this.inSlices((i) => this.run(queue, (calls) => calls.sweep.tidy(SLICE, i === 0 ? this.paceMs : 0)));
     await tendBatches(queue, { limit: limitOf(this.intervalMs), isStopped: () => this.stopped });
     await this.history.keep(queue);
   }

@@ -92,7 +92,7 @@ export class WorkerRegistration {
       this.runners.map(async (runner) => {
         const { store } = runner.queue;
         try {
-          const call = runner.calls.announce(this.worker, serves, serves ? runner.limits : []);
+          const call = runner.calls.workers.register(this.worker, serves, serves ? runner.limits : []);
           await store.exec(call, limitOf(INTERVAL_MS));
           await this.describe(runner, serves);
         } catch (error) {
@@ -111,7 +111,7 @@ export class WorkerRegistration {
     if (last?.text === text && nowMs - last.atMs < DESCRIBED_MS) {
       return;
     }
-    const call = runner.calls.describeWorker(this.worker, details, nowMs - this.startedAtMs);
+    const call = runner.calls.workers.describe(this.worker, details, nowMs - this.startedAtMs);
     await runner.queue.store.exec(call, limitOf(INTERVAL_MS));
     this.described.set(runner, { text, atMs: nowMs });
   }

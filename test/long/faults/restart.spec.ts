@@ -140,9 +140,9 @@ describe('Redis that is away for long', () => {
     const scripts = await inside(queue).scripts();
     await server.kill();
     await eventually(() => inside(queue).connection.client.status !== 'ready');
-    await expect(queue.store.exec(scripts.announce('ghost', true, []), { timeoutMs: 1_000 })).rejects.toThrow(
-      'no answer',
-    );
+    await expect(
+      queue.store.exec(scripts.workers.register('ghost', true, []), { timeoutMs: 1_000 }),
+    ).rejects.toThrow('no answer');
     await server.restart();
     await Promise.all([queue.stats(), observer.ping()]);
     expect(await observer.exists(scripts.keys.workers)).toBe(0);

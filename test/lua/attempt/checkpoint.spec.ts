@@ -17,7 +17,7 @@ describe('attempt/checkpoint.lua', () => {
     expect(job).toMatchObject({ attempt: 2, checkpoint: { row: 1 } });
     await q.run(q.scripts.checkpoint(job, '0'));
     await q.expireClaims('a');
-    await q.run(q.scripts.reclaim(10, 1e12, 0));
+    await q.run(q.scripts.sweep.reclaim(10, 1e12, 0));
     [job] = (await q.claim(1, { slots: 1 })) as [typeof job];
     expect(job.checkpoint).toBe(0);
   });
@@ -46,7 +46,7 @@ describe('attempt/checkpoint.lua', () => {
     const job = await q.addAndClaim('a');
     await q.run(q.scripts.checkpoint(job, '1'));
     await q.run(q.scripts.fail([{ ...job, ...failure, final: true }]));
-    await q.run(q.scripts.redrive(['a'], '2'));
+    await q.run(q.scripts.deadLetters.redrive(['a'], '2'));
     expect(await q.field('a', 'checkpoint')).toBeNull();
   });
 });

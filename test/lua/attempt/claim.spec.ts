@@ -191,7 +191,7 @@ describe('attempt/claim.lua: repeated after a lost reply', () => {
     'says also then, and while the queue is paused, that it has limits: %j',
     async (limits) => {
       const q = testQueue();
-      await q.run(q.scripts.setLimits(limits));
+      await q.run(q.scripts.limits.set(limits));
       await q.addAll('a', 'b');
       expect(await q.run(q.claimCall(1, { token: 't1' }))).toMatchObject({ isLimited: true });
       const repeated = await q.run(q.claimCall(1, { token: 't1' }));
@@ -217,7 +217,7 @@ describe('attempt/claim.lua: repeated after a lost reply', () => {
     const [a] = await q.claim(3, { token: 't1' });
     await q.run(q.scripts.complete([{ ...a!, result: '' }]));
     await q.expireClaims('b');
-    await q.run(q.scripts.reclaim(10, 1_000_000, 0));
+    await q.run(q.scripts.sweep.reclaim(10, 1_000_000, 0));
     expect((await q.claim(3, { token: 't1' })).map((job) => job.id)).toEqual(['c']);
   });
 

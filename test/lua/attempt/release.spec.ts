@@ -114,7 +114,7 @@ describe('attempt/release.lua', () => {
 
   it('I3: beyond its rests the job fails once, its group rests, and a repeat says so', async () => {
     const q = testQueue({ groups: { maxRunning: 1, onDeadHead: 'hold' } });
-    await q.run(q.scripts.setLimits({ groups: { maxRunning: 1, onDeadHead: 'hold' } }));
+    await q.run(q.scripts.limits.set({ groups: { maxRunning: 1, onDeadHead: 'hold' } }));
     const job = await q.addAndClaim('a', { group: 'g' });
     await q.redis.hset(q.keys.job('a'), 'rate_limited', 4);
     const rest = () => q.run(q.scripts.release([{ ...job, reason: 'rate_limited', delayMs: 60_000, maxRests: 4 }]));
@@ -129,7 +129,7 @@ describe('attempt/release.lua', () => {
     const [group] = await q.run(q.scripts.groups.named(['g']));
     expect(group).toMatchObject({ heldBy: 'a', running: 0 });
     expect(Number(group!.opensAt) - (await q.now())).toBeGreaterThan(50_000);
-    await q.run(q.scripts.redrive(['a']));
+    await q.run(q.scripts.deadLetters.redrive(['a']));
     expect(await q.field('a', 'rate_limited')).toBeNull();
   });
 

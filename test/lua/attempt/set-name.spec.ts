@@ -7,18 +7,18 @@ describe('attempt/set-name.lua', () => {
     await q.addAll('a');
     await q.redis.hdel(q.keys.job('a'), 'name');
     const [job] = await q.claim(1);
-    expect(await q.run(q.scripts.name({ ...job!, name: 'email' }))).toBe(true);
+    expect(await q.run(q.scripts.setName({ ...job!, name: 'email' }))).toBe(true);
     expect(await q.field('a', 'name')).toBe('email');
-    expect(await expectUnchanged(q, () => q.run(q.scripts.name({ ...job!, name: 'other' })))).toBe(false);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.setName({ ...job!, name: 'other' })))).toBe(false);
   });
 
   it('I2: writes nothing under a lost claim, nor to a missing job', async () => {
     const q = testQueue();
     const lost = { id: 'gone', token: 't', name: 'email' };
-    expect(await expectUnchanged(q, () => q.run(q.scripts.name(lost)))).toBe(false);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.setName(lost)))).toBe(false);
     const job = await q.addAndClaim('a');
     await q.redis.hdel(q.keys.job('a'), 'name');
-    expect(await expectUnchanged(q, () => q.run(q.scripts.name({ ...job, token: 'x', name: 'email' })))).toBe(
+    expect(await expectUnchanged(q, () => q.run(q.scripts.setName({ ...job, token: 'x', name: 'email' })))).toBe(
       false,
     );
   });

@@ -5,7 +5,7 @@ import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/
 /** The worker of a claimed job dies, and a sweep finds its claim. */
 async function die(q: TestQueue, id: string): Promise<void> {
   await q.expireClaims(id);
-  await q.run(q.scripts.reclaim(500, Number.MAX_SAFE_INTEGER, 0));
+  await q.run(q.scripts.sweep.reclaim(500, Number.MAX_SAFE_INTEGER, 0));
 }
 
 /** Adds a job and lets workers die with it. */
@@ -273,7 +273,7 @@ describe('a job on its last chance', () => {
   it('has all its chances again after a redrive', async () => {
     const q = testQueue();
     await addCrashed(q, 'a', 3);
-    expect(await q.run(q.scripts.redrive(['a']))).toBe(1);
+    expect(await q.run(q.scripts.deadLetters.redrive(['a']))).toBe(1);
     expect((await claimAlone(q)).isolated).toBe(false);
     await die(q, 'a');
     expect((await claimAlone(q)).isolated).toBe(false);

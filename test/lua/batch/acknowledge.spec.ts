@@ -5,10 +5,10 @@ import { seededGuests } from './seeded-batch.js';
 it('removes news that were delivered, and keeps those that came later for the same job', async () => {
   const q = await seededGuests('x');
   await q.run(q.scripts.cancel('x'));
-  const news = await q.run(q.scripts.batches.news(10));
+  const news = await q.run(q.scripts.batches.outbox(10));
   const older = news.map((each) => ({ ...each, number: '0' }));
   await expectUnchanged(q, async () => expect(await q.run(q.scripts.batches.acknowledge(older))).toBe(0));
   expect(await q.run(q.scripts.batches.acknowledge(news))).toBe(1);
-  expect(await q.run(q.scripts.batches.news(10))).toEqual([]);
+  expect(await q.run(q.scripts.batches.outbox(10))).toEqual([]);
   await expectUnchanged(q, async () => expect(await q.run(q.scripts.batches.acknowledge(news))).toBe(0));
 });

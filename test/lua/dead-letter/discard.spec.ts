@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { DeadLetterCalls } from '#queue/scripts/calls/dead-letter-calls.js';
 import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
 async function bury(q: TestQueue, ...ids: string[]): Promise<void> {
@@ -14,7 +13,7 @@ describe('dead-letter/discard.lua', () => {
   it('deletes dead letters with all their traces', async () => {
     const q = testQueue();
     await bury(q, 'a', 'b', 'c');
-    expect(await q.run(new DeadLetterCalls(q.keys).discard([{ id: 'a' }, { id: 'c' }]))).toBe(2);
+    expect(await q.run(q.scripts.deadLetters.discard([{ id: 'a' }, { id: 'c' }]))).toBe(2);
     expect(await q.ranked(q.keys.dead)).toEqual(['b']);
     expect(await q.redis.lrange(q.keys.failed, 0, -1)).toEqual(['b']);
     expect(await q.redis.exists(q.keys.job('a'), q.keys.job('c'), q.keys.unique)).toBe(0);
@@ -24,14 +23,14 @@ describe('dead-letter/discard.lua', () => {
   it('I3: skips what is no dead letter, and repeated deletes nothing', async () => {
     const q = testQueue();
     await q.addAll('waits');
-    const discard = () => q.run(new DeadLetterCalls(q.keys).discard([{ id: 'waits' }, { id: 'nobody' }]));
+    const discard = () => q.run(q.scripts.deadLetters.discard([{ id: 'waits' }, { id: 'nobody' }]));
     expect(await expectUnchanged(q, discard)).toBe(0);
   });
 
   it('spares one that has failed again since it was listed', async () => {
     const q = testQueue();
     await bury(q, 'a');
-    const scripts = new DeadLetterCalls(q.keys);
+    const scripts = q.scripts.deadLetters;
     const [listed] = (await q.run(scripts.list({ order: 'oldest' }, 10, 10, false))).found;
     await q.redis.zadd(q.keys.dead, Number(listed!.at) + 1, 'a');
     expect(await expectUnchanged(q, () => q.run(scripts.discard([listed!])))).toBe(0);

@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { DeadLetterCalls } from '#queue/scripts/calls/dead-letter-calls.js';
 import { type DeadLetterQuery } from '#queue/store/store-calls.js';
 import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
@@ -13,7 +12,7 @@ async function seed(q: TestQueue, letters: Record<string, { at: number; name?: s
 
 /** All slices of a query, one after the other. */
 async function all(q: TestQueue, query: DeadLetterQuery, looks = 2, most = 10): Promise<string[][]> {
-  const scripts = new DeadLetterCalls(q.keys);
+  const scripts = q.scripts.deadLetters;
   const slices: string[][] = [];
   let place = query.place;
   do {
@@ -82,7 +81,7 @@ describe('dead-letter/list.lua', () => {
     await seed(q, { a: { at: 1, name: 'email' } });
     await q.redis.zadd(q.keys.dead, 2, 'gone');
     q.broken = true; // a dead letter without a hash
-    const { found } = await q.run(new DeadLetterCalls(q.keys).list({ order: 'oldest' }, 10, 10, true));
+    const { found } = await q.run(q.scripts.deadLetters.list({ order: 'oldest' }, 10, 10, true));
     expect(found.map(({ id, job }) => [id, job?.name])).toEqual([
       ['a', 'email'],
       ['gone', undefined],

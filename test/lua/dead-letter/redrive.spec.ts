@@ -12,7 +12,7 @@ describe('dead-letter/redrive.lua', () => {
     const q = testQueue({ maxAttempts: 2 });
     await bury(q, 'a');
     await q.takeWake();
-    expect(await q.run(q.scripts.redrive(['a']))).toBe(1);
+    expect(await q.run(q.scripts.deadLetters.redrive(['a']))).toBe(1);
     const hash = await q.job('a');
     expect(hash).toMatchObject({ status: 'pending', attempts: '0', last_error: 'no', claim_token: '' });
     expect(hash).not.toHaveProperty('failed_at_ms');
@@ -27,7 +27,7 @@ describe('dead-letter/redrive.lua', () => {
   it('may put another payload in the place of the stored one', async () => {
     const q = testQueue();
     await bury(q, 'a');
-    expect(await q.run(q.scripts.redrive(['a'], '{"to":"ada"}'))).toBe(1);
+    expect(await q.run(q.scripts.deadLetters.redrive(['a'], '{"to":"ada"}'))).toBe(1);
     expect((await q.claim(1))[0]!.payload).toEqual({ to: 'ada' });
   });
 
@@ -35,17 +35,17 @@ describe('dead-letter/redrive.lua', () => {
     const q = testQueue();
     await bury(q, 'a');
     await q.redis.hset(q.keys.job('a'), { crashes: 3, unhandled: 11, expires_at_ms: 1, cancel_requested_at_ms: 1 });
-    await q.run(q.scripts.redrive(['a']));
+    await q.run(q.scripts.deadLetters.redrive(['a']));
     const { jobs } = await q.run(q.claimCall(1));
     expect(jobs.map((job) => job.id)).toEqual(['a']);
     await q.expireClaims('a');
-    expect((await q.run(q.scripts.reclaim(10, 1e12, 0))).reclaimed).toEqual([{ id: 'a', status: 'pending' }]);
+    expect((await q.run(q.scripts.sweep.reclaim(10, 1e12, 0))).reclaimed).toEqual([{ id: 'a', status: 'pending' }]);
   });
 
   it('leaves no error in a job that then completes', async () => {
     const q = testQueue();
     await bury(q, 'a');
-    await q.run(q.scripts.redrive(['a']));
+    await q.run(q.scripts.deadLetters.redrive(['a']));
     const [job] = await q.claim(1);
     await q.run(q.scripts.complete([{ ...job!, result: '' }]));
     expect(await q.job('a')).not.toHaveProperty('last_error');
@@ -54,15 +54,15 @@ describe('dead-letter/redrive.lua', () => {
   it('skips what is no dead letter', async () => {
     const q = testQueue();
     await q.addAll('pending');
-    expect(await expectUnchanged(q, () => q.run(q.scripts.redrive(['pending', 'missing'])))).toBe(0);
-    expect(await expectUnchanged(q, () => q.run(q.scripts.redrive([])))).toBe(0);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.deadLetters.redrive(['pending', 'missing'])))).toBe(0);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.deadLetters.redrive([])))).toBe(0);
   });
 
   it('I3: repeated, or twice in one call, it sends a job back once', async () => {
     const q = testQueue();
     await bury(q, 'a');
-    expect(await q.run(q.scripts.redrive(['a', 'a']))).toBe(1);
-    expect(await expectUnchanged(q, () => q.run(q.scripts.redrive(['a'])))).toBe(0);
+    expect(await q.run(q.scripts.deadLetters.redrive(['a', 'a']))).toBe(1);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.deadLetters.redrive(['a'])))).toBe(0);
     expect(await q.pending()).toEqual(['a']);
   });
 
@@ -73,7 +73,7 @@ describe('dead-letter/redrive.lua', () => {
     const error = { name: 'Error', message: 'no' };
     const jobs = await q.claim(1_000);
     await q.run(q.scripts.fail(jobs.map((job) => ({ ...job, error, final: true, backoffMs: 0 }))));
-    expect(await q.run(q.scripts.redrive(ids))).toBe(1_000);
+    expect(await q.run(q.scripts.deadLetters.redrive(ids))).toBe(1_000);
     expect(await q.pending()).toEqual(ids);
     q.broken = true; // a check of each would take long
   });
@@ -82,7 +82,7 @@ describe('dead-letter/redrive.lua', () => {
     const q = testQueue();
     await bury(q, 'a', { priority: 5 });
     await q.add('b', { priority: 5 });
-    await q.run(q.scripts.redrive(['a']));
+    await q.run(q.scripts.deadLetters.redrive(['a']));
     expect(await q.ranked(q.keys.prioritized)).toEqual(['b', 'a']);
   });
 
@@ -90,7 +90,7 @@ describe('dead-letter/redrive.lua', () => {
     const q = testQueue();
     await bury(q, 'a');
     await q.redis.del(q.keys.job('a'));
-    expect(await q.run(q.scripts.redrive(['a']))).toBe(0);
+    expect(await q.run(q.scripts.deadLetters.redrive(['a']))).toBe(0);
     expect(await q.ranked(q.keys.dead)).toEqual([]);
   });
 
@@ -103,7 +103,7 @@ describe('dead-letter/redrive.lua', () => {
     await q.redis.lpush(q.keys.completed, 'other');
     await q.redis.hset(q.keys.job('other'), 'status', 'completed');
     await q.redis.pexpire(q.keys.job('other'), 60_000);
-    await q.run(q.scripts.redrive(['a']));
+    await q.run(q.scripts.deadLetters.redrive(['a']));
     expect(await q.add('b', key)).toEqual({ id: 'a', outcome: 'kept' });
   });
 
@@ -111,13 +111,13 @@ describe('dead-letter/redrive.lua', () => {
     const q = testQueue();
     const key = { unique: 'k', unique_for: 'unfinished' };
     await bury(q, 'a', key);
-    await q.run(q.scripts.redrive(['a']));
+    await q.run(q.scripts.deadLetters.redrive(['a']));
     expect(await q.add('b', key)).toEqual({ id: 'a', outcome: 'kept' });
     const [a] = await q.claim(1);
     const error = { name: 'Error', message: 'no' };
     await q.run(q.scripts.fail([{ ...a!, error, final: true, backoffMs: 0 }]));
     await q.add('b', key);
-    await q.run(q.scripts.redrive(['a']));
+    await q.run(q.scripts.deadLetters.redrive(['a']));
     expect(await q.redis.hget(q.keys.unique, 'k')).toBe('b');
   });
 });

@@ -6,9 +6,9 @@ it('finds a job that is in no place, and puts it back where it is asked to', asy
   const { q, doctor } = examined();
   await q.addAll('sound', 'lost');
   await q.redis.lrem(q.keys.pending, 1, 'lost');
-  const found = await expectUnchanged(q, () => q.run(doctor.judge(['sound', 'lost'], false)));
+  const found = await expectUnchanged(q, () => q.run(doctor.inspect(['sound', 'lost'], false)));
   expect(found).toMatchObject({ judged: 2, faults: [{ subject: 'lost', kind: 'orphan' }] });
-  await q.run(doctor.judge(['lost'], true));
+  await q.run(doctor.inspect(['lost'], true));
   expect((await q.pending()).toSorted()).toEqual(['lost', 'sound']);
-  expect(await q.run(doctor.judge(['sound', 'lost'], true))).toEqual({ judged: 2, faults: [] });
+  expect(await q.run(doctor.inspect(['sound', 'lost'], true))).toEqual({ judged: 2, faults: [] });
 });

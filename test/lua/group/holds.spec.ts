@@ -9,7 +9,7 @@ const ids = async (q: TestQueue) => (await q.claim(5)).map(({ id }) => id);
 
 async function ordered(options: GroupsOptions = {}): Promise<TestQueue> {
   const q = testQueue();
-  await q.run(q.scripts.setLimits({ groups: { maxRunning: 1, ...options } }));
+  await q.run(q.scripts.limits.set({ groups: { maxRunning: 1, ...options } }));
   return q;
 }
 
@@ -60,7 +60,7 @@ describe('a purge', () => {
     expect(await runs(q, 'g')).toEqual([]); // a purge opens no rate
     await q.run(q.scripts.purge(100));
     await passRate(q, 'g');
-    await q.run(q.scripts.promote(10));
+    await q.run(q.scripts.sweep.promote(10));
     const left = Object.keys(await q.snapshot()).filter((key) => key.startsWith('groups:'));
     expect(left).toEqual(['groups:settings']);
   });
@@ -74,8 +74,8 @@ async function passRate(q: TestQueue, group: string): Promise<void> {
 
 describe('a dead letter whose hash is gone', () => {
   const ends: [string, (q: TestQueue) => Promise<unknown>][] = [
-    ['the sweep', (q) => q.run(q.scripts.tidy(0))],
-    ['a redrive', (q) => q.run(q.scripts.redrive(['head']))],
+    ['the sweep', (q) => q.run(q.scripts.sweep.tidy(0))],
+    ['a redrive', (q) => q.run(q.scripts.deadLetters.redrive(['head']))],
     ['a discard', (q) => q.run(q.scripts.deadLetters.discard([{ id: 'head' }]))],
     ['a clean', (q) => q.run(q.scripts.clean('failed', 0, 10, 0))],
   ];
@@ -91,7 +91,7 @@ it('a retry whose hash is gone holds its group until its time at most', async ()
   const q = await heldBy('backoff');
   await q.redis.del(q.keys.job('head'));
   await q.makeDue('head');
-  await q.run(q.scripts.promote(10));
+  await q.run(q.scripts.sweep.promote(10));
   await q.redis.lrem(q.keys.pending, 0, 'head');
   expect(await runs(q, 'g')).toEqual(['next']);
 });
@@ -102,7 +102,7 @@ describe('a hold is judged by the settings of now', () => {
     await one.run(one.scripts.groups.set('g', { onDeadHead: 'skip' }));
     expect(await runs(one, 'g')).toEqual(['next']);
     const all = await heldBy('dead');
-    await all.run(all.scripts.setLimits({ groups: { maxRunning: 1 } }));
+    await all.run(all.scripts.limits.set({ groups: { maxRunning: 1 } }));
     expect(await runs(all, 'g')).toEqual(['next']);
   });
 
@@ -118,7 +118,7 @@ describe('a hold is judged by the settings of now', () => {
     await q.add('second', { group: 'g', max_attempts: 2 });
     await failHead(q, 'backoff');
     expect(await runs(q, 'g')).toEqual([]);
-    await q.run(q.scripts.redrive(['head'])); // no hold of its own any more
+    await q.run(q.scripts.deadLetters.redrive(['head'])); // no hold of its own any more
     expect(await ids(q)).toEqual([]);
     await q.makeDue('second');
     expect(await ids(q)).toEqual(['head']); // which is older

@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from '@jest/globals';
-import { DeadLetterCalls } from '#queue/scripts/calls/dead-letter-calls.js';
 import type { DeadLetterQuery } from '#queue/store/store-calls.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect } from '../../support/redis/redis.js';
@@ -46,7 +45,7 @@ itWithLocale('claims of groups and pages of dead letters go by bytes', async () 
   for (let i = 0; i < 3; i++) claimed.push(...(await q.claim(2)).map(({ id }) => id));
   expect(claimed).toEqual(['B0', 'C0', 'a0', 'B1', 'C1', 'a1']);
 
-  const scripts = new DeadLetterCalls(q.keys);
+  const scripts = q.scripts.deadLetters;
   q.broken = true;
   for (const id of ['B', 'C', 'a', 'b']) await q.redis.zadd(q.keys.dead, 5, id);
   const found: string[] = [];

@@ -58,7 +58,7 @@ it('BullMQ Pro 3325: a delayed job of a group costs the claims of its group no c
 it('a claim without room reads no line, however many groups are ready', async () => {
   const redis = connect({}, (await startOwnRedis()).url);
   const q = queueOn(redis);
-  await q.run(q.scripts.setLimits({ maxRunning: 1 }));
+  await q.run(q.scripts.limits.set({ maxRunning: 1 }));
   await add(
     q,
     Array.from({ length: 2_000 }, (_, i) => ({ id: `j${i}`, group: `g${i}` })),

@@ -8,7 +8,7 @@ const error = { name: 'Error', message: 'no' };
 
 async function ordered(options: GroupsOptions = {}): Promise<TestQueue> {
   const q = testQueue();
-  await q.run(q.scripts.setLimits({ groups: { maxRunning: 1, ...options } }));
+  await q.run(q.scripts.limits.set({ groups: { maxRunning: 1, ...options } }));
   for (const id of ['a', 'b', 'c']) await q.add(id, { group: 'g', max_attempts: 2 });
   return q;
 }
@@ -39,7 +39,7 @@ describe('a group with maxRunning 1 keeps its order', () => {
     await q.run(q.scripts.release([{ ...a!, reason: 'snooze', delayMs: HOUR }]));
     expect(await ids(q)).toEqual([]);
     await q.makeDue('a');
-    await q.run(q.scripts.promote(10));
+    await q.run(q.scripts.sweep.promote(10));
     expect(await ids(q)).toEqual(['a']);
   });
 
@@ -49,7 +49,7 @@ describe('a group with maxRunning 1 keeps its order', () => {
     await q.run(q.scripts.release([{ ...a!, reason: 'interruption', delayMs: 0 }]));
     expect(await ids(q)).toEqual(['a']);
     await q.expireClaims('a');
-    await q.run(q.scripts.reclaim(10, HOUR, 0));
+    await q.run(q.scripts.sweep.reclaim(10, HOUR, 0));
     expect(await ids(q)).toEqual(['a']);
   });
 
@@ -57,7 +57,7 @@ describe('a group with maxRunning 1 keeps its order', () => {
     const q = await ordered();
     const [a] = await q.claim(5);
     await q.run(q.scripts.fail([{ ...a!, error, final: true, backoffMs: 0, begun: true }]));
-    await q.run(q.scripts.redrive(['a']));
+    await q.run(q.scripts.deadLetters.redrive(['a']));
     expect(await ids(q)).toEqual(['a']);
   });
 
@@ -85,7 +85,7 @@ describe('a group with maxRunning 1 keeps its order', () => {
 
   it("onDeadHead 'hold': waits until the dead letter is redriven, removed, discarded or cleaned", async () => {
     const ends: [(q: TestQueue) => Promise<unknown>, string][] = [
-      [(q) => q.run(q.scripts.redrive(['a'])), 'a'],
+      [(q) => q.run(q.scripts.deadLetters.redrive(['a'])), 'a'],
       [(q) => q.run(q.scripts.remove('a')), 'b'],
       [(q) => q.run(q.scripts.deadLetters.discard([{ id: 'a' }])), 'b'],
       [(q) => q.run(q.scripts.clean('failed', 0, 10, 0)), 'b'],

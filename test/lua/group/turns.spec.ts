@@ -31,7 +31,7 @@ const shares = (line: string) =>
 
 const limited = async (limits: QueueLimits): Promise<TestQueue> => {
   const q = testQueue();
-  await q.run(q.scripts.setLimits(limits));
+  await q.run(q.scripts.limits.set(limits));
   return q;
 };
 
@@ -191,7 +191,7 @@ describe('limits of a group', () => {
     await q.run(q.scripts.fail([{ ...two!, error, final: true, backoffMs: 0 }]));
     const [four] = await q.claim(5);
     await q.expireClaims(four!.id);
-    await q.run(q.scripts.reclaim(10, 3_600_000, 0));
+    await q.run(q.scripts.sweep.reclaim(10, 3_600_000, 0));
     expect((await q.claim(5)).map(({ id }) => id)).toEqual([four!.id]);
     await q.run(q.scripts.release([{ ...three!, reason: 'interruption', delayMs: 0 }]));
     expect((await q.claim(5)).map(({ id }) => id)).toEqual(['a2']);
@@ -276,7 +276,7 @@ describe('limits of a group', () => {
     const q = await limited({ groups: { maxRunning: 1 } });
     await fill(q, 'a', 4);
     await q.claim(4);
-    await q.run(q.scripts.setLimits({ groups: { maxRunning: 3 } }));
+    await q.run(q.scripts.limits.set({ groups: { maxRunning: 3 } }));
     expect((await q.claim(4)).map(({ id }) => id)).toEqual(['a1', 'a2']);
   });
 

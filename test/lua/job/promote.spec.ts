@@ -7,7 +7,7 @@ describe('job/promote.lua', () => {
     await q.add('a', { delay_ms: 60_000 });
     await q.addAll('b');
     await q.takeWake();
-    const call = q.scripts.promoteJob('a');
+    const call = q.scripts.promote('a');
     expect(await q.run(call)).toBe('pending');
     expect(await q.pending()).toEqual(['b', 'a']);
     expect(await q.takeWake()).toBe(true);
@@ -19,8 +19,8 @@ describe('job/promote.lua', () => {
     await q.add('a', { delay_ms: 60_000, priority: 5 });
     await q.add('b', { delay_ms: 60_000, lifo: true });
     await q.addAll('c');
-    await q.run(q.scripts.promoteJob('a'));
-    await q.run(q.scripts.promoteJob('b'));
+    await q.run(q.scripts.promote('a'));
+    await q.run(q.scripts.promote('b'));
     expect(await q.ranked(q.keys.prioritized)).toEqual(['a']);
     expect(await q.pending()).toEqual(['b', 'c']);
   });
@@ -28,10 +28,10 @@ describe('job/promote.lua', () => {
   it('refuses what runs or has ended', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
-    expect(await q.run(q.scripts.promoteJob('a'))).toBe('refused');
+    expect(await q.run(q.scripts.promote('a'))).toBe('refused');
     await q.run(q.scripts.complete([{ ...job, result: '' }]));
-    expect(await expectUnchanged(q, () => q.run(q.scripts.promoteJob('a')))).toBe('refused');
-    expect(await q.run(q.scripts.promoteJob('none'))).toBe('missing');
+    expect(await expectUnchanged(q, () => q.run(q.scripts.promote('a')))).toBe('refused');
+    expect(await q.run(q.scripts.promote('none'))).toBe('missing');
   });
 });
 
@@ -43,7 +43,7 @@ describe('lifo', () => {
     await q.add('d', { lifo: true, delay_ms: 60_000 });
     expect(await q.pending()).toEqual(['c', 'a', 'b']);
     await q.makeDue('d');
-    await q.run(q.scripts.promote(10));
+    await q.run(q.scripts.sweep.promote(10));
     expect(await q.pending()).toEqual(['d', 'c', 'a', 'b']);
   });
 });

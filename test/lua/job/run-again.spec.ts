@@ -40,7 +40,7 @@ describe('a job of a group', () => {
     const q = testQueue();
     await q.add('a', { group: 'g' });
     await q.add('b', { group: 'g', delay_ms: 60_000 });
-    expect(await q.run(q.scripts.promoteJob('b'))).toBe('pending');
+    expect(await q.run(q.scripts.promote('b'))).toBe('pending');
     expect(await q.run(q.scripts.setPriority('b', 5))).toBe('updated');
     const [first] = await q.claim(1);
     expect(first!.id).toBe('b');

@@ -7,7 +7,7 @@ describe('limits/clear.lua', () => {
     const [a] = await q.claim(1);
     await q.run(q.scripts.release([{ ...a!, reason: 'rate_limited', delayMs: HOUR }]));
     await q.run(q.scripts.pause());
-    await q.run(q.scripts.clearLimits());
+    await q.run(q.scripts.limits.clear());
     expect(Object.keys(await q.redis.hgetall(q.keys.settings))).toEqual(['paused_at_ms']);
     await q.run(q.scripts.resume());
     expect(ids(await q.claim(5))).toEqual(['a', 'b']);

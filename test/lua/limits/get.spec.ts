@@ -5,9 +5,9 @@ import { HOUR, hourly, limited } from './limited-queue.js';
 describe('limits/get.lua', () => {
   it('returns what was set, and nothing on a plain queue', async () => {
     const q = testQueue();
-    expect(await q.run(q.scripts.limits())).toEqual({ source: 'none' });
-    await q.run(q.scripts.setLimits({ maxRunning: 4, ...hourly(60, 2) }));
-    expect(await q.run(q.scripts.limits())).toEqual({
+    expect(await q.run(q.scripts.limits.get())).toEqual({ source: 'none' });
+    await q.run(q.scripts.limits.set({ maxRunning: 4, ...hourly(60, 2) }));
+    expect(await q.run(q.scripts.limits.get())).toEqual({
       source: 'set',
       maxRunning: 4,
       rateLimit: { limit: 60, periodMs: HOUR, burst: 2 },
@@ -18,7 +18,7 @@ describe('limits/get.lua', () => {
     const q = await limited(hourly(60, 1), 'a', 'b');
     const [a] = await q.claim(1);
     await q.run(q.scripts.release([{ ...a!, reason: 'rate_limited', delayMs: HOUR }]));
-    const { nextStartAt, restsUntil } = await q.run(q.scripts.limits());
+    const { nextStartAt, restsUntil } = await q.run(q.scripts.limits.get());
     const now = await q.now();
     expect(nextStartAt!.getTime() - now).toBeGreaterThan(50_000);
     expect(restsUntil!.getTime() - now).toBeGreaterThan(HOUR - 10_000);

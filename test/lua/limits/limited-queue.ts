@@ -11,7 +11,7 @@ export const hourly = (limit: number, burst: number): QueueLimits => ({
 /** A queue with these limits, and plain jobs of these ids. */
 export async function limited(limits: QueueLimits, ...ids: string[]) {
   const q = testQueue();
-  await q.run(q.scripts.setLimits(limits));
+  await q.run(q.scripts.limits.set(limits));
   await q.addAll(...ids);
   return q;
 }

@@ -42,9 +42,9 @@ describe('the counter limited', () => {
   it('goes with the last limit', async () => {
     const q = await limited(hourly(1, 1), 'a', 'b');
     await q.claim(2);
-    await q.run(q.scripts.setLimits(hourly(2, 1)));
+    await q.run(q.scripts.limits.set(hourly(2, 1)));
     expect(await waitsOf(q)).toBe(1);
-    await q.run(q.scripts.clearLimits());
+    await q.run(q.scripts.limits.clear());
     expect(await waitsOf(q)).toBe(0);
     expect(await q.redis.exists(q.keys.settings)).toBe(0);
   });

@@ -34,7 +34,7 @@ describe('limits/set.lua', () => {
     await q.run(q.scripts.release([{ ...d!, reason: 'snooze', delayMs: HOUR }]));
     const [e] = await q.claim(5);
     await q.expireClaims(e!.id);
-    await q.run(q.scripts.reclaim(10, HOUR, 0));
+    await q.run(q.scripts.sweep.reclaim(10, HOUR, 0));
     expect([a!.id, b!.id, c!.id, d!.id, e!.id]).toEqual(['a', 'b', 'c', 'd', 'e']);
     expect(ids(await q.claim(5))).toEqual(['e']);
   });
@@ -131,8 +131,8 @@ describe('limits/set.lua', () => {
     const q = await limited(hourly(60, 1), 'a', 'b');
     await q.claim(1);
     const { rate_tat_us: spent } = await q.redis.hgetall(q.keys.settings);
-    await q.run(q.scripts.setLimits(hourly(60, 1)));
-    await expectUnchanged(q, () => q.run(q.scripts.setLimits(hourly(60, 1))));
+    await q.run(q.scripts.limits.set(hourly(60, 1)));
+    await expectUnchanged(q, () => q.run(q.scripts.limits.set(hourly(60, 1))));
     expect((await q.redis.hgetall(q.keys.settings)).rate_tat_us).toBe(spent);
     expect(await q.claim(1)).toEqual([]);
   });
@@ -172,34 +172,34 @@ describe('limits that workers configure', () => {
     const configured = testQueue({ maxRunning: 2 });
     const other = queueOn(configured.redis, { maxRunning: 5 }, configured.name);
     const plain = queueOn(configured.redis, {}, configured.name);
-    const limit = async () => (await configured.run(configured.scripts.limits())).maxRunning;
-    await configured.run(configured.scripts.announce('w1', true));
+    const limit = async () => (await configured.run(configured.scripts.limits.get())).maxRunning;
+    await configured.run(configured.scripts.workers.register('w1', true));
     expect(await limit()).toBe(2);
-    await other.run(other.scripts.announce('w2', true)); // replicas that disagree do not flap
+    await other.run(other.scripts.workers.register('w2', true)); // replicas that disagree do not flap
     expect(await limit()).toBe(2);
-    await configured.run(configured.scripts.setLimits({ maxRunning: 9 }));
-    await configured.run(configured.scripts.announce('w1', true));
+    await configured.run(configured.scripts.limits.set({ maxRunning: 9 }));
+    await configured.run(configured.scripts.workers.register('w1', true));
     expect(await limit()).toBe(9);
-    await configured.run(configured.scripts.clearLimits());
+    await configured.run(configured.scripts.limits.clear());
     expect(await limit()).toBe(2);
-    await other.run(other.scripts.announce('w2', true));
+    await other.run(other.scripts.workers.register('w2', true));
     expect(await limit()).toBe(2);
-    await configured.run(configured.scripts.announce('w1', false));
-    await other.run(other.scripts.announce('w2', true));
+    await configured.run(configured.scripts.workers.register('w1', false));
+    await other.run(other.scripts.workers.register('w2', true));
     expect(await limit()).toBe(5);
-    await other.run(other.scripts.announce('w2', false));
-    await plain.run(plain.scripts.announce('w3', true)); // a deploy without limits takes them away
+    await other.run(other.scripts.workers.register('w2', false));
+    await plain.run(plain.scripts.workers.register('w3', true)); // a deploy without limits takes them away
     expect(await limit()).toBeUndefined();
   });
 
   it('hold at once when those set at run time are cleared, and a clear opens no rate', async () => {
     const q = testQueue({ ...hourly(60, 1), groups: { maxRunning: 1 } });
-    await q.run(q.scripts.announce('w1', true));
-    await q.run(q.scripts.setLimits(hourly(60, 1)));
+    await q.run(q.scripts.workers.register('w1', true));
+    await q.run(q.scripts.limits.set(hourly(60, 1)));
     await q.addAll('a', 'b');
     expect(ids(await q.claim(5))).toEqual(['a']);
-    await q.run(q.scripts.clearLimits());
-    expect(await q.run(q.scripts.limits())).toMatchObject({
+    await q.run(q.scripts.limits.clear());
+    expect(await q.run(q.scripts.limits.get())).toMatchObject({
       source: 'configuration',
       groups: { maxRunning: 1 },
     });
@@ -210,23 +210,23 @@ describe('limits that workers configure', () => {
     const before = testQueue({ maxRunning: 2 });
     const after = queueOn(before.redis, { maxRunning: 3 }, before.name);
     const plain = queueOn(before.redis, {}, before.name);
-    await before.run(before.scripts.announce('w1', true));
-    await before.run(before.scripts.setLimits({ maxRunning: 9 }));
-    await before.run(before.scripts.announce('w1', false));
-    await after.run(after.scripts.announce('w2', true));
-    await before.run(before.scripts.clearLimits());
-    expect(await before.run(before.scripts.limits())).toMatchObject({ source: 'configuration', maxRunning: 3 });
-    await before.run(before.scripts.setLimits({ maxRunning: 9 }));
-    await after.run(after.scripts.announce('w2', false));
-    await plain.run(plain.scripts.announce('w3', true));
-    expect(await before.run(before.scripts.limits())).toMatchObject({ source: 'set', maxRunning: 9 });
-    await before.run(before.scripts.clearLimits());
-    expect(await before.run(before.scripts.limits())).toEqual({ source: 'none' });
+    await before.run(before.scripts.workers.register('w1', true));
+    await before.run(before.scripts.limits.set({ maxRunning: 9 }));
+    await before.run(before.scripts.workers.register('w1', false));
+    await after.run(after.scripts.workers.register('w2', true));
+    await before.run(before.scripts.limits.clear());
+    expect(await before.run(before.scripts.limits.get())).toMatchObject({ source: 'configuration', maxRunning: 3 });
+    await before.run(before.scripts.limits.set({ maxRunning: 9 }));
+    await after.run(after.scripts.workers.register('w2', false));
+    await plain.run(plain.scripts.workers.register('w3', true));
+    expect(await before.run(before.scripts.limits.get())).toMatchObject({ source: 'set', maxRunning: 9 });
+    await before.run(before.scripts.limits.clear());
+    expect(await before.run(before.scripts.limits.get())).toEqual({ source: 'none' });
   });
 
   it('releases what a repeated claim with fewer bytes does not bring', async () => {
     const q = testQueue();
-    await q.run(q.scripts.setLimits(hourly(1, 3)));
+    await q.run(q.scripts.limits.set(hourly(1, 3)));
     for (const id of ['a', 'b', 'c']) await q.add(id, {}, JSON.stringify('x'.repeat(1_000)));
     expect(await q.claim(3, { token: 'same' })).toHaveLength(3);
     expect(ids(await q.claim(3, { token: 'same', mostBytes: 1_500 }))).toEqual(['a']);
@@ -268,14 +268,14 @@ describe('a job that never started is refunded to the rates', () => {
     expect(await q.claim(1, { slots: 1 })).toMatchObject([{ isolated: true }]);
     expect(await spent(q)).toEqual([true, true]);
     await q.expireClaims('a');
-    await q.run(q.scripts.reclaim(10, Number.MAX_SAFE_INTEGER, 0));
+    await q.run(q.scripts.sweep.reclaim(10, Number.MAX_SAFE_INTEGER, 0));
     expect(await spent(q)).toEqual([false, false]);
   });
 
   it('but nothing where the rate was changed after its claim, since it took another amount', async () => {
     const q = await limited({ ...hourly(3_600, 1), groups: hourly(3_600, 1) });
     const job = await q.addAndClaim('a', { group: 'g' });
-    await q.run(q.scripts.setLimits(rates));
+    await q.run(q.scripts.limits.set(rates));
     const before = await q.redis.hget(q.keys.settings, 'rate_tat_us');
     await q.run(q.scripts.release([{ ...job, reason: 'interruption', delayMs: 0, unstarted: true }]));
     expect(await q.redis.hget(q.keys.settings, 'rate_tat_us')).toBe(before);

@@ -6,7 +6,7 @@ it('content.lua: answers what the worker that announced itself last said; nothin
   const q = testQueue({ codec: encrypted([{ id: 'a', key: Buffer.alloc(32) }]), redact: ['iban'] });
   const plain = new TestQueue(q.redis, { redact: () => 'nothing' }, q.name);
   expect(await q.run(q.scripts.content())).toBeUndefined();
-  await q.run(q.scripts.announce('w1', true));
+  await q.run(q.scripts.workers.register('w1', true));
   await expectUnchanged(q, async () =>
     expect(await plain.run(plain.scripts.content())).toEqual({
       codec: 'encrypted',
@@ -15,9 +15,9 @@ it('content.lua: answers what the worker that announced itself last said; nothin
       keyIds: ['a'],
     }),
   );
-  await plain.run(plain.scripts.announce('w2', true));
+  await plain.run(plain.scripts.workers.register('w2', true));
   expect(await q.run(q.scripts.content())).toEqual({ redact: true });
-  await q.run(q.scripts.announce('w1', false));
-  await q.run(q.scripts.announce('w2', false));
+  await q.run(q.scripts.workers.register('w1', false));
+  await q.run(q.scripts.workers.register('w2', false));
   expect(await q.run(q.scripts.content())).toBeUndefined();
 });

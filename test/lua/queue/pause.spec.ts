@@ -23,7 +23,7 @@ describe('queue/pause.lua', () => {
     expect(await q.claim(5)).toEqual([]);
     expect([await q.status('early'), await q.status('late')]).toEqual(['pending', 'scheduled']);
     await q.makeDue('late');
-    await q.run(q.scripts.promote(10));
+    await q.run(q.scripts.sweep.promote(10));
     expect(await q.pending()).toEqual(['early', 'late']);
     await q.run(q.scripts.resume());
     expect((await q.claim(5)).map(({ id }) => id)).toEqual(['early', 'late']);

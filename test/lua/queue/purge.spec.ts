@@ -71,7 +71,7 @@ describe('queue/purge.lua', () => {
   it('forgets workers and what they announced where none was seen of late', async () => {
     const q = testQueue();
     await q.addAll('a');
-    await q.run(q.scripts.announce('w1', true, handlersOf(q)));
+    await q.run(q.scripts.workers.register('w1', true, handlersOf(q)));
     await q.redis.zadd(q.keys.workers, (await q.now()) - 31_000, 'w1');
     await q.run(q.scripts.purge(100));
     expect(Object.keys(await q.snapshot())).toEqual(['stats']);
@@ -83,7 +83,7 @@ describe('queue/purge.lua', () => {
   ])('leaves a worker that may live its limits, with an end until it says them again: by %s', async (_by, own) => {
     const q = testQueue({ visibilityMs: 3_600_000 });
     const purger = queueOn(q.redis, { visibilityMs: own }, q.name);
-    await q.run(q.scripts.announce('w1', true, handlersOf(q)));
+    await q.run(q.scripts.workers.register('w1', true, handlersOf(q)));
     await q.addAll('a');
     await purger.run(purger.scripts.purge(100));
     const announced = [q.keys.workers, q.keys.handlerLimits, q.keys.retention];
@@ -93,9 +93,9 @@ describe('queue/purge.lua', () => {
     }
     await q.addAndClaim('b');
     await q.expireClaims('b');
-    const { reclaimed } = await q.run(q.scripts.reclaim(10, 1e12, 0));
+    const { reclaimed } = await q.run(q.scripts.sweep.reclaim(10, 1e12, 0));
     expect(reclaimed).toEqual([{ id: 'b', status: 'failed' }]); // by the handler's maxAttempts of 1
-    await q.run(q.scripts.announce('w1', true, handlersOf(q)));
+    await q.run(q.scripts.workers.register('w1', true, handlersOf(q)));
     expect(await Promise.all(announced.map((key) => q.redis.pttl(key)))).toEqual([-1, -1, -1]);
   });
 });

@@ -107,7 +107,7 @@ describe('queue/stats.lua', () => {
     await q.addAll('a', 'b');
     await q.claim(2);
     await q.expireClaims('b');
-    await q.run(q.scripts.announce('w1', true));
+    await q.run(q.scripts.workers.register('w1', true));
     await q.redis.zadd(q.keys.workers, (await q.now()) - 31_000, 'silent');
     await q.run(q.scripts.pause());
     const stats = await q.run(q.scripts.stats());
@@ -137,9 +137,9 @@ describe('queue/stats.lua', () => {
     const names = async () => (await q.run(q.scripts.stats())).unserved.map(({ name }) => name);
     expect(await names()).toEqual(['fax', 'emial', 'mail']);
     expect((await q.run(q.scripts.stats())).unserved[0]!.waitingMs).toBeGreaterThanOrEqual(90_000);
-    await q.run(q.scripts.announce('w1', true, [{ name: 'mail', maxAttempts: 1, maxCrashes: 1 }]));
+    await q.run(q.scripts.workers.register('w1', true, [{ name: 'mail', maxAttempts: 1, maxCrashes: 1 }]));
     expect(await names()).toEqual(['fax', 'emial']);
-    await q.run(q.scripts.announce('w1', false));
+    await q.run(q.scripts.workers.register('w1', false));
     expect(await names()).toEqual(['fax', 'emial', 'mail']);
   });
 
@@ -150,14 +150,14 @@ describe('queue/stats.lua', () => {
     expect(await look()).toMatchObject({ maintainedAt: null, maintenanceOverdue: false });
     await q.redis.hset(q.keys.job('a'), 'enqueued_at_ms', (await q.now()) - 61_000);
     expect(await look()).toMatchObject({ maintainedAt: null, maintenanceOverdue: true });
-    await q.run(q.scripts.announce('w1', true)); // from now on a minute to begin
+    await q.run(q.scripts.workers.register('w1', true)); // from now on a minute to begin
     expect(await look()).toMatchObject({ maintainedAt: null, maintenanceOverdue: false });
     await q.redis.hset(q.keys.sweep, 'last_run_at_ms', (await q.now()) - 61_000);
     expect(await look()).toMatchObject({ maintainedAt: null, maintenanceOverdue: true });
-    await q.run(q.scripts.reclaim(10, 1e12, 0));
+    await q.run(q.scripts.sweep.reclaim(10, 1e12, 0));
     expect(await look()).toMatchObject({ maintainedAt: null, maintenanceOverdue: false });
     const before = await q.now();
-    await q.run(q.scripts.reclaim(10, 1e12, 0, 10_000));
+    await q.run(q.scripts.sweep.reclaim(10, 1e12, 0, 10_000));
     expect((await look()).maintainedAt!.getTime()).toBeGreaterThanOrEqual(before);
     await q.redis.hset(q.keys.sweep, 'last_run_at_ms', (await q.now()) - 89_000);
     expect(await look()).toMatchObject({ maintenanceOverdue: false });

@@ -28,7 +28,7 @@ describe('queue/unserved.lua', () => {
     }));
     const look = () => expectUnchanged(q, () => q.run(q.scripts.unserved(jobs)));
     expect(await look()).toEqual({ waiting: [0, 1, 3], workers: 0, names: [] });
-    await q.run(q.scripts.announce('w1', true, handlers));
+    await q.run(q.scripts.workers.register('w1', true, handlers));
     expect(await look()).toEqual({ waiting: [1, 3], workers: 1, names: ['mail'] });
     await q.redis.zincrby(q.keys.names, -31_000, 'mail');
     expect(await look()).toEqual({ waiting: [0, 1, 3], workers: 1, names: [] });

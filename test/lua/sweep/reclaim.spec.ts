@@ -4,7 +4,7 @@ import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 const NO_GAP = Number.MAX_SAFE_INTEGER;
 
 function sweep(q: TestQueue, limit = 500, gapMs = NO_GAP, waitMs = 0) {
-  return q.run(q.scripts.reclaim(limit, gapMs, waitMs));
+  return q.run(q.scripts.sweep.reclaim(limit, gapMs, waitMs));
 }
 
 /** Claims the job and lets the claim expire. */
@@ -182,7 +182,7 @@ describe('sweep/reclaim.lua: after an outage of the server', () => {
 
   it('I2: waits where the server went away before the first sweep, since a worker had come before', async () => {
     const q = testQueue();
-    await q.run(q.scripts.announce('w1', true));
+    await q.run(q.scripts.workers.register('w1', true));
     await q.addAndClaim('a');
     await q.expireClaims('a');
     const came = Number(await q.redis.hget(q.keys.sweep, 'last_run_at_ms'));
@@ -194,7 +194,7 @@ describe('sweep/reclaim.lua: after an outage of the server', () => {
 
   it('waits for a heartbeat of the workers, whatever the visibility timeout of who sweeps', async () => {
     const q = testQueue({ visibilityMs: 600_000 });
-    await q.run(q.scripts.announce('w1', true));
+    await q.run(q.scripts.workers.register('w1', true));
     await q.redis.hset(q.keys.sweep, 'last_run_at_ms', 1);
     await sweep(q, 10, 50_000, 10_000);
     const holdUntil = Number(await q.redis.hget(q.keys.sweep, 'hold_until_ms'));

@@ -5,13 +5,13 @@ import { seededBatch, seededGuests } from '../batch/seeded-batch.js';
 it('does nothing in a queue without batches', async () => {
   const q = testQueue();
   await q.add('x');
-  await expectUnchanged(q, async () => expect(await q.run(q.scripts.batches.tend(10, true))).toBeUndefined());
+  await expectUnchanged(q, async () => expect(await q.run(q.scripts.sweep.tendBatches(10, true))).toBeUndefined());
 });
 
 it('ends a member that has vanished', async () => {
   const q = await seededBatch('x');
   await q.redis.del(q.keys.job('x'), q.keys.pending);
-  expect(await q.run(q.scripts.batches.tend(10, true))).toMatchObject({ more: false, hasNews: false });
+  expect(await q.run(q.scripts.sweep.tendBatches(10, true))).toMatchObject({ more: false, hasNews: false });
   expect(await q.run(q.scripts.batches.status('b'))).toMatchObject({ open: 0, removed: 1 });
 });
 
@@ -19,7 +19,7 @@ it('cancels the members of a stopped batch, and names those in other queues', as
   const q = await seededBatch('x');
   await q.run(q.scripts.batches.join('b', ['other|1']));
   await q.run(q.scripts.batches.stop('b'));
-  const answer = await q.run(q.scripts.batches.tend(10, false));
+  const answer = await q.run(q.scripts.sweep.tendBatches(10, false));
   expect(answer?.toCancel).toEqual([{ queue: 'other', id: '1' }]);
   expect(await q.status('x')).toBe('cancelled');
 });
@@ -27,5 +27,5 @@ it('cancels the members of a stopped batch, and names those in other queues', as
 it('says that ends wait to be delivered', async () => {
   const q = await seededGuests('x');
   await q.run(q.scripts.cancel('x'));
-  expect(await q.run(q.scripts.batches.tend(10, false))).toMatchObject({ hasNews: true });
+  expect(await q.run(q.scripts.sweep.tendBatches(10, false))).toMatchObject({ hasNews: true });
 });

@@ -9,7 +9,7 @@ const EACH = 3;
 /** Some of the jobs have other options beside their group, as `others` says. */
 async function filledQueue(others: (n: number) => object = () => ({})): Promise<TestQueue> {
   const q = testQueue();
-  await q.run(q.scripts.setLimits({ groups: { maxRunning: 1 } }));
+  await q.run(q.scripts.limits.set({ groups: { maxRunning: 1 } }));
   const jobs = Array.from({ length: EACH * GROUPS.length }, (_, n) => {
     const group = GROUPS[n % GROUPS.length]!;
     const options = { group, worker: JSON.stringify({ group }), ...others(n) };

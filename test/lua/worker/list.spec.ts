@@ -6,9 +6,9 @@ it('lists live workers, the latest first, with what they said of themselves', as
   const now = await q.now();
   await q.redis.zadd(q.keys.workers, now - 60_000, 'silent', now - 2_000, 'a', now - 1_000, 'b');
   await q.redis.hset(q.keys.workerDetails, 'a', `${now - 5_000} {"host":"h","pid":1,"slots":2}`);
-  expect(await q.run(q.scripts.workers(10))).toEqual([
+  expect(await q.run(q.scripts.workers.list(10))).toEqual([
     { id: 'b', seenAt: new Date(now - 1_000) },
     { id: 'a', seenAt: new Date(now - 2_000), startedAt: new Date(now - 5_000), host: 'h', pid: 1, slots: 2 },
   ]);
-  expect(await q.run(q.scripts.workers(1))).toHaveLength(1);
+  expect(await q.run(q.scripts.workers.list(1))).toHaveLength(1);
 });

@@ -5,20 +5,20 @@ describe('worker/register.lua', () => {
   it('I5: tells that a worker serves the queue, by the time of the server', async () => {
     const q = testQueue();
     const before = await q.now();
-    await q.run(q.scripts.announce('w1', true));
+    await q.run(q.scripts.workers.register('w1', true));
     const seen = Number(await q.redis.zscore(q.keys.workers, 'w1'));
     expect(seen).toBeGreaterThanOrEqual(before);
     expect(seen).toBeLessThanOrEqual(await q.now());
-    await q.run(q.scripts.announce('w2', true));
+    await q.run(q.scripts.workers.register('w2', true));
     expect((await q.run(q.scripts.stats())).workers).toBe(2);
   });
 
   it('tells the limits of its handlers, by which a replica without them decides', async () => {
     const q = testQueue({ maxAttempts: 9, maxCrashes: 9 });
     await q.addAndClaim('a');
-    await q.run(q.scripts.announce('w1', true, [{ name: q.name, maxAttempts: 1, maxCrashes: 5 }]));
+    await q.run(q.scripts.workers.register('w1', true, [{ name: q.name, maxAttempts: 1, maxCrashes: 5 }]));
     await q.expireClaims('a');
-    const { reclaimed } = await q.run(q.scripts.reclaim(10, 1e12, 0));
+    const { reclaimed } = await q.run(q.scripts.sweep.reclaim(10, 1e12, 0));
     expect(reclaimed).toEqual([{ id: 'a', status: 'failed' }]);
     expect(await q.field('a', 'last_error')).toContain('(maxAttempts 1)');
   });
@@ -26,22 +26,22 @@ describe('worker/register.lua', () => {
   it('stands for a first sweep, so that an outage before one is known for what it is; a later sweep counts', async () => {
     const q = testQueue();
     const before = await q.now();
-    await q.run(q.scripts.announce('w1', true));
+    await q.run(q.scripts.workers.register('w1', true));
     const lastRun = async () => Number(await q.redis.hget(q.keys.sweep, 'last_run_at_ms'));
     const first = await lastRun();
     expect(first).toBeGreaterThanOrEqual(before);
-    await q.run(q.scripts.reclaim(10, 1e12, 0));
+    await q.run(q.scripts.sweep.reclaim(10, 1e12, 0));
     const swept = await lastRun();
-    await q.run(q.scripts.announce('w2', true));
+    await q.run(q.scripts.workers.register('w2', true));
     expect(await lastRun()).toBe(swept);
   });
 
   it('tells that it has stopped; repeated it changes nothing', async () => {
     const q = testQueue();
-    await q.run(q.scripts.announce('w1', true));
-    await q.run(q.scripts.announce('w1', false));
+    await q.run(q.scripts.workers.register('w1', true));
+    await q.run(q.scripts.workers.register('w1', false));
     expect(await q.redis.exists(q.keys.workers)).toBe(0);
-    await expectUnchanged(q, () => q.run(q.scripts.announce('w1', false)));
+    await expectUnchanged(q, () => q.run(q.scripts.workers.register('w1', false)));
   });
 
   it('I5: tells which names it handles, by the time of the server', async () => {
@@ -49,7 +49,7 @@ describe('worker/register.lua', () => {
     const before = await q.now();
     const limits = { maxAttempts: 1, maxCrashes: 1 };
     await q.run(
-      q.scripts.announce('w1', true, [
+      q.scripts.workers.register('w1', true, [
         { name: 'mail', ...limits },
         { name: 'sms', ...limits },
       ]),
@@ -61,11 +61,11 @@ describe('worker/register.lua', () => {
   it('takes along what was announced when the last worker of an empty queue stops', async () => {
     const q = testQueue();
     const handlers = [{ name: q.name, maxAttempts: 1, maxCrashes: 1 }];
-    await q.run(q.scripts.announce('w1', true, handlers));
-    await q.run(q.scripts.announce('w2', true, handlers));
-    await q.run(q.scripts.announce('w1', false));
+    await q.run(q.scripts.workers.register('w1', true, handlers));
+    await q.run(q.scripts.workers.register('w2', true, handlers));
+    await q.run(q.scripts.workers.register('w1', false));
     expect(Object.keys(await q.snapshot())).toEqual(['handler_limits', 'names', 'retention', 'sweep', 'workers']);
-    await q.run(q.scripts.announce('w2', false));
+    await q.run(q.scripts.workers.register('w2', false));
     expect(await q.snapshot()).toEqual({});
   });
 
@@ -74,7 +74,7 @@ describe('worker/register.lua', () => {
     async (state) => {
       const q = testQueue();
       const handlers = [{ name: q.name, maxAttempts: 1, maxCrashes: 1 }];
-      await q.run(q.scripts.announce('w1', true, handlers));
+      await q.run(q.scripts.workers.register('w1', true, handlers));
       await q.add('a');
       const [job] = state === 'pending' || state === 'cancelled' ? [] : await q.claim(1);
       if (state === 'failed') {
@@ -85,7 +85,7 @@ describe('worker/register.lua', () => {
       } else if (state === 'cancelled') {
         await q.run(q.scripts.cancel('a'));
       }
-      await q.run(q.scripts.announce('w1', false));
+      await q.run(q.scripts.workers.register('w1', false));
       expect(await q.redis.exists(q.keys.handlerLimits, q.keys.retention)).toBe(2);
     },
   );

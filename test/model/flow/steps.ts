@@ -178,7 +178,7 @@ const pause = fc.oneof(
 /** Runs maintenance, so that both sides have reported each end. */
 export async function maintain({ queue }: Side): Promise<void> {
   await tendBatches(queue, { all: true });
-  await queue.exec((calls) => calls.promote(100));
+  await queue.exec((calls) => calls.sweep.promote(100));
 }
 
 /**

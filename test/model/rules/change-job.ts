@@ -4,7 +4,7 @@ import { dropOne } from './operate.js';
 import { takeOut, toBack } from './places.js';
 import type { QueueModel } from './queue-model.js';
 
-export function promoteJob(model: QueueModel, id: string): 'pending' | 'refused' | 'missing' {
+export function promote(model: QueueModel, id: string): 'pending' | 'refused' | 'missing' {
   const job = model.jobs.get(id);
   if (job?.status === 'scheduled') {
     toBack(model, job);

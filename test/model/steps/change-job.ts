@@ -1,12 +1,10 @@
 // Operators' changes to one job.
 import fc from 'fast-check';
-import { promoteJob, runAgain, setPriority, update } from '../rules/change-job.js';
+import { promote, runAgain, setPriority, update } from '../rules/change-job.js';
 import { oneOf, type Step } from '../step.js';
 import { onJob, whichJob } from './on-job.js';
 
-const promotes = whichJob.map((number) =>
-  onJob('promote', number, (real, id) => real.queue.promote(id), promoteJob),
-);
+const promotes = whichJob.map((number) => onJob('promote', number, (real, id) => real.queue.promote(id), promote));
 
 const updates = fc.tuple(whichJob, fc.constantFrom('changed', 7)).map(([number, payload]) =>
   onJob(

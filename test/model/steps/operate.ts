@@ -154,11 +154,11 @@ const reclaims = fc.constantFrom(1, 2, 500).map((limit) =>
 
 const sweeps = fc.constantFrom(
   step('promote(2)', {
-    does: (real) => real.queue.exec((calls) => calls.promote(2)),
+    does: (real) => real.queue.exec((calls) => calls.sweep.promote(2)),
     says: (model) => promote(model, 2),
   }),
   step('tidy', {
-    does: (real) => real.queue.exec((calls) => calls.tidy(500)),
+    does: (real) => real.queue.exec((calls) => calls.sweep.tidy(500)),
     says: (model) => {
       tidy(model);
       return false;

@@ -499,7 +499,7 @@ describe('the traps of others', () => {
     const ids = (await batch.results({ limit: 1_000 })).members.map(({ id }) => state.keys.job(id));
     await state.redis.del(...ids);
     await state.redis.del(state.keys.pending);
-    expect(await run((await scripts()).batches.tend(100, true))).toMatchObject({ more: true });
+    expect(await run((await scripts()).sweep.tendBatches(100, true))).toMatchObject({ more: true });
     expect(await batch.status()).toMatchObject({ removed: 100, open: 900 });
     await tendBatches(queue);
     expect(await followUps(queue, batch)).toEqual(['broke', 'last']);

@@ -68,9 +68,9 @@ describe('a batch with members in several queues', () => {
     const [a, b] = await pages.claimMany(2);
     await pages.fail(a!, new Error('no'), { final: true });
     const { run } = inside(home);
-    const old = await run((await callsOf(pages)).news(10));
+    const old = await run((await callsOf(pages)).outbox(10));
     await pages.redrive([a!.id]);
-    const newer = await run((await callsOf(pages)).news(10));
+    const newer = await run((await callsOf(pages)).outbox(10));
     const deliver = async (news: typeof old) => run((await callsOf(home)).deliver(pages.name, news));
     expect(await deliver(newer)).toBe(1);
     expect(await deliver(old)).toBe(0); // the failure, told late
@@ -80,7 +80,7 @@ describe('a batch with members in several queues', () => {
     expect(await batch.status()).toMatchObject({ open: 1, completed: 1, failed: 0 });
     expect(await fired(home, batch.id)).toBe(false);
     await done(pages);
-    const last = await run((await callsOf(pages)).news(10));
+    const last = await run((await callsOf(pages)).outbox(10));
     expect(await deliver(last)).toBe(1);
     expect(await deliver(last)).toBe(0);
     await tendBatches(pages);
@@ -95,10 +95,10 @@ describe('a batch with members in several queues', () => {
     const claim = (await pages.claim())!;
     await pages.fail(claim, new Error('no'), { final: true });
     const { run } = inside(home);
-    const old = await run((await callsOf(pages)).news(10));
+    const old = await run((await callsOf(pages)).outbox(10));
     await pages.redrive([claim.id]);
     expect(await run((await callsOf(pages)).acknowledge(old))).toBe(0);
-    expect(await run((await callsOf(pages)).news(10))).toMatchObject([{ state: 'open' }]);
+    expect(await run((await callsOf(pages)).outbox(10))).toMatchObject([{ state: 'open' }]);
   });
 
   it('counts a member whose end comes before it has joined, as where its producer died or is slow', async () => {

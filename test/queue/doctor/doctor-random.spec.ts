@@ -85,7 +85,7 @@ it('repairs any damage, and loses nothing', async () => {
       }
       await queue.doctor({ mend: true });
       expect((await queue.doctor()).findings).toEqual([]);
-      await state.run(state.scripts.adopt(100)); // the sweep's part: what only the pattern's `failed` shows
+      await state.run(state.scripts.sweep.adoptForeign(100)); // the sweep's part: what only the pattern's `failed` shows
       await queue.doctor({ mend: true }); // what a client of the pattern left in processing too, when it died
       const ended: string[] = [];
       for (const each of JOBS) {

@@ -123,7 +123,7 @@ describe('a schedule that ends', () => {
     expect(await schedules.put(once)).toBe('unchanged');
     expect(await schedules.dueAt('s')).toBe(Infinity);
     await schedules.silence('s', 25 * HOUR);
-    await q.run(q.scripts.tidy(500));
+    await q.run(q.scripts.sweep.tidy(500));
     expect(await q.run(schedules.scripts.get('s'))).toEqual([]);
   });
 

@@ -124,12 +124,12 @@ const clean = fc.constantFrom('grouped', 'scheduled', 'failed').map(
 
 const crash: Step = async (play) => {
   await play.q.expireClaims(...play.held.map(({ id }) => id));
-  await send(play, scripts(play).reclaim(3, Number.MAX_SAFE_INTEGER, 0)); // its worker does not know, and settles later
+  await send(play, scripts(play).sweep.reclaim(3, Number.MAX_SAFE_INTEGER, 0)); // its worker does not know, and settles later
 };
 
 const becomeDue: Step = async (play) => {
   await play.q.makeDue(...play.ids);
-  await send(play, scripts(play).promote(5));
+  await send(play, scripts(play).sweep.promote(5));
 };
 
 /** The reply was lost: the client sends one of its calls again. */
@@ -158,7 +158,7 @@ const limits = fc
   .map(
     (of): Step =>
       (play) =>
-        send(play, scripts(play).setLimits(of as RuntimeLimits)),
+        send(play, scripts(play).limits.set(of as RuntimeLimits)),
   );
 
 const step = fc.oneof(
@@ -180,7 +180,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: limits },
   { weight: 1, arbitrary: onId((play, id) => scripts(play).cancel(id)) },
   { weight: 1, arbitrary: onId((play, id) => scripts(play).remove(id)) },
-  { weight: 1, arbitrary: onId((play, id) => scripts(play).redrive([id])) },
+  { weight: 1, arbitrary: onId((play, id) => scripts(play).deadLetters.redrive([id])) },
   { weight: 1, arbitrary: onId((play, id) => scripts(play).reschedule(id, { delayMs: 0 })) },
   { weight: 1, arbitrary: onId((play, id) => scripts(play).reschedule(id, { delayMs: HOUR })) },
   { weight: 1, arbitrary: onGroup((play, group) => scripts(play).groups.pause(group)) },
@@ -195,13 +195,13 @@ const step = fc.oneof(
 async function finish(play: Play): Promise<void> {
   const { q } = play;
   await q.expireClaims(...(await q.ranked(q.keys.claims)));
-  await q.run(q.scripts.reclaim(1_000, Number.MAX_SAFE_INTEGER, 0));
+  await q.run(q.scripts.sweep.reclaim(1_000, Number.MAX_SAFE_INTEGER, 0));
   await q.makeDue(...(await q.ranked(q.keys.scheduled)));
   for (const group of GROUPS) {
     await q.run(q.scripts.groups.resume(group));
   }
   for (let idle = 0; idle < 50;) {
-    await q.run(q.scripts.redrive(await q.ranked(q.keys.dead)));
+    await q.run(q.scripts.deadLetters.redrive(await q.ranked(q.keys.dead)));
     const { jobs, refused } = await q.run(q.claimCall(5));
     await (refused.length > 0 &&
       q.run(q.scripts.fail(refused.map((job) => ({ ...job, final: true, backoffMs: 0 })))));
@@ -218,7 +218,7 @@ export async function playInterleavings(runs: number): Promise<void> {
   const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
     const play: Play = { q: testQueue({ maxAttempts: 3 }), held: [], sent: [], ids: [] };
     const { q } = play;
-    await q.run(q.scripts.setLimits({ groups: { maxRunning: 1 } }));
+    await q.run(q.scripts.limits.set({ groups: { maxRunning: 1 } }));
     for (const each of steps) {
       await each(play);
       expect(await groupViolations(q.redis, q.scripts, GROUPS)).toEqual([]);

@@ -1,6 +1,6 @@
 // Invariants of the groups of a queue, read with plain commands.
 import type { ChainableCommander, Redis } from 'ioredis';
-import type { QueueCalls } from '#queue/scripts/calls/queue-calls.js';
+import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
 import { keysLike, readEach } from '../redis/redis-reads.js';
 
 type Settings = Record<string, string>;

@@ -1,6 +1,6 @@
 // Invariants of a queue's state in Redis, whatever was done to it. Read with plain commands, not with our scripts.
 import type { Redis } from 'ioredis';
-import type { QueueCalls } from '#queue/scripts/calls/queue-calls.js';
+import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
 import { ScriptRunner } from '#queue/transport/script-runner.js';
 import { groupPlaces, groupViolations } from './group-invariants.js';
 import { keysLike, readEach } from '../redis/redis-reads.js';

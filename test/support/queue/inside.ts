@@ -3,7 +3,7 @@ import type { JobQueue } from '#queue/job-queue.js';
 import type { Connection } from '#queue/redis/connection.js';
 import type { RedisCall, ScriptRunner } from '#queue/transport/script-runner.js';
 import type { RedisStore } from '#queue/redis-store.js';
-import type { QueueCalls } from '#queue/scripts/calls/queue-calls.js';
+import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
 
 /** Runners whose `run` a test may have replaced. */
 const touched = new Set<ScriptRunner>();

@@ -6,7 +6,7 @@ import type { ClaimedJob } from '#queue/model/job.js';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { resolveQueueOptions, type QueueOptions } from '#queue/model/queue-options.js';
 import type { ClaimRequest } from '#queue/store/store-calls.js';
-import { queueCalls, type QueueCalls } from '#queue/scripts/calls/queue-calls.js';
+import { allCalls, type QueueCalls } from '#queue/scripts/calls/all-calls.js';
 import { ScriptRunner, type ScriptCall } from '#queue/transport/script-runner.js';
 import { violations } from '../invariants/invariants.js';
 import { connect, uniqueQueueName } from '../redis/redis.js';
@@ -40,7 +40,7 @@ export class TestQueue {
     readonly name = uniqueQueueName(),
   ) {
     this.keys = new QueueKeys(name, options);
-    this.scripts = queueCalls(this.keys, resolveQueueOptions('test queue', options));
+    this.scripts = allCalls(this.keys, resolveQueueOptions('test queue', options));
     this.runner = new ScriptRunner(redis);
   }
 

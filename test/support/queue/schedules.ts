@@ -2,7 +2,7 @@
 import { systemClock } from '#queue/runtime/clock.js';
 import { encodeSchedule, type ScheduleOptions } from '#queue/schedules/schedule.js';
 import { type StoredSchedule } from '#queue/model/schedule.js';
-import { ScheduleCalls } from '#queue/scripts/calls/schedule-calls.js';
+import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
 import type { Recurrence } from '#queue/model/schedule.js';
 import type { TestQueue } from './queue-state.js';
 
@@ -10,10 +10,10 @@ export const HOUR = 3_600_000;
 export const HOURLY: Recurrence = { everyMs: HOUR };
 
 export class TestSchedules {
-  readonly scripts: ScheduleCalls;
+  readonly scripts: QueueCalls['schedules'];
 
   constructor(readonly q: TestQueue) {
-    this.scripts = new ScheduleCalls(q.keys);
+    this.scripts = q.scripts.schedules;
   }
 
   /** A definition as the scripts take it. */

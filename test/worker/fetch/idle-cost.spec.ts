@@ -105,7 +105,7 @@ async function fillHistories(q: TestQueue): Promise<void> {
       await end(ids);
     }
   }
-  while (await q.run(q.scripts.tidy(200)));
+  while (await q.run(q.scripts.sweep.tidy(200)));
 }
 
 /** Until now, also by scripts; without the ones that measure. */

@@ -18,7 +18,7 @@ const FINAL = { message: 'no', name: 'Error' };
 async function announced(): Promise<TestQueue> {
   const q = testQueue();
   const limits = { name: `@failed:${q.name}`, maxAttempts: 3, maxCrashes: 3 };
-  await q.run(q.scripts.announce('w', true, [limits]));
+  await q.run(q.scripts.workers.register('w', true, [limits]));
   return q;
 }
 
@@ -44,7 +44,7 @@ describe('the job that tells of a dead letter', () => {
     const q = await announced();
     const job = await q.addAndClaim('a', { max_crashes: 1 });
     await q.expireClaims('a');
-    await q.run(q.scripts.reclaim(10, 1e12, 0));
+    await q.run(q.scripts.sweep.reclaim(10, 1e12, 0));
     expect(await q.ranked(q.keys.prioritized)).toEqual([expect.stringMatching(/^@failed:a:\d+$/)]);
     expect(job.attempt).toBe(1);
   });
@@ -56,7 +56,7 @@ describe('the job that tells of a dead letter', () => {
       status: 'failed',
       last_error: 'no',
     });
-    expect(await q.run(q.scripts.adoptFailed(['a']))).toBe(1);
+    expect(await q.run(q.scripts.sweep.adoptFailed(['a']))).toBe(1);
     expect(await q.ranked(q.keys.prioritized)).toEqual([expect.stringMatching(/^@failed:a:/)]);
   });
 

@@ -82,9 +82,9 @@ async function start(
 
 /** Reads reclaims from the reply of the sweep's script. Events report only the jobs that a reclaim ended. */
 async function hearSweeps(queue: JobQueue, reclaimed: (id: string) => void): Promise<void> {
-  const scripts = await inside(queue).scripts();
-  const build = scripts.reclaim.bind(scripts);
-  scripts.reclaim = (...given) => {
+  const { sweep } = await inside(queue).scripts();
+  const build = sweep.reclaim;
+  sweep.reclaim = (...given) => {
     const call = build(...given);
     const decode = (reply: unknown) => {
       const answer = call.decode(reply);

@@ -139,7 +139,7 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
     },
 
     /** Returns whether the name was written. */
-    name({ id, token, name }: Pick<ClaimedJob, 'id' | 'token' | 'name'>): ScriptCall<boolean> {
+    setName({ id, token, name }: Pick<ClaimedJob, 'id' | 'token' | 'name'>): ScriptCall<boolean> {
       return call('attemptSetName', keys.standard, [id, token, name], (reply) => Number(reply) === 1);
     },
 

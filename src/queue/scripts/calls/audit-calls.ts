@@ -2,8 +2,8 @@ import type { AuditEntry } from '../../model/audit.js';
 import type { JobStatus } from '../../model/job.js';
 import type { RedisClient } from '../../redis/redis-client.js';
 import type { CommandCall } from '../../transport/script-runner.js';
-import type { AuditReader, AuditVerbs } from '../../store/verbs/audit-verbs.js';
-import type { QueueKeys } from '../queue-keys.js';
+import type { AuditReader } from '../../store/verbs/audit-verbs.js';
+import type { CallContext } from '../script-call.js';
 
 type StreamEntry = [id: string, fields: string[]];
 
@@ -11,37 +11,33 @@ type StreamEntry = [id: string, fields: string[]];
 type Found = readonly (StreamEntry | [id: string, fields: null])[];
 
 /** Reads the stream by commands, not by scripts: a worker's Redis user needs no right to them. */
-export class AuditCalls implements AuditVerbs {
-  constructor(private readonly keys: QueueKeys) {}
+export function auditCalls({ keys }: CallContext) {
+  return {
+    read(after: string, limit: number) {
+      const from = after === '' ? '-' : `(${after}`;
+      return command('auditRead', (client) => client.xrange(keys.audit, from, '+', 'COUNT', limit), decodeAll);
+    },
 
-  read(after: string, limit: number) {
-    const from = after === '' ? '-' : `(${after}`;
-    return command('auditRead', (client) => client.xrange(this.keys.audit, from, '+', 'COUNT', limit), decodeAll);
-  }
+    latest(limit: number) {
+      return command('auditLatest', (client) => client.xrevrange(keys.audit, '+', '-', 'COUNT', limit), decodeAll);
+    },
 
-  latest(limit: number) {
-    return command(
-      'auditLatest',
-      (client) => client.xrevrange(this.keys.audit, '+', '-', 'COUNT', limit),
-      decodeAll,
-    );
-  }
+    take(reader: AuditReader, limit: number, idleMs: number) {
+      return command('auditTake', (client) => take(client, keys.audit, reader, limit, idleMs), decodeAll);
+    },
 
-  take(reader: AuditReader, limit: number, idleMs: number) {
-    return command('auditTake', (client) => take(client, this.keys.audit, reader, limit, idleMs), decodeAll);
-  }
+    acknowledge(group: string, entryIds: readonly string[]) {
+      return command('auditAcknowledge', (client) => client.xack(keys.audit, group, ...entryIds), Number);
+    },
 
-  acknowledge(group: string, entryIds: readonly string[]) {
-    return command('auditAcknowledge', (client) => client.xack(this.keys.audit, group, ...entryIds), Number);
-  }
-
-  clear() {
-    return command(
-      'auditClear',
-      (client) => client.unlink(this.keys.audit),
-      (reply) => Number(reply) === 1,
-    );
-  }
+    clear() {
+      return command(
+        'auditClear',
+        (client) => client.unlink(keys.audit),
+        (reply) => Number(reply) === 1,
+      );
+    },
+  };
 }
 
 function command<Answer>(

@@ -1,13 +1,11 @@
 import { type AuditMark, changesJobs } from '../../transport/audited-script.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
-import type { QueueCalls } from './queue-calls.js';
-
-/** The groups of verbs that a queue has as members. */
-const ROOMS: readonly (string | symbol)[] = ['deadLetters', 'schedules', 'batches', 'groups'];
+import type { QueueCalls } from './all-calls.js';
 
 /** Returns the calls of a queue, each with the mark that its transitions are written down. */
 export function auditedCalls(calls: QueueCalls, mark: AuditMark): QueueCalls {
-  return marking(calls, mark);
+  const { key, keys, options, retention, ...verbs } = calls;
+  return { key, keys, options, retention, ...marked(verbs, mark) };
 }
 
 /** Returns a call with the audit mark, if it can change jobs. */
@@ -19,14 +17,13 @@ function isScriptCall(call: object): call is ScriptCall<unknown> {
   return 'script' in call && 'keys' in call;
 }
 
-function marking<Verbs extends object>(verbs: Verbs, mark: AuditMark): Verbs {
-  return new Proxy(verbs, {
-    get(target, key) {
-      const value: unknown = Reflect.get(target, key);
-      if (typeof value === 'function') {
-        return (...args: unknown[]) => audited(Reflect.apply(value, target, args) as object, mark);
-      }
-      return ROOMS.includes(key) ? marking(value as object, mark) : value;
-    },
-  });
+/** Marks the calls of each verb, and of each room of verbs. */
+function marked<Verbs extends object>(verbs: Verbs, mark: AuditMark): Verbs {
+  const own = Object.entries(verbs).map(([name, verb]: [string, object]) => [
+    name,
+    typeof verb === 'function'
+      ? (...args: unknown[]) => audited(verb(...args) as object, mark)
+      : marked(verb, mark),
+  ]);
+  return Object.fromEntries(own) as Verbs;
 }

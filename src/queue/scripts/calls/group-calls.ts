@@ -1,53 +1,19 @@
 import type { GroupStats } from '../../model/group.js';
 import type { GroupLimits } from '../../model/limits.js';
 import type { ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
-import type { GroupPage, GroupVerbs } from '../../store/verbs/group-verbs.js';
+import type { GroupPage } from '../../store/verbs/group-verbs.js';
 import { decodeGroupLimits } from '../../replies/decode-limits.js';
 import { groupArguments } from '../../store/group-arguments.js';
-import type { QueueKeys } from '../queue-keys.js';
-import { call } from '../script-call.js';
 import type { PauseOptions } from '../../model/pause.js';
+import { type CallContext, call } from '../script-call.js';
 
 /** Columns of one group in the reply of `lua/group/list.lua`. */
 const COLUMNS = 18;
 
-/** Builds the calls of `lua/group`, one method per script, and decodes their replies; see the headers there. */
-export class GroupCalls implements GroupVerbs {
-  constructor(private readonly keys: QueueKeys) {}
-
-  list({ by, offset, limit }: GroupPage): ScriptCall<GroupStats[]> {
-    return this.listCall([by, offset, limit]);
-  }
-
-  named(names: readonly string[]): ScriptCall<GroupStats[]> {
-    return this.listCall(['name', 0, 0, ...names]);
-  }
-
-  set(name: string, limits: GroupLimits): ScriptCall<void> {
-    return call('groupSet', this.keys.standard, [name, ...groupArguments(limits)], () => undefined);
-  }
-
-  clear(name: string): ScriptCall<void> {
-    return call('groupClear', this.keys.standard, [name], () => undefined);
-  }
-
-  pause(name: string, { by = '', reason = '' }: PauseOptions = {}): ScriptCall<boolean> {
-    return call('groupPause', this.keys.standard, [name, by, reason], (reply) => Number(reply) === 1);
-  }
-
-  resume(name: string): ScriptCall<boolean> {
-    return call('groupResume', this.keys.standard, [name], (reply) => Number(reply) === 1);
-  }
-
-  clean(name: string, olderThanMs: number, limit: number): ScriptCall<{ deleted: number; more: boolean }> {
-    return call('groupClean', this.keys.standard, [name, olderThanMs, limit], (reply) => {
-      const [deleted, more] = (reply as number[]).map(Number);
-      return { deleted: deleted!, more: more === 1 };
-    });
-  }
-
-  private listCall(args: readonly ScriptArgument[]): ScriptCall<GroupStats[]> {
-    return call('groupList', this.keys.standard, args, (reply) => {
+/** The calls of `lua/group`, one for each script; see the headers there. */
+export function groupCalls({ keys }: CallContext) {
+  function listCall(args: readonly ScriptArgument[]): ScriptCall<GroupStats[]> {
+    return call('groupList', keys.standard, args, (reply) => {
       const [now, ...values] = reply as (string | number)[];
       const rows = values.length / COLUMNS;
       return Array.from({ length: rows }, (_, i) =>
@@ -55,6 +21,39 @@ export class GroupCalls implements GroupVerbs {
       );
     });
   }
+
+  return {
+    list({ by, offset, limit }: GroupPage): ScriptCall<GroupStats[]> {
+      return listCall([by, offset, limit]);
+    },
+
+    named(names: readonly string[]): ScriptCall<GroupStats[]> {
+      return listCall(['name', 0, 0, ...names]);
+    },
+
+    set(name: string, limits: GroupLimits): ScriptCall<void> {
+      return call('groupSet', keys.standard, [name, ...groupArguments(limits)], () => undefined);
+    },
+
+    clear(name: string): ScriptCall<void> {
+      return call('groupClear', keys.standard, [name], () => undefined);
+    },
+
+    pause(name: string, { by = '', reason = '' }: PauseOptions = {}): ScriptCall<boolean> {
+      return call('groupPause', keys.standard, [name, by, reason], (reply) => Number(reply) === 1);
+    },
+
+    resume(name: string): ScriptCall<boolean> {
+      return call('groupResume', keys.standard, [name], (reply) => Number(reply) === 1);
+    },
+
+    clean(name: string, olderThanMs: number, limit: number): ScriptCall<{ deleted: number; more: boolean }> {
+      return call('groupClean', keys.standard, [name, olderThanMs, limit], (reply) => {
+        const [deleted, more] = (reply as number[]).map(Number);
+        return { deleted: deleted!, more: more === 1 };
+      });
+    },
+  };
 }
 
 function date(text: string | undefined): Date | null {

@@ -1,42 +1,46 @@
 import { Histogram } from '../../model/histogram.js';
 import type { HistoryMark, StoredMinute } from '../../model/history.js';
-import type { HistorySlice, HistoryVerbs, MinuteReading } from '../../store/store-calls.js';
-import type { QueueKeys } from '../queue-keys.js';
-import { call } from '../script-call.js';
+import type { HistorySlice, MinuteReading } from '../../store/store-calls.js';
+import { type CallContext, call } from '../script-call.js';
 
 /** How long the history is kept, in ms. */
 const HISTORY_KEPT_MS = 72 * 3_600_000;
 
 type StreamEntry = [id: string, fields: string[]];
 
-/** Builds the calls of `lua/history`, one method per script, and decodes their replies; see the headers there. */
-export class HistoryCalls implements HistoryVerbs {
-  constructor(private readonly keys: QueueKeys) {}
-
-  addDurations(worker: string, batch: string, counts: readonly (string | number)[]) {
-    const keys = [this.keys.historyOpen, this.keys.historyBatchPrefix + worker];
-    return call('historyAddDurations', keys, [batch, HISTORY_KEPT_MS, ...counts], (reply) => Number(reply) === 1);
-  }
-
-  closeMinute({ pending, processing, oldestPendingAgeMs, version, gapMs }: MinuteReading) {
-    return this.close([pending, processing, oldestPendingAgeMs, version, gapMs, HISTORY_KEPT_MS]);
-  }
-
-  minuteLeft(version: string) {
-    return this.close(['', '', '', version, 0, HISTORY_KEPT_MS]);
-  }
-
-  read(backMs: number, after: string | undefined, most: number) {
-    const { historyOpen, history, historyMarks } = this.keys;
-    return call('historyRead', [historyOpen, history, historyMarks], [backMs, after ?? '', most], (reply) =>
-      decodeSlice(reply as [string, string, string, StreamEntry[], StreamEntry[]]),
-    );
-  }
-
-  private close(args: (string | number)[]) {
-    const { stats, historyOpen, history, historyMarks } = this.keys;
+/** The calls of `lua/history`, one for each script; see the headers there. */
+export function historyCalls({ keys }: CallContext) {
+  function close(args: (string | number)[]) {
+    const { stats, historyOpen, history, historyMarks } = keys;
     return call('historyCloseMinute', [stats, historyOpen, history, historyMarks], args, Number);
   }
+
+  return {
+    addDurations(worker: string, batch: string, counts: readonly (string | number)[]) {
+      const { historyOpen, historyBatchPrefix } = keys;
+      return call(
+        'historyAddDurations',
+        [historyOpen, historyBatchPrefix + worker],
+        [batch, HISTORY_KEPT_MS, ...counts],
+        (reply) => Number(reply) === 1,
+      );
+    },
+
+    closeMinute({ pending, processing, oldestPendingAgeMs, version, gapMs }: MinuteReading) {
+      return close([pending, processing, oldestPendingAgeMs, version, gapMs, HISTORY_KEPT_MS]);
+    },
+
+    minuteLeft(version: string) {
+      return close(['', '', '', version, 0, HISTORY_KEPT_MS]);
+    },
+
+    read(backMs: number, after: string | undefined, most: number) {
+      const { historyOpen, history, historyMarks } = keys;
+      return call('historyRead', [historyOpen, history, historyMarks], [backMs, after ?? '', most], (reply) =>
+        decodeSlice(reply as [string, string, string, StreamEntry[], StreamEntry[]]),
+      );
+    },
+  };
 }
 
 function decodeSlice([now, since, closedAt, entries, marks]: [

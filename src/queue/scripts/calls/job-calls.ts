@@ -19,7 +19,7 @@ export function jobCalls(context: CallContext) {
       return call('jobRemove', keys.standard, [id, ifStatus], (reply) => reply as 'removed');
     },
 
-    promoteJob(id: string): ScriptCall<RestartAnswer> {
+    promote(id: string): ScriptCall<RestartAnswer> {
       return call('jobPromote', keys.standard, [id], (reply) => reply as RestartAnswer);
     },
 

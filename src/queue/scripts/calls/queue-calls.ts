@@ -1,63 +1,114 @@
-import type { ResolvedQueueOptions } from '../../model/queue-options.js';
-import type { StoreCalls } from '../../store/store-calls.js';
-import { EVICTED_TTL_MS } from '../lifetimes.js';
-import { publishArg } from '../publish-arg.js';
-import type { QueueKeys } from '../queue-keys.js';
-import type { CallContext } from '../script-call.js';
-import { adminCalls } from './admin-calls.js';
-import { attemptCalls } from './attempt-calls.js';
-import { AuditCalls } from './audit-calls.js';
-import { BatchCalls } from './batch-calls.js';
-import { DeadLetterCalls } from './dead-letter-calls.js';
-import { GroupCalls } from './group-calls.js';
-import { HistoryCalls } from './history-calls.js';
-import { jobCalls } from './job-calls.js';
-import { limitCalls } from './limit-calls.js';
-import { ScheduleCalls } from './schedule-calls.js';
-import { sweepCalls } from './sweep-calls.js';
-import { workerCalls } from './worker-calls.js';
+import type { AnnouncedContent } from '../../codec/announced-content.js';
+import { parseJson } from '../../codec/parse-json.js';
+import type { ClaimedJob, JobRecord, JobStatus, QueueStats } from '../../model/job.js';
+import type { PauseOptions } from '../../model/pause.js';
+import { decodeJobs } from '../../replies/decode-job.js';
+import { decodeStats } from '../../replies/decode-stats.js';
+import type { DrainedAnswer } from '../../store/call-answers.js';
+import type { FoundJobs, JobQuery } from '../../store/find-query.js';
+import type { UnservedJobs } from '../../store/store-calls.js';
+import type { CommandCall, ScriptCall } from '../../transport/script-runner.js';
+import { WORKER_FORGOTTEN_MS, WORKER_SEEN_MS } from '../lifetimes.js';
+import { type CallContext, call } from '../script-call.js';
 
-/** The calls of one queue on Redis. */
-export type QueueCalls = ReturnType<typeof queueCalls>;
-
-/**
- * Returns the calls of `lua/`, one verb for each script. Nothing else knows the order of KEYS and ARGV or the form of a
- * reply. The header of each script has its contract.
- */
-export function queueCalls(keys: QueueKeys, options: ResolvedQueueOptions) {
-  const retention = retentionOf(options);
-  const context: CallContext = { keys, options, retention };
+/** The calls of `lua/queue`, one for each script; see the headers there. */
+export function queueCalls({ keys, options }: CallContext) {
   return {
-    key: keys.jobPrefix,
-    keys,
-    options,
-    retention,
-    ...jobCalls(context),
-    ...attemptCalls(context),
-    ...sweepCalls(context),
-    ...adminCalls(context),
-    ...workerCalls(context),
-    ...limitCalls(context),
-    deadLetters: new DeadLetterCalls(keys),
-    schedules: new ScheduleCalls(keys),
-    batches: new BatchCalls(keys, retention),
-    history: new HistoryCalls(keys),
-    audit: new AuditCalls(keys),
-    groups: new GroupCalls(keys),
-  } satisfies StoreCalls & CallContext;
-}
+    stats(): ScriptCall<QueueStats> {
+      return call('queueStats', keys.standard, [WORKER_SEEN_MS], (reply) =>
+        decodeStats(reply as (string | number)[]),
+      );
+    },
 
-/** Returns the first arguments of each script that ends jobs; see lua/lib/retention/retention_args.lua. */
-function retentionOf(options: ResolvedQueueOptions): CallContext['retention'] {
-  return [
-    options.failedHistory,
-    options.cancelledHistory,
-    options.deadLetterCap,
-    options.resultTtlMs,
-    options.cancelledTtlMs,
-    EVICTED_TTL_MS,
-    publishArg(options),
-    options.maxAttempts,
-    options.maxCrashes,
-  ];
+    list(status: JobStatus, offset: number, limit: number, mostBytes?: number): ScriptCall<JobRecord[]> {
+      return call('queueList', keys.standard, [status, offset, limit, mostBytes ?? ''], (reply) =>
+        decodeJobs(keys.queue, reply as (string | string[])[]),
+      );
+    },
+
+    find(status: JobStatus, query: JobQuery): ScriptCall<FoundJobs> {
+      const { place, looks, skip, most, mostBytes, name, olderThanMs, newerThanMs, metadata = {} } = query;
+      const filter = [name ?? '', olderThanMs ?? '', newerThanMs ?? '', ...Object.entries(metadata).flat()];
+      return call(
+        'queueFind',
+        keys.standard,
+        [status, place, looks, skip, most, mostBytes ?? '', ...filter],
+        (reply) => {
+          const [next, passed, ...jobs] = reply as [number, number, ...(string | string[])[]];
+          return { jobs: decodeJobs(keys.queue, jobs), passed, next: next < 0 ? undefined : next };
+        },
+      );
+    },
+
+    now(): CommandCall<number> {
+      return {
+        script: 'now',
+        args: [],
+        send: (client) => client.time(),
+        decode: (reply) => {
+          const [seconds, microseconds] = (reply as string[]).map(Number);
+          return seconds! * 1_000 + Math.floor(microseconds! / 1_000);
+        },
+      };
+    },
+
+    /** Returns how many were deleted, and how many the next call passes over; undefined when no more are old. */
+    clean(place: JobStatus | 'prioritized' | 'grouped', olderThanMs: number, limit: number, passed: number) {
+      return call('queueClean', keys.standard, [place, olderThanMs, limit, passed], (reply) => {
+        const [deleted, next] = (reply as number[]).map(Number);
+        return { deleted: deleted!, next: next === -1 ? undefined : next };
+      });
+    },
+
+    pause({ by = '', reason = '' }: PauseOptions = {}): ScriptCall<boolean> {
+      return call('queuePause', keys.standard, [by, reason], (reply) => Number(reply) === 1);
+    },
+
+    resume(): ScriptCall<boolean> {
+      return call('queueResume', keys.standard, [], (reply) => Number(reply) === 1);
+    },
+
+    purge(limit: number): ScriptCall<{ deleted: number; more: boolean }> {
+      const args = [limit, WORKER_SEEN_MS, WORKER_FORGOTTEN_MS, options.visibilityMs];
+      return call('queuePurge', keys.standard, args, (reply) => {
+        const [deleted, more] = (reply as number[]).map(Number);
+        return { deleted: deleted!, more: more === 1 };
+      });
+    },
+
+    /** Returns whether there was a subscriber. */
+    publish({ id, name }: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck'): ScriptCall<boolean> {
+      return call(
+        'queuePublish',
+        keys.standard,
+        [id, name, status, options.events],
+        (reply) => Number(reply) === 1,
+      );
+    },
+
+    /** Publishes that the queue is drained, if it is. */
+    publishDrained(): ScriptCall<DrainedAnswer> {
+      const { events } = options;
+      return call('queuePublishDrained', keys.standard, [events], (reply) => reply as DrainedAnswer);
+    },
+
+    content(): ScriptCall<AnnouncedContent | undefined> {
+      return call('queueContent', keys.standard, [], (reply) => {
+        const text = (reply as string | null) ?? undefined;
+        return parseJson(text).value as AnnouncedContent | undefined;
+      });
+    },
+
+    /**
+     * Returns the positions of the waiting jobs whose names no live worker handles. Also the number of live workers, and
+     * some of their names.
+     */
+    unserved(jobs: readonly { id: string; name: string }[]): ScriptCall<UnservedJobs> {
+      const args = [WORKER_SEEN_MS, ...jobs.flatMap(({ id, name }) => [id, name])];
+      return call('queueUnserved', keys.standard, args, (reply) => {
+        const [waiting, workers, names] = reply as [number[], number, string[]];
+        return { waiting: waiting.map((index) => index - 1), workers: Number(workers), names };
+      });
+    },
+  };
 }

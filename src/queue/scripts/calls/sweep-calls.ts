@@ -1,7 +1,9 @@
 import { decodeReclaimed } from '../../replies/decode-reclaimed.js';
+import type { TendAnswer } from '../../store/verbs/batch-verbs.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
 import { EVICTED_TTL_MS, UNDECLARED_AGE_MS, WORKER_FORGOTTEN_MS } from '../lifetimes.js';
 import { type CallContext, call } from '../script-call.js';
+import { memberOf } from './batch-calls.js';
 
 /** The calls of `lua/sweep`, one for each script; see the headers there. */
 export function sweepCalls({ keys, options, retention }: CallContext) {
@@ -23,7 +25,7 @@ export function sweepCalls({ keys, options, retention }: CallContext) {
     },
 
     /** @param paceMs as of tidy, for what those clients failed */
-    adopt(limit: number, paceMs = 0) {
+    adoptForeign(limit: number, paceMs = 0) {
       const args = [...retention, limit, options.foreignVisibilityMs, paceMs];
       return call('sweepAdoptForeign', keys.standard, args, (reply) => {
         const [deadLetters, sweptByClients, clientsAtWork, ...pairs] = reply as [
@@ -59,6 +61,18 @@ export function sweepCalls({ keys, options, retention }: CallContext) {
       const caps = [completedHistory, failedHistory, cancelledHistory, deadLetterCap];
       const args = [limit, ...ages, ...caps, EVICTED_TTL_MS, paceMs];
       return call('sweepTidy', keys.standard, args, (reply) => Number(reply) === 1);
+    },
+
+    tendBatches(limit: number, all: boolean): ScriptCall<TendAnswer | undefined> {
+      return call('sweepTendBatches', keys.standard, [...retention, limit, all ? '1' : '0'], (reply) => {
+        const [more, hasNews, ...toCancel] = (reply as [number, number, ...string[]] | null) ?? [0, 0];
+        const answer = {
+          more: Number(more) === 1,
+          hasNews: Number(hasNews) === 1,
+          toCancel: toCancel.map((member) => memberOf(keys.queue, member)),
+        };
+        return reply === null ? undefined : answer;
+      });
     },
   };
 }

@@ -13,7 +13,7 @@ export function workerCalls({ keys, options }: CallContext) {
   const detailKeys = [keys.workers, keys.workerDetails];
   return {
     /** Rejects with QueueLayoutError where a newer version of the library has the queue. */
-    announce(worker: string, serves: boolean, handlers: readonly AttemptLimits[] = []): ScriptCall<void> {
+    register(worker: string, serves: boolean, handlers: readonly AttemptLimits[] = []): ScriptCall<void> {
       const said = handlers.flatMap(({ name, maxAttempts, maxCrashes }) => [name, `${maxAttempts}:${maxCrashes}`]);
       const args = [
         worker,
@@ -27,12 +27,12 @@ export function workerCalls({ keys, options }: CallContext) {
       return call('workerRegister', keys.standard, args, (reply) => checkLayout(keys.queue, reply));
     },
 
-    describeWorker(worker: string, details: WorkerDetails | undefined, ageMs: number): ScriptCall<void> {
+    describe(worker: string, details: WorkerDetails | undefined, ageMs: number): ScriptCall<void> {
       const text = details ? JSON.stringify(details) : '';
       return call('workerDescribe', detailKeys, [worker, text, Math.round(ageMs)], () => undefined);
     },
 
-    workers(most: number): ScriptCall<WorkerRecord[]> {
+    list(most: number): ScriptCall<WorkerRecord[]> {
       return call('workerList', detailKeys, [WORKER_SEEN_MS, most], (reply) =>
         (reply as [string, string, string][]).map(decodeWorker),
       );

@@ -22,13 +22,8 @@ export interface BatchVerbs {
   /** Returns some unfinished batches. */
   list(limit: number): StoreCall<BatchRecord[]>;
   results(id: string, offset: number, limit: number): StoreCall<BatchPage>;
-  /**
-   * Returns undefined if the queue has no batches, and none of its jobs is in one. @param all also what was checked
-   * recently
-   */
-  tend(limit: number, all: boolean): StoreCall<TendAnswer | undefined>;
   /** Some of the news for batches in other queues. */
-  news(limit: number): StoreCall<BatchNews[]>;
+  outbox(limit: number): StoreCall<BatchNews[]>;
   /** Returns how many changed something. */
   deliver(from: string, news: readonly BatchNews[]): StoreCall<number>;
   acknowledge(news: readonly BatchNews[]): StoreCall<number>;

@@ -35,4 +35,6 @@ export interface DeadLetterVerbs {
   list(query: DeadLetterQuery, looks: number, most: number, withJobs: boolean): StoreCall<DeadLetterSlice>;
   /** @param letters with the time of failure as `list` said it; without: whenever it failed */
   discard(letters: readonly { id: string; at?: string }[]): StoreCall<number>;
+  /** @param payload JSON that takes the place of the stored one */
+  redrive(ids: readonly string[], payload?: string): StoreCall<number>;
 }

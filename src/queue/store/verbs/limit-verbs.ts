@@ -13,9 +13,9 @@ export interface LimitsInForce extends RuntimeLimits {
 
 /** The limits of a queue for the whole fleet. */
 export interface LimitVerbs {
-  limits(): StoreCall<LimitsInForce>;
-  setLimits(limits: RuntimeLimits): StoreCall<void>;
+  get(): StoreCall<LimitsInForce>;
+  set(limits: RuntimeLimits): StoreCall<void>;
   /** Sets some limits, and keeps the others as they hold now, in one step. */
-  changeLimits(changes: LimitChanges): StoreCall<void>;
-  clearLimits(): StoreCall<void>;
+  change(changes: LimitChanges): StoreCall<void>;
+  clear(): StoreCall<void>;
 }

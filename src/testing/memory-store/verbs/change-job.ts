@@ -8,7 +8,7 @@ function waits(job: Hash): boolean {
   return job.status === 'pending' || job.status === 'scheduled';
 }
 
-export function promoteJob(queue: MemoryQueue, id: string): RestartAnswer {
+export function promote(queue: MemoryQueue, id: string): RestartAnswer {
   const job = queue.job(id);
   if (!job) {
     return 'missing';

@@ -32,8 +32,7 @@ export function batchVerbs(queue: MemoryQueue): BatchVerbs {
         return open.slice(0, limit).map((batch) => batch.record(queue.name));
       }),
     results: (id, offset, limit) => callOf('batchResults', () => results(queue, find(id), offset, limit)),
-    tend: () => callOf('sweepTendBatches', () => tend(queue)),
-    news: () => callOf('batchOutbox', () => []),
+    outbox: () => callOf('batchOutbox', () => []),
     deliver: () => callOf('batchDeliver', () => 0),
     acknowledge: () => callOf('batchAcknowledge', () => 0),
     cancel: () => callOf('batchCancel', () => undefined),
@@ -117,7 +116,7 @@ function stop(queue: MemoryQueue, batch: FollowUpBatch): void {
 }
 
 /** Finds unreported ends: purged members, and discarded follow-ups. */
-function tend(queue: MemoryQueue) {
+export function tendBatches(queue: MemoryQueue) {
   for (const batch of queue.followUps.values()) {
     if (batch.stoppedAt !== undefined && batch.firedAt === undefined) {
       stop(queue, batch);

@@ -6,21 +6,21 @@ import { limitChangeArguments, runtimeLimitArguments } from '../encode-worker-li
 import { type CallContext, call } from '../script-call.js';
 
 /** The calls of `lua/limits`, one for each script; see the headers there. */
-export function limitCalls({ keys }: CallContext) {
+export function limitsCalls({ keys }: CallContext) {
   return {
-    changeLimits(changes: LimitChanges): ScriptCall<void> {
+    change(changes: LimitChanges): ScriptCall<void> {
       return call('limitsSet', keys.standard, limitChangeArguments(changes), () => undefined);
     },
 
-    setLimits(limits: RuntimeLimits): ScriptCall<void> {
+    set(limits: RuntimeLimits): ScriptCall<void> {
       return call('limitsSet', keys.standard, runtimeLimitArguments(limits), () => undefined);
     },
 
-    clearLimits(): ScriptCall<void> {
+    clear(): ScriptCall<void> {
       return call('limitsClear', keys.standard, [], () => undefined);
     },
 
-    limits(): ScriptCall<LimitsInForce> {
+    get(): ScriptCall<LimitsInForce> {
       return call('limitsGet', keys.standard, [], (reply) => decodeLimits(reply as LimitsReply));
     },
   };

@@ -1,0 +1,66 @@
+import type { ResolvedQueueOptions } from '../../model/queue-options.js';
+import type { StoreCalls } from '../../store/store-calls.js';
+import { EVICTED_TTL_MS } from '../lifetimes.js';
+import { publishArg } from '../publish-arg.js';
+import type { QueueKeys } from '../queue-keys.js';
+import type { CallContext } from '../script-call.js';
+import { attemptCalls } from './attempt-calls.js';
+import { auditCalls } from './audit-calls.js';
+import { batchCalls } from './batch-calls.js';
+import { deadLetterCalls } from './dead-letter-calls.js';
+import { doctorCalls } from './doctor-calls.js';
+import { groupCalls } from './group-calls.js';
+import { historyCalls } from './history-calls.js';
+import { jobCalls } from './job-calls.js';
+import { limitsCalls } from './limits-calls.js';
+import { queueCalls } from './queue-calls.js';
+import { scheduleCalls } from './schedule-calls.js';
+import { sweepCalls } from './sweep-calls.js';
+import { workerCalls } from './worker-calls.js';
+
+/** The calls of one queue on Redis. */
+export type QueueCalls = ReturnType<typeof allCalls>;
+
+/**
+ * Returns the calls of `lua/`, each named as its script. The calls of jobs, attempts and the queue are members; each other
+ * folder is a room. Nothing else knows the order of KEYS and ARGV or the form of a reply. The header of each script has
+ * its contract.
+ */
+export function allCalls(keys: QueueKeys, options: ResolvedQueueOptions) {
+  const retention = retentionOf(options);
+  const context: CallContext = { keys, options, retention };
+  return {
+    key: keys.jobPrefix,
+    keys,
+    options,
+    retention,
+    ...jobCalls(context),
+    ...attemptCalls(context),
+    ...queueCalls(context),
+    sweep: sweepCalls(context),
+    workers: workerCalls(context),
+    limits: limitsCalls(context),
+    deadLetters: deadLetterCalls(context),
+    schedules: scheduleCalls(context),
+    batches: batchCalls(context),
+    groups: groupCalls(context),
+    history: historyCalls(context),
+    audit: auditCalls(context),
+    doctor: doctorCalls(context),
+  } satisfies StoreCalls & CallContext & { doctor: object };
+}
+
+/** Returns the first arguments of each script that ends jobs; see lua/lib/retention/retention_args.lua. */
+function retentionOf(options: ResolvedQueueOptions): CallContext['retention'] {
+  return [
+    options.failedHistory,
+    options.cancelledHistory,
+    options.deadLetterCap,
+    options.resultTtlMs,
+    options.cancelledTtlMs,
+    EVICTED_TTL_MS,
+    publishArg(options),
+    options.maxAttempts,
+    options.maxCrashes,
+  ];
+}

@@ -1,0 +1,41 @@
+import type { ReclaimedJob } from '../call-answers.js';
+import type { StoreCall } from '../store-call.js';
+import type { TendAnswer } from './batch-verbs.js';
+
+/** The result of a look at the clients of the Redis pattern. */
+interface AdoptAnswer {
+  reclaimed: ReclaimedJob[];
+  deadLetters: number;
+  /** The number of claims that a sweep of such a client reclaimed. */
+  sweptByClients: number;
+  /** True if such clients worked here within ten minutes. */
+  clientsAtWork: boolean;
+}
+
+/** The verbs that run by the clock, in bounded slices. */
+export interface SweepVerbs {
+  /** @param gapMs a gap between sweeps that means the store was away; @param waitMs how long to wait after one */
+  reclaim(
+    limit: number,
+    gapMs: number,
+    waitMs: number,
+    everyMs?: number,
+  ): StoreCall<{ reclaimed: ReclaimedJob[]; more: boolean }>;
+  /** Returns how many were moved. */
+  promote(limit: number): StoreCall<number>;
+  /** Takes over what clients of the Redis pattern left. @param paceMs as of tidy */
+  adoptForeign(limit: number, paceMs?: number): StoreCall<AdoptAnswer>;
+  /** Keeps jobs that such a client has just failed. Returns how many are dead letters now. */
+  adoptFailed(ids: readonly string[]): StoreCall<number>;
+  /**
+   * Returns whether more is left to tidy.
+   *
+   * @param paceMs it does nothing where another call with a pace began less long ago; 0: whatever others do
+   */
+  tidy(limit: number, paceMs?: number): StoreCall<boolean>;
+  /**
+   * Returns undefined if the queue has no batches, and none of its jobs is in one. @param all also what was checked
+   * recently
+   */
+  tendBatches(limit: number, all: boolean): StoreCall<TendAnswer | undefined>;
+}

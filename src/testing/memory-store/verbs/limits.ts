@@ -1,0 +1,25 @@
+import type { RuntimeLimits } from '../../../queue/model/limits.js';
+import type { LimitsInForce, LimitVerbs } from '../../../queue/store/verbs/limit-verbs.js';
+import { changedLimits } from '../state/changed-limits.js';
+import type { MemoryQueue } from '../state/memory-queue.js';
+import { callOf } from './memory-call.js';
+
+export function limitVerbs(queue: MemoryQueue): LimitVerbs {
+  const limit = (limits: RuntimeLimits | undefined) => {
+    queue.flow.setLimits(limits);
+    queue.restsUntil = limits ? queue.restsUntil : 0;
+    queue.host.wake(queue.name);
+  };
+  return {
+    get: () =>
+      callOf<LimitsInForce>('limitsGet', () => {
+        const { set, limits } = queue.flow;
+        const found = Object.fromEntries(Object.entries(limits).filter(([, each]) => each !== undefined));
+        const source = set ? 'set' : Object.keys(found).length > 0 ? 'configuration' : 'none';
+        return { ...found, source };
+      }),
+    set: (limits) => callOf('limitsSet', () => limit(limits)),
+    change: (changes) => callOf('limitsSet', () => limit(changedLimits(queue.flow.limits, changes))),
+    clear: () => callOf('limitsClear', () => limit(undefined)),
+  };
+}
