@@ -46,6 +46,26 @@ it('from TypeScript, worker processes are ready when the worker of each runs, do
   expect(new Set(output.match(/\[Nest\] \d+/g)).size).toBe(1);
 });
 
+it('a follow-up in a worker process reads the results of its batch', async () => {
+  const app = startWorkers({ options: { processes: 2 } });
+  const pids = (await firstStatus(app)).map((each) => each.pid);
+  const { name } = app.queue;
+  const batch = app.queue.batch({ id: 'sum', then: { name, payload: { do: 'sum up' } } });
+  const [one, two] = await batch.addMany(name, [{ payload: { do: 'answer' } }, { payload: { do: 'answer' } }]);
+  await batch.seal();
+  await batch.wait(SOON); // the follow-up is there once all members have ended
+  const sum = (await app.queue.result('@batch:sum:then', SOON)) as Record<string, unknown>;
+  expect(pids).toContain(sum['pid']);
+  expect(sum).toMatchObject({
+    batch: 'sum',
+    first: { id: one!.id, status: 'completed', result: { pid: expect.any(Number), args: [], metadata: {} } },
+    next: expect.anything(),
+    ids: [`${one!.id} completed`, `${two!.id} completed`],
+  });
+  expect(pids).toContain((sum['first'] as { result: Answer }).result.pid);
+  expect(await app.supervisor.kill('SIGTERM')).toBe(0);
+});
+
 describe('a worker process that', () => {
   it('is killed, is ended by itself, dies or hangs is replaced each time, later each time, and jobs continue', async () => {
     const options = { processes: 1, longestRestartDelayMs: 30, hangTimeoutMs: 2_000 };

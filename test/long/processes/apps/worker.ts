@@ -4,7 +4,7 @@ import { type Job, JobHandler, JobQueueModule } from 'nest-job-queue';
 import { runWorkers, type RunWorkersOptions } from 'nest-job-queue/workers';
 
 interface Order {
-  do: 'answer' | 'log' | 'block' | 'exit' | 'wait' | 'tell';
+  do: 'answer' | 'log' | 'block' | 'exit' | 'wait' | 'tell' | 'sum up';
   ms?: number;
 }
 
@@ -12,7 +12,7 @@ const queue = process.env.TEST_QUEUE!;
 
 @JobHandler(queue, { concurrency: 1, visibilityMs: 60_000 })
 class Handler {
-  async handle({ payload, metadata }: Job<Order>) {
+  async handle({ payload, metadata, batch }: Job<Order>) {
     if (payload.do === 'block') {
       for (;;);
     }
@@ -30,6 +30,12 @@ class Handler {
     }
     if (payload.do === 'tell') {
       process.send!({ greeting: process.env.TEST_GREETING });
+    }
+    if (payload.do === 'sum up') {
+      const { members, next } = await batch!.results({ limit: 1 });
+      const ids = [];
+      for await (const { id, status } of batch!.members()) ids.push(`${id} ${status}`);
+      return { pid: process.pid, batch: batch!.id, first: members[0], next, ids };
     }
     return { pid: process.pid, args: process.argv.slice(2), metadata };
   }
