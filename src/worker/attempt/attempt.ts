@@ -6,7 +6,7 @@ import {
   restOf,
   retryDelayOf,
 } from '../../queue/errors/errors.js';
-import type { Clock, Timer } from '../../queue/runtime/clock.js';
+import type { Clock } from '../../queue/runtime/clock.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import { encodeContent, type ContentRules } from '../../queue/codec/codec.js';
 import type { Completion, Failure, Release } from '../../queue/store/store-calls.js';
@@ -16,10 +16,8 @@ import { Job, type JobReporter } from '../handlers/job.js';
 import { callHandler } from './call-handler.js';
 import { StuckWatch } from './stuck-watch.js';
 import type { StuckJob } from '../../queue/model/worker-record.js';
-import { HandlerTimeoutError } from './worker-errors.js';
-
-/** How long a handler may continue after its timeout before its attempt fails without waiting for it, in ms. */
-const TIMEOUT_GRACE_MS = 10_000;
+import { AttemptTimeout } from './attempt-timeout.js';
+import type { HandlerTimeoutError } from './worker-errors.js';
 
 /** Receives the end of an attempt. `ended` comes at most once; `idle` comes exactly once, when the handler has really ended. */
 export interface AttemptOwner {
@@ -56,9 +54,8 @@ export class Attempt implements Completion {
    */
   begun = false;
   private ended = false;
-  /** Set once `timeoutMs` has passed: the attempt fails with it when the handler ends, or after the grace. */
-  private timedOut: HandlerTimeoutError | undefined;
-  private timer: Timer | undefined;
+  /** Absent for a handler without a timeout. */
+  private timeout: AttemptTimeout | undefined;
   /** The time of the handler's call, by the monotonic clock; undefined before. */
   startedAtMs: number | undefined;
   /** True if its handler was called and has not ended. */
@@ -105,13 +102,18 @@ export class Attempt implements Completion {
     return this.watch?.stuck;
   }
 
+  /** The timeout that passed; undefined before, and without one. */
+  private get timedOut(): HandlerTimeoutError | undefined {
+    return this.timeout?.error;
+  }
+
   start(): void {
     this.runs = true;
     this.startedAtMs = this.owner.clock.monotonic();
     this.watchWhereAborted();
     const timeoutMs = this.claim.options.timeoutMs ?? this.handler.timeoutMs;
     if (timeoutMs !== undefined) {
-      this.timer = this.owner.clock.setTimeout(() => this.timeOut(timeoutMs), timeoutMs);
+      this.timeout = this.timeoutAfter(timeoutMs);
     }
     let returned: unknown;
     try {
@@ -241,28 +243,20 @@ export class Attempt implements Completion {
     this.fail(timedOut, isNonRetryable(error));
   }
 
-  /** Aborts the handler and waits for its end, so that a retry does not run beside it. */
-  private timeOut(timeoutMs: number): void {
-    this.timedOut = new HandlerTimeoutError(this.id, timeoutMs);
-    const { timeoutGraceMs = TIMEOUT_GRACE_MS } = this.handler;
-    if (timeoutGraceMs > 0) {
-      this.timer = this.owner.clock.setTimeout(() => this.endGrace(timeoutGraceMs), timeoutGraceMs);
-    } else if (this.end()) {
-      this.fail(this.timedOut, false);
-    }
-    this.abort(this.timedOut);
-  }
-
-  /** Fails the attempt although its handler still runs. */
-  private endGrace(graceMs: number): void {
-    if (this.end()) {
-      const { id, name, queue } = this.claim;
-      this.owner.observer.warn(
-        `The handler of job ${id} (${name}) of queue "${queue}" still runs ${graceMs} ms after its timeout. ` +
-          'Its attempt fails now, so a retry may run beside it; let the handler observe job.signal.',
-      );
-      this.fail(this.timedOut, false);
-    }
+  private timeoutAfter(timeoutMs: number): AttemptTimeout {
+    const attempt = {
+      claim: this.claim,
+      abort: (reason: Error) => this.abort(reason),
+      failNow: (error: Error) => {
+        const first = this.end();
+        if (first) {
+          this.fail(error, false);
+        }
+        return first;
+      },
+      warn: this.owner.observer.warn,
+    };
+    return new AttemptTimeout(attempt, this.owner.clock, timeoutMs, this.handler.timeoutGraceMs);
   }
 
   private fail(error: unknown, final: boolean): void {
@@ -286,7 +280,7 @@ export class Attempt implements Completion {
   private end(): boolean {
     const first = !this.ended;
     this.ended = true;
-    this.owner.clock.clear(this.timer);
+    this.timeout?.stop();
     return first;
   }
 
