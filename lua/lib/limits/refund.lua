@@ -2,8 +2,9 @@
 -- key: settings for the queue's rate, or the state of a group. common: the hash with the settings of all groups
 -- Does nothing if the rate was changed after the claim, because it had charged another amount, or
 --   where the claim charged nothing, see lib/place/take_unmet.
--- refund_all(id): refunds to both, while the hash still has the claim.
--- Needs: job, settings, groups.
+--   Returns true if it refunded.
+-- refund_all(id): refunds to both, while the hash still has the claim. Wakes a worker if the queue's rate earned a start.
+-- Needs: job, settings, groups, wake.
 local function refund(key, id, common)
   local interval, burst, set_at, tat = unpack(redis.call('HMGET', key, 'rate_interval_us', 'rate_burst', 'rate_set_at', 'rate_tat_us'))
   if not interval and common then
@@ -16,11 +17,14 @@ local function refund(key, id, common)
   if not (uncharged and uncharged == fence) and (tonumber(fence or nil) or 0) > (tonumber(set_at or nil) or -1) then
     local cost = math.min(math.max(1, tonumber(asked or nil) or 1), tonumber(burst)) -- as lib/limits/slots_and_rate does
     redis.call('HSET', key, 'rate_tat_us', string.format('%.0f', tonumber(tat) - cost * tonumber(interval)))
+    return true
   end
 end
 
 local function refund_all(id)
-  refund(settings, id)
+  if refund(settings, id) then
+    redis.call('ZADD', wake, '0', '1')
+  end
   local group = redis.call('HGET', job .. id, 'group')
   if group then
     refund(groups .. 'state:' .. group, id, groups .. 'settings')
