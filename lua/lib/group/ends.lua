@@ -3,7 +3,7 @@
 -- write_end(name, finish): changes it, false to forget it. write_ends(): writes what has changed.
 -- Needs: lib/group/state.
 local ends, changed_ends = {}, {}
-local long_name = string.rep('-', 65) -- longer than what Redis keeps in a list by default
+local long_name = string.rep('-', 257) -- no group's, see lib/group/no_group
 
 local function recall_ends(names)
   local read = redis.call('HMGET', group_keys.ends, unpack(names))
@@ -25,14 +25,6 @@ local function write_end(name, finish)
   ends[name], changed_ends[name] = finish, true
 end
 
--- A long field turns a small hash, which Redis keeps as a list, into a table for good.
-local function spread_ends(count)
-  if count >= 8 then
-    redis.call('HSET', group_keys.ends, long_name, '')
-    redis.call('HDEL', group_keys.ends, long_name)
-  end
-end
-
 local function write_ends()
   local written, forgotten, w, f = {}, {}, 0, 0
   for name in pairs(changed_ends) do
@@ -44,7 +36,10 @@ local function write_ends()
     end
   end
   changed_ends = {}
-  spread_ends(w / 2 + f)
+  if w >= 16 then -- the long field comes first
+    written[w + 1], written[w + 2], written[1], written[2] = written[1], written[2], long_name, ''
+    forgotten[f + 1], w, f = long_name, w + 2, f + 1
+  end
   for i = 1, w, 1000 do
     redis.call('HSET', group_keys.ends, unpack(written, i, math.min(i + 999, w)))
   end

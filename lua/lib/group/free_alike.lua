@@ -4,6 +4,7 @@
 -- Returns the names of the other groups, which lib/group/place has to place.
 -- It is self-contained, so that a completion of such jobs alone does not define the rest.
 -- Needs: groups, wake.
+--@include lib/group/no_group
 
 -- Frees the slots. Returns the names of the groups, and the keys of their slots.
 local function free_slots(left)
@@ -19,15 +20,16 @@ local function free_slots(left)
   return names, slots
 end
 
--- Redis keeps a small set as a list; a long member turns it into a tree, see lib/group/stands.
+-- For many groups a long member comes first, and turns a small set into a tree.
 local function enter_alike(scored, n)
-  local turns = groups .. 'turns'
+  local turns, entered = groups .. 'turns', 0
   if n >= 16 then
-    local long_name = string.rep('-', 65)
-    redis.call('ZADD', turns, '0', long_name)
-    redis.call('ZREM', turns, long_name)
+    entered = redis.call('ZADD', turns, 'NX', '0', no_group, unpack(scored)) - 1
+    redis.call('ZREM', turns, no_group)
+  elseif n > 0 then
+    entered = redis.call('ZADD', turns, 'NX', unpack(scored))
   end
-  if n > 0 and redis.call('ZADD', turns, 'NX', unpack(scored)) > 0 then
+  if entered > 0 then
     redis.call('ZADD', wake, '0', '1')
   end
 end

@@ -81,13 +81,14 @@ local function add_new(key, scored)
   return added
 end
 
--- Redis keeps a small sorted set as a list, and each change walks through it. A long member turns it into a tree
--- permanently.
-local function spread(key, count)
-  if count >= 8 then
-    redis.call('ZADD', key, '0', long_name)
-    redis.call('ZREM', key, long_name)
+-- Adds a long member first if many others follow: it turns a small set into a tree, see lib/group/no_group. The caller
+-- removes it again.
+local function spread(added, a)
+  if a < 16 then
+    return false
   end
+  added[a + 1], added[a + 2], added[1], added[2] = added[1], added[2], '0', long_name
+  return true
 end
 
 local function write_changes(set)
@@ -101,9 +102,11 @@ local function write_changes(set)
       removed[r] = name
     end
   end
-  spread(set.key, a / 2 + r)
-  remove_all(set.key, removed)
+  if spread(added, a) then
+    removed[r + 1] = long_name
+  end
   add_all(set.key, added)
+  remove_all(set.key, removed)
   set.changed = {}
 end
 
@@ -112,9 +115,13 @@ local function write_entering(set)
   for name, score in pairs(set.entering) do
     added[a + 1], added[a + 2], a = score, name, a + 2
   end
-  spread(set.key, a / 2)
   set.entering = {}
-  return add_new(set.key, added)
+  if not spread(added, a) then
+    return add_new(set.key, added)
+  end
+  local entered = add_new(set.key, added)
+  redis.call('ZREM', set.key, long_name)
+  return entered - 1
 end
 
 local function write_scores()

@@ -5,6 +5,7 @@
 --   latest_finish; is_done: nothing is left for it; is_more: a group could run another job; waiting: how many jobs wait.
 -- It is self-contained and leaves nothing to write, so that a claim of such jobs alone does not define the rest.
 -- Needs: job, groups, pending, prioritized, now, now_text, time, most_bytes, known_jobs.
+--@include lib/group/no_group
 local lines = groups .. 'waiting:'
 
 -- Takes a job out of its line if it is such a one.
@@ -26,18 +27,18 @@ local function take_plain_head(name, taken)
   redis.call('ZADD', lines .. name, head[2], id)
 end
 
--- Redis keeps a small set or hash as a list; a long member turns it into a tree or a table, see lib/group/stands.
+-- For many groups a long member comes first, and turns a small set into a tree, or a small hash into a table.
 local function write_alike(names, ended, depths, emptied, n)
-  local turns, long_name = groups .. 'turns', n >= 8 and string.rep('-', 65)
-  if long_name then
-    redis.call('ZADD', groups .. 'depths', '0', long_name)
-    redis.call('ZREM', groups .. 'depths', long_name)
-    redis.call('HSET', groups .. 'ends', long_name, '')
-    redis.call('HDEL', groups .. 'ends', long_name)
+  redis.call('ZREM', groups .. 'turns', unpack(names))
+  if n >= 8 then
+    redis.call('ZADD', groups .. 'depths', '0', no_group, unpack(depths))
+    redis.call('ZREM', groups .. 'depths', no_group)
+    redis.call('HSET', groups .. 'ends', no_group, '', unpack(ended))
+    redis.call('HDEL', groups .. 'ends', no_group)
+  else
+    redis.call('ZADD', groups .. 'depths', unpack(depths))
+    redis.call('HSET', groups .. 'ends', unpack(ended))
   end
-  redis.call('ZREM', turns, unpack(names))
-  redis.call('ZADD', groups .. 'depths', unpack(depths))
-  redis.call('HSET', groups .. 'ends', unpack(ended))
   if emptied[1] then
     redis.call('ZREM', groups .. 'heads', unpack(emptied))
   end

@@ -1,4 +1,5 @@
 // Many groups that run one job at a time: what a claim or a completion of many does at once is what it does one by one.
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
 import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
@@ -45,6 +46,26 @@ describe('groups of one slot', () => {
     const turns = await drain(many, 25);
     expect(turns).toHaveLength(EACH * GROUPS.length);
     expect(await drain(one, 1)).toEqual(turns);
+  });
+
+  it.each([65, 256])('lose no group whose name is %i dashes', async (length) => {
+    const groups = [...GROUPS.slice(0, 20), '-'.repeat(length)];
+    const q = testQueue();
+    await q.run(q.scripts.limits.set({ groups: { maxRunning: 1 } }));
+    for (const group of [...groups, ...groups, ...groups]) {
+      await q.add(randomUUID(), { group, worker: JSON.stringify({ group }) });
+    }
+    let drained = 0;
+    for (let jobs = await q.claim(100); jobs.length > 0; jobs = await q.claim(100)) {
+      const isDashes = (job: ClaimedJob) => job.options.group === groups.at(-1);
+      await complete(q, jobs.filter(isDashes)); // enters turns before the others
+      await complete(
+        q,
+        jobs.filter((job) => !isDashes(job)),
+      );
+      drained += jobs.length;
+    }
+    expect(drained).toBe(3 * groups.length);
   });
 
   it('leave no key of a group behind, and no place in its sets', async () => {
