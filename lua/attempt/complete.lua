@@ -40,8 +40,9 @@ local completed_history, evicted_ttl, publish, result_ttl = tonumber(ARGV[1]), A
 --@include lib/core/clock
 --@include lib/core/events
 --@include lib/settle/history
+--@include lib/settle/count_completed
 --@include lib/core/read
-local done, exceptions, position, left_groups = {}, {}, 0, nil
+local done, kept_until_of, exceptions, position, left_groups = {}, {}, {}, 0, nil
 local kept_until = string.format('%d', now + result_ttl)
 local end_job_with_options
 
@@ -88,10 +89,8 @@ while at <= #ARGV do
         left_groups = left_groups or {}
         left_groups[id] = group
       end
-      done[#done + 1] = id
+      done[#done + 1], kept_until_of[#done + 1] = id, until_then
       emit(id, 'completed', nil, 'result', with_results and result ~= '' and result)
-      -- Last, because a past instant deletes the hash at once.
-      redis.call('PEXPIREAT', key, until_then)
     else
       local current, last_fence, status = unpack(read(key, 'claim_token', 'fence', 'status'))
       local done_by_this_claim = current == '' and last_fence == fence and status == 'completed'
@@ -103,7 +102,6 @@ while at <= #ARGV do
   at = last + 1
 end
 if #done > 0 then
-  redis.call('ZREM', claims, unpack(done))
   if wake and (not settings or redis.call('HEXISTS', settings, 'max_running') == 1) then
     redis.call('ZADD', wake, '0', '1') -- a slot is free
   end
@@ -119,7 +117,11 @@ if #done > 0 then
       place_groups()
     end
   end
-  redis.call('HINCRBY', stats, 'completed_total', string.format('%d', #done))
-  add_to_history(completed, done, completed_history)
+  local length = count_completed(done)
+  redis.call('ZREM', claims, unpack(done)) -- after all that may break off, because a reclaim finds the rest by the claims
+  for i, id in ipairs(done) do
+    redis.call('PEXPIREAT', job .. id, kept_until_of[i]) -- a past instant deletes the hash at once
+  end
+  cut_history(completed, length, #done, completed_history)
 end
 return #exceptions > 0 and exceptions or nil

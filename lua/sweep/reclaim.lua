@@ -30,6 +30,7 @@
 --@include lib/core/name_in_payload
 --@include lib/limits/refund
 --@include lib/settle/crash
+--@include lib/settle/count_completed
 --@include lib/settle/finish_end
 local broken_ms = 60000
 local limit, gap = tonumber(ARGV[first]), tonumber(ARGV[first + 1])
@@ -50,7 +51,7 @@ end
 
 -- Goes from the latest expiry on, so that the first claimed job is put to the front last, also across slices.
 local expired = redis.call('ZRANGE', claims, now, '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, limit)
-local taken, answers = {}, { #expired == limit and '1' or '0' }
+local taken, ended, answers = {}, {}, { #expired == limit and '1' or '0' }
 for _, id in ipairs(expired) do
   local status, fence, group = unpack(read(job .. id, 'status', 'fence', 'group'))
   -- A missing hash leaves a dead letter with that reason. In another state the step that ended the claim broke off.
@@ -60,20 +61,26 @@ for _, id in ipairs(expired) do
     if group then
       free_slot(group, id)
     end
-    if finish_end(id, status) then
-      redis.call('ZREM', claims, id)
-    else
-      redis.call('ZADD', claims, now + broken_ms, id) -- the claim stays until the keys are mended
-    end
+    ended[#ended + 1] = { id = id, status = status, is_finished = finish_end(id, status) }
   end
 end
 -- The job claimed first must be claimed first again, so it is put to the front last.
 table.sort(taken, function(a, b) return a.fence > b.fence end)
 for _, claim in ipairs(taken) do
   answers[#answers + 1], answers[#answers + 2] = claim.id, crash(claim.id, 'claim expired')
-  redis.call('ZREM', claims, claim.id) -- last: if the step breaks off, the next reclaim finds the job
 end
 place_groups()
+-- The claims go last: if a step breaks off, the next reclaim finds the jobs.
+for _, claim in ipairs(taken) do
+  redis.call('ZREM', claims, claim.id)
+end
+for _, claim in ipairs(ended) do
+  if claim.is_finished and close_end(claim.id, claim.status) then
+    redis.call('ZREM', claims, claim.id)
+  else
+    redis.call('ZADD', claims, now + broken_ms, claim.id) -- the claim stays until the keys are mended
+  end
+end
 if #taken > 0 then
   wake_for_slot()
 end

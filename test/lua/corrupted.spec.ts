@@ -152,36 +152,6 @@ describe('I7: a job key that is not a hash stops neither the sweep nor an operat
   });
 });
 
-describe('a complete that breaks off at a key of another type', () => {
-  it('runs no job again: a reclaim ends the completions, once the key is mended', async () => {
-    const q = testQueue();
-    await q.add('bad', { unique: 'k', unique_for: 'unfinished', group: 'g' });
-    await q.add('good', { priority: 1 });
-    await q.add('after', { after: ['bad'] });
-    const jobs = await q.claim(2);
-    await q.redis.rename(q.keys.unique, `${q.keys.unique}:aside`);
-    await q.redis.set(q.keys.unique, 'not a hash');
-    const complete = () => q.run(q.scripts.complete(jobs.map((job) => ({ ...job, result: '"done"' }))));
-    const reclaim = async () => {
-      await q.expireClaims('bad');
-      return q.run(q.scripts.sweep.reclaim(10, Number.MAX_SAFE_INTEGER, 0));
-    };
-    await expect(complete()).rejects.toThrow(/WRONGTYPE/);
-    expect(await reclaim()).toEqual({ reclaimed: [], more: false });
-    expect((await q.ranked(q.keys.claims)).toSorted()).toEqual(['bad', 'good']);
-
-    await q.redis.rename(`${q.keys.unique}:aside`, q.keys.unique);
-    expect(await complete()).toEqual({ lost: [], followed: [] }); // ends the other one
-    expect(await reclaim()).toEqual({ reclaimed: [], more: false });
-    expect(await q.redis.zcard(q.keys.claims)).toBe(0);
-    expect((await q.redis.lrange(q.keys.completed, '0', '-1')).toSorted()).toEqual(['bad', 'good']);
-    expect(await q.total('completed')).toBe(2);
-    expect(await q.redis.hlen(q.keys.unique)).toBe(0);
-    expect(await q.redis.pttl(q.keys.job('bad'))).toBeGreaterThan(0);
-    expect(await q.claim(2)).toMatchObject([{ id: 'after' }]);
-  });
-});
-
 const failing = (final: boolean, backoffMs: number) => (q: TestQueue, job: ClaimedJob) =>
   q.run<unknown>(q.scripts.fail([{ ...job, error, final, backoffMs }]));
 const releasing = (delayMs: number) => (q: TestQueue, job: ClaimedJob) =>

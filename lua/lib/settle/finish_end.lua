@@ -1,31 +1,44 @@
 -- finish_end(id, status): finishes the end of a job that broke off, at a key of another type: the job has its last status,
---   and is in no history. A job in another state is in its place.
--- Returns false if it breaks off again. Needs: lib/settle/finish, completed, stats, announced, read, add_to_history.
+--   and still its claim. A job in another state is in its place. A client of the pattern ends a job with its token.
+-- Returns false if it breaks off again.
+-- close_end(id, status): counts it if it completed. Its caller removes the claim next. Returns false if it breaks off again.
+-- Needs: lib/settle/finish, lib/settle/count_completed, completed, announced, read, cut_history.
 local function complete_again(id)
   local key = job .. id
-  local unique_key, batch, dependents, result, options = unpack(read(key, 'unique', 'batch', 'dependents', 'result', 'options'))
+  local unique_key, batch, dependents, result = unpack(read(key, 'unique', 'batch', 'dependents', 'result'))
   free_unique(id, unique_key)
   job_ended(id, batch, dependents, 'completed', result or '')
   redis.call('HDEL', key, 'last_error', 'last_error_at_ms')
-  redis.call('HINCRBY', stats, 'completed_total', 1)
-  add_to_history(completed, { id }, announced.completed_history or 1000)
-  redis.call('PEXPIRE', key, lifetime_of('completed', options))
 end
 
 local function bury_again(id)
-  bury(id, read(job .. id, 'last_error')[1] or '')
-end
-
-local function end_again(id, history, finish)
-  if not redis.call('LPOS', history, id) then
-    finish(id)
+  if not redis.call('LPOS', failed, id) then
+    bury(id, read(job .. id, 'last_error')[1] or '')
   end
 end
 
-local broken_ends = { completed = { completed, complete_again }, failed = { failed, bury_again },
-  cancelled = { cancelled, end_cancelled } }
+local function cancel_again(id)
+  if not redis.call('LPOS', cancelled, id) then
+    end_cancelled(id)
+  end
+end
+
+local broken_ends = { completed = complete_again, failed = bury_again, cancelled = cancel_again }
 
 local function finish_end(id, status)
-  local history, finish = unpack(broken_ends[status] or {})
-  return not history or (pcall(end_again, id, history, finish))
+  local finish = read(job .. id, 'claim_token')[1] == '' and broken_ends[status]
+  return not finish or (pcall(finish, id))
+end
+
+local function close_end(id, status)
+  local token, options = unpack(read(job .. id, 'claim_token', 'options'))
+  if status ~= 'completed' or token ~= '' then
+    return true
+  end
+  local is_counted, length = pcall(count_completed, { id })
+  if is_counted then
+    redis.call('PEXPIRE', job .. id, lifetime_of('completed', options))
+    cut_history(completed, length, 1, announced.completed_history or 1000)
+  end
+  return is_counted
 end
