@@ -5,6 +5,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, posix, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
+import { checkComments } from './check/check-comments.mjs';
 import { checkFolders } from './check/check-folders.mjs';
 import { checkTime } from './check/check-time.mjs';
 
@@ -208,7 +209,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const root = dirname(dirname(fileURLToPath(import.meta.url)));
   const problems = [...checkImports(join(root, 'src')), ...checkTime(join(root, 'src'))];
   for (const problem of problems) console.error(`${relative(process.cwd(), join(root, 'src')) || '.'}/${problem}`);
-  const crowded = checkFolders(root);
-  for (const problem of crowded) console.error(problem);
-  if (problems.length + crowded.length > 0) process.exitCode = 1;
+  const ofTree = [...checkFolders(root), ...checkComments(root)];
+  for (const problem of ofTree) console.error(problem);
+  if (problems.length + ofTree.length > 0) process.exitCode = 1;
 }

@@ -1,0 +1,3 @@
+export const MOST_WORDS: number;
+export function checkComments(root: string): string[];
+export function longSentences(file: string, source: string): string[];
