@@ -1,7 +1,11 @@
--- unmarked(options): returns the stored options of a job without the mark of a plain one. A job whose only option is
---   metadata has the mark at their start. It costs a claim and a completion no more than a job without options.
+-- unmarked(options): returns the stored options of a job without the mark at their start. A job whose only option is
+--   metadata has the mark of a plain one. It costs a claim and a completion no more than a job without options. If its
+--   only option is a group, the mark is a space.
 -- leave_plain(key): makes a job no longer plain. Its next claim checks it, and its completion reads all fields.
 local function unmarked(options)
+  if string.sub(options, 1, 1) == ' ' then
+    return string.sub(options, 2)
+  end
   return string.sub(options, 1, 14) == '{"plain":true,' and '{' .. string.sub(options, 15) or options
 end
 

@@ -17,7 +17,7 @@ local function take_plain_head(name, taken)
   end
   local found = redis.pcall('HMGET', job .. id, 'name', 'payload', 'attempts', 'enqueued_at_ms', 'options', 'status')
   local payload = found[2]
-  if payload and not found[3] and found[6] == 'pending' and found[5] == '{"group":"' .. name .. '"}' then
+  if payload and not found[3] and found[6] == 'pending' and found[5] == ' {"group":"' .. name .. '"}' then
     local bytes = taken.bytes + #payload
     if bytes <= most_bytes then
       found.may_run, found.is_alike, taken.bytes, known_jobs[id] = true, true, bytes, found

@@ -16,11 +16,11 @@ local function end_turn(start, weight, cost)
   return finish
 end
 
--- Reads the fields of a job that a claim needs. Returns them, and the cost. The field options has all options only
--- without the mark of lib/enqueue/options.
+-- Reads the fields of a job that a claim needs. Returns them, and the cost. The space is the mark of lib/enqueue/options
+-- for a job whose only option is its group. Processes before it wrote none.
 local function look_at_job(name, id)
   local found = read(job .. id, 'name', 'payload', 'attempts', 'enqueued_at_ms', 'options', 'status')
-  if not found[3] and found[2] and found[5] == '{"group":"' .. name .. '"}' then
+  if not found[3] and found[2] and found[5] == ' {"group":"' .. name .. '"}' then
     found.may_run, found.is_alike = true, true
     return found, 1
   end

@@ -87,6 +87,26 @@ describe('groups of one slot', () => {
     }
   });
 
+  it('heed the other options of jobs that an older process enqueued, whose stored options name the group alone', async () => {
+    const q = await filledQueue(() => ({}));
+    const others = {
+      expired: { expires_in_ms: 1 },
+      unique: { unique: 'k', unique_for: 'unfinished' },
+      costly: { cost: 5 },
+    };
+    for (const [id, options] of Object.entries(others)) {
+      const group = `old-${id}`;
+      await q.add(id, { group, worker: JSON.stringify({ group }), ...options });
+      await q.redis.hset(q.keys.job(id), 'options', JSON.stringify({ group })); // as it wrote them
+    }
+    await q.redis.hset(q.keys.job('expired'), 'expires_at_ms', '1');
+    const { jobs, refused } = await q.run(q.claimCall(100));
+    expect(refused).toMatchObject([{ id: 'expired' }]);
+    expect(await q.redis.hmget(`${q.keys.groupsPrefix}ends`, 'g00', 'old-costly')).toEqual(['1', '5']);
+    await complete(q, jobs);
+    expect(await q.redis.hlen(q.keys.unique)).toBe(0);
+  });
+
   it('start nothing while their slot is in use, and settle as plain jobs do', async () => {
     const q = await filledQueue();
     const jobs = await q.claim(100);
