@@ -1,4 +1,4 @@
-// A CommonJS app that installed the package (compiled and run by scripts/check-package.mjs).
+// A CommonJS app that installed the package (compiled and run by scripts/check/check-package.mjs).
 import assert = require('node:assert');
 import common = require('@nestjs/common');
 import core = require('@nestjs/core');

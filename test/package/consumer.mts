@@ -1,4 +1,4 @@
-// An ES-module app that installed the package (compiled and run by scripts/check-package.mjs).
+// An ES-module app that installed the package (compiled and run by scripts/check/check-package.mjs).
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { Injectable, Module } from '@nestjs/common';

@@ -1,4 +1,4 @@
-// A program without Nest that installed the package and ioredis (run by scripts/check-package.mjs). It runs jobs, and
+// A program without Nest that installed the package and ioredis (run by scripts/check/check-package.mjs). It runs jobs, and
 // finds no package of Nest, and none of OpenTelemetry, which only nest-job-queue/tracing needs.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';

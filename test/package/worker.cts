@@ -1,4 +1,4 @@
-// The worker processes of a CommonJS app that installed the package (compiled and run by scripts/check-package.mjs).
+// The worker processes of a CommonJS app that installed the package (compiled and run by scripts/check/check-package.mjs).
 import assert = require('node:assert/strict');
 import common = require('@nestjs/common');
 import core = require('@nestjs/core');

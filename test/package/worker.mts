@@ -1,4 +1,4 @@
-// The worker processes of an ES-module app that installed the package (compiled and run by scripts/check-package.mjs, by
+// The worker processes of an ES-module app that installed the package (compiled and run by scripts/check/check-package.mjs, by
 // `nest start` too).
 import assert from 'node:assert/strict';
 import { Module } from '@nestjs/common';

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
 import ts from 'typescript';
-import { strangeTags, undocumented } from './check/check-docstrings.mjs';
+import { strangeTags, undocumented } from './check-docstrings.mjs';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const reports = join(root, 'api');
 const update = process.argv.includes('--update');
 const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));

@@ -6,10 +6,10 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { nest11Versions } from './nest11-versions.mjs';
-import { ensureRedis } from './redis/redis-server.mjs';
+import { nest11Versions } from '../nest11-versions.mjs';
+import { ensureRedis } from '../redis/redis-server.mjs';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const bin = (name) => join(root, 'node_modules/.bin', name);
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const work = mkdtempSync(join(tmpdir(), 'check-package-'));

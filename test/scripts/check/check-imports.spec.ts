@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { checkImports } from '../../scripts/check-imports.mjs';
-import { folderWith } from './folder.js';
+import { checkImports } from '../../../scripts/check/check-imports.mjs';
+import { folderWith } from '../folder.js';
 
 describe('check-imports', () => {
   it('lets each layer import those below it', () => {

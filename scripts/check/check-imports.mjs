@@ -2,12 +2,12 @@
 //   those between the rooms of a folder. Files at the top of src may import all folders. The folders of WITHOUT_NEST
 //   import nothing from @nestjs/*, and imports form no cycle. Type imports count.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { dirname, join, posix, relative, sep } from 'node:path';
+import { join, posix, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
-import { checkComments } from './check/check-comments.mjs';
-import { checkFolders } from './check/check-folders.mjs';
-import { checkTime } from './check/check-time.mjs';
+import { checkComments } from './check-comments.mjs';
+import { checkFolders } from './check-folders.mjs';
+import { checkTime } from './check-time.mjs';
 
 /** The other folders that a folder may import. Those without an entry may import OTHERS. */
 const LAYERS = {
@@ -206,7 +206,7 @@ function cycles(graph) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const root = dirname(dirname(fileURLToPath(import.meta.url)));
+  const root = fileURLToPath(new URL('../..', import.meta.url));
   const problems = [...checkImports(join(root, 'src')), ...checkTime(join(root, 'src'))];
   for (const problem of problems) console.error(`${relative(process.cwd(), join(root, 'src')) || '.'}/${problem}`);
   const ofTree = [...checkFolders(root), ...checkComments(root)];
