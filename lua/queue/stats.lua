@@ -60,10 +60,11 @@ local answer = {
   'paused_by', paused_by or '',
   'pause_reason', pause_reason or '',
 }
-if rate_waits then
-  answer[#answer + 1], answer[#answer + 2] = 'limited_total', rate_waits
-end
 for _, value in ipairs(redis.call('HGETALL', stats)) do
   answer[#answer + 1] = value
+end
+if rate_waits then -- and those of limits before, see lib/limits/write
+  local waits = tonumber(rate_waits) + tonumber(redis.call('HGET', stats, 'limited_total') or 0)
+  answer[#answer + 1], answer[#answer + 2] = 'limited_total', string.format('%d', waits)
 end
 return answer

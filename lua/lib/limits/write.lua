@@ -1,7 +1,7 @@
 -- write_limits(limits): writes the limits of a queue, in the order of lua/limits/set.lua, '' for none. Wakes a worker,
 --   because more jobs may start now. The spent rate stays spent.
 -- hold_configured_limits(): writes the limits that workers configure. Without any it clears all limits.
--- Needs: settings, groups, wake.
+-- Needs: settings, stats, groups, wake.
 --@include lib/limits/write_group
 local group_defaults_key = groups .. 'settings'
 
@@ -35,13 +35,23 @@ local function write_limits(limits)
   redis.call('ZADD', wake, '0', '1')
 end
 
+-- A queue without limits keeps no settings, so that its claims pay for none. A counter never goes back.
+local function keep_waits()
+  local waits = redis.call('HGET', settings, 'rate_waits')
+  if waits then
+    redis.call('HINCRBY', stats, 'limited_total', string.format('%d', tonumber(waits) or 0))
+    redis.call('HDEL', settings, 'rate_waits')
+  end
+end
+
 local function hold_configured_limits()
   local text = redis.call('HGET', settings, 'limits_text')
   if text then
     write_limits(cjson.decode(text)) -- as texts
   else
     delete_queue_limits()
-    redis.call('HDEL', settings, 'rate_set_at', 'rate_waits')
+    redis.call('HDEL', settings, 'rate_set_at')
+    keep_waits()
     write_group_settings(group_defaults_key, {})
   end
 end

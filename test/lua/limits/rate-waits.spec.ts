@@ -1,4 +1,4 @@
-// How often free slots waited for a rate limit or a rest: counted without a command of its own.
+// How often free slots waited for a rate limit or a rest: each wait once, without a command of its own.
 import { describe, expect, it } from '@jest/globals';
 import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 import { HOUR, hourly, limited } from './limited-queue.js';
@@ -6,14 +6,38 @@ import { HOUR, hourly, limited } from './limited-queue.js';
 const waitsOf = async (q: TestQueue) => (await q.run(q.scripts.stats())).totals.limited ?? 0;
 
 describe('the counter limited', () => {
-  it('counts a claim that the rate kept from filling its slots, and no other', async () => {
+  it('counts a wait of free slots for the rate once, however many claims see it', async () => {
     const q = await limited(hourly(1, 3), 'a', 'b', 'c', 'd', 'e');
     await q.claim(2); // both slots are filled
     expect(await waitsOf(q)).toBe(0);
     await q.claim(2); // one of two
     expect(await waitsOf(q)).toBe(1);
+    for (const worker of ['worker-1', 'worker-2', 'worker-3']) {
+      await q.claim(2, { worker });
+    }
+    expect(await waitsOf(q)).toBe(1);
+  });
+
+  it('counts one wait of a group while other jobs come and fill the slots', async () => {
+    const q = await limited({ groups: hourly(1, 1) });
+    await q.add('a', { group: 'g' });
+    await q.add('b', { group: 'g' });
     await q.claim(2);
-    expect(await waitsOf(q)).toBe(2);
+    for (let i = 0; i < 10; i++) {
+      await q.add(`plain-${i}`);
+      expect(await q.claim(i % 3 === 0 ? 1 : 2)).toHaveLength(1);
+    }
+    await q.claim(1);
+    expect(await waitsOf(q)).toBe(1);
+  });
+
+  it('counts the next wait, once the one before is over', async () => {
+    const q = await limited({ rateLimit: { limit: 1, periodMs: 20, burst: 1 } }, 'a', 'b', 'c', 'd');
+    for (const [i, id] of ['a', 'b', 'c'].entries()) {
+      expect((await q.claim(2)).map((job) => job.id)).toEqual([id]);
+      expect(await waitsOf(q)).toBe(i + 1);
+      await new Promise((resolve) => void setTimeout(resolve, 25));
+    }
   });
 
   it('counts no claim that finds no job, and none that waits for a slot only', async () => {
@@ -39,13 +63,17 @@ describe('the counter limited', () => {
     expect(await waitsOf(grouped)).toBe(1);
   });
 
-  it('goes with the last limit', async () => {
-    const q = await limited(hourly(1, 1), 'a', 'b');
+  it('stays when the last limit goes, and continues with the next ones', async () => {
+    const q = await limited(hourly(1, 1), 'a', 'b', 'c');
     await q.claim(2);
     await q.run(q.scripts.limits.set(hourly(2, 1)));
     expect(await waitsOf(q)).toBe(1);
     await q.run(q.scripts.limits.clear());
-    expect(await waitsOf(q)).toBe(0);
+    await q.run(q.scripts.limits.clear());
+    expect(await waitsOf(q)).toBe(1);
     expect(await q.redis.exists(q.keys.settings)).toBe(0);
+    await q.run(q.scripts.limits.set(hourly(1, 1)));
+    await q.claim(2);
+    expect(await waitsOf(q)).toBe(2);
   });
 });

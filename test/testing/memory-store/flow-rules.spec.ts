@@ -21,6 +21,21 @@ onEachStore('limits and groups', () => {
     expect(await payloads(queue)).toEqual([1]);
   });
 
+  it('count a wait of free slots once, over all claims and workers, and keep the counter after a clear', async () => {
+    const queue = newQueue();
+    const limited = async () => (await queue.stats()).totals['limited'];
+    await queue.limits.set({ groups: { rateLimit: { limit: 1, periodMs: HOUR } } });
+    await queue.enqueueMany([1, 2].map((payload) => ({ payload, group: 'g' })));
+    for (let other = 3; other < 13; other++) {
+      await queue.enqueue(other);
+      const claim = { worker: `worker-${other % 3}`, stream: '0', count: 3, token: String(other) };
+      await queue.exec((calls) => calls.claim(claim));
+    }
+    expect(await limited()).toBe(1);
+    await queue.limits.clear();
+    expect(await limited()).toBe(1);
+  });
+
   it('check the cost against the rate of a group, and another group continues', async () => {
     const queue = newQueue({ groups: {} });
     await queue.groups.set('g', { rateLimit: { limit: 1, periodMs: HOUR, burst: 5 } });

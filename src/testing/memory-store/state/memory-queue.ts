@@ -6,6 +6,7 @@ import type { AnnouncedContent } from '../../../queue/codec/announced-content.js
 import type { AskedOptions } from './asked-options.js';
 import { FlowControl } from './flow-control.js';
 import type { FollowUpBatch } from './follow-up-batch.js';
+import { LimitWaits } from './limit-waits.js';
 import { ScoredSet } from './scored-set.js';
 import type { PauseOptions } from '../../../queue/model/pause.js';
 
@@ -72,6 +73,7 @@ export class MemoryQueue {
   readonly scheduleDue = new ScoredSet();
   readonly scheduleOwners = new Map<string, number>();
   readonly flow: FlowControl = new FlowControl(this);
+  readonly waits = new LimitWaits();
   /** The storage format that the last worker announced. */
   content: AnnouncedContent | undefined;
   sequence = 0;

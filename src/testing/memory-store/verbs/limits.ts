@@ -7,6 +7,7 @@ import { callOf } from './memory-call.js';
 export function limitVerbs(queue: MemoryQueue): LimitVerbs {
   const limit = (limits: RuntimeLimits | undefined) => {
     queue.flow.setLimits(limits);
+    queue.waits.clear();
     queue.restsUntil = limits ? queue.restsUntil : 0;
     queue.host.wake(queue.name);
   };

@@ -35,10 +35,7 @@ export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimAnswer {
     if (queue.pausedAt === undefined && dueAt !== Infinity) {
       dueInMs = Math.max(0, dueAt - queue.now);
     }
-    const rate = opensAt !== Infinity || (queue.restsUntil > queue.now && queue.line.length > 0);
-    if (queue.pausedAt === undefined && rate && taken.ids.length < request.count) {
-      queue.count('limited');
-    }
+    countWait(queue, opensAt, request, taken.ids.length);
     entries.push(...claimAll(queue, request, claimer, [...unmet, ...taken.ids], unmet.length));
     if (taken.ids.length > 0 && (queue.hasClaimable || dueInMs === 0)) {
       queue.host.wake(queue.name);
@@ -141,6 +138,20 @@ function claimAll(
     queue.batches.set(claimer, batch);
   }
   return entries;
+}
+
+/** Counts the wait of free slots for a rate or a rest, unless it is counted already. */
+function countWait(queue: MemoryQueue, rateOpensAt: number, { worker, count }: ClaimRequest, taken: number): void {
+  const rests = queue.restsUntil > queue.now && queue.line.length > 0;
+  const opensAt = Math.min(rateOpensAt, rests ? queue.restsUntil : Infinity);
+  if (queue.pausedAt !== undefined || opensAt === Infinity) {
+    return;
+  }
+  if (taken === count) {
+    queue.waits.handOver();
+  } else if (queue.waits.isAnother(worker, opensAt, queue.now)) {
+    queue.count('limited');
+  }
 }
 
 /** A job whose hash is gone is claimed too, and refused. */
