@@ -224,3 +224,36 @@ describe('a fail, release or reclaim that breaks off at a key of another type', 
     expect(await q.redis.hexists(q.keys.unique, 'k')).toBe(status === 'pending' || status === 'scheduled' ? 1 : 0);
   });
 });
+
+describe('a claim of groups that breaks off at a key of another type', () => {
+  const kinds = { alike: { maxRunning: 1 }, unlike: {} };
+  const sets = ['turns', 'ends', 'depths', 'heads', 'finishes', 'gated', 'waiting:g2', 'running:g2'];
+
+  it.each(Object.keys(kinds).flatMap((kind) => sets.map((set) => [set, kind as keyof typeof kinds] as const)))(
+    'loses no job where %s is broken and the groups are %s',
+    async (set, kind) => {
+      const q = testQueue();
+      await q.run(q.scripts.limits.set({ groups: kinds[kind] }));
+      const groups = ['g1', 'g2', 'g3'];
+      for (const group of groups) await q.add(group, { group, worker: JSON.stringify({ group }) });
+      const key = `${q.keys.groupsPrefix}${set}`;
+      const existed = (await q.redis.exists(key)) === 1;
+      if (existed) await q.redis.rename(key, `${key}:aside`);
+      await q.redis.set(key, 'of another type');
+      const claimed: string[] = [];
+      const claim = async () => claimed.push(...(await q.claim(5)).map(({ id }) => id));
+      await claim().catch((broken: unknown) => expect(String(broken)).toMatch(/WRONGTYPE/));
+      const lines = await Promise.all(
+        groups
+          .filter((group) => !set.endsWith(group))
+          .map((group) => q.ranked(`${q.keys.groupsPrefix}waiting:${group}`)),
+      );
+      expect(lines.flat().length + claimed.length).toBeGreaterThanOrEqual(set.endsWith('g2') ? 2 : 3);
+
+      await q.redis.del(key);
+      if (existed) await q.redis.rename(`${key}:aside`, key);
+      await claim();
+      expect(claimed.toSorted()).toEqual(groups);
+    },
+  );
+});

@@ -91,6 +91,9 @@ local function take_grouped(count, alike)
   local plain_weight = tonumber(redis.call('HGET', group_keys.settings, 'plain_weight') or nil) or 1
   local taken, plain, ranks_of_plain = alike or { bytes = 0, groups = {} }, {}, nil
   latest_finish = taken.latest_finish or 0
+  if not alike then
+    check_group_keys()
+  end
   local plain_turns = take_turns(count, taken, plain_left, plain_weight)
   if plain_turns > 0 then
     plain, more, ranks_of_plain = take_ungrouped(plain_turns)

@@ -10,7 +10,7 @@ local lines = groups .. 'waiting:'
 
 -- Takes a job out of its line if it is such a one.
 local function take_plain_head(name, taken)
-  local head = redis.call('ZPOPMIN', lines .. name)
+  local head = redis.pcall('ZPOPMIN', lines .. name) -- an error here would lose the ids that are taken already
   local id = head[1]
   if not id then
     return nil
@@ -63,12 +63,12 @@ local function clock_text(clock)
   return string.format(clock % 1 == 0 and clock < 1e15 and '%d' or '%.17g', clock)
 end
 
-local function advance_alike(taken, clock, n)
+local function advance_alike(taken, clock, n, has_finishes)
   taken.is_more = redis.call('ZCARD', groups .. 'turns') > 0
   clock = taken.is_more and clock or math.max(clock, taken.latest_finish)
   redis.call('HSET', groups .. 'settings', 'virtual_time', clock_text(clock))
-  local passed = redis.call('ZRANGE', groups .. 'finishes', '-inf', clock, 'BYSCORE', 'LIMIT', 0, 2 * n + 10)
-  if passed[1] then
+  local passed = has_finishes and redis.call('ZRANGE', groups .. 'finishes', '-inf', clock, 'BYSCORE', 'LIMIT', 0, 2 * n + 10)
+  if passed and passed[1] then
     redis.call('ZREM', groups .. 'finishes', unpack(passed))
   end
 end
@@ -86,6 +86,14 @@ local function read_alike(count)
   end
   return redis.call('ZRANGE', groups .. 'turns', 0, count - 1, 'WITHSCORES'), 1 / (tonumber(weight or nil) or 1),
     tonumber(virtual_time or nil) or 0
+end
+
+-- Raises an error while no job is taken yet if a key is spoilt that is first written after that. Returns whether a group
+-- has a finish.
+local function check_keys()
+  redis.call('HLEN', groups .. 'ends')
+  redis.call('ZCARD', groups .. 'heads')
+  return redis.call('ZCARD', groups .. 'finishes') > 0
 end
 
 -- The first groups up to one that has a state, the start of each, and the keys of their slots.
@@ -114,6 +122,7 @@ local function take_alike(count)
   if #found > 0 and not names[1] or names[1] and redis.call('EXISTS', unpack(slots)) > 0 then
     return nil
   end
+  local has_finishes = check_keys()
   local waiting_before = names[1] and redis.call('ZMSCORE', groups .. 'depths', unpack(names))
   local last_start, finish, n = nil, nil, 0
   local taken, ended, depths, emptied, fewer = { bytes = 0, groups = {} }, {}, {}, {}, { ['1'] = '0' }
@@ -141,7 +150,7 @@ local function take_alike(count)
     taken.latest_finish = clock + step
     write_alike(taken.groups, ended, depths, emptied, n)
     taken.waiting = redis.call('HINCRBY', groups .. 'settings', 'waiting', string.format('%d', -n))
-    advance_alike(taken, clock, n)
+    advance_alike(taken, clock, n, has_finishes)
     note_alike_heads(taken.groups, n)
   end
   return taken

@@ -30,10 +30,34 @@ local function look_at_job(name, id)
   return found, math.min(1e6, math.max(1, tonumber(cost or nil) or 1)) -- as lib/limits/slots_and_rate does
 end
 
--- Takes the first job out of a line. If limits or a name may leave it there, it is only read.
+-- Takes the first job out of a line. If limits or a name may leave it there, it is only read. The third result is an
+-- error if another client has spoilt the line.
 local function next_in_line(waiting, may_stay)
-  local head = may_stay and redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES') or redis.call('ZPOPMIN', waiting)
-  return head[1], head[2]
+  local head = may_stay and redis.pcall('ZRANGE', waiting, 0, 0, 'WITHSCORES') or redis.pcall('ZPOPMIN', waiting)
+  return head[1], head[2], head.err
+end
+
+-- Returns the slots in use that limit a group; nil if another client has spoilt their key.
+local function slots_that_limit(name, group)
+  local running = not group.max_running and 0 or known_slots[name] or redis.pcall('ZCARD', slots_of(name))
+  return type(running) == 'number' and running or nil
+end
+
+-- Raises an error while no job is taken yet if a key is spoilt that is first written after that.
+local function check_group_keys()
+  redis.call('HLEN', group_keys.ends)
+  redis.call('ZCARD', group_keys.depths)
+  redis.call('ZCARD', group_keys.heads)
+  redis.call('ZCARD', group_keys.finishes)
+end
+
+-- Gives a taken job a slot of its group. Returns whether it could; else the job is back in its line.
+local function take_slot(name, waiting, id, rank)
+  if type(redis.pcall('ZADD', slots_of(name), now_text, id)) == 'number' then
+    return true
+  end
+  redis.call('ZADD', waiting, rank, id)
+  return false
 end
 
 local function spend(name, group, cost)
@@ -66,16 +90,17 @@ local function place_after_turn(name, group, has_slot, finish)
 end
 
 -- Returns taken, and where its next turn may start, nil if it has left turns.
--- Else blocked: the group has left turns. again: it may still run. passed: the claimer does not handle the head's name.
+-- Else blocked: the group has left turns. again: it may still run. passed: the claimer does not handle the head's name,
+--   or another client has spoilt a key of the group.
 --   full, unpaid: the claim ends here.
 local function take_head(name, start, taken)
   local group, waiting = read_group(name), groups .. 'waiting:' .. name
-  local running = group.max_running and slots_in_use(name) or 0
+  local running = slots_that_limit(name, group)
   local may_stay = can_take or interval or group.interval or group.rests_until > now
-  local is_blocked = group.paused or group.hold or group.max_running and running >= group.max_running
-  local id, rank, found, cost
-  if not is_blocked then
-    id, rank = next_in_line(waiting, may_stay)
+  local is_blocked = group.paused or group.hold or running and group.max_running and running >= group.max_running
+  local id, rank, broken, found, cost = nil, nil, not running, nil, nil
+  if not is_blocked and running then
+    id, rank, broken = next_in_line(waiting, may_stay)
   end
   if id then
     found, cost = look_at_job(name, id)
@@ -84,7 +109,9 @@ local function take_head(name, start, taken)
     redis.call('ZREM', waiting, id)
     id = nil
   end
-  if not id or may_stay and opens_at(group, cost) then
+  if broken then
+    return 'passed'
+  elseif not id or may_stay and opens_at(group, cost) then
     place_group(name, {})
     return score_in(sets.turns, name) and 'again' or 'blocked'
   elseif can_take and not can_take(id) then
@@ -97,6 +124,8 @@ local function take_head(name, start, taken)
     return 'full'
   elseif not pay(cost) then
     return 'unpaid'
+  elseif found[6] and not take_slot(name, waiting, id, rank) then -- a job without a hash holds no slot: its end names no group
+    return 'passed'
   end
   taken[#taken + 1], taken.bytes, known_jobs[id] = id, bytes, found
   taken.groups[#taken.groups + 1] = name
@@ -104,7 +133,6 @@ local function take_head(name, start, taken)
     redis.call('ZREM', waiting, id)
   end
   if found[6] then
-    redis.call('ZADD', slots_of(name), now_text, id) -- a job without a hash holds no slot: its end names no group
     known_slots[name] = group.max_running and known_slots[name] and running + 1 or nil
   end
   spend(name, group, cost)
