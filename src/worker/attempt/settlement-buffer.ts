@@ -161,7 +161,7 @@ export class SettlementBuffer {
         this.owner.observer.emit?.({ type: 'completed', job: attempt.job, result: attempt.outcome });
       }
     });
-    this.notifyCourier(attempts);
+    this.notifyCourier(attempts.map(({ claim }) => claim));
   }
 
   confirmFailures(failures: readonly Settling<Failure>[], outcomes: readonly FailOutcome[]): void {
@@ -169,14 +169,19 @@ export class SettlementBuffer {
       this.logFailure(settling, outcomes[i]!);
       this.reportOutcome(settling, outcomes[i]!);
     });
-    this.notifyCourier(failures.flatMap(({ attempt }) => attempt ?? []));
-    if (failures.some(({ attempt }, i) => attempt?.claim.options.stopsBatch && outcomes[i] !== 'retry')) {
+    this.notifyOfFailures(failures.filter((_, i) => outcomes[i] !== 'retry'));
+  }
+
+  private notifyOfFailures(failures: readonly Settling<Failure | Release>[]): void {
+    const claims = failures.map(({ attempt, refused }) => attempt?.claim ?? refused!.job);
+    this.notifyCourier(claims);
+    if (claims.some(({ options }) => options.stopsBatch)) {
       this.owner.courier.notify(true);
     }
   }
 
-  private notifyCourier(attempts: readonly Attempt[]): void {
-    if (attempts.some(({ claim }) => claim.options.guest)) {
+  private notifyCourier(claims: readonly ClaimedJob[]): void {
+    if (claims.some(({ options }) => options.guest)) {
       this.owner.courier.notify();
     }
   }
@@ -193,6 +198,7 @@ export class SettlementBuffer {
       }
       this.reportOutcome(settling, outcomes[i]!);
     });
+    this.notifyOfFailures(releases.filter((_, i) => outcomes[i] !== 'released'));
   }
 
   /** A job that was refused before its handler ran has used no attempt. */

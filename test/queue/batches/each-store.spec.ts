@@ -1,11 +1,11 @@
 // Batches and jobs that start after others: the same on Redis and in memory.
 import { expect, it } from '@jest/globals';
 import { BatchSealedError } from '#queue/errors/batch-errors.js';
-import { InvalidOptionError } from '#queue/errors/errors.js';
+import { InvalidOptionError, RateLimitedError } from '#queue/errors/errors.js';
 import type { GroupLimits } from '#queue/model/limits.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { tendBatches } from '#queue/operate/tend-batches.js';
-import { eventually } from '../../support/faults/wait.js';
+import { eventually, sleep } from '../../support/faults/wait.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
 const FOLLOW_UPS = { then: { name: 'then' }, onFailure: { name: 'broke' }, finally: { name: 'last' } };
@@ -30,6 +30,10 @@ async function batchOf(queue: JobQueue, count: number, options = {}) {
   await batch.seal();
   return batch;
 }
+
+const meetLimit = () => {
+  throw new RateLimitedError({ retryAfterMs: 1 });
+};
 
 const handle = ({ payload }: { payload: unknown }) => payload;
 
@@ -210,6 +214,31 @@ onEachStore('a batch', () => {
     });
     await broke;
     expect(await batch.status()).toMatchObject({ stopped: true, failed: 1, cancelled: 1 });
+  });
+
+  it('with failFast cancels them soon after one met its last rest, without a sweep', async () => {
+    const queue = newQueue({ maxRests: 1 });
+    const batch = queue.batch({ onFailure: { name: 'broke' }, failFast: true });
+    await batch.add('rests', 1);
+    await batch.add('rests', 2, { delayMs: 3_600_000 });
+    await batch.seal();
+    const handlers = { rests: meetLimit, broke: () => 'told' };
+    await startWorker([{ queue, handlers }], undefined, { sweepIntervalMs: 0 });
+    await batch.wait({ timeoutMs: 10_000 });
+    expect(await batch.status()).toMatchObject({ stopped: true, failed: 1, cancelled: 1 });
+  });
+
+  it.each([
+    ['met its last rest', { rests: meetLimit }, {}],
+    ['expired', { rests: handle }, { expiresInMs: 1 }],
+  ])('hears of a member in another queue that %s, without a sweep', async (_, handlers, options) => {
+    const [home, pages] = [newQueue(), newQueue({ maxRests: 1 })];
+    const batch = home.batch({ onFailure: { name: 'broke' } });
+    await batch.add('rests', 1, { queue: pages, ...options });
+    await batch.seal();
+    await sleep(5);
+    await startWorker([{ queue: pages, handlers }], undefined, { sweepIntervalMs: 0 });
+    await eventually(async () => (await batch.status())?.failed === 1);
   });
 
   it('counts members that were cancelled, removed and purged', async () => {
