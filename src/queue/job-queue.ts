@@ -220,8 +220,13 @@ export class JobQueue extends QueueAdmin {
     return this.consumer.reclaim(options);
   }
 
+  /** Waits, and rejects with a QueueClosedError once the queue is closed. @internal */
+  sleep(ms: number): Promise<void> {
+    return this.results.sleep(ms);
+  }
+
   /**
-   * Ends waiting claims, rejects awaited results with a QueueClosedError, and closes this queue's own connections. Your
+   * Ends waiting claims, rejects awaited results and batches with a QueueClosedError, and closes this queue's own connections. Your
    * client stays open.
    */
   close(): void {

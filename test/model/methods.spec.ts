@@ -31,6 +31,7 @@ const NO_STEP: Record<string, string> = {
   'schedules.declare': BY_CODE,
   calls: PLUMBING,
   exec: PLUMBING,
+  sleep: PLUMBING,
   findBatch: 'opens what `batch` has made',
   listBatches: 'reads what `batch` has made',
   'groups.list': 'a page of what `groups.get` answers',

@@ -19,7 +19,7 @@ export interface BatchProgressOptions {
   signal?: AbortSignal;
 }
 
-type ReaderQueue = Pick<QueueAccess, 'name' | 'exec' | 'store'>;
+type ReaderQueue = Pick<QueueAccess, 'name' | 'exec' | 'store'> & { sleep(ms: number): Promise<void> };
 
 /** A batch as its readers see it, such as the handler of its follow-up. */
 export class BatchReader {
@@ -57,7 +57,7 @@ export class BatchReader {
    * Waits until all members have ended, and the follow-ups are enqueued. It looks every 200 ms, by one command.
    *
    * @param options.timeoutMs in ms. Default 30,000
-   * @throws BatchTimeoutError, BatchNotFoundError
+   * @throws BatchTimeoutError, BatchNotFoundError, QueueClosedError
    * @example const { completed, failed } = await batch.wait({ timeoutMs: 60_000 });
    */
   async wait(options: ResultOptions = {}): Promise<BatchRecord> {
@@ -75,7 +75,7 @@ export class BatchReader {
       if (leftMs <= 0) {
         throw new BatchTimeoutError(this.id, timeoutMs, record.open);
       }
-      await this.pause(Math.min(leftMs, LOOK_EVERY_MS));
+      await this.#queue.sleep(Math.min(leftMs, LOOK_EVERY_MS));
     }
   }
 
@@ -83,7 +83,7 @@ export class BatchReader {
    * Follows the batch: yields its progress now and after each change. Ends once all members have ended. A batch that is
    * never sealed does not end: leave the loop by `break` or by the signal.
    *
-   * @throws InvalidOptionError, BatchNotFoundError
+   * @throws InvalidOptionError, BatchNotFoundError, QueueClosedError
    * @example
    * for await (const { open, total } of batch.progress()) {
    *   response.write(`${total - open} of ${total}\n`);
@@ -105,7 +105,7 @@ export class BatchReader {
         yield record;
       }
       if (!firedAt) {
-        await this.pause(everyMs);
+        await this.#queue.sleep(everyMs);
       }
     }
   }
@@ -113,10 +113,6 @@ export class BatchReader {
   /** Makes sure that the batch exists. @internal */
   protected ready(): Promise<unknown> {
     return Promise.resolve();
-  }
-
-  private pause(forMs: number): Promise<void> {
-    return new Promise<void>((resolve) => void this.#queue.store.clock.setTimeout(resolve, forMs));
   }
 
   /**

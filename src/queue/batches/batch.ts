@@ -16,6 +16,7 @@ const SLICE = 500;
 
 /** A queue that members are enqueued to. */
 interface BatchTarget extends QueueAccess {
+  sleep(ms: number): Promise<void>;
   enqueueOne(
     definition: JobDefinition | undefined,
     payload: unknown,

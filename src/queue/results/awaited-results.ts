@@ -1,5 +1,6 @@
 import { QueueClosedError } from '../errors/errors.js';
 import type { JobEvent } from '../model/job-event.js';
+import { InterruptibleWait } from '../runtime/interruptible-wait.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import { checkText } from '../validation/names.js';
 import { checkResultOptions, type JobSource, type ResultOptions } from './job-handle.js';
@@ -8,9 +9,12 @@ import { waitForResult } from './wait-for-result.js';
 /** The results of one queue that callers wait for now. */
 export class AwaitedResults {
   private readonly pending = new Set<(error: Error) => void>();
+  private readonly pauses: InterruptibleWait;
   private closed = false;
 
-  constructor(private readonly queue: QueueAccess & Pick<JobSource, 'get'>) {}
+  constructor(private readonly queue: QueueAccess & Pick<JobSource, 'get'>) {
+    this.pauses = new InterruptibleWait(queue.store.clock);
+  }
 
   /** Waits for the result of a job; see JobQueue.result. */
   async result(id: string, options: ResultOptions, name: string | undefined): Promise<unknown> {
@@ -33,9 +37,17 @@ export class AwaitedResults {
     return waitForResult(source, id, timeoutMs, signal);
   }
 
+  /** Waits between two looks; rejects as soon as the queue is closed. */
+  async sleep(ms: number): Promise<void> {
+    if (this.closed || (await this.pauses.wait(ms))) {
+      throw new QueueClosedError(this.queue.name);
+    }
+  }
+
   /** Rejects the results that are awaited now, and later ones. */
   close(): void {
     this.closed = true;
+    this.pauses.end();
     this.pending.forEach((end) => end(new QueueClosedError(this.queue.name)));
   }
 }

@@ -1,7 +1,7 @@
 // Batches and jobs that start after others: the same on Redis and in memory.
 import { expect, it } from '@jest/globals';
 import { BatchSealedError } from '#queue/errors/batch-errors.js';
-import { InvalidOptionError, RateLimitedError } from '#queue/errors/errors.js';
+import { InvalidOptionError, QueueClosedError, RateLimitedError } from '#queue/errors/errors.js';
 import type { GroupLimits } from '#queue/model/limits.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { tendBatches } from '#queue/operate/tend-batches.js';
@@ -301,5 +301,22 @@ onEachStore('a job after others', () => {
     const dead = await queue.enqueue(1);
     await queue.fail((await queue.claim())!, error, { final: true });
     await expect(queue.enqueue(2, { after: [dead.id] })).rejects.toThrow('has not failed');
+  });
+});
+
+onEachStore('close', () => {
+  it('ends the waits for a batch and for its progress at once, and later ones', async () => {
+    const queue = newQueue();
+    const batch = await batchOf(queue, 1);
+    const progress = batch.progress({ everyMs: 600_000 });
+    expect((await progress.next()).value).toMatchObject({ open: 1 });
+    const following = progress.next().catch((thrown: unknown) => thrown);
+    const waiting = batch.wait({ timeoutMs: 600_000 }).catch((thrown: unknown) => thrown);
+    await batch.status(); // both have read it by now
+    queue.close();
+    expect(await following).toBeInstanceOf(QueueClosedError);
+    expect(await waiting).toBeInstanceOf(QueueClosedError);
+    await expect(batch.wait()).rejects.toThrow(QueueClosedError);
+    expect(await batch.status()).toMatchObject({ open: 1 });
   });
 });
