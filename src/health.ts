@@ -4,6 +4,7 @@ export type {
   JobQueueHealthOptions,
   JobQueueHealthReport,
   QueueHealth,
+  UnreadableQueueHealth,
   WorkerHealth,
 } from './health/health-report.js';
 export type { QueueState, QueueVerdict, Severity } from './inspect/queue-signs.js';

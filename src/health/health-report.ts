@@ -57,8 +57,11 @@ export interface JobQueueHealthReport extends Record<string, unknown> {
   /** This process's worker; absent in a producer. */
   worker?: WorkerHealth;
   /** The state of each queue, by name. */
-  queues?: Record<string, QueueHealth>;
+  queues?: Record<string, QueueHealth | UnreadableQueueHealth>;
 }
+
+/** A queue that could not be read: its verdict says why, and nothing else is known. */
+export type UnreadableQueueHealth = Pick<QueueHealth, 'verdict'>;
 
 /** A queue as a check reports it. */
 export type QueueHealth = Pick<

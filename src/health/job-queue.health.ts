@@ -16,7 +16,13 @@ import { verdictOf } from '../inspect/verdict.js';
 import { duration, wholeNumber } from '../queue/validation/numbers.js';
 import type { QueueRegistry } from '../nest/connection/queue-registry.js';
 import type { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
-import type { JobQueueHealthOptions, JobQueueHealthReport, QueueHealth, WorkerHealth } from './health-report.js';
+import type {
+  JobQueueHealthOptions,
+  JobQueueHealthReport,
+  QueueHealth,
+  UnreadableQueueHealth,
+  WorkerHealth,
+} from './health-report.js';
 import { fails, reasonsAgainst, warningsOf } from './thresholds.js';
 
 const count = () => wholeNumber(0, Number.MAX_SAFE_INTEGER).optional();
@@ -115,7 +121,7 @@ export class JobQueueHealthIndicator implements OnModuleInit {
       ...(warnings.length > 0 && { warnings }),
       redis: { reachable: true, latencyMs, ...(trouble && { verdict: trouble }) },
       ...worker,
-      queues: byName,
+      queues: { ...byName, ...unreadableHealth(read) },
     };
     return reasons.length > 0 ? session.down({ message: reasons.join('; '), ...report }) : session.up(report);
   }
@@ -200,4 +206,16 @@ function queueHealth(signs: QueueSigns): QueueHealth {
     ...(stats.unserved.length > 0 && { unserved: stats.unserved }),
     ...(stats.maintenanceOverdue && { maintenanceOverdue: true as const }),
   };
+}
+
+/** Returns a row for each queue that could not be read. */
+function unreadableHealth(read: readonly (QueueSigns | QueueVerdict)[]): Record<string, UnreadableQueueHealth> {
+  const rows: Record<string, UnreadableQueueHealth> = {};
+  for (const each of read) {
+    if (!('stats' in each)) {
+      const { queue, ...verdict } = each;
+      rows[queue] = { verdict };
+    }
+  }
+  return rows;
 }

@@ -338,7 +338,15 @@ it('is down for a queue that it cannot read, and reports the others', async () =
     redis: { reachable: true },
     queues: { [name]: { pending: 1 } },
   });
-  expect(report.queues).not.toHaveProperty([newer.name]);
+  expect(report.queues![newer.name]).toEqual({
+    verdict: {
+      severity: 'warning',
+      state: 'unreadable',
+      summary: expect.stringMatching(/^unreadable: its keys have layout 9, /),
+      cause: 'a newer version of nest-job-queue wrote them',
+      next: 'upgrade nest-job-queue here',
+    },
+  });
 });
 
 it('opens no connection of its own', async () => {
