@@ -63,7 +63,7 @@ end
 
 local last = redis.call('GET', batch)
 local ids, more, due_waits, overdue, left, is_limited, awaits_slots = {}, false, false, nil, nil, false, false
-local ranks, bytes, full, known_jobs, unmet_count = nil, 0, false, nil, 0
+local ranks, bytes, full, known_jobs = nil, 0, false, nil
 if last and string.sub(last, 1, #token + 1) == token .. '\n' then
 --@include lib/settle/repeated_claim
 elseif not names and redis.call('EXISTS', settings, scheduled, prioritized) == 0 then

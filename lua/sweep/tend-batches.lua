@@ -1,14 +1,15 @@
 #!lua flags=allow-oom
--- Maintains batches, and jobs that wait for others. It finds ends that no script of this library reported: a purge, a
--- client of the Redis pattern, an expired hash. It cancels the members of a stopped batch, and deletes a batch that was
--- not sealed for a week.
+-- Maintains batches, and jobs that wait for others. It ends jobs that must not run, because another did not end well.
+-- It finds ends that no script of this library reported: a purge, a client of the Redis pattern, an expired hash. It
+-- cancels the members of a stopped batch, and deletes a batch that was not sealed for a week.
 -- Transition: tend-batches
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
 -- ARGV[10] the most jobs to read in this call
 -- ARGV[11] '1' to check all batches now, not only those that are due
--- Returns more: 1 if it used up its limit; 1 if the outbox holds news; then the members to cancel in other queues, each
---   queue|id. Returns nil if the queue has none of these. Repeated: continues.
+-- Returns more: 1 if it used up its limit; 1 if the outbox holds news; an array of the jobs that it made dead letters;
+--   then the members to cancel in other queues, each queue|id.
+--   Returns nil if the queue has none of these. Repeated: continues.
 --@include lib/core/keys
 if redis.call('EXISTS', batches, batch_guests, batch_outbox, awaiting) == 0 then
   return nil
@@ -16,13 +17,17 @@ end
 --@include lib/retention/retention_args
 --@include lib/core/clock
 --@include lib/core/read
+--@include lib/core/rank
 --@include lib/core/events
 --@include lib/settle/history
 --@include lib/group/place
+--@include lib/group/join
+--@include lib/place/requeue
 --@include lib/settle/finish
+--@include lib/settle/finish_end
 --@include lib/place/remove_waiting
 --@include lib/batch/cancel_member
-local limit, answer = tonumber(ARGV[first]), { 0, 0 }
+local limit, answer = tonumber(ARGV[first]), { 0, 0, {} }
 --@include lib/batch/tend
 tend_guests(limit)
 tend_awaiting(limit)

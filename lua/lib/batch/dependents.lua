@@ -1,7 +1,8 @@
 -- Jobs that start after others. Such a job waits in scheduled with a start that never comes. Its field `after` has the
 --   unfinished jobs, separated by blanks, and the field `dependents` of each of them has its id.
 -- update_dependent(id, ended, status): removes an ended job from `after`. After the last one the job may start. After a
---   bad end it must not run, and a claim returns so (`unmet`). So a chain of bad ends costs one bounded step each.
+--   bad end it must not run (`unmet`): it keeps its place, and the next maintenance ends it, see lib/batch/end_unmet. So
+--   a chain of bad ends costs one bounded step each. The first bad end is final.
 -- update_dependents(ids, ended, status): does so for all of them.
 -- Needs: job, scheduled, wake, awaiting, now.
 local function start_dependent(id, due)
@@ -13,17 +14,17 @@ local function start_dependent(id, due)
 end
 
 local function update_dependent(id, ended, status)
-  local after, delay = unpack(redis.call('HMGET', job .. id, 'after', 'after_delay_ms'))
+  local after, delay, unmet = unpack(redis.call('HMGET', job .. id, 'after', 'after_delay_ms', 'unmet'))
   local named = ' ' .. (after or '') .. ' '
   local from, to = string.find(named, ' ' .. ended .. ' ', 1, true)
-  if not from or not redis.call('ZSCORE', scheduled, id) then
+  if not from or unmet or not redis.call('ZSCORE', scheduled, id) then
     return
   end
   local left = string.sub(named, 2, from - 1) .. string.sub(named, from, from) .. string.sub(named, to + 1, -2)
   left = string.match(left, '^%s*(.-)%s*$')
   if status ~= 'completed' then
     redis.call('HSET', job .. id, 'unmet', ended .. ' ' .. status)
-    start_dependent(id, string.format('%d', now))
+    redis.call('ZADD', awaiting, '0', id)
   elseif left == '' then
     start_dependent(id, string.format('%d', now + (tonumber(delay) or 0)))
   else

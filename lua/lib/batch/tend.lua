@@ -1,7 +1,8 @@
 -- tend_batches(limit, all), tend_guests(limit), tend_awaiting(limit): see lua/sweep/tend-batches.
--- Needs: keys, clock, read, job_ended, cancel_member; answer, which receives a 1 first if more is left, and the members
---   to cancel in other queues.
+-- Needs: keys, clock, read, job_ended, cancel_member, lib/settle/finish_end; answer, which receives a 1 first if more is
+--   left, third the dead letters, and then the members to cancel in other queues.
 --@include lib/batch/tend_batch
+--@include lib/batch/end_unmet
 
 local function tend_batches(limit, all)
   if all then
@@ -31,22 +32,31 @@ local function tend_guests(limit)
   end
 end
 
-local function tend_awaiting(limit)
-  local ids = redis.call('ZRANGE', awaiting, '-inf', now, 'BYSCORE', 'LIMIT', 0, limit)
-  for _, id in ipairs(ids) do
-    local after, since = unpack(redis.call('HMGET', job .. id, 'after', 'enqueued_at_ms'))
-    if not after or not redis.call('ZSCORE', scheduled, id) then
-      redis.call('ZREM', awaiting, id)
-    else
-      local age = now - (tonumber(since) or now)
-      redis.call('ZADD', awaiting, 'XX', now + math.max(1000, math.min(look_ms, age / 4)), id)
-      for ended in string.gmatch(after, '%S+') do
-        local status = job_end_of(ended)
-        if status then
-          update_dependent(id, ended, status)
-        end
-      end
+-- Returns how many jobs wait for it in turn, if it must not run.
+local function tend_waiting(id)
+  local after, since, unmet = unpack(redis.call('HMGET', job .. id, 'after', 'enqueued_at_ms', 'unmet'))
+  if not (after or unmet) or not redis.call('ZSCORE', scheduled, id) then
+    redis.call('ZREM', awaiting, id)
+    return 0
+  end
+  local age = now - (tonumber(since) or now)
+  redis.call('ZADD', awaiting, 'XX', now + math.max(1000, math.min(look_ms, age / 4)), id)
+  if unmet then
+    return end_unmet(id, unmet)
+  end
+  for ended in string.gmatch(after, '%S+') do
+    local status = job_end_of(ended)
+    if status then
+      update_dependent(id, ended, status)
     end
   end
-  answer[1] = #ids == limit and 1 or answer[1]
+  return 0
+end
+
+local function tend_awaiting(limit)
+  local left = limit
+  for _, id in ipairs(redis.call('ZRANGE', awaiting, '-inf', now, 'BYSCORE', 'LIMIT', 0, limit)) do
+    left = left > 0 and left - 1 - tend_waiting(id) or left
+  end
+  answer[1] = redis.call('ZCOUNT', awaiting, '-inf', now) > 0 and 1 or answer[1]
 end

@@ -1,8 +1,7 @@
 -- refund(key, id, common): refunds the cost of a job that never started to a rate.
 -- key: settings for the queue's rate, or the state of a group. common: the hash with the settings of all groups
--- Does nothing if the rate was changed after the claim, because it had charged another amount, or
---   where the claim charged nothing, see lib/place/take_unmet.
---   Returns true if it refunded.
+-- Does nothing if the rate was changed after the claim, because it had charged another amount. Returns true if
+--   it refunded.
 -- refund_all(id): refunds to both, while the hash still has the claim. Wakes a worker if the queue's rate earned a start.
 -- Needs: job, settings, groups, wake.
 local function refund(key, id, common)
@@ -13,8 +12,8 @@ local function refund(key, id, common)
   if not interval or not tat then
     return
   end
-  local asked, fence, uncharged = unpack(redis.call('HMGET', job .. id, 'cost', 'fence', 'uncharged_fence'))
-  if not (uncharged and uncharged == fence) and (tonumber(fence or nil) or 0) > (tonumber(set_at or nil) or -1) then
+  local asked, fence = unpack(redis.call('HMGET', job .. id, 'cost', 'fence'))
+  if (tonumber(fence or nil) or 0) > (tonumber(set_at or nil) or -1) then
     local cost = math.min(math.max(1, tonumber(asked or nil) or 1), tonumber(burst)) -- as lib/limits/slots_and_rate does
     redis.call('HSET', key, 'rate_tat_us', string.format('%.0f', tonumber(tat) - cost * tonumber(interval)))
     return true

@@ -3,7 +3,7 @@
 -- lib/limits/slots_and_rate, lib/core/rank, lib/place/promote.
 local soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
 local is_due = soonest[2] and tonumber(soonest[2]) <= now
-local asked, wait, gate_opens_in, alike, unmet = count, nil, nil, nil, nil
+local asked, wait, gate_opens_in, alike = count, nil, nil, nil
 is_limited = limited or has_groups
 known_jobs = has_groups and {} or nil
 if is_limited and not paused then
@@ -40,11 +40,4 @@ if not paused then
     reply[2] = reply[2] < 0 and due_in or math.min(reply[2], due_in)
     due_waits = due_in == 0
   end
-end
-if unmet and #unmet > 0 then
-  unmet_count = #unmet
-  for _, id in ipairs(ids) do
-    unmet[#unmet + 1] = id
-  end
-  ids = unmet
 end

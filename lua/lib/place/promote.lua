@@ -1,19 +1,16 @@
--- promote(limit, rejoin, take_unmet): moves up to limit due jobs from scheduled to claimable places, and returns how many.
--- rejoin: see lib/group/join; nil if the queue never had a group. take_unmet: see lib/place/take_unmet; nil leaves a
---   job that must not run, because another did not end well, where it is
+-- promote(limit, rejoin): moves up to limit due jobs from scheduled to claimable places, and returns how many.
+-- rejoin: see lib/group/join; nil if the queue never had a group
 -- It also moves a job without a hash, which its claim sets aside with the reason.
 -- Needs: job, pending, prioritized, scheduled, settings, now, next_rank, read.
-local function promote(limit, rejoin, take_unmet)
+local function promote(limit, rejoin)
   local due = redis.call('ZRANGE', scheduled, '-inf', now, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
   local plain, moved = {}, {}
   for i = 1, #due, 2 do
     local id, ready_at = due[i], due[i + 1]
     local key = job .. id
-    local status, priority, group, lifo, unmet = unpack(read(key, 'status', 'priority', 'group', 'lifo', 'unmet'))
+    local status, priority, group, lifo = unpack(read(key, 'status', 'priority', 'group', 'lifo'))
     if group and not rejoin then
       redis.call('HSET', settings, 'has_groups', '1') -- a follow-up is the first of its group here: the next claim moves it
-    elseif unmet then
-      moved[#moved + 1] = take_unmet and take_unmet(id, group) and id or nil
     else
       if status then
         redis.call('HSET', key, 'status', 'pending', 'ready_at_ms', ready_at)

@@ -2,8 +2,7 @@
 --   id of an ended job that a client of the pattern left in pending is only dropped. It is not a function, because a
 --   function would bind its outside variables.
 -- These are read, hand_over, reply, job, claims, sequence, batch, now, now_text, visibility, token, worker, slots, ids,
---   overdue, ranks, more, full, bytes, most_bytes, unmet_count, and those of lib/settle/claim_check.
--- unmet_count: how many of the first ids are only refused. They take no slot, and no rate was charged.
+--   overdue, ranks, more, full, bytes, most_bytes, and those of lib/settle/claim_check.
 local fence = redis.call('INCRBY', sequence, #ids == 1 and '1' or string.format('%d', #ids)) - #ids
 local expiry = string.format('%d', now + visibility)
 local expiries, remembered, claimed = { nil, nil }, { token, nil }, 0
@@ -13,8 +12,8 @@ for place, id in ipairs(ids) do
   local known = known_jobs and known_jobs[id]
   local name, payload, attempts, enqueued_at, options = unpack(known or read(key,
     'name', 'payload', 'attempts', 'enqueued_at_ms', 'options'), 1, 5)
-  bytes = bytes + (place > unmet_count and #(payload or '') or 0)
-  if bytes > most_bytes and claimed > unmet_count then
+  bytes = bytes + #(payload or '')
+  if bytes > most_bytes and claimed > 0 then
 --@include lib/place/put_back
     more, full = true, true
     break
@@ -31,7 +30,7 @@ for place, id in ipairs(ids) do
   end
   if verdict ~= 'ended' then
     local runs = verdict == '' or verdict == 'expires' or verdict == 'isolated'
-    local held = verdict == 'isolated' or runs and claimed - unmet_count >= slots
+    local held = verdict == 'isolated' or runs and claimed >= slots
     local first = attempts == 0 and (simple or not options) and verdict == ''
     attempts = runs and attempts + 1 or attempts
     fence, claimed = fence + 1, claimed + 1
@@ -40,8 +39,6 @@ for place, id in ipairs(ids) do
       'claim_token', token, 'claimed_at_ms', now_text, 'fence', fence_text, 'worker', worker)
     if held then
       redis.call('HSET', key, 'unstarted_fence', fence_text)
-    elseif place <= unmet_count then
-      redis.call('HSET', key, 'uncharged_fence', fence_text)
     end
     expiries[2 * claimed - 1], expiries[2 * claimed] = expiry, id
     remembered[claimed + 1] = verdict == '' and id or id .. '\t' .. verdict

@@ -28,9 +28,8 @@ else
   take_ungrouped = take
 end
 if is_due then
---@include lib/place/take_unmet
-  promote(math.max(asked, 100), rejoin, not paused and take_unmet or nil)
-  soonest, unmet = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES'), unmet_ids
+  promote(math.max(asked, 100), rejoin)
+  soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
 end
 if paused then
   if has_groups then

@@ -17,19 +17,26 @@ type Queue = Pick<QueueAccess, 'name' | 'options' | 'store' | 'exec' | 'limit'>;
  *
  * @param options.all also what was checked recently
  * @param options.isStopped called before each slice
+ * @param options.onFailed receives the jobs that became dead letters, because a job of their `after` did not end well
  * @throws the error of a call to another queue; the news stay in the outbox
  */
 export async function tendBatches(
   queue: Queue,
-  options: { all?: boolean; limit?: CallLimit; isStopped?: () => boolean } = {},
+  options: {
+    all?: boolean;
+    limit?: CallLimit;
+    isStopped?: () => boolean;
+    onFailed?: (ids: readonly string[]) => Promise<void>;
+  } = {},
 ): Promise<void> {
-  const { all = false, limit = queue.limit, isStopped = () => false } = options;
+  const { all = false, limit = queue.limit, isStopped = () => false, onFailed } = options;
   const others = new OtherQueues(queue, limit);
   for (let i = 0; i < MOST_SLICES && !isStopped(); i++) {
     const look = await queue.exec((calls) => calls.sweep.tendBatches(SLICE, all && i === 0), limit);
     if (!look) {
       return;
     }
+    await onFailed?.(look.failed);
     for (const [name, members] of groupBy(look.toCancel, (member) => member.queue)) {
       await others.run(name, (calls) => calls.batches.cancel(members.map(({ id }) => id)));
     }

@@ -28,13 +28,16 @@ interface Unhandled {
 
 const CANCELLED = 'JobCancelled';
 
+/** The name of the error of a job that must not run, because a job of its `after` did not end well. */
+export const UNMET = 'JobUnmet';
+
 const REASONS: Record<string, { name: string; describe: (job: Refusal & Unhandled) => string }> = {
   missing: { name: 'BrokenJob', describe: () => 'The job hash is missing: it was deleted or has expired.' },
   cancelled: {
     name: CANCELLED,
     describe: ({ started }) => cancelledMessage(started),
   },
-  unmet: { name: 'JobUnmet', describe: unmetMessage },
+  unmet: { name: UNMET, describe: ({ unmet }) => unmetMessage(unmet) },
   expired: { name: 'JobExpired', describe: expired },
   exhausted: {
     name: 'AttemptsExhausted',
@@ -74,7 +77,8 @@ function expired({ attempts, started }: Refusal): string {
     : `The job expired after ${count(attempts)}, before the next one.`;
 }
 
-function unmetMessage({ unmet = '' }: Refusal): string {
+/** Returns the reason of its dead letter. @param unmet the other job, a blank, and its end */
+export function unmetMessage(unmet = ''): string {
   const [id, status] = unmet.split(' ');
   const how = status === 'removed' ? 'was deleted' : status === 'cancelled' ? 'was cancelled' : 'failed';
   return `Job ${id}, after which this job was to start, ${how}. Redrive this job to run it without waiting.`;

@@ -4,6 +4,7 @@ import { keepDeclared } from '../memory-store/verbs/schedules.js';
 import type { VirtualClock } from '../time/virtual-clock.js';
 import { turn } from '../time/real-time.js';
 import { hasRunnable, isBusy, isGathering, nextDueAt, nextRunAt } from './due.js';
+import { endUnmet } from '../memory-store/verbs/batch/end-unmet.js';
 import type { RunningHandlers } from './running-handlers.js';
 
 /** How long a handler may do nothing visible here before the clock moves on beside it, in ms of real time. */
@@ -77,6 +78,7 @@ export class TestClock {
       if (attempts() > most || idle > MOST_IDLE_STEPS) {
         throw endless(attempts() > most, this.queues());
       }
+      this.queues().forEach(endUnmet); // as maintenance does
       const next = Math.min(...this.queues().map((queue) => nextRunAt(queue, delayed)));
       if (this.queues().some(hasRunnable) || next <= this.clock.now() || (await this.gathers())) {
         await this.step(Infinity);

@@ -11,7 +11,8 @@ import type { StoreCall } from '../../queue/store/store-call.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import { FailureLog } from '../reports/failure-log.js';
 import { HistoryKeeper } from './history-keeper.js';
-import { emitEnds } from './sweep-events.js';
+import { emitEnds, type SweptJob } from './sweep-events.js';
+import { UNMET } from '../../queue/store/claim-refusal.js';
 import type { WorkerEventListener } from '../reports/worker-event.js';
 
 /** The most jobs that one script call of a sweep moves. */
@@ -113,7 +114,7 @@ export class Sweeper {
         calls.sweep.reclaim(SLICE, gapMs, heartbeatIntervalMs(queue.options), this.intervalMs),
       );
       report.reclaimed += reclaimed.length;
-      await this.emitEnds(queue, reclaimed);
+      await this.reportReclaimed(queue, reclaimed);
       return more;
     });
     await this.inSlices(async () => {
@@ -124,10 +125,14 @@ export class Sweeper {
     const adopted = await this.run(queue, (calls) => calls.sweep.adoptForeign(SLICE, this.paceMs));
     report.adopted += adopted.reclaimed.length + adopted.deadLetters;
     this.failures.adopted(queue.name, adopted.deadLetters);
-    await this.emitEnds(queue, adopted.reclaimed);
+    await this.reportReclaimed(queue, adopted.reclaimed);
     await this.foreignClients.saw(queue, adopted);
     await this.inSlices((i) => this.run(queue, (calls) => calls.sweep.tidy(SLICE, i === 0 ? this.paceMs : 0)));
-    await tendBatches(queue, { limit: limitOf(this.intervalMs), isStopped: () => this.stopped });
+    await tendBatches(queue, {
+      limit: limitOf(this.intervalMs),
+      isStopped: () => this.stopped,
+      onFailed: (ids) => this.reportUnmet(queue, ids),
+    });
     await this.history.keep(queue);
   }
 
@@ -136,17 +141,30 @@ export class Sweeper {
     return Math.floor(0.75 * Math.min(this.intervalMs, LONGEST_PACE_MS));
   }
 
-  /** A failed event must not stop the sweep. */
-  private async emitEnds(queue: JobQueue, reclaimed: Parameters<typeof emitEnds>[1]): Promise<void> {
+  private async reportReclaimed(queue: JobQueue, reclaimed: readonly SweptJob[]): Promise<void> {
     reclaimed.forEach(({ id, status }) => this.failures.workerLost(id, queue.name, status));
-    if (this.emit && reclaimed.length > 0) {
+    await this.emitEnds(queue, reclaimed);
+  }
+
+  private async reportUnmet(queue: JobQueue, ids: readonly string[]): Promise<void> {
+    ids.forEach((id) => this.failures.unmet(id, queue.name));
+    await this.emitEnds(
+      queue,
+      ids.map((id) => ({ id, status: 'failed' })),
+      UNMET,
+    );
+  }
+
+  /** A failed event must not stop the sweep. */
+  private async emitEnds(queue: JobQueue, ended: readonly SweptJob[], cause?: string): Promise<void> {
+    if (this.emit && ended.length > 0) {
       try {
-        await within(queue.store.clock, SHORTEST_TRIP_MS, emitEnds(queue, reclaimed, this.emit), () => {
+        await within(queue.store.clock, SHORTEST_TRIP_MS, emitEnds(queue, ended, this.emit, cause), () => {
           throw new Error(`no answer within ${SHORTEST_TRIP_MS} ms`);
         });
       } catch (error) {
         this.logger.warn(
-          `Could not read reclaimed jobs of queue "${queue.name}", so listeners miss their ends: ${(error as Error).message}`,
+          `Could not read ended jobs of queue "${queue.name}", so listeners miss their ends: ${(error as Error).message}`,
         );
       }
     }

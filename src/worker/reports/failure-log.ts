@@ -84,6 +84,21 @@ export class FailureLog {
     });
   }
 
+  /** Logs a dead letter that must not run, because a job of its `after` did not end well. */
+  unmet(id: string, queue: string): void {
+    const level = this.levels.deadLetters;
+    if (level !== 'off') {
+      const why = 'because a job of its `after` did not end well';
+      this.burst.add({
+        level,
+        kind: JSON.stringify(['unmet', queue]),
+        plural: `jobs of queue "${queue}" are dead letters, ${why}`,
+        jobId: id,
+        message: `Job ${id.slice(0, LONGEST_ID)} of queue "${queue}" is a dead letter, ${why}.`,
+      });
+    }
+  }
+
   /** Logs how many jobs that clients of the Redis pattern failed are dead letters of a queue now. */
   adopted(queue: string, count: number): void {
     const level = this.levels.deadLetters;

@@ -65,10 +65,15 @@ export function sweepCalls({ keys, options, retention }: CallContext) {
 
     tendBatches(limit: number, all: boolean): ScriptCall<TendAnswer | undefined> {
       return call('sweepTendBatches', keys.standard, [...retention, limit, all ? '1' : '0'], (reply) => {
-        const [more, hasNews, ...toCancel] = (reply as [number, number, ...string[]] | null) ?? [0, 0];
+        const [more, hasNews, failed, ...toCancel] = (reply as [number, number, string[], ...string[]] | null) ?? [
+          0,
+          0,
+          [],
+        ];
         const answer = {
           more: Number(more) === 1,
           hasNews: Number(hasNews) === 1,
+          failed,
           toCancel: toCancel.map((member) => memberOf(keys.queue, member)),
         };
         return reply === null ? undefined : answer;

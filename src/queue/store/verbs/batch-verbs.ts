@@ -8,6 +8,8 @@ export interface TendAnswer {
   more: boolean;
   /** True if the outbox holds news. */
   hasNews: boolean;
+  /** Jobs that became dead letters, because a job of their `after` did not end well. */
+  failed: string[];
   /** Members in other queues that must be cancelled. */
   toCancel: { queue: string; id: string }[];
 }

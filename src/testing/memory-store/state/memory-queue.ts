@@ -178,20 +178,16 @@ export class MemoryQueue {
     return this.prioritized.delete(id) || this.scheduled.delete(id) || removeFirst(this.pending, id);
   }
 
-  /**
-   * Moves due jobs to the back of the line, the earliest first. Returns how many. A job that must not run, because another did
-   * not end well, stays for the next claim.
-   */
+  /** Moves due jobs to the back of the line, the earliest first. Returns how many. */
   promote(limit: number): number {
     const due = this.scheduled.upTo(this.now).slice(0, limit);
-    const toMove = due.filter((id) => this.job(id)?.unmet === undefined);
-    for (const id of toMove) {
+    for (const id of due) {
       const dueAt = this.scheduled.score(id)!;
       this.scheduled.delete(id);
       const job = this.job(id) ?? {};
       this.toBack(id, job, dueAt, job.lifo !== undefined);
     }
-    return toMove.length;
+    return due.length;
   }
 
   /** A claim has ended, so a limit may let another job start. */

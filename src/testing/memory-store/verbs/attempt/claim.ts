@@ -24,7 +24,6 @@ export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimAnswer {
   if (last?.token === token) {
     entries.push(...repeated(queue, last));
   } else {
-    const unmet = queue.pausedAt === undefined ? takeUnmet(queue) : [];
     queue.promote(Math.max(request.count, 100));
     const rests = queue.pausedAt !== undefined || queue.restsUntil > queue.now;
     const taken: Taken = rests ? { ids: [] } : take(queue, request);
@@ -36,7 +35,7 @@ export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimAnswer {
       dueInMs = Math.max(0, dueAt - queue.now);
     }
     countWait(queue, opensAt, request, taken.ids.length);
-    entries.push(...claimAll(queue, request, claimer, [...unmet, ...taken.ids], unmet.length));
+    entries.push(...claimAll(queue, request, claimer, taken.ids));
     if (taken.ids.length > 0 && (queue.hasClaimable || dueInMs === 0)) {
       queue.host.wake(queue.name);
     }
@@ -99,19 +98,11 @@ function takeNext(queue: MemoryQueue, count: number): string[] {
   return [...ids, ...queue.pending.splice(0, count - ids.length)];
 }
 
-/** Takes the due jobs that must not run, beside all limits: a claim only refuses them. */
-function takeUnmet(queue: MemoryQueue): string[] {
-  const due = queue.scheduled.upTo(queue.now).filter((id) => queue.job(id)?.unmet !== undefined);
-  due.forEach((id) => queue.takeOut(id));
-  return due;
-}
-
 function claimAll(
   queue: MemoryQueue,
   request: ClaimRequest,
   claimer: string,
   ids: readonly string[],
-  unmet: number,
 ): ReplyEntry[] {
   const { token, worker, slots } = request;
   const entries: ReplyEntry[] = [];
@@ -120,7 +111,7 @@ function claimAll(
     const job = queue.job(id) ?? revive(queue, id);
     const verdict = verdictOn(queue, job, request);
     const runs = verdict === '' || verdict === 'expires' || verdict === 'isolated';
-    const held = verdict === 'isolated' || (runs && entries.length - unmet >= (slots ?? Infinity));
+    const held = verdict === 'isolated' || (runs && entries.length >= (slots ?? Infinity));
     job.status = 'processing';
     job.attempts = String(Number(job.attempts ?? 0) + (runs ? 1 : 0));
     job.claim_token = token;

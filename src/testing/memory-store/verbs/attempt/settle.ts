@@ -77,7 +77,7 @@ export function fail(queue: MemoryQueue, failures: readonly Failure[]): FailOutc
 
 function failOne(queue: MemoryQueue, job: Hash, { id, error, final, backoffMs, begun }: Failure): FailOutcome {
   queue.claims.delete(id);
-  if (!begun && job.unmet === undefined) {
+  if (!begun) {
     queue.flow.refund(job);
   }
   if (job.unstarted_fence !== undefined && job.unstarted_fence === job.fence && !begun) {

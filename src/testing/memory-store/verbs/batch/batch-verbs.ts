@@ -8,6 +8,7 @@ import type { MemoryQueue } from '../../state/memory-queue.js';
 import { endCancelled } from '../attempt/ends.js';
 import { configureGroup } from '../configure-group.js';
 import type { AskedOptions } from '../../state/asked-options.js';
+import { endUnmet } from './end-unmet.js';
 import { fire, noteEnd } from './job-ended.js';
 import { callOf } from '../memory-call.js';
 
@@ -115,8 +116,9 @@ function stop(queue: MemoryQueue, batch: FollowUpBatch): void {
   }
 }
 
-/** Finds unreported ends: purged members, and discarded follow-ups. */
+/** Ends jobs that must not run. Finds unreported ends: purged members, and discarded follow-ups. */
 export function tendBatches(queue: MemoryQueue) {
+  const failed = endUnmet(queue);
   for (const batch of queue.followUps.values()) {
     if (batch.stoppedAt !== undefined && batch.firedAt === undefined) {
       stop(queue, batch);
@@ -128,7 +130,9 @@ export function tendBatches(queue: MemoryQueue) {
       }
     }
   }
-  return queue.followUps.size > 0 ? { more: false, hasNews: false, toCancel: [] } : undefined;
+  return queue.followUps.size + failed.length > 0
+    ? { more: false, hasNews: false, failed, toCancel: [] }
+    : undefined;
 }
 
 function untoldEnd(queue: MemoryQueue, member: string, isFollowUp: boolean): EndStatus | undefined {

@@ -86,17 +86,16 @@ export function fire(queue: MemoryQueue, batch: FollowUpBatch): void {
 function updateDependent(queue: MemoryQueue, id: string, ended: string, status: EndStatus): void {
   const job = queue.job(id);
   const after = job?.after?.split(' ') ?? [];
-  if (!job || !after.includes(ended)) {
+  if (!job || job.unmet !== undefined || !after.includes(ended)) {
     return;
   }
   const left = after.filter((each) => each !== ended);
   if (status !== 'completed') {
-    job.unmet = `${ended} ${status}`;
-  }
-  if (left.length > 0 && status === 'completed') {
+    job.unmet = `${ended} ${status}`; // maintenance ends it
+  } else if (left.length > 0) {
     job.after = left.join(' ');
   } else {
     delete job.after;
-    queue.toLater(id, job, queue.now + (status === 'completed' ? Number(job.after_delay_ms ?? 0) : 0));
+    queue.toLater(id, job, queue.now + Number(job.after_delay_ms ?? 0));
   }
 }

@@ -1,0 +1,28 @@
+// Ends jobs that must not run, because a job of their `after` did not end well; see lua/lib/batch/end_unmet.lua.
+import { unmetMessage } from '../../../../queue/store/claim-refusal.js';
+import type { MemoryQueue } from '../../state/memory-queue.js';
+import { bury, endCancelled } from '../attempt/ends.js';
+
+/** Ends them, and those that wait for them in turn. Returns the dead letters. */
+export function endUnmet(queue: MemoryQueue): string[] {
+  const failed: string[] = [];
+  for (let ids = unmetIn(queue); ids.length > 0; ids = unmetIn(queue)) {
+    for (const id of ids) {
+      const job = queue.job(id)!;
+      queue.takeOut(id);
+      if (job.cancel_requested_at_ms !== undefined) {
+        endCancelled(queue, id, job);
+      } else {
+        job.fence ??= String(++queue.sequence);
+        delete job.after;
+        bury(queue, id, job, unmetMessage(job.unmet));
+        failed.push(id);
+      }
+    }
+  }
+  return failed;
+}
+
+function unmetIn(queue: MemoryQueue): string[] {
+  return queue.scheduled.members().filter((id) => queue.job(id)?.unmet !== undefined);
+}

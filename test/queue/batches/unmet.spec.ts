@@ -1,0 +1,100 @@
+// Jobs that must not run, because a job of their `after` did not end well.
+import { describe, expect, it } from '@jest/globals';
+import type { JobQueue } from '#queue/job-queue.js';
+import { tendBatches } from '#queue/operate/tend-batches.js';
+import { coreQueue } from '../../support/queue/core-queue.js';
+import { newQueue, onEachStore } from '../../support/worker/workers.js';
+
+/** Enqueues jobs that wait for one which fails. */
+async function unmet(queue: JobQueue, count: number, options: object = {}) {
+  const first = await queue.enqueue({ first: true }, { maxAttempts: 1 });
+  const after = await queue.enqueueMany(
+    Array.from({ length: count }, (_, payload) => ({ payload, after: [first.id], ...options })),
+  );
+  await queue.fail((await queue.claim())!, new Error('no ink'), { final: true });
+  return after;
+}
+
+onEachStore('an unmet job', () => {
+  it.each([{}, { group: 'g' }])('takes no slot, pays no rate and counts no crash, with %j', async (options) => {
+    const queue = newQueue({ visibilityMs: 1_000 });
+    await queue.limits.set({ maxRunning: 1, rateLimit: { limit: 2, periodMs: 3_600_000, burst: 2 } });
+    const jobs = await unmet(queue, 3, options);
+    const good = await queue.enqueue({ good: true }, options);
+    expect(await queue.claimMany(5)).toMatchObject([{ id: good.id }]);
+    expect((await queue.stats()).processing).toBe(1);
+    await tendBatches(queue);
+    for (const job of jobs) {
+      const record = await job.get();
+      expect(record).toMatchObject({ status: 'failed', attempts: 0, crashes: 0 });
+      expect(record!.lastError).toContain('after which this job was to start, failed.');
+    }
+  });
+
+  it('does not hold up the promotion of a due job, nor its claim', async () => {
+    const queue = newQueue();
+    await unmet(queue, 120);
+    const due = await queue.enqueue({ due: true }, { delayMs: 1 });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await queue.exec((calls) => calls.sweep.promote(10))).toBe(1);
+    expect(await queue.claimMany(5)).toMatchObject([{ id: due.id }]);
+  });
+
+  it('is moved by nobody, ends with what follows it, and may be redriven', async () => {
+    const queue = newQueue();
+    const [job] = await unmet(queue, 1);
+    const next = await queue.enqueue({ next: true }, { after: [job!.id] });
+    const last = await queue.enqueue({ last: true }, { after: [next.id] });
+    expect(await queue.promote(job!.id)).toBe('refused');
+    expect(await queue.reschedule(job!.id, { delayMs: 0 })).toBe('refused');
+    expect(await queue.claim()).toBeNull();
+    await tendBatches(queue);
+    expect(await last.get()).toMatchObject({ status: 'failed', lastError: expect.stringContaining(next.id) });
+    expect(await last.get()).not.toHaveProperty('after');
+    await queue.redrive([job!.id]);
+    expect(await queue.claim()).toMatchObject({ id: job!.id });
+  });
+
+  it('stays one when the other job is redriven and completes before it has ended', async () => {
+    const queue = newQueue();
+    const [job] = await unmet(queue, 1);
+    const [first] = (await queue.deadLetters.list()).jobs;
+    await queue.redrive([first!.id]);
+    await queue.complete((await queue.claim())!);
+    expect(await queue.claim()).toBeNull();
+    await tendBatches(queue);
+    expect(await job!.get()).toMatchObject({ status: 'failed' });
+  });
+
+  it('tells its batch', async () => {
+    const queue = newQueue();
+    const first = await queue.enqueue({ first: true }, { maxAttempts: 1 });
+    const batch = queue.batch({ onFailure: { name: 'broke' } });
+    await batch.add(queue.name, { member: true }, { after: [first.id] });
+    await batch.seal();
+    await queue.fail((await queue.claim())!, new Error('no ink'), { final: true });
+    await tendBatches(queue);
+    expect(await batch.status()).toMatchObject({ state: 'fired', failed: 1 });
+    expect(await queue.claim()).toMatchObject({ name: 'broke' });
+  });
+});
+
+describe('the end of an unmet job', () => {
+  it('is finished by a later run where a run broke off, and reaches @OnJobFailed once', async () => {
+    const { queue, state } = coreQueue();
+    const first = await queue.enqueue({}, { delayMs: 60_000 });
+    const job = await queue.enqueue({}, { name: 'page', after: [first.id] });
+    await state.redis.zadd(state.keys.names, await state.now(), '@failed:page');
+    await queue.cancel(first.id);
+    await state.redis.set(state.keys.failed, 'no list');
+    await expect(tendBatches(queue)).rejects.toThrow('WRONGTYPE');
+    await state.redis.del(state.keys.failed);
+    await state.redis.zadd(state.keys.awaiting, 0, job.id);
+    await tendBatches(queue);
+    expect(await state.redis.zscore(state.keys.scheduled, job.id)).toBeNull();
+    expect(await state.redis.lrange(state.keys.failed, 0, -1)).toEqual([job.id]);
+    expect(await queue.claimMany(5)).toMatchObject([{ name: '@failed:page' }]);
+    await tendBatches(queue);
+    expect(await state.redis.exists(state.keys.awaiting)).toBe(0);
+  });
+});
