@@ -2,10 +2,12 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import { luaScripts } from '#queue/lua.generated.js';
-import { earlierDigest } from '../../support/queue/earlier-version.js';
+import type { JobQueue } from '#queue/job-queue.js';
+import { earlierDigest, earlierVersion } from '../../support/queue/earlier-version.js';
 import { Traffic } from '../../support/faults/traffic.js';
 import { connect } from '../../support/redis/redis.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { inside } from '../../support/queue/inside.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
 import { WorkerProcess } from '../../support/worker/worker-process.js';
 
@@ -73,4 +75,28 @@ it('a worker of an earlier version shares a queue with one of now: each does its
   expect((await queue.stats()).totals).toMatchObject({ completed: traffic.acknowledged.length });
   expect((await queue.doctor()).findings).toEqual([]);
   await other.signal('SIGTERM');
+}, 60_000);
+
+it('heeds the expiry, the unique key, the cost and the batch of grouped jobs that an earlier version enqueued', async () => {
+  const server = await startOwnRedis();
+  const observer = connect({}, server.url);
+  const queue = newQueue({}, observer);
+  await queue.limits.set({ groups: { maxRunning: 1 } });
+  const earlier = (await import(`${earlierVersion()}core.js`)) as { JobQueue: typeof JobQueue };
+  const producer = new earlier.JobQueue(connect({}, server.url), queue.name, {});
+  const batch = producer.batch();
+  await batch.add('member', {}, { group: 'batch' });
+  await batch.seal();
+  await producer.enqueue({}, { group: 'expired', expiresInMs: 1 });
+  const unique = { key: 'k', for: 'unfinished' } as const;
+  const first = await producer.enqueue({}, { group: 'unique', unique });
+  await producer.enqueue({}, { group: 'costly', cost: 5 });
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  const jobs = await queue.claimMany(10);
+  const groupsPrefix = (await inside(queue).scripts()).keys.groupsPrefix;
+  expect(await observer.hget(`${groupsPrefix}ends`, 'costly')).toBe('5');
+  for (const job of jobs) await queue.complete(job);
+  expect((await queue.stats()).totals).toMatchObject({ completed: 3, failed: 1 });
+  expect((await producer.enqueue({}, { group: 'unique', unique })).id).not.toBe(first.id);
+  expect(await queue.findBatch(batch.id).status()).toMatchObject({ open: 0, completed: 1 });
 }, 60_000);
