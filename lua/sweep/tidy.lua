@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- Deletes unused data. In the histories: ids whose hash has expired or that are in use again, and jobs over the limits
 -- of the queue. Also expired unique keys, keys whose owner a client of the pattern ended, forgotten workers, and
--- schedules that no code declares. If no job is left, it deletes everything but the counters and a pause.
+-- schedules that no code declares. A queue without limits forgets its rest once it is over. If no job is left, it
+-- deletes everything but the counters and a pause.
 -- Transition: tidy
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] the most entries to read of each kind
@@ -55,6 +56,7 @@ local function forget_schedule(id)
 end
 
 --@include lib/retention/prune_ghosts
+--@include lib/retention/forget_rest
 --@include lib/retention/forget_idle_queue
 
 cut(completed, announced.completed_history or tonumber(ARGV[5]))
@@ -74,5 +76,6 @@ leave(schedule_owners, now - schedule_age, forget_schedule)
 redis.call('ZREMRANGEBYSCORE', workers, '-inf', now - worker_age)
 redis.call('ZREMRANGEBYSCORE', names, '-inf', now - name_age)
 place_groups()
+forget_rest()
 forget_idle_queue()
 return more

@@ -3,6 +3,7 @@
 -- hold_configured_limits(): writes the limits that workers configure. Without any it clears all limits.
 -- Needs: settings, stats, groups, wake.
 --@include lib/limits/write_group
+--@include lib/limits/keep_waits
 local group_defaults_key = groups .. 'settings'
 
 -- The groups in turns are checked at their turn. The others are reviewed in slices, see lib/group/open.
@@ -33,15 +34,6 @@ local function write_limits(limits)
   end
   write_group_settings(group_defaults_key, { unpack(limits, 5) })
   redis.call('ZADD', wake, '0', '1')
-end
-
--- A queue without limits keeps no settings, so that its claims pay for none. A counter never goes back.
-local function keep_waits()
-  local waits = redis.call('HGET', settings, 'rate_waits')
-  if waits then
-    redis.call('HINCRBY', stats, 'limited_total', string.format('%d', tonumber(waits) or 0))
-    redis.call('HDEL', settings, 'rate_waits')
-  end
 end
 
 local function hold_configured_limits()

@@ -10,6 +10,29 @@ describe('sweep/tidy.lua', () => {
     expect(await expectUnchanged(q, () => q.run(q.scripts.sweep.tidy(100)))).toBe(false);
   });
 
+  it.each([
+    ['no limit', {}, 0],
+    ['a rate', { rateLimit: { limit: 1, periodMs: HOUR, burst: 1 } }, 1],
+  ])(
+    'forgets a rest that is over, so that a queue with %s keeps this many settings',
+    async (_what, limits, kept) => {
+      const q = testQueue();
+      if (kept > 0) await q.run(q.scripts.limits.set(limits));
+      await q.addAll('a', 'b');
+      const [job] = await q.claim(1);
+      await q.run(q.scripts.release([{ ...job!, reason: 'rate_limited', delayMs: HOUR }]));
+      await q.claim(1);
+      await q.run(q.scripts.sweep.tidy(100));
+      expect(await q.redis.hexists(q.keys.settings, 'rests_until_ms')).toBe(1);
+      const { limited } = (await q.run(q.scripts.stats())).totals;
+      await q.redis.hset(q.keys.settings, 'rests_until_ms', 1, 'timer_until_ms', 1);
+      await q.run(q.scripts.sweep.tidy(100));
+      expect(await q.redis.exists(q.keys.settings)).toBe(kept);
+      expect(limited).toBe(1);
+      expect((await q.run(q.scripts.stats())).totals.limited).toBe(1);
+    },
+  );
+
   it.each(['completed', 'failed', 'cancelled'] as const)(
     'drops the oldest ids of %s whose hash has expired, up to the first that lives',
     async (history) => {

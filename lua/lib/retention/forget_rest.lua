@@ -1,0 +1,11 @@
+-- forget_rest(): deletes the rest of a queue that has no limits and no groups, and its timer, once the rest is over.
+-- Needs: settings, stats, now.
+--@include lib/limits/keep_waits
+local function forget_rest()
+  local rests_until, max_running, interval, has_groups = unpack(redis.call('HMGET', settings, 'rests_until_ms', 'max_running',
+    'rate_interval_us', 'has_groups'))
+  if rests_until and (tonumber(rests_until) or 0) <= now and not (max_running or interval or has_groups) then
+    keep_waits()
+    redis.call('HDEL', settings, 'rests_until_ms', 'timer_until_ms', 'timer_worker')
+  end
+end
