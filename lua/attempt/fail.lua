@@ -42,6 +42,7 @@ local function fail(id, message, error, final, backoff, begun)
   if held and held == fence and not begun then
     attempts = math.max(0, (tonumber(attempts) or 0) - 1)
     redis.call('HSET', key, 'attempts', string.format('%d', attempts))
+    leave_plain(key) -- its completion removes the error of an attempt that did not count
   end
   log_attempt(id, 'error', error)
   redis.call('HSET', key, 'errors', increment(errors), 'last_error', message, 'last_error_at_ms', now)

@@ -29,6 +29,23 @@ describe('attempt/fail.lua', () => {
     expect(await q.takeWake()).toBe(true);
   });
 
+  it.each([
+    ['without options', ''],
+    ['with metadata alone', '{"plain":true,"metadata":{"a":"b"}}'],
+  ])('leaves no error on a job %s that fails unstarted and then completes', async (_, options) => {
+    const q = testQueue();
+    const marked = options.startsWith('{"plain"') ? { plainOptions: options, options: '' } : { options };
+    await q.run(q.scripts.enqueue(['ahead', 'a'].map((id) => ({ id, name: 'mail', payload: '1', ...marked }))));
+    const [, held] = await q.claim(2, { slots: 1 });
+    expect(held).toMatchObject({ id: 'a', prefetched: true });
+    await q.run(q.scripts.fail([failure(held!)]));
+    expect(await q.job('a')).toMatchObject({ status: 'pending', attempts: '0', last_error: 'no address' });
+    const [job] = await q.claim(1);
+    expect(job).toMatchObject({ id: 'a', attempt: 1 });
+    await q.run(q.scripts.complete([{ ...job!, result: '' }]));
+    expect(await q.job('a')).not.toHaveProperty('last_error');
+  });
+
   it('I5: retries after its backoff, by the time of the server', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
