@@ -8,6 +8,7 @@ import { systemClock } from '#queue/runtime/clock.js';
 import { MemoryServer } from '#testing/memory-store/memory-server.js';
 import { MemoryStore } from '#testing/memory-store/memory-store.js';
 import { violations } from '../support/invariants/invariants.js';
+import { SlotWatch } from '../support/invariants/slot-watch.js';
 import { memoryViolations } from '../support/invariants/memory-invariants.js';
 import { queueOn } from '../support/queue/queue-state.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
@@ -73,9 +74,11 @@ it(
         ids: [],
         batches: [],
       }));
+      const slots = new SlotWatch();
       for (const step of steps) {
         const [onRedis, inMemory] = sides as [Side, Side];
         const found = await answer(step, onRedis);
+        expect(await slots.look(redis, state.scripts)).toEqual([]);
         await maintain(onRedis);
         time = await state.now();
         expect({ step: step.text, answer: await answer(step, inMemory) }).toEqual({

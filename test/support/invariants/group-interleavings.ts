@@ -9,6 +9,7 @@ import type { ScriptCall } from '#queue/transport/script-runner.js';
 import { groupViolations } from './group-invariants.js';
 import fc from '../queue/properties.js';
 import { violations } from './invariants.js';
+import { SlotWatch } from './slot-watch.js';
 import { testQueue, type TestQueue } from '../queue/queue-state.js';
 
 const HOUR = 3_600_000;
@@ -219,8 +220,10 @@ export async function playInterleavings(runs: number): Promise<void> {
     const play: Play = { q: testQueue({ maxAttempts: 3 }), held: [], sent: [], ids: [] };
     const { q } = play;
     await q.run(q.scripts.limits.set({ groups: { maxRunning: 1 } }));
+    const slots = new SlotWatch();
     for (const each of steps) {
       await each(play);
+      expect(await slots.look(q.redis, q.scripts)).toEqual([]);
       expect(await groupViolations(q.redis, q.scripts, GROUPS)).toEqual([]);
     }
     await finish(play);

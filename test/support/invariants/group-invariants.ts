@@ -103,7 +103,8 @@ function isHeld(settings: Settings, most: number): boolean {
   return settings['hold'] !== undefined && most === 1 && (!isByDead || settings['on_dead_head'] === 'hold');
 }
 
-async function claimsByGroup(
+/** Returns the ids of claimed jobs by their group. */
+export async function claimsByGroup(
   redis: Redis,
   claims: string,
   job: (id: string) => string,
