@@ -96,14 +96,18 @@ local function check_keys()
   return redis.call('ZCARD', groups .. 'finishes') > 0
 end
 
--- The first groups up to one that has a state, the start of each, and the keys of their slots.
+-- The first groups up to one that has a state, the start of each, the keys of their slots, and whether all are known to
+-- be unused.
 local function first_alike(found)
   local names, starts, slots = {}, {}, {}
   for i = 1, #found, 2 do
     local place = (i + 1) / 2
     names[place], starts[place], slots[place] = found[i], found[i + 1], groups .. 'running:' .. found[i]
   end
-  local states = names[1] and redis.call('EXISTS', groups .. 'states') == 1 and redis.call('HMGET', groups .. 'states', unpack(names))
+  if not names[1] or redis.call('EXISTS', groups .. 'states', unpack(slots)) == 0 then
+    return names, starts, slots, true
+  end
+  local states = redis.call('EXISTS', groups .. 'states') == 1 and redis.call('HMGET', groups .. 'states', unpack(names))
   for place = 1, states and #names or 0 do
     if states[place] then
       return { unpack(names, 1, place - 1) }, starts, { unpack(slots, 1, place - 1) }
@@ -118,8 +122,8 @@ local function take_alike(count)
   if not found then
     return nil
   end
-  local names, starts, slots = first_alike(found)
-  if #found > 0 and not names[1] or names[1] and redis.call('EXISTS', unpack(slots)) > 0 then
+  local names, starts, slots, are_unused = first_alike(found)
+  if #found > 0 and not names[1] or not are_unused and redis.call('EXISTS', unpack(slots)) > 0 then
     return nil
   end
   local has_finishes = check_keys()
