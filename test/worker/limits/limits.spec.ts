@@ -71,7 +71,7 @@ onEachStore('a job whose `after` did not end well', () => {
     ['without a group', rate, {}],
     ['of a group', { groups: rate }, { group: 'g' }],
     ['while the queue has no free slot', { maxRunning: 1 }, {}],
-  ])('is refused at once, and not charged: %s', async (_, limits, options) => {
+  ])('ends without a slot, and is not charged: %s', async (_, limits, options) => {
     const queue = newQueue(limits);
     await queue.limits.set(limits);
     const [first, second] = await queue.enqueueMany([
