@@ -36,6 +36,15 @@ onEachStore('limits and groups', () => {
     expect(await limited()).toBe(1);
   });
 
+  it('count no wait for a rate where no slot is free', async () => {
+    const queue = newQueue();
+    await queue.limits.set({ maxRunning: 1, rateLimit: { limit: 1, periodMs: HOUR } });
+    await queue.enqueueMany([1, 2].map((payload) => ({ payload })));
+    expect(await payloads(queue, 1)).toEqual([1]);
+    expect(await payloads(queue)).toEqual([]);
+    expect((await queue.stats()).totals).not.toHaveProperty('limited');
+  });
+
   it('check the cost against the rate of a group, and another group continues', async () => {
     const queue = newQueue({ groups: {} });
     await queue.groups.set('g', { rateLimit: { limit: 1, periodMs: HOUR, burst: 5 } });

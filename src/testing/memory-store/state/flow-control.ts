@@ -109,7 +109,8 @@ export class FlowControl {
   /** Returns when a job that waits for a rate or a rest may start; Infinity if none may. */
   opensAt(ids: readonly string[]): number {
     const heads = this.headsOf(ids).filter(({ name }) => name === undefined || this.holderOf(name) === undefined);
-    const rate = this.limits.rateLimit;
+    const { maxRunning = Infinity, rateLimit } = this.limits;
+    const rate = this.queue.claims.size < maxRunning ? rateLimit : undefined; // else time alone starts none
     const times = heads.flatMap(({ name, id }) => [
       rateOpensAt(rate, this.arrival, this.costOf(id)),
       ...(name === undefined ? [] : [this.groupOpensAt(name, this.costOf(id))]),
