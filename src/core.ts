@@ -77,6 +77,7 @@ export type {
   GroupOverrides,
   GroupsOptions,
   QueueLimits,
+  GroupChanges,
   LimitChanges,
   RuntimeLimits,
   RateLimit,

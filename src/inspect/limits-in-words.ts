@@ -19,14 +19,27 @@ const TAKEN_AWAY: Record<keyof LimitChanges, string> = {
 /** Returns the changes of a queue's limits in words. */
 export function limitChangesInWords(changes: LimitChanges): string {
   const entries = Object.entries(changes) as [keyof LimitChanges, unknown][];
-  const set = Object.fromEntries(entries.filter(([, limit]) => limit !== null)) as RuntimeLimits;
+  const { rateLimit, ...set } = Object.fromEntries(entries.filter(([, limit]) => limit !== null)) as RuntimeLimits;
   const taken = entries.filter(([, limit]) => limit === null).map(([name]) => TAKEN_AWAY[name]);
   const words = [
     limitsInWords({ ...set, source: 'configuration' }),
+    rateLimit && rateChangeInWords(rateLimit),
     set.groups && 'limits for all groups',
     ...taken,
   ];
   return words.filter(Boolean).join(', ') || 'no change';
+}
+
+function rateChangeInWords({ limit, periodMs, burst }: Partial<RateLimit>): string {
+  if (limit !== undefined && periodMs !== undefined) {
+    return startsIn({ limit, periodMs, ...(burst !== undefined && { burst }) });
+  }
+  const parts = [
+    limit !== undefined && `${count(limit)} in the period of the rate`,
+    periodMs !== undefined && `a period of ${duration(periodMs)}`,
+    burst !== undefined && `${count(burst)} at once`,
+  ];
+  return parts.filter(Boolean).join(', ');
 }
 
 /** Returns the limits of a group in words, or null without limits of its own. */

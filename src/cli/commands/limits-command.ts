@@ -59,22 +59,24 @@ function changesOf(options: Options, before: LimitsInForce): LimitChanges {
     }
   }
   if ([rate, period, burst].some((each) => each !== undefined)) {
-    changes['rateLimit'] = rateOf({ rate, period, burst }, before.rateLimit) ?? null;
+    changes['rateLimit'] = rateOf({ rate, period, burst }, before.rateLimit);
   }
   return changes;
 }
 
-function rateOf({ rate, period, burst }: Options, before: RateLimit | undefined): RateLimit | undefined {
-  const limit = rate === undefined ? before?.limit : numberOrNone('rate', rate);
-  if (limit === undefined && (period !== undefined || burst !== undefined)) {
+/** Returns the named parts of the rate only, so that operators who change other parts do not undo each other. */
+function rateOf({ rate, period, burst }: Options, before: RateLimit | undefined): Partial<RateLimit> | null {
+  const limit = numberOrNone('rate', rate);
+  const isNone = rate === undefined ? before === undefined : limit === undefined;
+  if (isNone && (period !== undefined || burst !== undefined)) {
     throw new CliError('--period and --burst belong to a rate; pass --rate <n> too.', EXIT.usage);
   }
-  return limit === undefined
-    ? undefined
+  return isNone
+    ? null
     : withoutUndefined({
         limit,
-        periodMs: wholeNumber('period', period) ?? before?.periodMs ?? DEFAULT_PERIOD_MS,
-        burst: wholeNumber('burst', burst) ?? before?.burst,
+        periodMs: wholeNumber('period', period) ?? (before ? undefined : DEFAULT_PERIOD_MS),
+        burst: wholeNumber('burst', burst),
       });
 }
 

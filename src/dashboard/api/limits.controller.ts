@@ -1,6 +1,6 @@
 import { Body, Injectable, Post, Req, Res } from '@nestjs/common';
 import { z } from 'zod';
-import { limitChangesSchema } from '../../queue/operate/limits.js';
+import { limitChangesSchema } from '../../queue/model/limits.js';
 import { ActionLog } from '../actions/action-log.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { limitChangesInWords } from '../../inspect/limits-in-words.js';

@@ -37,8 +37,22 @@ export interface RuntimeLimits extends Omit<QueueLimits, 'groups'> {
   maxPendingBytes?: number;
 }
 
+/** Changes of the limits of all groups: null takes a limit away, and what is left out stays as it is. */
+export type GroupChanges = {
+  [Limit in keyof Omit<GroupsOptions, 'overrides'>]:
+    (Limit extends 'rateLimit' ? Partial<RateLimit> : GroupsOptions[Limit]) | null;
+};
+
 /** Changes of limits at run time: null takes a limit away, and what is left out stays as it is. */
-export type LimitChanges = { [Limit in keyof RuntimeLimits]: RuntimeLimits[Limit] | null };
+export type LimitChanges = {
+  [Limit in keyof RuntimeLimits]:
+    | (Limit extends 'rateLimit'
+        ? Partial<RateLimit>
+        : Limit extends 'groups'
+          ? GroupChanges
+          : RuntimeLimits[Limit])
+    | null;
+};
 
 /** The limits of one group, which hold for all workers of the fleet together. */
 export interface GroupLimits {
@@ -130,6 +144,44 @@ export const limitFields = {
     )
     .optional(),
 };
+
+const changedRateField = z
+  .strictObject(
+    {
+      limit: wholeNumber(1, 1_000_000).optional(),
+      periodMs: wholeNumber(1, 86_400_000, ' ms').optional(),
+      burst: wholeNumber(1, 1_000_000).optional(),
+    },
+    { error: 'expected { limit?, periodMs?, burst? }' },
+  )
+  .nullable()
+  .optional();
+
+/** The changes of a queue's limits at run time. */
+export const limitChangesSchema = z.strictObject(
+  {
+    maxRunning: maxRunningAndRate.maxRunning.nullable(),
+    rateLimit: changedRateField,
+    groups: z
+      .strictObject(
+        {
+          maxRunning: maxRunningAndRate.maxRunning.nullable(),
+          rateLimit: changedRateField,
+          weight: groupsFields.weight.nullable(),
+          maxPending: maxPendingField.nullable(),
+          maxPendingBytes: maxPendingBytesField.nullable(),
+          onDeadHead: groupsFields.onDeadHead.nullable(),
+          ungroupedWeight: groupsFields.ungroupedWeight.nullable(),
+        },
+        { error: `expected { ${NAMES_OF_GROUPS} }, with null for none` },
+      )
+      .nullable()
+      .optional(),
+    maxPending: maxPendingField.nullable(),
+    maxPendingBytes: maxPendingBytesField.nullable(),
+  },
+  { error: 'expected { maxRunning?, rateLimit?, groups?, maxPending?, maxPendingBytes? }, with null for none' },
+);
 
 /** The limits of a queue at run time. */
 export const setLimitFields = {

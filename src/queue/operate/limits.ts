@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { InvalidOptionError } from '../errors/errors.js';
 import {
+  limitChangesSchema,
   maxPendingBytesField,
   maxPendingField,
   setLimitFields,
@@ -20,18 +22,6 @@ const runtimeLimitFields = {
 const limitsSchema = z.strictObject(runtimeLimitFields, {
   error: 'expected { maxRunning?, rateLimit?, groups?, maxPending?, maxPendingBytes? }',
 });
-
-/** The changes of a queue's limits at run time. */
-export const limitChangesSchema = z.strictObject(
-  {
-    maxRunning: setLimitFields.maxRunning.nullable(),
-    rateLimit: setLimitFields.rateLimit.nullable(),
-    groups: setLimitFields.groups.nullable(),
-    maxPending: maxPendingField.nullable(),
-    maxPendingBytes: maxPendingBytesField.nullable(),
-  },
-  { error: 'expected { maxRunning?, rateLimit?, groups?, maxPending?, maxPendingBytes? }, with null for none' },
-);
 
 /**
  * Changes the limits of a queue for the whole fleet at run time. They outlive deploys, and win over those of `forRoot` and
@@ -59,15 +49,23 @@ export class Limits {
   }
 
   /**
-   * Changes some limits for all workers in one step: null takes one away, and what is left out stays as it holds now. So two
-   * operators who change different limits do not undo each other. All of them then count as set.
+   * Changes some limits for all workers in one step: null takes one away, and what is left out stays as it holds now, also
+   * within `rateLimit` and `groups`. So two operators who change different limits do not undo each other. All of them then
+   * count as set, the kept ones of the code too, until `clear`.
    *
-   * @throws InvalidOptionError
+   * @throws InvalidOptionError also for a part of a rate where there is no rate; nothing was changed
    * @example await queue.limits.change({ maxRunning: 10, rateLimit: null });
    */
   async change(changes: LimitChanges): Promise<void> {
     const checked = checkOptions('limits', limitChangesSchema, changes);
-    await this.queue.exec((calls) => calls.limits.change(checked));
+    const incomplete = await this.queue.exec((calls) => calls.limits.change(checked));
+    if (incomplete) {
+      throw new InvalidOptionError(
+        `limits.${incomplete}`,
+        '{ limit, periodMs, burst? }, as there is none',
+        'a part',
+      );
+    }
   }
 
   /** Clears the limits that were set, and ends a rest. The configured limits apply again at once. */

@@ -1,6 +1,6 @@
 // The limits that a worker announces, as arguments of the scripts.
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
-import type { LimitChanges, QueueLimits, RuntimeLimits } from '../model/limits.js';
+import type { GroupChanges, LimitChanges, QueueLimits, RuntimeLimits } from '../model/limits.js';
 import { groupArguments, runningAndRate } from '../store/group-arguments.js';
 
 /** Returns the limits as lua/lib/retention/announced_queue_limits.lua reads them. */
@@ -26,19 +26,35 @@ export function runtimeLimitArguments({ maxPending, maxPendingBytes, ...limits }
   return [...limitArguments(limits), String(maxPending ?? ''), String(maxPendingBytes ?? '')];
 }
 
-const LIMIT_OF_ARGUMENT: readonly (keyof RuntimeLimits)[] = [
-  'maxRunning',
-  ...Array.from({ length: 3 }, () => 'rateLimit' as const),
-  ...Array.from({ length: 9 }, () => 'groups' as const),
-  'maxPending',
-  'maxPendingBytes',
-];
+/** Returns changes as lua/limits/set.lua takes them: '=' for what stays, '' for what goes. */
+export function limitChangeArguments({ groups, ...changes }: LimitChanges): string[] {
+  return [
+    ...changedRunningAndRate(changes),
+    ...(groups === null ? Array.from({ length: 9 }, () => '') : changedGroupArguments(groups ?? {})),
+    changed(changes.maxPending),
+    changed(changes.maxPendingBytes),
+  ];
+}
 
-/** Returns changes as lua/limits/set.lua takes them: '=' for what stays. */
-export function limitChangeArguments(changes: LimitChanges): string[] {
-  const given = Object.entries(changes).filter(([, value]) => value !== null && value !== undefined);
-  const values = runtimeLimitArguments(Object.fromEntries(given));
-  return values.map((value, i) => (changes[LIMIT_OF_ARGUMENT[i]!] === undefined ? '=' : value));
+function changedGroupArguments(groups: GroupChanges): string[] {
+  const { weight, maxPending, onDeadHead, ungroupedWeight, maxPendingBytes } = groups;
+  return [
+    ...changedRunningAndRate(groups),
+    ...[weight, maxPending, onDeadHead, ungroupedWeight, maxPendingBytes].map(changed),
+  ];
+}
+
+function changedRunningAndRate({
+  maxRunning,
+  rateLimit,
+}: Pick<GroupChanges, 'maxRunning' | 'rateLimit'>): string[] {
+  const { limit, periodMs, burst } = rateLimit ?? {};
+  const rate = [limit, periodMs, burst].map((part) => (rateLimit === null ? '' : changed(part)));
+  return [changed(maxRunning), ...rate];
+}
+
+function changed(value: string | number | null | undefined): string {
+  return value === undefined ? '=' : String(value ?? '');
 }
 
 /** Returns the limits as lua/worker/register.lua passes them on: '' for none. */

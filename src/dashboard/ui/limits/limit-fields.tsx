@@ -13,7 +13,7 @@ export function numberOf(form: FormData, field: string): number | undefined {
 /** Reads the fields of LimitFields. */
 export function figuresOf(form: FormData): LimitFigures {
   const [maxRunning, limit] = [numberOf(form, 'maxRunning'), numberOf(form, 'limit')];
-  const [seconds, burst] = [numberOf(form, 'seconds') ?? 1, numberOf(form, 'burst')];
+  const [seconds, burst] = [numberOf(form, 'seconds') ?? 1, numberOf(form, 'burst') ?? 1];
   const rateLimit = limit === undefined ? undefined : { limit, periodMs: Math.round(seconds * 1_000), burst };
   return { ...(maxRunning !== undefined && { maxRunning }), ...(rateLimit && { rateLimit }) };
 }

@@ -8,8 +8,13 @@ import { type CallContext, call } from '../script-call.js';
 /** The calls of `lua/limits`, one for each script; see the headers there. */
 export function limitsCalls({ keys }: CallContext) {
   return {
-    change(changes: LimitChanges): ScriptCall<void> {
-      return call('limitsSet', keys.standard, limitChangeArguments(changes), () => undefined);
+    change(changes: LimitChanges): ScriptCall<string | undefined> {
+      return call(
+        'limitsSet',
+        keys.standard,
+        limitChangeArguments(changes),
+        (reply) => (reply as string) || undefined,
+      );
     },
 
     set(limits: RuntimeLimits): ScriptCall<void> {

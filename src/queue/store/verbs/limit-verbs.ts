@@ -15,7 +15,10 @@ export interface LimitsInForce extends RuntimeLimits {
 export interface LimitVerbs {
   get(): StoreCall<LimitsInForce>;
   set(limits: RuntimeLimits): StoreCall<void>;
-  /** Sets some limits, and keeps the others as they hold now, in one step. */
-  change(changes: LimitChanges): StoreCall<void>;
+  /**
+   * Sets some limits, and keeps the others as they hold now, in one step. Returns which rate would be incomplete; then it
+   * changes nothing.
+   */
+  change(changes: LimitChanges): StoreCall<string | undefined>;
   clear(): StoreCall<void>;
 }

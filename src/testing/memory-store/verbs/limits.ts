@@ -5,7 +5,7 @@ import type { MemoryQueue } from '../state/memory-queue.js';
 import { callOf } from './memory-call.js';
 
 export function limitVerbs(queue: MemoryQueue): LimitVerbs {
-  const limit = (limits: RuntimeLimits | undefined) => {
+  const limit = (limits: RuntimeLimits | undefined): undefined => {
     queue.flow.setLimits(limits);
     queue.waits.clear();
     queue.restsUntil = limits ? queue.restsUntil : 0;
@@ -20,7 +20,11 @@ export function limitVerbs(queue: MemoryQueue): LimitVerbs {
         return { ...found, source };
       }),
     set: (limits) => callOf('limitsSet', () => limit(limits)),
-    change: (changes) => callOf('limitsSet', () => limit(changedLimits(queue.flow.limits, changes))),
+    change: (changes) =>
+      callOf('limitsSet', () => {
+        const changed = changedLimits(queue.flow.limits, changes);
+        return typeof changed === 'string' ? changed : limit(changed);
+      }),
     clear: () => callOf('limitsClear', () => limit(undefined)),
   };
 }
