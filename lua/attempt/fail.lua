@@ -65,14 +65,14 @@ local function fail(id, message, error, final, backoff, begun)
   return 'retry'
 end
 
-local answers = {}
+local answers, failures = {}, {}
 for i = first, #ARGV, 8 do
   local id, token, fence = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   local current, last_fence, status = unpack(read(job .. id, 'claim_token', 'fence', 'status'))
   if current == token and status == 'processing' then
     answers[#answers + 1] = fail(id, ARGV[i + 3], ARGV[i + 4], ARGV[i + 5] == '1', tonumber(ARGV[i + 6]),
       ARGV[i + 7] == '1')
-    redis.call('ZREM', claims, id) -- last: if the step breaks off, a reclaim finds the job
+    failures[#failures + 1] = id
   elseif current == '' and last_fence == fence then
     answers[#answers + 1] = first_answer[status] or 'lost'
   elseif logged_outcome(id, fence) == 'error' then
@@ -82,5 +82,9 @@ for i = first, #ARGV, 8 do
   end
 end
 place_groups()
+-- The claims go last: if a step breaks off, the next reclaim finds the jobs.
+for _, id in ipairs(failures) do
+  redis.call('ZREM', claims, id)
+end
 wake_for_slot()
 return answers

@@ -61,12 +61,15 @@ for _, claim in ipairs(current_claims) do
     refund_all(claim.id)
   end
   local answer = release(claim)
-  redis.call('ZREM', claims, claim.id) -- last: if the step breaks off, a reclaim finds the job
   for _, index in ipairs(claim.indexes) do
     answers[index] = answer
   end
 end
 place_groups()
+-- The claims go last: if a step breaks off, the next reclaim finds the jobs.
+for _, claim in ipairs(current_claims) do
+  redis.call('ZREM', claims, claim.id)
+end
 if #current_claims > 0 then
   wake_for_slot()
 end

@@ -2,6 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
 import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
+const failure = { error: { name: 'E', message: 'no' }, final: false, backoffMs: 0 };
+
 /** Puts a string where a key was. Returns a function that puts the key back. */
 async function breakKey(q: TestQueue, key: string): Promise<() => Promise<void>> {
   const existed = (await q.redis.exists(key)) === 1;
@@ -116,5 +118,32 @@ describe('a complete that breaks off at a key of another type', () => {
     expect(await q.total('completed')).toBe(0);
     expect(await q.redis.llen(q.keys.completed)).toBe(0);
     q.broken = true; // the list of that client is not kept here
+  });
+});
+
+describe.each([
+  [
+    'fail',
+    (q: TestQueue, jobs: readonly ClaimedJob[]) => q.scripts.fail(jobs.map((job) => ({ ...job, ...failure }))),
+  ],
+  [
+    'release',
+    (q: TestQueue, jobs: readonly ClaimedJob[]) =>
+      q.scripts.release(jobs.map((job) => ({ ...job, reason: 'interruption' as const, delayMs: 0 }))),
+  ],
+] as const)('a %s that breaks off in the groups', (_verb, settle) => {
+  it('leaves the claim to a reclaim, which lets the group go on', async () => {
+    const q = testQueue();
+    await q.run(q.scripts.limits.set({ groups: { maxRunning: 1 } }));
+    for (const id of ['first', 'second']) await q.add(id, { group: 'g' });
+    const jobs = await q.claim(1);
+    const mend = await breakKey(q, `${q.keys.groupsPrefix}turns`);
+    await expect(q.run<unknown>(settle(q, jobs))).rejects.toThrow(/WRONGTYPE/);
+    expect(await q.ranked(q.keys.claims)).toEqual(['first']);
+    await mend();
+
+    await reclaimAll(q);
+    expect(await q.redis.zcard(q.keys.claims)).toBe(0);
+    expect(await q.claim(1)).toHaveLength(1);
   });
 });
