@@ -113,6 +113,7 @@ describe('every method of a queue refuses an argument that is none, by name, and
       'enqueueOne',
       'enqueueAll',
       'closeResults',
+      'sleep',
     ];
     const rows = Object.keys(verbs);
     expect(methodsOf(queue).filter((name) => ![...takesNothing, ...internal, ...rows].includes(name))).toEqual([]);
