@@ -1,6 +1,7 @@
 // A worker: acts out the payload, and records each attempt and its end.
 import { JobCancelledError, NonRetryableError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
+import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import type { Job } from '#worker/handlers/job.js';
 import type { WorkerEvent } from '#worker/reports/worker-event.js';
@@ -80,11 +81,14 @@ async function start(
   };
 }
 
+type Reclaims = Pick<QueueCalls['sweep'], 'reclaim'>;
+
 /** Reads reclaims from the reply of the sweep's script. Events report only the jobs that a reclaim ended. */
 async function hearSweeps(queue: JobQueue, reclaimed: (id: string) => void): Promise<void> {
-  const { sweep } = await inside(queue).scripts();
-  const build = sweep.reclaim;
-  sweep.reclaim = (...given) => {
+  const calls: { sweep?: Reclaims } & Partial<Reclaims> = await inside(queue).scripts();
+  const room = calls.sweep ?? (calls as Reclaims); // the earlier version has no rooms of calls
+  const build = room.reclaim.bind(room);
+  room.reclaim = (...given) => {
     const call = build(...given);
     const decode = (reply: unknown) => {
       const answer = call.decode(reply);
