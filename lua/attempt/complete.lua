@@ -107,7 +107,7 @@ if #done > 0 then
   end
   if left_groups then
     -- Included here, since a job without a group pays nothing for it.
---@include lib/group/free_alike
+--@include lib/turn/free_alike
     local others = free_alike(left_groups)
     if others[1] then
 --@include lib/group/place

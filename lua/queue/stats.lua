@@ -20,7 +20,7 @@
 --@include lib/place/oldest_age
 local live_since = now - tonumber(ARGV[1])
 --@include lib/place/unserved_names
---@include lib/group/held
+--@include lib/group/held_by_groups
 
 -- A worker's first announcement counts as a first run, so that a new fleet is not overdue at once.
 local function is_maintenance_overdue(age, expired)

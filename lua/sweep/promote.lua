@@ -12,7 +12,7 @@
 --@include lib/group/place
 --@include lib/group/join
 --@include lib/place/promote
---@include lib/group/open
+--@include lib/group/open_groups
 local moved = promote(tonumber(ARGV[1]), rejoin_group)
 open_groups(tonumber(ARGV[1]))
 place_groups()

@@ -1,9 +1,12 @@
--- ends: a hash, groups with jobs that are out of turns -> where their last turn ended. While a group stands in turns, what it
--- says of it means nothing. recall_ends(names): reads those of groups together. turn_end_of(name): that of one, false for none.
--- write_end(name, finish): changes it, false to forget it. write_ends(): writes what has changed.
+-- ends: a hash with the end of the last turn of each group that has jobs and is not in turns. The entry of a group in turns
+--   is stale and has no effect.
+-- recall_ends(names): reads the ends of groups together.
+-- turn_end_of(name): returns that of one group; false for none.
+-- write_end(name, finish): changes it; false to forget it.
+-- write_ends(): writes the changes.
 -- Needs: lib/group/state.
 local ends, changed_ends = {}, {}
-local long_name = string.rep('-', 257) -- no group's, see lib/group/no_group
+local long_name = string.rep('-', 257) -- no group's, see lib/turn/no_group
 
 local function recall_ends(names)
   local read = redis.call('HMGET', group_keys.ends, unpack(names))

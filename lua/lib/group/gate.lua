@@ -2,7 +2,8 @@
 -- gate(name, opens, may_be_gated): puts a group with a waiting job there until opens, or removes it if that is nil.
 -- rest_idle(name, group): keeps in resting what a group without a waiting job has spent, until it no longer matters.
 -- forget_rested(most): then forgets it, for up to `most` groups.
--- Needs: groups, now, lib/group/state, lib/group/stands.
+-- Needs: groups, now, lib/group/state, lib/group/scores.
+
 -- A group without a waiting job keeps its rest and the spent rate only while these matter.
 local function rest_idle(name, group)
   drop_score(sets.gated, name)

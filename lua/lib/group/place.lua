@@ -5,19 +5,19 @@
 --   only_slot if only a slot was freed.
 -- place_known_group(): does the same for a group that has just had a turn, by the claim's data.
 -- touch(name): has place_groups() place it at the end of the script, which wakes a worker if a group may run now. After
---   the last place_group() come write_scores(), see lib/group/stands, and count_waiting(), see lib/group/depth.
+--   the last place_group() come write_scores(), and count_waiting(), see lib/group/depth.
 --   place_groups() calls them.
 -- free_slot(name, id), hold_group(name, id), end_hold(name, id): the effect on its group of a job that leaves or waits
 --   apart.
 -- Needs: job, groups, wake, now, time.
 --@include lib/group/state
 --@include lib/group/ends
---@include lib/group/stands
+--@include lib/group/scores
+--@include lib/group/write_scores
 --@include lib/group/turns
 --@include lib/group/depth
 --@include lib/group/gate
-
---@include lib/group/look
+--@include lib/group/line_and_slots
 
 -- Puts a group whose line and slots are known where it belongs. depth, running: jobs in these; id: the first in line, where a rate
 -- has to know its cost.

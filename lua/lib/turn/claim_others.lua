@@ -5,7 +5,7 @@ local rejoin, take_by_groups, place_touched, touch_group
 if has_groups then
 --@include lib/group/place
 --@include lib/group/join
---@include lib/group/open
+--@include lib/group/open_groups
 --@include lib/turn/take
   rejoin, take_by_groups, place_touched, touch_group = rejoin_group, take_grouped, place_groups, touch
 end

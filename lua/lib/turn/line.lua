@@ -3,8 +3,8 @@
 -- next_turn(line): takes the first; nil if the line must be read again.
 -- turn_again(line, turn, start): puts a group back, at the start of its next turn.
 -- Needs: lib/group/place, lib/core/is_less.
--- The groups with the next turns, read together: by start, then by name, as in turns. Groups after the last one read
---   may precede one that has had its turn, so then they are read again.
+
+-- Groups behind the last one read may come before one that has had its turn. Then the line is read again.
 local function is_before(one, other)
   return one.start < other.start or one.start == other.start and is_less(one.name, other.name)
 end

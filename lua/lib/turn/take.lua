@@ -1,64 +1,14 @@
--- take_grouped(count, alike): takes up to count ids for a claim by start-time fair queueing, with those of alike, see
--- lib/turn/take_alike, if that took some. The group with the least virtual
--- start time has the turn. Its start grows by the job's cost over its weight. The jobs without a group are one group,
--- named ''.
+-- take_grouped(count, alike): takes up to count ids for a claim, by start-time fair queueing. The group with the least
+--   virtual start time has the turn. Its start grows by the cost of the job over its weight. The jobs without a group are
+--   one group, named ''.
+-- alike: what lib/turn/take_alike took before, or nil
 -- Returns the ids, whether a group could run another, the ranks of jobs without a group, and the ms until the first
 --   gate opens.
--- Needs: lib/group/place, lib/group/open, lib/limits/slots_and_rate, take_ungrouped and can_take, which the claim sets.
+-- Needs: lib/group/place, lib/group/open_groups, lib/limits/slots_and_rate, take_ungrouped and can_take, which the claim sets.
 --@include lib/turn/take_head
 --@include lib/core/is_less
-
--- Skipped groups stay in turns, so a claim searches behind them: at the first hundred, then behind a moving place.
-local function place_behind(passed)
-  if passed ~= 100 then
-    return passed
-  end
-  local spread = tonumber(redis.call('INCR', sequence)) * 0.6180339887498949 % 1
-  return 100 + math.floor(spread * math.max(0, redis.call('ZCARD', group_keys.turns) - 100))
-end
-
 --@include lib/turn/line
-
-local function take_turns(count, taken, plain_left, plain_weight)
-  if count < 1 then
-    return 0 -- the limits of the queue leave no room
-  end
-  local plain_turns, passed, ended = 0, 0, false
-  local line = read_line(0, count)
-  for _ = 1, count + 200 do
-    local left = count - #taken - plain_turns
-    local turn = left > 0 and not ended and next_turn(line)
-    if not turn and left > 0 and not ended and line.last then
-      line = read_line(passed, left)
-      turn = next_turn(line)
-    end
-    if not turn then
-      break
-    end
-    local start = math.max(turn.start, current_virtual_time())
-    if turn.name ~= '' then
-      local outcome, next_start = take_head(turn.name, start, taken)
-      if outcome == 'passed' then
-        passed = passed + 1
-        local place = place_behind(passed)
-        if place ~= passed then
-          passed, line = place, read_line(place, left)
-        end
-      elseif next_start or outcome == 'again' then
-        turn_again(line, turn, next_start or start)
-      end
-      ended = outcome == 'full' or outcome == 'unpaid'
-    elseif plain_turns == plain_left then
-      passed = passed + 1
-    else
-      plain_turns = plain_turns + 1
-      local finish = end_turn(start, plain_weight, 1)
-      set_score(sets.turns, '', score_text(finish))
-      turn_again(line, turn, finish)
-    end
-  end
-  return plain_turns
-end
+--@include lib/turn/take_turns
 
 -- If no group waits for a turn, none is owed one, and the clock moves on. Its past entries of finishes are deleted
 -- twice as fast as turns add to them. Not all at once, because many groups may have been blocked together.

@@ -1,14 +1,17 @@
--- take_alike(count): takes up to count ids for a claim as lib/turn/take does, with a third of its work: the heads of the
---   first groups in turns, while these run one job at a time and have no state of their own, and while the only option of
---   their jobs is a group. Each of these groups has one turn, so their order is that of turns.
--- Returns nil if other jobs or groups may come first. Else the ids, with what lib/turn/take goes on with: bytes, groups and
---   latest_finish; is_done: nothing is left for it; is_more: a group could run another job; waiting: how many jobs wait.
--- It is self-contained and leaves nothing to write, so that a claim of such jobs alone does not define the rest.
+-- take_alike(count): takes up to count ids for a claim, as lib/turn/take does, with a third of its work. It takes the heads of
+--   the first groups in turns. These groups run one job at a time and have no state of their own, and the only option of
+--   their jobs is a group. Each of them has one turn, so their order is that of turns.
+-- Returns nil if other jobs or groups may come first. Else the ids, with what lib/turn/take needs to continue:
+--   bytes, groups, latest_finish
+--   is_done: nothing is left for it; is_more: a group could run another job; waiting: how many jobs wait
+-- It needs no other library of groups, so a claim of such jobs alone does not define those.
 -- Needs: job, groups, pending, prioritized, now, now_text, time, most_bytes, known_jobs.
---@include lib/group/no_group
+--@include lib/turn/no_group
+--@include lib/turn/alike_groups
+--@include lib/turn/write_alike
 local lines = groups .. 'waiting:'
 
--- Takes a job out of its line if it is such a one.
+-- Takes the first job of a group, if its only option is the group.
 local function take_plain_head(name, taken)
   local head = redis.pcall('ZPOPMIN', lines .. name) -- an error here would lose the ids that are taken already
   local id = head[1]
@@ -25,95 +28,6 @@ local function take_plain_head(name, taken)
     end
   end
   redis.call('ZADD', lines .. name, head[2], id)
-end
-
--- For many groups a long member comes first, and turns a small set into a tree, or a small hash into a table.
-local function write_alike(names, ended, depths, emptied, n)
-  redis.call('ZREM', groups .. 'turns', unpack(names))
-  if n >= 8 then
-    redis.call('ZADD', groups .. 'depths', '0', no_group, unpack(depths))
-    redis.call('ZREM', groups .. 'depths', no_group)
-    redis.call('HSET', groups .. 'ends', no_group, '', unpack(ended))
-    redis.call('HDEL', groups .. 'ends', no_group)
-  else
-    redis.call('ZADD', groups .. 'depths', unpack(depths))
-    redis.call('HSET', groups .. 'ends', unpack(ended))
-  end
-  if emptied[1] then
-    redis.call('ZREM', groups .. 'heads', unpack(emptied))
-  end
-end
-
--- Notes the first jobs of four of the groups, see lib/turn/take_head.
-local function note_alike_heads(names, n)
-  local scored, from = {}, tonumber(time[2])
-  for i = from, from + math.min(n, 4) - 1 do
-    local name = names[i % n + 1]
-    local rank = redis.call('ZRANGE', groups .. 'waiting:' .. name, 0, 0, 'WITHSCORES')[2]
-    if rank then
-      scored[#scored + 1], scored[#scored + 2] = string.format('%d', tonumber(rank) % 2 ^ 40), name
-    end
-  end
-  if scored[1] then
-    redis.call('ZADD', groups .. 'heads', unpack(scored))
-  end
-end
-
-local function clock_text(clock)
-  return string.format(clock % 1 == 0 and clock < 1e15 and '%d' or '%.17g', clock)
-end
-
-local function advance_alike(taken, clock, n, has_finishes)
-  taken.is_more = redis.call('ZCARD', groups .. 'turns') > 0
-  clock = taken.is_more and clock or math.max(clock, taken.latest_finish)
-  redis.call('HSET', groups .. 'settings', 'virtual_time', clock_text(clock))
-  local passed = has_finishes and redis.call('ZRANGE', groups .. 'finishes', '-inf', clock, 'BYSCORE', 'LIMIT', 0, 2 * n + 10)
-  if passed and passed[1] then
-    redis.call('ZREM', groups .. 'finishes', unpack(passed))
-  end
-end
-
--- What the first groups in turns share; nil if these are not to be taken here.
-local function read_alike(count)
-  local max_running, interval, weight, virtual_time, review = unpack(redis.call('HMGET', groups .. 'settings', 'max_running',
-    'rate_interval_us', 'weight', 'virtual_time', 'review_cursor'))
-  if count < 1 or max_running ~= '1' or interval or review or redis.call('EXISTS', pending, prioritized, groups .. 'gated') > 0 then
-    return nil
-  end
-  local resting = redis.call('ZRANGE', groups .. 'resting', 0, 0, 'WITHSCORES')[2]
-  if resting and tonumber(resting) <= now then
-    return nil
-  end
-  return redis.call('ZRANGE', groups .. 'turns', 0, count - 1, 'WITHSCORES'), 1 / (tonumber(weight or nil) or 1),
-    tonumber(virtual_time or nil) or 0
-end
-
--- Raises an error while no job is taken yet if a key is spoilt that is first written after that. Returns whether a group
--- has a finish.
-local function check_keys()
-  redis.call('HLEN', groups .. 'ends')
-  redis.call('ZCARD', groups .. 'heads')
-  return redis.call('ZCARD', groups .. 'finishes') > 0
-end
-
--- The first groups up to one that has a state, the start of each, the keys of their slots, and whether all are known to
--- be unused.
-local function first_alike(found)
-  local names, starts, slots = {}, {}, {}
-  for i = 1, #found, 2 do
-    local place = (i + 1) / 2
-    names[place], starts[place], slots[place] = found[i], found[i + 1], groups .. 'running:' .. found[i]
-  end
-  if not names[1] or redis.call('EXISTS', groups .. 'states', unpack(slots)) == 0 then
-    return names, starts, slots, true
-  end
-  local states = redis.call('EXISTS', groups .. 'states') == 1 and redis.call('HMGET', groups .. 'states', unpack(names))
-  for place = 1, states and #names or 0 do
-    if states[place] then
-      return { unpack(names, 1, place - 1) }, starts, { unpack(slots, 1, place - 1) }
-    end
-  end
-  return names, starts, slots
 end
 
 local function take_alike(count)

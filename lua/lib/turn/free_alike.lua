@@ -1,10 +1,11 @@
--- free_alike(left): frees the slots of completed jobs, given as id -> group, and places the groups as lib/group/place does,
---   with a fraction of its work, if they have no state of their own, no rate, more jobs and a free slot. Wakes a worker if
---   one of them entered turns.
+-- free_alike(left): frees the slots of completed jobs, and places their groups as lib/group/place does, with a fraction of
+--   its work. It places groups with more jobs, a free slot, no rate, and no state of their own. Wakes a worker if one of
+--   them entered turns.
+-- left: the group of each job, by its id
 -- Returns the names of the other groups, which lib/group/place has to place.
--- It is self-contained, so that a completion of such jobs alone does not define the rest.
+-- It needs no other library of groups, so a completion of such jobs alone does not define those.
 -- Needs: groups, wake.
---@include lib/group/no_group
+--@include lib/turn/no_group
 
 -- Frees the slots. Returns the names of the groups, and the keys of their slots.
 local function free_slots(left)

@@ -1,0 +1,65 @@
+-- conflict(id, name, payload, options): returns the obstacle to a new job, or nil. With options.unique it may replace the
+--   job that has the key.
+-- is_known(id): returns whether there is such a job.
+-- are_settings_there: whether the queue has settings; nil until the first is_known().
+-- configure_group_of(options): stores the limits that the job brings for its group.
+-- Needs: those that lib/enqueue/add_with_options includes.
+-- At the first job one command also finds out whether the queue has settings. So a queue without any pays nothing for
+-- bounds.
+local are_settings_there = nil
+
+local function is_known(id)
+  if are_settings_there == nil then
+    local found = redis.call('EXISTS', job .. id, settings)
+    are_settings_there = found > 0 and (found == 2 or redis.call('EXISTS', settings) == 1)
+    return found == 2 or found == 1 and not are_settings_there
+  end
+  return redis.call('EXISTS', job .. id) == 1
+end
+
+local function configure_group_of(options)
+  if options and options.group_limits then
+    configure_group(options.group, options.group_limits, options.run_at_ms or options.delay_ms and now + options.delay_ms)
+  end
+end
+
+-- A job that replaces one of another group must fit into its own group. In the queue it takes the place of the former.
+local function replace_waiting(owner, id, name, payload, options)
+  configure_group_of(options)
+  local group_before = redis.call('HGET', job .. owner, 'group')
+  if options.group and group_before ~= options.group then
+    local full, most, full_group = group_fullness(options.group, payload)
+    if full then
+      return full, most, full_group
+    end
+  end
+  local verdict = replace(owner, id, name, payload, options)
+  if verdict == 'replace' then
+    if group_before then
+      redis.call('ZREM', groups .. 'later:' .. group_before, owner)
+    end
+    note_later(owner, options)
+  end
+  return verdict, owner, verdict == 'replace' and name or redis.call('HGET', job .. owner, 'name')
+end
+
+-- Returns the obstacle to a new job, or nil.
+local function conflict(id, name, payload, options)
+  if is_known(id) then
+    local request, standing_name, batch = unpack(redis.call('HMGET', job .. id, 'request', 'name', 'batch'))
+    local repeated = not (options and options.request) or request == options.request
+      or options.batch ~= nil and batch == options.batch
+    return repeated and 'repeated' or 'exists', id, standing_name
+  elseif not (options and options.unique) then
+    return nil
+  end
+  local before = options.unique_replace and replaced_before(id, options)
+  if before then
+    return 'replace', before, redis.call('HGET', job .. before, 'name')
+  end
+  local verdict, owner, owner_name = resolve_unique(options)
+  if verdict == 'replace' then
+    return replace_waiting(owner, id, name, payload, options)
+  end
+  return verdict, owner, owner_name
+end

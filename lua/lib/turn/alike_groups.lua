@@ -1,0 +1,46 @@
+-- Finds the groups for lib/turn/take_alike.
+-- read_alike(count): returns the first groups in turns with their starts, how long a turn is, and the virtual time. Returns
+--   nil if these are not to be taken there.
+-- first_alike(found): returns the first of them up to one that has a state of its own.
+-- check_keys(): returns whether a group has a finish. Raises an error if a key is spoilt that is first written after a
+--   job is taken.
+-- Needs: pending, prioritized, groups, now.
+local function read_alike(count)
+  local max_running, interval, weight, virtual_time, review = unpack(redis.call('HMGET', groups .. 'settings', 'max_running',
+    'rate_interval_us', 'weight', 'virtual_time', 'review_cursor'))
+  if count < 1 or max_running ~= '1' or interval or review or redis.call('EXISTS', pending, prioritized, groups .. 'gated') > 0 then
+    return nil
+  end
+  local resting = redis.call('ZRANGE', groups .. 'resting', 0, 0, 'WITHSCORES')[2]
+  if resting and tonumber(resting) <= now then
+    return nil
+  end
+  return redis.call('ZRANGE', groups .. 'turns', 0, count - 1, 'WITHSCORES'), 1 / (tonumber(weight or nil) or 1),
+    tonumber(virtual_time or nil) or 0
+end
+
+local function check_keys()
+  redis.call('HLEN', groups .. 'ends')
+  redis.call('ZCARD', groups .. 'heads')
+  return redis.call('ZCARD', groups .. 'finishes') > 0
+end
+
+-- The first groups up to one that has a state, the start of each, the keys of their slots, and whether all are known to
+-- be unused.
+local function first_alike(found)
+  local names, starts, slots = {}, {}, {}
+  for i = 1, #found, 2 do
+    local place = (i + 1) / 2
+    names[place], starts[place], slots[place] = found[i], found[i + 1], groups .. 'running:' .. found[i]
+  end
+  if not names[1] or redis.call('EXISTS', groups .. 'states', unpack(slots)) == 0 then
+    return names, starts, slots, true
+  end
+  local states = redis.call('EXISTS', groups .. 'states') == 1 and redis.call('HMGET', groups .. 'states', unpack(names))
+  for place = 1, states and #names or 0 do
+    if states[place] then
+      return { unpack(names, 1, place - 1) }, starts, { unpack(slots, 1, place - 1) }
+    end
+  end
+  return names, starts, slots
+end

@@ -1,0 +1,52 @@
+-- take_turns(count, taken, plain_left, plain_weight): gives up to count turns, the next one in turns each time. Returns how
+--   many of them the jobs without a group had, of plain_left at most.
+-- Needs: lib/turn/take_head, lib/turn/line.
+-- Skipped groups stay in turns, so a claim searches behind them: at the first hundred, then behind a moving place.
+local function place_behind(passed)
+  if passed ~= 100 then
+    return passed
+  end
+  local spread = tonumber(redis.call('INCR', sequence)) * 0.6180339887498949 % 1
+  return 100 + math.floor(spread * math.max(0, redis.call('ZCARD', group_keys.turns) - 100))
+end
+
+local function take_turns(count, taken, plain_left, plain_weight)
+  if count < 1 then
+    return 0 -- the limits of the queue leave no room
+  end
+  local plain_turns, passed, ended = 0, 0, false
+  local line = read_line(0, count)
+  for _ = 1, count + 200 do
+    local left = count - #taken - plain_turns
+    local turn = left > 0 and not ended and next_turn(line)
+    if not turn and left > 0 and not ended and line.last then
+      line = read_line(passed, left)
+      turn = next_turn(line)
+    end
+    if not turn then
+      break
+    end
+    local start = math.max(turn.start, current_virtual_time())
+    if turn.name ~= '' then
+      local outcome, next_start = take_head(turn.name, start, taken)
+      if outcome == 'passed' then
+        passed = passed + 1
+        local place = place_behind(passed)
+        if place ~= passed then
+          passed, line = place, read_line(place, left)
+        end
+      elseif next_start or outcome == 'again' then
+        turn_again(line, turn, next_start or start)
+      end
+      ended = outcome == 'full' or outcome == 'unpaid'
+    elseif plain_turns == plain_left then
+      passed = passed + 1
+    else
+      plain_turns = plain_turns + 1
+      local finish = end_turn(start, plain_weight, 1)
+      set_score(sets.turns, '', score_text(finish))
+      turn_again(line, turn, finish)
+    end
+  end
+  return plain_turns
+end
