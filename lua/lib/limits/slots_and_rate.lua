@@ -3,7 +3,8 @@
 --   no slot.
 -- pay(cost): takes the cost of one job from the rate; false if the rate has less.
 -- charge(ids, bytes): pays for jobs. Jobs beyond the bytes of the claim, or beyond the rate, go back to the front.
--- wait_for_rate(): writes the payment, and returns the ms until the rate lets another job start.
+-- wait_for_rate(): writes the payment, and returns the ms until the rate lets another job start; nil if it
+--   does now.
 -- The rate is GCRA: one number, the theoretical arrival time (tat) in microseconds of the server. A burst of n lets n
 --   jobs start at once. Then one starts every interval. An idle time earns no more than the burst, because tat is never
 --   below now.
@@ -89,5 +90,5 @@ local function wait_for_rate()
   end
   tat = tat + spent * interval
   redis.call('HSET', settings, 'rate_tat_us', string.format('%.0f', tat))
-  return unpaid_wait or ms_until(1)
+  return unpaid_wait or spent == units and ms_until(1) or nil
 end

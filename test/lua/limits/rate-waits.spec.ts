@@ -50,6 +50,12 @@ describe('the counter limited', () => {
     expect(await waitsOf(full)).toBe(0);
   });
 
+  it('counts no claim that took the last slot, while the rate lets more jobs start', async () => {
+    const q = await limited({ maxRunning: 1, ...hourly(60, 3) }, 'a', 'b', 'c');
+    expect(await q.claim(5)).toHaveLength(1);
+    expect(await waitsOf(q)).toBe(0);
+  });
+
   it('counts a claim in a rest by a RateLimitedError, and one in which jobs of a group wait for its rate', async () => {
     const resting = testQueue();
     const job = await resting.addAndClaim('a');
