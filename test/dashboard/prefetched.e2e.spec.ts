@@ -7,7 +7,11 @@ import { startDashboard } from './dashboard-app.js';
 
 it('waits for a slot: in the overview, in the list, and in the timeline of its attempts', async () => {
   const name = uniqueQueueName('video');
-  const app = await startDashboard({ dashboard: { queues: [name] }, jobs: { worker: false } });
+  const mayView = new Set([undefined, name]);
+  const app = await startDashboard({
+    dashboard: { queues: [name], can: (_action, _request, { queue: asked }) => mayView.has(asked) },
+    jobs: { worker: false },
+  });
   const queue = app.queue(name);
   const { promise, open } = gate();
   const { worker } = await startWorker([
@@ -31,6 +35,10 @@ it('waits for a slot: in the overview, in the list, and in the timeline of its a
   expect(await outcomes(waits!.id)).toMatchObject({
     isPrefetched: true,
     attemptLog: [{ outcome: 'prefetched', endedAt: null }],
+  });
+  mayView.delete(name);
+  expect((await app.get('/api/overview')).body).toMatchObject({
+    overview: { queues: [], workers: [{ queues: [], running: [], prefetched: [] }] },
   });
   open();
   await eventually(async () => (await queue.stats()).completed === 2);

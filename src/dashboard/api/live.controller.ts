@@ -75,6 +75,7 @@ function withoutQueues(event: StreamEvent, hidden: ReadonlySet<string>): StreamE
       ...worker,
       queues: worker.queues.filter((name) => !hidden.has(name)),
       running: worker.running.filter(({ queue }) => !hidden.has(queue)),
+      prefetched: worker.prefetched.filter(({ queue }) => !hidden.has(queue)),
       stuck: worker.stuck.filter(({ queue }) => !hidden.has(queue)),
     })),
     runs: runs.filter(({ queue }) => !hidden.has(queue)),
