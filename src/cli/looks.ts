@@ -27,7 +27,7 @@ export interface QueueLook {
   };
 }
 
-/** Reads one queue, or all. Of all, those that cannot be read say why. */
+/** Reads one queue, or all. Among all, an unreadable queue has a verdict with the reason and no figures. */
 export async function look(session: Session, name?: string): Promise<Look> {
   const [server, queues] = await Promise.all([
     session.answer(readServerVerdict(RedisStore.of(session.client))),
@@ -40,13 +40,7 @@ async function lookAtAll(session: Session): Promise<QueueLook[]> {
   const names = await session.queueNames();
   return Promise.all(
     names.map((name) =>
-      lookAt(session.queue(name)).catch((error: unknown) => {
-        const verdict = unreadable(name, error);
-        if (!verdict) {
-          throw error;
-        }
-        return { verdict };
-      }),
+      lookAt(session.queue(name)).catch((error: unknown) => ({ verdict: unreadable(name, error) })),
     ),
   );
 }

@@ -154,17 +154,9 @@ export class JobQueueHealthIndicator implements OnModuleInit {
   }
 }
 
-/** Reads a queue. Returns the verdict that it is unreadable where that is so. */
-async function signsOrVerdict(queue: JobQueue): Promise<QueueSigns | QueueVerdict> {
-  try {
-    return await readSigns(queue);
-  } catch (error) {
-    const verdict = unreadable(queue.name, error);
-    if (!verdict) {
-      throw error;
-    }
-    return verdict;
-  }
+/** Reads the signs of a queue, or returns the verdict on an unreadable one. */
+function signsOrVerdict(queue: JobQueue): Promise<QueueSigns | QueueVerdict> {
+  return readSigns(queue).catch((error: unknown) => unreadable(queue.name, error));
 }
 
 /** Returns the audit's refusal of a producer's Redis; for a worker it is why that could not start. */

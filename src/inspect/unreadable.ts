@@ -10,11 +10,23 @@ type Words = Pick<Finding, 'summary' | 'cause' | 'next'>;
 
 /**
  * Returns the verdict on a queue that could not be read: its keys have a newer layout, are damaged, or are not allowed.
- * Undefined for any other error, because that is not of the queue.
+ *
+ * @throws the error itself if it has another cause
  */
-export function unreadable(queue: string, error: unknown): QueueVerdict | undefined {
+export function unreadable(queue: string, error: unknown): QueueVerdict {
   const words = ofLayout(error) ?? ofKeys(error) ?? ofPermissions(error);
-  return words && { queue, severity: 'warning', state: 'unreadable', ...words };
+  if (!words) {
+    throw error;
+  }
+  return { queue, severity: 'warning', state: 'unreadable', ...words };
+}
+
+/** Waits for a list of a queue's records. Returns an empty one if the queue is unreadable. */
+export function noneIfUnreadable<Each>(queue: string, reading: Promise<Each[]>): Promise<Each[]> {
+  return reading.catch((error: unknown) => {
+    unreadable(queue, error);
+    return [];
+  });
 }
 
 function ofLayout(error: unknown): Words | undefined {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobRecord } from '../../queue/model/job.js';
+import { noneIfUnreadable } from '../../inspect/unreadable.js';
 import { JobQueueService } from '../../nest/service/job-queue.service.js';
 import type { JobAction, JobMatch, RunView, State } from '../views/views.js';
 import { Redactor } from '../security/redactor.js';
@@ -69,7 +70,9 @@ export class BulkRuns implements BeforeApplicationShutdown {
   /** The runs of all queues that had one, newest first. */
   async list(): Promise<RunView[]> {
     const names = this.jobs.queueNames();
-    const runs = await Promise.all(names.map((name) => this.store.list(this.jobs.queue(name))));
+    const runs = await Promise.all(
+      names.map((name) => noneIfUnreadable(name, this.store.list(this.jobs.queue(name)))),
+    );
     return runs.flat().toSorted((a, b) => b.startedAt - a.startedAt);
   }
 

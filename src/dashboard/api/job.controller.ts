@@ -1,6 +1,7 @@
 import { Get, NotFoundException, Query, Req, Res, Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { readJobSigns } from '../../inspect/job-signs.js';
+import { noneIfUnreadable } from '../../inspect/unreadable.js';
 import type { DashboardAction, DashboardRequest } from '../dashboard-options.js';
 import { OverviewReader } from '../live/overview-reader.js';
 import { SharedReads } from '../live/shared-reads.js';
@@ -47,12 +48,16 @@ export class JobController {
           if (!(await this.permissions.allows('view', request, { queue }))) {
             return [];
           }
-          const job = await this.queues.get(queue).get(id);
-          return job ? [this.describer.row(job)] : [];
+          return noneIfUnreadable(queue, this.rowsOf(queue, id));
         }),
       );
       return { jobs: found.flat() };
     });
+  }
+
+  private async rowsOf(queue: string, id: string): Promise<JobRow[]> {
+    const job = await this.queues.get(queue).get(id);
+    return job ? [this.describer.row(job)] : [];
   }
 
   private async read(name: string, id: string): Promise<JobView> {

@@ -57,7 +57,7 @@ export class LiveController {
   /** The queues that the request may not see. */
   private async hiddenFrom(request: DashboardRequest): Promise<ReadonlySet<string>> {
     const { overview } = await this.feed.current();
-    const names = overview?.queues.map(({ name }) => name) ?? [];
+    const names = overview ? [...overview.queues, ...overview.unreadable].map(({ name }) => name) : [];
     const seen = await Promise.all(names.map((queue) => this.permissions.allows('view', request, { queue })));
     return new Set(names.filter((_, i) => !seen[i]));
   }
@@ -67,10 +67,11 @@ function withoutQueues(event: StreamEvent, hidden: ReadonlySet<string>): StreamE
   if (!event.overview || hidden.size === 0) {
     return event;
   }
-  const { queues, workers, runs, ...rest } = event.overview;
+  const { queues, unreadable, workers, runs, ...rest } = event.overview;
   const overview: OverviewView = {
     ...rest,
     queues: queues.filter(({ name }) => !hidden.has(name)),
+    unreadable: unreadable.filter(({ name }) => !hidden.has(name)),
     workers: workers.map((worker) => ({
       ...worker,
       queues: worker.queues.filter((name) => !hidden.has(name)),

@@ -1,5 +1,6 @@
 import { Body, Get, NotFoundException, Post, Req, Res, Injectable } from '@nestjs/common';
 import { z } from 'zod';
+import { noneIfUnreadable } from '../../inspect/unreadable.js';
 import { ActionLog } from '../actions/action-log.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { OverviewReader } from '../live/overview-reader.js';
@@ -37,7 +38,8 @@ export class SchedulesController {
       const names = this.reader.names();
       const seen = await Promise.all(names.map((queue) => this.permissions.allows('view', request, { queue })));
       const visible = names.filter((_, i) => seen[i]);
-      return { schedules: (await Promise.all(visible.map((name) => this.ofQueue(name)))).flat() };
+      const read = await Promise.all(visible.map((name) => noneIfUnreadable(name, this.ofQueue(name))));
+      return { schedules: read.flat() };
     });
   }
 

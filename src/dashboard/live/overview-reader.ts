@@ -5,12 +5,14 @@ import { QueueRegistry } from '../../nest/connection/queue-registry.js';
 import { JobQueueService } from '../../nest/service/job-queue.service.js';
 import { serverNow } from '../actions/run-store.js';
 import { JobDescriber } from '../views/describe-job.js';
-import type { OverviewView, QueueView } from '../views/views.js';
+import type { OverviewView, QueueVerdictView, QueueView } from '../views/views.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { LIST_BYTES } from '../search/job-walk.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
 import { readServerVerdict } from '../../inspect/server-verdict.js';
-import { readFacts, type QueueFacts } from '../../inspect/signs.js';
+import { readFacts, signsOf, type QueueFacts } from '../../inspect/signs.js';
+import { unreadable } from '../../inspect/unreadable.js';
+import { verdictOf } from '../../inspect/verdict.js';
 import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
 import { HistoryCache, lastHourOf } from './history-cache.js';
 import { limitsInWords } from '../../inspect/limits-in-words.js';
@@ -36,14 +38,17 @@ export class OverviewReader {
 
   async read(): Promise<Omit<OverviewView, 'runs'>> {
     const names = this.names();
-    const at = names.length === 0 ? Date.now() : await serverNow(this.jobs.queue(names[0]!));
-    const read = await Promise.all(names.map((name) => this.readQueue(this.jobs.queue(name), at)));
+    const at = await this.now(names);
+    const all = await Promise.all(names.map((name) => this.readOrVerdict(name, at)));
+    const read = all.filter((each) => 'view' in each);
+    const broken = all.filter((each) => 'verdict' in each);
     const queues = read.map(({ view }) => view);
     const server = await readServerVerdict(this.queues.redis.store);
     return {
       at,
-      sentence: overallVerdict(server, queues),
+      sentence: overallVerdict(server, [...queues, ...broken]),
       queues,
+      unreadable: broken,
       workers: workersOf(
         read.flatMap(({ workers }) => workers),
         read.flatMap(({ claimed }) => claimed),
@@ -54,6 +59,25 @@ export class OverviewReader {
   /** The queues of this process and of the options, by name. */
   names(): string[] {
     return [...new Set([...this.jobs.queueNames(), ...this.options.queues])].toSorted((a, b) => a.localeCompare(b));
+  }
+
+  /** Returns the time of Redis in epoch ms, by the first readable queue. */
+  private async now(names: readonly string[]): Promise<number> {
+    for (const name of names) {
+      try {
+        return await serverNow(this.jobs.queue(name));
+      } catch (error) {
+        unreadable(name, error);
+      }
+    }
+    return Date.now();
+  }
+
+  private readOrVerdict(name: string, atMs: number) {
+    return this.readQueue(this.jobs.queue(name), atMs).catch((error: unknown): QueueVerdictView => ({
+      name,
+      verdict: verdictView(unreadable(name, error)),
+    }));
   }
 
   private async readQueue(queue: JobQueue, atMs: number) {
@@ -86,7 +110,7 @@ export class OverviewReader {
       ...lastHourOf(history),
       limits: limitsInWords(limits),
       limitsSet: figuresOf(limits),
-      verdict: verdictView(facts),
+      verdict: verdictView(verdictOf(signsOf(facts))),
     };
   }
 

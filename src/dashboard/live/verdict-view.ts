@@ -1,8 +1,6 @@
-import { signsOf, type QueueFacts } from '../../inspect/signs.js';
 import type { QueueVerdict } from '../../inspect/queue-signs.js';
 import type { ServerVerdict } from '../../inspect/server-verdict.js';
-import { verdictOf } from '../../inspect/verdict.js';
-import type { QueueView, VerdictView } from '../views/views.js';
+import type { QueueVerdictView, VerdictView } from '../views/views.js';
 
 const SEVERITIES = { ok: 'ok', notice: 'notice', warning: 'warn', critical: 'bad' } as const;
 
@@ -10,15 +8,17 @@ const SEVERITIES = { ok: 'ok', notice: 'notice', warning: 'warn', critical: 'bad
 const BY_SEVERITY: readonly VerdictView['severity'][] = ['idle', 'ok', 'notice', 'warn', 'bad'];
 
 /** Returns the verdict on a queue, in the words of health and the command line. */
-export function verdictView(facts: QueueFacts): VerdictView {
-  const verdict = verdictOf(signsOf(facts));
+export function verdictView(verdict: QueueVerdict): VerdictView {
   const remedy = verdict.next === undefined ? {} : { remedy: asSentence(verdict.next) };
   const severity = verdict.state === 'idle' ? 'idle' : SEVERITIES[verdict.severity];
   return { severity, sentence: sentenceOf(verdict), ...remedy };
 }
 
 /** Returns one sentence for Redis and all queues: the worse verdict, or that on Redis where both are as bad. */
-export function overallVerdict(server: ServerVerdict | undefined, queues: readonly QueueView[]): VerdictView {
+export function overallVerdict(
+  server: ServerVerdict | undefined,
+  queues: readonly QueueVerdictView[],
+): VerdictView {
   const ofQueues = queuesVerdict(queues);
   if (!server || server.severity === 'ok') {
     return ofQueues;
@@ -32,7 +32,7 @@ export function overallVerdict(server: ServerVerdict | undefined, queues: readon
 }
 
 /** Returns one sentence for all queues: the worst verdict, or that all are well. */
-function queuesVerdict(queues: readonly QueueView[]): VerdictView {
+function queuesVerdict(queues: readonly QueueVerdictView[]): VerdictView {
   const of = (severity: VerdictView['severity']) => queues.filter(({ verdict }) => verdict.severity === severity);
   const worst = of('bad')[0] ?? of('warn')[0];
   if (worst) {

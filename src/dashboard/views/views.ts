@@ -21,8 +21,13 @@ export interface PercentilesView {
   p99: number | null;
 }
 
-export interface QueueView {
+/** A queue with its verdict. An unreadable queue has no more than that. */
+export interface QueueVerdictView {
   name: string;
+  verdict: VerdictView;
+}
+
+export interface QueueView extends QueueVerdictView {
   depths: Record<State, number>;
   oldestPendingAgeMs: number;
   expiredClaims: number;
@@ -43,7 +48,6 @@ export interface QueueView {
     rateLimit?: { limit: number; periodMs: number; burst?: number };
     source: 'set' | 'configuration' | 'none';
   } | null;
-  verdict: VerdictView;
 }
 
 /** A job that a worker has claimed. */
@@ -78,6 +82,8 @@ export interface OverviewView {
   /** The verdict on all queues, in one sentence. */
   sentence: VerdictView;
   queues: QueueView[];
+  /** Queues without figures, because they could not be read. */
+  unreadable: QueueVerdictView[];
   workers: WorkerView[];
   runs: RunView[];
 }
@@ -152,9 +158,7 @@ export interface AttemptView {
   attempt: number;
   startedAt: number;
   endedAt: number | null;
-  /**
-   * The earliest start of the attempt: the enqueue, the due time, or the end of the previous attempt and its backoff.
-   */
+  /** The earliest start: the enqueue, the due time, or the end of the previous attempt and its backoff. */
   readyAt: number | null;
   worker: string | null;
   outcome: AttemptRecord['outcome'] | 'running' | 'prefetched';

@@ -1,4 +1,5 @@
-import type { QueueView } from '../../views/views.js';
+import type { ComponentChildren } from 'preact';
+import type { OverviewView, QueueVerdictView, QueueView } from '../../views/views.js';
 import { count, duration, percent, plural, rate } from '../parts/format.js';
 import { Notice, Sentence, Spark, VerdictMark } from '../parts/parts.js';
 import { connection, overview, trouble } from '../state/live.js';
@@ -17,8 +18,8 @@ export function OverviewPage() {
       <Notice title="Loading the queues…" kind="loading" />
     );
   }
-  const { sentence, queues, workers } = view;
-  const worst = queues.find(({ verdict }) => verdict.severity === sentence.severity);
+  const { sentence, queues, unreadable, workers } = view;
+  const worst = [...queues, ...unreadable].find(({ verdict }) => verdict.severity === sentence.severity);
   const troubled = sentence.severity === 'bad' || sentence.severity === 'warn';
   return (
     <>
@@ -34,19 +35,19 @@ export function OverviewPage() {
           {troubled && worst && <a href={href(['queue', worst.name])}>Look at the queue</a>}
         </p>
       )}
-      {queues.length === 0 ? (
+      {queues.length + unreadable.length === 0 ? (
         <Notice title="No queue yet.">
           <p>Declare a handler with @JobHandler, or enqueue a first job: its queue shows up here.</p>
         </Notice>
       ) : (
-        <QueueTable queues={queues} />
+        <QueueTable queues={queues} unreadable={unreadable} />
       )}
       <WorkersStrip workers={workers} />
     </>
   );
 }
 
-function QueueTable({ queues }: { queues: readonly QueueView[] }) {
+function QueueTable({ queues, unreadable }: Pick<OverviewView, 'queues' | 'unreadable'>) {
   const hasHistory = queues.some(({ lastHour }) => lastHour !== null);
   return (
     <div class="scroller" tabIndex={0} role="region" aria-label="Queues">
@@ -80,6 +81,11 @@ function QueueTable({ queues }: { queues: readonly QueueView[] }) {
           {queues.map((queue) => (
             <QueueRow key={queue.name} queue={queue} hasHistory={hasHistory} />
           ))}
+          {unreadable.map((queue) => (
+            <Row key={queue.name} queue={queue}>
+              <td colSpan={hasHistory ? 12 : 6} />
+            </Row>
+          ))}
         </tbody>
       </table>
     </div>
@@ -102,26 +108,8 @@ function HistoryHeads() {
 
 function QueueRow({ queue, hasHistory }: { queue: QueueView; hasHistory: boolean }) {
   const { name, depths, verdict, rates, lastHour, pausedAt } = queue;
-  const link = href(['queue', name]);
-  const open = (event: MouseEvent) => {
-    if (!(event.target as Element).closest('a, button') && !getSelection()?.toString()) {
-      go(link);
-    }
-  };
   return (
-    <tr data-row data-queue={name} class={`row-${verdict.severity}`} onClick={open}>
-      <th scope="row">
-        <VerdictMark severity={verdict.severity} />
-        <a class="row-link" href={link}>
-          <bdi>{name}</bdi>
-        </a>
-        {pausedAt !== null && <span class="tag">paused</span>}
-        {verdict.severity !== 'ok' && verdict.severity !== 'idle' && (
-          <span class="row-verdict">
-            <Sentence text={verdict.sentence.replace(/^`[^`]*` is /, '')} />
-          </span>
-        )}
-      </th>
+    <Row queue={queue} tag={pausedAt === null ? undefined : 'paused'}>
       {hasHistory && (
         <td class="flow" data-label="Flow, 1 h">
           <Spark values={queue.spark} label={`Jobs of the last hour of ${name}`} />
@@ -150,8 +138,41 @@ function QueueRow({ queue, hasHistory }: { queue: QueueView; hasHistory: boolean
           '0'
         )}
       </td>
+    </Row>
+  );
+}
+
+/** A row that opens the page of its queue. */
+function Row({ queue: { name, verdict }, tag, children }: RowProps) {
+  const link = href(['queue', name]);
+  const open = (event: MouseEvent) => {
+    if (!(event.target as Element).closest('a, button') && !getSelection()?.toString()) {
+      go(link);
+    }
+  };
+  return (
+    <tr data-row data-queue={name} class={`row-${verdict.severity}`} onClick={open}>
+      <th scope="row">
+        <VerdictMark severity={verdict.severity} />
+        <a class="row-link" href={link}>
+          <bdi>{name}</bdi>
+        </a>
+        {tag && <span class="tag">{tag}</span>}
+        {verdict.severity !== 'ok' && verdict.severity !== 'idle' && (
+          <span class="row-verdict">
+            <Sentence text={verdict.sentence.replace(/^`[^`]*` is /, '')} />
+          </span>
+        )}
+      </th>
+      {children}
     </tr>
   );
+}
+
+interface RowProps {
+  queue: QueueVerdictView;
+  tag?: string | undefined;
+  children: ComponentChildren;
 }
 
 /** Shows one figure of a queue. A phone leaves out minor and unknown ones. */

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { QueueView, State } from '../../views/views.js';
+import type { QueueVerdictView, QueueView, State, VerdictView } from '../../views/views.js';
 import { count, duration, durations, percent, rate } from '../parts/format.js';
 import { Notice, Sentence, Time, VerdictMark } from '../parts/parts.js';
 import { ask } from '../shell/confirm.js';
@@ -28,6 +28,10 @@ const VIEWS: Partial<Record<string, (props: { queue: QueueView }) => ComponentCh
 export function QueuePage({ name }: { name: string }) {
   const view = overview.value;
   const queue = view?.queues.find((each) => each.name === name);
+  const unreadable = view?.unreadable.find((each) => each.name === name);
+  if (unreadable) {
+    return <Unreadable queue={unreadable} />;
+  }
   if (!queue) {
     return view ? (
       <Notice title="There is no such queue.">
@@ -71,6 +75,17 @@ export function QueuePage({ name }: { name: string }) {
   );
 }
 
+function Unreadable({ queue: { name, verdict } }: { queue: QueueVerdictView }) {
+  return (
+    <>
+      <h1>
+        <bdi>{name}</bdi>
+      </h1>
+      <VerdictLine verdict={verdict} />
+    </>
+  );
+}
+
 /** Returns the tab if none is chosen: the dead letters if there is nothing else to see. */
 function stateOf(param: string | null, { depths }: QueueView): State {
   const found = STATES.find(([state]) => state === param);
@@ -91,23 +106,14 @@ function QueueHead({ queue }: { queue: QueueView }) {
           <PauseButton queue={queue} />
         </span>
       </div>
-      <p class={`verdict-line answer-${verdict.severity}`}>
-        <VerdictMark severity={verdict.severity} />
-        <span>
-          <Sentence text={verdict.sentence} />{' '}
-          {verdict.remedy && (
-            <span class="remedy-inline">
-              <Sentence text={verdict.remedy} />
-            </span>
-          )}
-          {pausedAt !== null && (
-            <>
-              {' '}
-              Paused <Time at={pausedAt} />.
-            </>
-          )}
-        </span>
-      </p>
+      <VerdictLine verdict={verdict}>
+        {pausedAt !== null && (
+          <>
+            {' '}
+            Paused <Time at={pausedAt} />.
+          </>
+        )}
+      </VerdictLine>
       <dl class="figures">
         <Figure term="Oldest waiting" value={depths.pending > 0 ? duration(oldestPendingAgeMs) : '–'} />
         <Figure term="In per second" value={rate(rates?.inPerS)} />
@@ -123,6 +129,23 @@ function QueueHead({ queue }: { queue: QueueView }) {
         {queue.limits !== null && <Figure term="Limits" value={queue.limits} />}
       </dl>
     </div>
+  );
+}
+
+function VerdictLine({ verdict, children }: { verdict: VerdictView; children?: ComponentChildren }) {
+  return (
+    <p class={`verdict-line answer-${verdict.severity}`}>
+      <VerdictMark severity={verdict.severity} />
+      <span>
+        <Sentence text={verdict.sentence} />{' '}
+        {verdict.remedy && (
+          <span class="remedy-inline">
+            <Sentence text={verdict.remedy} />
+          </span>
+        )}
+        {children}
+      </span>
+    </p>
   );
 }
 
