@@ -48,7 +48,9 @@ onEachStore('an unmet job', () => {
     expect(await queue.promote(job!.id)).toBe('refused');
     expect(await queue.reschedule(job!.id, { delayMs: 0 })).toBe('refused');
     expect(await queue.claim()).toBeNull();
-    await tendBatches(queue);
+    await queue.pause();
+    await tendBatches(queue); // also in a paused queue
+    await queue.resume();
     expect(await last.get()).toMatchObject({ status: 'failed', lastError: expect.stringContaining(next.id) });
     expect(await last.get()).not.toHaveProperty('after');
     await queue.redrive([job!.id]);
