@@ -1,7 +1,7 @@
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import { show } from '../queue/errors/show.js';
 import { checkCount } from '../queue/validation/validate-options.js';
-import type { QueueRunnerObserver } from './runner/queue-runner-observer.js';
+import type { QueueRunnerHost } from './runner/queue-runner-host.js';
 import { QueueRunner } from './runner/queue-runner.js';
 import { resolveHandlers, type ResolvedWorkerOptions, type WorkerQueue } from './worker-options.js';
 
@@ -13,14 +13,14 @@ export const HIGHEST_CONCURRENCY = 100_000;
 export async function openRunner(
   { queue, concurrency = DEFAULT_CONCURRENCY, prefetch, handlers }: WorkerQueue,
   options: ResolvedWorkerOptions,
-  observer: QueueRunnerObserver<QueueRunner>,
+  host: QueueRunnerHost<QueueRunner>,
 ): Promise<QueueRunner> {
   const calls = await queue.calls();
   await queue.store.prepare(calls);
   // Slots of all queues are none to wait in.
   const ahead = prefetch ?? (options.concurrency === undefined ? undefined : 0);
   const resolved = resolveHandlers(queue, handlers, options.middleware);
-  return new QueueRunner(queue, calls, concurrency, ahead, resolved, observer);
+  return new QueueRunner(queue, calls, concurrency, ahead, resolved, host);
 }
 
 /** @throws InvalidOptionError */

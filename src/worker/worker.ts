@@ -171,21 +171,21 @@ export class Worker {
     if (this.stopping) {
       return;
     }
-    const observer = {
+    const host = {
       changed: () => this.onChange(),
       settle: () => this.loop?.settle(),
       emit: safeListener(this.options.onEvent, logger),
       warn: (message: string) => logger.warn(message),
       failures: this.failures,
-      hold: (runner: QueueRunner, attempt: Attempt, askedAtMs: number) => {
-        this.isolation.hold(runner, attempt, askedAtMs);
+      isolate: (runner: QueueRunner, attempt: Attempt, askedAtMs: number) => {
+        this.isolation.isolate(runner, attempt, askedAtMs);
         this.interruptWaits();
       },
       interruptWait: () => this.interruptWaits(),
-      giveBackHeld: (runner: QueueRunner) => this.isolation.giveBackOf(runner),
+      releaseIsolated: (runner: QueueRunner) => this.isolation.releaseOf(runner),
     };
     for (const served of this.queues) {
-      const runner = await openRunner(served, this.options, observer);
+      const runner = await openRunner(served, this.options, host);
       runner.setConcurrency(this.concurrencies.get(runner.name) ?? runner.capacity.concurrency);
       if (this.paused.has(runner.name)) runner.close();
       this.runners.push(runner);

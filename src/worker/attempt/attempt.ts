@@ -26,7 +26,7 @@ export interface AttemptOwner {
   /** How often a handler may meet a rate limit, unless the handler sets it. */
   readonly maxRests: number;
   readonly clock: Clock;
-  readonly observer: { readonly warn: (message: string) => void };
+  readonly host: { readonly warn: (message: string) => void };
   completed(attempt: Attempt): void;
   failed(attempt: Attempt, failure: Failure): void;
   released(attempt: Attempt, release: Release): void;
@@ -175,7 +175,7 @@ export class Attempt implements Completion {
       this.watch ??= new StuckWatch(
         this.job,
         () => this.owner.reportStuck(this),
-        this.owner.observer.warn,
+        this.owner.host.warn,
         this.owner.clock,
       );
     }
@@ -254,7 +254,7 @@ export class Attempt implements Completion {
         }
         return first;
       },
-      warn: this.owner.observer.warn,
+      warn: this.owner.host.warn,
     };
     return new AttemptTimeout(attempt, this.owner.clock, timeoutMs, this.handler.timeoutGraceMs);
   }

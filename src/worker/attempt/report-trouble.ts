@@ -3,24 +3,24 @@ import type { Attempt } from './attempt.js';
 import { publishEvent } from '../reports/publish-event.js';
 import type { AttemptStarter } from './start-attempt.js';
 
-/** The runner whose attempt is in trouble, and its observer. */
-type Troubled = Pick<AttemptStarter, 'queue' | 'calls' | 'observer'> & { readonly name: string };
+/** The runner of the attempt in trouble. */
+type Troubled = Pick<AttemptStarter, 'queue' | 'calls' | 'host'> & { readonly name: string };
 
 /** Reports a lost claim of a running job to the log, the listeners and the fleet. */
 export function reportLost(runner: Troubled, attempt: Attempt): void {
-  const { observer, name } = runner;
-  observer.warn(`${new ClaimLostError(attempt.id).message} (queue "${name}")`);
-  observer.emit?.({ type: 'lost', job: attempt.job });
-  void publishEvent(runner, attempt.claim, 'lost', observer.warn);
+  const { host, name } = runner;
+  host.warn(`${new ClaimLostError(attempt.id).message} (queue "${name}")`);
+  host.emit?.({ type: 'lost', job: attempt.job });
+  void publishEvent(runner, attempt.claim, 'lost', host.warn);
 }
 
 /** Reports a handler that continues after its signal aborted to the log, the listeners and the fleet. */
 export function reportStuck(runner: Troubled, attempt: Attempt): void {
-  const { observer, name } = runner;
-  observer.warn(
+  const { host, name } = runner;
+  host.warn(
     `The handler of job ${attempt.id} (${attempt.job.name}) of queue "${name}" goes on although its signal was ` +
       'aborted, and keeps its slot. Pass job.signal to every call that the handler makes.',
   );
-  observer.emit?.({ type: 'stuck', job: attempt.job });
-  void publishEvent(runner, attempt.claim, 'stuck', observer.warn);
+  host.emit?.({ type: 'stuck', job: attempt.job });
+  void publishEvent(runner, attempt.claim, 'stuck', host.warn);
 }

@@ -37,7 +37,7 @@ const GOES_FIRST = new Set<Release['reason']>(['interruption', 'rate_limited']);
 interface SettlementOwner {
   readonly reports: JobReporter;
   readonly content: ContentRules;
-  readonly observer: {
+  readonly host: {
     emit: ((event: WorkerEvent) => void) | undefined;
     readonly failures: FailureLog;
     readonly warn: (message: string) => void;
@@ -138,7 +138,7 @@ export class SettlementBuffer {
     const { id, token, fence, name, nameless, queue } = job;
     const why = `has the name ${show(name)}, which no handler of this worker knows`;
     if (isNew) {
-      this.owner.observer.warn(
+      this.owner.host.warn(
         `Job ${id} of queue "${queue}" ${why}. This worker leaves jobs of this name to others from now on.`,
       );
     }
@@ -158,7 +158,7 @@ export class SettlementBuffer {
         attempt.isFollowed = true;
         this.completions.push(attempt);
       } else {
-        this.owner.observer.emit?.({ type: 'completed', job: attempt.job, result: attempt.outcome });
+        this.owner.host.emit?.({ type: 'completed', job: attempt.job, result: attempt.outcome });
       }
     });
     this.notifyCourier(attempts.map(({ claim }) => claim));
@@ -191,10 +191,10 @@ export class SettlementBuffer {
       const { attempt, refused, settlement } = settling;
       if (attempt && outcomes[i] === 'failed') {
         attempt.outcome = new RestsExhaustedError(attempt.id, settlement.maxRests!);
-        this.owner.observer.failures.deadLetter(attempt.job, storeError(attempt.outcome));
+        this.owner.host.failures.deadLetter(attempt.job, storeError(attempt.outcome));
       } else if (refused && outcomes[i] === 'failed') {
         const { job, error } = refused;
-        this.owner.observer.failures.deadLetter(job, this.shown(job, storeError(error)));
+        this.owner.host.failures.deadLetter(job, this.shown(job, storeError(error)));
       }
       this.reportOutcome(settling, outcomes[i]!);
     });
@@ -203,7 +203,7 @@ export class SettlementBuffer {
 
   /** A job that was refused before its handler ran has used no attempt. */
   private logFailure({ settlement, attempt, refused }: Settling<Failure>, outcome: FailOutcome): void {
-    const { failures } = this.owner.observer;
+    const { failures } = this.owner.host;
     const claim = attempt?.claim ?? refused!.job;
     const job: FailedJob = attempt?.isCalled ? attempt.job : { ...claim, attempt: 0 };
     const error = this.shown(claim, settlement.error);
@@ -229,9 +229,9 @@ export class SettlementBuffer {
     if (attempt && outcome === 'lost') {
       this.owner.reportLost(attempt);
     } else if (attempt) {
-      this.owner.observer.emit?.({ type: outcome, job: attempt.job, error: attempt.outcome });
+      this.owner.host.emit?.({ type: outcome, job: attempt.job, error: attempt.outcome });
     } else if (refused && outcome !== 'lost') {
-      this.owner.observer.emit?.({
+      this.owner.host.emit?.({
         type: outcome,
         job: new Job(refused.job, this.owner.reports),
         error: refused.error,

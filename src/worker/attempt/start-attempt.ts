@@ -11,7 +11,7 @@ export interface AttemptStarter {
   readonly queue: JobQueue;
   readonly calls: StoreCalls;
   readonly settlements: SettlementBuffer;
-  readonly observer: { emit: ((event: WorkerEvent) => void) | undefined; readonly warn: (message: string) => void };
+  readonly host: { emit: ((event: WorkerEvent) => void) | undefined; readonly warn: (message: string) => void };
   idle(attempt: Attempt): void;
   reportLost(attempt: Attempt): void;
 }
@@ -25,9 +25,9 @@ export function mayBeLost(queue: JobQueue, agoMs: number): boolean {
 }
 
 /**
- * Calls the handler of an attempt. First it sends the writes that must hold if the handler kills its worker: the job's
- * name, and the end of a hold. It waits for the reply if the job may not start, or if the client sends commands late. A
- * claim that may have expired is extended first.
+ * Calls the handler of an attempt. First it sends the job's name and its start, which Redis must have if the handler
+ * kills its worker. It waits for the reply if the job may not start, or if the client sends commands late. A claim that
+ * may have expired is extended first.
  *
  * @param waitedMs the age of its claim; undefined if it starts at once, as the claim decided
  */
@@ -48,8 +48,8 @@ export function startAttempt(owner: AttemptStarter, attempt: Attempt, waitedMs: 
   start(owner, attempt);
 }
 
-function start({ observer }: AttemptStarter, attempt: Attempt): void {
-  observer.emit?.({ type: 'started', job: attempt.job });
+function start({ host }: AttemptStarter, attempt: Attempt): void {
+  host.emit?.({ type: 'started', job: attempt.job });
   attempt.start();
 }
 
@@ -58,14 +58,14 @@ function start({ observer }: AttemptStarter, attempt: Attempt): void {
  * worker.
  */
 async function startWhenExtended(owner: AttemptStarter, attempt: Attempt): Promise<void> {
-  const { queue, calls, observer } = owner;
+  const { queue, calls, host } = owner;
   try {
     const { lost } = await queue.store.exec(calls.extend([attempt.claim]));
     if (lost.length > 0 && !attempt.isEnded) {
       lose(owner, attempt);
     }
   } catch (error) {
-    observer.warn(
+    host.warn(
       `Could not verify the claim of job ${attempt.id} of queue "${queue.name}"; releasing it: ` +
         (error as Error).message,
     );
@@ -112,7 +112,7 @@ function lose(owner: AttemptStarter, attempt: Attempt): void {
  * @param asks whether to report the start, and not only the name
  */
 async function sendStart(
-  { queue, calls, observer }: AttemptStarter,
+  { queue, calls, host }: AttemptStarter,
   claim: ClaimedJob,
   asks: boolean,
 ): Promise<'started' | 'lost' | StoredError> {
@@ -122,7 +122,7 @@ async function sendStart(
     }
     return asks ? await queue.store.exec(calls.start(claim)) : 'started';
   } catch (error) {
-    observer.warn(
+    host.warn(
       `Could not store the start of job ${claim.id} of queue "${queue.name}", so a crash of it would not count: ${(error as Error).message}`,
     );
     return 'started';

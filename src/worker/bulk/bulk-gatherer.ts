@@ -158,7 +158,7 @@ export class BulkGatherer {
     this.owner.callEnded();
   }
 
-  /** A job on its last chance starts without being gathered, as a call of its own. */
+  /** An isolated job starts without being gathered, in a separate call. */
   private join(job: Job): Promise<unknown> {
     return (this.runs.get(job) ?? new BulkRun([], this.bulk, () => undefined)).join(job);
   }

@@ -2,21 +2,21 @@ import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import type { Attempt } from '../attempt/attempt.js';
 import type { QueueRunner } from './queue-runner.js';
 
-interface Held {
+interface Isolated {
   runner: QueueRunner;
   attempt: Attempt;
   askedAtMs: number;
 }
 
 /**
- * Runs jobs on their last chance, which one more crash would bury, one at a time and alone in this worker. The worker
- * claims nothing more, the running jobs end and are settled, then the job starts. So a job that kills its worker takes
- * no other with it. Neither the wait nor the run stops the worker for longer than the visibility timeout. Then it
- * claims again beside the job.
+ * Runs isolated jobs one at a time and alone in this worker. An isolated job has crashed a worker, and one more crash
+ * would make it a dead letter. The worker claims nothing more, the running jobs end and are settled, then the job
+ * starts. So a job that kills its worker takes no other with it. Neither the wait nor the run stops the worker for
+ * longer than the visibility timeout. Then it claims again beside the job.
  */
 export class CrashIsolation {
-  private readonly held: Held[] = [];
-  private current: Held | undefined;
+  private readonly waiting: Isolated[] = [];
+  private current: Isolated | undefined;
   /** True if running jobs or unanswered claims took too long, so that the worker no longer waits for them. */
   private waited = false;
   private timer: Timer | undefined;
@@ -27,14 +27,14 @@ export class CrashIsolation {
     private readonly changed: () => void,
   ) {}
 
-  /** Returns whether nothing more is to be claimed. */
+  /** Returns whether the worker must claim nothing more. */
   get isActive(): boolean {
-    return this.held.length > 0 || this.current !== undefined;
+    return this.waiting.length > 0 || this.current !== undefined;
   }
 
-  /** @param askedAtMs when its claim was asked for, which is before it was made */
-  hold(runner: QueueRunner, attempt: Attempt, askedAtMs: number): void {
-    this.held.push({ runner, attempt, askedAtMs });
+  /** @param askedAtMs when its claim was requested, which is before Redis made it */
+  isolate(runner: QueueRunner, attempt: Attempt, askedAtMs: number): void {
+    this.waiting.push({ runner, attempt, askedAtMs });
     if (!this.timer) {
       this.limit(runner);
     }
@@ -48,21 +48,21 @@ export class CrashIsolation {
     if (this.current) {
       return;
     }
-    const next = this.held.find(({ runner }) => !runner.isClosed);
-    if (this.held.length === 0) {
+    const next = this.waiting.find(({ runner }) => !runner.isClosed);
+    if (this.waiting.length === 0) {
       this.rest();
     } else if (next && this.isQuiet) {
-      this.held.splice(this.held.indexOf(next), 1);
+      this.waiting.splice(this.waiting.indexOf(next), 1);
       this.current = next;
       this.limit(next.runner);
       next.runner.begin(next.attempt, next.runner.clock.monotonic() - next.askedAtMs);
     }
   }
 
-  /** Releases the jobs of a closed queue that have not started. */
-  giveBackOf(runner: QueueRunner): void {
-    for (const each of this.held.filter((held) => held.runner === runner)) {
-      this.held.splice(this.held.indexOf(each), 1);
+  /** Releases the isolated jobs of a closed runner that have not started. */
+  releaseOf(runner: QueueRunner): void {
+    for (const each of this.waiting.filter((isolated) => isolated.runner === runner)) {
+      this.waiting.splice(this.waiting.indexOf(each), 1);
       runner.giveBack(each.attempt);
     }
   }
@@ -72,7 +72,7 @@ export class CrashIsolation {
     const inFlight = this.runners().map(
       (runner) => runner.claiming + runner.attempts.size + runner.settlements.unsettled,
     );
-    return this.waited || inFlight.reduce((sum, count) => sum + count, 0) === this.held.length;
+    return this.waited || inFlight.reduce((sum, count) => sum + count, 0) === this.waiting.length;
   }
 
   private limit(runner: QueueRunner): void {

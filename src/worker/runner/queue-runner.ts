@@ -15,7 +15,7 @@ import type { ResolvedHandler } from '../bulk/resolve-bulk.js';
 import { DurationCounts } from './duration-counts.js';
 import { NameFilter } from './name-filter.js';
 import { QueueReporter } from '../attempt/job-reporter.js';
-import type { QueueRunnerObserver } from './queue-runner-observer.js';
+import type { QueueRunnerHost } from './queue-runner-host.js';
 import { RunnerSlots } from './runner-slots.js';
 import { SettlementBuffer } from '../attempt/settlement-buffer.js';
 import { mayBeLost, startAttempt, type AttemptStarter } from '../attempt/start-attempt.js';
@@ -75,7 +75,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     concurrency: number,
     prefetch: number | undefined,
     private readonly handlers: ReadonlyMap<string, ResolvedHandler>,
-    readonly observer: QueueRunnerObserver<QueueRunner>,
+    readonly host: QueueRunnerHost<QueueRunner>,
   ) {
     this.clock = queue.store.clock;
     this.durations = queue.options.history ? new DurationCounts() : undefined;
@@ -89,7 +89,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     this.attemptLimits = ownAttemptLimits(this.limits, queue.options);
     this.names = new NameFilter(this.limits, () => this.clock.monotonic());
     this.courier = new BatchCourier(queue);
-    this.drained = DrainedWatch.of(queue, calls, observer.warn);
+    this.drained = DrainedWatch.of(queue, calls, host.warn);
   }
 
   get name(): string {
@@ -156,7 +156,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     if (this.isClosed && this.claiming === 0) {
       this.prefetcher.giveBack();
       this.bulk?.giveBack();
-      this.observer.giveBackHeld(this);
+      this.host.releaseIsolated(this);
     }
   }
 
@@ -172,7 +172,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     const timer = this.clock.setTimeout(() => {
       this.isResting = false;
       this.outlook.mayHaveJobs = true;
-      this.observer.changed();
+      this.host.changed();
     }, ms);
     timer.unref();
   }
@@ -187,13 +187,13 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     const handler = this.handlers.get(job.name);
     if (!handler) {
       this.settlements.releaseUnknown(job, this.names.met(job.name));
-      return this.observer.changed();
+      return this.host.changed();
     }
     const gatherer = handler.bulk && this.bulk?.of(job.name);
     const attempt = new Attempt(job, gatherer ? { ...handler, handle: gatherer.handle } : handler, this);
     this.attempts.add(attempt);
     if (job.isolated) {
-      this.observer.hold(this, attempt, askedAtMs);
+      this.host.isolate(this, attempt, askedAtMs);
     } else if (gatherer) {
       gatherer.add(attempt, askedAtMs, isSure && !job.prefetched);
     } else if (isSure && this.hasSlot && this.prefetcher.isEmpty && !job.prefetched) {
@@ -209,13 +209,13 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   }
 
   settle(): void {
-    this.observer.settle();
+    this.host.settle();
   }
 
   /** An earlier wait still claims for the slot that this call takes. */
   callBegins(): void {
     if (this.capacity.isOverdrawn) {
-      this.observer.interruptWait();
+      this.host.interruptWait();
     }
   }
 
@@ -225,7 +225,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
 
   callEnded(): void {
     this.beginSoon();
-    this.observer.changed();
+    this.host.changed();
   }
 
   /** Starts jobs later, not within the end of another job, because its completion is sent first. */
@@ -238,7 +238,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   /** Bound to where the runner was made, and not to the end of the job before. */
   private readonly beginPrefetched = AsyncResource.bind((): void => {
     while (!this.prefetcher.isEmpty && this.hasSlot) {
-      this.observer.settle();
+      this.host.settle();
       const { attempt, askedAtMs } = this.prefetcher.next()!;
       this.begin(attempt, this.clock.monotonic() - askedAtMs);
     }
@@ -261,17 +261,17 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
 
   completed(attempt: Attempt): void {
     this.settlements.completions.push(attempt);
-    this.observer.changed();
+    this.host.changed();
   }
 
   failed(attempt: Attempt, failure: Failure): void {
     this.settlements.failures.push({ settlement: failure, attempt });
-    this.observer.changed();
+    this.host.changed();
   }
 
   released(attempt: Attempt, release: Release): void {
     this.settlements.releases.push({ settlement: release, attempt });
-    this.observer.changed();
+    this.host.changed();
   }
 
   idle(attempt: Attempt): void {
@@ -287,7 +287,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     this.beginSoon();
     // A runner with a spare slot is waited for, or claims anyway. A full one may have missed new jobs.
     this.outlook.mayHaveJobs ||= wasFull && !this.covered;
-    this.observer.changed();
+    this.host.changed();
   }
 
   reportLost(attempt: Attempt): void {

@@ -2,7 +2,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import { atMost } from '../../support/queue/bounds.js';
-import { onLastChance } from '../../support/worker/crash-budget.js';
+import { enqueueIsolated } from '../../support/worker/isolated-jobs.js';
 import { connect } from '../../support/redis/redis.js';
 import { eventually, sleep } from '../../support/faults/wait.js';
 import { WorkerProcess } from '../../support/worker/worker-process.js';
@@ -126,7 +126,7 @@ describe('a worker that freezes past its claim', () => {
 describe('a worker that freezes before it hears what it has claimed', () => {
   it.each([
     ['the job', enqueueOne, 0],
-    ['one on its last chance', onLastChance, 2],
+    ['an isolated one', enqueueIsolated, 2],
   ])(
     'and thaws in time has all of a visibility timeout for %s: no other begins it',
     async (_, enqueue, crashes) => {

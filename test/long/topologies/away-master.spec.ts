@@ -3,7 +3,7 @@ import { beforeAll, expect, it } from '@jest/globals';
 import type { Cluster } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';
 import { silenceOf } from '#queue/redis/connection-silence.js';
-import { onLastChance } from '../../support/worker/crash-budget.js';
+import { enqueueIsolated } from '../../support/worker/isolated-jobs.js';
 import type { OwnRedis } from '../../support/redis/own-redis.js';
 import { startCluster, type OwnCluster } from '../../support/redis/own-cluster.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
@@ -87,14 +87,14 @@ it('has what was owed fail also where the client has taken that master out of it
   });
 });
 
-it('begins a job on its last chance there, which waits for a claim no longer than for what runs', async () => {
+it('starts an isolated job there, which waits for a claim no longer than for a running job', async () => {
   const { here, away, worker, end } = await workerOfTwo({ visibilityMs: 500 });
   worker.worker.pause(here.name);
-  const [suspect] = await onLastChance(here);
+  const [isolated] = await enqueueIsolated(here);
   await freeze(away, async () => {
     end();
     worker.worker.resume(here.name);
-    await worker.event('completed', 1, { id: suspect });
+    await worker.event('completed', 1, { id: isolated });
     await here.enqueueMany(jobs(20));
     await worker.event('completed', 21);
   });

@@ -1,4 +1,4 @@
-// A job that expires while it waits in its worker, prefetched or on its last chance, does not start.
+// A job that expires while it waits in its worker, prefetched or isolated, does not start.
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '#queue/job-queue.js';
@@ -74,9 +74,9 @@ describe('a job that expires while it waits in its worker', () => {
     expect(worker.worker.running).toBe(0);
   });
 
-  it('held on its last chance does not begin: it fails, and no crash is added', async () => {
+  it('does not start if it is isolated: it fails, and no crash is added', async () => {
     const queue = newQueue();
-    const { id } = await queue.enqueue(['suspect'], { expiresInMs: 60_000 });
+    const { id } = await queue.enqueue(['isolated'], { expiresInMs: 60_000 });
     await crash(queue, id);
     await queue.enqueue('first');
     const { worker, first } = await waiting(queue, HELD);

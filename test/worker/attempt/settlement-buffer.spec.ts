@@ -42,9 +42,9 @@ it('claims three rounds and no more while the ends of its jobs are not taken, an
   expect(ran).toEqual(Array.from({ length: 30 }, (_, payload) => payload));
 });
 
-it('begins no job on its last chance before, since a crash would take those ends with it', async () => {
+it('starts no isolated job before, because its crash would lose those ends', async () => {
   const { own, admin, keys, ran, start, allow } = await withoutCompletions();
-  await own.enqueue('suspect');
+  await own.enqueue('isolated');
   for (let crashes = 0; crashes < 2; crashes++) {
     const job = await own.claim();
     await admin.zadd(keys.claims, 'XX', 1, job!.id);
@@ -55,5 +55,5 @@ it('begins no job on its last chance before, since a crash would take those ends
   expect(ran).toEqual([['plain']]);
   await allow();
   await worker.event('completed', 2);
-  expect(ran).toEqual([['plain'], 'suspect']);
+  expect(ran).toEqual([['plain'], 'isolated']);
 });

@@ -242,7 +242,7 @@ describe('each job ends by its own outcome', () => {
     expect(worker.count('lost', handles[0]!.id)).toBe(1);
   });
 
-  it('a job on its last chance is a call of its own', async () => {
+  it('an isolated job is a separate call', async () => {
     const queue = newQueue({ maxCrashes: 2 });
     const state = queueOn(connect(), { maxCrashes: 2 }, queue.name);
     const handles = await add(queue, 3);

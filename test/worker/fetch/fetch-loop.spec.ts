@@ -32,13 +32,13 @@ async function workerOfOne({
     log.push(call!.script.replace(/^(job|attempt)/, '').toLowerCase() + id);
     return new Promise<Settled<unknown>[]>((resolve) => answers.push((answer) => resolve([{ ok: true, answer }])));
   };
-  const observer = {
+  const host = {
     changed: () => {},
     settle: () => loop.settle(),
     emit: undefined,
-    hold: () => {},
+    isolate: () => {},
     interruptWait: () => undefined,
-    giveBackHeld: () => {},
+    releaseIsolated: () => {},
     warn: () => {},
     failures: new FailureLog(SafeLogger.of(silentLogger)),
   };
@@ -47,7 +47,7 @@ async function workerOfOne({
   const runners: QueueRunner[] = [];
   for (let i = 0; i < queues; i++) {
     const { queue } = coreQueue();
-    runners.push(new QueueRunner(queue, await inside(queue).scripts(), slotsOfEach, prefetch, handlers, observer));
+    runners.push(new QueueRunner(queue, await inside(queue).scripts(), slotsOfEach, prefetch, handlers, host));
   }
   const transport = { carry } as unknown as RetryingTransport;
   const logger = { log: () => {}, warn: () => {}, error: () => {} };

@@ -1,39 +1,39 @@
-// The checks in Redis before a job on its last chance starts, by the age of its claim.
+// The checks in Redis before an isolated job starts, by the age of its claim.
 import { describe, expect, it } from '@jest/globals';
 import { CrashIsolation } from '#worker/runner/crash-isolation.js';
 import { silentLogger } from '#queue/runtime/logger.js';
 import { SafeLogger } from '#queue/errors/safe-logger.js';
 import { FailureLog } from '#worker/reports/failure-log.js';
 import { QueueRunner } from '#worker/runner/queue-runner.js';
-import type { QueueRunnerObserver } from '#worker/runner/queue-runner-observer.js';
+import type { QueueRunnerHost } from '#worker/runner/queue-runner-host.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
-import { onLastChance } from '../../support/worker/crash-budget.js';
+import { enqueueIsolated } from '../../support/worker/isolated-jobs.js';
 import { eventually, sleep } from '../../support/faults/wait.js';
 import { inside } from '../../support/queue/inside.js';
 
 const VISIBILITY_MS = 30_000;
 
-/** A worker without loops that has such a job, claimed so long ago. Of the scripts named in `fails` there is no answer. */
-async function workerWithSuspect(
+/** Makes a worker without loops that claimed an isolated job `agoMs` ago. The scripts named in `fails` get no reply. */
+async function workerWithIsolated(
   agoMs: number,
   { visibilityMs = VISIBILITY_MS, fails = [] as string[], claiming = 1, isClosed = false } = {},
 ) {
   const { queue } = coreQueue({ visibilityMs });
   const scripts = await inside(queue).scripts();
-  await onLastChance(queue);
+  await enqueueIsolated(queue);
   const log: string[] = [];
-  const observer: QueueRunnerObserver<QueueRunner> = {
+  const host: QueueRunnerHost<QueueRunner> = {
     changed: () => isolation.check(),
     settle: () => {},
     emit: undefined,
-    hold: (...held) => isolation.hold(...held),
+    isolate: (...job) => isolation.isolate(...job),
     interruptWait: () => undefined,
-    giveBackHeld: (of) => isolation.giveBackOf(of),
+    releaseIsolated: (of) => isolation.releaseOf(of),
     warn: () => {},
     failures: new FailureLog(SafeLogger.of(silentLogger)),
   };
   const handlers = new Map([[queue.name, { handle: () => void log.push('run') }]]);
-  const runner = new QueueRunner(queue, scripts, 1, 0, handlers, observer);
+  const runner = new QueueRunner(queue, scripts, 1, 0, handlers, host);
   const isolation = new CrashIsolation(
     () => [runner],
     () => isolation.check(),
@@ -52,7 +52,7 @@ async function workerWithSuspect(
   return { runner, isolation, log };
 }
 
-describe('a job on its last chance', () => {
+describe('an isolated job', () => {
   it.each([
     ['is asked for, where its claim surely stands', VISIBILITY_MS / 3, ['attemptStart', 'run']],
     [
@@ -61,14 +61,14 @@ describe('a job on its last chance', () => {
       ['attemptExtend', 'attemptStart', 'run'],
     ],
   ])('%s', async (_, agoMs, asked) => {
-    const { runner, isolation, log } = await workerWithSuspect(agoMs);
+    const { runner, isolation, log } = await workerWithIsolated(agoMs);
     isolation.check();
     await eventually(() => runner.attempts.size === 0);
     expect(log).toEqual(asked);
   });
 
   it('has it extended first too where it waited here for that long', async () => {
-    const { runner, isolation, log } = await workerWithSuspect(0, { visibilityMs: 200 });
+    const { runner, isolation, log } = await workerWithIsolated(0, { visibilityMs: 200 });
     runner.claiming = 1; // another job may come, so it waits
     isolation.check();
     await sleep(101);
@@ -80,7 +80,7 @@ describe('a job on its last chance', () => {
   });
 
   it('waits for its turn also where its queue was paused and resumed while claims were under way', async () => {
-    const { runner, isolation, log } = await workerWithSuspect(0, { claiming: 2, isClosed: true });
+    const { runner, isolation, log } = await workerWithIsolated(0, { claiming: 2, isClosed: true });
     runner.open();
     isolation.check();
     await sleep(20);
@@ -92,7 +92,7 @@ describe('a job on its last chance', () => {
   });
 
   it('goes back at a pause once no claim is under way, as what that brings would stand before it', async () => {
-    const { runner, isolation, log } = await workerWithSuspect(0, { claiming: 2 });
+    const { runner, isolation, log } = await workerWithIsolated(0, { claiming: 2 });
     runner.close();
     isolation.check();
     expect(runner.settlements.releases).toEqual([]);
@@ -104,7 +104,7 @@ describe('a job on its last chance', () => {
   });
 
   it('goes back where Redis does not say whether its claim stands', async () => {
-    const { runner, isolation, log } = await workerWithSuspect(VISIBILITY_MS, { fails: ['attemptExtend'] });
+    const { runner, isolation, log } = await workerWithIsolated(VISIBILITY_MS, { fails: ['attemptExtend'] });
     isolation.check();
     await eventually(() => runner.attempts.size === 0);
     expect(log).toEqual(['attemptExtend']);

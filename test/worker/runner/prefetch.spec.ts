@@ -144,13 +144,13 @@ describe('prefetch', () => {
     expect(await queue.get(ids[1]!)).toMatchObject({ status: 'pending', attempts: 0, crashes: 0 });
   });
 
-  it('leaves a job on its last chance alone: what was claimed with it runs before', async () => {
+  it('keeps an isolated job apart: the jobs that were claimed with it run before it', async () => {
     const queue = newQueue();
-    const [suspect] = await enqueue(queue, 1);
+    const [isolated] = await enqueue(queue, 1);
     const { keys } = await inside(queue).scripts();
     for (let crashes = 0; crashes < 2; crashes++) {
       await queue.claimMany(1);
-      await (inside(queue).connection.client as Redis).zadd(keys.claims, 'XX', 1, suspect!);
+      await (inside(queue).connection.client as Redis).zadd(keys.claims, 'XX', 1, isolated!);
       await queue.reclaim();
     }
     const others = await enqueue(queue, 2);
@@ -158,6 +158,6 @@ describe('prefetch', () => {
     const worker = await startWorker(list);
     await worker.event('completed', 3);
     const started = worker.events.filter(({ type }) => type === 'started').map(({ job }) => job.id);
-    expect(started).toEqual([...others, suspect]);
+    expect(started).toEqual([...others, isolated]);
   });
 });

@@ -2,8 +2,8 @@ import type { Attempt } from '../attempt/attempt.js';
 import type { FailureLog } from '../reports/failure-log.js';
 import type { WorkerEvent } from '../reports/worker-event.js';
 
-/** Receives the reports of a runner. */
-export interface QueueRunnerObserver<Runner = unknown> {
+/** The worker of a runner: receives its reports, and coordinates it with the other runners. */
+export interface QueueRunnerHost<Runner = unknown> {
   readonly failures: FailureLog;
   /** There is something to send or to fetch. */
   changed(): void;
@@ -11,10 +11,10 @@ export interface QueueRunnerObserver<Runner = unknown> {
   emit: ((event: WorkerEvent) => void) | undefined;
   /** Sends ended jobs before a waiting job begins, because that job may crash the process. */
   settle(): void;
-  /** A job on its last chance must start when nothing else runs here. Its claim was requested at `askedAtMs`. */
-  hold(runner: Runner, attempt: Attempt, askedAtMs: number): void;
-  /** Releases the held jobs of a closed runner. */
-  giveBackHeld(runner: Runner): void;
+  /** Starts an isolated job when nothing else runs in the worker. Its claim was requested at `askedAtMs`. */
+  isolate(runner: Runner, attempt: Attempt, askedAtMs: number): void;
+  /** Releases the isolated jobs of a closed runner that have not started. */
+  releaseIsolated(runner: Runner): void;
   /** Ends the wait in flight, which asks for more jobs than there is room for. */
   interruptWait(): void;
   readonly warn: (message: string) => void;
