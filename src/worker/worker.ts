@@ -109,7 +109,7 @@ export class Worker {
   /** Stops claiming in this process, for one queue or for all, also before the start. Running jobs go on. */
   pause(queue?: string): void {
     this.namesOf(queue).forEach((name) => this.paused.add(name));
-    this.lanesOf(queue).forEach((runner) => runner.close());
+    this.runnersOf(queue).forEach((runner) => runner.close());
     this.interruptWaits();
     this.onChange();
   }
@@ -118,7 +118,7 @@ export class Worker {
   resume(queue?: string): void {
     this.namesOf(queue).forEach((name) => this.paused.delete(name));
     if (!this.stopping) {
-      this.lanesOf(queue).forEach((runner) => runner.open());
+      this.runnersOf(queue).forEach((runner) => runner.open());
       this.onChange();
     }
   }
@@ -132,7 +132,7 @@ export class Worker {
   setConcurrency(queue: string, concurrency: number): void {
     checkConcurrency(this.queues, queue, concurrency);
     this.concurrencies.set(queue, concurrency);
-    this.lanesOf(queue).forEach((runner) => runner.setConcurrency(concurrency));
+    this.runnersOf(queue).forEach((runner) => runner.setConcurrency(concurrency));
     this.interruptWaits();
     this.onChange();
   }
@@ -160,7 +160,7 @@ export class Worker {
     return queue === undefined ? this.queues.map((each) => each.queue.name) : [queue];
   }
 
-  private lanesOf(queue: string | undefined): QueueRunner[] {
+  private runnersOf(queue: string | undefined): QueueRunner[] {
     return this.runners.filter((runner) => queue === undefined || runner.name === queue);
   }
 
@@ -206,7 +206,7 @@ export class Worker {
   /** From here on `stop` has work to do. */
   private run(): void {
     this.loop = this.makeLoop();
-    this.idleWaits = this.lanesTogether().map((runners) => this.makeIdleWait(runners));
+    this.idleWaits = this.runnersTogether().map((runners) => this.makeIdleWait(runners));
     this.heartbeats = startHeartbeats(this.runners, this.options);
     this.sweeper = startSweeper(this.queues, this.options, this.failures);
     this.onChange();
@@ -216,7 +216,7 @@ export class Worker {
     const { options, store } = this;
     this.transport = store.transport(options.logger);
     const observer = { answered: () => this.onFetch(), measure: safeListener(options.onTrip, options.logger) };
-    const [together, { capacity }] = [this.lanesTogether(), this.slots];
+    const [together, { capacity }] = [this.runnersTogether(), this.slots];
     return new FetchLoop(this.id, together, capacity, this.transport, store.clock, options.logger, observer);
   }
 
@@ -224,7 +224,7 @@ export class Worker {
    * The runners that share a connection: all on one server, where each reply would end the others' wait, or each alone
    * in a Cluster.
    */
-  private lanesTogether(): QueueRunner[][] {
+  private runnersTogether(): QueueRunner[][] {
     return this.store.isSharded ? this.runners.map((runner) => [runner]) : [this.runners];
   }
 
