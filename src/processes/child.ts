@@ -7,7 +7,7 @@ import { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
 import { ChildLogger } from './child-logger.js';
 import { PROCESS_NAME, STOP_TIMEOUT, pack, reportedError, toChild, type FromChild } from './messages.js';
 
-/** How long a boot may go on after the process is told to stop, in ms. */
+/** How long a boot may continue after a stop request, in ms. */
 const BOOT_END_MS = 1_000;
 
 /** The module or app that Nest boots. */
@@ -24,12 +24,12 @@ export function isWorkerProcess(): boolean {
  */
 export async function runChild(module: EntryModule): Promise<never> {
   const child = new Child(Number(process.env[STOP_TIMEOUT]));
-  // Processes that this one starts are no worker processes of that supervisor.
+  // Processes that this one starts are not worker processes of that supervisor.
   delete process.env[PROCESS_NAME];
   delete process.env[STOP_TIMEOUT];
   child.listen();
   await child.boot(module);
-  return new Promise(() => undefined); // what stands behind `await runWorkers()` is for the supervisor
+  return new Promise(() => undefined); // code after `await runWorkers()` is for the supervisor
 }
 
 class Child {
@@ -39,7 +39,7 @@ class Child {
   constructor(private readonly stopTimeoutMs: number) {}
 
   listen(): void {
-    // The supervisor may be gone while this process still has something to say.
+    // The supervisor may be gone while this process still writes.
     process.stdout.on('error', () => undefined);
     process.stderr.on('error', () => undefined);
     // A terminal sends it to all processes; the supervisor decides.
@@ -56,7 +56,7 @@ class Child {
     });
     send({ type: 'hello' });
     if (!process.connected) {
-      this.stopAlone(); // it went while the entry was imported, when nobody listened
+      this.stopAlone(); // the supervisor ended while the entry was imported, before this process listened
     }
   }
 
@@ -77,13 +77,13 @@ class Child {
     }
   }
 
-  /** The app; undefined where the boot fails or takes its time, and so no job runs yet. */
+  /** Returns the app, or undefined if the boot fails or is slow, so that no job runs yet. */
   private async booted(): Promise<INestApplicationContext | undefined> {
     const booting = this.booting?.catch(() => undefined);
     return booting && within(systemClock, BOOT_END_MS, booting, () => undefined);
   }
 
-  /** Stops with a deadline of its own, because no supervisor asked. */
+  /** Stops without a request of the supervisor, which would set a deadline, so it sets one. */
   private stopAlone(): void {
     send({ type: 'stopping' });
     setTimeout(() => {

@@ -1,6 +1,6 @@
 /** The variable that makes a process a worker process, and has its name. */
 export const PROCESS_NAME = 'NEST_JOB_QUEUE_PROCESS';
-/** How long it may take to stop of its own accord, in ms. */
+/** The variable with the time limit of a stop without the supervisor's request, in ms. */
 export const STOP_TIMEOUT = 'NEST_JOB_QUEUE_STOP_TIMEOUT_MS';
 
 /** Marks the messages of this module: loaders and watchers use the same channel. */

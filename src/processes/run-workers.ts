@@ -3,15 +3,15 @@ import { isWorkerProcess, runChild, type EntryModule } from './child.js';
 import { resolveRunWorkersOptions, type RunWorkersOptions } from './options.js';
 import { WorkerProcesses, type WorkersEnd } from './worker-processes.js';
 
-/** After how long a second Ctrl-C shows that somebody does not want to wait, in ms. */
+/** A second Ctrl-C this many ms after the first means that the user does not want to wait. */
 const IMPATIENT_MS = 1_000;
 
 /**
  * Runs the handlers of a Nest app in several supervised processes. It replaces a process that dies or hangs and writes one
  * log. At SIGTERM and SIGINT it lets running handlers finish.
  *
- * It stands in an entry file of its own. Each worker process runs that file again; there this call boots the app,
- * without HTTP, and never returns.
+ * Call it in a separate entry file. Each worker process runs that file again. There this call boots the app, without
+ * HTTP, and never returns.
  *
  * @returns once the worker of every process runs, in the supervising process only
  * @throws InvalidOptionError; WorkerBootError when a process ends before its worker runs, five times in a row

@@ -10,9 +10,9 @@ import type { WorkerProcessEvent } from './process-event.js';
 import { Pulse } from './pulse.js';
 
 /**
- * `starting`: boots, or waits for Redis. `running`: its worker claims jobs. `disconnected`: its worker lost the connection
- * to Redis, and goes on when Redis is back. `waiting`: ended, before its restart. `stopping`: finishes its running jobs,
- * for good or before its restart. `stopped`: for good.
+ * `starting`: boots, or waits for Redis. `running`: its worker claims jobs. `disconnected`: its worker lost the
+ * connection to Redis, and continues when Redis is back. `waiting`: ended, before its restart. `stopping`: finishes its
+ * running jobs, permanently or before its restart. `stopped`: ended permanently.
  */
 export type WorkerProcessState = 'starting' | 'running' | 'disconnected' | 'waiting' | 'stopping' | 'stopped';
 

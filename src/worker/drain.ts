@@ -20,8 +20,8 @@ interface Drainable {
 }
 
 /**
- * Stops a worker within the deadline, even if Redis is away. It stops claiming and lets running handlers go on until
- * shortly before the deadline. Then it aborts their signals and releases their jobs, attempts uncounted.
+ * Stops a worker within the deadline, even if Redis is away. It stops claiming and lets running handlers continue
+ * until shortly before the deadline. Then it aborts their signals and releases their jobs, attempts uncounted.
  */
 export async function drain(worker: Drainable, timeoutMs: number, logger: JobQueueLogger): Promise<void> {
   const { clock } = worker;

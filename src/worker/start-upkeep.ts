@@ -14,7 +14,7 @@ export function startHeartbeats(runners: readonly QueueRunner[], { logger }: Res
   return heartbeats;
 }
 
-/** Starts to maintain the queues of a worker; undefined where somebody else does. */
+/** Starts to maintain the queues of a worker. Returns undefined if another process does it. */
 export function startSweeper(
   served: readonly WorkerQueue[],
   { logger, onEvent, sweepIntervalMs, version }: ResolvedWorkerOptions,

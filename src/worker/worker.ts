@@ -106,7 +106,7 @@ export class Worker {
     return this.stopping;
   }
 
-  /** Stops claiming in this process, for one queue or for all, also before the start. Running jobs go on. */
+  /** Stops claiming in this process, for one queue or for all, also before the start. Running jobs continue. */
   pause(queue?: string): void {
     this.namesOf(queue).forEach((name) => this.paused.add(name));
     this.runnersOf(queue).forEach((runner) => runner.close());
@@ -147,7 +147,7 @@ export class Worker {
     return this.fetchLiveness.sinceMs;
   }
 
-  /** The jobs here whose handlers go on although their signals were aborted, each until it ends. */
+  /** The jobs here whose handlers still run although their signals were aborted, each until it ends. */
   get stuck(): StuckJob[] {
     return this.runners.flatMap((runner) => [...runner.attempts].flatMap(({ stuck }) => stuck ?? []));
   }

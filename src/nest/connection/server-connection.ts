@@ -11,7 +11,7 @@ export interface ServerConnection {
     readonly logger: SafeLogger;
     whenReady(): Promise<void>;
     /** Returns whether the server is connected: now, and at each change. */
-    watch(tell: (connected: boolean) => void): void;
+    watch(listener: (connected: boolean) => void): void;
   };
   readonly ready: boolean;
   readonly isClosed: boolean;

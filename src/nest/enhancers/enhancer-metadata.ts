@@ -14,7 +14,7 @@ type Enhancer = object | Type;
 
 const KINDS = [GUARDS_METADATA, INTERCEPTORS_METADATA, PIPES_METADATA, EXCEPTION_FILTERS_METADATA];
 
-/** Returns whether a handler has enhancers or decorated parameters of its own. */
+/** Returns whether a handler has its own enhancers or decorated parameters. */
 export function hasEnhancers(handler: Decorated): boolean {
   return KINDS.some((kind) => enhancersOf(handler, kind).length > 0) || parametersOf(handler).length > 0;
 }

@@ -5,11 +5,11 @@ import type { WorkerEventListener } from '../../worker/reports/worker-event.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 
 /** Emits an event for each waiting job that a call of this process cancels, because no worker holds it. */
-export function emitCancels(queues: QueueRegistry, tell: WorkerEventListener): void {
+export function emitCancels(queues: QueueRegistry, emit: WorkerEventListener): void {
   const follow = (queue: JobQueue) =>
     void queue.onCancelled((record) => {
       const error = cancelledError(record.attempts > 0 || record.attemptLog.length > 0);
-      tell({ type: 'cancelled', job: unclaimedJob(record, queue), error });
+      emit({ type: 'cancelled', job: unclaimedJob(record, queue), error });
     });
   queues.all.forEach(follow);
   queues.watch({ added: follow, closed: () => undefined });

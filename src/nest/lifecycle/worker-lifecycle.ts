@@ -80,7 +80,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     return this.current?.sinceLastFetchMs ?? Math.round(sinceStart);
   }
 
-  /** The jobs of this process whose handlers go on although their signals were aborted, each until it ends. */
+  /** The jobs of this process whose handlers still run although their signals were aborted, each until it ends. */
   get stuck(): readonly StuckJob[] {
     return this.workers.flatMap((worker) => worker.stuck);
   }
@@ -155,8 +155,8 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   }
 
   /** Returns whether Redis is connected: now, and at each change. */
-  watchConnection(tell: (connected: boolean) => void): void {
-    this.redis.connection.watch(tell);
+  watchConnection(listener: (connected: boolean) => void): void {
+    this.redis.connection.watch(listener);
   }
 
   private async startWhenReady(): Promise<void> {

@@ -63,10 +63,10 @@ const filterSchema = z.strictObject(
 );
 
 /**
- * The job events of the whole fleet, as an RxJS Observable and for `for await`. It covers the queues that this process
- * knows, also those that it learns of later. A connection is open only while there is a listener. Events before Redis
- * has confirmed the subscription, or while the connection is cut, are missed. Callers that must not miss the end of a
- * job also poll.
+ * The job events of the whole fleet, as an RxJS Observable and for `for await`. It covers all queues that this process
+ * knows, and adds new ones as they become known. A connection is open only while there is a listener. Events before
+ * Redis has confirmed the subscription, or while the connection is cut, are missed. Callers that must not miss the end
+ * of a job also poll.
  *
  * An error of a listener is logged and has no other effect. All end when the app closes. Queues with `events: 'off'`
  * are silent.

@@ -232,7 +232,7 @@ export class JobQueueService extends AdminApi {
     return Object.fromEntries(names.map((each, i) => [each, stats[i]!]));
   }
 
-  /** Stops the claims of this process, from one queue or from all. Running jobs go on, as do other processes. */
+  /** Stops the claims of this process, from one queue or from all. Running jobs and other processes continue. */
   pauseWorker(queue?: string): void {
     checkGivenQueue(queue);
     this.lifecycle.controls.pause(queue);

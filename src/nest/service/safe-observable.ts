@@ -22,7 +22,7 @@ export class SafeObservable<Value> extends Observable<Value> {
     return lifted;
   }
 
-  /** Subscribes as any Observable does; what a listener throws goes to the report. */
+  /** Subscribes like any Observable. Errors of the listener are reported. */
   override subscribe(
     listener?: ((value: Value) => void) | Partial<Observer<Value>> | null,
     error?: ((error: unknown) => void) | null,

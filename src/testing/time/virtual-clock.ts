@@ -9,7 +9,7 @@ interface Pending extends Timer {
 }
 
 /**
- * A clock that stands still until it is moved, with seeded random numbers, so that runs repeat exactly.
+ * A clock for repeatable tests. Its time changes only by `advance`, and its random numbers come from a seed.
  *
  * @example
  * const clock = new VirtualClock();

@@ -18,7 +18,7 @@ export function reportLost(runner: Troubled, attempt: Attempt): void {
 export function reportStuck(runner: Troubled, attempt: Attempt): void {
   const { host, name } = runner;
   host.warn(
-    `The handler of job ${attempt.id} (${attempt.job.name}) of queue "${name}" goes on although its signal was ` +
+    `The handler of job ${attempt.id} (${attempt.job.name}) of queue "${name}" still runs although its signal was ` +
       'aborted, and keeps its slot. Pass job.signal to every call that the handler makes.',
   );
   host.emit?.({ type: 'stuck', job: attempt.job });

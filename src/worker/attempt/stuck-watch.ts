@@ -62,7 +62,7 @@ export class StuckWatch {
 
   private reportAgain(): void {
     this.warn(
-      `${this.subject} still goes on, ${this.seconds} s after its signal was aborted (${this.reason}), and keeps its slot.`,
+      `${this.subject} still runs, ${this.seconds} s after its signal was aborted (${this.reason}), and keeps its slot.`,
     );
   }
 

@@ -24,7 +24,7 @@ export interface JobReporter {
 export class Job<Payload = unknown> {
   private controller: AbortController | undefined;
   private aborted: Error | undefined;
-  /** Out of sight of whoever logs the job: it leads to the connection, whose options hold a password. */
+  /** Private, so that a logged job does not show it: it leads to the connection, whose options contain a password. */
   readonly #reporter: JobReporter;
 
   /** @internal */

@@ -303,7 +303,7 @@ onEachStore('timeoutMs', () => {
   });
 });
 
-onEachStore('a handler that goes on although its signal was aborted', () => {
+onEachStore('a handler that still runs although its signal was aborted', () => {
   it('is reported as stuck, once, whatever aborted it', async () => {
     const queue = newQueue({ visibilityMs: 900, maxAttempts: 1 });
     const finish = gate();
@@ -318,7 +318,7 @@ onEachStore('a handler that goes on although its signal was aborted', () => {
     await lengthened(queue, cancelled.id, 600); // two more heartbeats
     const stuck = worker.events.filter(({ type }) => type === 'stuck').map(({ job }) => job.id);
     expect(stuck.toSorted()).toEqual([timed.id, cancelled.id].toSorted());
-    expect(worker.warnings).toContainEqual(expect.stringMatching(/goes on although its signal was aborted/));
+    expect(worker.warnings).toContainEqual(expect.stringMatching(/still runs although its signal was aborted/));
     finish.open();
     await worker.event('completed', 1, { id: cancelled.id });
   });

@@ -47,11 +47,11 @@ describe('the watch of a handler whose signal was aborted', () => {
     expect(said).toEqual([
       'reported',
       expect.stringMatching(
-        /^The handler of job 7 \(report\) of queue "reports" still goes on, 66 s after .*cancelled/,
+        /^The handler of job 7 \(report\) of queue "reports" still runs, 66 s after .*cancelled/,
       ),
     ]);
     jest.advanceTimersByTime(1);
-    expect(said.slice(2)).toEqual([expect.stringMatching(/still goes on, 126 s after/)]);
+    expect(said.slice(2)).toEqual([expect.stringMatching(/still runs, 126 s after/)]);
     watch.end();
     jest.advanceTimersByTime(120_000);
     expect(said.slice(3)).toEqual([expect.stringMatching(/job 7 .*was stuck, has ended 126 s after/)]);
