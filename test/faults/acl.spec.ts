@@ -201,7 +201,7 @@ describe('a missing permission', () => {
     leaveBroken(queue);
     const worker = await startWorker(queue);
     const before = await callsSoFar();
-    await sleep(1_500);
+    await sleep(1_500); // shows that it does not poll all the time
     expect((await callsSoFar()) - before).toBeLessThan(SPINNING);
     await queue.enqueue({});
     const begun = performance.now();

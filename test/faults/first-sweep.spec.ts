@@ -27,7 +27,7 @@ describe('the first sweep of a queue, after a restart of Redis', () => {
 
     proxy.refuse(); // the worker comes back later than the one that sweeps
     await server.kill();
-    await sleep(VISIBILITY_MS);
+    await sleep(VISIBILITY_MS); // the claim expires without a server, so there is no signal
     await server.restart();
     const expiry = async () => Number(await observer.zscore(keys.claims, id));
     const [seconds, microseconds] = (await observer.time()).map(Number);

@@ -148,9 +148,9 @@ describe('a half-open connection', () => {
     const listeners = async () => Number((await inside(other).connection.client.pubsub('NUMSUB', keys.events))[1]);
     await eventually(async () => (await listeners()) === 1, { what: 'a connection that listens' });
     proxy.pause((requests) => /subscribe/i.test(requests));
-    proxy.delay(200); // each way, so that a confirmation comes after each of the others has looked
+    proxy.delay(200); // each way, so that a confirmation comes after several later requests
     for (const handle of handles.slice(1)) {
-      await sleep(100);
+      await sleep(100); // the time between two requests
       results.push(handle.result());
     }
     await startWorker(other, () => 'done');

@@ -5,7 +5,7 @@ import { RedisConnection } from '#nest/connection/redis-connection.js';
 import type { Job } from '#worker/handlers/job.js';
 import { BACK_MS } from '../../support/queue/bounds.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
-import { eventually, gate } from '../../support/faults/wait.js';
+import { eventually, gate, sleep } from '../../support/faults/wait.js';
 import { connect } from '../../support/redis/redis.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
 import { inside } from '../../support/queue/inside.js';
@@ -45,10 +45,11 @@ describe('Redis that restarts with its data (AOF)', () => {
     await server.kill();
     await eventually(() => !inside(queue).connection.ready);
     const stopped = worker.worker.stop({ timeoutMs: 15_000 });
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await sleep(500); // the job becomes due without a server, so there is no signal
     await server.restart();
     await observer.ping();
-    await new Promise((resolve) => setTimeout(resolve, 500)); // each connection comes back after 50 ms
+    await eventually(() => inside(queue).connection.ready);
+    await sleep(500); // shows that no claim follows: each connection is back after 50 ms
     running.open();
     await stopped;
     expect(await observer.hget((await inside(queue).scripts()).keys.job(id), 'attempts')).toBeNull(); // never claimed
@@ -61,7 +62,7 @@ describe('Redis that restarts with its data (AOF)', () => {
     const worker = await startWorker(queue, async (job: Job) => {
       runs.set(job.id, (runs.get(job.id) ?? 0) + 1);
       if (job.payload === 'long') await running.promise;
-      await new Promise((resolve) => setTimeout(resolve, 2));
+      await sleep(2);
     });
     const long = await queue.enqueue('long');
     await worker.event('started');
@@ -199,7 +200,7 @@ describe('Redis that restarts without its data', () => {
 describe('Redis that freezes', () => {
   it('is used again within 2 s, and no job is lost or recorded twice', async () => {
     const { server, queue } = await ownServer();
-    const worker = await startWorker(queue, () => new Promise((resolve) => setTimeout(resolve, 5)), {
+    const worker = await startWorker(queue, () => sleep(5), {
       sweepIntervalMs: 1_000,
     });
     await queue.enqueueMany(Array.from({ length: 200 }, (_, payload) => ({ payload })));

@@ -113,7 +113,7 @@ describe('@OnJobEvent', () => {
     const producer = (await startApp({})).get(JobQueueService);
     await producer.enqueue(Email, { to: 'ada' }, { id: 'late', expiresInMs: 1 });
     await producer.enqueue(Email.name, { to: 5 }, { id: 'bad' });
-    await sleep(5);
+    await sleep(5); // the first job expires, which sends no signal
     await startApp({ providers: [Emails] });
     await eventually(() => seen.length === 2);
     expect(seen.toSorted()).toEqual([

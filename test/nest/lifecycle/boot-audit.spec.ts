@@ -57,7 +57,7 @@ describe('the audit at boot', () => {
     ]);
   });
 
-  // A disk that is always full: other systems have none to lend.
+  // Skipped where there is no /dev/full, the disk that is always full: only Linux has it.
   (existsSync('/dev/full') ? it : it.skip)('warns of a write to the AOF that failed', async () => {
     const { url, dir } = await startOwnRedis({ args: [...SOUND, '--appendonly', 'no'] });
     mkdirSync(join(dir, 'appendonlydir'));

@@ -13,6 +13,7 @@ export function gate<Value = void>(): Gate<Value> {
   return { promise, open };
 }
 
+/** Waits for time: only as the duration of a job, or to show that nothing happens. For the rest there are signals. */
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

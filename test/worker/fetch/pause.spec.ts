@@ -14,6 +14,7 @@ import {
 } from '../../support/worker/workers.js';
 import { inside } from '../../support/queue/inside.js';
 
+/** Shows that nothing happens: longer than the longest wait of an idle worker. */
 const LONGER_THAN_A_WAIT_MS = 1_200;
 
 const served = (queue: JobQueue) => ({ queue, handlers: { [queue.name]: () => undefined } });

@@ -71,7 +71,7 @@ describe('an isolated job', () => {
     const { runner, isolation, log } = await workerWithIsolated(0, { visibilityMs: 200 });
     runner.claiming = 1; // another job may come, so it waits
     isolation.check();
-    await sleep(101);
+    await sleep(101); // more than half of the visibility timeout
     expect(log).toEqual([]);
     runner.abandonClaim(1);
     isolation.check();
@@ -83,7 +83,7 @@ describe('an isolated job', () => {
     const { runner, isolation, log } = await workerWithIsolated(0, { claiming: 2, isClosed: true });
     runner.open();
     isolation.check();
-    await sleep(20);
+    await sleep(20); // shows that nothing starts
     expect(log).toEqual([]);
     runner.abandonClaim(1);
     isolation.check();

@@ -9,7 +9,7 @@ import { eventually, gate, sleep } from '../../support/faults/wait.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
 import { inside } from '../../support/queue/inside.js';
 
-/** Longer than what was prefetched waits before it goes back. */
+/** Shows that nothing happens: longer than a prefetched job waits before its release. */
 const LONGER_THAN_A_WAIT_MS = 150;
 
 /** The payload of a job that runs until the test ends it. */
@@ -148,7 +148,7 @@ describe('what was prefetched', () => {
 });
 
 describe('a worker without prefetch', () => {
-  it('takes quick jobs prefetcher, runs them in their order, and releases them where one turns out to be long', async () => {
+  it('prefetches quick jobs, runs them in their order, and releases them if one turns out to be long', async () => {
     const queue = newQueue();
     const payloads = [...Array(500).keys(), LONG, ...Array(20).keys()];
     const jobs = payloads.map((payload) => ({ payload }));
@@ -177,7 +177,7 @@ describe('a worker without prefetch', () => {
     expect(job.attemptLog.map(({ outcome }) => outcome)).toEqual(['interruption', 'completed']);
   });
 
-  it('takes quick jobs prefetcher at the default concurrency too', async () => {
+  it('prefetches quick jobs at the default concurrency too', async () => {
     const queue = newQueue();
     const started = jest.spyOn(await inside(queue).scripts(), 'start');
     const worker = await startWorker([{ queue, handlers: { [queue.name]: () => undefined } }]);
