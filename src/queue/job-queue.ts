@@ -12,7 +12,7 @@ import { type JobQueueOptions, queueOptionsOf } from './enqueue/enqueue-middlewa
 import type { EnqueueOptions } from './enqueue/enqueue-options.js';
 import { type DefinitionOf, type EnqueueRest, isNamedShape, namedShapeError } from './enqueue/enqueue-signature.js';
 import { Producer } from './enqueue/producer.js';
-import { checkJobs } from './enqueue/validate-bulk.js';
+import { validateBulk } from './enqueue/validate-bulk.js';
 import { checkLogger } from './errors/safe-logger.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from './model/job.js';
 import { QueueAdmin } from './queue-admin.js';
@@ -118,7 +118,7 @@ export class JobQueue extends QueueAdmin {
     second?: readonly JobToEnqueue[],
   ): Promise<JobHandle[]> {
     const definition = isJobDefinition(first) ? first : undefined;
-    return this.enqueueAll(definition, checkJobs(isJobDefinition(first) ? second! : first));
+    return this.enqueueAll(definition, validateBulk(isJobDefinition(first) ? second! : first));
   }
 
   /** @internal Enqueues many jobs, of a definition or of none. */

@@ -17,7 +17,7 @@ import { Groups } from './operate/groups.js';
 import { History } from './operate/history.js';
 import { Limits } from './operate/limits.js';
 import { purge } from './operate/purge.js';
-import { type Start, checkStart, lateStart } from './operate/reschedule-options.js';
+import { type Start, checkRescheduleOptions, lateStart } from './operate/reschedule-options.js';
 import { type StatusCondition, statusOf } from './operate/status-condition.js';
 import type { ForeignRedisClient, RedisClient } from './redis/redis-client.js';
 import { LARGEST_PAGE } from './runtime/bounds.js';
@@ -122,7 +122,7 @@ export abstract class QueueAdmin {
    */
   async reschedule(id: string, start: Start): Promise<'scheduled' | 'pending' | 'refused' | 'missing'> {
     checkText('job id', id);
-    const due = checkStart(start);
+    const due = checkRescheduleOptions(start);
     const answer = await this.exec((calls) => calls.reschedule(id, due));
     if (typeof answer === 'object') {
       throw lateStart(start, answer);
@@ -280,12 +280,12 @@ export abstract class QueueAdmin {
    */
   async doctor(options: DoctorOptions = {}): Promise<DoctorReport> {
     const checked = checkOptions('doctor', doctorSchema, options);
-    return this.store.audit(await this.calls(), checked, this.limit);
+    return this.store.audit(await this.calls(), checked, this.callLimit);
   }
 
   /** @internal The time limit of a step without its own. */
-  get limit(): Required<CallLimit> {
-    return this.open.limit;
+  get callLimit(): Required<CallLimit> {
+    return this.open.callLimit;
   }
 
   /** @internal Returns the calls of this queue, once the store knows how it is kept. */

@@ -70,7 +70,11 @@ export function redisAccess(queue: JobQueue): Promise<RedisAccess> {
 export async function redisWithAllKeys(queue: JobQueue): Promise<RedisAccess & { keys: QueueKeys }> {
   const { connection } = redisStoreOf(queue);
   const { keys } = (await queue.calls()) as QueueCalls;
-  return { client: connection.client, keys, ask: (question) => connection.answer(queue.limit.timeoutMs, question) };
+  return {
+    client: connection.client,
+    keys,
+    ask: (question) => connection.answer(queue.callLimit.timeoutMs, question),
+  };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { isJobDefinition, type JobDefinition } from '../../queue/enqueue/define-job.js';
-import { checkJobs } from '../../queue/enqueue/validate-bulk.js';
+import { validateBulk } from '../../queue/enqueue/validate-bulk.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
 import type { JobQueue } from '../../queue/job-queue.js';
@@ -37,7 +37,7 @@ export async function enqueueMany(
   const target = find(job, options.queue);
   return typeof job === 'string'
     ? target.enqueueMany(
-        checkJobs(jobs!).map(({ payload, ...rest }, i) => ({
+        validateBulk(jobs!).map(({ payload, ...rest }, i) => ({
           payload,
           ...optionsFor(target, job, rest, `enqueueMany[${i}]`),
         })),
@@ -46,7 +46,7 @@ export async function enqueueMany(
 }
 
 function enqueueOfAnyName(find: FindQueue, jobs: readonly JobOfAnyName[]): Promise<JobHandle[]> {
-  const mixed = checkJobs(jobs).map(({ job, payload, queue, ...rest }, i) => {
+  const mixed = validateBulk(jobs).map(({ job, payload, queue, ...rest }, i) => {
     checkJob(`enqueueMany[${i}].job`, job);
     const target = find(job, queue);
     return typeof job === 'string'

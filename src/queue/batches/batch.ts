@@ -1,6 +1,6 @@
 import { isJobDefinition, type JobDefinition, type PayloadFor, type ResultFor } from '../enqueue/define-job.js';
 import type { EnqueueOptions } from '../enqueue/enqueue-options.js';
-import { checkJobs } from '../enqueue/validate-bulk.js';
+import { validateBulk } from '../enqueue/validate-bulk.js';
 import { BatchNotFoundError, BatchSealedError } from '../errors/batch-errors.js';
 import type { EncodedBatch } from '../model/batch.js';
 import { InvalidOptionError } from '../errors/errors.js';
@@ -97,7 +97,7 @@ export class Batch<Queue = unknown> extends BatchReader {
   ): Promise<JobHandle<ResultFor<Job, unknown>>[]> {
     checkKnown('batch.addMany', options, ['queue']);
     const target = this.targetOf(job, options.queue);
-    const members = checkJobs(jobs).map(({ payload, ...rest }, i) => ({
+    const members = validateBulk(jobs).map(({ payload, ...rest }, i) => ({
       payload: payload as unknown,
       ...this.memberOptions(`batch.addMany[${i}]`, target, job, rest),
     }));

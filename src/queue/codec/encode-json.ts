@@ -1,6 +1,6 @@
 import { InvalidPayloadError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
-import { storeError } from '../errors/serialize-error.js';
+import { serializeError } from '../errors/serialize-error.js';
 
 const MAX_DEPTH = 200;
 
@@ -36,7 +36,7 @@ function check(subject: string, value: unknown): void {
 }
 
 function unreadable(subject: string, error: unknown): InvalidPayloadError {
-  const { message } = storeError(error);
+  const { message } = serializeError(error);
   return fault(subject, 'a value that JSON can carry', `one that throws (${message.slice(0, 200)})`);
 }
 

@@ -1,6 +1,6 @@
 import { encodeContent } from '../codec/codec.js';
 import { isNonRetryable } from '../errors/errors.js';
-import { storeError } from '../errors/serialize-error.js';
+import { serializeError } from '../errors/serialize-error.js';
 import { backoffDelay } from '../model/backoff.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from '../model/job.js';
 import { LARGEST_PAGE, YEAR_MS } from '../runtime/bounds.js';
@@ -99,7 +99,7 @@ export class ManualConsumer {
       );
     const failure = {
       ...claim,
-      error: storeError(error),
+      error: serializeError(error),
       final: options.final ?? isNonRetryable(error),
       backoffMs,
       begun: true,

@@ -8,7 +8,7 @@ import { LARGEST_PAGE } from '../runtime/bounds.js';
 import { checkText } from '../validation/names.js';
 import { show } from '../errors/show.js';
 import { duration, wholeNumber } from '../validation/numbers.js';
-import { readBySchema } from '../validation/validate-with-schema.js';
+import { validateWithSchema } from '../validation/validate-with-schema.js';
 import type { JobSource } from '../results/job-handle.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
@@ -162,7 +162,11 @@ export class DeadLetters {
     }
     const definition = given ?? (name === undefined ? undefined : this.context.definitionOf?.(name));
     if (definition) {
-      await readBySchema('payload', definition.payload, decodeContent(this.queue.options.codec, JSON.parse(json)));
+      await validateWithSchema(
+        'payload',
+        definition.payload,
+        decodeContent(this.queue.options.codec, JSON.parse(json)),
+      );
     }
     return json;
   }

@@ -43,11 +43,11 @@ export class DurabilityTimeoutError extends JobQueueError {
 }
 
 /**
- * Returns an enqueuer that waits until replicas have the jobs, or reports how many had them in time.
+ * Returns a batcher that waits until replicas have the jobs, or reports how many had them in time.
  *
  * @param prepare see EnqueueBatcher
  */
-export function durableEnqueuer(queue: QueueAccess, prepare?: () => Promise<void>): EnqueueBatcher {
+export function durableBatcher(queue: QueueAccess, prepare?: () => Promise<void>): EnqueueBatcher {
   const { replicas, durabilityTimeoutMs: timeoutMs, enqueueTimeoutMs: answerMs } = queue.options;
   const { store } = queue;
   return new EnqueueBatcher({

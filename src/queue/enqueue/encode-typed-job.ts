@@ -6,7 +6,7 @@ import { show } from '../errors/show.js';
 import { encodeJob, payloadSubject, type EncodeTarget } from './encode-job.js';
 import type { EnqueueOptions } from './enqueue-options.js';
 import type { EncodedJob } from '../store/enqueue-call.js';
-import { readBySchema } from '../validation/validate-with-schema.js';
+import { validateWithSchema } from '../validation/validate-with-schema.js';
 
 /** Options of an enqueue of a definition, which has its own name. */
 export type TypedEnqueueOptions = Omit<EnqueueOptions, 'name'>;
@@ -27,7 +27,7 @@ export function encodeTypedJob(
   const merged = typedOptions(target.name, definition, options, subject);
   const job = encodeJob(target, payload, merged, subject);
   const stored = decodeContent(target.options.codec, JSON.parse(job.payload));
-  const read = readBySchema(payloadSubject(subject), definition.payload, stored);
+  const read = validateWithSchema(payloadSubject(subject), definition.payload, stored);
   if (!(read instanceof Promise)) {
     return job;
   }
@@ -70,7 +70,7 @@ export function typedSource(source: JobSource, { name, result: schema }: JobDefi
         result: async (id, options) => {
           const value = await source.result(id, options, name);
           // No result is stored, or the handler returned none, which its worker has checked.
-          return value === undefined ? undefined : readBySchema('result', schema, value);
+          return value === undefined ? undefined : validateWithSchema('result', schema, value);
         },
       }
     : source;

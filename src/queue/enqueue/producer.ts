@@ -1,5 +1,5 @@
 import { QueueFullError } from '../errors/enqueue-errors.js';
-import { durableEnqueuer, requireReplicas } from './durable-batcher.js';
+import { durableBatcher, requireReplicas } from './durable-batcher.js';
 import { answersOfAll } from './bulk-result.js';
 import { faultOf, EnqueueRejected, type EnqueueAnswer, type EncodedJob } from '../store/enqueue-call.js';
 import { EnqueueBatcher, fitOneCall } from './enqueue-batcher.js';
@@ -108,7 +108,7 @@ export class Producer {
     if (durability === 'memory') {
       return enqueuers.memory;
     }
-    return (enqueuers.replica ??= durableEnqueuer(this.queue, enqueuers.prepare));
+    return (enqueuers.replica ??= durableBatcher(this.queue, enqueuers.prepare));
   }
 
   private newEnqueuers(prepare?: () => Promise<void>): Enqueuers {
@@ -121,7 +121,7 @@ export class Producer {
       prepare,
       // A process that only enqueues must notice a dead connection itself.
       deliver: (jobs) => this.queue.exec((calls) => calls.enqueue(jobs)),
-      endsInTime: this.queue.limit.timeoutMs <= options.enqueueTimeoutMs,
+      endsInTime: this.queue.callLimit.timeoutMs <= options.enqueueTimeoutMs,
     });
     return { memory, prepare };
   }

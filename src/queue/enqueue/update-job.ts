@@ -3,7 +3,7 @@ import { isJobDefinition, type JobDefinition } from './define-job.js';
 import type { UpdateAnswer } from '../store/call-answers.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import { checkText } from '../validation/names.js';
-import { readBySchema } from '../validation/validate-with-schema.js';
+import { validateWithSchema } from '../validation/validate-with-schema.js';
 
 /** Gives a job another payload; see JobQueue.update. @throws InvalidPayloadError */
 export async function updateJob(
@@ -16,7 +16,7 @@ export async function updateJob(
   checkText('job id', id);
   const json = encodeContent('payload', payload, queue.options);
   if (definition) {
-    await readBySchema('payload', definition.payload, decodeContent(queue.options.codec, JSON.parse(json)));
+    await validateWithSchema('payload', definition.payload, decodeContent(queue.options.codec, JSON.parse(json)));
   }
   return queue.exec((calls) => calls.update(id, json, definition?.name));
 }

@@ -6,7 +6,7 @@ import { show } from '../errors/show.js';
  *
  * @throws InvalidOptionError
  */
-export function checkJobs<Job>(jobs: readonly Job[]): readonly Job[] {
+export function validateBulk<Job>(jobs: readonly Job[]): readonly Job[] {
   if (!Array.isArray(jobs)) {
     throw new InvalidOptionError('enqueueMany', 'an array of { payload, … }', show(jobs));
   }

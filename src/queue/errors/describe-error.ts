@@ -1,5 +1,5 @@
 import type { StoredError } from './stored-error.js';
-import { storeError } from './serialize-error.js';
+import { serializeError } from './serialize-error.js';
 import { oneLine } from './one-line.js';
 
 /** The most characters of an error in a log, its stack and its causes included. */
@@ -12,7 +12,7 @@ const FRAME = /^\s*at /;
  * errors of an AggregateError, indented. Accepts any value, and never throws.
  */
 export function describeError(thrown: unknown): string {
-  return describeStored(storeError(thrown));
+  return describeStored(serializeError(thrown));
 }
 
 /** Does the same for an error stored with a job. */

@@ -22,7 +22,7 @@ const UNREADABLE: StoredError = { name: 'Error', message: 'an error that cannot 
  * Returns any thrown value in its stored form, with its `cause` and the `errors` of an AggregateError. Its size is
  * bounded, so that a huge message cannot fill the server. Never throws, even if reading an application's error fails.
  */
-export function storeError(thrown: unknown): StoredError {
+export function serializeError(thrown: unknown): StoredError {
   try {
     const own = readError(thrown, LONGEST_MESSAGE, LONGEST_STACK);
     return { ...own, ...readInner(thrown, 1, { left: MOST_INNER_CHARACTERS }) };

@@ -14,7 +14,7 @@ const SLICE = 500;
  * @throws InvalidOptionError
  */
 export async function purge(
-  queue: Pick<QueueAccess, 'name' | 'exec' | 'options' | 'store' | 'limit'>,
+  queue: Pick<QueueAccess, 'name' | 'exec' | 'options' | 'store' | 'callLimit'>,
   options: { confirm: string },
   ask: <Answer>(question: () => Promise<Answer>) => Promise<Answer> = (question) => question(),
 ): Promise<number> {

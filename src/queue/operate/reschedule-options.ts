@@ -7,11 +7,11 @@ import { checkRunAt } from '../validation/run-at.js';
 export type Start = { delayMs: number } | { runAt: Date | number };
 
 /**
- * Checks the new start of a job, and says it as the script takes it.
+ * Checks the new start of a job, and returns it as the script takes it.
  *
  * @throws InvalidOptionError
  */
-export function checkStart(start: Start): { delayMs: number } | { runAtMs: number } {
+export function checkRescheduleOptions(start: Start): { delayMs: number } | { runAtMs: number } {
   checkKnown('reschedule', start, ['delayMs', 'runAt']);
   const { delayMs, runAt } = start as { delayMs?: number; runAt?: Date | number };
   if ((delayMs === undefined) === (runAt === undefined)) {

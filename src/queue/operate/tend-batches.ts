@@ -9,7 +9,7 @@ const SLICE = 200;
 /** The most slices of one run. */
 const MOST_SLICES = 500;
 
-type Queue = Pick<QueueAccess, 'name' | 'options' | 'store' | 'exec' | 'limit'>;
+type Queue = Pick<QueueAccess, 'name' | 'options' | 'store' | 'exec' | 'callLimit'>;
 
 /**
  * Maintains the batches of a queue and its members of batches elsewhere. Finds unreported ends, cancels the members of
@@ -29,7 +29,7 @@ export async function tendBatches(
     onFailed?: (ids: readonly string[]) => Promise<void>;
   } = {},
 ): Promise<void> {
-  const { all = false, limit = queue.limit, isStopped = () => false, onFailed } = options;
+  const { all = false, limit = queue.callLimit, isStopped = () => false, onFailed } = options;
   const others = new OtherQueues(queue, limit);
   for (let i = 0; i < MOST_SLICES && !isStopped(); i++) {
     const look = await queue.exec((calls) => calls.sweep.tendBatches(SLICE, all && i === 0), limit);
@@ -53,7 +53,7 @@ export async function tendBatches(
  * @throws the error of a call to another queue; the news stay in the outbox
  */
 export async function deliverNews(queue: Queue): Promise<void> {
-  await deliver(queue, new OtherQueues(queue, queue.limit), queue.limit);
+  await deliver(queue, new OtherQueues(queue, queue.callLimit), queue.callLimit);
 }
 
 /**
@@ -87,10 +87,10 @@ class OtherQueues {
   ) {}
 
   async run<Answer>(name: string, build: (calls: StoreCalls) => StoreCall<Answer>): Promise<Answer> {
-    const { store, options, limit } = this.queue;
+    const { store, options, callLimit } = this.queue;
     let calls = this.opened.get(name);
     if (!calls) {
-      calls = store.open(name, options, limit);
+      calls = store.open(name, options, callLimit);
       this.opened.set(name, calls);
     }
     return store.exec(build(await calls), this.limit);

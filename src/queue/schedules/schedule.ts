@@ -11,7 +11,7 @@ import { show } from '../errors/show.js';
 import { withScheduleUniqueKey, encodeJob, payloadSubject, type EncodeTarget } from '../enqueue/encode-job.js';
 import { jobDefaultFields, type JobRules } from '../enqueue/enqueue-options.js';
 import { duration, wholeNumber } from '../validation/numbers.js';
-import { readBySchema } from '../validation/validate-with-schema.js';
+import { validateWithSchema } from '../validation/validate-with-schema.js';
 import { optionsOf } from '../store/enqueue-call.js';
 import type { Recurrence, StoredSchedule } from '../model/schedule.js';
 import { checkRecurrence } from './recurrence.js';
@@ -124,7 +124,7 @@ export function checkSchedule(
 ): Promise<unknown> | undefined {
   const read =
     definition &&
-    readBySchema(payloadSubject(subject), definition.payload, decodeContent(codec, JSON.parse(payload)));
+    validateWithSchema(payloadSubject(subject), definition.payload, decodeContent(codec, JSON.parse(payload)));
   return read instanceof Promise ? read : undefined;
 }
 

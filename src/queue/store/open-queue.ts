@@ -17,7 +17,7 @@ export class OpenQueue implements QueueAccess {
     readonly store: QueueStore,
   ) {}
 
-  get limit(): Required<CallLimit> {
+  get callLimit(): Required<CallLimit> {
     return { timeoutMs: Math.max(SHORTEST_TRIP_MS, this.options.enqueueTimeoutMs) };
   }
 
@@ -26,13 +26,16 @@ export class OpenQueue implements QueueAccess {
       return this.opened;
     }
     this.opening ??= this.store
-      .open(this.name, this.options, this.limit)
+      .open(this.name, this.options, this.callLimit)
       .then((calls) => (this.opened = codedCalls(calls, this.options.codec, plainJobWarning(this))))
       .finally(() => (this.opening = undefined));
     return this.opening;
   }
 
-  exec<Answer>(build: (calls: StoreCalls) => StoreCall<Answer>, limit: CallLimit = this.limit): Promise<Answer> {
+  exec<Answer>(
+    build: (calls: StoreCalls) => StoreCall<Answer>,
+    limit: CallLimit = this.callLimit,
+  ): Promise<Answer> {
     return this.opened
       ? this.store.exec(build(this.opened), limit)
       : this.calls().then((calls) => this.store.exec(build(calls), limit));

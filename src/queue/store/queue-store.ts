@@ -173,7 +173,7 @@ export interface QueueAccess {
   /** Returns the calls of this queue, once the store knows how it is kept. */
   calls(): Promise<StoreCalls>;
   /** The time limit of a step without its own: `enqueueTimeoutMs`, at least a second. */
-  readonly limit: Required<CallLimit>;
+  readonly callLimit: Required<CallLimit>;
   /**
    * Runs one step.
    *

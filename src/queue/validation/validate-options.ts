@@ -92,10 +92,10 @@ function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
     return issue;
   }
   const inner = issue.errors.flat().filter((each) => each.path.length > 0 || each.code === 'unrecognized_keys');
-  return inner.length > 0 ? deepest(within(issue.path, mostTelling(inner))) : issue;
+  return inner.length > 0 ? deepest(atPath(issue.path, mostTelling(inner))) : issue;
 }
 
-function within(path: PropertyKey[], issue: z.core.$ZodIssue): z.core.$ZodIssue {
+function atPath(path: PropertyKey[], issue: z.core.$ZodIssue): z.core.$ZodIssue {
   return { ...issue, path: [...path, ...issue.path] };
 }
 

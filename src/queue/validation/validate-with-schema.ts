@@ -9,7 +9,7 @@ import type { SchemaIssue, SchemaOutcome, StandardSchema } from './standard-sche
  * @param subject the name of the value in errors: `payload`, `result`
  * @throws InvalidPayloadError with the path of the first fault (a rejection, if the schema is asynchronous)
  */
-export function readBySchema<Output>(
+export function validateWithSchema<Output>(
   subject: string,
   schema: StandardSchema<unknown, Output>,
   value: unknown,

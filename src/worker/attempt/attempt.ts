@@ -10,7 +10,7 @@ import type { Clock } from '../../queue/runtime/clock.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import { encodeContent, type ContentRules } from '../../queue/codec/codec.js';
 import type { Completion, Failure, Release } from '../../queue/store/store-calls.js';
-import { storeError } from '../../queue/errors/serialize-error.js';
+import { serializeError } from '../../queue/errors/serialize-error.js';
 import type { Handler } from '../handlers/handler.js';
 import { Job, type JobReporter } from '../handlers/job.js';
 import { callHandler } from './call-handler.js';
@@ -261,7 +261,13 @@ export class Attempt implements Completion {
 
   private fail(error: unknown, final: boolean): void {
     this.outcome = error;
-    const failure: Failure = { ...this.ref(), error: storeError(error), final, backoffMs: 0, begun: this.isCalled };
+    const failure: Failure = {
+      ...this.ref(),
+      error: serializeError(error),
+      final,
+      backoffMs: 0,
+      begun: this.isCalled,
+    };
     try {
       failure.backoffMs = backoffDelay(
         this.claim.options.backoff ?? this.handler.backoff,
@@ -271,7 +277,10 @@ export class Attempt implements Completion {
       );
     } catch (fault) {
       // An error of the user's backoff function must not hide the job's error.
-      failure.error = { ...failure.error, message: `${failure.error.message} (and ${storeError(fault).message})` };
+      failure.error = {
+        ...failure.error,
+        message: `${failure.error.message} (and ${serializeError(fault).message})`,
+      };
     }
     this.owner.failed(this, failure);
   }

@@ -5,7 +5,7 @@ import type { StoredError } from '../../queue/errors/stored-error.js';
 import type { Failure, Release } from '../../queue/store/store-calls.js';
 import type { FailOutcome, ReleaseOutcome } from '../../queue/store/call-answers.js';
 import { RestsExhaustedError } from '../../queue/errors/rests-exhausted-error.js';
-import { storeError } from '../../queue/errors/serialize-error.js';
+import { serializeError } from '../../queue/errors/serialize-error.js';
 import type { ContentRules } from '../../queue/codec/codec.js';
 import { textRedaction } from '../../queue/codec/redact.js';
 import type { Attempt } from './attempt.js';
@@ -191,10 +191,10 @@ export class SettlementBuffer {
       const { attempt, refused, settlement } = settling;
       if (attempt && outcomes[i] === 'failed') {
         attempt.outcome = new RestsExhaustedError(attempt.id, settlement.maxRests!);
-        this.owner.host.failures.deadLetter(attempt.job, storeError(attempt.outcome));
+        this.owner.host.failures.deadLetter(attempt.job, serializeError(attempt.outcome));
       } else if (refused && outcomes[i] === 'failed') {
         const { job, error } = refused;
-        this.owner.host.failures.deadLetter(job, this.shown(job, storeError(error)));
+        this.owner.host.failures.deadLetter(job, this.shown(job, serializeError(error)));
       }
       this.reportOutcome(settling, outcomes[i]!);
     });

@@ -1,7 +1,7 @@
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import { NonRetryableError } from '../../queue/errors/errors.js';
 import { encodeJson } from '../../queue/codec/encode-json.js';
-import { readBySchema } from '../../queue/validation/validate-with-schema.js';
+import { validateWithSchema } from '../../queue/validation/validate-with-schema.js';
 import { withMiddleware, type AttemptMiddleware } from './attempt-middleware.js';
 import type { BulkHandler, BulkHandlerFunction } from './bulk-handler.js';
 import type { Handler, HandlerFunction } from './handler.js';
@@ -39,7 +39,7 @@ export function schemaMiddleware({
 }: JobDefinition): AttemptMiddleware {
   const attempt = async (job: Job, next: () => Promise<unknown>) => {
     try {
-      job.setPayload(await readBySchema('payload', payloadSchema, job.payload));
+      job.setPayload(await validateWithSchema('payload', payloadSchema, job.payload));
     } catch (error) {
       throw toNonRetryable(error as Error);
     }
@@ -48,7 +48,7 @@ export function schemaMiddleware({
       // The form in which callers will read it.
       const stored =
         result === undefined ? undefined : (JSON.parse(encodeJson('result', result, Infinity)) as unknown);
-      await readBySchema('result', resultSchema, stored);
+      await validateWithSchema('result', resultSchema, stored);
     }
     return result;
   };

@@ -4,7 +4,7 @@ import { describeError } from '#queue/errors/describe-error.js';
 import { oneLine } from '#queue/errors/one-line.js';
 import { SafeLogger } from '#queue/errors/safe-logger.js';
 import { checkRecurrence } from '#queue/schedules/recurrence.js';
-import { storeError } from '#queue/errors/serialize-error.js';
+import { serializeError } from '#queue/errors/serialize-error.js';
 
 const HOSTILE = `a\r\n[Nest] 1 - ERROR forged\x1b[2J\u202e\u2028b${'x'.repeat(100_000)}the end`;
 
@@ -49,18 +49,18 @@ describe('an error of this package', () => {
 describe('an error as it is stored', () => {
   it('has its causes, as deep as five, and those of a cycle end', () => {
     const first = new Error('first', { cause: new TypeError('second', { cause: 'third' }) });
-    expect(storeError(first)).toMatchObject({
+    expect(serializeError(first)).toMatchObject({
       message: 'first',
       cause: { name: 'TypeError', message: 'second', cause: { name: 'Error', message: 'third' } },
     });
     const cyclic = new Error('again');
     cyclic.cause = cyclic;
-    expect(JSON.stringify(storeError(cyclic)).length).toBeLessThan(20_000);
+    expect(JSON.stringify(serializeError(cyclic)).length).toBeLessThan(20_000);
   });
 
   it('has the errors of an AggregateError, at most ten', () => {
     const errors = Array.from({ length: 12 }, (_, i) => new Error(`no ${i}`));
-    const stored = storeError(new AggregateError(errors, 'none of them'));
+    const stored = serializeError(new AggregateError(errors, 'none of them'));
     expect(stored).toMatchObject({ name: 'AggregateError', message: 'none of them' });
     expect(stored.errors!.map(({ message }) => message)).toEqual([
       ...errors.slice(0, 10).map(({ message }) => message),
@@ -73,18 +73,18 @@ describe('an error as it is stored', () => {
       depth === 0
         ? new Error('x'.repeat(100_000))
         : new AggregateError(Array.from({ length: 10 }, () => wide(depth - 1)));
-    expect(JSON.stringify(storeError(wide(4))).length).toBeLessThan(40_000);
+    expect(JSON.stringify(serializeError(wide(4))).length).toBeLessThan(40_000);
   });
 
   it('is kept where what is behind it cannot be read', () => {
     const error = new Error('kept');
     error.cause = Object.defineProperty(new Error('x'), 'message', { get: () => raise() });
-    expect(storeError(error)).toMatchObject({
+    expect(serializeError(error)).toMatchObject({
       message: 'kept',
       cause: { message: 'an error that cannot be read' },
     });
     Object.defineProperty(error, 'cause', { get: () => raise() });
-    expect(storeError(error)).toMatchObject({ message: 'kept' });
+    expect(serializeError(error)).toMatchObject({ message: 'kept' });
   });
 });
 

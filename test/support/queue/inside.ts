@@ -29,6 +29,6 @@ export function inside(queue: JobQueue): Inside {
     connection: store.connection,
     runner: store.runner,
     scripts: async () => (await queue.calls()) as QueueCalls,
-    run: (call) => store.exec(call, queue.limit),
+    run: (call) => store.exec(call, queue.callLimit),
   };
 }

@@ -47,7 +47,7 @@ export async function lookAt(queue: JobQueue, ids: readonly string[]): Promise<L
   const schedules = ids.map((id) => `${keys.schedulePrefix}${id}`);
   const given = [keys.settings, keys.sequence, keys.scheduleDue, ...schedules];
   const askedMs = monotonicMs();
-  const answer = await connection.answer(queue.limit.timeoutMs, () =>
+  const answer = await connection.answer(queue.callLimit.timeoutMs, () =>
     connection.client.eval(LOOK, given.length, ...given, ...ids),
   );
   const [atMs, pausedAtMs, sequence, ...seen] = answer as [number, number, number, ...number[][]];
