@@ -3,12 +3,12 @@ import { checkKnown, checkOptions } from '../validation/validate-options.js';
 import { isJobDefinition, type JobDefinition, type PayloadInput } from '../enqueue/define-job.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import type { JobRecord } from '../model/job.js';
-import { decodeContent, encodeContent } from '../codec/codec.js';
+import { encodeContent } from '../codec/codec.js';
 import { LARGEST_PAGE } from '../runtime/bounds.js';
 import { checkText } from '../validation/names.js';
 import { show } from '../errors/show.js';
 import { duration, wholeNumber } from '../validation/numbers.js';
-import { validateWithSchema } from '../validation/validate-with-schema.js';
+import { checkPayload } from '../enqueue/check-payload.js';
 import type { JobSource } from '../results/job-handle.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
@@ -162,11 +162,7 @@ export class DeadLetters {
     }
     const definition = given ?? (name === undefined ? undefined : this.context.definitionOf?.(name));
     if (definition) {
-      await validateWithSchema(
-        'payload',
-        definition.payload,
-        decodeContent(this.queue.options.codec, JSON.parse(json)),
-      );
+      await checkPayload(definition, json, this.queue.options.codec);
     }
     return json;
   }

@@ -87,7 +87,7 @@ function onlyMetadata(options: EnqueueOptions): JobMetadata | undefined {
   return isAlone && isNamed && isMetadata(metadata) && Object.keys(metadata).length > 0 ? metadata : undefined;
 }
 
-/** Returns the JSON that `lua/job/enqueue.lua` reads, or '' without options, so that a plain job costs nothing more. */
+/** Returns the options as `lua/job/enqueue.lua` reads them. They are '' for a plain job, so that it costs nothing more. */
 function encodeOptions(
   options: EnqueueOptions,
   { groups }: EnqueueRules,

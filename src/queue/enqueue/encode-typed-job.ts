@@ -1,4 +1,4 @@
-import { decodeContent } from '../codec/codec.js';
+import { checkPayload } from './check-payload.js';
 import type { JobDefinition } from './define-job.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import type { JobSource } from '../results/job-handle.js';
@@ -26,8 +26,7 @@ export function encodeTypedJob(
 ): EncodedJob | Promise<EncodedJob> {
   const merged = typedOptions(target.name, definition, options, subject);
   const job = encodeJob(target, payload, merged, subject);
-  const stored = decodeContent(target.options.codec, JSON.parse(job.payload));
-  const read = validateWithSchema(payloadSubject(subject), definition.payload, stored);
+  const read = checkPayload(definition, job.payload, target.options.codec, payloadSubject(subject));
   if (!(read instanceof Promise)) {
     return job;
   }

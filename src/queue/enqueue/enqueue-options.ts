@@ -167,7 +167,7 @@ export function refuseContradictions(subject: string, options: EnqueueOptions): 
   refuseBesideAfter(subject, options);
 }
 
-/** Each of these has its own order. */
+/** Refuses `lifo` beside an option that has its own order. */
 function refuseBesideLifo(subject: string, options: EnqueueOptions): void {
   const other = options.lifo && (['priority', 'group', 'after'] as const).find((option) => options[option]);
   if (other) {
@@ -175,14 +175,14 @@ function refuseBesideLifo(subject: string, options: EnqueueOptions): void {
   }
 }
 
-/** Checks `delayMs`, which depends on no clock. The server checks `runAt`. */
+/** Refuses an expiry before the end of `delayMs`, which depends on no clock. The server checks `runAt`. */
 function refuseExpiryBeforeStart(subject: string, { expiresInMs, delayMs }: EnqueueOptions): void {
   if (expiresInMs !== undefined && delayMs !== undefined && expiresInMs <= delayMs) {
     throw new InvalidOptionError(`${subject}.expiresInMs`, beforeStart(delayMs, 'of delayMs'), show(expiresInMs));
   }
 }
 
-/** A start time, or a unique key's owner that might be replaced, would not wait. */
+/** Refuses `runAt` and `unique` beside `after`: a start time and a replaced job would not wait for other jobs. */
 function refuseBesideAfter(subject: string, { after, runAt, unique }: EnqueueOptions): void {
   const other = runAt !== undefined ? 'runAt' : unique !== undefined ? 'unique' : undefined;
   if (after !== undefined && other !== undefined) {

@@ -1,9 +1,9 @@
-import { decodeContent, encodeContent } from '../codec/codec.js';
+import { encodeContent } from '../codec/codec.js';
+import { checkPayload } from './check-payload.js';
 import { isJobDefinition, type JobDefinition } from './define-job.js';
 import type { UpdateAnswer } from '../store/call-answers.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import { checkText } from '../validation/names.js';
-import { validateWithSchema } from '../validation/validate-with-schema.js';
 
 /** Gives a job another payload; see JobQueue.update. @throws InvalidPayloadError */
 export async function updateJob(
@@ -16,7 +16,7 @@ export async function updateJob(
   checkText('job id', id);
   const json = encodeContent('payload', payload, queue.options);
   if (definition) {
-    await validateWithSchema('payload', definition.payload, decodeContent(queue.options.codec, JSON.parse(json)));
+    await checkPayload(definition, json, queue.options.codec);
   }
   return queue.exec((calls) => calls.update(id, json, definition?.name));
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { serialize } from 'node:v8';
 import { z } from 'zod';
 import { storedBackoffSchema } from '../model/backoff.js';
-import { decodeContent, type JobCodec } from '../codec/codec.js';
+import type { JobCodec } from '../codec/codec.js';
 import { checkOptions } from '../validation/validate-options.js';
 import { isJobDefinition, type JobDefinition } from '../enqueue/define-job.js';
 import { InvalidOptionError } from '../errors/errors.js';
@@ -11,7 +11,7 @@ import { show } from '../errors/show.js';
 import { withScheduleUniqueKey, encodeJob, payloadSubject, type EncodeTarget } from '../enqueue/encode-job.js';
 import { jobDefaultFields, type JobRules } from '../enqueue/enqueue-options.js';
 import { duration, wholeNumber } from '../validation/numbers.js';
-import { validateWithSchema } from '../validation/validate-with-schema.js';
+import { checkPayload } from '../enqueue/check-payload.js';
 import { optionsOf } from '../store/enqueue-call.js';
 import type { Recurrence, StoredSchedule } from '../model/schedule.js';
 import { checkRecurrence } from './recurrence.js';
@@ -122,9 +122,7 @@ export function checkSchedule(
   codec: JobCodec | undefined,
   subject = subjectOf(id),
 ): Promise<unknown> | undefined {
-  const read =
-    definition &&
-    validateWithSchema(payloadSubject(subject), definition.payload, decodeContent(codec, JSON.parse(payload)));
+  const read = definition && checkPayload(definition, payload, codec, payloadSubject(subject));
   return read instanceof Promise ? read : undefined;
 }
 
