@@ -157,7 +157,7 @@ export class ScriptRunner {
 
 /**
  * The arguments of a call as they travel. `concat` creates them, not the literal that it begins with: see `young` in
- * decode-job.ts.
+ * decode-claim.ts.
  */
 function textsOf(script: string, { keys, args, audit }: ScriptCall<unknown>): string[] {
   return audit

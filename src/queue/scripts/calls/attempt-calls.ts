@@ -1,7 +1,7 @@
 import type { StoredError } from '../../errors/stored-error.js';
 import { RestsExhaustedError } from '../../errors/rests-exhausted-error.js';
 import type { ClaimRef, ClaimedJob } from '../../model/job.js';
-import { decodeClaim, decodeNamedClaim } from '../../replies/decode-job.js';
+import { decodeClaim, decodeNamedClaim } from '../../replies/decode-claim.js';
 import type { FailOutcome, ReleaseOutcome } from '../../store/call-answers.js';
 import { refusalOf } from '../../store/claim-refusal.js';
 import { ALL_COMPLETED, type CompleteAnswer } from '../../store/complete-answer.js';
@@ -185,7 +185,7 @@ function completionKeys(
   return isLimited ? keys.forLimitedComplete : keys.forComplete;
 }
 
-/** Jobs of one claim share its token, and most of them their ending. */
+/** Returns the arguments of completions. Jobs of one claim share its token, and most of them their ending. */
 function completionArguments(completions: readonly Completion[]): ScriptArgument[] {
   return inGroups(completions, {
     areTogether: (a, b) => a.token === b.token && a.plain === b.plain && a.resultTtlMs === b.resultTtlMs,

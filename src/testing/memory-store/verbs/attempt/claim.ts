@@ -3,7 +3,7 @@ import { refusalOf } from '../../../../queue/store/claim-refusal.js';
 import type { StoredError } from '../../../../queue/errors/stored-error.js';
 import type { ClaimAnswer, ClaimRequest } from '../../../../queue/store/store-calls.js';
 import { headByTurn } from '../../state/head-by-turn.js';
-import { decodeClaim, decodeNamedClaim } from '../../../../queue/replies/decode-job.js';
+import { decodeClaim, decodeNamedClaim } from '../../../../queue/replies/decode-claim.js';
 import { removeFirst, type Batch, type Hash, type MemoryQueue } from '../../state/memory-queue.js';
 
 /** The entry of one job in the reply of lua/attempt/claim.lua. */

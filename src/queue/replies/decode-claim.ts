@@ -1,0 +1,185 @@
+import { z } from 'zod';
+import { parseJson } from '../codec/parse-json.js';
+import type { StoredError } from '../errors/stored-error.js';
+import { storedBackoffSchema } from '../model/backoff.js';
+import type { ClaimedJob, ClaimedJobOptions, RefusedJob } from '../model/job.js';
+import { arePlainOptions, readMetadata } from '../model/metadata.js';
+import { LONGEST_TIMER_MS } from '../runtime/bounds.js';
+import { refusalOf } from '../store/claim-refusal.js';
+import type { ClaimAnswer, LeftJobs } from '../store/store-calls.js';
+import { kindOf } from './decode-job.js';
+
+const NO_OPTIONS: ClaimedJobOptions = Object.freeze({});
+
+/** The stored options that a worker reads. An invalid one must stop its job, not the worker. */
+const workerOptionsSchema = z.looseObject({
+  maxAttempts: z.number().optional(),
+  backoff: storedBackoffSchema.optional(),
+  timeoutMs: z.number().min(1).max(LONGEST_TIMER_MS).optional(),
+  keepResult: z.boolean().optional(),
+  resultTtlMs: z.int().min(1).optional(),
+  delayMs: z.number().optional(),
+  runAtMs: z.number().optional(),
+  metadata: z.unknown().transform(readMetadata).optional(),
+  batch: z.string().optional(),
+  guest: z.boolean().optional(),
+  stopsBatch: z.boolean().optional(),
+  group: z.string().optional(),
+});
+
+/** Returns undefined for options that no enqueue could have stored. */
+function decodeWorkerOptions(text: string, plain: ClaimedJob['plain']): ClaimedJobOptions | undefined {
+  const { value } = parseJson(text);
+  if (plain === 'grouped') {
+    return value as ClaimedJobOptions; // the script has checked the text
+  }
+  if (!plain) {
+    return workerOptionsSchema.safeParse(value).data;
+  }
+  const metadata = readMetadata((value as ClaimedJobOptions | null | undefined)?.metadata);
+  return metadata && { metadata };
+}
+
+/**
+ * The reply of one claim: jobs to run, jobs to refuse, and when the next scheduled one is due.
+ *
+ * Like its jobs it is no literal, see {@link young}.
+ */
+class DecodedClaim implements ClaimAnswer {
+  // No `[]`, see young.
+  readonly jobs = Array.of<ClaimedJob>();
+  readonly refused = Array.of<RefusedJob>();
+
+  /** True where the queue has limits: a job that ends then frees a slot that others wait for. */
+  isLimited = false;
+
+  /** True where jobs wait for a slot of the queue or of their group. */
+  awaitsSlots = false;
+
+  /** The jobs that the claim left to others; absent if it claimed any job. */
+  left?: LeftJobs;
+
+  /**
+   * @param nextDueInMs ms until the next scheduled job is due; undefined when none is scheduled or the claim did not look
+   * @param isFull true where the bytes of the claim were reached and more jobs wait
+   */
+  constructor(
+    readonly nextDueInMs: number | undefined,
+    readonly isFull: boolean,
+  ) {}
+}
+
+const CLAIM_FIELDS = 5;
+
+/** The next due time of a claim whose bytes were used up. */
+const FULL = -2;
+
+/** The end of a claim whose queue has limits, while jobs wait for a slot. */
+const AWAITS_SLOTS = 2;
+
+/** The rest of the reply for a job with options or with earlier attempts. */
+type ClaimRest = [
+  attempts: number | string,
+  options: string | null,
+  verdict: string,
+  held: unknown,
+  fence?: number | string | null,
+  checkpoint?: string,
+];
+const FIRST_ATTEMPT: ClaimRest = [1, null, '', null];
+
+/** Returns the rest of the reply for one job. A text is its only option: metadata, or a group. */
+function restOf(entry: ClaimRest | string | null): ClaimRest {
+  return typeof entry === 'string' ? [1, entry, '', null] : (entry ?? FIRST_ATTEMPT);
+}
+
+/** Decodes the reply of `lua/attempt/claim.lua`. */
+export function decodeClaim(
+  reply: unknown,
+  queue: string,
+  token: string,
+  maxAttemptsOf: (name: string) => number,
+): ClaimAnswer {
+  const values = reply as (string | number | ClaimRest | null)[];
+  const claimedAtMs = Number(values[0]);
+  const dueInMs = Number(values[1]);
+  const answer = new DecodedClaim(dueInMs < 0 ? undefined : dueInMs, dueInMs === FULL);
+  let nameBefore = '';
+  answer.isLimited = (values.length - 3) % CLAIM_FIELDS === 1;
+  answer.awaitsSlots = answer.isLimited && values[values.length - 1] === AWAITS_SLOTS;
+  for (let i = 3, fence = Number(values[2]); i + CLAIM_FIELDS <= values.length; i += CLAIM_FIELDS, fence++) {
+    const id = values[i] as string;
+    const storedName = (values[i + 1] as string | null) ?? nameBefore;
+    const payload = parseJson((values[i + 2] as string | null) ?? undefined);
+    const entry = values[i + 4] as ClaimRest | string | null;
+    const rest = restOf(entry);
+    const attempt = Number(rest[0]);
+    const [, storedOptions, verdict, held] = rest;
+    const isGrouped = typeof entry === 'string' && !arePlainOptions(entry);
+    const plain = isGrouped ? 'grouped' : !storedOptions || arePlainOptions(storedOptions);
+    const workerOptions = storedOptions ? decodeWorkerOptions(storedOptions, plain) : NO_OPTIONS;
+    const name = storedName || (kindOf(payload.value) ?? queue);
+    const job: ClaimedJob = young({
+      id,
+      name,
+      queue,
+      payload: payload.value,
+      attempt,
+      maxAttempts: workerOptions?.maxAttempts ?? maxAttemptsOf(name),
+      fence: Number(rest[4] ?? fence),
+      token,
+      enqueuedAtMs: Number(values[i + 3] ?? 0),
+      claimedAtMs,
+      options: workerOptions ?? NO_OPTIONS,
+      plain: attempt === 1 && verdict === '' && plain,
+      nameless: storedName === '',
+      isolated: verdict === 'isolated',
+      prefetched: held !== null && verdict !== 'isolated',
+      expires: verdict === 'expires',
+      checkpoint: rest[5] === undefined ? undefined : parseJson(rest[5]).value,
+    });
+    const refusal = verdict ? refusalOf(verdict) : undefined;
+    const error = refusal ?? brokenness(payload, workerOptions, storedOptions);
+    if (error) {
+      answer.refused.push({ id, token, fence: job.fence, error, job });
+    } else {
+      answer.jobs.push(job);
+    }
+    nameBefore = storedName;
+  }
+  return answer;
+}
+
+/** Decodes the reply of a claim that takes certain names only. */
+export function decodeNamedClaim(...[reply, ...rest]: Parameters<typeof decodeClaim>): ClaimAnswer {
+  const [claimed, cursor, elsewhere, ...unserved] = reply as [unknown, number, number, ...string[]];
+  const answer = decodeClaim(claimed, ...rest);
+  answer.left = { cursor: Number(cursor), elsewhere: Number(elsewhere) === 1, unserved };
+  return answer;
+}
+
+/**
+ * Copies an object literal, so that it is allocated among young objects. V8 (of Node 20) decides for each literal where
+ * to allocate. Once most of its objects have survived a scavenge, it allocates them among the old objects. There each
+ * keeps its content until a full collection, and scavenges take twice as long. Copies, and objects of a class or an
+ * array method, stay young. See docs/internals/performance.md, "Young objects".
+ */
+function young<Made extends object>(made: Made): Made {
+  return { ...made };
+}
+
+/** Returns why a stored job cannot run, or undefined if it can. */
+function brokenness(
+  payload: { broken?: string },
+  options: ClaimedJobOptions | undefined,
+  stored: unknown,
+): StoredError | undefined {
+  if (payload.broken === undefined && options) {
+    return undefined;
+  }
+  const message =
+    payload.broken === undefined
+      ? `The options are not those of a job: ${String(stored).slice(0, 200)}`
+      : "The payload is not JSON; brokenPayload of the job's record has its text."; // no log shows a payload
+  return { name: 'BrokenJob', message };
+}
