@@ -63,7 +63,7 @@ export class JobQueueTesting {
   private readonly log = new TestLog();
   private readonly throwErrors: boolean;
   /** The part of the log that was already reported, because a job may run before the drain is called. */
-  private told = { ends: 0, errors: 0 };
+  private reported = { ends: 0, errors: 0 };
 
   /** @throws InvalidOptionError */
   constructor(options: JobQueueTestingOptions = {}) {
@@ -117,7 +117,7 @@ export class JobQueueTesting {
       throw new InvalidOptionError('drain.until', ENDS.join(', '), show(until));
     }
     this.requireWorker();
-    const { ends, errors } = this.told;
+    const { ends, errors } = this.reported;
     const reached = () => until !== undefined && this.log.ends.includes(until, ends);
     await this.time.drain({
       delayed,
@@ -146,7 +146,7 @@ export class JobQueueTesting {
    */
   async advance(ms: number): Promise<DrainReport> {
     checkMs('advance', ms, 0, YEAR_MS);
-    const { ends, errors } = this.told;
+    const { ends, errors } = this.reported;
     await this.time.advance(ms);
     this.markReported();
     this.throwSince(errors, this.throwErrors);
@@ -239,7 +239,7 @@ export class JobQueueTesting {
 
   /** Marks everything until now as reported. */
   private markReported(): void {
-    this.told = { ends: this.log.ends.length, errors: this.log.failures.length };
+    this.reported = { ends: this.log.ends.length, errors: this.log.failures.length };
   }
 
   private throwSince(from: number, throws: boolean): void {

@@ -18,12 +18,12 @@ export class LimitWaits {
     return before <= now || opensAt > before + SLACK_MS;
   }
 
-  /** The worker has no free slot left, so another one keeps the time. */
+  /** Lets another worker keep the time, because this one has no free slot left. */
   handOver(): void {
     this.holder = undefined;
   }
 
-  /** The limits have changed. */
+  /** Forgets the wait, because the limits have changed. */
   clear(): void {
     this.opensAt = 0;
     this.holder = undefined;

@@ -1,10 +1,9 @@
 // The verbs that run by the clock; see lua/sweep.
 import type { ReclaimedJob } from '../../../queue/store/call-answers.js';
+import { WORKER_FORGOTTEN_MS } from '../../../queue/scripts/lifetimes.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { trimDeadLetters } from './attempt/ends.js';
 import { crash } from './attempt/settle.js';
-
-const WORKER_FORGOTTEN_MS = 300_000;
 
 /** Reclaims expired claims, the latest first, so that the first claimed job ends up in front. */
 export function reclaim(

@@ -1,11 +1,9 @@
 import { announcedContent } from '../../../queue/codec/announced-content.js';
 import type { ResolvedQueueOptions } from '../../../queue/model/queue-options.js';
+import { WORKER_SEEN_MS } from '../../../queue/scripts/lifetimes.js';
 import type { WorkerVerbs } from '../../../queue/store/store-calls.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { callOf } from './memory-call.js';
-
-/** A worker that announced itself longer ago is not alive. */
-export const WORKER_SEEN_MS = 30_000;
 
 export function workerVerbs(queue: MemoryQueue, options: ResolvedQueueOptions): WorkerVerbs {
   return {

@@ -152,9 +152,9 @@ function releaseOne(
   }
   const readyAt = job.ready_at_ms;
   const times = increment(job, RELEASE_COUNTERS[reason]);
-  const isExhausted = reason === 'rate_limited' && times > maxRests;
-  const { name: errorName, message } = new RestsExhaustedError(id, maxRests);
-  logAttempt(queue, job, reason, isExhausted ? { name: errorName, message } : null);
+  const exhausted =
+    reason === 'rate_limited' && times > maxRests ? new RestsExhaustedError(id, maxRests) : undefined;
+  logAttempt(queue, job, reason, exhausted ? { name: exhausted.name, message: exhausted.message } : null);
   Object.assign(job, {
     claim_token: '',
     claimed_at_ms: '0',
@@ -168,8 +168,8 @@ function releaseOne(
     queue.flow.rest(job, delayMs);
     queue.count('rate_limited');
   }
-  if (isExhausted) {
-    bury(queue, id, job, message);
+  if (exhausted) {
+    bury(queue, id, job, exhausted.message);
     return 'failed';
   }
   if (delayMs > 0 && reason !== 'rate_limited') {

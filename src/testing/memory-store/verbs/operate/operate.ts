@@ -2,14 +2,13 @@
 import { leavePlain } from '../write-options.js';
 import type { JobRecord, JobStatus, QueueStats } from '../../../../queue/model/job.js';
 import type { CancelAnswer } from '../../../../queue/store/call-answers.js';
+import { WORKER_SEEN_MS } from '../../../../queue/scripts/lifetimes.js';
 import { jobEnded, jobReopened } from '../batch/job-ended.js';
 import { holderOf } from '../enqueue.js';
 import { removeFirst, type Hash, type MemoryQueue } from '../../state/memory-queue.js';
 import { endCancelled, freeUnique } from '../attempt/ends.js';
 import { record } from './list.js';
 import { pauseNote } from '../../state/pause-note.js';
-
-const WORKER_SEEN_MS = 30_000;
 
 export function stats(queue: MemoryQueue): QueueStats {
   const { now } = queue;
