@@ -107,7 +107,7 @@ export class JobQueueModule {
 const SET_UP = 'nest-job-queue:set-up';
 
 /**
- * Checks that the app has a `forRoot`, because of the class alone Nest makes a module without providers.
+ * Checks that the app imports a `forRoot`. If it imports the class alone, Nest makes a module without providers.
  *
  * @throws InvalidOptionError
  */

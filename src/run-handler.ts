@@ -78,7 +78,7 @@ function moduleOf(
   };
 }
 
-/** Innermost, so that the handler's result is not JSON yet. */
+/** Keeps the outcome of the handler. As the innermost middleware it gets the result before it is JSON. */
 function keep(outcome: { result?: unknown; error?: unknown }): JobQueueMiddleware {
   return {
     attempt: async (_job, next) => {

@@ -6,15 +6,14 @@ import type { JobQueueMatchers } from './testing/matchers/types.js';
 expect.extend(jobQueueMatchers);
 
 declare module 'expect' {
-  // The parameters must be as Jest has them.
-  // oxlint-disable-next-line no-unused-vars
+  // oxlint-disable-next-line no-unused-vars -- a merged interface must have the parameters of Jest's
   interface Matchers<R extends void | Promise<void>, T = unknown> extends JobQueueMatchers<R> {}
 }
 
 declare global {
   /** The types of \@types/jest, for tests with the globals of Jest. */
   namespace jest {
-    // oxlint-disable-next-line no-unused-vars
+    // oxlint-disable-next-line no-unused-vars -- a merged interface must have the parameters of @types/jest's
     interface Matchers<R, T = {}> extends JobQueueMatchers<R> {}
   }
 }

@@ -6,8 +6,8 @@ import type { JobQueueMatchers } from './testing/matchers/types.js';
 expect.extend(jobQueueMatchers as Parameters<typeof expect.extend>[0]);
 
 declare module 'vitest' {
-  // Vitest requires this name of the parameter. The result type is Jest's, so that both may be compiled together.
-  // oxlint-disable-next-line no-unused-vars
+  // The result type is Jest's, so that both may be compiled together.
+  // oxlint-disable-next-line no-unused-vars -- a merged interface must have the parameter of Vitest's
   interface Matchers<T> extends JobQueueMatchers<void> {}
 }
 

@@ -11,7 +11,7 @@ export interface QueueKeyNames {
   readonly jobPrefix: string;
   /** The list of the jobs that can be claimed. */
   readonly pending: string;
-  /** The sorted set of those with a priority above 0. */
+  /** The sorted set of the claimable jobs with a priority above 0. */
   readonly prioritized: string;
   /** The sorted set of the jobs that wait for their time, by due time. */
   readonly scheduled: string;

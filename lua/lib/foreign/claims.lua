@@ -2,8 +2,8 @@
 --   first sees it.
 -- note_claims(): records the claims of the next slice of processing.
 -- slice_of(list, field): returns the next slice of any list.
--- take_back(answers): reclaims expired claims. Adds id and status of each, and counts in answers[2] those that a client
---   reclaimed.
+-- take_back(answers): reclaims expired claims. Adds the id and status of each job. Counts in answers[2] the jobs that a
+--   client reclaimed.
 -- Needs: keys, now, read, limit, visibility, crash, note_foreign_client.
 local function sighting(id)
   local attempts, token = unpack(read(job .. id, 'attempts', 'claim_token'))

@@ -189,7 +189,7 @@ export interface JobView extends JobRow {
   schedule: string | null;
   /** Its batch, and its role there. */
   batch: { queue: string; id: string; role: 'member' | 'follow-up' } | null;
-  /** The jobs that it waits for, and those that wait for it, all in its queue. A long list is cut. */
+  /** The ids of the jobs in its `after`, and of the jobs with it in theirs, all in its queue. A long list is cut. */
   after: string[];
   followedBy: string[];
   metadata: Record<string, string> | null;

@@ -197,7 +197,7 @@ export class Doctor {
     }
   }
 
-  /** Each is one command, which decides itself. */
+  /** Gives an expiry to each memory without one, by one atomic command. */
   private async lookAtClaimMemories(keys: readonly string[]): Promise<void> {
     for (const key of keys) {
       const endless = (await this.queue.ask(() => this.client.pttl(key))) === -1;

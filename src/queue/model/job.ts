@@ -66,7 +66,10 @@ export interface ClaimedJob<Payload = unknown> {
   readonly claimedAtMs: number;
   /** The options of the enqueue. */
   readonly options: ClaimedJobOptions;
-  /** True for a first attempt without options, or whose only option is its group: settled at the least cost. @internal */
+  /**
+   * True for a first attempt without options or with metadata only, `grouped` if its only option is its group. Such an
+   * attempt is settled at the least cost. @internal
+   */
   readonly plain: boolean | 'grouped';
   /** True if the producer stored no name, and it was found in the payload. @internal */
   readonly nameless: boolean;

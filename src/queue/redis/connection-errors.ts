@@ -6,8 +6,8 @@ type Forward = (error: Error) => void;
 /**
  * Forwards the errors of a new client, including those after the first of a socket. If a certificate is refused, a TLS
  * alert may arrive after Node has abandoned the socket. The client listens to each socket only once
- * (redis/ioredis#961), and an unhandled error ends the process. Connections that ioredis does not expose are left out:
- * those that discover a Cluster's slots or Sentinel's master.
+ * (redis/ioredis#961), and an unhandled error ends the process. Connections that ioredis does not expose are left out.
+ * ioredis uses them to discover a Cluster's slots or Sentinel's master.
  */
 export function forwardErrors(client: RedisClient, forward: Forward): void {
   client.on('error', forward);

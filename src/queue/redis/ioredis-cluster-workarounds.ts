@@ -9,8 +9,8 @@ import {
 import { isCluster, streamOf, type RedisClient } from './redis-client.js';
 
 /**
- * Replaces the connections of a client that has any. A connecting client has its own timeout. A disconnect before it
- * has a node would make it hang forever.
+ * Replaces the open connections of a client. Leaves alone a connecting client, which has its own timeout. A disconnect
+ * before it has a node would make it hang forever.
  */
 export function replaceNodes(client: Cluster): void {
   if (['ready', 'connect', 'disconnecting'].includes(client.status)) {

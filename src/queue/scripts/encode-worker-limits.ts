@@ -26,15 +26,26 @@ export function runtimeLimitArguments({ maxPending, maxPendingBytes, ...limits }
   return [...limitArguments(limits), String(maxPending ?? ''), String(maxPendingBytes ?? '')];
 }
 
-/** Returns changes as lua/limits/set.lua takes them: '=' for what stays, '' for what goes. */
+/** Encodes changes for lua/limits/set.lua: '=' keeps a limit, '' removes it. */
 export function limitChangeArguments({ groups, ...changes }: LimitChanges): string[] {
   return [
     ...changedRunningAndRate(changes),
-    ...(groups === null ? Array.from({ length: 9 }, () => '') : changedGroupArguments(groups ?? {})),
+    ...changedGroupArguments(groups === null ? NO_GROUP_LIMITS : (groups ?? {})),
     changed(changes.maxPending),
     changed(changes.maxPendingBytes),
   ];
 }
+
+/** The changes that remove every limit of all groups. */
+const NO_GROUP_LIMITS: Required<GroupChanges> = {
+  maxRunning: null,
+  rateLimit: null,
+  weight: null,
+  maxPending: null,
+  onDeadHead: null,
+  ungroupedWeight: null,
+  maxPendingBytes: null,
+};
 
 function changedGroupArguments(groups: GroupChanges): string[] {
   const { weight, maxPending, onDeadHead, ungroupedWeight, maxPendingBytes } = groups;

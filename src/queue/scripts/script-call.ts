@@ -2,7 +2,7 @@ import type { ResolvedQueueOptions } from '../model/queue-options.js';
 import type { ScriptArgument, ScriptCall, ScriptName } from '../transport/script-runner.js';
 import type { QueueKeys } from './queue-keys.js';
 
-/** What the calls of a queue are made of. */
+/** The data that every call of a queue is built from. */
 export interface CallContext {
   readonly keys: QueueKeys;
   readonly options: ResolvedQueueOptions;

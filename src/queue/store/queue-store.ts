@@ -162,7 +162,7 @@ export interface ReplicatedEnqueues {
   /** See QueueStore; for its own connection. */
   patience(askedAtMs: number): (limitMs: number) => number;
   /** Enqueues, and waits for the replicas; each answer says how many acknowledged it in time. */
-  send(queue: StoreCalls, jobs: readonly EncodedJob[], policy: ReplicationOptions): Promise<EnqueueAnswer[]>;
+  send(queue: StoreCalls, jobs: readonly EncodedJob[], replication: ReplicationOptions): Promise<EnqueueAnswer[]>;
 }
 
 /** A queue as its own parts see it: the way to run a step on it. */

@@ -181,7 +181,7 @@ interface AdminVerbs {
   remove(id: string, ifStatus?: JobStatus): StoreCall<'removed' | 'processing' | 'missing' | 'changed'>;
   /** Starts a scheduled job now. */
   promote(id: string): StoreCall<RestartAnswer>;
-  /** @param payload JSON; @param name the required name of the job; absent: any */
+  /** @param payload JSON; @param name the required name of the job; without it every name is accepted */
   update(id: string, payload: string, name?: string): StoreCall<UpdateAnswer>;
   setPriority(id: string, priority: number): StoreCall<UpdateAnswer>;
   /** @param request identifies this request, so that its repeat is recognised */
@@ -217,7 +217,7 @@ export interface WorkerVerbs {
   list(most: number): StoreCall<WorkerRecord[]>;
 }
 
-/** What workers report and read of their queue. */
+/** The verbs by which workers report events of their queue, and read its announcements. */
 interface ReportVerbs {
   /** Returns the storage format that the last worker announced, or undefined. */
   content(): StoreCall<AnnouncedContent | undefined>;

@@ -68,7 +68,7 @@ onEachStore('an unmet job', () => {
     expect(await job!.get()).toMatchObject({ status: 'failed' });
   });
 
-  it('tells its batch', async () => {
+  it('reports its end to its batch', async () => {
     const queue = newQueue();
     const first = await queue.enqueue({ first: true }, { maxAttempts: 1 });
     const batch = queue.batch({ onFailure: { name: 'broke' } });

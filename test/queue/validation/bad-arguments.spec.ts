@@ -108,11 +108,9 @@ describe('every method of a queue refuses an argument that is none, by name, and
       'add',
       'handleOf',
       'enqueuerOf',
-      'claimOnce',
       'enqueuePayload',
       'enqueueOne',
       'enqueueAll',
-      'closeResults',
       'sleep',
     ];
     const rows = Object.keys(verbs);

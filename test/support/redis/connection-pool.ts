@@ -7,7 +7,7 @@ export interface ConnectionPool {
   reset(nodes: object[]): void;
 }
 
-/** The pool of a client: what happens to it by chance of timing, a test makes happen. */
+/** Returns the pool of a client. A test makes happen there what otherwise depends on timing. */
 export function connectionPoolOf(client: Cluster): ConnectionPool {
-  return (client as unknown as { connectionPool: ConnectionPool }).connectionPool;
+  return Reflect.get(client, 'connectionPool') as ConnectionPool;
 }

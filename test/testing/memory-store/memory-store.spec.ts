@@ -40,11 +40,11 @@ describe.each(Object.entries(stores))('on %s', (_kind, make) => {
     const eventExtras = { results: true, enqueued: true, drained: true };
     const queue = newQueue({ eventExtras, maxAttempts: 2 });
     const events: JobEvent[] = [];
-    let publishDrained!: () => void;
-    const drained = new Promise<void>((resolve) => (publishDrained = resolve));
+    let resolveDrained!: () => void;
+    const drained = new Promise<void>((resolve) => (resolveDrained = resolve));
     const stop = await queue.store.subscribe(await queue.calls(), (event) => {
       events.push(event);
-      if (event.status === 'drained') publishDrained();
+      if (event.status === 'drained') resolveDrained();
     });
     closers.push(stop);
     await queue.enqueue('first');

@@ -43,7 +43,7 @@ export class QueueAccess {
     return this.ask(() => this.queue.list(status, { offset, limit }));
   }
 
-  /** Returns the claimable jobs, then those that wait for their next attempt: the pattern's pending list. */
+  /** Returns the jobs of the pattern's pending list: the claimable jobs, then the jobs between two attempts. */
   async waiting(offset: number, limit: number, { pending }: QueueStats): Promise<JobRecord[]> {
     const jobs = offset < pending ? await this.list('pending', offset, limit) : [];
     if (jobs.length === limit) return jobs;

@@ -22,9 +22,9 @@ import { workerCalls } from './worker-calls.js';
 export type QueueCalls = ReturnType<typeof allCalls>;
 
 /**
- * Returns the calls of `lua/`, each named as its script. The calls of jobs, attempts and the queue are members; each other
- * folder is a room. Nothing else knows the order of KEYS and ARGV or the form of a reply. The header of each script has
- * its contract.
+ * Returns the calls of `lua/`, each named as its script. The scripts of jobs, attempts and the queue are methods here.
+ * Each other folder is a property. Nothing else knows the order of KEYS and ARGV or the form of a reply. The header of
+ * each script has its contract.
  */
 export function allCalls(keys: QueueKeys, options: ResolvedQueueOptions) {
   const retention = retentionOf(options);

@@ -10,7 +10,7 @@ type StreamEntry = [id: string, fields: string[]];
 /** The fields of an entry; null for a deleted entry that a group still owes. */
 type Found = readonly (StreamEntry | [id: string, fields: null])[];
 
-/** Reads the stream by commands, not by scripts: a worker's Redis user needs no right to them. */
+/** Reads the stream by commands, not by scripts: a worker's Redis user needs no permission for them. */
 export function auditCalls({ keys }: CallContext) {
   return {
     read(after: string, limit: number) {

@@ -10,7 +10,7 @@ import { parseJson } from '../../codec/parse-json.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
 import { type CallContext, call } from '../script-call.js';
 
-/** The most bytes of results of one call, beside its first. */
+/** The most bytes of results of one call, besides its first result. */
 const MOST_BYTES = 1_048_576;
 
 /** The calls of `lua/batch`, one for each script; see the headers there. */

@@ -80,9 +80,9 @@ export function jobCalls(context: CallContext) {
 }
 
 /**
- * Its `decode` throws an EnqueueRejected where the script wrote nothing.
+ * Returns the call that adds jobs. Its `decode` throws an EnqueueRejected if the script wrote nothing.
  *
- * @param mayBeBounded whether plain jobs bring all keys too, since a bound may have been set at run time
+ * @param mayBeBounded whether plain jobs pass all keys too, because a bound may be set at run time
  */
 function enqueue(
   context: CallContext,
@@ -113,7 +113,7 @@ function isBoundedReply(reply: unknown): boolean {
   return Array.isArray(reply) && String(reply[0]) === 'bounded';
 }
 
-/** Jobs of one name share it, and jobs with metadata share that too. */
+/** Returns the arguments of plain jobs. Consecutive jobs with the same name and metadata share both. */
 function plainArguments(jobs: readonly EncodedJob[]): ScriptArgument[] {
   return inGroups(jobs, {
     areTogether: (a, b) => a.name === b.name && a.plainOptions === b.plainOptions,

@@ -5,13 +5,9 @@ import { EVICTED_TTL_MS, UNDECLARED_AGE_MS, WORKER_FORGOTTEN_MS } from '../lifet
 import { type CallContext, call } from '../script-call.js';
 import { memberOf } from './batch-calls.js';
 
-/** The calls of `lua/sweep`, one for each script; see the headers there. */
+/** The calls of `lua/sweep`, one for each script; see SweepVerbs and the headers there. */
 export function sweepCalls({ keys, options, retention }: CallContext) {
   return {
-    /**
-     * @param gapMs a gap between sweeps that means the server was away; @param waitMs how long to wait after one
-     * @param everyMs how often the caller maintains the queue; undefined where it only takes claims back
-     */
     reclaim(limit: number, gapMs: number, waitMs: number, everyMs?: number) {
       const args = [...retention, limit, gapMs, waitMs, everyMs ?? ''];
       return call('sweepReclaim', keys.standard, args, (reply) => {
@@ -24,7 +20,6 @@ export function sweepCalls({ keys, options, retention }: CallContext) {
       return call('sweepPromote', keys.standard, [limit], Number);
     },
 
-    /** @param paceMs as of tidy, for what those clients failed */
     adoptForeign(limit: number, paceMs = 0) {
       const args = [...retention, limit, options.foreignVisibilityMs, paceMs];
       return call('sweepAdoptForeign', keys.standard, args, (reply) => {
@@ -37,24 +32,16 @@ export function sweepCalls({ keys, options, retention }: CallContext) {
         return {
           reclaimed: decodeReclaimed(pairs),
           deadLetters,
-          /** The number of claims that a sweep of such a client reclaimed. */
           sweptByClients: Number(sweptByClients),
-          /** True if such clients worked here within ten minutes. */
           clientsAtWork: Number(clientsAtWork) === 1,
         };
       });
     },
 
-    /** Returns how many of the jobs, which a client of the Redis pattern failed, are now dead letters. */
     adoptFailed(ids: readonly string[]): ScriptCall<number> {
       return call('sweepAdoptFailed', keys.standard, [options.deadLetterCap, ...ids], Number);
     },
 
-    /**
-     * Returns whether more is left to tidy.
-     *
-     * @param paceMs it does nothing where another call with a pace began less long ago; 0: whatever others do
-     */
     tidy(limit: number, paceMs = 0): ScriptCall<boolean> {
       const { deadLetterAgeMs, completedHistory, failedHistory, cancelledHistory, deadLetterCap } = options;
       const ages = [deadLetterAgeMs, WORKER_FORGOTTEN_MS, UNDECLARED_AGE_MS];

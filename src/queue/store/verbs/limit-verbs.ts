@@ -16,8 +16,8 @@ export interface LimitVerbs {
   get(): StoreCall<LimitsInForce>;
   set(limits: RuntimeLimits): StoreCall<void>;
   /**
-   * Sets some limits, and keeps the others as they hold now, in one step. Returns which rate would be incomplete; then it
-   * changes nothing.
+   * Changes some limits in one step, and keeps the others. Returns the name of a rate that would be incomplete; then
+   * nothing is changed.
    */
   change(changes: LimitChanges): StoreCall<string | undefined>;
   clear(): StoreCall<void>;

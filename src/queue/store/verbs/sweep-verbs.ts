@@ -14,7 +14,10 @@ interface AdoptAnswer {
 
 /** The verbs that run by the clock, in bounded slices. */
 export interface SweepVerbs {
-  /** @param gapMs a gap between sweeps that means the store was away; @param waitMs how long to wait after one */
+  /**
+   * @param gapMs a gap between sweeps that means the store was away; @param waitMs how long to wait after one
+   * @param everyMs how often the caller maintains the queue; undefined if it only reclaims
+   */
   reclaim(
     limit: number,
     gapMs: number,
@@ -23,14 +26,18 @@ export interface SweepVerbs {
   ): StoreCall<{ reclaimed: ReclaimedJob[]; more: boolean }>;
   /** Returns how many were moved. */
   promote(limit: number): StoreCall<number>;
-  /** Takes over what clients of the Redis pattern left. @param paceMs as of tidy */
+  /**
+   * Reclaims dead claims of clients of the Redis pattern, and keeps the jobs that they failed.
+   *
+   * @param paceMs as of tidy, for the failed jobs
+   */
   adoptForeign(limit: number, paceMs?: number): StoreCall<AdoptAnswer>;
   /** Keeps jobs that such a client has just failed. Returns how many are dead letters now. */
   adoptFailed(ids: readonly string[]): StoreCall<number>;
   /**
    * Returns whether more is left to tidy.
    *
-   * @param paceMs it does nothing where another call with a pace began less long ago; 0: whatever others do
+   * @param paceMs does nothing if another call with a pace began within this many ms; 0: always runs
    */
   tidy(limit: number, paceMs?: number): StoreCall<boolean>;
   /**

@@ -35,7 +35,7 @@ export class Wrecks {
     return this.wrecks.some((wreck) => wreck.pid === pid);
   }
 
-  /** Forgets those that are over. `endsIn` returns the ms until the claim of a job expires. */
+  /** Forgets each wreck whose claim has ended. `endsIn` returns the ms until the claim of a job expires. */
   clear(endsIn: ReadonlyMap<string, number | undefined>): void {
     const alive = this.pool.list().filter(({ pid }) => !this.has(pid));
     const taken = new Set(alive.map(({ job }) => job?.id));
