@@ -1,4 +1,4 @@
-export interface RedisBinaries {
+interface RedisBinaries {
   /** Path of redis-server (or valkey-server); with `--sentinel` it is a Sentinel. */
   server: string;
   /** Path of redis-cli, if there is one. */
@@ -41,7 +41,6 @@ export interface RunningRedis {
 }
 
 export function findRedisServer(): Promise<RedisBinaries>;
-export function redisBinaries(): Promise<RedisBinaries>;
 export function startRedisServer(
   options?: StartOptions,
 ): Promise<RunningRedis & { readonly pid: number; dir: string }>;

@@ -47,9 +47,6 @@ export function findRedisServer() {
   return found;
 }
 
-/** Paths of redis-server and redis-cli and the environment to run them with. `redis-server --sentinel` is Sentinel. */
-export const redisBinaries = findRedisServer;
-
 /**
  * Starts a server on a free port of 127.0.0.1, without persistence. stop() removes its temporary folder. It ends with
  * this process, even after SIGKILL.
@@ -134,7 +131,7 @@ export function describeRedis(server) {
 }
 
 /**
- * Returns a TCP port of 127.0.0.1 that is free now and that this process was not given before. The system takes no such
+ * Returns a TCP port of 127.0.0.1 that is free now and that this process has not used before. The system takes no such
  * port for an outgoing connection, so it stays free while its server is down.
  */
 export async function freePort() {

@@ -1,5 +1,5 @@
 /** The figures that limit a queue or a group. */
-export interface LimitFigures {
+interface LimitFigures {
   maxRunning?: number;
   rateLimit?: { limit: number; periodMs: number; burst?: number };
 }
