@@ -29,7 +29,7 @@ export const alternatives = {
   },
 };
 
-/** For `--flow`: a rate above the throughput, which costs the same as any rate. */
+/** For `--flow`. No job waits for this rate, because it is above the throughput. So only its bookkeeping costs time. */
 export const flows = {
   limited: {
     text: 'a limiter of 100,000 jobs a second, which is not reached',

@@ -11,7 +11,7 @@ const settings = {
   worker: 'one Worker with `concurrency`; prefetch, sweep, heartbeat and all guarantees at their defaults',
 };
 
-/** The same work with groups or limits, for `--flow`. A rate above the throughput costs the same as any rate. */
+/** The same work with groups or limits, for `--flow`. The rate is above the throughput, so no job waits for it. */
 const flows = {
   grouped: {
     text: '100 groups, each of which runs one job at a time, as in groupmq',

@@ -60,7 +60,7 @@ export function printTable({ figures }, { errors }) {
   for (const error of errors) console.log(`FAILED ${error}`);
 }
 
-/** Returns no ratio if a peer's figure is about zero, such as for scripts that it does not use */
+/** Returns no ratio if a peer's figure is about zero, such as for scripts that it does not use. */
 function ratioOf(self, peer) {
   return self === null || peer === null || Math.abs(peer) < 0.01 ? null : round(self / peer);
 }

@@ -58,7 +58,7 @@ try {
   const nest11 = install(tarball, 'nest11', { ...manifest.devDependencies, ...nest11Versions });
   compile(nest11, ['consumer.mts', 'consumer.cts', 'worker.cts']);
   run(process.execPath, ['consumer.mjs'], nest11);
-  // The CommonJS build runs only where Node cannot require an ES module NestJS 12 needs that too.
+  // Turns `require` of ES modules off, so that Node runs the CommonJS build. NestJS 12 cannot run without it.
   run(process.execPath, ['--no-experimental-require-module', 'consumer.cjs'], nest11);
   run(process.execPath, ['--no-experimental-require-module', 'worker.cjs'], nest11);
   quickstart(nest11, {});

@@ -43,7 +43,7 @@ export class Interruption {
 /** A result as JSON shows it, and as text. */
 export type Shown = [value: unknown, words: () => Part];
 
-/** Shows what `look` says again and again, until the end. */
+/** Looks and shows the result repeatedly, until the end. */
 export async function looks(
   { session, out }: Context,
   { every: asked = 1_000, count }: { every?: number; count?: unknown },

@@ -16,7 +16,7 @@ const LAYOUT = {
 };
 const UNKNOWN = '–';
 
-/** Returns all that a look brings, the queues by name. */
+/** Returns the look as JSON, with the queues by name. */
 export function jsonOf({ server, queues }: Look): object {
   return { server: server ?? null, queues: Object.fromEntries(queues.map(entryOf)) as object };
 }
@@ -88,7 +88,7 @@ function figure(perSecond: number | undefined): string {
       : perSecond.toFixed(0);
 }
 
-/** Says of each queue whether work flows. */
+/** Returns the verdict on each queue, with its cause and the next step. */
 export function verdictText(verdicts: readonly QueueVerdict[], out: Output): Part[] {
   return verdicts.flatMap(({ queue, severity, summary, cause, next }) => [
     text`${out.sign(severity)} ${clipped(queue, 60)}  ${clipped(summary, 400)}`,
@@ -97,7 +97,7 @@ export function verdictText(verdicts: readonly QueueVerdict[], out: Output): Par
   ]);
 }
 
-/** Says what keeps Redis from taking jobs; nothing where nothing does. */
+/** Returns what keeps Redis from taking jobs, or nothing if it takes them. */
 export function serverText(server: ServerVerdict | undefined, out: Output): Part[] {
   if (!server || server.severity === 'ok') {
     return [];
