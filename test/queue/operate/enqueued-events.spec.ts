@@ -2,6 +2,8 @@
 import { afterEach, expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import { eventually } from '../../support/faults/wait.js';
+import { queueOn } from '../../support/queue/queue-state.js';
+import { connect } from '../../support/redis/redis.js';
 import { newQueue, onEachStore } from '../../support/worker/workers.js';
 
 const HOUR = 3_600_000;
@@ -44,4 +46,19 @@ onEachStore('an enqueued event', () => {
     await eventually(() => ids.includes(last.id));
     expect(ids).toEqual([plain.id, grouped.id, last.id]);
   });
+});
+
+it('does not come with a tick that is due, nor with a failure job', async () => {
+  const queue = newQueue({ maxAttempts: 1, eventExtras: { enqueued: true } });
+  const state = queueOn(connect(), {}, queue.name);
+  const ids = await enqueuedOf(queue);
+  await queue.schedules.upsert('s', { everyMs: HOUR });
+  await state.redis.zadd(state.keys.scheduleDue, 'XX', (await state.now()) - 1_000, 's');
+  expect(await queue.schedules.tick()).toMatchObject({ enqueued: 1 });
+  await state.redis.zadd(state.keys.names, await state.now(), `@failed:${queue.name}`);
+  await end(queue, 'fail');
+  expect(await queue.claim()).toMatchObject({ name: `@failed:${queue.name}` });
+  const last = await queue.enqueue(1);
+  await eventually(() => ids.includes(last.id));
+  expect(ids).toEqual([last.id]);
 });
