@@ -10,7 +10,7 @@ export interface BulkOwner {
   /** True if another call may begin. */
   readonly hasSlot: boolean;
   begin(attempt: BulkMember, waitedMs?: number): void;
-  giveBack(attempt: BulkMember): void;
+  release(attempt: BulkMember): void;
   /** Sends ended jobs before waiting jobs begin. */
   settle(): void;
   /** A call begins. */
@@ -89,10 +89,10 @@ export class BulkGatherer {
   };
 
   /** Releases the waiting jobs, and stops their timers. */
-  giveBack(): void {
+  releaseWaiting(): void {
     const waiting = [...this.lines.values()].flat();
     this.lines.clear();
-    waiting.forEach(({ attempt }) => this.owner.giveBack(attempt));
+    waiting.forEach(({ attempt }) => this.owner.release(attempt));
     this.watch();
   }
 

@@ -55,8 +55,8 @@ export class BulkGatherers {
     this.all.forEach((gatherer) => gatherer.look());
   }
 
-  giveBack(): void {
-    this.all.forEach((gatherer) => gatherer.giveBack());
+  releaseWaiting(): void {
+    this.all.forEach((gatherer) => gatherer.releaseWaiting());
   }
 
   left(attempt: BulkMember): void {

@@ -63,7 +63,7 @@ export class CrashIsolation {
   releaseOf(runner: QueueRunner): void {
     for (const each of this.waiting.filter((isolated) => isolated.runner === runner)) {
       this.waiting.splice(this.waiting.indexOf(each), 1);
-      runner.giveBack(each.attempt);
+      runner.release(each.attempt);
     }
   }
 

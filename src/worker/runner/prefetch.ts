@@ -17,7 +17,7 @@ const MAX_LOCAL_JOBS = 20;
  * By default all prefetched jobs are released if one has not started after one to two times this many ms: the job
  * before it is long.
  */
-const GOES_BACK_AFTER_MS = 50;
+const RELEASED_AFTER_MS = 50;
 
 /** The pause of prefetching after that, in ms. If one job is long, another soon will be. */
 const COOLDOWN_MS = 10_000;
@@ -26,7 +26,7 @@ const COOLDOWN_MS = 10_000;
 export interface PrefetchOwner {
   /** The slots of claims in flight, whose jobs come after the waiting ones. */
   readonly claiming: number;
-  giveBack(attempt: Attempt): void;
+  release(attempt: Attempt): void;
 }
 
 interface Waiting {
@@ -89,8 +89,8 @@ export class Prefetcher {
   }
 
   /** Releases all waiting jobs. */
-  giveBack(): void {
-    this.waiting.splice(0).forEach(({ attempt }) => this.owner.giveBack(attempt));
+  releaseWaiting(): void {
+    this.waiting.splice(0).forEach(({ attempt }) => this.owner.release(attempt));
   }
 
   jobEnded(): void {
@@ -105,7 +105,7 @@ export class Prefetcher {
    */
   measure(now: number): void {
     const elapsed = now - this.measuredAt;
-    const isShort = elapsed < BEGINS_WITHIN_MS || (this.ended < this.concurrency && elapsed < GOES_BACK_AFTER_MS);
+    const isShort = elapsed < BEGINS_WITHIN_MS || (this.ended < this.concurrency && elapsed < RELEASED_AFTER_MS);
     if (this.prefetch !== undefined || isShort) {
       return;
     }
@@ -118,16 +118,16 @@ export class Prefetcher {
 
   /** Checks later whether the jobs that wait now have started. */
   private watch(latest: Waiting = this.waiting.at(-1)!): void {
-    const dueMs = this.clock.monotonic() + GOES_BACK_AFTER_MS;
+    const dueMs = this.clock.monotonic() + RELEASED_AFTER_MS;
     const look = () => {
       this.timer = undefined;
       if (this.waiting.includes(latest)) {
-        this.giveBackInTurn(latest, this.clock.monotonic() - dueMs);
+        this.releaseInTurn(latest, this.clock.monotonic() - dueMs);
       } else if (!this.isEmpty) {
         this.watch();
       }
     };
-    this.timer = this.clock.setTimeout(look, GOES_BACK_AFTER_MS);
+    this.timer = this.clock.setTimeout(look, RELEASED_AFTER_MS);
     this.timer.unref();
   }
 
@@ -135,8 +135,8 @@ export class Prefetcher {
    * Waits for a claim in flight, because its jobs would otherwise start before the released ones. Also waits after the
    * process stood still, because the job before them stood still too.
    */
-  private giveBackInTurn(latest: Waiting, lateMs: number): void {
-    if (lateMs > GOES_BACK_AFTER_MS / 2) {
+  private releaseInTurn(latest: Waiting, lateMs: number): void {
+    if (lateMs > RELEASED_AFTER_MS / 2) {
       this.watch(latest);
       return;
     }
@@ -145,7 +145,7 @@ export class Prefetcher {
       this.watch(latest);
     } else {
       this.restsUntil = this.clock.monotonic() + COOLDOWN_MS;
-      this.giveBack();
+      this.releaseWaiting();
     }
   }
 }

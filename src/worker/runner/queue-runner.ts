@@ -126,7 +126,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     const isSure = !mayBeLost(this.queue, now - askedAtMs);
     answer.jobs.forEach((job) => this.run(job, askedAtMs, isSure));
     this.bulk?.look();
-    this.giveBackWhereClosed();
+    this.releaseIfClosed();
     this.claimedAt = now;
     this.drained?.claimed(found + this.attempts.size);
   }
@@ -148,20 +148,20 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   /** Stops claiming and releases prefetched jobs; running jobs continue. */
   close(): void {
     this.isClosed = true;
-    this.giveBackWhereClosed();
+    this.releaseIfClosed();
   }
 
   /** Releases together with the jobs of claims in flight, which come behind: a later release would go before those. */
-  private giveBackWhereClosed(): void {
+  private releaseIfClosed(): void {
     if (this.isClosed && this.claiming === 0) {
-      this.prefetcher.giveBack();
-      this.bulk?.giveBack();
+      this.prefetcher.releaseWaiting();
+      this.bulk?.releaseWaiting();
       this.host.releaseIsolated(this);
     }
   }
 
   /** Releases a job that has not started. */
-  giveBack(attempt: Attempt): void {
+  release(attempt: Attempt): void {
     attempt.interrupt(new ShutdownError());
     this.idle(attempt);
   }
@@ -180,7 +180,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   /** Frees the slots of a failed claim. */
   abandonClaim(asked: number): void {
     this.claiming -= asked;
-    this.giveBackWhereClosed();
+    this.releaseIfClosed();
   }
 
   private run(job: ClaimedJob, askedAtMs: number, isSure: boolean): void {

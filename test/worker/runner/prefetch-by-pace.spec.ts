@@ -18,7 +18,7 @@ const LONG = -1;
 /** What may wait, and what went back. */
 function prefetcherOf(concurrency: number, prefetch?: number) {
   const back: Attempt[] = [];
-  const owner = { claiming: 0, giveBack: (attempt: Attempt) => void back.push(attempt) };
+  const owner = { claiming: 0, release: (attempt: Attempt) => void back.push(attempt) };
   const clock = new VirtualClock(0);
   const prefetcher = new Prefetcher(concurrency, prefetch, owner, clock);
   /** So many jobs end in so many ms, and one more is claimed. */
@@ -87,7 +87,7 @@ describe('what was prefetched', () => {
     const { prefetcher, back } = prefetcherOf(1);
     ['a', 'b', 'c'].forEach((id) => prefetcher.add(attempt(id), 0));
     expect(prefetcher.next()!.attempt).toEqual(attempt('a'));
-    prefetcher.giveBack();
+    prefetcher.releaseWaiting();
     expect(back).toEqual([attempt('b'), attempt('c')]);
     expect([prefetcher.isEmpty, prefetcher.next()]).toEqual([true, undefined]);
   });
