@@ -17,7 +17,7 @@ export async function figures(page: Page): Promise<(number | string)[][]> {
  * Reads from the pixels of a chart the values of the line of a colour, from left to right. `top` is the value at the
  * upper edge.
  */
-export async function lineIn(
+async function lineIn(
   page: Page,
   { chart, colour, top }: { chart: string; colour: string; top: number },
 ): Promise<(number | undefined)[]> {

@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll } from '@jest/globals';
 
-export interface Delivery {
+interface Delivery {
   headers: IncomingHttpHeaders;
   body: string;
   answer(status: number): void;

@@ -16,7 +16,7 @@ afterEach(() => {
   running.clear();
 });
 
-export interface TrafficOptions {
+interface TrafficOptions {
   /** The pause between two jobs, in ms. */
   everyMs?: number;
   /** Resolves when the latest acknowledged writes are safe. By default nothing is waited for. */

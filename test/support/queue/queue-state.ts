@@ -24,7 +24,7 @@ afterEach(async () => {
 });
 
 /** The options of a job as a test writes them, see the header of lua/job/enqueue.lua. */
-export type ScriptOptions = Record<string, unknown>;
+type ScriptOptions = Record<string, unknown>;
 
 export class TestQueue {
   readonly keys: QueueKeys;

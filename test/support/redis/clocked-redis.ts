@@ -5,7 +5,7 @@ import { connect } from './redis.js';
 const TIME = "redis.call('TIME')";
 
 /** The scripts' time, in epoch ms. A fraction holds the microseconds. */
-export interface ServerClock {
+interface ServerClock {
   nowMs: number;
 }
 

@@ -1,7 +1,7 @@
 import type { Cluster } from 'ioredis';
 
 /** The used part of the pool in which ioredis keeps a Cluster client's connections, which ioredis does not declare. */
-export interface ConnectionPool {
+interface ConnectionPool {
   emit(event: 'drain'): void;
   findOrCreate(node: object): unknown;
   reset(nodes: object[]): void;

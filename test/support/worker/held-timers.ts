@@ -5,7 +5,7 @@ import { eventually } from '../faults/wait.js';
 afterEach(() => void jest.restoreAllMocks());
 
 /** The timers of one length that are set between now and the end of the test. */
-export interface HeldTimers {
+interface HeldTimers {
   /** Waits until this many are set, and fires them all. */
   fire(count?: number): Promise<void>;
 }

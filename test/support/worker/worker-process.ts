@@ -28,7 +28,7 @@ afterAll(() => {
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
 });
 
-export interface WorkerProcessOptions {
+interface WorkerProcessOptions {
   queue: string;
   /** Options of the queue, of the worker, and of the handler, as JSON can carry them. */
   queueOptions?: object;
@@ -51,7 +51,7 @@ export interface WorkerProcessOptions {
   earlier?: boolean;
 }
 
-export interface ProcessEvent {
+interface ProcessEvent {
   type: string;
   id: string;
   attempt: number;
