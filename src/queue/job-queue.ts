@@ -77,10 +77,10 @@ export class JobQueue extends QueueAdmin {
     }
     return isNamedShape(first, second, third)
       ? Promise.reject(namedShapeError(first, third))
-      : this.enqueuePayload(first, second as EnqueueOptions | undefined);
+      : this.enqueueOne(undefined, first, second as EnqueueOptions | undefined);
   }
 
-  /** @internal Enqueues one job, of a definition or of none. */
+  /** @internal Enqueues one job, with or without a definition. Its payload may be a text too. */
   enqueueOne(
     definition: JobDefinition | undefined,
     payload: unknown,
@@ -90,11 +90,6 @@ export class JobQueue extends QueueAdmin {
       return this.requests.one(definition, payload, options);
     }
     return definition ? addTyped(this, definition, payload, options) : addOne(this, payload, options);
-  }
-
-  /** @internal Does the same for any payload, also a text, where it cannot be mistaken for a name. */
-  enqueuePayload(payload: unknown, options: EnqueueOptions | undefined): Promise<JobHandle> {
-    return this.enqueueOne(undefined, payload, options);
   }
 
   /**

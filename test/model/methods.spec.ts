@@ -46,7 +46,6 @@ const NO_STEP: Record<string, string> = {
   'auditTrail.clear': TRAIL,
   enqueueOne: PRIVATE,
   enqueueAll: PRIVATE,
-  enqueuePayload: PRIVATE,
   'deadLetters.editedPayload': PRIVATE,
   'deadLetters.each': PRIVATE,
   'deadLetters.ask': PRIVATE,

@@ -30,7 +30,9 @@ export const coreDriver: Driver = {
       deadLetters: queue.deadLetters,
       schedules: queue.schedules,
       enqueue: (payload, options, typed) =>
-        typed ? queue.enqueue(definitionOf(queue.name), payload, options) : queue.enqueuePayload(payload, options),
+        typed
+          ? queue.enqueue(definitionOf(queue.name), payload, options)
+          : queue.enqueueOne(undefined, payload, options),
       pause: () => queue.pause(),
       resume: () => queue.resume(),
       cancel: (id) => queue.cancel(id),

@@ -105,7 +105,7 @@ async function enqueueIt(real: RealQueue, jobs: [unknown, ModelEnqueueOptions][]
   if (verb === 'enqueueMany') {
     return real.queue.enqueueMany(requests);
   }
-  return [await real.queue.enqueuePayload(jobs[0]![0], optionsOf(jobs[0]![1], now))];
+  return [await real.queue.enqueueOne(undefined, jobs[0]![0], optionsOf(jobs[0]![1], now))];
 }
 
 /** The model knows a start time by its distance from now. */
