@@ -28,7 +28,7 @@ const PAYLOAD = expect.objectContaining({
 });
 const JOB = { id: ID, attempts: expect.any(Number), payload: PAYLOAD, result: null, last_error: null };
 
-/** A job as each of the lists shows it; `last_error` is of one that failed for good. */
+/** A job as each of the lists shows it; `last_error` is of a job that failed permanently. */
 export const JOBS = {
   pending: expect.arrayOf({ ...JOB, status: 'pending' }),
   processing: expect.arrayOf({ ...JOB, status: 'processing' }),

@@ -274,7 +274,7 @@ describe('the shop', () => {
     const post = (path: string, form: Record<string, string>) =>
       fetch(url + path, { method: 'POST', body: new URLSearchParams(form) });
     await post('/workers/start', { size: '1', work_latency_ms: '0' });
-    // The process is there, and nobody in it listens yet: Node keeps the message until somebody does.
+    // The process exists but does not listen yet, so Node keeps the message until it does.
     await post('/workers/configure', { fail_rate: '1' });
     await shop.prints(/Worker \S+ serves jobs/);
     const payload = { product: 'mug', width: 50 };

@@ -187,7 +187,7 @@ describe('Redis that restarts without its data', () => {
     expect(await queue.get(id)).toMatchObject({ status: 'completed', result: 'done' });
     await worker.event('lost', 2);
     expect(reasons).toEqual(['ClaimLostError', 'ClaimLostError']);
-    // The fences began anew, and the handlers that ignore their signals still hold their slots.
+    // The fences start again, and the handlers that ignore their signals still hold their slots.
     await queue.enqueueMany(Array.from({ length: 20 }, () => ({ payload: 'more' })));
     await worker.event('completed', 21);
     expect(worker.worker.running).toBe(2);

@@ -149,7 +149,7 @@ describe('a stop', () => {
   });
 
   it('by a second Ctrl-C ends at once, whatever still runs, and exits with 1; one that comes at once is the first again', async () => {
-    // Nobody would wait so long for it, neither for the job nor for the app.
+    // The job and the app would take far longer than a user waits.
     const app = startWorkers({ options: { processes: 1, stopTimeoutMs: 600_000 }, env: { TEST_NEVER_CLOSE: '1' } });
     const [status] = await firstStatus(app);
     const { pid } = app.supervisor;

@@ -9,7 +9,7 @@ import { startSentinelSet } from '../../support/redis/sentinel-set.js';
 import { eventually } from '../../support/faults/wait.js';
 import { leaveBroken, newQueue, startWorker } from '../../support/worker/workers.js';
 
-/** A wait lasts a second, is given two more, and then has a way anew to find. */
+/** A wait takes one second, two more until it counts as silent, and the rest to find the new master. */
 const FOUND_OUT_WITHIN_MS = 5_000;
 
 let frozen: OwnRedis | undefined;

@@ -274,7 +274,7 @@ function replicatedFrom(master: OwnRedis, queue: JobQueue): () => Promise<boolea
 }
 
 function newQueue(name = uniqueQueueName(), client = cluster.connect()): JobQueue {
-  // What was claimed is claimed anew where the failover lost how it ended.
+  // A job is claimed again if the failover lost its end.
   const queue = new JobQueue(client, name, { visibilityMs: 1_500, maxAttempts: 10, maxCrashes: 10 });
   queues.add(queue);
   return queue;

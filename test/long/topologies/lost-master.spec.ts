@@ -1,4 +1,4 @@
-// A master that dies for good: what a replica had acknowledged goes on there, and nothing else is promised.
+// A master that dies permanently: jobs that its replica acknowledged continue there. Nothing else is promised.
 import { describe, expect, it } from '@jest/globals';
 import type { INestApplication } from '@nestjs/common';
 import { DurabilityTimeoutError, JobQueueService } from 'nest-job-queue';
@@ -50,7 +50,7 @@ describe('a master that is killed as soon as it has answered', () => {
     const name = uniqueQueueName();
     const { master, line, replica, jobs } = await producerOf(name, 2_000);
     const kept = await jobs.enqueue(name, 'kept');
-    line.pause(); // cut off, and nobody is told
+    line.pause(); // cut off without an error
     const plain = await jobs.enqueue(name, 'plain', { durability: 'memory' });
     const refusal = await failure<DurabilityTimeoutError>(() => jobs.enqueue(name, 'refused'));
     await master.kill();

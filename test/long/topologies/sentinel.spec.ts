@@ -7,7 +7,7 @@ import { Traffic } from '../../support/faults/traffic.js';
 import { eventually } from '../../support/faults/wait.js';
 import { leaveBroken, newQueue, startWorker } from '../../support/worker/workers.js';
 
-// What was claimed is claimed anew where the failover lost how it ended.
+// A job is claimed again if the failover lost its end.
 const options = { visibilityMs: 1_500, maxAttempts: 10, maxCrashes: 10 };
 
 let set: SentinelSet;

@@ -112,7 +112,7 @@ describe('the audit at boot', () => {
       return { app, said: log.lines.filter((line) => line.includes('has maintained queue "mail"')) };
     };
     const { app, said } = await boot();
-    expect(said).toEqual([]); // of a queue that nobody uses yet nothing is known
+    expect(said).toEqual([]); // an unused queue has no state to warn of
     await app.get(JobQueueService).queue('mail').enqueue(null);
     expect((await boot()).said).toEqual([
       expect.stringContaining('No process has maintained queue "mail" yet, and this one has maintenance: false.'),

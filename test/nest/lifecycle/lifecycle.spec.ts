@@ -177,7 +177,7 @@ describe('when the app closes', () => {
     expect(await jobs.stats(follow)).toMatchObject({ pending: 2 });
   });
 
-  it('a job that is not done at the deadline is aborted and given back, its attempt uncounted', async () => {
+  it('a job that is not done at the deadline is aborted and released, its attempt uncounted', async () => {
     const name = uniqueQueueName();
     const running = signal();
     const reason = signal<unknown>();

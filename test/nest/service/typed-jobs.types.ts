@@ -79,7 +79,7 @@ export async function enqueues(jobs: JobQueueService, queue: JobQueue) {
   // @ts-expect-error a wrong field
   await queue.enqueueMany(SendEmail, [{ payload: { to: 5 } }]);
 
-  // A name goes on to take anything.
+  // A name still takes anything.
   const named = await jobs.enqueue<{ ok: boolean }>('email', { anything: 1 });
   const namedFits: Equal<ResultOfHandle<typeof named>, { ok: boolean }> = true;
   const plain = await queue.enqueue<{ ok: boolean }>({ anything: 1 });

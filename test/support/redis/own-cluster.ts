@@ -18,7 +18,7 @@ export interface OwnCluster {
   ownerOf(key: string): Promise<OwnRedis>;
   /** Returns the replica of a master. */
   replicaOf(master: OwnRedis): Promise<OwnRedis>;
-  /** Moves a slot to another master while clients go on; `halfway` runs when half of its keys have moved. */
+  /** Moves a slot to another master while clients are at work; `halfway` runs when half of its keys have moved. */
   moveSlot(key: string, to: OwnRedis, halfway: () => Promise<void>): Promise<void>;
 }
 

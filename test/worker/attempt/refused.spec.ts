@@ -1,4 +1,4 @@
-// Jobs that must not run: each ends as a dead letter, with the reason, and holds up nobody.
+// Jobs that must not run: each ends as a dead letter with the reason, and blocks no other job.
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '#queue/job-queue.js';

@@ -76,7 +76,7 @@ describe('a local pause', () => {
     const { keys } = await inside(queue).scripts();
     const expiry = async () => Number(await (inside(queue).connection.client as Redis).zscore(keys.claims, id));
     const claimedUntil = await expiry();
-    await eventually(async () => (await expiry()) > claimedUntil + 900); // far beyond its claim: the heartbeat goes on
+    await eventually(async () => (await expiry()) > claimedUntil + 900); // far beyond its claim: the heartbeat continues
     finish.open('done');
     await worker.event('completed');
     expect(await queue.get(id)).toMatchObject({ attempts: 1, result: 'done' });

@@ -21,7 +21,7 @@ import { inside } from '../../support/queue/inside.js';
 const ROUNDS = 4;
 const FAST_MS = atMost(250);
 
-/** A queue with an idle worker whose connections are its own, and the same queue as somebody else sees it. */
+/** A queue with an idle worker whose connections are its own, and the same queue over another connection. */
 async function idleWorker(options = {}) {
   const redis = namedConnection();
   const mine = newQueue(options, redis);

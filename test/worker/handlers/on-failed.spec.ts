@@ -14,7 +14,7 @@ import { uniqueQueueName } from '../../support/redis/redis.js';
 
 const FINAL = { message: 'no', name: 'Error' };
 
-/** A queue whose failures somebody handles, as a worker announced. */
+/** A queue with a handler of failures, as a worker announced. */
 async function announced(): Promise<TestQueue> {
   const q = testQueue();
   const limits = { name: `@failed:${q.name}`, maxAttempts: 3, maxCrashes: 3 };

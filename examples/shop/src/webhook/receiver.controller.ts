@@ -21,7 +21,7 @@ const schema = z.object({
   failTimes: z.number(),
 });
 
-/** The other side of a webhook; in life it is somebody else's server. */
+/** The other side of a webhook; in a real app it is another server. */
 @Controller('webhooks/receiver')
 export class ReceiverController {
   constructor(private readonly storage: Storage) {}
