@@ -54,6 +54,13 @@ describe('the Grafana dashboard', () => {
     expect(instruments.filter((each) => !seriesOf(each).some((name) => shown.includes(name)))).toEqual([]);
   });
 
+  it.each(['reclaimed', 'limited', 'rate_limited'])('shows the event %s of jobs', (event) => {
+    const shown = queries.flatMap((expr) =>
+      [...expr.matchAll(/event=~?"([^"]*)"/g)].flatMap(([, all]) => all!.split('|')),
+    );
+    expect(shown).toContain(event);
+  });
+
   it('groups only by labels that the instruments have', () => {
     const labels = new Set<string>([...instruments.flatMap((each) => [...each.labels]), 'le']);
     const used = queries.flatMap((expr) =>
