@@ -1,9 +1,11 @@
 // Shows a look, for `stats`, `top` and `health`.
 import type { QueueVerdict } from '../inspect/queue-signs.js';
 import type { ServerVerdict } from '../inspect/server-verdict.js';
+import { markInWords } from '../inspect/words.js';
+import type { HistoryMark } from '../queue/model/history.js';
 import type { Look, QueueLook } from './looks.js';
 import type { Output } from './output.js';
-import { age, clipped, lines, type Part, text } from './text.js';
+import { age, ago, clipped, lines, type Part, text } from './text.js';
 
 const HEAD = ['', 'queue', 'waiting', 'oldest', 'running', 'in/s', 'out/s', 'wait p95', 'run p95', 'failed'];
 const MORE = ['dead', 'workers', 'scheduled', 'done'];
@@ -15,6 +17,7 @@ const LAYOUT = {
   droppedLast: ['run p95', 'wait p95', 'out/s', 'in/s'],
 };
 const UNKNOWN = '–';
+const MOST_MARKS = 5;
 
 /** Returns the look as JSON, with the queues by name. */
 export function jsonOf({ server, queues }: Look): object {
@@ -26,14 +29,15 @@ function entryOf({ verdict, figures }: QueueLook): [name: string, entry: object]
   if (!figures) {
     return [queue, { verdict: words }];
   }
-  const { signs, recent } = figures;
+  const { signs, recent, marks } = figures;
   const { stats, rates = null } = signs;
-  return [queue, { ...stats, rates, wait: recent?.wait ?? null, run: recent?.run ?? null, verdict: words }];
+  const durations = { wait: recent?.wait ?? null, run: recent?.run ?? null };
+  return [queue, { ...stats, rates, ...durations, marks, verdict: words }];
 }
 
 /**
- * Shows what is wrong with Redis, a row for each queue, and the verdicts that are asked for. A terminal that is too narrow
- * shows fewer columns.
+ * Shows what is wrong with Redis, a row for each queue, and the verdicts that are asked for. Of a single queue it shows
+ * deploys and outages too. A terminal that is too narrow shows fewer columns.
  *
  * @param isTold whether the verdict on a queue is shown below the table
  */
@@ -51,6 +55,7 @@ export function lookText(look: Look, none: string, out: Output, isTold: (queue: 
           LAYOUT,
         )
       : none,
+    ...(queues.length === 1 ? markLines(queues[0]!.figures?.marks ?? []) : []),
     ...(told.length > 0 ? ['', ...verdictText(told, out)] : []),
   ]);
 }
@@ -77,6 +82,18 @@ function rowOf({ verdict, figures }: QueueLook, out: Output): Part[] {
     stats.scheduled,
     stats.totals['completed'] ?? 0,
   ];
+}
+
+/** Returns a line for each of the last deploys and outages, the newest first. */
+function markLines(marks: readonly HistoryMark[]): Part[] {
+  return marks
+    .toSorted((a, b) => b.at.getTime() - a.at.getTime())
+    .slice(0, MOST_MARKS)
+    .map((mark) => {
+      const { kind, at, endedAt } = mark;
+      const lasted = endedAt ? ` for ${age(endedAt.getTime() - at.getTime())}` : '';
+      return text`  ${kind}  ${clipped(markInWords(mark), 60)}${lasted}, ${ago(at)}`;
+    });
 }
 
 /** A rate with as many digits as say something. */

@@ -5,7 +5,7 @@ import { readFacts, signsOf } from '../inspect/signs.js';
 import { unreadable } from '../inspect/unreadable.js';
 import { verdictOf } from '../inspect/verdict.js';
 import type { JobQueue } from '../queue/job-queue.js';
-import type { HistoryPoint } from '../queue/model/history.js';
+import type { HistoryMark, HistoryPoint } from '../queue/model/history.js';
 import { RedisStore } from '../queue/redis-store.js';
 import type { Session } from './session.js';
 
@@ -24,6 +24,8 @@ export interface QueueLook {
     signs: QueueSigns;
     /** The figures of the last minutes; undefined if none are recorded. */
     recent: HistoryPoint | undefined;
+    /** The deploys and outages of the last hour, the oldest first. */
+    marks: readonly HistoryMark[];
   };
 }
 
@@ -48,5 +50,6 @@ async function lookAtAll(session: Session): Promise<QueueLook[]> {
 async function lookAt(queue: JobQueue): Promise<QueueLook> {
   const facts = await readFacts(queue);
   const signs = signsOf(facts);
-  return { verdict: verdictOf(signs), figures: { signs, recent: facts.history.total } };
+  const { total: recent, marks } = facts.history;
+  return { verdict: verdictOf(signs), figures: { signs, recent, marks } };
 }

@@ -1,4 +1,5 @@
 // Formats figures in the same way for health, CLI and dashboard.
+import type { HistoryMark } from '../queue/model/history.js';
 
 const NUMBERS = new Intl.NumberFormat('en-US');
 
@@ -52,4 +53,9 @@ export function rate(perSecond: number): string {
 
 function rounded(value: number): string {
   return value < 10 ? String(Number(value.toFixed(1))) : count(Math.round(value));
+}
+
+/** Returns what a mark of the history tells, in words. */
+export function markInWords({ kind, version }: Pick<HistoryMark, 'kind' | 'version'>): string {
+  return kind === 'deploy' ? `version ${version ?? ''}` : 'no process maintained the queue';
 }

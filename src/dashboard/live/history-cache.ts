@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { HistoryPoint, HistoryReport } from '../../queue/model/history.js';
 import type { JobQueue } from '../../queue/job-queue.js';
+import { markInWords } from '../../inspect/words.js';
 import type { HistoryView, PercentilesView, QueueView } from '../views/views.js';
 
 const HOUR_MS = 3_600_000;
@@ -78,11 +79,11 @@ export function historyView({ points, stepMs, marks }: HistoryReport): HistoryVi
     oldestMs: list(({ oldestPendingAgeMs }) => oldestPendingAgeMs),
     wait: quantiles('wait'),
     run: quantiles('run'),
-    marks: marks.map(({ kind, at, endedAt, version }) => ({
-      at: at.getTime(),
-      endAt: endedAt?.getTime() ?? null,
-      kind,
-      text: kind === 'deploy' ? `version ${version ?? ''}` : 'no process maintained the queue',
+    marks: marks.map((mark) => ({
+      at: mark.at.getTime(),
+      endAt: mark.endedAt?.getTime() ?? null,
+      kind: mark.kind,
+      text: markInWords(mark),
     })),
   };
 }
