@@ -84,9 +84,16 @@ export class AuditTrail {
    */
   async acknowledge(group: string, entries: readonly Pick<AuditEntry, 'entryId'>[]): Promise<number> {
     checkText('group', group);
-    const wrong = entries.find((entry) => !ENTRY_ID.test(entry.entryId));
-    if (wrong) {
-      throw new InvalidOptionError('auditTrail.acknowledge', 'entries of the trail', show(wrong.entryId));
+    if (!Array.isArray(entries)) {
+      throw new InvalidOptionError('auditTrail.acknowledge', 'an array of entries of the trail', show(entries));
+    }
+    const wrong = entries.findIndex((entry) => !ENTRY_ID.test(String(entry?.entryId)));
+    if (wrong !== -1) {
+      throw new InvalidOptionError(
+        `auditTrail.acknowledge[${wrong}]`,
+        'an entry of the trail',
+        show(entries[wrong]?.entryId),
+      );
     }
     const ids = entries.map((entry) => entry.entryId);
     return ids.length === 0 ? 0 : this.queue.exec((calls) => calls.audit.acknowledge(group, ids));
