@@ -21,7 +21,7 @@ export function fitOneCall(jobs: readonly EncodedJob[]): boolean {
 /** The end of the message of an error in a script, in Redis 7. */
 const INSIDE_A_SCRIPT = /\bscript: [0-9a-f]{40}\b/;
 
-interface EnqueuerOptions {
+interface EnqueueBatcherOptions {
   /** The queue's name, for errors. */
   queue: string;
   store: QueueStore;
@@ -61,7 +61,7 @@ export class EnqueueBatcher {
   private inTick = false;
   private isOpen = false;
 
-  constructor(private readonly options: EnqueuerOptions) {}
+  constructor(private readonly options: EnqueueBatcherOptions) {}
 
   enqueue(job: EncodedJob): Promise<EnqueueAnswer> {
     return new Promise((resolve, reject) => {

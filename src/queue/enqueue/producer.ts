@@ -8,7 +8,7 @@ import { UnservedWatch } from './unserved-watch.js';
 import type { QueueAccess } from '../store/queue-store.js';
 
 /** The batchers by durability; the first durable enqueue creates its own. */
-interface Enqueuers {
+interface Batchers {
   memory: EnqueueBatcher;
   replica?: EnqueueBatcher;
   /** See EnqueueBatcher. */
@@ -17,19 +17,19 @@ interface Enqueuers {
 
 /** Adds encoded jobs to a queue, and makes their handles. */
 export class Producer {
-  private readonly enqueuers: Enqueuers;
+  private readonly batchers: Batchers;
 
   private readonly unserved: UnservedWatch;
 
   constructor(private readonly queue: QueueAccess) {
-    this.enqueuers = this.newEnqueuers();
+    this.batchers = this.newBatchers();
     this.unserved = new UnservedWatch(queue);
   }
 
   add<Result>(job: EncodedJob, source: JobSource): Promise<JobHandle<Result>> {
-    const enqueuers = this.enqueuersOf([job]);
-    const added = this.enqueuerOf(job, enqueuers).enqueue(job);
-    enqueuers.memory.sendBurst(); // not those for replicas, which are waited for batch by batch
+    const batchers = this.batchersOf([job]);
+    const added = this.batcherOf(job, batchers).enqueue(job);
+    batchers.memory.sendBurst(); // not those for replicas, which are waited for batch by batch
     return added.then(
       (answer) => this.added<Result>(job, answer, source),
       (error: unknown) => {
@@ -48,8 +48,8 @@ export class Producer {
   }
 
   async addAll(jobs: readonly EncodedJob[], source: JobSource): Promise<JobHandle[]> {
-    const enqueuers = this.enqueuersOf(jobs);
-    const outcomes = await Promise.allSettled(jobs.map((job) => this.enqueuerOf(job, enqueuers).enqueue(job)));
+    const batchers = this.batchersOf(jobs);
+    const outcomes = await Promise.allSettled(jobs.map((job) => this.batcherOf(job, batchers).enqueue(job)));
     for (const outcome of outcomes) {
       if (outcome.status === 'rejected') {
         outcome.reason = explained(outcome.reason, (job) => `enqueueMany[${jobs.indexOf(job)}]`);
@@ -58,7 +58,7 @@ export class Producer {
     const answers = answersOfAll(this.queue.name, jobs, outcomes);
     refuseFull(this.queue.name, answers);
     const handles = jobs.map((job, i) => this.handleOf(job, answers[i]!, source));
-    if (enqueuers.replica) {
+    if (batchers.replica) {
       requireReplicas(this.queue, handles, answers);
     }
     return handles;
@@ -69,18 +69,16 @@ export class Producer {
   }
 
   /** A call that only the server's clock can refuse travels alone, so that no other job is refused with it. */
-  private enqueuersOf(jobs: readonly EncodedJob[]): Enqueuers {
+  private batchersOf(jobs: readonly EncodedJob[]): Batchers {
     if (!jobs.some(({ span, travelsAlone }) => span || travelsAlone)) {
-      return this.enqueuers;
+      return this.batchers;
     }
-    if (fitOneCall(jobs) && jobs.every(({ durability }) => durability === jobs[0]!.durability)) {
-      return this.newEnqueuers();
-    }
-    if (!jobs.some(({ span }) => span)) {
-      return this.newEnqueuers();
+    const isOneStep = fitOneCall(jobs) && jobs.every(({ durability }) => durability === jobs[0]!.durability);
+    if (isOneStep || !jobs.some(({ span }) => span)) {
+      return this.newBatchers();
     }
     let checking: Promise<void> | undefined;
-    return this.newEnqueuers(() => (checking ??= this.refuseExpiryBeforeStart(jobs)));
+    return this.newBatchers(() => (checking ??= this.refuseExpiryBeforeStart(jobs)));
   }
 
   /**
@@ -101,17 +99,17 @@ export class Producer {
     return new JobHandle(answer.id, answer.name ?? job.name, this.queue.name, answer.outcome, source);
   }
 
-  private enqueuerOf(
+  private batcherOf(
     { durability = this.queue.options.durability }: EncodedJob,
-    enqueuers: Enqueuers,
+    batchers: Batchers,
   ): EnqueueBatcher {
     if (durability === 'memory') {
-      return enqueuers.memory;
+      return batchers.memory;
     }
-    return (enqueuers.replica ??= durableBatcher(this.queue, enqueuers.prepare));
+    return (batchers.replica ??= durableBatcher(this.queue, batchers.prepare));
   }
 
-  private newEnqueuers(prepare?: () => Promise<void>): Enqueuers {
+  private newBatchers(prepare?: () => Promise<void>): Batchers {
     const { name, store, options } = this.queue;
     const memory = new EnqueueBatcher({
       queue: name,
