@@ -3,6 +3,7 @@ import { DoctorNotes } from './doctor-notes.js';
 import type { Look } from '../scripts/calls/doctor-calls.js';
 import { ListWalk } from './list-walk.js';
 import type { QueueCalls } from '../scripts/calls/all-calls.js';
+import { BATCH_RECORD_MS } from '../scripts/lifetimes.js';
 import { isCluster, type RedisClient } from '../redis/redis-client.js';
 import type { ScriptCall } from '../transport/script-runner.js';
 
@@ -11,9 +12,6 @@ const SLICE = 100;
 
 /** The number of keys that one SCAN passes over. */
 const SCAN_COUNT = 500;
-
-/** How long the rest of a repaired batch stays, in ms. */
-const RECORD_MS = 7 * 86_400_000;
 
 /** The Redis of the audited queue. No step on it may hang. */
 interface AuditedRedis {
@@ -213,7 +211,7 @@ export class Doctor {
   private async lookAtBatches(): Promise<void> {
     await this.walk(this.keys.batches, (ids) => ids.forEach((id) => this.batches.add(id)));
     for (const slice of slicesOf([...this.batches])) {
-      this.notes.add(await this.ask(this.calls.doctor.batches(slice, RECORD_MS, this.options.mend)));
+      this.notes.add(await this.ask(this.calls.doctor.batches(slice, BATCH_RECORD_MS, this.options.mend)));
     }
   }
 

@@ -1,9 +1,8 @@
 // A batch with a follow-up, as a queue in memory keeps it; see lua/batch.
+import { BATCH_RECORD_MS } from '../../../queue/scripts/lifetimes.js';
 import type { BatchMemberStatus, BatchRecord, EncodedBatch } from '../../../queue/model/batch.js';
 
 export type EndStatus = Exclude<BatchMemberStatus, 'open'>;
-
-const RECORD_MS = 604_800_000;
 
 export class FollowUpBatch {
   /** All members in the order in which they joined: an id, or `queue|id` for members of other queues. */
@@ -41,7 +40,7 @@ export class FollowUpBatch {
   }
 
   isForgotten(now: number): boolean {
-    return now - (this.endedAt ?? this.sealedAt ?? this.createdAt) >= RECORD_MS && !this.isWaiting;
+    return now - (this.endedAt ?? this.sealedAt ?? this.createdAt) >= BATCH_RECORD_MS && !this.isWaiting;
   }
 
   /** Returns whether the outcomes can still be read. */
