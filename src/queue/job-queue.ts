@@ -183,7 +183,7 @@ export class JobQueue extends QueueAdmin {
   /**
    * Ends a claim badly. The job's attempts decide, on the server, whether it is retried.
    *
-   * @param options.final no retry, whatever attempts are left. Default: whether the error is a NonRetryableError
+   * @param options.final true for no retry, even if attempts are left. Default: whether the error is a NonRetryableError
    * @param options.delayMs before the next attempt. Default: the backoff of the job, else of the queue
    */
   async fail(

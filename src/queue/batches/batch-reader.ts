@@ -23,7 +23,7 @@ type ReaderQueue = Pick<QueueAccess, 'name' | 'exec' | 'store'> & { sleep(ms: nu
 
 /** A batch as its readers see it, such as the handler of its follow-up. */
 export class BatchReader {
-  /** Out of sight of whoever logs the batch. */
+  /** Private, so that a logged batch does not show it. */
   readonly #queue: ReaderQueue;
 
   /** @internal */

@@ -87,7 +87,7 @@ export class Batch<Queue = unknown> extends BatchReader {
   /**
    * Enqueues many jobs of one name as members, at most 500 in one atomic step.
    *
-   * @throws BatchSealedError, BatchNotFoundError, and what an enqueue of many throws
+   * @throws BatchSealedError, BatchNotFoundError, and the errors of enqueueMany
    * @example await batch.addMany('page', pages.map((page) => ({ payload: { page } })));
    */
   async addMany<Job extends string | JobDefinition>(

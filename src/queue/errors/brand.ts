@@ -16,6 +16,6 @@ export function hasBrand(value: unknown, name: Brand): boolean {
   try {
     return typeof value === 'object' && value !== null && (value as { [BRAND]?: unknown })[BRAND] === name;
   } catch {
-    return false; // whatever was thrown must be settled, also what throws when it is read
+    return false; // a thrown value must be settled even if reading it throws
   }
 }

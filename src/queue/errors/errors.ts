@@ -163,7 +163,7 @@ export class JobTimeoutError extends JobQueueError {
   }
 }
 
-/** Thrown by a handler: the job fails at once, whatever attempts are left. */
+/** Thrown by a handler: the job fails at once, without its remaining attempts. */
 export class NonRetryableError extends JobQueueError {
   /** The code of these errors, the same in every version. */
   static override readonly code: string = 'NON_RETRYABLE';

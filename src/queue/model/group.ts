@@ -29,7 +29,7 @@ export interface GroupStats {
   pausedBy?: string;
   /** The reason of its pause, if one was given. */
   pauseReason?: string;
-  /** The job that holds it back: one that waits for its retry, or a dead letter; null when none does. */
+  /** The job that holds it back, which waits for its retry or is a dead letter; null without one. */
   heldBy: string | null;
   /** The time when its rate, or its rest, lets the next job start; null for now. */
   opensAt: Date | null;

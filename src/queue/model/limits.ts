@@ -37,13 +37,13 @@ export interface RuntimeLimits extends Omit<QueueLimits, 'groups'> {
   maxPendingBytes?: number;
 }
 
-/** Changes of the limits of all groups: null takes a limit away, and what is left out stays as it is. */
+/** Changes of the limits of all groups: null removes a limit, and an omitted limit stays as it is. */
 export type GroupChanges = {
   [Limit in keyof Omit<GroupsOptions, 'overrides'>]:
     (Limit extends 'rateLimit' ? Partial<RateLimit> : GroupsOptions[Limit]) | null;
 };
 
-/** Changes of limits at run time: null takes a limit away, and what is left out stays as it is. */
+/** Changes of limits at run time: null removes a limit, and an omitted limit stays as it is. */
 export type LimitChanges = {
   [Limit in keyof RuntimeLimits]:
     | (Limit extends 'rateLimit'

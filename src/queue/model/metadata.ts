@@ -33,7 +33,7 @@ const MAX_CHARACTERS = 8_192;
 
 const EXPECTED = 'expected an object of texts';
 
-/** What is wrong with metadata, and of which entry. */
+/** An error in metadata, and the key of its entry. */
 interface Fault {
   message: string;
   key?: string;

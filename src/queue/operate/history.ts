@@ -85,7 +85,7 @@ function report(first: HistorySlice, entries: StoredMinute[], lastMs: number, st
 /** A minute. A figure is undefined if it was not read. */
 type Minute = Pick<StoredMinute, 'endMs' | 'counts'> & Partial<StoredMinute>;
 
-/** Spreads an entry of several minutes over them; depths and times are those of the last. */
+/** Spreads an entry of several minutes over them. Depths and times are of the last minute. */
 function inMinutes(entry: StoredMinute): Minute[] {
   const { minutes, endMs, counts } = entry;
   const share = (value: number, i: number) => Math.round((value * i) / minutes);

@@ -24,8 +24,8 @@ const limitsSchema = z.strictObject(runtimeLimitFields, {
 });
 
 /**
- * Changes the limits of a queue for the whole fleet at run time. They outlive deploys, and win over those of `forRoot` and
- * `@JobHandler` until they are cleared. A lower limit ends no running job.
+ * Changes the limits of a queue for the whole fleet at run time. They outlive deploys, and take precedence over the
+ * limits of `forRoot` and `@JobHandler` until they are cleared. A lower limit ends no running job.
  */
 export class Limits {
   /** @internal */
@@ -49,9 +49,9 @@ export class Limits {
   }
 
   /**
-   * Changes some limits for all workers in one step: null takes one away, and what is left out stays as it holds now, also
-   * within `rateLimit` and `groups`. So two operators who change different limits do not undo each other. All of them then
-   * count as set, the kept ones of the code too, until `clear`.
+   * Changes some limits for all workers in one step. null removes a limit. An omitted limit stays as it is, also within
+   * `rateLimit` and `groups`. So two operators who change different limits do not undo each other. All limits then count
+   * as set until `clear`, including the kept limits of the code.
    *
    * @throws InvalidOptionError also for a part of a rate where there is no rate; nothing was changed
    * @example await queue.limits.change({ maxRunning: 10, rateLimit: null });

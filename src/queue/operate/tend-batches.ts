@@ -15,7 +15,7 @@ type Queue = Pick<QueueAccess, 'name' | 'options' | 'store' | 'exec' | 'callLimi
  * Maintains the batches of a queue and its members of batches elsewhere. Finds unreported ends, cancels the members of
  * stopped batches, and delivers ends to batches of other queues. Several processes may do it at once.
  *
- * @param options.all also what was checked recently
+ * @param options.all true to look again at batches and jobs that were checked recently
  * @param options.isStopped called before each slice
  * @param options.onFailed receives the jobs that became dead letters, because a job of their `after` did not end well
  * @throws the error of a call to another queue; the news stay in the outbox

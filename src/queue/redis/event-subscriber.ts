@@ -91,7 +91,7 @@ export class EventSubscriber {
     return client;
   }
 
-  /** At most once in ten seconds: whoever may publish could flood the log. */
+  /** Logs at most once in ten seconds, because any client with the permission to publish could flood the log. */
   private warnOfBadEvent(channel: string, message: string): void {
     const now = performance.now();
     if (now - this.warnedAtMs >= QUIET_MS) {

@@ -22,7 +22,7 @@ export function sentCommands(node: Redis): UnansweredCommand[] {
   return commandsIn(queueOf(node, 'commandQueue'));
 }
 
-/** Returns the commands that a connection has sent, then those that it will send. */
+/** Returns the commands that a connection has sent, then the queued commands. */
 export function unansweredCommands(node: Redis): UnansweredCommand[] {
   return [...sentCommands(node), ...commandsIn(queueOf(node, 'offlineQueue'))];
 }

@@ -29,7 +29,7 @@ export function streamOf(client: RedisClient): Redis['stream'] | undefined {
   return isCluster(client) ? undefined : client.stream;
 }
 
-/** Returns whether a value is a client of ioredis, of whichever copy or version of it. */
+/** Returns whether a value is a client of ioredis, from any copy or version of the package. */
 export function isRedisClient(value: unknown): value is RedisClient {
   const { isCluster: cluster, duplicate, evalsha } = (value ?? {}) as Partial<Redis>;
   return typeof cluster === 'boolean' && typeof duplicate === 'function' && typeof evalsha === 'function';

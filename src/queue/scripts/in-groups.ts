@@ -9,7 +9,7 @@ interface Grouping<Item> {
   addTail?: (args: ScriptArgument[], item: Item) => void;
 }
 
-/** Writes consecutive items with what they share written once. */
+/** Writes consecutive items, and each shared value once. */
 export function inGroups<Item>(
   items: readonly Item[],
   { areTogether, addHead, addOwn, addTail }: Grouping<Item>,

@@ -108,7 +108,7 @@ export interface ExtendAnswer {
 
 export interface Failure extends ClaimRef {
   error: StoredError;
-  /** No retry, whatever attempts are left. */
+  /** True for no retry, even if attempts are left. */
   final: boolean;
   backoffMs: number;
   /** True if its handler was called: then its attempt counts, whether or not its start reached the store. */

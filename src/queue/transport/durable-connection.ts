@@ -174,6 +174,6 @@ function settle(write: PendingWrite, [error, value]: Reply, replication: Enqueue
   try {
     write.resolve(write.call.decode(value).map((answer) => ({ ...answer, replication })));
   } catch (refusal) {
-    write.reject(refusal as Error); // its own, and not that of those beside it
+    write.reject(refusal as Error); // its own error, not that of another write in the batch
   }
 }

@@ -159,7 +159,7 @@ export class JobQueueTesting {
     this.markReported();
   }
 
-  /** @internal Runs one attempt of a job that `enqueue` makes, whatever its end. */
+  /** @internal Runs one attempt of a job that `enqueue` makes, with any end. */
   async runAttempt({ queue, attempt }: { queue: string; attempt: number }, enqueue: () => Promise<{ id: string }>) {
     const state = this.queues.find(({ name }) => name === queue)!;
     state.pausedAt = state.now;

@@ -30,7 +30,7 @@ export class RunningHandlers {
     return first ? this.track(first, () => this.trackAll(others, call)) : call();
   }
 
-  /** Something happened: whoever waits for handlers looks again. */
+  /** Lets a wait for handlers look again, because something happened. */
   active(): void {
     this.waiters.forEach((wake) => wake());
     this.waiters.clear();

@@ -133,7 +133,7 @@ export class TestClock {
   }
 }
 
-/** A test asks for what cannot happen. */
+/** Thrown if a test asks for something that cannot happen. */
 export class TestingError extends JobQueueError {
   /** The code of these errors, the same in every version. */
   static override readonly code: string = 'TESTING';

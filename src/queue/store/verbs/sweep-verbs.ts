@@ -41,8 +41,9 @@ export interface SweepVerbs {
    */
   tidy(limit: number, paceMs?: number): StoreCall<boolean>;
   /**
-   * Returns undefined if the queue has no batches, and none of its jobs is in one. @param all also what was checked
-   * recently
+   * Returns undefined if the queue has no batches, and none of its jobs is in one.
+   *
+   * @param all true to look again at batches and jobs that were checked recently
    */
   tendBatches(limit: number, all: boolean): StoreCall<TendAnswer | undefined>;
 }

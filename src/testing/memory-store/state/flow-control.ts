@@ -154,7 +154,7 @@ export class FlowControl {
     group.own = limits;
   }
 
-  /** Returns why a job cannot be added. Bounds that were set at run time win over those of the code. */
+  /** Returns why a job cannot be added. Bounds set at run time take precedence over bounds in code. */
   fullness(group: string | undefined, payload: string): Full | undefined {
     const ofGroup = group === undefined ? undefined : this.limitsOf(group);
     return fullnessOf(this.queue, this.set, group, ofGroup, payload);

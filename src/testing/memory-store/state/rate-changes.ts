@@ -33,12 +33,12 @@ export class RateChanges {
     }
   }
 
-  /** Returns what a job gets back of the rate of its queue, in ms. */
+  /** Returns the refund of a job to the rate of its queue, in ms. */
   refundOfQueue(job: Record<string, string>, rate: RateLimit | undefined): number {
     return refundOf(job, rate, this.ofQueue);
   }
 
-  /** Returns what a job gets back of the rate of its group, in ms. */
+  /** Returns the refund of a job to the rate of its group, in ms. */
   refundOfGroup(
     job: Record<string, string>,
     group: GroupState,

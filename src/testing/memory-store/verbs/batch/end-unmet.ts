@@ -3,7 +3,7 @@ import { unmetMessage } from '../../../../queue/store/claim-refusal.js';
 import type { MemoryQueue } from '../../state/memory-queue.js';
 import { bury, endCancelled } from '../attempt/ends.js';
 
-/** Ends them, and those that wait for them in turn. Returns the dead letters. */
+/** Ends unmet jobs, and the jobs that wait for them in turn. Returns the dead letters. */
 export function endUnmet(queue: MemoryQueue): string[] {
   const failed: string[] = [];
   for (let ids = unmetIn(queue); ids.length > 0; ids = unmetIn(queue)) {
