@@ -1,4 +1,4 @@
-// No sentence of the README and of the pages for users is longer than a reader can take in.
+// No sentence of the README and of the pages in docs is longer than a reader can take in.
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
@@ -6,16 +6,18 @@ import { expect, it } from '@jest/globals';
 const MOST_WORDS = 35;
 const root = join(import.meta.dirname, '../../..');
 const pages = ['README.md'].concat(
-  readdirSync(join(root, 'docs'))
-    .filter((file) => file.endsWith('.md'))
-    .map((file) => join('docs', file)),
+  ['docs', 'docs/internals'].flatMap((folder) =>
+    readdirSync(join(root, folder))
+      .filter((file) => file.endsWith('.md'))
+      .map((file) => join(folder, file)),
+  ),
 );
 
 /** Returns the sentences of a page outside of code, tables, headings and generated parts. */
 function sentencesOf(page: string): string[] {
   const text = page
     .replace(/^```[^]*?^```/gm, '\n')
-    .replace(/<!-- (bench|nest|observed|growth|pages)[^]*?<!-- \/\1 -->/g, '\n')
+    .replace(/<!-- (bench|nest|observed|growth|pages|flow)[^]*?<!-- \/\1 -->/g, '\n')
     .replace(/^(\||#|<).*$/gm, '\n')
     .replace(/^\s*([-*]|\d+\.) /gm, '\n')
     .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
