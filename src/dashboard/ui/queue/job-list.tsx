@@ -43,7 +43,7 @@ export function JobList({ queue, state }: { queue: QueueView; state: State }) {
         </span>
         {stale && (
           <button type="button" class="pill" onClick={refresh}>
-            The list has changed. Show it anew
+            The list has changed. Show the new list
           </button>
         )}
       </div>

@@ -77,12 +77,14 @@ export function QueuePage({ name }: { name: string }) {
 
 function Unreadable({ queue: { name, verdict } }: { queue: QueueVerdictView }) {
   return (
-    <>
-      <h1>
-        <bdi>{name}</bdi>
-      </h1>
+    <div class="page-head">
+      <div class="page-title">
+        <h1>
+          <bdi>{name}</bdi>
+        </h1>
+      </div>
       <VerdictLine verdict={verdict} />
-    </>
+    </div>
   );
 }
 
