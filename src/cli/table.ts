@@ -116,7 +116,7 @@ function shrunk(
   return { now, left };
 }
 
-/** The first lines of a text, as many as a screen has room for. A line that is too wide goes on in the next. */
+/** Returns the first lines of a text that fit on a screen. A line that is too wide continues in the next. */
 export function screenful(shown: string, columns: number, rows: number): string[] {
   const all = shown.split('\n').flatMap((line) => wrapped(line, columns));
   const more = all.length - rows;
@@ -135,7 +135,7 @@ export function screenful(shown: string, columns: number, rows: number): string[
 
 /** Breaks a line between its words. The rest is indented like its text. */
 function wrapped(line: string, columns: number): string[] {
-  const indent = / {4}\w+: +/.exec(line)?.index === 0 ? ' '.repeat(RIGHT_OF_LABEL) : '  ';
+  const indent = /^ {4}\w+: +/.test(line) ? ' '.repeat(RIGHT_OF_LABEL) : '  ';
   const done: string[] = [];
   let now = '';
   for (const word of line.split(/(?<=\S)(?= )/)) {

@@ -1,4 +1,4 @@
-// Formats figures in the same way for health, CLI and dashboard.
+// Words for figures and marks, the same for health, CLI and dashboard.
 import type { HistoryMark } from '../queue/model/history.js';
 
 const NUMBERS = new Intl.NumberFormat('en-US');
