@@ -47,7 +47,10 @@ it('has a row with a verdict and no figures in the overview', async () => {
 
 it('is hidden from viewers who may not see it', async () => {
   const { names, overview } = await withUnreadable('newer');
-  expect(overview).toMatchObject({ unreadable: [{ name: names.broken }] });
+  expect(overview).toMatchObject({
+    sentence: { sentence: expect.stringContaining(`\`${names.broken}\` is unreadable`) },
+    unreadable: [{ name: names.broken }],
+  });
 });
 
 it('does not keep the schedules, the runs and the jobs of other queues from being found', async () => {

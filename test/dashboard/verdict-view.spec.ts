@@ -30,6 +30,6 @@ describe('the sentence on Redis and all queues', () => {
   });
 
   it('is that of the queues where nothing is known of Redis', () => {
-    expect(overallVerdict(undefined, [queue('warn')]).sentence).toBe('`email` speaks.');
+    expect(overallVerdict(null, [queue('warn')]).sentence).toBe('`email` speaks.');
   });
 });

@@ -1,6 +1,7 @@
 import { Get, Req, Res, Sse, type MessageEvent, Injectable } from '@nestjs/common';
 import { finalize, map, merge, of, takeUntil, timer, type Observable } from 'rxjs';
 import { Responder } from './responder.js';
+import { overallVerdict } from '../live/verdict-view.js';
 import type { OverviewView, StreamEvent } from '../views/views.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { Permissions } from '../security/permissions.js';
@@ -67,11 +68,15 @@ function withoutQueues(event: StreamEvent, hidden: ReadonlySet<string>): StreamE
   if (!event.overview || hidden.size === 0) {
     return event;
   }
-  const { queues, unreadable, workers, runs, ...rest } = event.overview;
+  const { at, server, workers, runs } = event.overview;
+  const queues = event.overview.queues.filter(({ name }) => !hidden.has(name));
+  const unreadable = event.overview.unreadable.filter(({ name }) => !hidden.has(name));
   const overview: OverviewView = {
-    ...rest,
-    queues: queues.filter(({ name }) => !hidden.has(name)),
-    unreadable: unreadable.filter(({ name }) => !hidden.has(name)),
+    at,
+    server,
+    sentence: overallVerdict(server, [...queues, ...unreadable]),
+    queues,
+    unreadable,
     workers: workers.map((worker) => ({
       ...worker,
       queues: worker.queues.filter((name) => !hidden.has(name)),

@@ -43,9 +43,10 @@ export class OverviewReader {
     const read = all.filter((each) => 'view' in each);
     const broken = all.filter((each) => 'verdict' in each);
     const queues = read.map(({ view }) => view);
-    const server = await readServerVerdict(this.queues.redis.store);
+    const server = (await readServerVerdict(this.queues.redis.store)) ?? null;
     return {
       at,
+      server,
       sentence: overallVerdict(server, [...queues, ...broken]),
       queues,
       unreadable: broken,

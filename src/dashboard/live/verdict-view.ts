@@ -15,10 +15,7 @@ export function verdictView(verdict: QueueVerdict): VerdictView {
 }
 
 /** Returns one sentence for Redis and all queues: the worse verdict, or that on Redis where both are as bad. */
-export function overallVerdict(
-  server: ServerVerdict | undefined,
-  queues: readonly QueueVerdictView[],
-): VerdictView {
+export function overallVerdict(server: ServerVerdict | null, queues: readonly QueueVerdictView[]): VerdictView {
   const ofQueues = queuesVerdict(queues);
   if (!server || server.severity === 'ok') {
     return ofQueues;

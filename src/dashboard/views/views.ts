@@ -1,5 +1,6 @@
 // The responses of the server that the page reads. Types only: both sides import them. Instants are epoch ms of Redis's
 // clock.
+import type { ServerVerdict } from '../../inspect/server-verdict.js';
 import type { AttemptRecord } from '../../queue/model/job.js';
 import type { GroupLimits } from '../../queue/model/limits.js';
 import type { DashboardAction } from '../dashboard-options.js';
@@ -79,7 +80,9 @@ export interface WorkerView {
 
 export interface OverviewView {
   at: number;
-  /** The verdict on all queues, in one sentence. */
+  /** The verdict on Redis; null if it is unknown. */
+  server: ServerVerdict | null;
+  /** The verdict on Redis and all queues below, in one sentence. */
   sentence: VerdictView;
   queues: QueueView[];
   /** Queues without figures, because they could not be read. */
@@ -165,7 +168,6 @@ export interface AttemptView {
   error: StoredErrorView | null;
 }
 
-/** A stored error, with its causes. */
 export interface StoredErrorView {
   name: string;
   message: string;
@@ -279,9 +281,8 @@ export interface GroupView {
   limitsSet: GroupLimits;
 }
 
-/** Figures of one minute, for the charts. */
+/** Figures of each step, for the charts. `at` has the starts of the steps. */
 export interface HistoryView {
-  /** Start of each minute or step, epoch ms. */
   at: number[];
   stepMs: number;
   in: (number | null)[];
