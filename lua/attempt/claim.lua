@@ -21,8 +21,7 @@
 -- ARGV[3] token, new for each request, the same for its repeat
 -- ARGV[4] worker
 -- ARGV[5] max_attempts of jobs without their own
--- ARGV[6] how many start at once, if the claimer calls start for later ones and runs a job on its last chance alone;
---   else ''
+-- ARGV[6] how many start at once, if the claimer calls start for later ones and runs isolated jobs alone; else ''
 -- ARGV[7] the most bytes of payload to return, or '' for no bound; the first job comes in any case
 -- ARGV[8..] by job name: name, max_attempts. With names these are all names that it handles, preceded by:
 --   where to search for their jobs (see lib/place/take_named; -1: at the ends only)
@@ -34,7 +33,7 @@
 --     more jobs wait
 --   name: nil for that of the previous job; '' for none
 --   details: nil for a first attempt of a plain job that starts at once, or its options if it has metadata
---   else an array: attempts, options, verdict, whether it is held until start; with a checkpoint: nil, that (JSON)
+--   else an array: attempts, options, verdict, whether it waits for start; with a checkpoint: nil, that (JSON)
 --   verdict: '' to run it; isolated: to run it alone; expires: start decides whether it may still run
 --   or why it must not run, see lib/settle/refusal: missing, cancelled, unmet, expired, exhausted, unhandled; the
 --     claimer settles it as failed

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Fails claims: processing -> pending or scheduled (a retry), failed (a dead letter) or cancelled (after a cancel
--- request). The job's max_attempts decide. A job that is still held, and had not started, gets its attempt back.
+-- request). The job's max_attempts decide. An unstarted job gets its attempt back.
 -- Transition: fail
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
@@ -31,7 +31,7 @@ local first_answer = { pending = 'retry', scheduled = 'retry', failed = 'failed'
 
 local function fail(id, message, error, final, backoff, begun)
   local key = job .. id
-  local attempts, priority, cancel, errors, held, fence, group = unpack(read(key, 'attempts', 'priority',
+  local attempts, priority, cancel, errors, unstarted_fence, fence, group = unpack(read(key, 'attempts', 'priority',
     'cancel_requested_at_ms', 'errors', 'unstarted_fence', 'fence', 'group'))
   if not begun then
     refund_all(id)
@@ -39,7 +39,7 @@ local function fail(id, message, error, final, backoff, begun)
   if group then
     free_slot(group, id)
   end
-  if held and held == fence and not begun then
+  if unstarted_fence and unstarted_fence == fence and not begun then
     attempts = math.max(0, (tonumber(attempts) or 0) - 1)
     redis.call('HSET', key, 'attempts', string.format('%d', attempts))
     leave_plain(key) -- its completion removes the error of an attempt that did not count

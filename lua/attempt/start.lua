@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Starts a job that waited in its worker. It is no longer held: from now on the death of its worker is its crash. A job
--- that has expired by now must not start, and is held until it is settled.
+-- Starts a job that waited in its worker, and removes its mark as unstarted. From now on the death of its worker is its
+-- crash. A job that has expired by now must not start, and stays unstarted until it is settled.
 -- Transition: none
 -- KEYS[1] job  prefix of the job hashes
 -- ARGV[1] id

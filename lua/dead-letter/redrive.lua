@@ -28,7 +28,7 @@ for i = 2, #ARGV do
     end_hold_of(id)
   elseif was_dead then
     redis.call('LREM', failed, 1, id)
-    redis.call('HDEL', key, 'crashes', 'crashes_left', 'errors', 'unhandled', 'unhandled_at_ms', 'failed_at_ms',
+    redis.call('HDEL', key, 'crashes', 'next_crash_is_last', 'errors', 'unhandled', 'unhandled_at_ms', 'failed_at_ms',
       'expires_at_ms', 'cancel_requested_at_ms')
     if payload ~= '' then
       redis.call('HSET', key, 'payload', payload)

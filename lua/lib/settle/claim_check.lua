@@ -1,13 +1,13 @@
 -- check_claim(key, name, payload, attempts): returns the verdict on a job, and the checkpoint of an earlier attempt. ''
--- for a job that may run. If the claimer calls start for waiting jobs: 'isolated' for a job on its last chance, which runs
--- alone, or 'expires' for one that may expire. Else the reason why a claimed job must not run, see lib/settle/refusal.
+-- for a job that may run. If the claimer calls start for waiting jobs: 'isolated' for an isolated job, which runs alone,
+-- or 'expires' for a job that may expire. Else the reason why a claimed job must not run, see lib/settle/refusal.
 -- 'ended' for an ended job whose id a client of the pattern left in pending. A plain job that never ran needs no check.
--- A job is on its last chance if it has crashed a worker and one more crash would make it a dead letter.
+-- A job is isolated if it has crashed a worker and its next crash would make it a dead letter.
 -- ARGV[5]: the limit if there is no other.
 -- Needs: now, read, reports_starts, first_limit.
 local function check_claim(key, name, payload, attempts)
-  local max_attempts, expires_at, cancel, status, crashes, crashes_left, unmet, checkpoint = unpack(read(key, 'max_attempts',
-    'expires_at_ms', 'cancel_requested_at_ms', 'status', 'crashes', 'crashes_left', 'unmet', 'checkpoint'))
+  local max_attempts, expires_at, cancel, status, crashes, next_crash_is_last, unmet, checkpoint = unpack(read(key, 'max_attempts',
+    'expires_at_ms', 'cancel_requested_at_ms', 'status', 'crashes', 'next_crash_is_last', 'unmet', 'checkpoint'))
   if status == 'completed' or status == 'failed' or status == 'cancelled' then
     return 'ended'
   end
@@ -28,6 +28,6 @@ local function check_claim(key, name, payload, attempts)
   if not reports_starts then
     return '', checkpoint
   end
-  local is_isolated = crashes and (crashes_left or attempts + 1 >= max_attempts)
+  local is_isolated = crashes and (next_crash_is_last or attempts + 1 >= max_attempts)
   return is_isolated and 'isolated' or expires_at and 'expires' or '', checkpoint
 end

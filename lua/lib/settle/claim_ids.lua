@@ -30,19 +30,19 @@ for place, id in ipairs(ids) do
   end
   if verdict ~= 'ended' then
     local runs = verdict == '' or verdict == 'expires' or verdict == 'isolated'
-    local held = verdict == 'isolated' or runs and claimed >= slots
+    local unstarted = verdict == 'isolated' or runs and claimed >= slots
     local first = attempts == 0 and (simple or not options) and verdict == ''
     attempts = runs and attempts + 1 or attempts
     fence, claimed = fence + 1, claimed + 1
     local fence_text = string.format('%d', fence)
     redis.call('HSET', key, 'status', 'processing', 'attempts', first and '1' or string.format('%d', attempts),
       'claim_token', token, 'claimed_at_ms', now_text, 'fence', fence_text, 'worker', worker)
-    if held then
+    if unstarted then
       redis.call('HSET', key, 'unstarted_fence', fence_text)
     end
     expiries[2 * claimed - 1], expiries[2 * claimed] = expiry, id
     remembered[claimed + 1] = verdict == '' and id or id .. '\t' .. verdict
-    hand_over(id, name, payload, enqueued_at, (held or not first) and { attempts, options, verdict, held,
+    hand_over(id, name, payload, enqueued_at, (unstarted or not first) and { attempts, options, verdict, unstarted,
       checkpoint and false, checkpoint } or simple or false)
   end
 end

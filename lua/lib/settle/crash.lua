@@ -1,6 +1,6 @@
 -- crash(id, what): ends a claim whose worker is gone. It counts the crash, clears the token and raises the fence, so that
 -- a stale settle is refused. The job goes to the front, to the dead letters, or is cancelled if that was requested.
--- A held job (prefetched, on its last chance or expired) gets no crash, because it had not started. Its attempt is given
+-- An unstarted job (prefetched, isolated or expired) gets no crash, because it had not started. Its attempt is given
 -- back, and its cost refunded.
 -- Needs: keys, now, lib/limits/refund, places, attempts, limits, ends, read, name_in_payload.
 local function bury_named(id, reason)
@@ -33,8 +33,9 @@ end
 
 local function crash(id, what)
   local key = job .. id
-  local status, attempts, priority, rank, cancel, worker, crashes, interruptions, fence, held, group = unpack(read(key, 'status',
-    'attempts', 'priority', 'rank', 'cancel_requested_at_ms', 'worker', 'crashes', 'interruptions', 'fence', 'unstarted_fence', 'group'))
+  local status, attempts, priority, rank, cancel, worker, crashes, interruptions, fence, unstarted_fence, group =
+    unpack(read(key, 'status', 'attempts', 'priority', 'rank', 'cancel_requested_at_ms', 'worker', 'crashes',
+      'interruptions', 'fence', 'unstarted_fence', 'group'))
   if group then
     free_slot(group, id)
   end
@@ -44,7 +45,7 @@ local function crash(id, what)
     return 'failed'
   end
   attempts = tonumber(attempts) or 0
-  local charged = not held or held ~= fence
+  local charged = not unstarted_fence or unstarted_fence ~= fence
   if not charged then
     refund_all(id)
   end
@@ -56,9 +57,9 @@ local function crash(id, what)
     end_cancelled(id)
     return 'cancelled'
   end
-  local bad_end, is_last_chance
+  local bad_end, next_crash_is_last
   if charged then
-    bad_end, is_last_chance = end_of_attempts(id, attempts, fields.crashes)
+    bad_end, next_crash_is_last = end_of_attempts(id, attempts, fields.crashes)
   end
   if bad_end then
     end_crashed_claim(key, id, fields, reason)
@@ -67,8 +68,8 @@ local function crash(id, what)
   end
   to_front(id, priority, rank, group) -- first: if it breaks off, the crash is not counted
   end_crashed_claim(key, id, fields, reason)
-  if is_last_chance then
-    redis.call('HSET', key, 'crashes_left', '1')
+  if next_crash_is_last then
+    redis.call('HSET', key, 'next_crash_is_last', '1')
   end
   emit(id, 'reclaimed')
   return 'pending'

@@ -6,7 +6,7 @@
 --@include lib/limits/refund
 local handed, beyond = { token }, {}
 for line, id, verdict in string.gmatch(last, '\n(([^\n\t]+)\t?([^\n]*))') do
-  local current, name, payload, attempts, fence, enqueued_at, options, held, checkpoint = unpack(read(job .. id,
+  local current, name, payload, attempts, fence, enqueued_at, options, unstarted_fence, checkpoint = unpack(read(job .. id,
     'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options', 'unstarted_fence', 'checkpoint'))
   if current == token then
     bytes = bytes + #(payload or '')
@@ -15,7 +15,7 @@ for line, id, verdict in string.gmatch(last, '\n(([^\n\t]+)\t?([^\n]*))') do
     else
       handed[#handed + 1] = line
       hand_over(id, name, payload, enqueued_at,
-        { tonumber(attempts) or 0, options, verdict, held == fence, tonumber(fence) or 0, checkpoint or nil })
+        { tonumber(attempts) or 0, options, verdict, unstarted_fence == fence, tonumber(fence) or 0, checkpoint or nil })
     end
   end
 end

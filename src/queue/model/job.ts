@@ -75,7 +75,7 @@ export interface ClaimedJob<Payload = unknown> {
   readonly nameless: boolean;
   /** True if another crash would bury the job: the worker holds it, and runs it alone. @internal */
   readonly isolated: boolean;
-  /** Claimed before a slot was free: held until `start`. @internal */
+  /** Claimed before a slot was free: unstarted until `start`. @internal */
   readonly prefetched: boolean;
   /** True if the job may expire before it begins. If it waited in the worker, Redis decides first. @internal */
   readonly expires: boolean;

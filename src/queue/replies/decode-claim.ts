@@ -82,7 +82,7 @@ type ClaimRest = [
   attempts: number | string,
   options: string | null,
   verdict: string,
-  held: unknown,
+  unstarted: unknown,
   fence?: number | string | null,
   checkpoint?: string,
 ];
@@ -114,7 +114,7 @@ export function decodeClaim(
     const entry = values[i + 4] as ClaimRest | string | null;
     const rest = restOf(entry);
     const attempt = Number(rest[0]);
-    const [, storedOptions, verdict, held] = rest;
+    const [, storedOptions, verdict, unstarted] = rest;
     const isGrouped = typeof entry === 'string' && !arePlainOptions(entry);
     const plain = isGrouped ? 'grouped' : !storedOptions || arePlainOptions(storedOptions);
     const workerOptions = storedOptions ? decodeWorkerOptions(storedOptions, plain) : NO_OPTIONS;
@@ -134,7 +134,7 @@ export function decodeClaim(
       plain: attempt === 1 && verdict === '' && plain,
       nameless: storedName === '',
       isolated: verdict === 'isolated',
-      prefetched: held !== null && verdict !== 'isolated',
+      prefetched: unstarted !== null && verdict !== 'isolated',
       expires: verdict === 'expires',
       checkpoint: rest[5] === undefined ? undefined : parseJson(rest[5]).value,
     });

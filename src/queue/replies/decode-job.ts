@@ -86,8 +86,12 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
 }
 
 /** The field means nothing if an earlier claim wrote it. */
-function isUnstarted({ status, fence, unstarted_fence: held }: Readonly<Record<string, string>>): boolean {
-  return status === 'processing' && held !== undefined && held === fence;
+function isUnstarted({
+  status,
+  fence,
+  unstarted_fence: unstartedFence,
+}: Readonly<Record<string, string>>): boolean {
+  return status === 'processing' && unstartedFence !== undefined && unstartedFence === fence;
 }
 
 interface StoredLogLine {

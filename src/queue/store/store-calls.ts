@@ -50,8 +50,8 @@ export interface ClaimRequest {
   /** Limits by job name, for handlers that have their own. */
   attemptLimits?: readonly AttemptLimits[];
   /**
-   * The number of jobs that start at once. The others are held until `start`. The death of their claimer is not their
-   * crash, and a job on its last chance runs alone. Absent if the claimer does not know it; then no job is held.
+   * The number of jobs that start at once. The others wait for `start`, and an isolated job runs alone. A job that has not
+   * started gets no crash if its claimer dies. Absent if the claimer does not know it; then no job waits.
    */
   slots?: number;
   /** The most payload bytes of the claim. Its first job comes in any case. Absent for no bound. */

@@ -36,9 +36,9 @@ describe('attempt/fail.lua', () => {
     const q = testQueue();
     const marked = options.startsWith('{"plain"') ? { plainOptions: options, options: '' } : { options };
     await q.run(q.scripts.enqueue(['ahead', 'a'].map((id) => ({ id, name: 'mail', payload: '1', ...marked }))));
-    const [, held] = await q.claim(2, { slots: 1 });
-    expect(held).toMatchObject({ id: 'a', prefetched: true });
-    await q.run(q.scripts.fail([failure(held!)]));
+    const [, unstarted] = await q.claim(2, { slots: 1 });
+    expect(unstarted).toMatchObject({ id: 'a', prefetched: true });
+    await q.run(q.scripts.fail([failure(unstarted!)]));
     expect(await q.job('a')).toMatchObject({ status: 'pending', attempts: '0', last_error: 'no address' });
     const [job] = await q.claim(1);
     expect(job).toMatchObject({ id: 'a', attempt: 1 });

@@ -24,19 +24,19 @@ async function claimAlone(q: TestQueue) {
 
 /** Two jobs that can expire, one with two crashes, claimed by a worker. Then they expire. */
 async function claimThenExpire(q: TestQueue): Promise<ClaimedJob[]> {
-  await q.add('held', { expires_in_ms: 60_000 });
+  await q.add('isolated', { expires_in_ms: 60_000 });
   for (let i = 0; i < 2; i++) {
     await q.claim(1);
-    await die(q, 'held');
+    await die(q, 'isolated');
   }
-  await q.add('ahead', { expires_in_ms: 60_000 });
+  await q.add('prefetched', { expires_in_ms: 60_000 });
   const jobs = await q.claim(2, { slots: 2 });
   for (const { id } of jobs) await q.redis.hset(q.keys.job(id), 'expires_at_ms', 1);
   return jobs;
 }
 
 describe('attempt/start.lua', () => {
-  it('until then a job on its last chance is held: its worker may die, and it is not charged', async () => {
+  it('before it, an isolated job is unstarted: if its worker dies, no crash is counted', async () => {
     const q = testQueue();
     await addCrashed(q, 'a', 2);
     expect(await claimAlone(q)).toMatchObject({ id: 'a', attempt: 3, isolated: true });
@@ -45,7 +45,7 @@ describe('attempt/start.lua', () => {
     expect((await q.attemptLog('a')).map(({ outcome }) => outcome)).toEqual(['crash', 'crash', 'interruption']);
   });
 
-  it('from then on it is charged; repeated it changes nothing', async () => {
+  it('after it, the death of its worker is a crash; repeated it changes nothing', async () => {
     const q = testQueue();
     await addCrashed(q, 'a', 2);
     const job = await claimAlone(q);
@@ -69,12 +69,12 @@ describe('attempt/start.lua of a job that expired after its claim', () => {
 
   it('says why it must not start, with the attempts before; repeated it changes nothing', async () => {
     const q = testQueue();
-    const [held, ahead] = await claimThenExpire(q);
-    expect([held!.isolated, ahead!.expires]).toEqual([true, true]);
+    const [isolated, prefetched] = await claimThenExpire(q);
+    expect([isolated!.isolated, prefetched!.expires]).toEqual([true, true]);
     const message = 'The job expired after 2 attempts, before the next one.';
     for (const [job, error] of [
-      [held!, { ...EXPIRED, message: expect.stringContaining(message) }],
-      [ahead!, EXPIRED],
+      [isolated!, { ...EXPIRED, message: expect.stringContaining(message) }],
+      [prefetched!, EXPIRED],
     ] as const) {
       expect(await q.run(q.scripts.start(job))).toEqual(error);
       expect(await expectUnchanged(q, () => q.run(q.scripts.start(job)))).toEqual(error);
@@ -84,10 +84,10 @@ describe('attempt/start.lua of a job that expired after its claim', () => {
 
   it('is settled as one whose claim found it expired: it fails, and has used no attempt', async () => {
     const q = testQueue();
-    const [held, ahead] = await claimThenExpire(q);
+    const [isolated, prefetched] = await claimThenExpire(q);
     for (const [job, attempts] of [
-      [held!, '2'],
-      [ahead!, '0'],
+      [isolated!, '2'],
+      [prefetched!, '0'],
     ] as const) {
       await q.run(q.scripts.start(job));
       const settle = () => q.run(q.scripts.fail([{ ...job, error: EXPIRED, final: true, backoffMs: 0 }]));
@@ -105,19 +105,19 @@ describe('attempt/start.lua of a job that expired after its claim', () => {
 
   it('is not charged with a crash before that, and is released once by a worker that stops', async () => {
     const q = testQueue();
-    const [held, ahead] = await claimThenExpire(q);
-    await q.run(q.scripts.start(held!));
-    await q.run(q.scripts.start(ahead!));
-    await die(q, 'held');
-    expect(await q.job('held')).toMatchObject({ status: 'pending', attempts: '2', crashes: '2' });
-    await q.run(q.scripts.release([{ ...ahead!, reason: 'interruption', delayMs: 0 }]));
-    expect(await q.job('ahead')).toMatchObject({ status: 'pending', attempts: '0' });
+    const [isolated, prefetched] = await claimThenExpire(q);
+    await q.run(q.scripts.start(isolated!));
+    await q.run(q.scripts.start(prefetched!));
+    await die(q, 'isolated');
+    expect(await q.job('isolated')).toMatchObject({ status: 'pending', attempts: '2', crashes: '2' });
+    await q.run(q.scripts.release([{ ...prefetched!, reason: 'interruption', delayMs: 0 }]));
+    expect(await q.job('prefetched')).toMatchObject({ status: 'pending', attempts: '0' });
   });
 
   it('I2: says that a claim is lost, and writes nothing', async () => {
     const q = testQueue();
-    const [held] = await claimThenExpire(q);
-    expect(await expectUnchanged(q, () => q.run(q.scripts.start({ ...held!, token: 'x' })))).toBe('lost');
+    const [isolated] = await claimThenExpire(q);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.start({ ...isolated!, token: 'x' })))).toBe('lost');
   });
 
   it('is marked only for a claimer that asks, and again where its claim is repeated', async () => {
@@ -135,7 +135,7 @@ describe('attempt/start.lua of a job that expired after its claim', () => {
 });
 
 describe('a job that was claimed before a slot was free for it', () => {
-  it('is held until its start: if its worker dies, only started jobs are charged', async () => {
+  it('is unstarted until its start: if its worker dies, only started jobs get a crash', async () => {
     const q = testQueue();
     await q.addAll('a', 'b', 'c');
     const jobs = await q.claim(3, { slots: 1 });
@@ -178,7 +178,7 @@ describe('a job that was claimed before a slot was free for it', () => {
     expect(await q.job('b')).toMatchObject({ status: 'failed', attempts: '1', errors: '1' });
   });
 
-  it('still expires, and runs alone where it is on its last chance', async () => {
+  it('still expires, and runs alone where it is isolated', async () => {
     const q = testQueue();
     await addCrashed(q, 'a', 2);
     await q.add('b', { expires_in_ms: 60_000 });
@@ -189,7 +189,7 @@ describe('a job that was claimed before a slot was free for it', () => {
     expect(await q.job('b')).toHaveProperty('unstarted_fence');
   });
 
-  it('is not held where it is refused', async () => {
+  it('is not marked as unstarted where it is refused', async () => {
     const q = testQueue({ maxAttempts: 1 });
     const { fence, token } = await q.addAndClaim('a');
     await q.run(q.scripts.release([{ id: 'a', token, fence, reason: 'interruption', delayMs: 0 }]));
@@ -216,15 +216,15 @@ describe('a job that was claimed before a slot was free for it', () => {
   it('is none any more in its next claim, also where that is repeated', async () => {
     const q = testQueue();
     await q.addAll('a');
-    const [held] = await q.claim(1, { slots: 0 });
+    const [isolated] = await q.claim(1, { slots: 0 });
     await die(q, 'a');
     const claim = () => q.claim(1, { slots: 1, token: 't' });
-    expect([held!.prefetched, (await claim())[0]!.prefetched]).toEqual([true, false]);
+    expect([isolated!.prefetched, (await claim())[0]!.prefetched]).toEqual([true, false]);
     expect(await expectUnchanged(q, claim)).toMatchObject([{ id: 'a', prefetched: false }]);
   });
 });
 
-describe('a job on its last chance', () => {
+describe('an isolated job', () => {
   it('has crashed, and has one attempt left', async () => {
     const q = testQueue({ maxAttempts: 2, maxCrashes: 9 });
     await addCrashed(q, 'a', 1);
@@ -242,7 +242,7 @@ describe('a job on its last chance', () => {
     expect((await claimAlone(failed)).isolated).toBe(false);
   });
 
-  it('is not held for a claimer that starts everything at once, and is charged', async () => {
+  it('gets a crash from a claimer that starts everything at once', async () => {
     const q = testQueue();
     await addCrashed(q, 'a', 2);
     const [job] = await q.claim(1);
@@ -251,7 +251,7 @@ describe('a job on its last chance', () => {
     expect(await q.status('a')).toBe('failed');
   });
 
-  it('is charged by one that starts it at once, after another had held it', async () => {
+  it('gets a crash from a claimer that starts it at once, after another left it unstarted', async () => {
     const q = testQueue();
     await addCrashed(q, 'a', 2);
     await claimAlone(q);

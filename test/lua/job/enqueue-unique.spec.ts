@@ -251,7 +251,7 @@ describe('job/enqueue.lua: replace', () => {
     expect(await q.job('a')).not.toHaveProperty('last_error');
   });
 
-  it('leaves nothing of what the job told before: progress, log, snoozes, errors, a last chance', async () => {
+  it('leaves nothing of what the job told before: progress, log, snoozes, errors, the mark of an isolated job', async () => {
     const q = testQueue();
     await q.add('a', replacing);
     const told = {
@@ -259,7 +259,7 @@ describe('job/enqueue.lua: replace', () => {
       log: '{}',
       snoozes: '2',
       interruptions: '3',
-      crashes_left: '1',
+      next_crash_is_last: '1',
       unstarted_fence: '4',
     };
     const failed = { last_error: 'no', last_error_at_ms: '5' };

@@ -67,7 +67,7 @@ describe('a job that never started is refunded to the rates', () => {
   it('where its worker died while the claim held it', async () => {
     const q = await limited(rates);
     await q.add('a', { group: 'g' });
-    await q.redis.hset(q.keys.job('a'), { attempts: 1, crashes: 1, crashes_left: 1 });
+    await q.redis.hset(q.keys.job('a'), { attempts: 1, crashes: 1, next_crash_is_last: 1 });
     expect(await q.claim(1, { slots: 1 })).toMatchObject([{ isolated: true }]);
     expect(await spent(q)).toEqual([true, true]);
     await q.expireClaims('a');

@@ -111,19 +111,19 @@ function claimAll(
     const job = queue.job(id) ?? revive(queue, id);
     const verdict = verdictOn(queue, job, request);
     const runs = verdict === '' || verdict === 'expires' || verdict === 'isolated';
-    const held = verdict === 'isolated' || (runs && entries.length >= (slots ?? Infinity));
+    const unstarted = verdict === 'isolated' || (runs && entries.length >= (slots ?? Infinity));
     job.status = 'processing';
     job.attempts = String(Number(job.attempts ?? 0) + (runs ? 1 : 0));
     job.claim_token = token;
     job.claimed_at_ms = String(queue.now);
     job.fence = String(++queue.sequence);
     job.worker = worker;
-    if (held) {
+    if (unstarted) {
       job.unstarted_fence = job.fence;
     }
     queue.claims.set(id, queue.now + queue.options.visibilityMs);
     batch.claims.push({ id, verdict });
-    entries.push(entryOf(id, job, verdict, held));
+    entries.push(entryOf(id, job, verdict, unstarted));
   }
   if (entries.length > 0) {
     queue.batches.set(claimer, batch);
@@ -160,20 +160,20 @@ function repeated(queue: MemoryQueue, { token, claims }: Batch): ReplyEntry[] {
   });
 }
 
-function entryOf(id: string, job: Hash, verdict: string, held: boolean): ReplyEntry {
-  const first = job.attempts === '1' && job.options === undefined && verdict === '' && !held;
+function entryOf(id: string, job: Hash, verdict: string, unstarted: boolean): ReplyEntry {
+  const first = job.attempts === '1' && job.options === undefined && verdict === '' && !unstarted;
   const rest = [
     Number(job.attempts),
     first ? null : (job.options ?? null),
     verdict,
-    held ? true : null,
+    unstarted ? true : null,
     Number(job.fence),
     job.checkpoint,
   ];
   return [id, job.name ?? '', job.payload ?? null, Number(job.enqueued_at_ms ?? 0), rest];
 }
 
-/** Returns '' for a job that may run, `isolated` for its last chance, `expires`, or why it must not run. */
+/** Returns '' for a job that may run, `isolated` to run it alone, `expires`, or why it must not run. */
 function verdictOn(queue: MemoryQueue, job: Hash, { slots, attemptLimits = [], only }: ClaimRequest): string {
   const attempts = Math.max(0, Number(job.attempts ?? 0));
   const limits = only?.limits ?? attemptLimits;
@@ -197,7 +197,8 @@ function verdictOn(queue: MemoryQueue, job: Hash, { slots, attemptLimits = [], o
   if (slots === undefined) {
     return '';
   }
-  const isIsolated = job.crashes !== undefined && (job.crashes_left !== undefined || attempts + 1 >= maxAttempts);
+  const isIsolated =
+    job.crashes !== undefined && (job.next_crash_is_last !== undefined || attempts + 1 >= maxAttempts);
   return isIsolated ? 'isolated' : job.expires_at_ms === undefined ? '' : 'expires';
 }
 

@@ -218,7 +218,7 @@ export function extend(
   return answer;
 }
 
-/** Ends a claim whose worker is gone. A job that was still held is not charged: it had not started. */
+/** Ends a claim whose worker is gone. An unstarted job gets no crash. */
 export function crash(queue: MemoryQueue, id: string, what: string): 'pending' | 'failed' | 'cancelled' {
   queue.count('reclaimed');
   const job = queue.job(id);
@@ -270,7 +270,7 @@ function isBuriedByCrash(queue: MemoryQueue, id: string, job: Hash, attempts: nu
     return true;
   }
   if (crashes + 1 >= maxCrashes) {
-    job.crashes_left = '1';
+    job.next_crash_is_last = '1';
   }
   return false;
 }

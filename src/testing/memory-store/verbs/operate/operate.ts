@@ -159,7 +159,7 @@ export function redrive(queue: MemoryQueue, ids: readonly string[], payload: str
     [
       'errors',
       'crashes',
-      'crashes_left',
+      'next_crash_is_last',
       'cancel_requested_at_ms',
       'expires_at_ms',
       'unhandled',
