@@ -13,10 +13,10 @@
 --@include lib/doctor/counter_minimums
 --@include lib/doctor/counter_balance
 local mending, exclusive = ARGV[1] == '1', ARGV[3] == '1'
-local least, held, wrong, answer = counter_minimums(tonumber(ARGV[2])), {}, 0, {}
+local least, counted, wrong, answer = counter_minimums(tonumber(ARGV[2])), {}, 0, {}
 local pairs_of_stats = redis.call('HGETALL', stats)
 for i = 1, #pairs_of_stats, 2 do
-  held[pairs_of_stats[i]] = pairs_of_stats[i + 1]
+  counted[pairs_of_stats[i]] = pairs_of_stats[i + 1]
 end
 
 local function tell(counter, found, expected, mended)
@@ -25,9 +25,9 @@ local function tell(counter, found, expected, mended)
 end
 
 for counter in pairs(least) do
-  held[counter] = held[counter] or '0'
+  counted[counter] = counted[counter] or '0'
 end
-for counter, value in pairs(held) do
+for counter, value in pairs(counted) do
   local number = string.match(value, '^%d+$') and tonumber(value)
   local floor = least[counter] or 0
   if not number or number < floor then
@@ -37,11 +37,11 @@ for counter, value in pairs(held) do
     end
     tell(counter, value, 'a whole number from ' .. floor, mending)
   else
-    held[counter] = number
+    counted[counter] = number
   end
 end
 if exclusive and wrong == 0 then
-  for _, fault in ipairs(counter_imbalances(held)) do
+  for _, fault in ipairs(counter_imbalances(counted)) do
     tell(fault.counters, fault.found, fault.expected)
   end
 end

@@ -16,10 +16,10 @@
 local worker, declares, declaration_ms = ARGV[1], ARGV[2] == '1', tonumber(ARGV[3])
 
 local function declare(id, version, key)
-  local current, source, held_by, held_until = unpack(redis.call('HMGET', key,
-    'version', 'source', 'held_by', 'held_until_ms'))
-  local held = held_by ~= worker and (tonumber(held_until) or 0) > now
-  if source ~= 'code' or current ~= version and not held then
+  local current, source, declared_by, declared_until = unpack(redis.call('HMGET', key,
+    'version', 'source', 'declared_by', 'declared_until_ms'))
+  local by_another = declared_by ~= worker and (tonumber(declared_until) or 0) > now
+  if source ~= 'code' or current ~= version and not by_another then
     return 'upsert'
   end
   redis.call('ZADD', schedule_owners, now, id)
@@ -27,7 +27,7 @@ local function declare(id, version, key)
   if current ~= version then
     return 'conflict'
   end
-  redis.call('HSET', key, 'held_by', worker, 'held_until_ms', now + declaration_ms)
+  redis.call('HSET', key, 'declared_by', worker, 'declared_until_ms', now + declaration_ms)
   return 'declared'
 end
 
@@ -37,8 +37,8 @@ for i = 4, #ARGV, 2 do
   if declares then
     answers[#answers + 1] = declare(id, ARGV[i + 1], key)
   else
-    if redis.call('HGET', key, 'held_by') == worker then
-      redis.call('HSET', key, 'held_until_ms', 0)
+    if redis.call('HGET', key, 'declared_by') == worker then
+      redis.call('HSET', key, 'declared_until_ms', 0)
     end
     answers[#answers + 1] = 'declared'
   end

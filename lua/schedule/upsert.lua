@@ -1,8 +1,8 @@
 #!lua
 -- Creates or changes a schedule. An equal definition changes nothing. A changed one keeps a pause and a due tick. A
 -- schedule that code declares lives while a process declares it. One that a call created lives until it is removed. If
--- versions of the code disagree, the holder's definition stays in force until its last process stops. After a killed
--- process it stays for a while.
+-- versions of the code disagree, the declared definition stays in force until the last process of its version stops.
+-- After a killed process it stays for a while.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id
@@ -19,7 +19,7 @@
 -- ARGV[12] the delay from which a tick counts as missed, in ms
 -- ARGV[13] after how many jobs it ends, '' for none
 -- Returns created | changed | unchanged | conflict | declared | next, then now in ms.
---   conflict: another version of the code holds it
+--   conflict: another version of the code declares it
 --   declared: refused, because a call cannot change a declared one
 --   next: nothing was changed; call again with ARGV[4]
 -- Repeated: unchanged.
@@ -28,21 +28,21 @@
 --@include lib/schedule/rest
 local id, source, worker, next_due, declaration_ms = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local version, key = ARGV[6], schedule .. ARGV[1]
-local current, old_source, held_by, held_until, paused, ended = unpack(redis.call('HMGET', key,
-  'version', 'source', 'held_by', 'held_until_ms', 'paused_at_ms', 'ended_at_ms'))
+local current, old_source, declared_by, declared_until, paused, ended = unpack(redis.call('HMGET', key,
+  'version', 'source', 'declared_by', 'declared_until_ms', 'paused_at_ms', 'ended_at_ms'))
 
-local function is_held()
-  return old_source == 'code' and held_by ~= worker and (tonumber(held_until) or 0) > now
+local function is_declared_by_another()
+  return old_source == 'code' and declared_by ~= worker and (tonumber(declared_until) or 0) > now
 end
 
 local function own()
   redis.call('HSET', key, 'source', source)
   if source == 'code' then
     redis.call('ZADD', schedule_owners, now, id)
-    redis.call('HSET', key, 'held_by', worker, 'held_until_ms', now + declaration_ms)
+    redis.call('HSET', key, 'declared_by', worker, 'declared_until_ms', now + declaration_ms)
   else
     redis.call('ZREM', schedule_owners, id)
-    redis.call('HDEL', key, 'held_by', 'held_until_ms')
+    redis.call('HDEL', key, 'declared_by', 'declared_until_ms')
   end
   wake_schedule(id, key)
 end
@@ -57,7 +57,7 @@ if current == version then
   end
   return { 'unchanged', now }
 end
-if current and source == 'code' and is_held() then
+if current and source == 'code' and is_declared_by_another() then
   redis.call('ZADD', schedule_owners, now, id)
   wake_schedule(id, key)
   return { 'conflict', now }

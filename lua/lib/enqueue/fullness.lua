@@ -40,8 +40,8 @@ local function later_of(group, most)
 end
 
 local function group_fullness(group, payload)
-  local held = read_group(group)
-  local most, most_bytes = held.max_pending, held.max_pending_bytes
+  local limits = read_group(group)
+  local most, most_bytes = limits.max_pending, limits.max_pending_bytes
   if most and redis.call('ZCARD', groups .. 'waiting:' .. group) + later_of(group, most) >= most then
     return 'group_full', string.format('%d', most), group
   elseif most_bytes and waiting_bytes_of(group) + #payload > most_bytes then

@@ -14,13 +14,13 @@ local function resolve_unique(options)
     'status', 'unique', 'unique_for', 'window', 'name'))
   local waiting = (status == 'pending' or status == 'scheduled') and (key == options.unique or window == options.unique)
   local held_until = tonumber(redis.call('ZSCORE', unique_expiries, options.unique) or nil)
-  local held
+  local is_held
   if held_until then
-    held = held_until > now -- however the job ended, and after its hash has gone
+    is_held = held_until > now -- however the job ended, and after its hash has gone
   else
-    held = key == options.unique and (waiting or status == 'processing' and kind ~= 'pending')
+    is_held = key == options.unique and (waiting or status == 'processing' and kind ~= 'pending')
   end
-  if not held then
+  if not is_held then
     return nil
   end
   return options.unique_replace and waiting and 'replace' or 'kept', owner, name

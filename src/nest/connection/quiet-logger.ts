@@ -9,7 +9,7 @@ const MOST_REMEMBERED = 200;
  * Nest's logger, with the same warning or error at most once in ten seconds, so that an outage does not flood the log.
  */
 export class QuietLogger extends SafeLogger {
-  private readonly said = new Map<string, { at: number; held: number }>();
+  private readonly said = new Map<string, { at: number; suppressed: number }>();
 
   /** @param connection the name of the connection in the messages */
   constructor(connection: string = DEFAULT_CONNECTION) {
@@ -24,13 +24,13 @@ export class QuietLogger extends SafeLogger {
     const now = performance.now();
     const last = this.said.get(text);
     if (last && now - last.at < QUIET_MS) {
-      last.held++;
+      last.suppressed++;
       return;
     }
     if (this.said.size >= MOST_REMEMBERED) {
       this.said.clear();
     }
-    this.said.set(text, { at: now, held: 0 });
-    super.write(level, last?.held ? `${text} (${last.held} more of these)` : text);
+    this.said.set(text, { at: now, suppressed: 0 });
+    super.write(level, last?.suppressed ? `${text} (${last.suppressed} more of these)` : text);
   }
 }

@@ -29,11 +29,11 @@ export interface JobPayloadOptions {
  * @example handle(@JobPayload({ schema: emailSchema, pipes: [StandardSchemaValidationPipe] }) email: Email) { … } // NestJS 12
  */
 export function JobPayload(...pipes: Pipe[]): ParameterDecorator;
-/** Injects the payload, held against a schema. */
+/** Injects the payload, checked by a schema. */
 export function JobPayload(options: JobPayloadOptions): ParameterDecorator;
 /** Injects a field of the payload, through pipes. */
 export function JobPayload(field: string, ...pipes: Pipe[]): ParameterDecorator;
-/** Injects a field of the payload, held against a schema. */
+/** Injects a field of the payload, checked by a schema. */
 export function JobPayload(field: string, options: JobPayloadOptions): ParameterDecorator;
 export function JobPayload(...args: (string | JobPayloadOptions | Pipe)[]): ParameterDecorator {
   const [first, ...others] = args;

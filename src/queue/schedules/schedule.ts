@@ -45,7 +45,7 @@ export interface TypedScheduleOptions<Payload extends StandardSchema = StandardS
   ScheduleOptions,
   'name' | 'payload' | 'definition'
 > {
-  /** The payload is held against its schema when the schedule is made. */
+  /** The schema checks the payload when the schedule is made. */
   definition: JobDefinition<Payload>;
   /** The payload of each of its jobs. */
   payload: InputOf<Payload>;

@@ -18,21 +18,21 @@ export function definitionOf(
   return handle && definitions.get(handle);
 }
 
-/** The function, with payload and result held against the schemas. */
+/** Returns the function, with payload and result checked by the schemas. */
 export function withSchemas(definition: JobDefinition, handle: HandlerFunction): HandlerFunction {
   const bound = withMiddleware([schemaMiddleware(definition)], handle);
   definitions.set(bound, definition);
   return bound;
 }
 
-/** The function, whose jobs are each held against the schemas before and after the call. */
+/** Returns the function with its definition, by which each job is checked before and after the call. */
 export function withBulkSchemas(definition: JobDefinition, handle: BulkHandlerFunction): BulkHandlerFunction {
   const bound: BulkHandlerFunction = (jobs, call) => handle(jobs, call);
   definitions.set(bound, definition);
   return bound;
 }
 
-/** Holds the payload of an attempt, and its result, against the schemas of a definition. */
+/** Checks the payload of an attempt, and its result, by the schemas of a definition. */
 export function schemaMiddleware({
   payload: payloadSchema,
   result: resultSchema,

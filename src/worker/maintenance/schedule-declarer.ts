@@ -64,9 +64,9 @@ export class ScheduleDeclarer {
         try {
           const answers = await queue.schedules.declare(this.worker, declares, schedules);
           const missing = schedules.filter((_, i) => answers[i] === 'upsert');
-          const held = schedules.filter((_, i) => answers[i] === 'conflict');
-          await Promise.all(missing.map((schedule) => this.put(queue, schedule, held)));
-          held.forEach((schedule) => this.logConflict(queue, schedule));
+          const conflicts = schedules.filter((_, i) => answers[i] === 'conflict');
+          await Promise.all(missing.map((schedule) => this.put(queue, schedule, conflicts)));
+          conflicts.forEach((schedule) => this.logConflict(queue, schedule));
         } catch (error) {
           this.logger.warn(
             `Could not declare the schedules of queue "${queue.name}"; trying again: ${(error as Error).message}`,
@@ -76,9 +76,9 @@ export class ScheduleDeclarer {
     );
   }
 
-  private async put(queue: JobQueue, schedule: StoredSchedule, held: StoredSchedule[]): Promise<void> {
+  private async put(queue: JobQueue, schedule: StoredSchedule, conflicts: StoredSchedule[]): Promise<void> {
     if ((await queue.schedules.put(schedule, this.worker)) === 'conflict') {
-      held.push(schedule);
+      conflicts.push(schedule);
     }
   }
 

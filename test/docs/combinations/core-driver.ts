@@ -22,7 +22,7 @@ export const coreDriver: Driver = {
     const played =
       row.handler !== undefined || row.bulk === true || row.ahead === true || NEED_A_WORKER.includes(column);
     const queue = newQueue(played ? { visibilityMs: 1_500 } : {}, server());
-    leaveBroken(queue); // held against the invariants by its state
+    leaveBroken(queue); // queueOn checks its invariants
     const state = queueOn(server(), {}, queue.name);
     return {
       queue,

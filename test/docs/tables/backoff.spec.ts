@@ -1,4 +1,4 @@
-// The defaults of a backoff that the docs tell, held against the delays.
+// Compares the defaults of a backoff in the docs with the delays.
 import { expect, it } from '@jest/globals';
 import { backoffDelay, type StoredBackoff } from '#queue/model/backoff.js';
 import { resolveQueueOptions } from '#queue/model/queue-options.js';

@@ -1,4 +1,4 @@
-// The dashboard, the alert rules and the table of the docs, held against the instruments.
+// Compares the dashboard, the alert rules and the table of the docs with the instruments.
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { INSTRUMENT_LIST, type Instrument, prometheusName } from '#metrics/instruments.js';

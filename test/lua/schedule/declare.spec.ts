@@ -16,18 +16,18 @@ describe('schedule/declare.lua', () => {
     const before = await q.now();
     expect(await q.run(schedules.scripts.declare('w1', true, [schedule]))).toEqual(['declared']);
     expect(Number(await q.redis.zscore(q.keys.scheduleOwners, 's'))).toBeGreaterThanOrEqual(before);
-    expect(Number(await schedules.field('s', 'held_until_ms'))).toBeGreaterThanOrEqual(before + 30_000);
+    expect(Number(await schedules.field('s', 'declared_until_ms'))).toBeGreaterThanOrEqual(before + 30_000);
   });
 
-  it('says which are to be made, changed, or held by another version', async () => {
+  it('says which are to be made, changed, or declared by another version', async () => {
     const { q, schedules } = setUp();
     const other = (id: string) => schedules.define(id, HOURLY, { payload: 1 });
-    await schedules.put(schedules.define('held'), 'w1');
+    await schedules.put(schedules.define('of-another'), 'w1');
     await schedules.put(schedules.define('free'), 'w1');
     await schedules.put(schedules.define('mine'), 'w2');
     await schedules.put(schedules.define('of-a-call'));
     await schedules.silence('free', 0);
-    const asked = [other('held'), other('free'), other('mine'), schedules.define('of-a-call'), other('new')];
+    const asked = [other('of-another'), other('free'), other('mine'), schedules.define('of-a-call'), other('new')];
     const answers = await q.run(schedules.scripts.declare('w2', true, asked));
     expect(answers).toEqual(['conflict', 'upsert', 'upsert', 'upsert', 'upsert']);
   });
@@ -47,7 +47,7 @@ describe('schedule/declare.lua', () => {
     await schedules.put(schedule, 'w1');
     await expectUnchanged(q, () => q.run(schedules.scripts.declare('w2', false, [schedule])));
     await q.run(schedules.scripts.declare('w1', false, [schedule]));
-    expect(await schedules.field('s', 'held_until_ms')).toBe('0');
+    expect(await schedules.field('s', 'declared_until_ms')).toBe('0');
     await expectUnchanged(q, () => q.run(schedules.scripts.declare('w1', false, [schedule])));
     expect(await schedules.put(schedules.define('s', HOURLY, { payload: 1 }), 'w2')).toBe('changed');
   });

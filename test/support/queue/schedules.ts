@@ -43,7 +43,7 @@ export class TestSchedules {
   async silence(id: string, sinceMs: number): Promise<void> {
     const then = (await this.q.now()) - sinceMs;
     await this.q.redis.zadd(this.q.keys.scheduleOwners, 'XX', then, id);
-    await this.q.redis.hset(this.q.keys.schedule(id), 'held_until_ms', then);
+    await this.q.redis.hset(this.q.keys.schedule(id), 'declared_until_ms', then);
   }
 
   async dueAt(id: string): Promise<number> {

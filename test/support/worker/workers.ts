@@ -1,4 +1,4 @@
-// Queues and workers of one test. Workers are stopped after it, and then every queue is held against the invariants.
+// Queues and workers of one test. Workers are stopped after it, and then every queue is checked by the invariants.
 import { afterEach, beforeEach, describe, expect } from '@jest/globals';
 import type { Redis, RedisOptions } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';

@@ -47,8 +47,8 @@ export function groupFullness(
   const waiting = [...queue.pending, ...queue.prioritized.members()];
   const line = waiting.filter((id) => queue.job(id)?.group === group);
   const isCounted = (id: string) => (queue.enqueuedLater.get(id) ?? 0) > queue.now;
-  const held = later.filter((id) => queue.job(id)?.group === group && isCounted(id));
-  const inGroup = boundReached(queue, [...line, ...held], line, payload, ofGroup);
+  const delayed = later.filter((id) => queue.job(id)?.group === group && isCounted(id));
+  const inGroup = boundReached(queue, [...line, ...delayed], line, payload, ofGroup);
   return inGroup && { ...inGroup, group };
 }
 

@@ -31,8 +31,8 @@ export function keepDeclared(queue: MemoryQueue, atMs: number): void {
   }
 }
 
-function isHeld(queue: MemoryQueue, schedule: Hash, worker: string): boolean {
-  return schedule.held_by !== worker && Number(schedule.held_until_ms ?? 0) > queue.now;
+function isDeclaredByAnother(queue: MemoryQueue, schedule: Hash, worker: string): boolean {
+  return schedule.declared_by !== worker && Number(schedule.declared_until_ms ?? 0) > queue.now;
 }
 
 function endRest(queue: MemoryQueue, id: string, schedule: Hash): void {
@@ -61,11 +61,11 @@ function takeOver(queue: MemoryQueue, id: string, schedule: Hash, worker: string
   schedule.source = worker === undefined ? 'call' : 'code';
   if (worker === undefined) {
     queue.scheduleOwners.delete(id);
-    delete schedule.held_by;
-    delete schedule.held_until_ms;
+    delete schedule.declared_by;
+    delete schedule.declared_until_ms;
   } else {
     queue.scheduleOwners.set(id, queue.now);
-    Object.assign(schedule, { held_by: worker, held_until_ms: String(queue.now + DECLARED_MS) });
+    Object.assign(schedule, { declared_by: worker, declared_until_ms: String(queue.now + DECLARED_MS) });
   }
   endRest(queue, id, schedule);
 }
@@ -88,7 +88,7 @@ export function upsert(
     }
     return { answer: 'unchanged', nowMs: now };
   }
-  if (known && worker !== undefined && known.source === 'code' && isHeld(queue, known, worker)) {
+  if (known && worker !== undefined && known.source === 'code' && isDeclaredByAnother(queue, known, worker)) {
     queue.scheduleOwners.set(id, now);
     endRest(queue, id, known);
     return { answer: 'conflict', nowMs: now };
@@ -126,12 +126,15 @@ export function declare(
   return schedules.map(({ id, version }) => {
     const schedule = queue.schedules.get(id);
     if (!declares) {
-      if (schedule?.held_by === worker) {
-        schedule.held_until_ms = '0';
+      if (schedule?.declared_by === worker) {
+        schedule.declared_until_ms = '0';
       }
       return 'declared';
     }
-    if (schedule?.source !== 'code' || (schedule.version !== version && !isHeld(queue, schedule, worker))) {
+    if (
+      schedule?.source !== 'code' ||
+      (schedule.version !== version && !isDeclaredByAnother(queue, schedule, worker))
+    ) {
       return 'upsert';
     }
     queue.scheduleOwners.set(id, queue.now);
@@ -139,7 +142,7 @@ export function declare(
     if (schedule.version !== version) {
       return 'conflict';
     }
-    Object.assign(schedule, { held_by: worker, held_until_ms: String(queue.now + DECLARED_MS) });
+    Object.assign(schedule, { declared_by: worker, declared_until_ms: String(queue.now + DECLARED_MS) });
     return 'declared';
   });
 }
