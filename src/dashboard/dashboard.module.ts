@@ -15,7 +15,7 @@ import { ActionLog } from './actions/action-log.js';
 import { BulkRuns } from './actions/bulk-runs.js';
 import { JobActions } from './actions/job-actions.js';
 import { RunStore } from './actions/run-store.js';
-import { JobDescriber } from './views/describe-job.js';
+import { JobDescriber } from './views/job-describer.js';
 import { KnownQueues } from './api/known-queue.js';
 import { Responder } from './api/responder.js';
 import {

@@ -9,7 +9,7 @@ import { type PauseOptions, pauseOptions } from './model/pause.js';
 import { type QueueOptions, type ResolvedQueueOptions, resolveQueueOptions } from './model/queue-options.js';
 import type { WorkerRecord } from './model/worker-record.js';
 import { AuditTrail } from './operate/audit-trail.js';
-import { Canceller } from './operate/cancel.js';
+import { Canceller } from './operate/canceller.js';
 import { type CleanOptions, type CleanableStatus, clean } from './operate/clean.js';
 import { doctorSchema } from './operate/doctor-options.js';
 import { type ListOptions, findJobs } from './operate/find-jobs.js';

@@ -16,7 +16,7 @@ import { IdleWait } from './fetch/idle-wait.js';
 import { CrashIsolation } from './runner/crash-isolation.js';
 import type { QueueRunner } from './runner/queue-runner.js';
 import { ProcessCapacity } from './fetch/process-capacity.js';
-import { Recurring } from './maintenance/worker-schedules.js';
+import { WorkerSchedules } from './maintenance/worker-schedules.js';
 import type { StuckJob } from '../queue/model/worker-record.js';
 import type { Sweeper } from './maintenance/sweeper.js';
 import { startHeartbeats, startSweeper } from './start-upkeep.js';
@@ -47,7 +47,7 @@ export class Worker {
   private transport: StoreTransport | undefined;
   private sweeper: Sweeper | undefined;
   private reports: WorkerReports | undefined;
-  private readonly recurring: Recurring;
+  private readonly schedules: WorkerSchedules;
   private readonly slots: ProcessCapacity;
   private readonly isolation = new CrashIsolation(
     () => this.runners,
@@ -77,7 +77,7 @@ export class Worker {
     this.failures = new FailureLog(this.options.logger, this.options.logFailures, clock);
     this.fetchLiveness = new FetchLiveness(() => clock.monotonic());
     this.id = this.options.id ?? `${hostname().slice(0, 64)}:${process.pid}:${clock.randomId().slice(0, 6)}`;
-    this.recurring = new Recurring(this.id, queues, this.options.logger);
+    this.schedules = new WorkerSchedules(this.id, queues, this.options.logger);
   }
 
   /**
@@ -196,7 +196,7 @@ export class Worker {
     this.reports = new WorkerReports(this.id, this.runners, this.store, this.options);
     await this.reports.start();
     if (!this.stopping) {
-      await this.recurring.start();
+      await this.schedules.start();
     }
     if (!this.stopping) {
       this.run();
@@ -266,7 +266,7 @@ export class Worker {
         runners: () => this.runners,
         quiesce: async () => {
           this.runners.forEach((runner) => runner.close());
-          const roles = [...this.idleWaits, this.sweeper, this.recurring];
+          const roles = [...this.idleWaits, this.sweeper, this.schedules];
           const stopped = Promise.all(roles.map(async (role) => role?.stop()));
           if (this.store.isReady) {
             await stopped;

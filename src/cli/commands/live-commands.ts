@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { JobEvent } from '../../queue/model/job-event.js';
 import type { Context, Run } from '../context.js';
-import { Interruption, looks, type Shown } from '../live.js';
-import { jsonOf, lookText } from '../look-text.js';
-import { look, type Look, type QueueLook } from '../looks.js';
+import { Interruption, showRepeatedly, type Shown } from '../show-repeatedly.js';
+import { jsonOf, overviewText } from '../overview-text.js';
+import { readOverview, type Overview, type QueueOverview } from '../overview.js';
 import { wholeNumber } from '../numbers.js';
 import { clipped, joined, padded, type Text } from '../text.js';
 
@@ -35,13 +35,13 @@ async function stats(context: Context, [given]: string[], options: Record<string
   const { session, out } = context;
   const { name, watch } = watchedQueue(given, options['watch']);
   const { count } = options;
-  const seen = async () => shown(context, await look(session, name), isUnreadable);
+  const read = async () => shown(context, await readOverview(session, name), isUnreadable);
   if (watch === undefined) {
-    out.show(...(await seen()));
+    out.show(...(await read()));
     return;
   }
   const every = wholeNumber('watch', watch);
-  await looks(context, { every, count }, seen);
+  await showRepeatedly(context, { every, count }, read);
 }
 
 /** Takes the word after `--watch` for the queue where no other names one, and the word is no interval. */
@@ -54,20 +54,20 @@ function watchedQueue(name: string | undefined, watch: unknown): { name?: string
 
 async function top(context: Context, [name]: string[], options: Record<string, unknown>): Promise<void> {
   const every = wholeNumber('every', options['every'] as string);
-  await looks(context, { every, count: options['count'] }, async () =>
-    shown(context, await look(context.session, name), needsSomebody),
+  await showRepeatedly(context, { every, count: options['count'] }, async () =>
+    shown(context, await readOverview(context.session, name), needsAttention),
   );
 }
 
-function shown({ session, out }: Context, seen: Look, isTold: (queue: QueueLook) => boolean): Shown {
-  return [jsonOf(seen), () => lookText(seen, session.noQueues().message, out, isTold)];
+function shown({ session, out }: Context, overview: Overview, isShown: (queue: QueueOverview) => boolean): Shown {
+  return [jsonOf(overview), () => overviewText(overview, session.noQueues().message, out, isShown)];
 }
 
-function isUnreadable({ figures }: QueueLook): boolean {
+function isUnreadable({ figures }: QueueOverview): boolean {
   return figures === undefined;
 }
 
-function needsSomebody({ verdict }: QueueLook): boolean {
+function needsAttention({ verdict }: QueueOverview): boolean {
   return verdict.severity !== 'ok';
 }
 
@@ -98,7 +98,7 @@ async function tail({ session, out }: Context, [name]: string[], options: Record
 /** Returns an event with its attempt, its error and its content, as far as it carries them. */
 function eventLine(queue: string, { id, name, status, attempt, error, progress, result }: JobEvent): Text {
   const content = progress ?? result;
-  const told = [
+  const parts = [
     new Date().toISOString().slice(11, 23),
     padded(clipped(status, 40), 10),
     clipped(name ?? queue, 40),
@@ -107,5 +107,5 @@ function eventLine(queue: string, { id, name, status, attempt, error, progress, 
     ...(error === undefined ? [] : [clipped(error, 80)]),
     ...(content === undefined ? [] : [clipped(JSON.stringify(content), 80)]),
   ];
-  return joined(told, '  ');
+  return joined(parts, '  ');
 }

@@ -2,8 +2,8 @@ import { Argument, type Command } from 'commander';
 import { worstOf } from '../../inspect/verdict.js';
 import { JOB_STATUSES, type JobFilter, type JobRecord, type JobStatus } from '../../queue/model/job.js';
 import { CliError, EXIT } from '../exit-codes.js';
-import { serverText, verdictText } from '../look-text.js';
-import { look } from '../looks.js';
+import { serverText, verdictText } from '../overview-text.js';
+import { readOverview } from '../overview.js';
 import { wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
 import { ago, clipped, lines, type Part, text } from '../text.js';
@@ -101,7 +101,7 @@ function addMoreReads(program: Command, run: Run): void {
     )
     .action(
       run(async ({ session, out, exit }, [name]) => {
-        const { server, queues } = await look(session, name);
+        const { server, queues } = await readOverview(session, name);
         const verdicts = queues.map(({ verdict }) => verdict);
         const severity = worstOf([...(server ? [server] : []), ...verdicts]);
         if (verdicts.length === 0 && severity === 'ok') {

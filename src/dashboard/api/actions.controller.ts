@@ -16,7 +16,7 @@ import { ACTION_STATES, JobActions } from '../actions/job-actions.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { Permissions } from '../security/permissions.js';
-import { JobDescriber } from '../views/describe-job.js';
+import { JobDescriber } from '../views/job-describer.js';
 import { checkInput, jobId, KnownQueues, queueName, stateSchema } from './known-queue.js';
 import { Responder } from './responder.js';
 import type { JobAction, State } from '../views/views.js';

@@ -8,7 +8,7 @@ import { batchInWords } from '../../inspect/batch-words.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { Permissions } from '../security/permissions.js';
-import { cut, JobDescriber } from '../views/describe-job.js';
+import { cut, JobDescriber } from '../views/job-describer.js';
 import { checkInput, jobId, KnownQueues, queryCount, queueName } from './known-queue.js';
 import { Responder } from './responder.js';
 import type { BatchMemberView, BatchPageView, BatchView } from '../views/batch-views.js';

@@ -6,7 +6,7 @@ import type { DashboardAction, DashboardRequest } from '../dashboard-options.js'
 import { OverviewReader } from '../live/overview-reader.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { Permissions } from '../security/permissions.js';
-import { JobDescriber } from '../views/describe-job.js';
+import { JobDescriber } from '../views/job-describer.js';
 import { checkInput, jobId, KnownQueues, queueName } from './known-queue.js';
 import { Responder } from './responder.js';
 import type { JobRow, JobView } from '../views/views.js';

@@ -6,7 +6,7 @@ import { matchSchema } from '../search/job-match.js';
 import { LIST_BYTES } from '../search/job-walk.js';
 import { JobSearch } from '../search/job-search.js';
 import { Permissions } from '../security/permissions.js';
-import { JobDescriber } from '../views/describe-job.js';
+import { JobDescriber } from '../views/job-describer.js';
 import { checkInput, KnownQueues, queryCount, queueName, stateSchema } from './known-queue.js';
 import { Responder } from './responder.js';
 import type { JobsPage } from '../views/views.js';

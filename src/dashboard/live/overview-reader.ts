@@ -4,7 +4,7 @@ import type { JobRecord } from '../../queue/model/job.js';
 import { QueueRegistry } from '../../nest/connection/queue-registry.js';
 import { JobQueueService } from '../../nest/service/job-queue.service.js';
 import { serverNow } from '../actions/run-store.js';
-import { JobDescriber } from '../views/describe-job.js';
+import { JobDescriber } from '../views/job-describer.js';
 import type { OverviewView, QueueVerdictView, QueueView } from '../views/views.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { LIST_BYTES } from '../search/job-walk.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobStatus } from '../../queue/model/job.js';
-import { JobDescriber } from '../views/describe-job.js';
+import { JobDescriber } from '../views/job-describer.js';
 import type { ErrorGroupsPage, JobMatch, JobRow, SearchPage } from '../views/views.js';
 import { Redactor } from '../security/redactor.js';
 import { groupByError } from './error-groups.js';

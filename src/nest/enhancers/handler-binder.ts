@@ -7,7 +7,7 @@ import type { HandlerFunction } from '../../worker/handlers/handler.js';
 import type { Job } from '../../worker/handlers/job.js';
 import { RESOLVED_OPTIONS, type ResolvedModuleOptions } from '../options/job-queue.options.js';
 import { isScoped, resolveForAttempt } from './attempt-scope.js';
-import { EnhancedHandlers } from './enhanced-handler.js';
+import { EnhancedHandlers } from './enhanced-handlers.js';
 import { EnhancerContainer } from './enhancer-container.js';
 import { checkEnhancers, hasEnhancers } from './enhancer-metadata.js';
 import type { Call, FoundMethod, HandlerHost } from './handler-host.js';

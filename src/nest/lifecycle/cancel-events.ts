@@ -1,6 +1,6 @@
 import type { JobQueue } from '../../queue/job-queue.js';
 import { cancelledError } from '../../queue/store/claim-refusal.js';
-import { unclaimedJob } from '../../worker/attempt/job-of-event.js';
+import { unclaimedJob } from '../../worker/attempt/unclaimed-job.js';
 import type { WorkerEventListener } from '../../worker/reports/worker-event.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 

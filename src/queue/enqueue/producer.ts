@@ -1,6 +1,6 @@
 import { QueueFullError } from '../errors/enqueue-errors.js';
 import { durableBatcher, requireReplicas } from './durable-batcher.js';
-import { answersOfAll } from './bulk-result.js';
+import { bulkAnswers } from './bulk-answers.js';
 import { faultOf, EnqueueRejected, type EnqueueAnswer, type EncodedJob } from '../store/enqueue-call.js';
 import { EnqueueBatcher, fitOneCall } from './enqueue-batcher.js';
 import { JobHandle, type JobSource } from '../results/job-handle.js';
@@ -55,7 +55,7 @@ export class Producer {
         outcome.reason = explained(outcome.reason, (job) => `enqueueMany[${jobs.indexOf(job)}]`);
       }
     }
-    const answers = answersOfAll(this.queue.name, jobs, outcomes);
+    const answers = bulkAnswers(this.queue.name, jobs, outcomes);
     refuseFull(this.queue.name, answers);
     const handles = jobs.map((job, i) => this.handleOf(job, answers[i]!, source));
     if (batchers.replica) {

@@ -8,7 +8,7 @@ interface StoredAttempt extends Omit<AttemptRecord, 'startedAt' | 'endedAt'> {
 }
 
 /** Returns the attempts of a job's hash: the logged incomplete ones, then the completed one. */
-export function decodeAttempts(hash: Readonly<Record<string, string>>): AttemptRecord[] {
+export function decodeAttemptLog(hash: Readonly<Record<string, string>>): AttemptRecord[] {
   const logged = jsonLines<StoredAttempt>(hash.attempt_log).map(decodeAttempt);
   const last = completedAttempt(hash);
   return last ? [...logged, last] : logged;

@@ -1,7 +1,7 @@
 import { jsonLines, parseJson } from '../codec/parse-json.js';
 import type { ClaimedJobOptions, JobRecord, JobStatus } from '../model/job.js';
 import { readMetadata } from '../model/metadata.js';
-import { decodeAttempts } from './decode-attempt-log.js';
+import { decodeAttemptLog } from './decode-attempt-log.js';
 import { decodeDate, decodeKnownDate } from './decode-date.js';
 import { decodeTies } from './decode-ties.js';
 
@@ -45,7 +45,7 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
     unhandled: Number(hash.unhandled ?? 0),
     priority: Number(hash.priority ?? 0),
     enqueuedAt: decodeKnownDate(hash.enqueued_at_ms ?? 0),
-    attemptLog: decodeAttempts(hash),
+    attemptLog: decodeAttemptLog(hash),
     log: jsonLines<StoredLogLine>(hash.log).map(({ at, message }) => ({ at: decodeKnownDate(at), message })),
   };
   if (hash.rate_limited !== undefined) {

@@ -1,6 +1,6 @@
 import type { JobRecord, JobStatus } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { unclaimedJob } from '../attempt/job-of-event.js';
+import { unclaimedJob } from '../attempt/unclaimed-job.js';
 import type { WorkerEventListener } from '../reports/worker-event.js';
 
 /** A job that a sweep ended or moved. */

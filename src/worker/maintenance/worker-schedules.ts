@@ -19,7 +19,7 @@ interface RecurringQueue {
 }
 
 /** Declares the schedules of a worker's code, and makes the ticks of all its queues. */
-export class Recurring {
+export class WorkerSchedules {
   private readonly declarer: ScheduleDeclarer;
   private readonly ticker: ScheduleTicker;
   /** The checks of payloads by asynchronous schemas. */

@@ -1,6 +1,6 @@
 // A call with many jobs travels in several steps. Where some of them fail, the error has an answer for each job.
 import { describe, expect, it } from '@jest/globals';
-import { answersOfAll } from '#queue/enqueue/bulk-result.js';
+import { bulkAnswers } from '#queue/enqueue/bulk-answers.js';
 import { RedisOutOfMemoryError } from '#queue/errors/errors.js';
 import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import type { EncodedJob } from '#queue/store/enqueue-call.js';
@@ -49,7 +49,7 @@ describe('enqueueMany that was written in part', () => {
       Promise.reject(new RedisOutOfMemoryError('no memory')),
     ];
     const outcomes = await Promise.allSettled(answers);
-    const error = await failure<EnqueueError>(() => answersOfAll('q', jobs, outcomes));
+    const error = await failure<EnqueueError>(() => bulkAnswers('q', jobs, outcomes));
     expect(error).toMatchObject({ outcome: 'unknown', jobIds: ['a', 'b', 'c', 'd'] });
     expect(error.items).toEqual([
       { id: 'other', outcome: 'replaced' },

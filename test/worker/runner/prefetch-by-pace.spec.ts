@@ -1,7 +1,7 @@
 // The default prefetch of a worker, without `prefetch`: quick jobs, and no more than start at once or soon.
 import { describe, expect, it, jest } from '@jest/globals';
 import type { Attempt } from '#worker/attempt/attempt.js';
-import { Prefetcher } from '#worker/runner/prefetch.js';
+import { Prefetcher } from '#worker/runner/prefetcher.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import type { Job } from '#worker/handlers/job.js';
 import { behindProxy } from '../../support/browser/behind-proxy.js';

@@ -3,7 +3,7 @@ import type { BatchMemberView, BatchPageView, BatchView } from '../../views/batc
 import type { JobRow } from '../../views/views.js';
 import { count, plural } from '../parts/format.js';
 import { CopyId, Notice, StateMark, Time } from '../parts/parts.js';
-import { JobRowLine } from '../queue/job-rows.js';
+import { JobRowLine } from '../queue/job-row-line.js';
 import { tried } from '../queue/bulk-bar.js';
 import { ask } from '../shell/confirm.js';
 import { say } from '../shell/toasts.js';

@@ -7,7 +7,7 @@ import { may } from '../state/live.js';
 import { setParams } from '../state/route.js';
 import { actionsOf } from './actions.js';
 import { BulkBar } from './bulk-bar.js';
-import { JobRowLine } from './job-rows.js';
+import { JobRowLine } from './job-row-line.js';
 import { useSelection } from './selection.js';
 
 /** The matches of one step; then the search waits until the user continues. */

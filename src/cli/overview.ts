@@ -10,14 +10,14 @@ import { RedisStore } from '../queue/redis-store.js';
 import type { Session } from './session.js';
 
 /** Redis and its queues at one moment. */
-export interface Look {
+export interface Overview {
   /** Undefined if the user may not ask. */
   server: ServerVerdict | undefined;
-  queues: QueueLook[];
+  queues: QueueOverview[];
 }
 
 /** A queue at one moment. */
-export interface QueueLook {
+export interface QueueOverview {
   verdict: QueueVerdict;
   /** Absent if the queue is unreadable. */
   figures?: {
@@ -30,24 +30,26 @@ export interface QueueLook {
 }
 
 /** Reads one queue, or all. Among all, an unreadable queue has a verdict with the reason and no figures. */
-export async function look(session: Session, name?: string): Promise<Look> {
+export async function readOverview(session: Session, name?: string): Promise<Overview> {
   const [server, queues] = await Promise.all([
     session.answer(readServerVerdict(RedisStore.of(session.client))),
-    name === undefined ? lookAtAll(session) : session.known(name).then(async (queue) => [await lookAt(queue)]),
+    name === undefined
+      ? overviewOfAll(session)
+      : session.known(name).then(async (queue) => [await overviewOf(queue)]),
   ]);
   return { server, queues };
 }
 
-async function lookAtAll(session: Session): Promise<QueueLook[]> {
+async function overviewOfAll(session: Session): Promise<QueueOverview[]> {
   const names = await session.queueNames();
   return Promise.all(
     names.map((name) =>
-      lookAt(session.queue(name)).catch((error: unknown) => ({ verdict: unreadable(name, error) })),
+      overviewOf(session.queue(name)).catch((error: unknown) => ({ verdict: unreadable(name, error) })),
     ),
   );
 }
 
-async function lookAt(queue: JobQueue): Promise<QueueLook> {
+async function overviewOf(queue: JobQueue): Promise<QueueOverview> {
   const facts = await readFacts(queue);
   const signs = signsOf(facts);
   const { total: recent, marks } = facts.history;

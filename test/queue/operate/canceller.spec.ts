@@ -1,6 +1,6 @@
 // A call that gets no answer may have cancelled the job: whoever repeats it is told, once.
 import { expect, it } from '@jest/globals';
-import { Canceller } from '#queue/operate/cancel.js';
+import { Canceller } from '#queue/operate/canceller.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 
 /** A Canceller whose calls reach the server; the answers of those that `lose` names by their order are lost. */

@@ -8,7 +8,7 @@ import type { EnqueueAnswer, EncodedJob } from '../store/enqueue-call.js';
  *   It is `not-sent` only if nothing of the call was written. An error that fails all steps alike and is no
  *   EnqueueError is thrown unchanged.
  */
-export function answersOfAll(
+export function bulkAnswers(
   queue: string,
   jobs: readonly EncodedJob[],
   outcomes: readonly PromiseSettledResult<EnqueueAnswer>[],

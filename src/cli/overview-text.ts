@@ -1,9 +1,9 @@
-// Shows a look, for `stats`, `top` and `health`.
+// Shows an overview, for `stats`, `top` and `health`.
 import type { QueueVerdict } from '../inspect/queue-signs.js';
 import type { ServerVerdict } from '../inspect/server-verdict.js';
 import { markInWords } from '../inspect/words.js';
 import type { HistoryMark } from '../queue/model/history.js';
-import type { Look, QueueLook } from './looks.js';
+import type { Overview, QueueOverview } from './overview.js';
 import type { Output } from './output.js';
 import { age, ago, clipped, lines, type Part, text } from './text.js';
 
@@ -19,12 +19,12 @@ const LAYOUT = {
 const UNKNOWN = '–';
 const MOST_MARKS = 5;
 
-/** Returns the look as JSON, with the queues by name. */
-export function jsonOf({ server, queues }: Look): object {
+/** Returns the overview as JSON, with the queues by name. */
+export function jsonOf({ server, queues }: Overview): object {
   return { server: server ?? null, queues: Object.fromEntries(queues.map(entryOf)) as object };
 }
 
-function entryOf({ verdict, figures }: QueueLook): [name: string, entry: object] {
+function entryOf({ verdict, figures }: QueueOverview): [name: string, entry: object] {
   const { queue, ...words } = verdict;
   if (!figures) {
     return [queue, { verdict: words }];
@@ -39,11 +39,16 @@ function entryOf({ verdict, figures }: QueueLook): [name: string, entry: object]
  * Shows what is wrong with Redis, a row for each queue, and the verdicts that are asked for. Of a single queue it shows
  * deploys and outages too. A terminal that is too narrow shows fewer columns.
  *
- * @param isTold whether the verdict on a queue is shown below the table
+ * @param isShown whether the verdict on a queue is shown below the table
  */
-export function lookText(look: Look, none: string, out: Output, isTold: (queue: QueueLook) => boolean): Part {
-  const { server, queues } = look;
-  const told = queues.filter(isTold).map(({ verdict }) => verdict);
+export function overviewText(
+  overview: Overview,
+  none: string,
+  out: Output,
+  isShown: (queue: QueueOverview) => boolean,
+): Part {
+  const { server, queues } = overview;
+  const shown = queues.filter(isShown).map(({ verdict }) => verdict);
   const ofServer = serverText(server, out);
   return lines([
     ...ofServer,
@@ -56,11 +61,11 @@ export function lookText(look: Look, none: string, out: Output, isTold: (queue: 
         )
       : none,
     ...(queues.length === 1 ? markLines(queues[0]!.figures?.marks ?? []) : []),
-    ...(told.length > 0 ? ['', ...verdictText(told, out)] : []),
+    ...(shown.length > 0 ? ['', ...verdictText(shown, out)] : []),
   ]);
 }
 
-function rowOf({ verdict, figures }: QueueLook, out: Output): Part[] {
+function rowOf({ verdict, figures }: QueueOverview, out: Output): Part[] {
   const first = [out.sign(verdict.severity), clipped(verdict.queue, 40)];
   if (!figures) {
     return [...first, ...ALL.slice(first.length).map(() => UNKNOWN)];

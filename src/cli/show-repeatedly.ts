@@ -5,7 +5,6 @@ import type { Session } from './session.js';
 import type { Part } from './text.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-const SHORTEST_MS = 100;
 
 /** The end of a long-running command: Ctrl+C, a signal, its own end, or an outage of Redis. */
 export class Interruption {
@@ -40,14 +39,16 @@ export class Interruption {
   }
 }
 
+const SHORTEST_MS = 100;
+
 /** A result as JSON shows it, and as text. */
 export type Shown = [value: unknown, words: () => Part];
 
-/** Looks and shows the result repeatedly, until the end. */
-export async function looks(
+/** Reads and shows the result repeatedly, until the end. */
+export async function showRepeatedly(
   { session, out }: Context,
   { every: asked = 1_000, count }: { every?: number; count?: unknown },
-  look: () => Promise<Shown>,
+  read: () => Promise<Shown>,
 ): Promise<void> {
   const every = Math.max(SHORTEST_MS, asked);
   const most = wholeNumber('count', count as string | undefined) ?? Infinity;
@@ -55,7 +56,7 @@ export async function looks(
   const release = out.holdScreen();
   try {
     for (let i = 1; i <= most; i++) {
-      const seen = await Promise.race([look(), interruption.over]);
+      const seen = await Promise.race([read(), interruption.over]);
       if (!seen) {
         return;
       }
