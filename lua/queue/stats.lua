@@ -22,11 +22,13 @@ local live_since = now - tonumber(ARGV[1])
 --@include lib/place/unserved_names
 --@include lib/group/held_by_groups
 
--- A worker's first announcement counts as a first run, so that a new fleet is not overdue at once.
-local function is_maintenance_overdue(age, expired)
-  local last_run_at, every = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'every_ms'))
+-- The boot of a fleet counts as a run, so that it is not overdue before its first maintenance.
+local function is_maintenance_overdue(age, expired, live)
+  local last_run_at, every, served_since = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'every_ms',
+    'served_since_ms'))
   if last_run_at then
-    return now - last_run_at > 60000 + 3 * (tonumber(every) or 0)
+    local since = math.max(tonumber(last_run_at), live > 0 and tonumber(served_since) or 0)
+    return now - since > 60000 + 3 * (tonumber(every) or 0)
   end
   return age > 60000 or expired > 0
 end
@@ -55,7 +57,7 @@ local answer = {
   'workers', live,
   'unserved', unserved_names(live),
   'maintained_at_ms', redis.call('HGET', sweep, 'maintained_at_ms') or '',
-  'maintenance_overdue', is_maintenance_overdue(age, expired) and 1 or 0,
+  'maintenance_overdue', is_maintenance_overdue(age, expired, live) and 1 or 0,
   'paused_at_ms', paused_at or '',
   'paused_by', paused_by or '',
   'pause_reason', pause_reason or '',

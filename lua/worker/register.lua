@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- Announces that a worker serves this queue, with its layout of the keys, its codec, and its handlers' names and
 -- limits. Or announces that it stops. The first announcement counts as a first sweep, so that an outage before that
--- sweep is noticed, see lua/sweep/reclaim.lua. It removes the expiry that a purge set. The last worker of a queue
+-- sweep is noticed, see lua/sweep/reclaim.lua. The first live worker also stores since when the queue is served, so that
+-- a boot is not called unmaintained, see lua/queue/stats.lua. It removes the expiry that a purge set. The last worker of a queue
 -- without jobs deletes the announcements, because no sweep may come.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
@@ -41,6 +42,9 @@ if layout > known then
 end
 if ARGV[2] == '1' then
   redis.call('HSET', sweep, 'layout', known, 'content', ARGV[6])
+  if redis.call('ZCOUNT', workers, now - 30000, '+inf') == 0 then
+    redis.call('HSET', sweep, 'served_since_ms', now)
+  end
   redis.call('ZADD', workers, now, ARGV[1])
   redis.call('HSETNX', sweep, 'last_run_at_ms', now)
   redis.call('HSET', retention, '', ARGV[3])

@@ -83,7 +83,7 @@ export type QueueHealth = Pick<
   verdict: Omit<QueueVerdict, 'queue'>;
   /** Absent for none. */
   unserved?: QueueStats['unserved'];
-  /** Absent where the queue is maintained. */
+  /** Absent where the queue is maintained, or no worker serves it and no job runs. */
   maintenanceOverdue?: true;
 };
 

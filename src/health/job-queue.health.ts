@@ -12,6 +12,7 @@ import { readSigns } from '../inspect/signs.js';
 import type { QueueSigns, QueueVerdict } from '../inspect/queue-signs.js';
 import { readServerVerdict, type ServerVerdict } from '../inspect/server-verdict.js';
 import { unreadable } from '../inspect/unreadable.js';
+import { isUnmaintained } from '../inspect/stuck-rules.js';
 import { verdictOf } from '../inspect/verdict.js';
 import { duration, wholeNumber } from '../queue/validation/numbers.js';
 import type { QueueRegistry } from '../nest/connection/queue-registry.js';
@@ -196,7 +197,7 @@ function queueHealth(signs: QueueSigns): QueueHealth {
     paused,
     verdict,
     ...(stats.unserved.length > 0 && { unserved: stats.unserved }),
-    ...(stats.maintenanceOverdue && { maintenanceOverdue: true as const }),
+    ...(isUnmaintained(signs) && { maintenanceOverdue: true as const }),
   };
 }
 

@@ -116,8 +116,14 @@ export function keptSlots(signs: QueueSigns): string {
   return `${count(stuckSlots)} of ${count(mostRunning(signs) ?? stuckSlots)} slots are kept by handlers that do not end`;
 }
 
-export function maintained({ sinceMaintenanceMs = 0, stats }: QueueSigns): ReturnType<Rule> {
-  if (sinceMaintenanceMs < UNMAINTAINED_MS || (stats.workers === 0 && stats.processing === 0)) {
+/** Returns whether work goes on in a queue that no process maintains. */
+export function isUnmaintained({ sinceMaintenanceMs = 0, stats }: QueueSigns): boolean {
+  return sinceMaintenanceMs >= UNMAINTAINED_MS && stats.workers + stats.processing > 0;
+}
+
+export function maintained(signs: QueueSigns): ReturnType<Rule> {
+  const { sinceMaintenanceMs = 0, stats } = signs;
+  if (!isUnmaintained(signs)) {
     return undefined;
   }
   return {

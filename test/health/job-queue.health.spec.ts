@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Controller, Get, type INestApplication } from '@nestjs/common';
 import { HealthCheck, HealthCheckService, TerminusModule } from '@nestjs/terminus';
 import { JobQueueService } from 'nest-job-queue';
+import { JobQueue } from 'nest-job-queue/core';
 import { JobQueueHealthIndicator, type JobQueueHealthOptions } from 'nest-job-queue/health';
 import request from 'supertest';
 import { readSigns } from '#inspect/signs.js';
@@ -226,11 +227,27 @@ describe('warns, and stays up', () => {
     const app = await startApp({ jobs: { maintenance: false }, providers: [handlerOf(name)] });
     expect(await check(app)).not.toHaveProperty('warnings');
     // As if the first worker had come two minutes ago, by the server's clock.
-    await connect().hset(`queue:${name}:sweep`, 'last_run_at_ms', Date.now() - 120_000);
+    const longAgo = Date.now() - 120_000;
+    await connect().hset(`queue:${name}:sweep`, { last_run_at_ms: longAgo, served_since_ms: longAgo });
     const text = `${name}: no process maintains the queue; leave maintenance on in at least one process of the fleet`;
     expect(await check(app)).toMatchObject({ status: 'up', warnings: [text] });
     await startApp({ jobs: { worker: false, maintenance: { everyMs: 100 }, queues: { [name]: {} } } });
     await eventually(async () => (await check(app)).warnings === undefined);
+  });
+
+  it('but not at a boot after a long rest, before the first maintenance', async () => {
+    const name = uniqueQueueName('email');
+    const before = await startApp({ providers: [handlerOf(name)] });
+    await before.close();
+    const redis = connect();
+    await redis.hset(`queue:${name}:sweep`, 'last_run_at_ms', Date.now() - 3_600_000);
+    await new JobQueue(redis, name).enqueue(null); // a queue with a job keeps its memory
+    const producer = await startApp({ jobs: { worker: false, queues: { [name]: {} } } });
+    const report = await check(producer);
+    expect(report.warnings).toBeUndefined();
+    expect(report.queues?.[name]).not.toHaveProperty('maintenanceOverdue');
+    const app = await startApp({ providers: [handlerOf(name)] });
+    expect(await check(app)).not.toHaveProperty('warnings');
   });
 });
 

@@ -152,7 +152,8 @@ describe('queue/stats.lua', () => {
     expect(await look()).toMatchObject({ maintainedAt: null, maintenanceOverdue: true });
     await q.run(q.scripts.workers.register('w1', true)); // from now on a minute to begin
     expect(await look()).toMatchObject({ maintainedAt: null, maintenanceOverdue: false });
-    await q.redis.hset(q.keys.sweep, 'last_run_at_ms', (await q.now()) - 61_000);
+    const longAgo = (await q.now()) - 61_000;
+    await q.redis.hset(q.keys.sweep, { last_run_at_ms: longAgo, served_since_ms: longAgo - 60_000 });
     expect(await look()).toMatchObject({ maintainedAt: null, maintenanceOverdue: true });
     await q.run(q.scripts.sweep.reclaim(10, 1e12, 0));
     expect(await look()).toMatchObject({ maintainedAt: null, maintenanceOverdue: false });
@@ -162,6 +163,20 @@ describe('queue/stats.lua', () => {
     await q.redis.hset(q.keys.sweep, 'last_run_at_ms', (await q.now()) - 89_000);
     expect(await look()).toMatchObject({ maintenanceOverdue: false });
     await q.redis.hset(q.keys.sweep, 'last_run_at_ms', (await q.now()) - 91_000);
+    expect(await look()).toMatchObject({ maintenanceOverdue: true });
+  });
+  it('a fleet that boots after a long rest has a minute for its first maintenance', async () => {
+    const q = testQueue();
+    const look = () => q.run(q.scripts.stats());
+    const ago = async (field: string, ms: number) => q.redis.hset(q.keys.sweep, field, (await q.now()) - ms);
+    await q.run(q.scripts.sweep.reclaim(10, 1e12, 0, 5_000));
+    await ago('last_run_at_ms', 3_600_000);
+    expect(await look()).toMatchObject({ maintenanceOverdue: true });
+    await q.run(q.scripts.workers.register('w1', true));
+    expect(await look()).toMatchObject({ maintenanceOverdue: false });
+    await ago('served_since_ms', 80_000);
+    await q.run(q.scripts.workers.register('w1', true));
+    await q.run(q.scripts.workers.register('w2', true)); // further workers start no further minute
     expect(await look()).toMatchObject({ maintenanceOverdue: true });
   });
 });
