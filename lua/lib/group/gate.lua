@@ -1,8 +1,10 @@
 -- The groups that a rate or a rest holds back are in gated, by the time at which that ends.
 -- gate(name, opens, may_be_gated): puts a group with a waiting job there until opens, or removes it if that is nil.
+-- is_gate_unwatched(): returns whether a group was put there, and no worker waits for the first of these to open.
 -- rest_idle(name, group): keeps in resting what a group without a waiting job has spent, until it no longer matters.
 -- forget_rested(most): then forgets it, for up to `most` groups.
--- Needs: groups, now, lib/group/state, lib/group/scores.
+-- Needs: groups, settings, now, lib/group/state, lib/group/scores.
+local first_gate = nil
 
 -- A group without a waiting job keeps its rest and the spent rate only while these matter.
 local function rest_idle(name, group)
@@ -52,8 +54,19 @@ end
 -- A group that has spent nothing of a rate, or has just had a turn, is not in gated.
 local function gate(name, opens, may_be_gated)
   if opens then
+    first_gate = math.min(first_gate or opens, opens)
     set_score(sets.gated, name, string.format('%.0f', opens))
   elseif may_be_gated then
     drop_score(sets.gated, name)
   end
+end
+
+-- Its claim would learn when the gate opens, see lib/limits/timer.
+local function is_gate_unwatched()
+  if not first_gate then
+    return false
+  end
+  local timer_until, holder = unpack(redis.call('HMGET', settings, 'timer_until_ms', 'timer_worker'))
+  timer_until = tonumber(timer_until or nil) or 0
+  return not holder or timer_until <= now or timer_until > first_gate + 10
 end

@@ -4,9 +4,9 @@
 -- place_group(name, known): puts a group where it belongs, after any change. A second call changes nothing. known has
 --   only_slot if only a slot was freed.
 -- place_known_group(): does the same for a group that has just had a turn, by the claim's data.
--- touch(name): has place_groups() place it at the end of the script, which wakes a worker if a group may run now. After
---   the last place_group() come write_scores(), and count_waiting(), see lib/group/depth.
---   place_groups() calls them.
+-- touch(name): has place_groups() place it at the end of the script, which wakes a worker if a group may run now, or
+--   if no worker waits for its gate. After the last place_group() come write_scores(), and count_waiting(), see
+--   lib/group/depth. place_groups() calls them.
 -- free_slot(name, id), hold_group(name, id), end_hold(name, id): the effect on its group of a job that leaves or waits
 --   apart.
 -- Needs: job, groups, wake, now, time.
@@ -86,7 +86,8 @@ local function place_groups(is_quiet)
   for _, name in ipairs(names) do
     place_group(name, touched_groups[name])
   end
-  if write_scores() > 0 and not is_quiet then
+  local entered = write_scores()
+  if not is_quiet and (entered > 0 or is_gate_unwatched()) then
     redis.call('ZADD', wake, '0', '1')
   end
   touched_groups = {}

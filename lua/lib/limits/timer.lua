@@ -1,9 +1,9 @@
 -- hold_timer(wait, is_full): lets one worker of the fleet wait until the limit allows the next job, so that idle
---   workers do not all poll then. Returns the ms that this worker waits, or nil if another one waits no longer than
+--   workers do not all poll then. Returns the ms that this worker waits, or nil while another one waits no longer than
 --   that. A worker without a free slot hands the wait over by the wake marker. Counts the waits, in a command that it
 --   sends anyway: a wait is another one if the one before is over, or if it ends later.
 -- Needs: settings, wake, worker, now.
-local timer_slack_ms = 100 -- how much longer another worker may keep the time
+local same_wait_ms = 100 -- by how much a wait may end later and still count as the same one
 
 local function hold_timer(wait, is_full)
   if is_full then
@@ -13,13 +13,12 @@ local function hold_timer(wait, is_full)
   end
   local timer_until, holder, waits = unpack(redis.call('HMGET', settings, 'timer_until_ms', 'timer_worker', 'rate_waits'))
   timer_until = tonumber(timer_until or nil) or 0
-  local opened_at = timer_until - timer_slack_ms
   -- Rounding of a millisecond or two makes no earlier time.
-  if holder and holder ~= worker and timer_until > now and opened_at <= now + wait + 10 then
+  if holder and holder ~= worker and timer_until > now and timer_until <= now + wait + 10 then
     return nil
   end
-  local is_another = opened_at <= now or now + wait > timer_until
-  redis.call('HSET', settings, 'timer_until_ms', string.format('%.0f', now + wait + timer_slack_ms), 'timer_worker', worker,
+  local is_another = timer_until <= now or now + wait > timer_until + same_wait_ms
+  redis.call('HSET', settings, 'timer_until_ms', string.format('%.0f', now + wait), 'timer_worker', worker,
     'rate_waits', string.format('%d', (tonumber(waits or nil) or 0) + (is_another and 1 or 0)))
   return wait
 end

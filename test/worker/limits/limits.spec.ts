@@ -4,7 +4,7 @@ import { RestsExhaustedError } from '#queue/errors/rests-exhausted-error.js';
 import { NonRetryableError, RateLimitedError } from '#queue/errors/errors.js';
 import { tendBatches } from '#queue/operate/tend-batches.js';
 import type { Job } from '#worker/handlers/job.js';
-import { gate } from '../../support/faults/wait.js';
+import { eventually, gate } from '../../support/faults/wait.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
 const many = (count: number) => Array.from({ length: count }, (_, payload) => ({ payload }));
@@ -128,6 +128,18 @@ onEachStore('a RateLimitedError', () => {
     expect(performance.now() - before).toBeGreaterThan(290);
     expect((await queue.stats()).totals).toMatchObject({ completed: 2, rate_limited: 1 });
   });
+
+  it.each([{}, { group: 'g' }])(
+    'lets the next job start once each rest is over, beside other workers (%p)',
+    async (options) => {
+      const queue = newQueue({ maxRests: 10 });
+      for (let i = 0; i < 2; i++) await startWorker(queue, meetLimit);
+      const before = performance.now();
+      const job = await queue.enqueue(0, options);
+      await eventually(async () => (await job.get())!.status === 'failed');
+      expect(performance.now() - before).toBeLessThan(2_000); // a worker that missed the end of a rest polls a second later
+    },
+  );
 
   it.each([
     ['of the queue', { maxRests: 2 }, {}],

@@ -29,7 +29,7 @@ export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimAnswer {
     const taken: Taken = rests ? { ids: [] } : take(queue, request);
     left = taken.left;
     const soonest = queue.scheduled.members()[0];
-    const opensAt = queue.flow.isActive ? queue.flow.opensAt(queue.line) : Infinity;
+    const opensAt = Math.min(restEndOf(queue), queue.flow.isActive ? queue.flow.opensAt(queue.line) : Infinity);
     const dueAt = Math.min(opensAt, soonest === undefined ? Infinity : queue.scheduled.score(soonest)!);
     if (queue.pausedAt === undefined && dueAt !== Infinity) {
       dueInMs = Math.max(0, dueAt - queue.now);
@@ -131,10 +131,13 @@ function claimAll(
   return entries;
 }
 
+/** Returns when the rest of the queue lets a waiting job start; Infinity if it does not rest, or no job waits. */
+function restEndOf(queue: MemoryQueue): number {
+  return queue.restsUntil > queue.now && queue.line.length > 0 ? queue.restsUntil : Infinity;
+}
+
 /** Counts the wait of free slots for a rate or a rest, unless it is counted already. */
-function countWait(queue: MemoryQueue, rateOpensAt: number, { worker, count }: ClaimRequest, taken: number): void {
-  const rests = queue.restsUntil > queue.now && queue.line.length > 0;
-  const opensAt = Math.min(rateOpensAt, rests ? queue.restsUntil : Infinity);
+function countWait(queue: MemoryQueue, opensAt: number, { worker, count }: ClaimRequest, taken: number): void {
   if (queue.pausedAt !== undefined || opensAt === Infinity) {
     return;
   }
