@@ -4,8 +4,11 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { parseAst } from 'rolldown/parseAst';
 
-/** The packages that a shared module may import: CommonJS can load them in every version that is supported. */
-const PACKAGES = ['croner', 'ioredis', 'rxjs', 'zod'];
+/**
+ * The packages that a shared module may import. CommonJS can load them in every version that is supported, and every
+ * app has them. rxjs is not one of them, because an app without NestJS has none.
+ */
+const PACKAGES = ['croner', 'ioredis', 'zod'];
 /** The folder of a program, which is no part of the library. */
 const PROGRAM = 'cli';
 

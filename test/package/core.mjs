@@ -1,12 +1,14 @@
 // A program without Nest that installed the package and ioredis (run by scripts/check/check-package.mjs). It runs jobs, and
-// finds no package of Nest, and none of OpenTelemetry, which only nest-job-queue/tracing needs.
+// reads them by the command line. It finds no package of Nest, and none of OpenTelemetry, which only
+// nest-job-queue/tracing needs.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { JobQueue, Worker } from 'nest-job-queue/core';
 import { JobMetrics } from 'nest-job-queue/metrics';
 
-assert.ok(!existsSync('node_modules/@nestjs') && !existsSync('node_modules/reflect-metadata'));
+for (const name of ['@nestjs', 'reflect-metadata', 'rxjs']) assert.ok(!existsSync(`node_modules/${name}`));
 assert.ok(!existsSync('node_modules/@opentelemetry') && !existsSync('node_modules/prom-client'));
 await assert.rejects(import('nest-job-queue/tracing'), /@opentelemetry\/api/);
 
@@ -18,6 +20,10 @@ await worker.start();
 const job = await queue.enqueue({ to: 'Ada' });
 assert.equal(await job.result({ timeoutMs: 20_000 }), 'Hello Ada');
 await worker.stop();
+const shown = execFileSync(process.execPath, ['node_modules/.bin/nest-job-queue', 'show', queue.name, job.id], {
+  encoding: 'utf8',
+});
+assert.match(shown, /completed/);
 await queue.purge({ confirm: queue.name });
 queue.close();
 redis.disconnect();
