@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 export * from './core.js';
 export type { MiddlewareEntry } from './nest/options/module-parts.js';
-export { JobQueueModule, type JobQueueFeatureOptions } from './job-queue.module.js';
+export { JobQueueModule, type JobQueueFeatureOptions } from './nest/job-queue.module.js';
 export type { JobQueueModuleAsyncOptions, JobQueueModuleExtras } from './nest/job-queue-core.module.js';
 export type {
   JobQueueModuleOptions,

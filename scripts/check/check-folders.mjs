@@ -1,7 +1,7 @@
 // Counts the files of each folder, because a long list is hard to search. A folder with too many files is divided into
-// rooms.
-import { existsSync, readdirSync } from 'node:fs';
-import { join, posix, sep } from 'node:path';
+// rooms. Right in src are the barrels of the entry points alone.
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { basename, join, posix, sep } from 'node:path';
 
 /** The most files right in a folder. */
 export const MOST_FILES = 16;
@@ -28,4 +28,14 @@ function filesOf(root, tree) {
   return readdirSync(join(root, tree), { recursive: true }).map(
     (file) => `${tree}/${String(file).split(sep).join('/')}`,
   );
+}
+
+/** Returns a line for each file right in `src` that is no entry point and no program of the package. */
+export function checkEntries(root) {
+  const { exports, bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const targets = [...Object.values(exports).map((target) => target.import?.default), ...Object.values(bin)];
+  const entries = new Set(targets.flatMap((target) => (target ? basename(target, '.js') : [])));
+  return readdirSync(join(root, 'src'))
+    .filter((file) => file.endsWith('.ts') && !entries.has(basename(file, '.ts')))
+    .map((file) => `src/${file}: no entry point of package.json; put it into the folder that it belongs to`);
 }

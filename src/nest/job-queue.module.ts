@@ -1,22 +1,22 @@
 import { Module, type DynamicModule, type InjectionToken, type Provider } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import { InvalidOptionError } from './queue/errors/errors.js';
-import { checkConnectionName, DEFAULT_CONNECTION, partToken } from './nest/connection/connection-tokens.js';
-import { declaredNames } from './nest/connection/inject-queue.decorator.js';
-import { declaredQueueProvider, queueProvider } from './nest/connection/queue-providers.js';
-import { checkQueueName, isQueueName } from './queue/validation/names.js';
-import { checkOptions } from './queue/validation/validate-options.js';
+import { InvalidOptionError } from '../queue/errors/errors.js';
+import { checkConnectionName, DEFAULT_CONNECTION, partToken } from './connection/connection-tokens.js';
+import { declaredNames } from './connection/inject-queue.decorator.js';
+import { declaredQueueProvider, queueProvider } from './connection/queue-providers.js';
+import { checkQueueName, isQueueName } from '../queue/validation/names.js';
+import { checkOptions } from '../queue/validation/validate-options.js';
 import { z } from 'zod';
-import type { JobQueueModuleOptions } from './nest/options/job-queue.options.js';
-import { JobQueueService } from './nest/service/job-queue.service.js';
-import { QueueRegistry } from './nest/connection/queue-registry.js';
-import { WorkerLifecycle } from './nest/lifecycle/worker-lifecycle.js';
+import type { JobQueueModuleOptions } from './options/job-queue.options.js';
+import { JobQueueService } from './service/job-queue.service.js';
+import { QueueRegistry } from './connection/queue-registry.js';
+import { WorkerLifecycle } from './lifecycle/worker-lifecycle.js';
 
 import {
   JobQueueCoreModule,
   type JobQueueModuleAsyncOptions,
   type JobQueueModuleExtras,
-} from './nest/job-queue-core.module.js';
+} from './job-queue-core.module.js';
 
 /** The module that feature modules import if the app's module is not global. */
 @Module({})

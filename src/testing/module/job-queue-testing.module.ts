@@ -1,9 +1,9 @@
 import { Module, type DynamicModule } from '@nestjs/common';
-import { JobQueueModule } from './job-queue.module.js';
-import type { JobQueueModuleExtras } from './nest/job-queue-core.module.js';
-import { STORE_OVERRIDE } from './nest/connection/server-connection.js';
-import type { JobQueueModuleOptions } from './nest/options/job-queue.options.js';
-import { JobQueueTesting, type JobQueueTestingOptions } from './testing/module/job-queue-testing.js';
+import { JobQueueModule } from '../../nest/job-queue.module.js';
+import type { JobQueueModuleExtras } from '../../nest/job-queue-core.module.js';
+import { STORE_OVERRIDE } from '../../nest/connection/server-connection.js';
+import type { JobQueueModuleOptions } from '../../nest/options/job-queue.options.js';
+import { JobQueueTesting, type JobQueueTestingOptions } from './job-queue-testing.js';
 
 /**
  * Replaces JobQueueModule in a test. Handlers, services and queues work as in production, in the memory of the process

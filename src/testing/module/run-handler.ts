@@ -1,15 +1,15 @@
 import type { ModuleMetadata, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { InvalidOptionError } from './queue/errors/errors.js';
-import type { JobMetadata } from './queue/model/metadata.js';
-import { show } from './queue/errors/show.js';
-import { checkKnown } from './queue/validation/validate-options.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import type { JobMetadata } from '../../queue/model/metadata.js';
+import { show } from '../../queue/errors/show.js';
+import { checkKnown } from '../../queue/validation/validate-options.js';
 import { JobQueueTestingModule } from './job-queue-testing.module.js';
-import { HandlerRegistry } from './nest/handlers/handler-registry.js';
-import type { JobQueueModuleOptions } from './nest/options/job-queue.options.js';
-import { JobQueueService } from './nest/service/job-queue.service.js';
-import { JobQueueTesting } from './testing/module/job-queue-testing.js';
-import type { JobQueueMiddleware } from './worker/handlers/attempt-middleware.js';
+import { HandlerRegistry } from '../../nest/handlers/handler-registry.js';
+import type { JobQueueModuleOptions } from '../../nest/options/job-queue.options.js';
+import { JobQueueService } from '../../nest/service/job-queue.service.js';
+import { JobQueueTesting } from './job-queue-testing.js';
+import type { JobQueueMiddleware } from '../../worker/handlers/attempt-middleware.js';
 
 /** The options of `runHandler`: the test job, and the providers beside the handler. */
 export interface RunHandlerOptions extends Pick<ModuleMetadata, 'imports' | 'providers'> {

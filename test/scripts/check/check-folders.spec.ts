@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { checkFolders, MOST_FILES } from '../../../scripts/check/check-folders.mjs';
+import { checkEntries, checkFolders, MOST_FILES } from '../../../scripts/check/check-folders.mjs';
 import { folderWith } from '../folder.js';
 
 const files = (folder: string, count: number, ending = 'ts') =>
@@ -18,4 +18,16 @@ it('counts scripts, and nothing that was made or installed', () => {
     ...files('test/pictures', MOST_FILES + 1, 'png'),
   });
   expect(checkFolders(root)).toEqual([expect.stringMatching(/^lua\/queue: 17 files/)]);
+});
+
+it('names a file right in src that is no entry point', () => {
+  const exports = { '.': { import: { default: './dist/esm/index.js' } }, './package.json': './package.json' };
+  const root = folderWith({
+    'package.json': JSON.stringify({ exports, bin: { jobs: './dist/esm/cli.js' } }),
+    'src/index.ts': '',
+    'src/cli.ts': '',
+    'src/helper.ts': '',
+    'src/queue/job.ts': '',
+  });
+  expect(checkEntries(root)).toEqual([expect.stringMatching(/^src\/helper\.ts: no entry point/)]);
 });
