@@ -17,7 +17,7 @@ local changed = 0
 local function take(batch, member, number, state, detail)
   local key = batch_record .. batch
   local created, sealed, fired = unpack(redis.call('HMGET', key, 'created_at_ms', 'sealed_at_ms', 'fired_at_ms'))
-  if not created or fired or tonumber(redis.call('HGET', key .. ':seen', member) or 0) >= number then
+  if not created or fired or tonumber(redis.call('HGET', key .. '/seen', member) or 0) >= number then
     return
   end
   -- A member is enqueued before it joins, so its end may come first.
@@ -27,7 +27,7 @@ local function take(batch, member, number, state, detail)
     end
     join(batch, member)
   end
-  redis.call('HSET', key .. ':seen', member, string.format('%.0f', number))
+  redis.call('HSET', key .. '/seen', member, string.format('%.0f', number))
   changed = changed + 1
   if state == 'open' then
     open_again(batch, member)

@@ -3,7 +3,7 @@
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] batch; ARGV[2..] members, each queue|id
--- Returns joined | stopped (they joined, and must be cancelled) | sealed | no-batch (nothing was written).
+-- Returns joined | stopped (they joined, and the next sweep cancels them) | sealed | no-batch (nothing was written).
 -- Repeated: the same, and nothing changes.
 --@include lib/core/keys
 --@include lib/batch/join
@@ -16,5 +16,8 @@ for i = 2, #ARGV do
 end
 for i = 2, #ARGV do
   stopped = join(batch, ARGV[i])
+end
+if stopped then
+  redis.call('ZADD', batches, 'XX', '0', batch)
 end
 return stopped and 'stopped' or 'joined'

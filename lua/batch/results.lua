@@ -11,10 +11,10 @@
 -- Repeated: reads again.
 --@include lib/core/keys
 local key, offset, limit, most_bytes = batch_record .. ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local members = redis.call('LRANGE', key .. ':members', offset, offset + limit - 1)
-local answer, bytes, beyond = { 0 }, 0, redis.call('LLEN', key .. ':members') - offset
+local members = redis.call('LRANGE', key .. '/members', offset, offset + limit - 1)
+local answer, bytes, beyond = { 0 }, 0, redis.call('LLEN', key .. '/members') - offset
 for i, member in ipairs(members) do
-  local outcome = redis.call('HGET', key .. ':outcomes', member) or ''
+  local outcome = redis.call('HGET', key .. '/outcomes', member) or ''
   bytes = bytes + #outcome
   if bytes > most_bytes and i > 1 then
     break

@@ -13,7 +13,7 @@ local key = batch_record .. batch
 if redis.call('HEXISTS', key, 'created_at_ms') == 0 then
   return 'missing'
 end
-if redis.call('HSETNX', key, 'sealed_at_ms', now_text) == 1 and redis.call('ZCARD', key .. ':open') == 0 then
+if redis.call('HSETNX', key, 'sealed_at_ms', now_text) == 1 and redis.call('ZCARD', key .. '/open') == 0 then
   fire(batch, key)
 end
 return 'sealed'

@@ -23,7 +23,7 @@ end
 
 local function leave_to_expiry(batch)
   local is_endless = false
-  for _, part in ipairs({ '', ':open', ':members', ':outcomes', ':seen' }) do
+  for _, part in ipairs({ '', '/open', '/members', '/outcomes', '/seen' }) do
     local key = batch_record .. batch .. part
     if redis.call('PTTL', key) == -1 then
       is_endless = true
@@ -56,7 +56,7 @@ for i = 3, #ARGV do
   if not created or ended then
     look_at_over(batch, is_listed)
   else
-    local is_stuck = sealed and redis.call('EXISTS', key .. ':open') == 0
+    local is_stuck = sealed and redis.call('EXISTS', key .. '/open') == 0
     if not is_listed then
       tell(batch, 'it has not ended, and no sweep looks at it', 'in batches')
     elseif is_stuck and fired then

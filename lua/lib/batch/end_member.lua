@@ -10,18 +10,18 @@
 --@include lib/batch/follow_up
 local function note_end(batch, member, status, detail)
   local key = batch_record .. batch
-  if redis.call('ZREM', key .. ':open', member) == 0 then
+  if redis.call('ZREM', key .. '/open', member) == 0 then
     return
   end
   local sealed, fired, fail_fast = unpack(redis.call('HMGET', key, 'sealed_at_ms', 'fired_at_ms', 'fail_fast'))
-  local is_empty = redis.call('ZCARD', key .. ':open') == 0
+  local is_empty = redis.call('ZCARD', key .. '/open') == 0
   if fired then
     if is_empty then
       end_batch(batch, key)
     end
     return
   end
-  redis.call('HSET', key .. ':outcomes', member, status .. '\n' .. detail)
+  redis.call('HSET', key .. '/outcomes', member, status .. '\n' .. detail)
   redis.call('HINCRBY', key, status, 1)
   if is_empty and sealed then
     fire(batch, key)
@@ -51,11 +51,11 @@ end
 -- Also for a member in another queue.
 local function open_again(batch, member)
   local key = batch_record .. batch
-  local outcome = redis.call('HGET', key .. ':outcomes', member)
+  local outcome = redis.call('HGET', key .. '/outcomes', member)
   if outcome and redis.call('HEXISTS', key, 'fired_at_ms') == 0 then
-    redis.call('HDEL', key .. ':outcomes', member)
+    redis.call('HDEL', key .. '/outcomes', member)
     redis.call('HINCRBY', key, string.match(outcome, '^%l+'), -1)
-    redis.call('ZADD', key .. ':open', redis.call('HINCRBY', key, 'joined', 1), member)
+    redis.call('ZADD', key .. '/open', redis.call('HINCRBY', key, 'joined', 1), member)
   end
 end
 

@@ -8,8 +8,8 @@ local record_ms = 604800000
 local function end_batch(batch, key)
   local result_ttl = redis.call('HGET', key, 'result_ttl_ms')
   redis.call('HSET', key, 'ended_at_ms', now_text)
-  redis.call('UNLINK', key .. ':open')
-  for _, part in ipairs({ ':members', ':outcomes', ':seen' }) do
+  redis.call('UNLINK', key .. '/open')
+  for _, part in ipairs({ '/members', '/outcomes', '/seen' }) do
     redis.call('PEXPIRE', key .. part, result_ttl or 300000)
   end
   redis.call('PEXPIRE', key, record_ms)
@@ -47,7 +47,7 @@ local function fire(batch, key)
   end
   redis.call('HSET', key, 'fired_at_ms', now_text)
   for _, id in ipairs(follow_ups) do
-    redis.call('ZADD', key .. ':open', 0, id)
+    redis.call('ZADD', key .. '/open', 0, id)
   end
   if #follow_ups > 0 then
     redis.call('ZADD', wake, '0', '1')

@@ -6,15 +6,15 @@
 local most_dependents = 1000
 
 local function is_member(key, member)
-  return redis.call('ZSCORE', key .. ':open', member) or redis.call('HEXISTS', key .. ':outcomes', member) == 1
+  return redis.call('ZSCORE', key .. '/open', member) or redis.call('HEXISTS', key .. '/outcomes', member) == 1
 end
 
 local function join(batch, member)
   local key = batch_record .. batch
   if not is_member(key, member) then
     redis.call('HINCRBY', key, 'total', 1)
-    redis.call('ZADD', key .. ':open', redis.call('HINCRBY', key, 'joined', 1), member)
-    redis.call('RPUSH', key .. ':members', member)
+    redis.call('ZADD', key .. '/open', redis.call('HINCRBY', key, 'joined', 1), member)
+    redis.call('RPUSH', key .. '/members', member)
   end
   return redis.call('HEXISTS', key, 'stopped_at_ms') == 1
 end

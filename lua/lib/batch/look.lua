@@ -8,5 +8,5 @@ local function look(id)
   if not fields[1] then
     return nil
   end
-  return { fields[4] and 0 or redis.call('ZCARD', key .. ':open'), unpack(fields, 1, 10) }
+  return { fields[4] and 0 or redis.call('ZCARD', key .. '/open'), unpack(fields, 1, 10) }
 end

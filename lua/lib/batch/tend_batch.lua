@@ -35,12 +35,12 @@ local function tend_batch(batch, limit)
   local created, sealed, fired, stopped, from = unpack(redis.call('HMGET', key, 'created_at_ms', 'sealed_at_ms',
     'fired_at_ms', 'stopped_at_ms', 'tended'))
   if not created or not sealed and now - tonumber(created) > unsealed_ms then
-    redis.call('UNLINK', key, key .. ':open', key .. ':members', key .. ':outcomes', key .. ':seen')
+    redis.call('UNLINK', key, key .. '/open', key .. '/members', key .. '/outcomes', key .. '/seen')
     redis.call('ZREM', batches, batch)
     return 1
   end
   redis.call('ZADD', batches, now + look_ms, batch)
-  local members = redis.call('ZRANGE', key .. ':open', '(' .. (from or '-1'), '+inf', 'BYSCORE', 'LIMIT', 0, limit,
+  local members = redis.call('ZRANGE', key .. '/open', '(' .. (from or '-1'), '+inf', 'BYSCORE', 'LIMIT', 0, limit,
     'WITHSCORES')
   for i = 1, #members, 2 do
     tend_member(batch, members[i], fired, stopped)
@@ -50,7 +50,7 @@ local function tend_batch(batch, limit)
     redis.call('ZADD', batches, 'XX', 0, batch)
   else
     redis.call('HDEL', key, 'tended')
-    if sealed and #members == 0 and redis.call('EXISTS', key .. ':open') == 0 then
+    if sealed and #members == 0 and redis.call('EXISTS', key .. '/open') == 0 then
       local end_it = fired and end_batch or fire -- no open member is left to do so
       end_it(batch, key)
     end

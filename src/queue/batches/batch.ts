@@ -2,6 +2,8 @@ import { isJobDefinition, type JobDefinition, type PayloadFor, type ResultFor } 
 import type { EnqueueOptions } from '../enqueue/enqueue-options.js';
 import { validateBulk } from '../enqueue/validate-bulk.js';
 import { BatchNotFoundError, BatchSealedError } from '../errors/batch-errors.js';
+import { DurabilityTimeoutError } from '../enqueue/durable-batcher.js';
+import { EnqueueError, QueueFullError, type EnqueueItem } from '../errors/enqueue-errors.js';
 import type { EncodedBatch } from '../model/batch.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
@@ -79,8 +81,9 @@ export class Batch<Queue = unknown> extends BatchReader {
     const memberOptions = this.memberOptions('batch.add', target, job, rest);
     await this.ready();
     const definition = isJobDefinition(job) ? job : undefined;
-    const handle = await target.enqueueOne(definition, payload, memberOptions);
-    await this.join(target, [handle]);
+    const [handle] = await this.enqueue(target, async () => [
+      await target.enqueueOne(definition, payload, memberOptions),
+    ]);
     return handle as JobHandle<ResultFor<Job, Result>>;
   }
 
@@ -102,9 +105,8 @@ export class Batch<Queue = unknown> extends BatchReader {
       ...this.memberOptions(`batch.addMany[${i}]`, target, job, rest),
     }));
     await this.ready();
-    const handles = await target.enqueueAll(isJobDefinition(job) ? job : undefined, members);
-    await this.join(target, handles);
-    return handles;
+    const definition = isJobDefinition(job) ? job : undefined;
+    return this.enqueue(target, () => target.enqueueAll(definition, members));
   }
 
   /**
@@ -182,9 +184,21 @@ export class Batch<Queue = unknown> extends BatchReader {
     };
   }
 
+  /** Jobs that a failed call has added join too, because the caller may continue without the others. */
+  private async enqueue(target: BatchTarget, enqueue: () => Promise<JobHandle[]>): Promise<JobHandle[]> {
+    try {
+      const handles = await enqueue();
+      await this.join(target, handles);
+      return handles;
+    } catch (error) {
+      await this.join(target, addedBefore(error)).catch(() => undefined); // a repeat with the same ids joins them
+      throw error;
+    }
+  }
+
   /** A member of another queue joins after its enqueue, so that a batch never waits for a missing job. */
-  private async join(target: BatchTarget, handles: readonly JobHandle[]): Promise<void> {
-    const other = handles.find(({ outcome }) => outcome !== 'new');
+  private async join(target: BatchTarget, jobs: readonly (EnqueueItem | JobHandle)[]): Promise<void> {
+    const other = jobs.find(({ outcome }) => outcome !== 'new');
     if (other) {
       throw new InvalidOptionError(
         'batch.add id',
@@ -195,8 +209,8 @@ export class Batch<Queue = unknown> extends BatchReader {
     if (target.name === this.#home.name) {
       return;
     }
-    for (let start = 0; start < handles.length; start += SLICE) {
-      const members = handles.slice(start, start + SLICE).map(({ id }) => `${target.name}|${id}`);
+    for (let start = 0; start < jobs.length; start += SLICE) {
+      const members = jobs.slice(start, start + SLICE).map(({ id }) => `${target.name}|${id}`);
       const answer = await this.#home.exec((calls) => calls.batches.join(this.id, members));
       if (answer === 'no-batch') {
         throw new BatchNotFoundError(this.id);
@@ -204,6 +218,16 @@ export class Batch<Queue = unknown> extends BatchReader {
       if (answer === 'sealed') {
         throw new BatchSealedError(this.id);
       }
+      if (answer === 'stopped') {
+        await tendBatches(this.#home);
+      }
     }
   }
+}
+
+/** Returns the jobs that a failed call has added. */
+function addedBefore(error: unknown): (EnqueueItem | JobHandle)[] {
+  const isOfMany = error instanceof EnqueueError || error instanceof QueueFullError;
+  const jobs = isOfMany ? error.items : error instanceof DurabilityTimeoutError ? error.handles : [];
+  return jobs.filter(({ outcome }) => outcome === 'new');
 }

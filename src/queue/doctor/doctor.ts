@@ -191,7 +191,7 @@ export class Doctor {
   private noteBatches(keys: readonly string[]): void {
     const prefix = this.keys.batchRecordPrefix;
     for (const key of keys.filter((each) => each.startsWith(prefix))) {
-      this.batches.add(key.slice(prefix.length).replace(/:(?:open|members|outcomes|seen)$/, ''));
+      this.batches.add(key.slice(prefix.length).replace(/\/(?:open|members|outcomes|seen)$/, ''));
     }
   }
 

@@ -209,7 +209,7 @@ export class QueueKeys {
 
   /** Returns a key of one batch with a follow-up. */
   batchRecord(id: string, part?: 'open' | 'members' | 'outcomes' | 'seen'): string {
-    return this.batchRecordPrefix + id + (part ? `:${part}` : '');
+    return this.batchRecordPrefix + id + (part ? `/${part}` : '');
   }
 
   /** The key with a claimer's last batch, so that a repeated claim gets the same jobs. */

@@ -1,0 +1,55 @@
+// How jobs join a batch, where something comes between: a full queue, a cancel, another batch of a similar id.
+import { expect, it } from '@jest/globals';
+import { DurabilityTimeoutError } from '#queue/enqueue/durable-batcher.js';
+import { QueueFullError } from '#queue/errors/enqueue-errors.js';
+import { tendBatches } from '#queue/operate/tend-batches.js';
+import { newQueue, onEachStore } from '../../support/worker/workers.js';
+
+const FOLLOW_UPS = { then: { name: 'then' }, onFailure: { name: 'broke' } };
+const payloads = (count: number) => Array.from({ length: count }, (_, payload) => ({ payload }));
+
+onEachStore('a batch', () => {
+  it.each(['open', 'members', 'outcomes', 'seen'])(
+    'is apart from one whose id is its own with :%s',
+    async (part) => {
+      const [queue, other] = [newQueue(), newQueue()];
+      const batch = queue.batch({ id: 'import', ...FOLLOW_UPS });
+      const similar = queue.batch({ id: `import:${part}`, ...FOLLOW_UPS });
+      await batch.add(queue.name, 1);
+      await batch.add(other.name, 2, { queue: other });
+      await queue.complete((await queue.claim())!, 1);
+      await other.complete((await other.claim())!, 2);
+      await tendBatches(other);
+      await similar.add(queue.name, 3);
+      expect(await similar.status()).toMatchObject({ total: 1, open: 1 });
+      expect(await batch.status()).toMatchObject({ total: 2, completed: 2 });
+      expect((await batch.results()).members).toHaveLength(2);
+    },
+  );
+
+  it('waits for those of many members in another queue that were added before it was full', async () => {
+    const [queue, pages] = [newQueue(), newQueue({ maxPending: 2 })];
+    const batch = queue.batch(FOLLOW_UPS);
+    await expect(batch.addMany('page', payloads(3), { queue: pages })).rejects.toThrow(QueueFullError);
+    await batch.seal();
+    expect(await batch.status()).toMatchObject({ state: 'sealed', total: 2, open: 2 });
+  });
+
+  it('that was cancelled cancels a member of another queue that comes later, at once', async () => {
+    const [queue, pages] = [newQueue(), newQueue()];
+    const batch = queue.batch(FOLLOW_UPS);
+    await batch.add(queue.name, 0);
+    await batch.cancel();
+    const late = await batch.add('page', 1, { queue: pages });
+    expect(await late.get()).toMatchObject({ status: 'cancelled' });
+  });
+});
+
+it('a batch waits for a member in another queue that was added, and that no replica has yet', async () => {
+  const [queue, pages] = [newQueue(), newQueue({ durabilityTimeoutMs: 1 })];
+  const batch = queue.batch(FOLLOW_UPS);
+  const adding = batch.add('page', 1, { queue: pages, durability: 'replica' });
+  await expect(adding).rejects.toThrow(DurabilityTimeoutError);
+  await batch.seal();
+  expect(await batch.status()).toMatchObject({ state: 'sealed', total: 1, open: 1 });
+});
