@@ -1,6 +1,6 @@
 // The consumer projects of scripts/test-consumers.mjs. All share the app of test/package/consumers, each with another
-// tool chain. Its steps name what runs: a unit test, worker processes, and the app with a job, a thread and the health
-// check.
+// tool chain. Its steps name what runs: a unit test, worker processes, and the app. The app runs a job, a thread and
+// the health check.
 import { readFileSync } from 'node:fs';
 import { nest11Versions } from './nest11-versions.mjs';
 

@@ -1,4 +1,4 @@
-// How soon a limited queue starts a job: after the interval of its rate, and after the end of the job in its slot.
+// Measures how soon a limited queue starts a job after its rate allows it or a slot is free.
 import { quantile } from '../report/stats.mjs';
 import { figure, fill, withFlowQueue, withWorkers } from './library.mjs';
 

@@ -1,4 +1,4 @@
-// The cost of a queue's history while jobs trickle: calls that touch its keys, and the read that closes a minute.
+// The cost of a queue's history while jobs trickle: calls that touch its keys, and reads that close minutes.
 import { enqueue, processAll, withQueue } from '../fleet/scenario.mjs';
 
 const SECONDS = 120;

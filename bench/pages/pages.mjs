@@ -1,5 +1,6 @@
-// npm run bench -- --pages [--json docs/internals/figures/dashboard-pages.json]: times the dashboard's requests with 100,000 and a
-// million waiting jobs, and counts what viewers cost Redis.
+// npm run bench -- --pages [--json docs/internals/figures/dashboard-pages.json]
+//
+// Times the dashboard's requests with 100,000 and a million waiting jobs. Counts what viewers cost Redis.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';

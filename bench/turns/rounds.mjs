@@ -1,5 +1,5 @@
-// Alternation: in every round each contestant takes the same measure, in rotating order, so that changes of the
-// machine's speed affect all.
+// Alternation: in every round each contestant takes the same measure, in rotating order. So a change of the machine's
+// speed affects all.
 import { enqueue, processAll, withQueue } from '../fleet/scenario.mjs';
 import { Turns } from './turns.mjs';
 

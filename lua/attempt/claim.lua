@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Claims up to count jobs: pending -> processing, with token, fence, attempt and expiry in one step. First promotes due
--- jobs. One claim in ten takes a plain job, and one in ten a job of any priority, so no job starves.
+-- jobs. One claim in ten takes a plain job, and one in ten a job of any priority. So no job starves.
 -- Transition: claim
 -- KEYS[1] job          prefix of the job hashes
 -- KEYS[2] pending      list

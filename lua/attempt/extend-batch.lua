@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Extends from now the claims of a batch whose reply is still in flight: the claimer knows its token, but not the ids.
+-- Extends from now the claims of a batch whose reply is still in flight. Its claimer knows the token, but not the ids.
 -- Transition: none
 -- KEYS[1] job     prefix of the job hashes
 -- KEYS[2] claims  sorted set

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- Releases unfinished jobs, their attempt uncounted: processing -> pending (at the front, in the old order) or
 -- scheduled. Reasons: a shutdown (interruption), a snooze, or a name without a handler in this worker (unhandled). Or a
--- limit that the handler met (rate_limited): its group rests, or without one the queue; beyond its max_rests the job is
--- a dead letter. An unhandled job keeps its place and its age.
+-- limit that the handler met (rate_limited). Its group rests, or the queue if the job has no group. Beyond its
+-- max_rests the job is a dead letter. An unhandled job keeps its place and its age.
 -- Transition: release
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- Compares the counters with the jobs. Each must be a whole number, and at least the number of jobs in a bounded
 -- sample. A repair sets them to that number. In a queue that only this library uses, the counters are compared with
--- each other too. Each added job must wait, run or have a counted end, and each end of a claim must have its own fence.
--- An imbalance is reported and never repaired, because the wrong counter is unknown.
+-- each other too. Each added job must wait, run or have a counted end. Each end of a claim must have its own fence. An
+-- imbalance is reported and never repaired, because the wrong counter is unknown.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] '1' to repair

@@ -1,6 +1,5 @@
 #!lua flags=allow-oom
--- Checks groups: the used slots against the claims, the place of each group, and the existence of the job that holds
--- it.
+-- Checks groups: their used slots against the claims, their places, and the existence of the jobs that hold them.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] '1' to repair

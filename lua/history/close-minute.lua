@@ -1,7 +1,7 @@
 #!lua
--- Closes the last minute. Its entry has the increase of the counters since the last entry, the workers' wait and run
--- times, and the caller's depths. The first replica in a new minute closes the old one; the others change nothing. If
--- no replica came for some minutes, one entry covers them all. A longer gap is an outage. An idle minute has no entry.
+-- Closes the last minute. Its entry has the increase of the counters since the last entry, the workers' times, and the
+-- caller's depths. The first replica in a new minute closes the old one; the others change nothing. If no replica came
+-- for some minutes, one entry covers them all. A longer gap is an outage. An idle minute has no entry.
 -- Transition: none
 -- KEYS[1] stats          hash, the counters
 -- KEYS[2] history_open   hash, data of the next entry

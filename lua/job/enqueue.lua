@@ -1,6 +1,6 @@
 #!lua
 -- Adds a batch of jobs: nothing -> pending, prioritized or scheduled. Refuses all of them if Redis is out of memory.
--- Also if one would expire before its start, cannot join its batch, or cannot wait for the jobs of its after.
+-- Also if one would expire before its start, cannot join its batch, or cannot wait for its after.
 -- Transition: enqueue
 -- KEYS[1] job          prefix of the job hashes
 -- KEYS[2] pending      list
@@ -48,8 +48,7 @@ local memory_ms = 600000
 local plain, answers, added, claimable = { nil }, {}, 0, false -- nil: room for one
 
 if not prioritized then
-  -- One command finds out whether the first job is known, and whether the queue has settings, which may include a
-  -- bound.
+  -- One command finds out whether the first job is known, and whether the queue has settings. They may include a bound.
   local at, found = 1, #ARGV > 0 and redis.call('EXISTS', job .. ARGV[3], settings) or 0
   if found > 0 then
     found = nil

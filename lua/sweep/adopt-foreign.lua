@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Maintains the jobs of clients of the Redis pattern: reclaims their dead claims from processing, and moves their
+-- Maintains the jobs of clients of the Redis pattern. Reclaims their dead claims from processing, and moves their
 -- failures into dead. Their clocks are not the server's. So a foreign claim counts from when a sweep first sees its
 -- (attempts, token, id). A cursor moves through each of the two lists, one slice a run.
 -- Transition: adopt-foreign

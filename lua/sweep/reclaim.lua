@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Reclaims expired claims: processing -> pending (at the front, in the old order), failed or cancelled. A crash counts
--- as an attempt. max_attempts and max_crashes of the job decide. After a gap in the sweeps (the server was away, so
--- every claim looks expired) it waits for one heartbeat first.
+-- as an attempt. max_attempts and max_crashes of the job decide. After a gap in the sweeps it first waits for one
+-- heartbeat. Such a gap means that the server was away, so every claim looks expired.
 -- Transition: reclaim
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
@@ -49,7 +49,7 @@ if now < hold_until then
   return { '0' }
 end
 
--- Goes from the latest expiry on, so that the first claimed job is put to the front last, also across slices.
+-- Goes from the latest expiry on. So the first claimed job is put to the front last, also across slices.
 local expired = redis.call('ZRANGE', claims, now, '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, limit)
 local taken, ended, answers = {}, {}, { #expired == limit and '1' or '0' }
 for _, id in ipairs(expired) do

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Maintains batches, and jobs that wait for others. It ends jobs that must not run, because another did not end well.
--- It finds ends that no script of this library reported: a purge, a client of the Redis pattern, an expired hash. It
+-- It finds ends that no script of this library reported: purges, clients of the Redis pattern, expired hashes. It
 -- cancels the members of a stopped batch, and deletes a batch that was not sealed for a week.
 -- Transition: tend-batches
 -- KEYS: the standard keys, see lib/core/keys

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Deletes unused data. In the histories: ids whose hash has expired or that are in use again, and jobs over the limits
--- of the queue. Also expired unique keys, keys whose owner a client of the pattern ended, forgotten workers, and
+-- Deletes unused data. In the histories: ids whose hash has expired or that are in use again, and jobs over the queue's
+-- limits. Also expired unique keys, keys whose owner a client of the pattern ended, and forgotten workers. Also
 -- schedules that no code declares. A queue without limits forgets its rest once it is over. If no job is left, it
 -- deletes everything but the counters and a pause.
 -- Transition: tidy

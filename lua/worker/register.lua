@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Announces that a worker serves this queue, with its layout of the keys, its codec, and its handlers' names and
--- limits. Or announces that it stops. The first announcement counts as a first sweep, so that an outage before that
--- sweep is noticed, see lua/sweep/reclaim.lua. The first live worker also stores since when the queue is served, so that
--- a boot is not called unmaintained, see lua/queue/stats.lua. It removes the expiry that a purge set. The last worker of a queue
+-- Announces that a worker serves this queue, with its layout, its codec, and its handlers' names and limits. Or
+-- announces that it stops. The first announcement counts as a first sweep, so that an outage before that sweep is
+-- noticed, see lua/sweep/reclaim.lua. The first live worker also stores since when the queue is served. So a boot is not
+-- called unmaintained, see lua/queue/stats.lua. It removes the expiry that a purge set. The last worker of a queue
 -- without jobs deletes the announcements, because no sweep may come.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys

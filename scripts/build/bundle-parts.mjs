@@ -1,11 +1,11 @@
-// The parts of the shared modules: a file for each room, which exports what the modules that need NestJS import of it.
+// The parts of the shared modules: a file for each room. It exports what the modules that need NestJS import of it.
 import { basename, dirname, join, relative, resolve } from 'node:path';
 
 const GENERATED = /(\w+\.generated)\.js$/;
 const PART = '\0part:';
 const FACADE = '\0facade:';
 
-/** Returns the parts: each has a name, the id of its virtual module, and its modules with the names that it exports of them. */
+/** Returns the parts. Each has a name, the id of its virtual module, and its modules with their exported names. */
 export function partsOf(shared) {
   // A key with .js is an entry point, which is a file of its own already.
   const rooms = [...shared.boundary()].filter(([room]) => !room.endsWith('.js'));
@@ -35,7 +35,7 @@ function aliased(modules) {
 
 /**
  * Returns a plugin that makes the parts, or with the shared modules reads them. It turns each import of a shared module
- * into one of a facade: a virtual module that takes its names from the part's file in this folder.
+ * into one of a facade. This virtual module takes its names from the part's file in this folder.
  */
 export function readShared(parts, shared, folder) {
   const partOf = (file) => parts.find(({ modules }) => modules?.has(file));
@@ -66,7 +66,7 @@ export function readShared(parts, shared, folder) {
   }
 }
 
-/** Returns the name of the chunk that has the facades of a part, so that they are one file and not one for each module. */
+/** Returns the name of the chunk that has the facades of a part. So they are one file, not one per module. */
 export function facadeName(id, parts, shared) {
   if (!id.startsWith(FACADE)) return null;
   if (id === `${FACADE}zod`) return 'from-zod';

@@ -1,7 +1,7 @@
-// Makes dist what is published, once `npm run build:esm` has compiled it: one file for each entry point, with the code that entry points
-// share in files of its own. Importing a dozen files is much faster than importing hundreds. dist/esm and dist/cjs have the code that needs
-// NestJS. dist/shared has the rest once, as CommonJS: all other code, the types, and what is generated (the Lua scripts, the dashboard's
-// page). zod is bundled, because the library uses a tenth of it.
+// Makes dist what is published, after `npm run build:esm` has compiled it. Each entry point has one file. The code that
+// they share is in other files. Importing a dozen files is much faster than importing hundreds. dist/esm and dist/cjs
+// have the code that needs NestJS. dist/shared has the rest once, as CommonJS. That is all other code, the types, and
+// the generated files (the Lua scripts, the dashboard's page). zod is bundled, because the library uses a tenth of it.
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -50,7 +50,10 @@ for (const [folder, list] of Object.entries(bundles)) {
 }
 for (const [file, text] of typesOfBoth(types, entries, esm)) write(join(dist, file), text);
 
-/** The modules that need nothing of NestJS, as CommonJS: entry points among them, and what the other modules import of the rest. */
+/**
+ * Bundles the modules that need nothing of NestJS, as CommonJS. They are entry points, and modules that the others
+ * import.
+ */
 async function bundleShared() {
   const parts = partsOf(shared);
   const input = Object.fromEntries([

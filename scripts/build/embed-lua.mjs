@@ -3,9 +3,9 @@
 //
 // A line `--@include lib/room/name` is replaced by lua/lib/room/name.lua, once in a script. A library may include
 // others. No two top-level locals of a script have one name. A script's name is its path in camel case:
-// lua/attempt/claim.lua is `attemptClaim`. A line `-- Transition: NAME` in its header names, for the audit trail, how
-// the script changes the status of jobs or deletes them. `-- Transition: none` declares that it does neither. Only a
-// script with the flag no-writes may leave the line out. Comments and blank lines are dropped.
+// lua/attempt/claim.lua is `attemptClaim`. A line `-- Transition: NAME` in its header is for the audit trail. It names
+// how the script changes the status of jobs or deletes them. `-- Transition: none` declares that it does neither. Only
+// a script with the flag no-writes may leave the line out. Comments and blank lines are dropped.
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -155,7 +155,7 @@ function embed(file, text, libs, included) {
   return flags + script;
 }
 
-/** Throws if two locals have one name, because which of them a line reads would depend on the order of the includes. */
+/** Throws if two locals have one name. Which of them a line reads would depend on the order of the includes. */
 function checkLocals(file, script) {
   const defined = new Set();
   for (const [, names] of script.matchAll(TOP_LEVEL_LOCALS)) {

@@ -1,5 +1,5 @@
-// Finds the compiled modules that need nothing of NestJS. Both formats share one CommonJS copy of them: that halves the package, and an
-// app that loads it in both formats has one class of each error. The other modules read them through facades.
+// Finds the compiled modules that need nothing of NestJS. Both formats share one CommonJS copy of them. That halves the
+// package, and an app that loads both formats has one class of each error. The other modules read them through facades.
 import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { parseAst } from 'rolldown/parseAst';

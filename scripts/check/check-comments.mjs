@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join, sep } from 'node:path';
 
 /** The most words of a sentence. */
-export const MOST_WORDS = 30;
+export const MOST_WORDS = 20;
 
 const TREES = ['src', 'lua', 'test', 'tools', 'bench', 'examples', 'scripts'];
 const SOURCE = /\.(ts|tsx|mts|cts|js|mjs|cjs|lua)$/;

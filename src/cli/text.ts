@@ -1,4 +1,4 @@
-// Escapes text for the terminal. Any client can choose the texts of a job, so each part of an output is escaped where
+// Escapes text for the terminal. Any client can choose the texts of a job. So each part of an output is escaped where
 // it is inserted.
 import { duration } from '../inspect/words.js';
 import { oneLine, UNPRINTABLE } from '../queue/errors/one-line.js';

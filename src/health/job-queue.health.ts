@@ -78,7 +78,7 @@ export class JobQueueHealthIndicator implements OnModuleInit {
    * Checks the connection, the worker and the queues.
    *
    * @param key the name of the report in the result
-   * @returns up or down, with the depths of each queue, the worker and Redis; `message` has the reason of a down
+   * @returns up or down, with the depths of each queue, the worker and Redis. `message` has the reason if it is down.
    * @throws InvalidOptionError for a bad option, or a connection that the app does not have
    */
   async check<const Key extends string = 'jobQueue'>(

@@ -34,14 +34,14 @@ export function isOverdue(signs: QueueSigns, ms: number): boolean {
   return pausedAt === null && !isEmpty(signs) && oldestUnheldAgeMs > ms;
 }
 
-/** Returns until when a rest or the rate lets no job of the queue start, or undefined if one may start now. */
+/** Returns the end of the rest or rate limit that blocks all jobs of the queue. Undefined if a job may start now. */
 export function closedUntil({ restsUntil, nextStartAt, at = new Date() }: QueueSigns): Date | undefined {
   const until = Math.max(restsUntil?.getTime() ?? 0, nextStartAt?.getTime() ?? 0);
   return until > at.getTime() ? new Date(until) : undefined;
 }
 
 /**
- * Returns the most jobs that the fleet runs at once, by its slots and `maxRunning`, or undefined if neither is known.
+ * Returns the most jobs that the fleet runs at once, by its slots and `maxRunning`. Undefined if neither is known.
  */
 export function mostRunning({ slots, maxRunning }: QueueSigns): number | undefined {
   const most = Math.min(slots ?? Infinity, maxRunning ?? Infinity);

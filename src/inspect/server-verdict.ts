@@ -52,8 +52,8 @@ export function serverVerdictOf(servers: readonly ServerSigns[]): ServerVerdict 
 }
 
 /**
- * Reads the server of a store and judges it: one INFO of three sections for each master, and its settings after a failed
- * snapshot. Undefined where the store is in memory, or the user may not ask.
+ * Reads the server of a store and judges it. That takes one INFO of three sections for each master. After a failed
+ * snapshot it also reads the settings. Undefined where the store is in memory, or the user may not ask.
  */
 export async function readServerVerdict(store: QueueStore): Promise<ServerVerdict | undefined> {
   if (!(store instanceof RedisStore)) {

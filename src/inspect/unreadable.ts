@@ -9,7 +9,7 @@ const LONGEST_REASON = 200;
 type Words = Pick<Finding, 'summary' | 'cause' | 'next'>;
 
 /**
- * Returns the verdict on a queue that could not be read: its keys have a newer layout, are damaged, or are not allowed.
+ * Returns the verdict on an unreadable queue: its keys have a newer layout, are damaged, or are not allowed.
  *
  * @throws the error itself if it has another cause
  */

@@ -141,7 +141,8 @@ const featureSchema = z.strictObject(
 );
 
 /**
- * Returns the injectable parts of a connection: by class for the one without a name, and its queues by their tokens.
+ * Returns the injectable parts of a connection. Those of the connection without a name are injected by class. Queues
+ * have tokens.
  */
 function facade(extras: JobQueueModuleExtras, core: DynamicModule, queues: readonly string[]): DynamicModule {
   const { isGlobal = true, name = DEFAULT_CONNECTION } = extras ?? {};

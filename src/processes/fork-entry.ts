@@ -23,7 +23,7 @@ interface Forked {
 }
 
 /**
- * Starts the entry file again, with the arguments and Node options of this process, so that a loader for TypeScript works
+ * Starts the entry file again, with the arguments and Node options of this process. So a loader for TypeScript works
  * there too. Never throws: a process that cannot be started has ended.
  */
 export function forkEntry(name: string, options: ResolvedRunWorkersOptions): Forked {

@@ -38,7 +38,11 @@ export interface RunWorkersOptions {
   bootTimeoutMs?: number;
   /** How often in a row a process may end before its worker runs; then all are stopped with a WorkerBootError. @default 5 */
   maxBootFailures?: number;
-  /** How long an event loop may give no answer, in ms, before its process is killed and replaced; 0: for ever. @default 30,000 */
+  /**
+   * How long an event loop may be blocked, in ms, before its process is killed and replaced. 0: forever.
+   *
+   * @default 30,000
+   */
   hangTimeoutMs?: number;
   /**
    * True if this process exists only for its workers. SIGTERM and SIGINT stop them and then end it, with exit code 0 if all
@@ -46,7 +50,11 @@ export interface RunWorkersOptions {
    * @default true. False: the program calls `stop()` itself
    */
   ownsProcess?: boolean;
-  /** A file that exists while all workers run and are connected to Redis, for a probe such as `test -f /tmp/ready`. @default none */
+  /**
+   * A file that exists while all workers run and are connected to Redis. A probe can use `test -f /tmp/ready`.
+   *
+   * @default none
+   */
   readyFile?: string;
   /** Nest's logger for this process, which also prints the output of the worker processes. @default Nest's own */
   logger?: LoggerService | LogLevel[] | false;

@@ -114,8 +114,7 @@ export class WorkerProcesses {
    * `stop()`.
    *
    * @param options.stopTimeoutMs how long those too many may take. Default: that of `runWorkers`
-   * @returns once those too many have ended, also those that an earlier call stops; the new ones may still boot then, see
-   *   `whenReady`
+   * @returns once the surplus processes have ended, also those that an earlier call stops. New ones may still boot, see
    * @throws InvalidOptionError
    */
   async resize(processes: number, options: { stopTimeoutMs?: number } = {}): Promise<void> {

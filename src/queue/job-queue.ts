@@ -145,7 +145,10 @@ export class JobQueue extends QueueAdmin {
     return new Batch<JobQueue>(this, encoded, (_job, queue) => queue ?? this);
   }
 
-  /** Returns a batch of this queue by its id, to add to it, to read it or to wait for it. Sends no request. */
+  /**
+   * Returns a batch of this queue by its id. With it a caller adds to the batch, reads it or waits for it. Sends no
+   * request.
+   */
   findBatch(id: string): Batch<JobQueue> {
     checkText('batch id', id);
     return new Batch<JobQueue>(this, id, (_job, queue) => queue ?? this);

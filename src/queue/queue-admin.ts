@@ -69,8 +69,8 @@ export abstract class QueueAdmin {
   }
 
   /**
-   * Returns one page of the jobs in one state: pending in the order of their claims, scheduled by due time, processing
-   * by expiry. Ended ones come newest first.
+   * Returns one page of the jobs in one state. Pending jobs are in the order of their claims, scheduled jobs by due
+   * time, processing jobs by expiry. Ended ones come newest first.
    *
    * A filter reads all jobs of the state, in slices of 500, until the page is full.
    *
@@ -267,8 +267,8 @@ export abstract class QueueAdmin {
   }
 
   /**
-   * Audits the queue beside live traffic: jobs in no place or in two, ids without a job, stuck unique keys, wrong
-   * counters and the like. It works in small steps, and its cost grows with the number of keys in the database.
+   * Audits the queue beside live traffic. It finds jobs in no place or in two, ids without a job, stuck unique keys and
+   * wrong counters. It works in small steps, and its cost grows with the number of keys in the database.
    *
    * With `mend` it repairs what it finds. No job is deleted: doubtful ones become dead letters.
    *

@@ -24,8 +24,8 @@ import type { Job } from '../worker/handlers/job.js';
 /** The options of tracing. */
 export interface JobTracingOptions {
   /**
-   * The relation of an attempt to its enqueue. `link`: each attempt is a trace that links to the enqueue, so that
-   * retries do not make one trace of days. `parent`: all attempts are in the trace of the enqueue.
+   * The relation of an attempt to its enqueue. `link`: each attempt is a trace that links to the enqueue. So retries
+   * over days do not make one long trace. `parent`: all attempts are in the trace of the enqueue.
    * @default `link`
    */
   mode?: 'link' | 'parent';

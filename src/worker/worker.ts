@@ -221,8 +221,8 @@ export class Worker {
   }
 
   /**
-   * The runners that share a connection: all on one server, where each reply would end the others' wait, or each alone
-   * in a Cluster.
+   * The runners that share a connection. On one server that is all runners, because each reply would end the others'
+   * wait. In a Cluster each has its own.
    */
   private runnersTogether(): QueueRunner[][] {
     return this.store.isSharded ? this.runners.map((runner) => [runner]) : [this.runners];

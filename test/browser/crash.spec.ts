@@ -131,7 +131,7 @@ interface Seen {
 }
 
 /**
- * Waits for a step. Returns the seconds on the claim in the broken lane, and the selectors that were not wholly on the
+ * Waits for a step. Returns the seconds on the claim in the broken lane. Also the selectors that were not wholly on the
  * unscrolled screen.
  */
 function seenWhen(step: RegExp, ...selectors: string[]): Promise<Seen> {

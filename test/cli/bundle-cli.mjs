@@ -1,4 +1,4 @@
-// Bundles the command line with its imports into one file, once per test run, which halves the start of a command.
+// Bundles the command line with its imports into one file, once per test run. That halves the start of a command.
 import { renameSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';

@@ -1,4 +1,4 @@
-// The verdict on the Redis of the queues: by its INFO, and for a real server that is full or a replica.
+// The verdict on the Redis of the queues, by its INFO. Also for a real server that is full or a replica.
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readServerVerdict, serverVerdictOf, signsIn } from '#inspect/server-verdict.js';

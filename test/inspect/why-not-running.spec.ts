@@ -41,7 +41,7 @@ async function busy(options: QueueOptions = {}) {
   return { queue, running, open };
 }
 
-/** Starts the timers of what a worker does every 10 s, and of what it calls stuck after 6 s, with 50 ms. */
+/** Shortens two delays of a worker to 50 ms: its interval of 10 s, and its stuck check. */
 function hurry(): void {
   for (const [name, ms] of [
     ['setInterval', 10_000],

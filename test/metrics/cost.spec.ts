@@ -32,7 +32,7 @@ afterAll(() => {
 });
 
 /**
- * The Redis calls of the scripts of each kind per job, and the promises of a job from the first claim to the last end.
+ * The Redis calls of the scripts of each kind per job. Also the promises of a job from the first claim to the last end.
  */
 async function costOf(options: WorkerOptions, middleware?: JobQueueMiddleware[]) {
   const name = uniqueQueueName();

@@ -121,7 +121,7 @@ function endOf(job: JobRecord): Date | undefined {
   return ends[job.status as keyof typeof ends];
 }
 
-/** Takes the times of jobs that a claim set aside from the real queue, because a cap deletes the older one. */
+/** Takes the end times from the real queue of jobs that a claim set aside. A cap deletes the older of two. */
 function learnTimesOfEnd(model: QueueModel, listed: ReadonlyMap<string, JobRecord>): void {
   for (const job of (['completed', 'failed', 'cancelled'] as const).flatMap((state) => model.inState(state))) {
     const record = listed.get(job.id);

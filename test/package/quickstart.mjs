@@ -1,5 +1,5 @@
-// Runs a compiled quickstart as its reader does: starts the app, signs up, reads the result, asks for an unknown id,
-// stops it.
+// Runs a compiled quickstart as its reader does. It starts the app, signs up, reads the result, asks for an unknown id,
+// and stops the app.
 import assert from 'node:assert';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

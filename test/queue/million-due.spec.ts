@@ -1,4 +1,4 @@
-// I4 at full size: very many due jobs, as after an outage, are moved in slices that block no other client. What a slice
+// I4 at full size. Very many due jobs, as after an outage, are moved in slices that block no other client. What a slice
 // costs does not depend on their number, so 200,000 do; DUE_JOBS=1000000 takes half a minute.
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';

@@ -1,4 +1,4 @@
-// A key that was free while its job ran may belong to another job when the first one ends in any state.
+// A key that was free while its job ran may belong to another job when the first one ends.
 import { describe, expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
 import type { JobQueue } from '#queue/job-queue.js';

@@ -1,4 +1,4 @@
-// Finds the specs that need no Redis: neither they nor their imports, at any depth, import a file that knows a server.
+// Finds the specs that need no Redis. Neither they nor their imports, at any depth, import a file that knows a server.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 

@@ -1,4 +1,4 @@
-// Kept seeds: runs of `npm run soak` that found a fault of the library, each with the test that shows it now.
+// Kept seeds: runs of `npm run soak` that found a fault of the library. Each names the test that shows it now.
 import type { Topology } from './plan.js';
 
 export interface Find {

@@ -1,6 +1,7 @@
 // npm run test:faults [-- --quick]
-// Every kind of fault once, on one server, under Sentinel and in a Cluster, from seeds that are kept; with --quick on one
-// server only.
+//
+// Runs every kind of fault once, on one server, under Sentinel and in a Cluster, from kept seeds. With --quick it runs
+// on one server only.
 import { rmSync } from 'node:fs';
 import { SEEDS } from './kept-seeds.js';
 import { passes, reportOf } from './run/report.js';

@@ -1,7 +1,7 @@
 -- end_unmet(id, unmet): ends a job that must not run, because a job of its `after` did not end well. It becomes a dead
 --   letter, or is cancelled if that was requested. Returns how many jobs wait for it in turn.
--- unmet: that job, a blank, and its end
--- The job leaves scheduled last: where the step breaks off, the next maintenance finishes its end.
+-- unmet: the id of that job, a blank, and its end.
+-- The job leaves scheduled last. If the step breaks off, the next maintenance finishes its end.
 -- Needs: keys, read, lib/settle/finish, lib/settle/finish_end.
 local bad_ends = { removed = 'was deleted', cancelled = 'was cancelled', failed = 'failed' }
 

@@ -1,5 +1,5 @@
--- follow(id, options): makes a new job a member of its batch, and lets it wait for the jobs of its `after`. Returns
---   whether it may start by its own options, because all that it waits for have ended.
+-- follow(id, options): makes a new job a member of its batch. Lets it wait for the jobs of its `after`. Returns whether
+--   it may start by its own options, because all that it waits for have ended.
 -- Needs: job, scheduled, batch_guests, awaiting, now, join, leave_plain.
 local never = '253402300799000' -- the score of a start that never comes: the year 9999
 

@@ -1,8 +1,8 @@
--- job_ended(id, batch, dependents, status, detail): reports the end of a job to its batch and to the jobs that wait for
---   it, in the script that ends it.
--- batch, dependents: these fields of its hash
--- status: completed, failed, cancelled or removed
--- detail: its result as JSON, or the reason of its failure; '' for none
+-- job_ended(id, batch, dependents, status, detail): reports the end of a job to its batch and to its dependents, in the
+--   script that ends it.
+-- batch, dependents: these fields of its hash.
+-- status: completed, failed, cancelled or removed.
+-- detail: its result as JSON, or the reason of its failure; '' for none.
 -- Needs: those of the three below.
 --@include lib/enqueue/options
 --@include lib/batch/end_member

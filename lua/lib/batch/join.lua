@@ -1,7 +1,7 @@
 -- join(batch, member): makes a job a member of a batch in this queue, unless it is or was one. Returns whether the
 --   batch was stopped, so that the job must not run.
--- refusal_of(id, options): returns why a new job cannot join its batch, or cannot wait for the jobs of its `after`, and
---   the id concerned. nil if it can.
+-- refusal_of(id, options): returns why a new job cannot join its batch or wait for its `after`, and the cause's id. nil
+--   if it can.
 -- Needs: job, batch_record.
 local most_dependents = 1000
 

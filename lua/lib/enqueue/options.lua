@@ -21,7 +21,7 @@ local function write_options(key, options)
   end
   add('batch', options.batch)
   if #fields > 0 or options.after then
-    -- Marks for claim and complete that the job is not plain; with a space, that its only option is its group.
+    -- Marks for claim and complete that the job is not plain. With a space: its only option is its group.
     local is_grouped = options.group and #fields == 2 and not options.after
     add('options', (is_grouped and ' ' or '') .. unmarked(options.worker or '{}'))
   else

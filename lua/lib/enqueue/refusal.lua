@@ -1,6 +1,7 @@
 -- enqueue_refusal(id, options): returns why a new job refuses its whole enqueue, or nil.
--- The reason is the ms until its start if it would expire before that, or the reply of refusal_of for its batch and its
---   after. options: false for none. A known job is a repeat, which passed this check before.
+-- The reason is the ms until its start if it would expire before that. Or it is the reply of refusal_of for its batch
+-- and its after. A known job is a repeat, which passed this check before.
+-- options: false for none.
 -- Needs: job, now, lib/batch/join.
 local function expires_first(id, options)
   local starts_in_ms = options.run_at_ms and options.expires_in_ms and options.run_at_ms - now

@@ -16,7 +16,7 @@ local function leave_place(id)
 end
 
 -- The owner keeps its id and starts again with all new options, including how it holds the key. The fence and the log
--- of its attempts stay for repeats of its claims, so it is not a plain job.
+-- of its attempts stay for repeats of its claims. So it is not a plain job.
 local function replace(owner, id, name, payload, options)
   local key = job .. owner
   if not leave_place(owner) then

@@ -1,5 +1,4 @@
--- The numbers of waiting jobs in a group, and in all groups together, and the place of its first job in the order of
---   arrival.
+-- The numbers of waiting jobs in a group and in all groups. Also the place of its first job in the order of arrival.
 -- note_depth(name, depth, running): writes how many wait in its line. running: jobs in its slots
 -- note_head(name, rank): writes the place of its first job; nil for none.
 -- count_waiting(): writes how many wait in all, once in a script, after the last note_depth. A claim of many groups

@@ -1,5 +1,5 @@
--- ends: a hash with the end of the last turn of each group that has jobs and is not in turns. The entry of a group in turns
---   is stale and has no effect.
+-- ends: a hash with the end of the last turn of each group that has jobs and no next turn. The entry of a group in
+--   turns is stale and has no effect.
 -- recall_ends(names): reads the ends of groups together.
 -- turn_end_of(name): returns that of one group; false for none.
 -- write_end(name, finish): changes it; false to forget it.

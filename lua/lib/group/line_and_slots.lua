@@ -15,7 +15,7 @@ local function knows_line(known, group)
   return known.only_slot and not group.interval
 end
 
--- Slots in use, by group. If groups run one job at a time, many have none when they are placed, which one EXISTS shows
+-- Slots in use, by group. If groups run one job at a time, many use no slot when they are placed. One EXISTS shows that
 -- for all.
 local known_slots, slot_keys = {}, {}
 

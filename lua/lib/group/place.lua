@@ -4,8 +4,8 @@
 -- place_group(name, known): puts a group where it belongs, after any change. A second call changes nothing. known has
 --   only_slot if only a slot was freed.
 -- place_known_group(): does the same for a group that has just had a turn, by the claim's data.
--- touch(name): has place_groups() place it at the end of the script, which wakes a worker if a group may run now, or
---   if no worker waits for its gate. After the last place_group() come write_scores(), and count_waiting(), see
+-- touch(name): makes place_groups() place it at the end of the script. That wakes a worker if a group may run now, or if
+--   no worker waits for its gate. After the last place_group() come write_scores(), and count_waiting(), see
 --   lib/group/depth. place_groups() calls them.
 -- free_slot(name, id), hold_group(name, id), end_hold(name, id): the effect on its group of a job that leaves or waits
 --   apart.

@@ -26,7 +26,7 @@ local function end_hold_of(id)
   end
 end
 
--- In a group that runs one job at a time, a head that waits for a retry or is dead holds the others back.
+-- Where groups run one job at a time, a head that is dead or retried later blocks the others.
 local function hold_group(name, id, is_dead)
   local group = read_group(name)
   if group.max_running ~= 1 or is_dead and not group.holds_dead or group.hold then

@@ -1,5 +1,5 @@
 -- refund(key, id, common): refunds the cost of a job that never started to a rate.
--- key: settings for the queue's rate, or the state of a group. common: the hash with the settings of all groups
+-- key: settings for the queue's rate, or the state of a group. common: the hash with the settings of all groups.
 -- Does nothing if the rate was changed after the claim, because it had charged another amount. Returns true if
 --   it refunded.
 -- refund_all(id): refunds to both, while the hash still has the claim. Wakes a worker if the queue's rate earned a start.

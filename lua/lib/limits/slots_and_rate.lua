@@ -1,6 +1,6 @@
 -- The limits of a queue, read once in a claim. They are fields of settings, so a queue without limits never comes here.
--- room_for(count): returns how many of count jobs may start now, and the ms until the next may; nil if time alone frees
---   no slot.
+-- room_for(count): returns how many of count jobs may start now, and the ms until the next. The ms are nil if time
+--   alone frees no slot.
 -- pay(cost): takes the cost of one job from the rate; false if the rate has less.
 -- charge(ids, bytes): pays for jobs. Jobs beyond the bytes of the claim, or beyond the rate, go back to the front.
 -- wait_for_rate(): writes the payment, and returns the ms until the rate lets another job start; nil if it

@@ -1,4 +1,4 @@
--- Takes ids for a claim if the queue has more than plain jobs: promotes due jobs, and obeys a pause, limits and groups.
+-- Takes ids for a claim if the queue has more than plain jobs. Promotes due jobs, and obeys a pause, limits and groups.
 -- It is not a function, because a function would bind its outside variables: see lua/attempt/claim.lua,
 -- lib/limits/slots_and_rate, lib/core/rank, lib/place/promote.
 local soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')

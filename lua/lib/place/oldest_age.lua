@@ -1,5 +1,5 @@
--- oldest_age(): returns how long the oldest waiting job has waited, in ms, including a due one that is not promoted; 0
---   for none. Then the same for the jobs that no group holds back.
+-- oldest_age(): returns the age of the oldest waiting job, in ms, a due job included; 0 for none. Then the same for the
+--   jobs that no group holds back.
 -- waiting_since: since when the oldest job of each name that oldest_age() met waits, in ms.
 -- Needs: keys, groups, now.
 local waiting_since = {}
@@ -34,7 +34,7 @@ local function ages_of_groups()
   return held, unheld
 end
 
--- The front of the line holds the oldest job, except for reclaimed jobs before it, so a few more are read.
+-- The front of the line has the oldest job, except for reclaimed jobs before it. So a few more are read.
 local function oldest_age()
   local age = 0
   for _, id in ipairs(redis.call('LRANGE', pending, -20, -1)) do

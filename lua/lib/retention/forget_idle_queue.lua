@@ -1,4 +1,4 @@
--- forget_idle_queue(): deletes the sweep's memory and the announcements of workers, if no worker serves the queue and no
+-- forget_idle_queue(): deletes the sweep's memory and the workers' announcements, if no worker serves the queue and no
 -- job is left. Needs: keys.
 local function forget_idle_queue()
   local used = redis.call('EXISTS', pending, prioritized, scheduled, claims, processing, dead, completed, cancelled,

@@ -1,4 +1,4 @@
--- forget_rest(): deletes the rest of a queue that has no limits and no groups, and its timer, once the rest is over.
+-- forget_rest(): deletes the rest of a queue without limits and groups, and its timer, once the rest is over.
 -- Needs: settings, stats, now.
 --@include lib/limits/keep_waits
 local function forget_rest()

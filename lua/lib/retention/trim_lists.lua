@@ -1,9 +1,9 @@
--- trim(list, state): removes ids from the end of a history whose hash has expired or that are in use again (without a
---   state only the former).
+-- trim(list, state): removes ids from the end of a history if their hash has expired. With a state it also removes ids
+--   in use again.
 -- cut(list, cap): removes ids beyond the cap, whose jobs live evicted_ttl more.
 -- Needs: job, limit, more, evicted_ttl, read.
 
--- An id is in use again if its job is in another state, or has ended again and is nearer to the front.
+-- An id is in use again if its job is in another state. Or its job has ended again and is nearer to the front.
 local function in_use_again(list, state, id)
   if read(job .. id, 'status')[1] ~= state then
     return true

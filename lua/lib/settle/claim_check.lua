@@ -1,8 +1,8 @@
 -- check_claim(key, name, payload, attempts): returns the verdict on a job, and the checkpoint of an earlier attempt. ''
--- for a job that may run. If the claimer calls start for waiting jobs: 'isolated' for an isolated job, which runs alone,
--- or 'expires' for a job that may expire. Else the reason why a claimed job must not run, see lib/settle/refusal.
--- 'ended' for an ended job whose id a client of the pattern left in pending. A plain job that never ran needs no check.
--- A job is isolated if it has crashed a worker and its next crash would make it a dead letter.
+-- for a job that may run. A claimer that calls start for waiting jobs also gets 'isolated', or 'expires' for a job that
+-- may expire. Else the reason why a claimed job must not run, see lib/settle/refusal. 'ended' for an ended job whose id
+-- a client of the pattern left in pending. A plain job that never ran needs no check. A job is isolated if it has
+-- crashed a worker and its next crash would make it a dead letter.
 -- ARGV[5]: the limit if there is no other.
 -- Needs: now, read, reports_starts, first_limit.
 local function check_claim(key, name, payload, attempts)

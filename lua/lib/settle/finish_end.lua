@@ -1,5 +1,5 @@
--- finish_end(id, status): finishes the end of a job that broke off, at a key of another type: the job has its last status,
---   and still its claim. A job in another state is in its place. A client of the pattern ends a job with its token.
+-- finish_end(id, status): finishes the end of a job that broke off at a key of another type. The job has its last
+--   status, and still its claim. A job in another state is in its place. A client of the pattern ends a job with its token.
 -- Returns false if it breaks off again.
 -- close_end(id, status): counts it if it completed. Its caller removes the claim next. Returns false if it breaks off again.
 -- Needs: lib/settle/finish, lib/settle/count_completed, completed, announced, read, cut_history.

@@ -1,7 +1,7 @@
 -- report_failure(id, reason, found_name): enqueues the failure job of a dead letter, @failed:{id}:{fence}. Does so if a
 --   worker announced a handler for the failures of its name within a day. The same step makes the dead letter, so no
 --   crash loses a failure and none occurs twice.
--- found_name: the name of a job without one in its hash
+-- found_name: the name of a job without one in its hash.
 -- The failure job has a priority, so that no client of the Redis pattern takes it. Its own failure has no failure job.
 -- Needs: keys, now, now_text, read, next_rank, to_back.
 --@include lib/core/write_job

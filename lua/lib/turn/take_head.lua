@@ -1,4 +1,4 @@
--- end_turn(start, weight, cost): returns the end of the turn, where the next one may start: later by the cost over the
+-- end_turn(start, weight, cost): returns the end of the turn, where the next may start: later by the cost over the
 --   weight.
 -- take_head(name, start, taken): takes the first job of a group for a claim, if its limits allow it.
 -- note_heads(names): writes the places of some heads.

@@ -7,7 +7,7 @@ import { DASHBOARD_OPTIONS } from '../tokens.js';
 
 const SHOWN = 100;
 
-/** Keeps in Redis who did what to how many jobs, and when by Redis' clock: a capped stream for each queue. */
+/** Keeps in Redis who did what to how many jobs, in a capped stream for each queue. The times are those of Redis. */
 @Injectable()
 export class ActionLog {
   constructor(@Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions) {}

@@ -25,8 +25,8 @@ interface RunRequest {
 }
 
 /**
- * Applies one action to all matching jobs, in the background of this process, so the page that started it may close.
- * Jobs that were enqueued or changed after its start are left alone.
+ * Applies one action to all matching jobs, in the background of this process. The page that started it may close. Jobs
+ * that were enqueued or changed after its start are left alone.
  */
 @Injectable()
 export class BulkRuns implements BeforeApplicationShutdown {

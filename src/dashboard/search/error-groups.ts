@@ -6,8 +6,7 @@ const KEY_LENGTH = 200;
 const LOOKED_AT = 1_000;
 
 /**
- * Returns the kind of an error: its message without parts that differ between jobs, such as numbers, ids and quoted
- * text.
+ * Returns the kind of an error: its message without numbers, ids and quoted text, which differ between jobs.
  */
 export function errorKey(message: string | undefined): string {
   return (message ?? 'No error is stored')

@@ -6,7 +6,7 @@ const QUIET_MS = 10_000;
 const MOST_REMEMBERED = 200;
 
 /**
- * Nest's logger, with the same warning or error at most once in ten seconds, so that an outage does not flood the log.
+ * Nest's logger. It writes the same warning or error at most once in ten seconds, so an outage cannot flood the log.
  */
 export class QuietLogger extends SafeLogger {
   private readonly said = new Map<string, { at: number; suppressed: number }>();

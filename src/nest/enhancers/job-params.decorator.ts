@@ -5,7 +5,7 @@ import { show } from '../../queue/errors/show.js';
 import type { StandardSchema } from '../../queue/validation/standard-schema.js';
 import type { Job } from '../../worker/handlers/job.js';
 
-/** The numbers of parameter types in Nest: pipes see the payload as a body, and a validation pipe skips the job. */
+/** The numbers of parameter types in Nest. Pipes see the payload as a body. A validation pipe skips the job. */
 const JOB_TYPE = 0;
 const PAYLOAD_TYPE = 3;
 

@@ -74,7 +74,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     return this.failure;
   }
 
-  /** Returns the ms since Redis last replied to a fetch, or since the app's start; 0 while all slots are busy. */
+  /** Returns the ms since the last reply to a fetch, or since the app's start. 0 while all slots are busy. */
   get sinceLastFetchMs(): number {
     const sinceStart = this.startedAt === undefined ? 0 : performance.now() - this.startedAt;
     return this.current?.sinceLastFetchMs ?? Math.round(sinceStart);

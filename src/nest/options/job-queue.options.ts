@@ -53,9 +53,9 @@ export interface JobQueueModuleOptions extends QueueOptions {
   /** False makes the process a producer only: it enqueues and reads, and runs no handler. @default true */
   worker?: boolean;
   /**
-   * When this process maintains its queues: reclaims expired claims (also of clients of the Redis pattern), promotes
-   * due jobs, and applies retention. `false`: never. Then another process of the fleet must do it, else audit and
-   * health warn.
+   * When this process maintains its queues. Maintenance promotes due jobs, applies retention, and reclaims expired
+   * claims, also of clients of the Redis pattern. `false`: never. Then another process of the fleet must do it, else
+   * audit and health warn.
    * @default `{ everyMs: 5_000 }`
    */
   maintenance?: MaintenanceSchedule | false;
@@ -94,8 +94,8 @@ export interface JobQueueModuleOptions extends QueueOptions {
    */
   middleware?: readonly MiddlewareEntry[];
   /**
-   * True if the app's global guards, interceptors, pipes and filters (`APP_GUARD`, `useGlobalPipes` and so on) apply to
-   * jobs: all kinds, or the listed ones. Default false, because most of them expect an HTTP request.
+   * Applies the app's global guards, interceptors, pipes and filters (`APP_GUARD`, `useGlobalPipes` and so on) to jobs.
+   * True means all kinds, a list the named kinds. Default false, because most of them expect an HTTP request.
    *
    * @example globalEnhancers: ['interceptors', 'pipes']
    */

@@ -84,7 +84,9 @@ function isRedisUrl(url: string): boolean {
   }
 }
 
-/** Returns a URL without a possible password: the text before an @, in a query, or after a colon instead of a port. */
+/**
+ * Returns a URL without a possible password. It may be before an @, in a query, or after a colon in place of a port.
+ */
 function withoutPassword(url: string): string {
   return url
     .replace(/^.*@/s, '…@')

@@ -242,7 +242,8 @@ export class JobQueueService extends AdminApi {
    * Sets how many jobs of a queue this process runs at once, until it ends. Jobs beyond a lower number continue.
    * Handlers in threads keep their number of threads.
    *
-   * @throws InvalidOptionError for a queue without a handler here, or a number that is not whole and from 1 to 100,000
+   * @throws InvalidOptionError for a queue without a handler here. Also for a number that is not whole and from 1 to
+   * 100,000
    * @example jobs.setConcurrency('email', 20);
    */
   setConcurrency(job: string | JobDefinition, concurrency: number, options: QueueChoice = {}): void {

@@ -73,8 +73,8 @@ function enveloped(codec: JobCodec, subject: string, value: unknown): Envelope {
 }
 
 /**
- * Decodes a stored JSON value. A value without a codec is returned unchanged, so that older jobs and those of clients
- * of the Redis pattern stay readable.
+ * Decodes a stored JSON value. A value without a codec is returned unchanged. So older jobs and jobs of clients of the
+ * Redis pattern stay readable.
  *
  * @throws CodecError
  */

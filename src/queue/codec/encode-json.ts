@@ -131,8 +131,8 @@ const LOSING = /^(Map|Set|Error|RegExp|ArrayBuffer|SharedArrayBuffer|DataView|\w
 const BOXED = /^(Object|Number|String|Boolean|Arguments)$/;
 
 /**
- * Returns the type of an object that JSON would change. A Map or an Error becomes an empty object, a Uint8Array an
- * object of numbers, an instance with private fields an empty one. JSON keeps the fields of other instances.
+ * Returns the type of an object that JSON would change. A Map, an Error or an instance with private fields becomes an
+ * empty object. A Uint8Array becomes an object of numbers. JSON keeps the fields of other instances.
  */
 function losingType(value: object, isEmpty: boolean): string | undefined {
   const prototype = Object.getPrototypeOf(value) as object | null;

@@ -39,9 +39,9 @@ interface KeyedQueue extends Pick<QueueAccess, 'name'> {
 }
 
 /**
- * Checks the server for risks to jobs: a policy that evicts keys, missing or failing persistence, and a replica instead
- * of a master. Also finds keys of a queue in the other spelling (with or without braces). Skips checks that the ACL
- * user may not do. Changes nothing.
+ * Checks the server for risks to jobs: a policy that evicts keys, missing or failing persistence, and a replica. Also
+ * finds keys of a queue in the other spelling (with or without braces). Skips checks that the ACL user may not do.
+ * Changes nothing.
  *
  * @param cluster whether the queues' names are wrapped in braces unless their options say otherwise
  */

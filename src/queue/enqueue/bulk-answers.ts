@@ -4,9 +4,9 @@ import type { EnqueueAnswer, EncodedJob } from '../store/enqueue-call.js';
 /**
  * Returns the answers for the jobs of a call, which may take several steps.
  *
- * @throws EnqueueError that names all jobs of the call in order, with their outcomes, for a repeat with the same ids.
- *   It is `not-sent` only if nothing of the call was written. An error that fails all steps alike and is no
- *   EnqueueError is thrown unchanged.
+ * @throws EnqueueError with all jobs of the call in order and their outcomes, for a repeat with the same ids. It is
+ *   `not-sent` only if nothing of the call was written. An error that fails all steps alike and is no EnqueueError is
+ *   thrown unchanged.
  */
 export function bulkAnswers(
   queue: string,

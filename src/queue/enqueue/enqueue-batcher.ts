@@ -37,7 +37,7 @@ interface EnqueueBatcherOptions {
   open: () => Promise<unknown>;
   /** Prepares what must exist before the first call, beside the connection. */
   prepare?: () => Promise<void>;
-  /** True if all jobs of a tick leave at its end, because a second batch would have to wait for the first. */
+  /** True if all jobs of a tick leave at its end. A second batch would have to wait for the first. */
   wholeTicks?: boolean;
 }
 
@@ -71,7 +71,7 @@ export class EnqueueBatcher {
     });
   }
 
-  /** Sends the first jobs of a tick once the code that makes them pauses, and the later ones at its end. */
+  /** Sends the first jobs of a tick when the code that makes them pauses. The later jobs leave at its end. */
   private leaveSoon(): void {
     if (this.inTick) {
       return;
@@ -94,7 +94,7 @@ export class EnqueueBatcher {
     this.options.store.clock.soon(() => this.endTick());
   }
 
-  /** Sends the waiting jobs of a burst once they are many, so that Redis works while the caller makes the rest. */
+  /** Sends the waiting jobs of a burst once they are many. Then Redis works while the caller makes the rest. */
   sendBurst(): void {
     if (this.waiting.length >= this.burstJobs) {
       this.burstJobs *= 2;

@@ -47,7 +47,7 @@ export interface EnqueueOptions extends JobRules {
   runAt?: Date | number;
   /** Fails the job if it has not started within this many ms. Must be longer than the delay. */
   expiresInMs?: number;
-  /** Allows one job at a time for a key: while it waits, while it is unfinished, or for a number of ms. */
+  /** Allows one job at a time for a key. It holds the key while it waits, until it ends, or for a number of ms. */
   unique?: UniqueOptions;
   /**
    * Small texts that travel with the job, such as a trace context: at most 32, of 8,192 characters in all. The handler reads
@@ -75,7 +75,7 @@ export interface EnqueueOptions extends JobRules {
 export interface UniqueOptions {
   /** At most one job of the queue holds it at a time. */
   key: string;
-  /** How long the key is held: until the job is claimed, until it ends, or for a time from the enqueue. */
+  /** How long the job holds the key: until its claim, until its end, or for a time from the enqueue. */
   for: 'pending' | 'unfinished' | { ms: number };
   /**
    * `keep`: the existing job stays. `replace`: while it waits, it gets the new payload, name and options, and starts

@@ -3,7 +3,7 @@ import { show } from '../errors/show.js';
 import type { Timer } from '../runtime/clock.js';
 import type { QueueAccess } from '../store/queue-store.js';
 
-/** The delay of the check for a worker after the first enqueue of a name, in ms, because a deploy takes a moment. */
+/** The delay of the check for a worker after the first enqueue of a name, in ms. A deploy takes a moment. */
 const LOOK_AFTER_MS = 5_000;
 
 /** The most remembered names of a queue. */

@@ -1,7 +1,7 @@
 import { RedisUnsuitableError } from './errors.js';
 import { show } from './show.js';
 
-/** A newer version of the library wrote the keys of a queue, with a layout that this version does not know. */
+/** A newer version of the library wrote the keys of a queue. This version does not know their layout. */
 export class QueueLayoutError extends RedisUnsuitableError {
   /** The code of these errors, the same in every version. */
   static override readonly code: string = 'QUEUE_LAYOUT';

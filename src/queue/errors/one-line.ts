@@ -8,7 +8,7 @@ const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t'
 
 /**
  * Returns text as one line of bounded length. Any client may choose ids, names and messages. A line break in an id must
- * not forge a line of the log, and a long id must not hide the rest. A longer text loses its middle.
+ * not forge a line of the log. A long id must not hide the rest. A longer text loses its middle.
  *
  * @param longest how many characters are kept, before unprintable ones are escaped (`\x1b`)
  */

@@ -22,7 +22,7 @@ export type StoredBackoff =
 
 /**
  * The delay before a retry: a number of ms, or a rule. For handlers and queues also a function of the attempt (from 1)
- * and the error that returns 0 ms to a year.
+ * and the error. It returns 0 ms to a year.
  */
 export type Backoff = StoredBackoff | ((attempt: number, error: unknown) => number);
 

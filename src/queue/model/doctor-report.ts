@@ -10,8 +10,8 @@
  * - `lifetime`: a job that would expire while it is needed, or an ended one that never expires
  * - `unique`: a unique key that no job will free
  * - `counter`: a counter that is not a number or below the visible count; with `exclusive`, contradictory counters
- * - `batch`: a batch that no sweep finds, that nothing follows, or that does not end; a leftover of a batch or the
- *   memory of a claim without an expiry
+ * - `batch`: a batch that no sweep finds, that nothing follows, or that does not end. Also a leftover of a batch, or
+ *   the memory of a claim, without an expiry
  * - `after`: a job that waits for others, while no sweep checks whether they have ended
  * - `slot`: a claimed job that holds no slot of its group
  * - `group`: a group with slots that no claim holds, in a wrong place, or held by a missing job

@@ -1,4 +1,4 @@
-// Times in buckets whose bounds grow by a fifth, so that a quantile from 1 ms to 24 h is at most 9.6 % off.
+// Times in buckets whose bounds grow by a fifth. A quantile from 1 ms to 24 h is at most 9.6 % off.
 
 const RATIO = 1.2;
 const LOG_RATIO = Math.log(RATIO);

@@ -16,9 +16,8 @@ export const JOB_EVENT_STATUSES = [
 /**
  * The status of an event. `retry`, `released`: the job runs again. `reclaimed`: a sweep took its claim back. `lost`:
  * the worker of the claim learned that its claim is no longer current. `stuck`: its handler continues although its
- * signal was aborted. `enqueued` and `drained` (no job waits or runs any more) need the queue's `eventExtras`. The
- * start of a job is published only in its own process (`@OnJobEvent`), because each of many plain jobs would pay for
- * it.
+ * signal was aborted. `enqueued` and `drained` (no job waits or runs any more) need the queue's `eventExtras`. Only its
+ * own process publishes the start of a job (`@OnJobEvent`). Otherwise each of many plain jobs would pay for it.
  */
 export type JobEventStatus =
   | 'completed'

@@ -220,7 +220,9 @@ export interface UnservedName {
 export interface QueueStats {
   /** Jobs that wait for a worker. */
   pending: number;
-  /** The number of them in groups that may not start a job: paused, held by a job, or at a limit. Absent for none. */
+  /**
+   * The number of pending jobs whose group may start none: paused, held by a job, or at a limit. Absent for none.
+   */
   heldByGroups?: number;
   /** Unfinished batches with a follow-up. Absent for none. */
   batches?: number;
@@ -238,7 +240,7 @@ export interface QueueStats {
   cancelled: number;
   /** How long the oldest job has been claimable, in ms; 0 without one. */
   oldestPendingAgeMs: number;
-  /** The same for jobs that no group holds back: a paused one, one held by a job, or one at a limit. */
+  /** The same without the jobs of groups that may start none: paused, held by a job, or at a limit. */
   oldestUnheldAgeMs: number;
   /** Claims past their visibility timeout that no sweep has reclaimed yet. */
   expiredClaims: number;

@@ -70,8 +70,8 @@ export interface GroupLimits {
    */
   maxPendingBytes?: number;
   /**
-   * With `maxRunning: 1`: whether the group continues after a dead letter (`skip`), or waits until it is redriven or
-   * removed (`hold`). @default `skip`
+   * What a group with `maxRunning: 1` does after a dead letter. `skip`: it continues. `hold`: it waits until the dead
+   * letter is redriven or removed. @default `skip`
    */
   onDeadHead?: 'skip' | 'hold';
 }

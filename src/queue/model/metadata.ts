@@ -76,7 +76,10 @@ function faultOf(metadata: JobMetadata): Fault | undefined {
     : undefined;
 }
 
-/** Returns the metadata of a stored job, frozen in place; undefined if there is none, or if no enqueue could have stored it. */
+/**
+ * Returns the metadata of a stored job, frozen in place. Undefined if it has none, or none that an enqueue could have
+ * stored.
+ */
 export function readMetadata(value: unknown): JobMetadata | undefined {
   if (!isObject(value) || Object.values(value).some((text) => typeof text !== 'string')) {
     return undefined;

@@ -74,8 +74,8 @@ export interface QueueOptions {
   /** Events other than the ends of jobs. Each costs the jobs of the queue a little. @default nothing */
   eventExtras?: EventExtras;
   /**
-   * How long a claim of a client of the Redis pattern lasts, in ms, from when a sweep first sees it. @default
-   * `visibilityMs`
+   * How long a claim of a client of the Redis pattern lasts, in ms. It counts from the first sweep that sees it.
+   * @default `visibilityMs`
    */
   foreignVisibilityMs?: number;
   /**

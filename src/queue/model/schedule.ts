@@ -1,8 +1,8 @@
 /**
  * The times of a recurring job.
  *
- * `cron`: five fields (minute, hour, day of month, month, day of week), six with a leading second, or `@daily` and the
- * like. `timeZone`: an IANA name; default `UTC`. It is never the zone of the process, which may differ between
+ * `cron`: five fields (minute, hour, day of month, month, day of week). Also six with a leading second, or `@daily` and
+ * the like. `timeZone`: an IANA name; default `UTC`. It is never the zone of the process, which may differ between
  * replicas.
  *
  * `everyMs`: all whole multiples of this many ms since 1970 (at least 100), so that no restart moves them.

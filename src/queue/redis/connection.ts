@@ -19,8 +19,8 @@ interface ServerFacts {
 }
 
 /**
- * A client of the application, with the parts that all its queues share: the server's properties, and connections for
- * blocking and subscribing. It never closes the client itself.
+ * A client of the application, with the parts that all its queues share. They are the server's properties, and
+ * connections for blocking and subscribing. It never closes the client itself.
  */
 export class Connection {
   private static readonly known = new WeakMap<RedisClient, Connection>();

@@ -1,7 +1,7 @@
 import type { JobEvent } from '../model/job-event.js';
 
 /**
- * The most characters of an event, and of each of its fields, because any client with the permission may publish one.
+ * The most characters of an event, and of each of its fields. Any client with the permission may publish an event.
  */
 const LONGEST_EVENT = 10_000;
 const LONGEST_FIELD = 1_000;

@@ -26,7 +26,7 @@ export function explainRefusal(error: unknown): unknown {
 }
 
 /**
- * Removes the credentials from an error. All waiting calls are rejected with the handshake's error, which holds the
+ * Removes the credentials from an error. All waiting calls are rejected with the handshake's error. It holds the
  * refused command: `HELLO` or `AUTH` with the user and the password.
  */
 function hideCredentials(error: Error & { command?: { name: string; args: unknown } }): void {

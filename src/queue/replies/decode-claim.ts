@@ -60,7 +60,7 @@ class DecodedClaim implements ClaimAnswer {
   left?: LeftJobs;
 
   /**
-   * @param nextDueInMs ms until the next scheduled job is due; undefined when none is scheduled or the claim did not look
+   * @param nextDueInMs ms until the next scheduled job is due; undefined if none is, or the claim did not look
    * @param isFull true where the bytes of the claim were reached and more jobs wait
    */
   constructor(

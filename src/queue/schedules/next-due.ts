@@ -3,8 +3,8 @@ import type { Recurrence } from '../model/schedule.js';
 import { nextTick } from './recurrence.js';
 
 /**
- * Returns the next due time of a schedule after an instant, within its bounds and with its jitter, in epoch ms. Returns
- * Infinity if no tick is left. It is the same in every process.
+ * Returns the next due time of a schedule after an instant, in epoch ms. It obeys the schedule's bounds and jitter.
+ * Returns Infinity if no tick is left. It is the same in every process.
  *
  * @param schedule its queue and id, which determine the delay
  * @throws Error if this process does not know the time zone

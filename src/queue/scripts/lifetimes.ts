@@ -12,5 +12,7 @@ export const UNDECLARED_AGE_MS = 86_400_000;
 /** How long the record of an ended batch is kept, in ms. */
 export const BATCH_RECORD_MS = 7 * 86_400_000;
 
-/** How long a hash lives after its id left the history, in ms: long enough to read a result that was just announced. */
+/**
+ * How long a hash lives after its id left the history, in ms. A caller can still read a result that was just announced.
+ */
 export const EVICTED_TTL_MS = 10_000;

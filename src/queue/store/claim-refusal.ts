@@ -28,7 +28,7 @@ interface Unhandled {
 
 const CANCELLED = 'JobCancelled';
 
-/** The name of the error of a job that must not run, because a job of its `after` did not end well. */
+/** The error name of a job that must not run, because a job of its `after` did not end well. */
 export const UNMET = 'JobUnmet';
 
 const REASONS: Record<string, { name: string; describe: (job: Refusal & Unhandled) => string }> = {

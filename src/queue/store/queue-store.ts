@@ -64,7 +64,7 @@ export interface QueueStore {
   open(queue: string, options: ResolvedQueueOptions, limit: Required<CallLimit>): Promise<StoreCalls>;
 
   /**
-   * Prepares for a worker: no call will be refused halfway, and the first start of a job costs no more than the next.
+   * Prepares for a worker. Then no call is refused halfway, and the first start of a job costs no more than the next.
    *
    * @throws RedisPermissionError that names the missing permissions of the connection's user
    */
@@ -78,7 +78,7 @@ export interface QueueStore {
   exec<Answer>(call: StoreCall<Answer>, limit?: CallLimit): Promise<Answer>;
 
   /**
-   * Returns how much longer a reply may take because bytes move over the connection, in ms; 0 if it is late.
+   * Returns how much longer a reply may take, in ms, because bytes move over the connection. 0 if it is late.
    *
    * @param askedAtMs when the reply was requested, by `clock.monotonic`
    */
@@ -132,7 +132,7 @@ export interface WaitOutcome<Answers extends unknown[]> {
 /** A worker's wait for jobs; one at a time. */
 export interface WorkerWait {
   /**
-   * Waits at most `ms` until a job of one of the queues is claimable, or a job of the worker gets a cancel request.
+   * Waits at most `ms` until a job of a queue is claimable. A cancel request for a job of the worker ends the wait too.
    * Then runs the calls.
    *
    * @param queues the queues to wait for, the first with precedence; none: only cancels

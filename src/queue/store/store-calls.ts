@@ -78,7 +78,7 @@ export interface ClaimAnswer {
   readonly isFull: boolean;
   /** True where the queue has limits for the whole fleet. */
   isLimited: boolean;
-  /** True if jobs wait for a slot of the queue or of their group, so that an ending job lets one start. */
+  /** True if jobs wait for a slot of the queue or of their group. Then the end of a job lets another start. */
   awaitsSlots: boolean;
   /** The jobs that the claim left to others; absent if it claimed any job. */
   left?: LeftJobs;

@@ -26,7 +26,7 @@ export interface RunHandlerOptions extends Pick<ModuleMetadata, 'imports' | 'pro
 }
 
 /**
- * Runs one attempt of a handler with a made-up job as in production: with its schema, the middleware and its timeout.
+ * Runs one attempt of a handler with a made-up job. Its schema, the middleware and its timeout apply as in production.
  *
  * @param handler the class of the handler, made by Nest with `providers`, or an instance of it
  * @returns the handler's result

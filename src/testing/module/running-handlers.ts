@@ -44,7 +44,7 @@ export class RunningHandlers {
   /**
    * Waits until no handler runs, or every running handler waits for the clock.
    *
-   * @param patienceMs how long a handler may do nothing visible here before it counts as waiting, in ms of real time
+   * @param patienceMs how long a handler may do nothing visible here before it counts as waiting, in real ms
    */
   async settle(patienceMs: number): Promise<void> {
     for (;;) {

@@ -7,7 +7,7 @@ import { hasRunnable, isBusy, isGathering, nextDueAt, nextRunAt } from './due.js
 import { endUnmet } from '../memory-store/verbs/batch/end-unmet.js';
 import type { RunningHandlers } from './running-handlers.js';
 
-/** How long a handler may do nothing visible here before the clock moves on beside it, in ms of real time. */
+/** How long a handler may do nothing visible here before the clock moves on beside it, in real ms. */
 const PATIENCE_MS = 100;
 
 /** The turns of the event loop that a worker needs to settle ended jobs. */

@@ -100,7 +100,7 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Moves to a time like a process that slept until then: each timer that came due fires once, at that time.
+   * Moves to a time like a process that slept until then. Each timer that came due fires once, at that time.
    *
    * @param untilMs by this clock
    */

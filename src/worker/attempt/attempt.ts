@@ -45,12 +45,12 @@ export class Attempt implements Completion {
   result = '';
   /** The handler's result or error, for events. */
   outcome: unknown;
-  /** True if other jobs came to wait for its end while it ran, so that it is no longer a plain job. */
+  /** True if another job began to wait for its end while it ran. Then it is no longer a plain job. */
   isFollowed = false;
   resultTtlMs: number | undefined;
   /**
-   * True once the attempt has a slot and its handler was called, or will be after the next reply of Redis. Until then
-   * it waits.
+   * True once the attempt has a slot. Its handler was called, or will be after the next reply of Redis. Until then it
+   * waits.
    */
   begun = false;
   private ended = false;

@@ -50,10 +50,9 @@ interface ConnectionGroup {
 }
 
 /**
- * Claims for free slots and settles ended jobs, for all runners of a worker, in as few round trips as possible. Two
- * round trips are in flight, one claiming and one settling, so that Redis and Node work in parallel. All jobs that end
- * in one tick share a round trip, without a timer. In a Cluster each runner has its own two, because its master may be
- * away.
+ * Claims jobs for free slots and settles ended ones, for all runners of a worker, in few round trips. Two round trips
+ * are in flight, one claiming and one settling, so that Redis and Node work in parallel. All jobs that end in one tick
+ * share a round trip, without a timer. In a Cluster each runner has its own two, because its master may be away.
  */
 export class FetchLoop {
   private readonly groups: readonly ConnectionGroup[];
@@ -134,7 +133,7 @@ export class FetchLoop {
     }
   }
 
-  /** Claims half of a limited runner's slots at a time, so that Redis claims one half while Node runs the other. */
+  /** Claims half of a limited runner's slots at a time. So Redis claims one half while Node runs the other. */
   private fetchForLimited(): void {
     if (this.runners.some(({ isLimited }) => isLimited)) {
       this.fetch();

@@ -6,7 +6,7 @@ import type { TickReport } from '../../queue/schedules/schedules.js';
 /** The longest interval between two looks at a queue, in ms, because other processes may make schedules. */
 const LOOK_MS = 5_000;
 
-/** The most slices of ticks in one run, so that a run ends even if more comes due than it can make. */
+/** The most slices of ticks in one run. So a run ends even if more comes due than it can make. */
 const MOST_SLICES = 100;
 
 /**

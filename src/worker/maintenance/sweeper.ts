@@ -18,7 +18,7 @@ import type { WorkerEventListener } from '../reports/worker-event.js';
 /** The most jobs that one script call of a sweep moves. */
 const SLICE = 200;
 
-/** The most slices of a kind in one run, so that a run ends even if more expires than it can reclaim. */
+/** The most slices of a kind in one run. So a run ends even if more expires than it can reclaim. */
 const MOST_SLICES = 500;
 
 /** The longest time that a sweep relies on another process's tidy, in ms. */
@@ -43,9 +43,9 @@ interface SweeperOptions {
 }
 
 /**
- * Reclaims expired claims, promotes due jobs, adopts dead claims of clients of the Redis pattern, and tidies up, queue
- * by queue. Every replica may run it at the same time. One of them tidies for all, because tidying costs more with
- * longer histories.
+ * Maintains queue by queue. It reclaims expired claims, promotes due jobs, and adopts dead claims of clients of the
+ * Redis pattern. It also deletes old data. Every replica may run it at the same time. One of them tidies for all,
+ * because tidying costs more with longer histories.
  */
 export class Sweeper {
   private timer: Timer | undefined;

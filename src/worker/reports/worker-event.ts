@@ -4,10 +4,10 @@ import type { Job } from '../handlers/job.js';
 export interface WorkerEvent {
   /**
    * `started`, then the end of the attempt. `lost`: the claim was reclaimed while the job ran. `stuck`: the handler
-   * continues although its signal was aborted. A job that no handler got (expired, broken, cancelled before, or of an
-   * unknown name) has only `failed`, `cancelled` or `released`. Its error is the reason. The last crash of a job is an
-   * event of the process whose sweep found it. The cancel of a waiting job is an event of the Nest app that called
-   * `cancel`; without Nest see `JobQueue.onCancelled`.
+   * continues although its signal was aborted. A job that no handler got has only `failed`, `cancelled` or `released`.
+   * It was expired, broken, cancelled before, or of an unknown name. Its error is the reason. The last crash of a job
+   * is an event of the process whose sweep found it. The cancel of a waiting job is an event of the Nest app that
+   * called `cancel`; without Nest see `JobQueue.onCancelled`.
    */
   type: 'started' | 'completed' | 'retry' | 'failed' | 'cancelled' | 'released' | 'lost' | 'stuck';
   /** The job of the event. */

@@ -2,7 +2,7 @@ import { bucketOf } from '../../queue/model/histogram.js';
 import type { Attempt } from '../attempt/attempt.js';
 
 /**
- * Counts in buckets how long the jobs of a queue waited and ran in this process, until the history takes the counts.
+ * Counts in buckets how long the jobs of a queue waited and ran in this process. The history takes the counts.
  */
 export class DurationCounts {
   private counts = new Map<string, number>();

@@ -17,8 +17,8 @@ export function heartbeatIntervalMs({ visibilityMs }: { readonly visibilityMs: n
 const MOST_BEATS = 20;
 
 /**
- * Extends the claims of a runner's jobs well within the visibility timeout, so that a job may run longer than it.
- * Passes the replies to the handlers: lost claims and cancel requests.
+ * Extends the claims of a runner's jobs before the visibility timeout, so that a job may run longer than that. Passes
+ * the replies to the handlers: lost claims and cancel requests.
  */
 export class Heartbeat {
   private timer: Timer | undefined;
@@ -45,7 +45,7 @@ export class Heartbeat {
     this.unsubscribe?.();
   }
 
-  /** The next beat does not wait for the previous reply, which may be behind a large payload on a slow link. */
+  /** The next beat does not wait for the previous reply. On a slow link it may be behind a large payload. */
   private async beatAgain(): Promise<void> {
     if (this.beats < MOST_BEATS) {
       this.beats++;
@@ -92,7 +92,7 @@ export class Heartbeat {
   }
 
   /**
-   * A job with a newer claim of this worker was reclaimed in between, so its older claim is lost without asking. The
+   * A job with a newer claim of this worker was reclaimed in between. So its older claim is lost without asking. The
    * server's reply names ids, and would end both.
    */
   private newestOfEachJob(): Attempt[] {

@@ -3,7 +3,7 @@ import type { AttemptLimits, LeftJobs, OnlyNames } from '../../queue/store/store
 /** The time without a job of another name after which the queue is claimed from normally, in ms. */
 const QUIET_MS = 60_000;
 
-/** The pause between two slices of a pass over the queue, in ms, if a slice held no job for this worker. */
+/** The pause after a slice of a pass over the queue that had no job for this worker, in ms. */
 const SLICE_PAUSE_MS = 2;
 
 /** The pause between two claims, in ms, while jobs wait here that another live worker handles. */

@@ -14,7 +14,7 @@ const MAX_PREFETCH = 10;
 const MAX_LOCAL_JOBS = 20;
 
 /**
- * By default all prefetched jobs are released if one has not started after one to two times this many ms: the job
+ * By default all prefetched jobs are released if one has not started after one to two times this many ms. Then the job
  * before it is long.
  */
 const RELEASED_AFTER_MS = 50;

@@ -23,12 +23,15 @@ import { DrainedWatch } from '../reports/drained-watch.js';
 import { reportLost, reportStuck } from '../attempt/report-trouble.js';
 import { ShutdownError } from '../attempt/worker-errors.js';
 
-/** The time without a claim or a wait after which a runner gets a turn, if others use all slots, in ms. */
+/**
+ * The idle time, in ms, after which a runner gets a turn although others use all slots. Idle means without a claim or a
+ * wait.
+ */
 const LONGEST_UNPOLLED_MS = 1_000;
 
 /**
- * One queue in one worker: its slots, its running and prefetched attempts, and its settlements that wait for a round
- * trip. The fetch loop and the idle wait send its calls.
+ * One queue in one worker: its slots, its running and prefetched attempts, and its settlements that wait to be sent.
+ * The fetch loop and the idle wait send its calls.
  */
 export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner, BulkOwner {
   /** The claimed attempts that have not ended. The heartbeat extends their claims. */

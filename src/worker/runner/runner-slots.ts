@@ -41,7 +41,7 @@ export class RunnerSlots {
   }
 
   /**
-   * The most jobs of one claim: half of a limited queue's slots, so that Redis claims one half while the other runs.
+   * The most jobs of one claim: half of a limited queue's slots. Redis claims one half while the other runs.
    */
   get mostPerClaim(): number {
     return this.owner.isLimited ? Math.ceil((this.concurrency * this.perSlot) / 2) : Infinity;

@@ -127,7 +127,10 @@ function named({ name, message }) {
   return error;
 }
 
-/** Returns a thrown value as data, with its cause and the errors of an AggregateError, as deep as they are stored. */
+/**
+ * Returns a thrown value as data, with its cause and the errors of an AggregateError. Its depth is that of stored
+ * errors.
+ */
 function plain(thrown, depth = 0) {
   try {
     if (!(thrown instanceof Error)) {

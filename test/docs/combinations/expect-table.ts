@@ -10,8 +10,7 @@ export const TABLES: Record<string, Columns> = { 'while it runs': WHILE_IT_RUNS,
 /**
  * Holds the table "what happens …" of docs/combinations.md: each cell is a job that tells the same of itself.
  *
- * @param atOnce how many rows run together, because most of a row's time is spent waiting for a claim, a limit or a
- * worker to end
+ * @param atOnce how many rows run together. A row mostly waits for a claim, a limit or a worker to end
  * @param without rows that the driver refuses
  */
 export function expectTable(table: string, driver: Driver, atOnce: number, without: readonly string[] = []): void {

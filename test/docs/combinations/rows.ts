@@ -39,7 +39,7 @@ export const WORKER_PAUSED = 'a pause of the worker';
 /** Long enough that the test has put a peer behind the job by then. */
 const SHORT = { timeoutMs: 1_500 };
 
-/** How a row acts in a column: by an expiry, by a short limit, or by a limit beside its options. */
+/** How a row acts in a column: by an expiry, by a short limit, or beside a limit. */
 export function rowIn(column: string, row: Row): Row {
   if (column !== TIME_RUNS_OUT) {
     return row;

@@ -1,4 +1,4 @@
-// A whole run of `npm run soak`: it passes, and fails if a script of the library keeps the server busy.
+// A whole run of `npm run soak` passes. It fails if a script of the library keeps the server busy.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';

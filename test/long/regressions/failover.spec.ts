@@ -1,4 +1,4 @@
-// A blocking read on a master that freezes: its socket stays open, so the worker gets no sign of the new master.
+// A blocking read on a master that freezes. Its socket stays open, so the worker gets no sign of the new master.
 import { afterEach, expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { RedisClient } from '#queue/redis/redis-client.js';

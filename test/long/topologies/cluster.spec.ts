@@ -213,7 +213,7 @@ describe("the queue's slot that moves to another master", () => {
       const { keys } = await inside(queue).scripts();
       // Reads of one key are sent on to where it is (ASK) …
       expect(await queue.get(traffic.acknowledged[0]!)).toMatchObject({ status: 'completed' });
-      // … and a script is refused as a whole: it names a key that never exists, so it cannot run on half a queue.
+      // … and a script is refused as a whole. It names a key that never exists, so it cannot run on half a queue.
       const evaluating = cluster.node(source).eval('return 1', 2, keys.jobPrefix, keys.stats);
       await expect(evaluating).rejects.toThrow(/^(TRYAGAIN|ASK)/);
       const refused = { outcome: 'unknown', jobIds: ['refused'] };

@@ -1,5 +1,5 @@
-// A link of little bandwidth under Sentinel and in a Cluster: as with one server, no connection is replaced while bytes
-// move.
+// A link of little bandwidth under Sentinel and in a Cluster. No connection is replaced while bytes move, as with one
+// server.
 import { expect, it } from '@jest/globals';
 import type { Cluster, Redis } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';

@@ -1,4 +1,5 @@
-// A hold of a group ends with the job that holds it, whatever deletes that job, and when the settings change.
+// A hold of a group ends with the job that holds it, however that job is deleted. It also ends when the settings
+// change.
 import { describe, expect, it } from '@jest/globals';
 import type { GroupsOptions } from '#queue/model/limits.js';
 import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';

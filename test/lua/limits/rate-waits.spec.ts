@@ -1,4 +1,4 @@
-// How often free slots waited for a rate limit or a rest: each wait once, without a command of its own.
+// How often free slots waited for a rate limit or a rest. Each wait counts once, without a command of its own.
 import { describe, expect, it } from '@jest/globals';
 import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 import { HOUR, hourly, limited } from './limited-queue.js';

@@ -1,4 +1,4 @@
-// Many groups that run one job at a time: what a claim or a completion of many does at once is what it does one by one.
+// Many groups that run one job at a time. A claim or a completion of many does the same as one by one.
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';

@@ -131,7 +131,7 @@ function cleanHistory(model: QueueModel, status: 'completed' | 'cancelled', old:
   return deleted;
 }
 
-/** Returns whether the oldest id of a history is in another state now, or ended again and is at a newer place. */
+/** Returns whether the oldest id of a history is in another state now, or ended again at a newer place. */
 export function inUseAgain(model: QueueModel, status: keyof QueueModel['histories']): boolean {
   const history = model.histories[status];
   const id = history.at(-1)!;

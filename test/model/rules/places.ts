@@ -84,8 +84,8 @@ export function takeNext(model: QueueModel, count: number): string[] {
 }
 
 /**
- * Takes the most urgent job. One turn in ten takes the oldest without a priority, and one the first of a random
- * priority, so no line starves. Multiples of the golden ratio spread these turns evenly.
+ * Takes the most urgent job. One turn in ten takes the oldest without a priority, one the first of a random priority.
+ * So no line starves. Multiples of the golden ratio spread these turns evenly.
  */
 function takeByTurn(model: QueueModel, urgent: string[], turn: number): string {
   const share = (turn * 0.6180339887498949) % 1;

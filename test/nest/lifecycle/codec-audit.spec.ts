@@ -54,7 +54,7 @@ it('warns where the workers of the queue have another codec, though no job waits
   ]);
 });
 
-/** The warnings of a process that boots with the codec `own`, after a worker with the codec `theirs` has run a job. */
+/** The warnings of a process with the codec `own`, after a worker with the codec `theirs` has run a job. */
 async function afterWorker(theirs: QueueOptions['codec'], own: QueueOptions['codec']): Promise<string[]> {
   const name = uniqueQueueName();
   const first = await startApp({ jobs: { queues: { [name]: { codec: theirs } } }, providers: [handlerOf(name)] });

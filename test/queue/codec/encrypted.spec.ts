@@ -1,4 +1,4 @@
-// encrypted(): no content of a job is on the server in the clear, keys change while jobs wait, and faults are reported.
+// encrypted(): no content of a job is on the server in the clear. Keys change while jobs wait, and faults are reported.
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import {

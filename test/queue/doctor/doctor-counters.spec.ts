@@ -1,5 +1,5 @@
-// Counters of a queue that only this library uses, compared with each other: too high a counter is found like too low a
-// one. That no sequence of calls unbalances them is shown by test/model.
+// Counters of a queue that only this library uses, compared with each other. The doctor finds a counter that is too
+// high or too low. That no sequence of calls unbalances them is shown by test/model.
 import { describe, expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import { coreQueue } from '../../support/queue/core-queue.js';

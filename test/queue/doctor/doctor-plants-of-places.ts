@@ -1,4 +1,4 @@
-// Jobs in no place, ids without a job, and jobs in two places: the doctor finds them, and puts them in the right place.
+// Jobs in no place, ids without a job, and jobs in two places. The doctor finds them, and puts them in the right place.
 import { claimed, failed, type Planted } from './doctor-plants.js';
 
 export const ofPlaces: Planted[] = [

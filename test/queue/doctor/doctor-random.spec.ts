@@ -27,7 +27,7 @@ const damage = fc.oneof(
 );
 type Damage = typeof damage extends fc.Arbitrary<infer Kind> ? Kind : never;
 
-/** Found once: a dead letter that only the sweep sees, because a client of the pattern seems about to end it. */
+/** Found once: a dead letter that only the sweep sees. A client of the pattern seems about to end it. */
 const adopted: Damage[] = [
   { act: 'zrem', id: 'b', key: 'dead' },
   { act: 'lpush', id: 'b', key: 'processing' },
@@ -69,8 +69,8 @@ async function inflict({ redis, keys }: TestQueue, done: Damage): Promise<void> 
 }
 
 /**
- * States that are not faults: a claim of a client of the pattern, a history with an id in use again, and an ended job
- * in no history that expires.
+ * States that are not faults: a claim of a client of the pattern, and a history with a reused id. Also an ended job in
+ * no history that expires.
  */
 const allowed = [/ in processing and its status /, / in completed/, / is nowhere, and lives on \(\d/];
 

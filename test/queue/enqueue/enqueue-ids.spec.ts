@@ -1,4 +1,4 @@
-// The ids in the error of a failed enqueue: those that its caller needs for a repeat, whatever else was in flight.
+// The ids in the error of a failed enqueue. Its caller needs them for a repeat, whatever else was in flight.
 import { describe, expect, it } from '@jest/globals';
 import type { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import { atMost } from '../../support/queue/bounds.js';

@@ -1,4 +1,4 @@
-// The bounds of waiting jobs and payload bytes: by option, or set at run time for every producer of the fleet.
+// The bounds of waiting jobs and payload bytes: an option, or set at run time for every producer.
 import { describe, expect, it } from '@jest/globals';
 import { QueueFullError } from '#queue/errors/enqueue-errors.js';
 import { JobQueue } from '#queue/job-queue.js';

@@ -88,8 +88,8 @@ async function sweep(queue: JobQueue): Promise<void> {
 }
 
 /**
- * The data of an abandoned queue that operators can still read expires: the history after 72 hours, announcements of
- * workers after minutes.
+ * The data of an abandoned queue that operators can still read expires. The history lives 72 hours, announcements of
+ * workers minutes.
  */
 const FOR_OPERATORS = /^(history|worker_details)/;
 

@@ -151,7 +151,7 @@ describe('a plain job costs Redis no more than it did', () => {
     expect(perJob(commands, JOBS)).toBeLessThanOrEqual(15);
   });
 
-  // The cost of a job besides its trip shows here: HMGET and HSET of its claim; HMGET, HSET and PEXPIREAT of its
+  // The cost of a job besides its trip shows here: HMGET and HSET of its claim. Then HMGET, HSET and PEXPIREAT of its
   // completion.
   it('processed a hundred at a time: 5 commands, and a share of few round trips', async () => {
     const queue = await warmQueue();

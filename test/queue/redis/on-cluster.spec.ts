@@ -1,5 +1,5 @@
-// Operations on all masters of a Cluster, or on one of many: the doctor's walks, the wait for replicas, and each
-// master's replies.
+// Operations on all masters of a Cluster, or on one of many. These are the doctor's walks, the wait for replicas, and
+// each master's replies.
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Cluster, Redis } from 'ioredis';

@@ -1,5 +1,4 @@
-// The limits of a queue are those of its workers, whichever process sweeps it, cancels its jobs or finds its dead
-// claims.
+// The limits of a queue are those of its workers. They hold in any process that sweeps it, cancels its jobs or finds its dead claims.
 import { describe, expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import { silentLogger } from '#queue/runtime/logger.js';

@@ -1,4 +1,4 @@
-// Compares the audit trail of a queue with its jobs: each entry begins in the status where the previous one ended.
+// Compares the audit trail of a queue with its jobs. Each entry must begin in the status where the previous one ended.
 import type { JobQueue } from '#queue/job-queue.js';
 import type { AuditEntry } from '#queue/model/audit.js';
 

@@ -1,6 +1,6 @@
 // Random interleavings of all that can happen to grouped jobs, with crashes, lost replies and repeats. After every step
-// the used slots equal the held claims, no group exceeds its limit, and a claim finds every runnable group. At the end
-// every job that may run does so, without a repair.
+// the used slots equal the claims, no group exceeds its limit, and claims find every runnable group. At the end every
+// job that may run does so, without a repair.
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';

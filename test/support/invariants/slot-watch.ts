@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
 import { claimsByGroup } from './group-invariants.js';
 
-/** A limit that is lowered ends no claim, so only a step that adds claims beyond a limit is a fault. */
+/** A lowered limit ends no claim. So only a step that adds claims beyond a limit is a fault. */
 export class SlotWatch {
   private before = new Map<string, number>();
 

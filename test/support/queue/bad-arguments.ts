@@ -49,7 +49,7 @@ export function methodsOf(owner: object): string[] {
 /**
  * Calls once for each bad argument, the others being sound.
  *
- * @returns the outcome of each call that did not fail with a typed error naming a thing; empty if all did
+ * @returns the outcome of each call that did not fail with a typed error naming a thing; empty for none
  */
 export async function complaints(parameters: readonly Parameter[], call: Call): Promise<string[]> {
   const found: string[] = [];

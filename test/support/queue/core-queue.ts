@@ -14,7 +14,7 @@ afterEach(() => {
   open.clear();
 });
 
-/** Makes a queue with an unused name, on `client` or the shared one, and its state as read from the shared server. */
+/** Makes a queue with an unused name on `client`, else on the shared one. Reads its state from the shared server. */
 export function coreQueue(options: QueueOptions = {}, client?: Redis): { queue: JobQueue; state: TestQueue } {
   shared ??= connect();
   const name = uniqueQueueName();

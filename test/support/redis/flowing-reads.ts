@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 
-/** Returns whether a reply reaches its reader while Node hands it to the stream, not at the end of that tick. */
+/** Returns whether a reply reaches its reader when Node hands it to the stream, not at the tick's end. */
 export async function readsAtOnce(client: Redis): Promise<boolean> {
   const { stream } = client;
   const push = stream.push.bind(stream);

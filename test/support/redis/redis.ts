@@ -15,7 +15,7 @@ export async function closeConnections(): Promise<void> {
 
 /**
  * Returns the URL of the server that the whole run shares: never flush or stop it. On a server that the run started,
- * each test file has its own database, because a scan reads all keys of one.
+ * each test file has its own database. A scan reads all keys of one database.
  */
 export function testRedisUrl(): string {
   const { TEST_REDIS_URL: url, TEST_REDIS_DATABASES: databases } = process.env;

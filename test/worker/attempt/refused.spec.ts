@@ -55,7 +55,7 @@ describe('a job that cannot run', () => {
     leaveBroken(queue);
     const { id } = await queue.enqueue({});
     const { pending } = (await inside(queue).scripts()).keys;
-    // The claim of the next job, sent beside the completion of this one, meets a key that is not a list.
+    // The claim of the next job is sent beside the completion of this job, and meets a broken key.
     const worker = await startWorker(queue, () => redisOf(queue).set(pending, 'no list'), { perQueue: 1 });
     await worker.event('completed', 1, { id });
     expect(await queue.get(id)).toMatchObject({ status: 'completed' });

@@ -18,7 +18,7 @@ export interface ProcessOptions {
   /** The offset of its `Date`, in ms. */
   clockOffMs: number;
   concurrency: number;
-  /** For a producer: jobs per batch, jobs per second, the most jobs that may wait, and the total (0: no end). */
+  /** For a producer: jobs per batch, jobs per second, the most waiting jobs, and the total (0: no end). */
   batch: number;
   rate: number;
   backlog: number;

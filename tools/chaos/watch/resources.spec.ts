@@ -37,7 +37,7 @@ describe('the judge of resources', () => {
   });
 });
 
-/** Judges a run with a sample of the worker in each of these quarters, and one of Redis in every quarter. */
+/** Judges a run with a sample of the worker in each of these quarters. Redis has a sample in every quarter. */
 function judged(
   quarters: number[],
   sampleOf: (quarter: number) => Sample = () => STEADY,

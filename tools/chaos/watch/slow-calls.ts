@@ -91,7 +91,7 @@ class Look {
   }
 }
 
-/** Returns the processor time of the thread that runs scripts, in ms, or NaN if the server does not report it. */
+/** Returns the processor time of the thread that runs scripts, in ms. NaN if the server does not report it. */
 function cpuOf(info: string): number {
   const seconds = (what: string) => Number(new RegExp(`used_cpu_${what}_main_thread:([\\d.]+)`).exec(info)?.[1]);
   return (seconds('user') + seconds('sys')) * 1_000;

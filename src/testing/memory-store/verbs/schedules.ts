@@ -19,8 +19,8 @@ function isDeclared(queue: MemoryQueue, id: string): boolean {
 }
 
 /**
- * Declares the declared schedules of a queue until `atMs`. A jump of the clock skips the declarations that live workers
- * repeat every ten seconds, so the schedules would count as abandoned.
+ * Declares the declared schedules of a queue until `atMs`. Live workers repeat their declarations every ten seconds. A
+ * jump of the clock skips these repeats, so the schedules would count as abandoned.
  */
 export function keepDeclared(queue: MemoryQueue, atMs: number): void {
   if (queue.workers.size === 0) {
