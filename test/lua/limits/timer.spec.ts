@@ -1,4 +1,4 @@
-// A group that its rate or a rest holds back, and the worker that keeps the time until it may start.
+// A group that its rate or a rest holds back. A worker keeps the time until it may start.
 import { describe, expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
 import { sleep } from '../../support/faults/wait.js';

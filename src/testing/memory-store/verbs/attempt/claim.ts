@@ -131,7 +131,10 @@ function claimAll(
   return entries;
 }
 
-/** Returns when the rest of the queue lets a waiting job start; Infinity if it does not rest, or no job waits. */
+/**
+ * Returns when the rest of the queue ends, so that a waiting job may start. Infinity if it does not rest, or no job
+ * waits.
+ */
 function restEndOf(queue: MemoryQueue): number {
   return queue.restsUntil > queue.now && queue.line.length > 0 ? queue.restsUntil : Infinity;
 }
