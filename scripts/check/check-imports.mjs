@@ -95,7 +95,8 @@ const ROOMS = {
     'text.ts': [],
     'exit-codes.ts': [],
     'numbers.ts': ['exit-codes.ts'],
-    'context.ts': ['output.ts', 'progress.ts', 'session.ts', 'text.ts'],
+    redis: ['exit-codes.ts', 'failure.ts'],
+    'context.ts': ['output.ts', 'progress.ts', 'redis', 'text.ts'],
   },
   testing: {
     time: [],

@@ -1,6 +1,6 @@
 import type { Output } from './output.js';
 import type { Progress } from './progress.js';
-import type { Session } from './session.js';
+import type { Session } from './redis/session.js';
 import type { Part } from './text.js';
 
 /** The context of a command. */

@@ -7,7 +7,7 @@ import { verdictOf } from '../inspect/verdict.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import type { HistoryMark, HistoryPoint } from '../queue/model/history.js';
 import { RedisStore } from '../queue/redis-store.js';
-import type { Session } from './session.js';
+import type { Session } from './redis/session.js';
 
 /** Redis and its queues at one moment. */
 export interface Overview {

@@ -15,7 +15,7 @@ import { addLiveCommands } from './commands/live-commands.js';
 import { Output } from './output.js';
 import { Progress } from './progress.js';
 import { addReadCommands } from './commands/read-commands.js';
-import { Session, type SessionOptions } from './session.js';
+import { Session, type SessionOptions } from './redis/session.js';
 import { valueOf } from './text.js';
 
 /** The package knows itself by its name, from wherever this file is bundled to. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from './context.js';
 import { wholeNumber } from './numbers.js';
-import type { Session } from './session.js';
+import type { Session } from './redis/session.js';
 import type { Part } from './text.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

@@ -242,8 +242,8 @@ describe('warns, and stays up', () => {
     const redis = connect();
     await redis.hset(`queue:${name}:sweep`, 'last_run_at_ms', Date.now() - 3_600_000);
     await new JobQueue(redis, name).enqueue(null); // a queue with a job keeps its memory
-    const producer = await startApp({ jobs: { worker: false, queues: { [name]: {} } } });
-    const report = await check(producer);
+    const web = await startApp({ jobs: { worker: false, queues: { [name]: {} } } });
+    const report = await check(web);
     expect(report.warnings).toBeUndefined();
     expect(report.queues?.[name]).not.toHaveProperty('maintenanceOverdue');
     const app = await startApp({ providers: [handlerOf(name)] });

@@ -1,6 +1,6 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import type { RedisClient } from '../queue/redis/redis-client.js';
-import { CliError, EXIT } from './exit-codes.js';
+import type { RedisClient } from '../../queue/redis/redis-client.js';
+import { CliError, EXIT } from '../exit-codes.js';
 
 /** The address of Redis. */
 export interface AddressOptions {
@@ -23,16 +23,26 @@ export interface ConnectionLife {
   reconnects: boolean;
 }
 
+/** The client of one command, not yet connected. */
+export interface ClientOfCommand {
+  client: RedisClient;
+  /** The address, without a password. */
+  place: string;
+  isTls: boolean;
+  life: ConnectionLife;
+}
+
 /**
  * Creates the client of one command, not yet connected, with its address in words.
  *
  * @throws CliError for an invalid address, or one that shows a password to other users
  */
-export function clientOf(options: AddressOptions): { client: RedisClient; place: string; life: ConnectionLife } {
+export function clientOf(options: AddressOptions): ClientOfCommand {
   const life: ConnectionLife = { reconnects: false };
   const retryStrategy = () => (life.reconnects ? RETRY_MS : null);
   const urls = urlsOf(options);
   const place = urls.map(({ host }) => host).join(', ');
+  const isTls = urls[0]!.protocol === 'rediss:';
   const settings: RedisOptions = {
     lazyConnect: true,
     connectTimeout: CONNECT_MS,
@@ -41,21 +51,10 @@ export function clientOf(options: AddressOptions): { client: RedisClient; place:
   };
   if (options.sentinel !== undefined) {
     const client = new Redis({ ...settings, ...sentinelSettings(options.sentinel, urls) });
-    return { client, place: `${options.sentinel} of the Sentinels ${place}`, life };
+    return { client, place: `${options.sentinel} of the Sentinels ${place}`, isTls, life };
   }
   const client = options.cluster ? clusterOf(urls, settings) : new Redis(urls[0]!.href, settings);
-  return { client, place, life };
-}
-
-/** @param isSilent whether the server took the connection and then gave no answer */
-export function unreachable(place: string, error: Error, isSilent: boolean): CliError {
-  const why = (error as NodeJS.ErrnoException).code ?? error.message;
-  const hint = isSilent
-    ? 'It takes connections and is silent: frozen, or busy with a long command. Look at its process and its log.'
-    : /^(WRONGPASS|NOAUTH|NOPERM)\b/.test(why)
-      ? 'Put its user and password into REDIS_URL.'
-      : 'Start Redis, or set REDIS_URL or --redis to where it is.';
-  return new CliError(`Redis at ${place} cannot be reached (${why}). ${hint}`, EXIT.unreachable);
+  return { client, place, isTls, life };
 }
 
 /** Further nodes of a Cluster have the user, the password and the TLS of the first address. */
@@ -125,6 +124,13 @@ function urlOf(text: string): URL {
   if (!url || !['redis:', 'rediss:'].includes(url.protocol) || url.hostname === '') {
     const hint = 'Expected redis://host:port, or rediss:// for TLS, in --redis or REDIS_URL.';
     throw new CliError(`The address of Redis is invalid. ${hint}`, EXIT.usage);
+  }
+  if (!/^\/?\d*$/.test(url.pathname)) {
+    const found = JSON.stringify(url.pathname.slice(1));
+    throw new CliError(
+      `The address of Redis ends with the number of a database. Expected redis://host:port/<number>, found ${found}.`,
+      EXIT.usage,
+    );
   }
   return url;
 }

@@ -1,20 +1,22 @@
-import { JobQueue } from '../queue/job-queue.js';
-import type { QueueOptions } from '../queue/model/queue-options.js';
-import { announcedRedact } from '../queue/codec/announced-content.js';
-import type { JobRecord } from '../queue/model/job.js';
-import type { ScheduleRecord } from '../queue/model/schedule.js';
-import { redactValue } from '../queue/codec/redact.js';
-import { redactRecord } from '../queue/store/redact-record.js';
-import { redisWithAllKeys } from '../queue/redis-access.js';
-import { isCluster, type RedisClient } from '../queue/redis/redis-client.js';
-import { isQueueName } from '../queue/validation/names.js';
-import { clientOf, unreachable, type AddressOptions, type ConnectionLife } from './address.js';
-import type { ServerVerdict } from '../inspect/server-verdict.js';
-import { duration } from '../inspect/words.js';
-import { systemClock } from '../queue/runtime/clock.js';
-import { within } from '../queue/runtime/within.js';
-import { CliError, EXIT } from './exit-codes.js';
-import { failureOf, silent } from './failure.js';
+import { JobQueue } from '../../queue/job-queue.js';
+import type { QueueOptions } from '../../queue/model/queue-options.js';
+import { announcedRedact } from '../../queue/codec/announced-content.js';
+import type { JobRecord } from '../../queue/model/job.js';
+import type { ScheduleRecord } from '../../queue/model/schedule.js';
+import { redactValue } from '../../queue/codec/redact.js';
+import { redactRecord } from '../../queue/store/redact-record.js';
+import { redisWithAllKeys } from '../../queue/redis-access.js';
+import { isCluster, type RedisClient } from '../../queue/redis/redis-client.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { show } from '../../queue/errors/show.js';
+import { isQueueName } from '../../queue/validation/names.js';
+import { clientOf, type AddressOptions, type ClientOfCommand, type ConnectionLife } from './address.js';
+import type { ServerVerdict } from '../../inspect/server-verdict.js';
+import { systemClock } from '../../queue/runtime/clock.js';
+import { within } from '../../queue/runtime/within.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { failureOf, silent } from '../failure.js';
+import { ANSWER_MS, reach } from './reach.js';
 
 /** Options that every command has. */
 export interface SessionOptions extends AddressOptions {
@@ -29,24 +31,36 @@ const SCAN_COUNT = 5_000;
 /** How long the names of the queues are cached, in ms. */
 const NAMES_MS = 60_000;
 
-/** How long Redis may take to connect, and to answer, in ms. */
-const ANSWER_MS = 5_000;
-
 /** How often a long-running command checks that Redis replies, in ms. */
 const BEAT_MS = 2_000;
+
+/** A prefix is part of a pattern of keys, so that a glob would find other names. */
+function checkPrefix(prefix: string): void {
+  if (!/^[\w.:-]{1,64}$/.test(prefix)) {
+    throw new InvalidOptionError('--prefix', '1 to 64 of A-Z a-z 0-9 _ . : -', show(prefix));
+  }
+}
 
 /** The connection to Redis of one command. */
 export class Session {
   private readonly queues = new Map<string, JobQueue>();
   private names: { at: number; found: readonly string[] } | undefined;
 
+  readonly client: RedisClient;
+  /** The address of Redis, without a password. */
+  readonly place: string;
+  private readonly life: ConnectionLife;
+
   private constructor(
-    readonly client: RedisClient,
+    { client, place, life }: ClientOfCommand,
     private readonly prefix: string,
-    /** The address of Redis, without a password. */
-    readonly place: string,
-    private readonly life: ConnectionLife,
-  ) {}
+    /** How far the server's clock is ahead of this machine's, in ms. */
+    readonly skewMs: number,
+  ) {
+    this.client = client;
+    this.place = place;
+    this.life = life;
+  }
 
   /** Sets whether further connections, such as a subscriber's, reconnect. */
   set reconnects(wanted: boolean) {
@@ -55,20 +69,10 @@ export class Session {
 
   /** @throws CliError where Redis cannot be reached */
   static async open(options: SessionOptions): Promise<Session> {
-    const { client, place, life } = clientOf(options);
-    let reason: Error | undefined;
-    client.on('error', (error: Error) => (reason = error));
-    try {
-      const ready = client.connect().then(() => client.ping());
-      await within(systemClock, ANSWER_MS, ready, () => {
-        throw new Error(`no answer within ${duration(ANSWER_MS)}`);
-      });
-    } catch (error) {
-      const isSilent = client.status === 'connect';
-      client.disconnect();
-      throw unreachable(place, reason ?? (error as Error), isSilent);
-    }
-    return new Session(client, options.prefix, place, life);
+    checkPrefix(options.prefix);
+    const found = clientOf(options);
+    const skewMs = await reach(found);
+    return new Session(found, options.prefix, skewMs);
   }
 
   /**
