@@ -1,5 +1,7 @@
-// npm run bench -- [--quick] [--only ID]… [--json FILE] [--rounds N] [--redis NAME=VALUE]… [--guard] [--trials PEER]
-//   [--beside CHECKOUT] [--observed] [--nest] [--growth [--plots DIR]] [--flow [--only PART]… [--json FILE] [--plots DIR]]
+// Runs the benchmark:
+//
+//   npm run bench -- [--quick] [--only ID]… [--json FILE] [--rounds N] [--redis NAME=VALUE]… [--guard] [--trials PEER]
+//     [--beside CHECKOUT] [--observed] [--nest] [--growth [--plots DIR]] [--flow [--only PART]… [--json FILE] [--plots DIR]]
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';

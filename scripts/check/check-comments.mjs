@@ -28,18 +28,21 @@ export function longSentences(file, source) {
     .filter((sentence) => sentence.split(/\s+/).filter((word) => /\w/.test(word)).length > MOST_WORDS);
 }
 
-/** Returns the paragraphs of a file's comments: lines with more than one blank before their text are lists. */
+/** Returns the paragraphs of a file's comments. An indented line continues the line above it, or else is an example. */
 function paragraphsOf(file, source) {
   const isLua = file.endsWith('.lua');
   const mark = isLua ? /^\s*--(.*)$/ : /^\s*(?:\/\/|\/?\*\*?(?!\/))(.*?)(?:\*\/)?$/;
   const list = isLua ? LISTS.lua : LISTS.other;
   let fenced = false;
+  let above = '';
   return source
     .split('\n')
     .map((line) => {
       const text = mark.exec(line)?.[1]?.replace(/^ /, '') ?? '';
       if (text.startsWith('```')) fenced = !fenced;
-      return fenced || /^( {2}|\||```)/.test(text) ? '' : text;
+      const isExample = fenced || /^(\||```)/.test(text) || (/^ {2}/.test(text) && above === '');
+      above = isExample ? '' : text;
+      return above;
     })
     .map((text) => (/^([-*] |\w+\(|[A-Z]{4}|Returns|Needs:|@)/.test(text) ? `\n${text}` : text))
     .join('\n')

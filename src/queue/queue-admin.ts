@@ -193,8 +193,7 @@ export abstract class QueueAdmin {
    * Cancels a job. A waiting one ends at once. A running one gets an aborted signal (`requested`), at once in this process
    * and within a second in another. Removing one job from a long queue is O(its length).
    *
-   * @param options.ifStatus leaves a job in another status alone (`changed`), such as a waiting one that a worker has
-   *   claimed since
+   * @param options.ifStatus leaves a job in another status alone (`changed`), such as a job that was claimed since
    */
   async cancel(id: string, options: StatusCondition = {}): Promise<CancelAnswer> {
     checkText('job id', id);

@@ -84,8 +84,8 @@ export class Worker {
    * Starts to claim. Resolves when the server was found suitable and the loops run. While the server is away it waits,
    * until a stop.
    *
-   * @throws RedisUnsuitableError; RedisPermissionError that names the Redis user's missing permissions;
-   *   QueueLayoutError if a newer version of the library wrote a queue
+   * @throws RedisUnsuitableError. RedisPermissionError with the Redis user's missing permissions. QueueLayoutError if a
+   *   newer version of the library wrote a queue.
    */
   start(): Promise<void> {
     this.starting ??= this.begin();

@@ -1,8 +1,8 @@
 -- Jobs that start after others. Such a job waits in scheduled with a start that never comes. Its field `after` has the
---   unfinished jobs, separated by blanks, and the field `dependents` of each of them has its id.
+--   unfinished jobs, separated by blanks. Each of them has its id in the field `dependents`.
 -- update_dependent(id, ended, status): removes an ended job from `after`. After the last one the job may start. After a
---   bad end it must not run (`unmet`): it keeps its place, and the next maintenance ends it, see lib/batch/end_unmet. So
---   a chain of bad ends costs one bounded step each. The first bad end is final.
+--   bad end it must not run (`unmet`). It keeps its place until the next maintenance ends it, see lib/batch/end_unmet.
+--   So a chain of bad ends costs one bounded step each. The first bad end is final.
 -- update_dependents(ids, ended, status): does so for all of them.
 -- Needs: job, scheduled, wake, awaiting, now.
 local function start_dependent(id, due)

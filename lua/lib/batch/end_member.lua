@@ -1,6 +1,6 @@
 -- The end of a member of a batch. A batch is the set of its open members. The end that leaves it empty and sealed fires
---   it. The field `batch` of a job is the id of its batch, `=id` of the batch that it follows up, or `queue|id` of a
---   batch in another queue.
+--   it. The field `batch` of a job is the id of its batch, or `queue|id` for a batch in another queue. A follow-up has
+--   `=id` of its batch.
 -- note_end(batch, member, status, detail): removes a member from the open set of a batch in this queue. A missing
 --   member has ended before, so nothing happens.
 -- end_member(id, ref, status, detail): does the same by that field. The end of a guest goes into the outbox, for its

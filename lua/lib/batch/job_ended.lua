@@ -1,5 +1,5 @@
--- job_ended(id, batch, dependents, status, detail): reports the end of a job to its batch and to its dependents, in the
---   script that ends it.
+-- job_ended(id, batch, dependents, status, detail): reports the end of a job to its batch and to its dependents. The
+--   script that ends the job calls it.
 -- batch, dependents: these fields of its hash.
 -- status: completed, failed, cancelled or removed.
 -- detail: its result as JSON, or the reason of its failure; '' for none.

@@ -1,5 +1,5 @@
--- name_in_payload(key): returns the name of a job that a client of the Redis pattern stored without one: the kind in
---   its payload. nil without a kind, or for a long payload, so that the cost is bounded.
+-- name_in_payload(key): returns the name of a job from its payload. A client of the Redis pattern stored it there, as
+--   its kind. nil without a kind, or for a long payload, so that the cost is bounded.
 -- Needs: read.
 local function name_in_payload(key)
   local payload = read(key, 'payload')[1]

@@ -1,5 +1,5 @@
 -- counter_minimums(most): returns the minimum of each counter, by the jobs that prove it, up to `most` of each place.
---   Actions of the pattern's clients were never counted, so a job counts only if its hash shows an action of this
+--   Actions of the pattern's clients were never counted. So a job counts only if its hash shows an action of this
 --   library.
 -- Needs: keys.
 

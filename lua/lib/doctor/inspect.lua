@@ -1,7 +1,7 @@
 -- inspect(id, pending_times, processing_times): returns a job's fields and places. The caller counts its places in the
 --   two lists.
 -- fault_of(at): returns nil without a fault, else kind, found, expected. A claim of a client of the pattern takes two
---   steps and belongs to the sweep, so it is not a fault.
+--   steps. It belongs to the sweep, so it is not a fault.
 -- Needs: keys, now.
 local longest_claim = 365 * 86400000
 local status_in = { pending = 'pending', prioritized = 'pending', group = 'pending', scheduled = 'scheduled', claims = 'processing',

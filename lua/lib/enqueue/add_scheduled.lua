@@ -1,5 +1,5 @@
 -- add_scheduled(id, name, payload, options, schedule_id): adds one claimable job of a schedule: nothing -> pending or
---   prioritized. Returns added | exists (the id is known) | kept (another job owns the unique key), then the id of that
+--   prioritized. Returns added | exists (the id is known) | kept (another job owns the unique key). Then the id of that
 --   job, and for kept its name.
 -- Needs: keys, clock, rank, places, unique, options, write_job.
 --@include lib/limits/write_group

@@ -1,8 +1,9 @@
--- The limits in a producer's code for single groups. They come with the jobs, and are kept no longer than these: a
---   group without jobs forgets them after a day, see lib/group/gate. Limits set at run time override them.
+-- The limits in a producer's code for single groups. They come with the jobs. A group without jobs forgets them after a
+--   day, see lib/group/gate. Limits set at run time override them.
 -- configure_group(name, text, due, is_stored): stores them if they differ.
 -- text: JSON of the settings, in the order of lua/group/set.lua, or '' for none. due: when the job may start in ms, or
---   nil. is_stored: for a job of a schedule or a follow-up, whose text may be old, so that of an enqueue overrides it.
+--   nil. is_stored: true for a job of a schedule or a follow-up. Its text may be old, so the text of an enqueue
+--   overrides it.
 -- hold_configured_settings(name): applies them.
 -- Needs: groups, now, touch, lib/group/state, lib/limits/write_group.
 local configuration_ms = 86400000

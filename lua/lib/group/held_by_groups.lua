@@ -1,5 +1,4 @@
--- held_by_groups(waiting): returns how many of the waiting jobs in groups are held back: by a pause, a
---   held job, or a limit.
+-- held_by_groups(waiting): returns how many of the waiting jobs in groups wait for a pause, a hold, or a limit.
 -- Needs: groups.
 local function held_by_groups(waiting)
   local plain = waiting > 0 and redis.call('ZSCORE', groups .. 'turns', '') and 1 or 0

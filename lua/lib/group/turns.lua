@@ -1,5 +1,5 @@
 -- turns holds the groups that may run, by virtual start time. The end of another group's last turn is in ends while it
---   has jobs, and then in finishes until the clock has passed it.
+--   has jobs. Then it is in finishes until the clock has passed it.
 -- current_virtual_time(): returns the current virtual time.
 -- enter_turns(name): write_scores() returns whether it was not there.
 -- leave_turns(name, finish): finish if it is known.

@@ -1,7 +1,7 @@
--- hold_timer(wait, is_full): lets one worker of the fleet wait until the limit allows the next job, so that idle
---   workers do not all poll then. Returns the ms that this worker waits, or nil while another one waits no longer than
---   that. A worker without a free slot hands the wait over by the wake marker. Counts the waits, in a command that it
---   sends anyway: a wait is another one if the one before is over, or if it ends later.
+-- hold_timer(wait, is_full): lets one worker of the fleet wait until the limit allows the next job. So idle workers do
+--   not all poll then. Returns the ms that this worker waits, or nil while another one waits no longer than that. A
+--   worker without a free slot hands the wait over by the wake marker. Counts the waits, in a command that it sends
+--   anyway. A wait is another one if the previous is over, or if it ends later.
 -- Needs: settings, wake, worker, now.
 local same_wait_ms = 100 -- by how much a wait may end later and still count as the same one
 

@@ -1,7 +1,7 @@
 -- take(count): takes up to count ids for a claim. Returns them, whether claimable jobs are left, and the ranks of those
---   with a priority, by id. With urgent jobs, one claim in ten takes the oldest plain job, and one in ten the first of
---   a random priority, so that each line moves. The fraction of sequence * golden ratio decides which. It spreads
---   evenly over any even steps, so no rhythm of enqueues and claims can miss its turn.
+--   with a priority, by id. With urgent jobs, one claim in ten takes the oldest plain job. One in ten takes the first
+--   of a random priority. So each line moves. The fraction of sequence * golden ratio decides which. It spreads evenly over
+--   any even steps, so no rhythm of enqueues and claims can miss its turn.
 -- Needs: pending, prioritized, sequence.
 local function take_from_any(spot, waiting)
   local index = math.floor(spot * waiting)

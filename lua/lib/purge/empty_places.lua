@@ -1,5 +1,5 @@
--- empty_list(list), empty_set(set): take ids out of a place, as long as fewer than `limit` were looked at, and delete their
---   jobs. They count the ids in `looked`, and the deleted hashes in `deleted`.
+-- empty_list(list), empty_set(set): take ids out of a place and delete their jobs, until `limit` ids were looked at.
+--   They count the ids in `looked`, and the deleted hashes in `deleted`.
 -- Needs: job, settings, limit, looked, deleted, lib/group/place.
 local has_groups = redis.call('HEXISTS', settings, 'has_groups') == 1
 

@@ -1,4 +1,4 @@
--- log_attempt(id, outcome, error): appends one line of JSON to the job's attempt_log: the worker, the start, the end,
+-- log_attempt(id, outcome, error): appends a line of JSON to the job's attempt_log: worker, start, end and outcome.
 --   and the outcome. error: JSON text or nil. It keeps 20 lines. The oldest goes first, but lines that use no attempt
 --   go before errors. Completed attempts are not logged: the hash has them, and a plain job pays nothing.
 -- logged_outcome(id, fence): returns the logged outcome of the claim with that fence, or nil.

@@ -1,6 +1,6 @@
 -- end_options(id, key, result, found): ends the effects of a completed job's options and earlier attempts. These are
---   its unique key, its last error, its membership in a batch, and the wait of other jobs for it. Returns its group.
---   found: claim_token, dependents, unique, last_error_at_ms, batch and group of its hash.
+--   its unique key, its last error, its batch, and the jobs that wait for it. Returns its group. found: claim_token,
+--   dependents, unique, last_error_at_ms, batch and group of its hash.
 -- Needs: unique; see lib/batch/job_ended.
 --@include lib/batch/job_ended
 local function end_options(id, key, result, found)

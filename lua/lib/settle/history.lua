@@ -1,7 +1,8 @@
 -- cut_history(list, length, added, cap): cuts a history of that length to which ids were added. A finished hash whose id
 --   leaves the history lives evicted_ttl more. XX spares a hash without a TTL: a dead letter, or an id in use again. If a
---   job with the same id has ended since, its hash also lives only that long, until the sweep has removed its old place.
---   Avoiding that would cost each job a read. The cut is bounded, so a lower cap takes effect over several calls.
+--   job with the same id has ended since, its hash also lives only that long. The next sweep removes its old place, and
+--   ends this. Avoiding it would cost each job a read. The cut is bounded, so a lower cap takes effect over several
+--   calls.
 -- add_to_history(list, ids, cap): adds ids to a capped history, newest first.
 -- Needs: job, evicted_ttl, now.
 local function cut_history(list, length, added, cap)

@@ -1,5 +1,5 @@
--- lifetime_of(state, options): returns how long a completed or cancelled job lives, in ms: by its own options, else by
---   the queue.
+-- lifetime_of(state, options): returns the lifetime of a completed or cancelled job, in ms, by its options, else by the
+--   queue.
 -- Needs: result_ttl, cancelled_ttl.
 local year = 31536000000 -- ms, the longest that an option may ask for
 local queue_life = { completed = result_ttl, cancelled = cancelled_ttl }

@@ -1,5 +1,5 @@
--- refuse(key, reason, attempts, max_attempts): returns the verdict on a job that must not run: the reason, a space, and
---   details as JSON.
+-- refuse(key, reason, attempts, max_attempts): returns the verdict on a job that must not run. It is the reason, a
+--   space, and details as JSON.
 -- details: attempts used; max_attempts; started; last_error; unmet: the job that should have completed before, and its
 --   end
 -- Needs: read.

@@ -1,7 +1,7 @@
 -- Returns again the jobs that the claim with this token got and still holds, from the memory of the batch. That is the
 --   token, then a line for each id, with its verdict after a tab. Jobs that exceed the bytes go back. It is not a
 --   function, because a function would bind its outside variables.
--- These are read, hand_over, full, job, pending, prioritized, claims, wake, batch, is_limited, awaits_slots, now,
+-- Needs: read, hand_over, full, job, pending, prioritized, claims, wake, batch, is_limited, awaits_slots, now,
 --   now_text, settings, groups, token, last, bytes, most_bytes.
 --@include lib/limits/refund
 local handed, beyond = { token }, {}

@@ -1,8 +1,8 @@
 -- The first job of a group, for lib/turn/take_head.
 -- look_at_job(name, id): reads the fields that a claim needs.
--- known_jobs: these fields of the taken jobs, by id, for lib/settle/claim_ids
---   name, payload, attempts, enqueued_at_ms, options and status
---   may_run: no field says that it must not; is_alike: a first attempt whose only option is its group
+-- known_jobs: fields of the taken jobs, by id, for lib/settle/claim_ids. They are name, payload, attempts,
+--   enqueued_at_ms, options and status.
+--   may_run: no field says that it must not. is_alike: a first attempt whose only option is its group.
 -- next_in_line(waiting, may_stay): takes or reads the first id of a line.
 -- slots_that_limit(name, group), take_slot(name, waiting, id, rank): the slots of its group.
 -- check_group_keys(): raises an error if a key is spoilt that is first written after a job is taken.

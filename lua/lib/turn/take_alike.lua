@@ -1,6 +1,6 @@
--- take_alike(count): takes up to count ids for a claim, as lib/turn/take does, with a third of its work. It takes the heads of
---   the first groups in turns. These groups run one job at a time and have no state of their own, and the only option of
---   their jobs is a group. Each of them has one turn, so their order is that of turns.
+-- take_alike(count): takes up to count ids for a claim, as lib/turn/take does, with a third of its work. It takes the
+--   heads of the first groups in turns. These groups run one job at a time and have no state. The only option of their
+--   jobs is a group. Each of them has one turn, so their order is that of turns.
 -- Returns nil if other jobs or groups may come first. Else the ids, with what lib/turn/take needs to continue:
 --   bytes, groups, latest_finish
 --   is_done: nothing is left for it; is_more: a group could run another job; waiting: how many jobs wait

@@ -1,5 +1,5 @@
--- end_turn(start, weight, cost): returns the end of the turn, where the next may start: later by the cost over the
---   weight.
+-- end_turn(start, weight, cost): returns the end of the turn, where the next may start. It is later by the cost over
+--   the weight.
 -- take_head(name, start, taken): takes the first job of a group for a claim, if its limits allow it.
 -- note_heads(names): writes the places of some heads.
 -- Needs: lib/group/place, lib/limits/slots_and_rate, can_take and known_jobs, which the claim sets.

@@ -97,8 +97,8 @@ export class Connection {
   /**
    * Waits until the client is connected and the server is known to be suitable. It has no time limit.
    *
-   * @throws RedisUnsuitableError for a closed client or an old server; RedisPermissionError without a permission to
-   *   connect to a Cluster or to read the server's version
+   * @throws RedisUnsuitableError for a closed client or an old server. RedisPermissionError without a permission to
+   *   connect to a Cluster or to read the server's version.
    */
   async whenReady(): Promise<void> {
     if (this.client.status === 'end') {

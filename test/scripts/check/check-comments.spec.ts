@@ -21,6 +21,13 @@ it('counts the words of prose, also behind Returns and @throws', () => {
   expect(longSentences('a.ts', `/**\n * Short.\n * @throws ${LONG}\n */`)).toHaveLength(1);
 });
 
+it('counts an indented line with the line that it continues', () => {
+  const half = 'word '.repeat(MOST_WORDS / 2 + 1);
+  expect(longSentences('a.lua', `-- f(id): ${half}\n--   ${half}end.`)).toHaveLength(1);
+  expect(longSentences('a.ts', `/**\n * @param id ${half}\n *   ${half}end\n */`)).toHaveLength(1);
+  expect(longSentences('a.ts', `/**\n * Short:\n *\n *   ${LONG}\n */`)).toEqual([]);
+});
+
 it('counts no words of code, lists and examples', () => {
   const fenced = `/**\n * @example ${LONG}\n *\n * \`\`\`\n * ${LONG}\n * \`\`\`\n */\nconst a = '${LONG}';`;
   expect(longSentences('a.ts', fenced)).toEqual([]);
