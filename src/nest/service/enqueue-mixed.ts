@@ -2,7 +2,9 @@ import { encodeJob } from '../../queue/enqueue/encode-job.js';
 import type { EnqueueOptions } from '../../queue/enqueue/enqueue-options.js';
 import { encodeTypedJob } from '../../queue/enqueue/encode-typed-job.js';
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
-import { EnqueueError, type EnqueueItem } from '../../queue/errors/enqueue-errors.js';
+import { DurabilityTimeoutError } from '../../queue/enqueue/durable-batcher.js';
+import { EnqueueError, QueueFullError, type EnqueueItem } from '../../queue/errors/enqueue-errors.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
 import type { JobHandle } from '../../queue/results/job-handle.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 
@@ -22,8 +24,8 @@ interface Group extends Pick<MixedJob, 'target' | 'definition'> {
 /**
  * Adds jobs of several names and queues. All are checked before the first is sent, then each queue gets its own.
  *
- * @throws InvalidOptionError, InvalidPayloadError: nothing was written. EnqueueError, whose `items` have the outcome of
- * each
+ * @throws InvalidOptionError, InvalidPayloadError: nothing was written. EnqueueError or QueueFullError, whose `items` have
+ *   the outcome of each
  */
 export async function enqueueMixed(jobs: readonly MixedJob[]): Promise<JobHandle[]> {
   await checkAll(jobs);
@@ -64,12 +66,22 @@ function groupsOf(jobs: readonly MixedJob[]): Group[] {
   return groups;
 }
 
-function send({ target, definition, places }: Group, jobs: readonly MixedJob[]): Promise<JobHandle[]> {
+async function send({ target, definition, places }: Group, jobs: readonly MixedJob[]): Promise<JobHandle[]> {
   const own = places.map((place) => ({ ...jobs[place]!.options, payload: jobs[place]!.payload }));
-  return target.enqueueAll(definition, own);
+  try {
+    return await target.enqueueAll(definition, own);
+  } catch (error) {
+    throw error instanceof InvalidOptionError ? withPlaces(error, places) : error;
+  }
 }
 
-/** Returns the error of one queue unchanged, if it wrote nothing and nothing else was written. */
+/** Names the job by its place in the whole call. */
+function withPlaces({ subject, expected, found, hint }: InvalidOptionError, places: readonly number[]): Error {
+  const placed = subject.replace(/^enqueueMany\[(\d+)\]/, (_, i: string) => `enqueueMany[${places[Number(i)]}]`);
+  return new InvalidOptionError(placed, expected, found, hint);
+}
+
+/** Returns the error of one queue unchanged, if all jobs were for that queue or nothing was written. */
 function failureOf(
   jobs: readonly MixedJob[],
   groups: readonly Group[],
@@ -77,27 +89,40 @@ function failureOf(
   failed: readonly Error[],
 ): Error {
   const [first] = failed;
-  const nothingWritten =
-    failed.length === groups.length &&
-    failed.every((error) => !(error instanceof EnqueueError && error.outcome === 'unknown'));
-  if (nothingWritten && (groups.length === 1 || !(first instanceof EnqueueError))) {
+  if (groups.length === 1) {
     return first!;
   }
   const items: EnqueueItem[] = [];
   outcomes.forEach((outcome, g) => {
     groups[g]!.places.forEach((place, i) => (items[place] = itemOf(outcome, i, jobs[place]!)));
   });
+  if (failed.every((error) => error instanceof QueueFullError)) {
+    const { queue, group, limit, unit } = failed[0] as QueueFullError;
+    return new QueueFullError(queue, { group, limit, unit }, items);
+  }
+  const nothingWritten = items.every(({ outcome }) => outcome === 'not-sent');
+  if (nothingWritten && !(first instanceof EnqueueError || first instanceof QueueFullError)) {
+    return first!;
+  }
   const queues = [...new Set(groups.map(({ target }) => target.name))].join(', ');
   const reason = first instanceof EnqueueError ? first.reason : first!.message;
   const ids = items.map(({ id }) => id);
   return new EnqueueError(nothingWritten ? 'not-sent' : 'unknown', queues, ids, reason, { cause: first, items });
 }
 
-function itemOf(outcome: PromiseSettledResult<JobHandle[]>, i: number, { options }: MixedJob): EnqueueItem {
+/** A job that was not sent gets an id for the repeat of the call, if it has none. */
+function itemOf(outcome: PromiseSettledResult<JobHandle[]>, i: number, { target, options }: MixedJob): EnqueueItem {
   if (outcome.status === 'fulfilled') {
     const { id, outcome: answer } = outcome.value[i]!;
     return { id, outcome: answer };
   }
   const error: unknown = outcome.reason;
-  return error instanceof EnqueueError ? error.items[i]! : { id: options?.id ?? '', outcome: 'not-sent' };
+  if (error instanceof EnqueueError || error instanceof QueueFullError) {
+    return error.items[i]!;
+  }
+  if (error instanceof DurabilityTimeoutError) {
+    const { id, outcome: answer } = error.handles[i]!;
+    return { id, outcome: answer };
+  }
+  return { id: options?.id ?? target.store.clock.randomId(), outcome: 'not-sent' };
 }

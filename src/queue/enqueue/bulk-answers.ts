@@ -27,7 +27,7 @@ export function bulkAnswers(
   const ids = jobs.map(({ id }) => id);
   const items = outcomes.map((each, i) => itemOf(jobs[i]!, each));
   const cause = first instanceof EnqueueError ? (first.cause ?? first) : first;
-  const written = jobs.length - failures.length;
+  const written = items.filter(({ outcome }) => outcome !== 'not-sent' && outcome !== 'unknown').length;
   const part = written > 0 ? `${written} of ${jobs.length} jobs are there, the others not or unknown: ` : '';
   const reason = part + (first instanceof EnqueueError ? first.reason : first.message);
   throw new EnqueueError(nothingWritten ? 'not-sent' : 'unknown', queue, ids, reason, { cause, items });
@@ -35,7 +35,8 @@ export function bulkAnswers(
 
 function itemOf(job: EncodedJob, result: PromiseSettledResult<EnqueueAnswer>): EnqueueItem {
   if (result.status === 'fulfilled') {
-    return { id: result.value.id, outcome: result.value.outcome };
+    const { id, outcome, full } = result.value;
+    return { id, outcome: full ? 'not-sent' : outcome };
   }
   const failure: unknown = result.reason;
   return { id: job.id, outcome: failure instanceof EnqueueError ? failure.outcome : 'not-sent' };

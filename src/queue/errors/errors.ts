@@ -40,7 +40,8 @@ export class InvalidOptionError extends JobQueueError {
     readonly expected: string,
     /** A description of the found value. */
     readonly found: string,
-    hint = '',
+    /** The remedy, in a sentence; empty if the expected value says it. */
+    readonly hint = '',
   ) {
     super(`${subject}: expected ${expected}, found ${found}.${hint && ` ${hint}`}`);
   }

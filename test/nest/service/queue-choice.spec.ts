@@ -2,13 +2,16 @@
 import { describe, expect, it } from '@jest/globals';
 import {
   defineJob,
+  EnqueueError,
   InvalidOptionError,
   InvalidPayloadError,
   JobHandler,
   JobQueueService,
+  QueueFullError,
   type Job,
 } from 'nest-job-queue';
 import { z } from 'zod';
+import { failure } from '../../support/faults/failure.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { startApp } from '../app.js';
 
@@ -99,5 +102,52 @@ describe('enqueueMany over several names', () => {
     expect((await jobs.stats(one)).pending).toBe(0);
     await expect(jobs.enqueueMany([{ job: 7, payload: 1 }] as never)).rejects.toThrow(InvalidOptionError);
     expect(await jobs.enqueueMany([])).toEqual([]);
+  });
+
+  it('says of each job whether it was added, where queues are full or refuse one', async () => {
+    const [full, fuller, free] = [uniqueQueueName(), uniqueQueueName(), uniqueQueueName()];
+    const queues = { [full]: { maxPending: 1 }, [fuller]: { maxPending: 1 } };
+    const jobs = (await startApp({ jobs: { queues } })).get(JobQueueService);
+    const one = await failure<QueueFullError>(() =>
+      jobs.enqueueMany([full, full, free].map((job, i) => ({ job, payload: 1, id: `a${i}` }))),
+    );
+    expect(one).toBeInstanceOf(QueueFullError);
+    expect(one).toMatchObject({ queue: full, limit: 1 });
+    expect(one.items).toEqual([
+      { id: 'a0', outcome: 'new' },
+      { id: 'a1', outcome: 'not-sent' },
+      { id: 'a2', outcome: 'new' },
+    ]);
+    const two = await failure<QueueFullError>(() =>
+      jobs.enqueueMany([full, fuller, full, fuller].map((job, i) => ({ job, payload: 1, id: `b${i}` }))),
+    );
+    expect(two).toBeInstanceOf(QueueFullError);
+    expect(two.items.map(({ id, outcome }) => `${id} ${outcome}`)).toEqual([
+      'b0 not-sent',
+      'b1 new',
+      'b2 not-sent',
+      'b3 not-sent',
+    ]);
+    const mixed = await failure<EnqueueError>(() =>
+      jobs.enqueueMany([
+        { job: fuller, payload: 1 },
+        { job: full, payload: 1 },
+        { job: free, payload: 1, after: ['nobody'] },
+      ]),
+    );
+    expect(mixed).toBeInstanceOf(EnqueueError);
+    expect(mixed).toMatchObject({ outcome: 'not-sent' });
+    expect(mixed.items.map(({ outcome }) => outcome)).toEqual(['not-sent', 'not-sent', 'not-sent']);
+    expect(mixed.jobIds.every((id) => id.length > 0)).toBe(true);
+  });
+
+  it('names the job that a queue refuses by its place in the call', async () => {
+    const [one, two] = [uniqueQueueName(), uniqueQueueName()];
+    const jobs = (await startApp({})).get(JobQueueService);
+    const refused = jobs.enqueueMany([
+      { job: one, payload: 1 },
+      { job: two, payload: 2, after: ['nobody'] },
+    ]);
+    await expect(refused).rejects.toThrow('enqueueMany[1].after');
   });
 });

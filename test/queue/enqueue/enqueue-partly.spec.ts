@@ -41,21 +41,24 @@ describe('enqueueMany that was written in part', () => {
   });
 
   it('distinguishes refused and unsent jobs from those that may be written', async () => {
-    const jobs = ['a', 'b', 'c', 'd'].map((id): EncodedJob => ({ id, name: 'q', payload: '1', options: '' }));
+    const jobs = ['a', 'b', 'c', 'd', 'e'].map((id): EncodedJob => ({ id, name: 'q', payload: '1', options: '' }));
     const answers = [
       Promise.resolve({ id: 'other', outcome: 'replaced' } as const),
       Promise.reject(failed('unknown', 'b')),
       Promise.reject(failed('not-sent', 'c')),
       Promise.reject(new RedisOutOfMemoryError('no memory')),
+      Promise.resolve({ id: 'e', outcome: 'new', full: { group: undefined, limit: 1, unit: 'jobs' } } as const),
     ];
     const outcomes = await Promise.allSettled(answers);
     const error = await failure<EnqueueError>(() => bulkAnswers('q', jobs, outcomes));
-    expect(error).toMatchObject({ outcome: 'unknown', jobIds: ['a', 'b', 'c', 'd'] });
+    expect(error).toMatchObject({ outcome: 'unknown', jobIds: ['a', 'b', 'c', 'd', 'e'] });
+    expect(error.message).toContain('1 of 5 jobs');
     expect(error.items).toEqual([
       { id: 'other', outcome: 'replaced' },
       { id: 'b', outcome: 'unknown' },
       { id: 'c', outcome: 'not-sent' },
       { id: 'd', outcome: 'not-sent' },
+      { id: 'e', outcome: 'not-sent' },
     ]);
   });
 
