@@ -54,6 +54,18 @@ describe('a run', () => {
     expect(readdirSync(tmp)).toEqual([]);
   });
 
+  it('answers 503 while Redis is full, and says that nothing was written', async () => {
+    const full = await startOwnRedis();
+    const shop = startProcess('node', [...MAIN, '--queue-name', 'full'], { ...env(), REDIS_URL: full.url });
+    const address = await opened(shop);
+    await connect({}, full.url).config('SET', 'maxmemory', '1');
+    const body = new URLSearchParams({ to: 'ada@example.com', subject: 'No room' });
+    const answer = await fetch(`${address}/mails`, { method: 'POST', body });
+    expect(answer.status).toBe(503);
+    expect(await answer.text()).toContain('Redis is out of memory (maxmemory). Nothing was written.');
+    await shop.kill('SIGKILL');
+  });
+
   it('leaves alone the folder that SHOP_DATA names', async () => {
     const folder = mkdtempSync(join(tmp, 'data-'));
     const shop = startProcess('node', MAIN, { ...env(), SHOP_DATA: folder });

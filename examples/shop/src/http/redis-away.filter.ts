@@ -1,9 +1,9 @@
 import { Catch, ServiceUnavailableException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { Response } from 'express';
-import { EnqueueError, RedisUnsuitableError } from 'nest-job-queue';
+import { EnqueueError, RedisOutOfMemoryError, RedisUnsuitableError } from 'nest-job-queue';
 
-/** Turns errors of an unreachable Redis into a 503 that says what became of the jobs. */
-@Catch(EnqueueError, RedisUnsuitableError)
+/** Turns errors of an unreachable or full Redis into a 503 that says what became of the jobs. */
+@Catch(EnqueueError, RedisOutOfMemoryError, RedisUnsuitableError)
 export class RedisAwayFilter implements ExceptionFilter<Error> {
   catch({ message }: Error, host: ArgumentsHost): void {
     const away = new ServiceUnavailableException(message);
