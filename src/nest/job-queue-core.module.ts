@@ -31,6 +31,8 @@ import { MaintenanceScheduler } from './lifecycle/maintenance.scheduler.js';
 import { ModuleMiddleware } from './lifecycle/module-middleware.js';
 import { RedisConnection } from './connection/redis-connection.js';
 import { STORE_OVERRIDE, type ServerConnection, type StoreOverride } from './connection/server-connection.js';
+import { InvalidOptionError } from '../queue/errors/errors.js';
+import { show } from '../queue/errors/show.js';
 import { FailureLog } from '../worker/reports/failure-log.js';
 import { WorkerLifecycle } from './lifecycle/worker-lifecycle.js';
 
@@ -62,11 +64,26 @@ const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<JobQueueModule
     ({ providers: given = [], ...definition }, { name = DEFAULT_CONNECTION }) => ({
       ...definition,
       global: true,
-      providers: [...given, { provide: CONNECTION_NAME, useValue: name }, ...partProviders(name)],
+      providers: [
+        ...given,
+        { provide: CONNECTION_NAME, useValue: name },
+        { provide: OPTIONS_SOURCE, useValue: given.some(isMadeOptions) ? 'forRootAsync' : 'forRoot' },
+        ...partProviders(name),
+      ],
       exports: PARTS.map((part) => partToken(part, name)),
     }),
   )
   .build();
+
+type OptionsSource = 'forRoot' | 'forRootAsync';
+
+/** Injects the method of the module that its options come from. */
+const OPTIONS_SOURCE = Symbol('nest-job-queue:options-source');
+
+/** Returns whether a provider makes the options when the app boots. */
+function isMadeOptions(provider: Provider): boolean {
+  return typeof provider === 'object' && provider.provide === JOB_QUEUE_OPTIONS && !('useValue' in provider);
+}
 
 const PARTS: readonly ConnectionPart[] = ['service', 'queues', 'lifecycle'];
 
@@ -83,14 +100,26 @@ function partProviders(name: string): Provider[] {
   ];
 }
 
+/** @throws InvalidOptionError if a factory returned no options, such as without a `return` */
+function checkMade(source: OptionsSource, options: unknown): void {
+  if (source === 'forRootAsync' && (typeof options !== 'object' || options === null)) {
+    throw new InvalidOptionError(
+      'JobQueueModule.forRootAsync',
+      'options from useFactory or createJobQueueOptions',
+      show(options),
+    );
+  }
+}
+
 const providers: Provider[] = [
   {
     provide: RESOLVED_OPTIONS,
-    useFactory: (options: JobQueueModuleOptions, override?: StoreOverride) => {
+    useFactory: (options: JobQueueModuleOptions, source: OptionsSource, override?: StoreOverride) => {
+      checkMade(source, options);
       const resolved = resolveModuleOptions(options);
       return override ? override.adjust(resolved) : resolved;
     },
-    inject: [JOB_QUEUE_OPTIONS, { token: STORE_OVERRIDE, optional: true }],
+    inject: [JOB_QUEUE_OPTIONS, OPTIONS_SOURCE, { token: STORE_OVERRIDE, optional: true }],
   },
   {
     provide: QuietLogger,

@@ -182,6 +182,13 @@ describe('forRootAsync', () => {
       'JobQueueModule.forRoot.visibilityMs: expected a whole number',
     );
   });
+
+  it.each([undefined, null, 'redis://localhost'])('checks that it gave options, and not %j', async (made) => {
+    const module = JobQueueModule.forRootAsync({ useFactory: () => made as never });
+    await expect(compileApp({ module })).rejects.toThrow(
+      `JobQueueModule.forRootAsync: expected options from useFactory or createJobQueueOptions, found ${JSON.stringify(made) ?? 'undefined'}.`,
+    );
+  });
 });
 
 describe('a bad option stops the boot', () => {
