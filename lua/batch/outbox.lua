@@ -2,7 +2,7 @@
 -- Returns some news for batches in other queues, at random, so that one undeliverable entry does not block others.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] the most to return
--- ARGV[2] the most bytes to return; the first comes in any case
+-- ARGV[2] the most bytes to return; the first job is returned in any case
 -- Returns, for each: queue|batch|id, then its number, state and result (JSON, or the reason of a failure), on a line
 --   each. Repeated: draws again.
 --@include lib/core/keys

@@ -4,8 +4,8 @@
 -- ARGV[1] batch
 -- ARGV[2] how many members to skip
 -- ARGV[3] the most to return
--- ARGV[4] the most bytes to return; the first comes in any case
--- Returns how many members come after this page, then for each: its id, its outcome.
+-- ARGV[4] the most bytes to return; the first member is returned in any case
+-- Returns how many members follow this page, then for each: its id, its outcome.
 --   id: queue|id for a member of another queue
 --   outcome: '' while it is open; else the status, a line feed, and its result as JSON or the reason of its failure.
 -- Repeated: reads again.

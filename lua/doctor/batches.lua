@@ -10,7 +10,7 @@
 local answer = {}
 local is_mending = ARGV[1] == '1'
 
-local function tell(batch, found, expected)
+local function report(batch, found, expected)
   local n = #answer
   answer[n + 1], answer[n + 2], answer[n + 3] = batch, found, expected
 end
@@ -37,13 +37,13 @@ end
 
 local function look_at_over(batch, is_listed)
   if is_listed then
-    tell(batch, 'in batches, and it has ended or is gone', 'only those that have not ended')
+    report(batch, 'in batches, and it has ended or is gone', 'only those that have not ended')
     if is_mending then
       redis.call('ZREM', batches, batch)
     end
   end
   if leave_to_expiry(batch) then
-    tell(batch, 'no expiry', 'one, as it has ended or is gone')
+    report(batch, 'no expiry', 'one, as it has ended or is gone')
   end
 end
 
@@ -58,11 +58,11 @@ for i = 3, #ARGV do
   else
     local is_stuck = sealed and redis.call('EXISTS', key .. '/open') == 0
     if not is_listed then
-      tell(batch, 'it has not ended, and no sweep looks at it', 'in batches')
+      report(batch, 'it has not ended, and no sweep looks at it', 'in batches')
     elseif is_stuck and fired then
-      tell(batch, 'fired, and no follow-up is open', 'its end')
+      report(batch, 'fired, and no follow-up is open', 'its end')
     elseif is_stuck then
-      tell(batch, 'sealed, all members have ended, and nothing follows', 'its follow-ups are enqueued')
+      report(batch, 'sealed, all members have ended, and nothing follows', 'its follow-ups are enqueued')
     end
     if is_mending and (is_stuck or not is_listed) then
       let_the_sweep_look(batch)

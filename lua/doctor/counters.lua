@@ -19,7 +19,7 @@ for i = 1, #pairs_of_stats, 2 do
   counted[pairs_of_stats[i]] = pairs_of_stats[i + 1]
 end
 
-local function tell(counter, found, expected, mended)
+local function report(counter, found, expected, mended)
   local n = #answer
   answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = counter, found, expected, mended and 1 or 0
 end
@@ -35,14 +35,14 @@ for counter, value in pairs(counted) do
     if mending then
       redis.call('HSET', stats, counter, string.format('%d', floor))
     end
-    tell(counter, value, 'a whole number from ' .. floor, mending)
+    report(counter, value, 'a whole number from ' .. floor, mending)
   else
     counted[counter] = number
   end
 end
 if exclusive and wrong == 0 then
   for _, fault in ipairs(counter_imbalances(counted)) do
-    tell(fault.counters, fault.found, fault.expected)
+    report(fault.counters, fault.found, fault.expected)
   end
 end
 return answer

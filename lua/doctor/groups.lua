@@ -9,7 +9,7 @@
 --@include lib/core/clock
 --@include lib/group/place
 local answer = {}
-local function tell(name, found, expected)
+local function report(name, found, expected)
   local n = #answer
   answer[n + 1], answer[n + 2], answer[n + 3] = name, found, expected
 end
@@ -44,7 +44,7 @@ end
 for i = 2, #ARGV do
   local name = ARGV[i]
   if is_unknown(name) then
-    tell(name, 'jobs that no claim looks for', 'has_groups in settings')
+    report(name, 'jobs that no claim looks for', 'has_groups in settings')
     if ARGV[1] == '1' then
       redis.call('HSET', settings, 'has_groups', '1')
     end
@@ -55,13 +55,13 @@ for i = 2, #ARGV do
   end
   local group, ids = read_group(name), phantoms(name)
   if #ids > 0 then
-    tell(name, #ids .. ' slots without a claim', 'a slot for each claim')
+    report(name, #ids .. ' slots without a claim', 'a slot for each claim')
   end
   local hold = redis.call('HGET', groups .. 'state:' .. name, 'hold')
   if is_held_by_nobody(hold) then
-    tell(name, 'held by ' .. hold, 'held by a job that is scheduled or dead')
+    report(name, 'held by ' .. hold, 'held by a job that is scheduled or dead')
   elseif is_misplaced(name, group) then
-    tell(name, 'in a wrong place', 'where its next job can be claimed')
+    report(name, 'in a wrong place', 'where its next job can be claimed')
   end
   if ARGV[1] == '1' then
     for _, id in ipairs(ids) do

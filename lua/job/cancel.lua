@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Cancels one job. A pending or scheduled one is cancelled at once. A processing one is flagged, and its worker nudged
--- to read the flag. Removing one id from pending is O(length of pending).
+-- Cancels one job. A pending or scheduled job is cancelled at once. A processing job is flagged, and its worker nudged
+-- Removing one id from pending is O(length of pending).
 -- Transition: cancel
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args

@@ -1,8 +1,8 @@
 #!lua
 -- Creates or changes a schedule. An equal definition changes nothing. A changed one keeps a pause and a due tick. A
--- schedule that code declares lives while a process declares it. One that a call created lives until it is removed. If
--- versions of the code disagree, the declared definition stays in force until the last process of its version stops.
--- After a killed process it stays for a while.
+-- schedule that code declares lives while a process declares it. A schedule that a call created lives until it is
+-- removed. If versions of the code disagree, the declared definition stays in force until the last process of its
+-- version stops. After a killed process it stays for a while.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id

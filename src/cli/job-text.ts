@@ -57,19 +57,19 @@ export function jobText(job: JobRecord, reason: Reason, out: Output, verbose: bo
 /** Returns the life of a job, a line for each time it waited and for each attempt. */
 function timeline(job: JobRecord, out: Output, verbose: boolean): Part[] {
   const { attemptLog, enqueuedAt } = job;
-  const told: Part[] = [text`  ○ enqueued   ${instant(enqueuedAt)}`];
+  const parts: Part[] = [text`  ○ enqueued   ${instant(enqueuedAt)}`];
   let before: AttemptRecord | undefined;
   for (const attempt of attemptLog) {
     const isFirst = before === undefined && attempt.attempt === 1;
     if (before || isFirst) {
-      told.push(waitLine(before, attempt.startedAt.getTime() - (before?.endedAt ?? enqueuedAt).getTime()));
+      parts.push(waitLine(before, attempt.startedAt.getTime() - (before?.endedAt ?? enqueuedAt).getTime()));
     } else {
-      told.push('  … earlier attempts are not kept');
+      parts.push('  … earlier attempts are not kept');
     }
-    told.push(...attemptLines(attempt, out, verbose));
+    parts.push(...attemptLines(attempt, out, verbose));
     before = attempt;
   }
-  return [...told, ...standing(job, before, out)];
+  return [...parts, ...standing(job, before, out)];
 }
 
 function waitLine(before: AttemptRecord | undefined, ms: number): Text {

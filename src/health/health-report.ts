@@ -96,7 +96,7 @@ export interface WorkerHealth {
    * Before the first: the time since the app started.
    */
   sinceLastFetchMs: number;
-  /** The jobs whose handlers go on although their signals were aborted, until they end; absent for none. */
+  /** The jobs whose handlers continue although their signals were aborted, until they end; absent for none. */
   stuck?: readonly StuckJob[];
   /** Why it does not run. */
   error?: string;

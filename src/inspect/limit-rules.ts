@@ -111,7 +111,7 @@ export function heldByGroups(signs: QueueSigns): ReturnType<Rule> {
   };
 }
 
-/** An intended limit is worth a notice, unless more jobs come than it ever lets through. */
+/** An intended limit is a notice, unless more jobs are added than it ever lets through. */
 function heldSeverity(signs: QueueSigns): Severity {
   return signs.rates?.growing && isOld(signs, LONG_WAIT_MS) ? 'warning' : 'notice';
 }

@@ -59,7 +59,7 @@ export interface RecentRates {
   attempts: number;
   /** Attempts that failed, as a share of these: 0 to 1. */
   failedShare: number;
-  /** True if more came than ended in each third of the window. A shrinking burst does not grow. */
+  /** True if more jobs were added than ended in each third of the window. A shrinking burst does not grow. */
   growing: boolean;
 }
 

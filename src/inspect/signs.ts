@@ -14,7 +14,7 @@ const RATE_STEPS = 3;
 const LONGEST_STEP = 19;
 /** The current minute, and one that is not closed yet. */
 const LATE = 2;
-/** Less than this share of what comes in goes out: the queue falls behind. */
+/** The queue falls behind if less than this share of the added jobs ends. */
 const KEEPS_UP_SHARE = 0.9;
 
 /** The part of the history that is read for the signs, in ms: an hour. */

@@ -104,7 +104,7 @@ export function stuckHandlers(signs: QueueSigns): ReturnType<Rule> {
         severity: 'critical',
         state: 'stuck',
         summary: `stuck: ${waits(signs)}, ${keptSlots(signs)}`,
-        cause: 'handlers go on although their signal was aborted: by a timeout, a cancel, or a lost claim',
+        cause: 'handlers continue although their signal was aborted: by a timeout, a cancel, or a lost claim',
         next: 'restart the workers with stuck jobs, and let their handlers observe job.signal',
       }
     : undefined;
@@ -116,7 +116,7 @@ export function keptSlots(signs: QueueSigns): string {
   return `${count(stuckSlots)} of ${count(mostRunning(signs) ?? stuckSlots)} slots are kept by handlers that do not end`;
 }
 
-/** Returns whether work goes on in a queue that no process maintains. */
+/** Returns whether work flows in a queue that no process maintains. */
 export function isUnmaintained({ sinceMaintenanceMs = 0, stats }: QueueSigns): boolean {
   return sinceMaintenanceMs >= UNMAINTAINED_MS && stats.workers + stats.processing > 0;
 }

@@ -55,7 +55,7 @@ function rounded(value: number): string {
   return value < 10 ? String(Number(value.toFixed(1))) : count(Math.round(value));
 }
 
-/** Returns what a mark of the history tells, in words. */
+/** Returns a mark of the history in words. */
 export function markInWords({ kind, version }: Pick<HistoryMark, 'kind' | 'version'>): string {
   return kind === 'deploy' ? `version ${version ?? ''}` : 'no process maintained the queue';
 }

@@ -40,7 +40,7 @@ export class FleetReader {
   }
 }
 
-/** A counter that alerts look at begins with 0: Prometheus sees no increase in one that appears. */
+/** The first values of the counters that alerts use. Prometheus sees no increase in a counter that appears. */
 const NO_EVENTS = { enqueued: 0, completed: 0, failed: 0, retried: 0, reclaimed: 0, crashed: 0 };
 
 async function figuresOf(queue: MeasuredQueue): Promise<FleetFigure[]> {

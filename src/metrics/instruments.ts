@@ -120,7 +120,7 @@ export const INSTRUMENTS = {
     source: 'process',
     kind: 'counter',
     name: 'job_queue.stuck_handlers',
-    help: 'Handlers that went on although their signal was aborted',
+    help: 'Handlers that continued although their signal was aborted',
     labels: ['queue', 'name'],
   },
   running: {

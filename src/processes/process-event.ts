@@ -23,7 +23,7 @@ export interface WorkerProcessEnded {
   code: number | null;
   /** The signal that ended it; null for none. */
   signal: NodeJS.Signals | null;
-  /** True if it was told to stop. */
+  /** True if it was asked to stop. */
   stopped: boolean;
   /** The reason why the supervisor killed it, if it did. */
   killedFor?: string;

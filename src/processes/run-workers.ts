@@ -41,8 +41,7 @@ export async function runWorkers(module: EntryModule, options: RunWorkersOptions
 }
 
 /**
- * Ends this process with the workers: at a signal, or when they are given up. A second Ctrl-C kills them. One that comes at
- * once does not, because a signal to a process group may be passed on again.
+ * Ends this process with the workers: at a signal, or when they are given up. A second Ctrl-C kills them. A Ctrl-C at
  */
 function own(workers: WorkerProcesses): void {
   let askedAt: number | undefined;

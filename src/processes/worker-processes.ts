@@ -113,7 +113,8 @@ export class WorkerProcesses {
    * Sets the number of processes: starts missing ones, and stops those with the highest numbers. Does nothing after
    * `stop()`.
    *
-   * @param options.stopTimeoutMs how long those too many may take. Default: that of `runWorkers`
+   * @param options.stopTimeoutMs how long a surplus process may take. Default: that of `runWorkers` Default: that of
+   * `runWorkers`
    * @returns once the surplus processes have ended, also those that an earlier call stops. New ones may still boot, see
    * @throws InvalidOptionError
    */

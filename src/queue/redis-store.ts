@@ -34,7 +34,7 @@ export class RedisStore implements QueueStore {
   readonly runner: ScriptRunner;
 
   /**
-   * Returns the store of a client, the same one for the same client.
+   * Returns the store of a client, always the same object.
    *
    * @throws RedisUnsuitableError when the client has a `keyPrefix`: use the `prefix` option
    */

@@ -228,7 +228,7 @@ it('continues with the show, and stops the workers that it started, when nobody 
   await watching.getByRole('button', { name: 'Crash a worker and watch' }).click();
   await says(watching, '#crash-steps li', 'is enqueued');
   await watching.context().close();
-  // Another page sees how it goes on; what others have set stays.
+  // Another page sees the next steps; settings of others stay.
   await patiently(() => page.locator('#crash').isDisabled());
   await says(page, '#crash-steps .told', 'is killed with SIGKILL', 40_000);
   expect(await shop.get('/stats')).toMatchObject(before);

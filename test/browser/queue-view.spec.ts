@@ -40,7 +40,7 @@ async function claimEndsIn(id: string, ms: number): Promise<void> {
   expect(await redis.zadd('queue:jobs:claims', 'XX', 'CH', Number(seconds) * 1_000 + 999 + ms, id)).toBe(1);
 }
 
-/** The ids of what waits, and where the answer says that it goes on. */
+/** Returns the ids of waiting jobs, and the link to the next page. */
 async function listing(path: string) {
   const response = await fetch(shop.url + path);
   const { pending } = (await response.json()) as { pending: { id: string }[] };

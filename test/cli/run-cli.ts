@@ -31,7 +31,7 @@ export function cliOnTerminal(
   return ended('script', ['-qec', `stty cols 80; ${command}`, '/dev/null'], env, answer);
 }
 
-/** A command that goes on. */
+/** A command that runs until it is stopped. */
 export interface Running {
   /** Its end. */
   readonly over: Promise<Ran>;

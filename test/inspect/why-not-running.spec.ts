@@ -127,7 +127,7 @@ describe('a job does not run, because', () => {
     await queue.cancel(running.id); // its handler does not look at the signal
     await aged(queue, [id], 20_000);
     await eventually(async () => (await queue.workers())[0]?.stuck?.length === 1);
-    expect((await why(queue, id))!.because).toMatch(/^handlers go on although their signal was aborted/);
+    expect((await why(queue, id))!.because).toMatch(/^handlers continue although their signal was aborted/);
     expect(verdictOf(await readSigns(queue)).summary).toContain('1 of 1 slots are kept');
     open();
   });

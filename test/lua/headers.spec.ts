@@ -38,7 +38,7 @@ function numbers(text: string, pattern: RegExp): number[] {
   return [...new Set([...text.matchAll(pattern)].map((match) => Number(match[1])))].toSorted((a, b) => a - b);
 }
 
-/** The positions that a header documents: `ARGV[3]`, `ARGV[1..6]`, and from where a list goes on: `ARGV[7..]`. */
+/** The positions that a header documents: `ARGV[3]`, `ARGV[1..6]`, and the start of a list: `ARGV[7..]`. */
 function documented(header: string, name: 'KEYS' | 'ARGV') {
   const single = numbers(header, new RegExp(`${name}\\[(\\d+)\\]`, 'g'));
   const ranges = [...header.matchAll(new RegExp(`${name}\\[(\\d+)\\.\\.(\\d+)\\]`, 'g'))].flatMap((match) =>

@@ -19,7 +19,7 @@ local function place_dead(at, found)
     redis.call('ZADD', dead, 'NX', tonumber(at.failed_at) or now, at.id)
     trim_dead_letters(100)
   else
-    bury(at.id, 'The doctor could not tell where this job belongs: ' .. found .. '.')
+    bury(at.id, 'The doctor could not find where this job belongs: ' .. found .. '.')
   end
 end
 

@@ -2,7 +2,7 @@
 --   jobs are exact. No counter exists, so a queue without such a bound pays nothing, and no count can be wrong.
 -- waiting_sizes(): returns how many jobs wait in each place.
 -- waiting_bytes(sizes): returns their bytes.
--- waiting_bytes_of(group): returns those of its line.
+-- waiting_bytes_of(group): returns the bytes of its line.
 -- Needs: job, groups, pending, prioritized, scheduled, group_keys.
 local sampled = 50
 

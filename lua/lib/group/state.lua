@@ -14,7 +14,7 @@ local group_defaults, virtual_time, touched_groups, waiting_change, has_state = 
 local common_group, any_state
 local now_us = tonumber(time[1]) * 1e6 + tonumber(time[2])
 
--- Where no group has a state, one look tells that of all.
+-- If no group has a state, one EXISTS shows that for all.
 local function recall_states(names)
   if any_state == nil then
     any_state = redis.call('EXISTS', group_keys.states) == 1

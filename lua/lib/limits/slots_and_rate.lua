@@ -1,4 +1,4 @@
--- The limits of a queue, read once in a claim. They are fields of settings, so a queue without limits never comes here.
+-- The limits of a queue, read once in a claim. They are fields of settings, so a queue without limits never runs this.
 -- room_for(count): returns how many of count jobs may start now, and the ms until the next. The ms are nil if time
 --   alone frees no slot.
 -- pay(cost): takes the cost of one job from the rate; false if the rate has less.

@@ -1,5 +1,5 @@
 -- free_key(key): frees an expired unique key.
--- free_stale_unique(): frees those whose owner has ended or is gone.
+-- free_stale_unique(): frees the keys whose owner has ended or is gone.
 -- Needs: job, unique, unique_expiries, limit, more, read.
 
 -- A job that holds the key until it ends may have taken it over since. Then the window must not free the key.

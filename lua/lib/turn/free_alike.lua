@@ -2,8 +2,8 @@
 --   its work. It places groups with more jobs, a free slot, no rate, and no state of their own. Wakes a worker if one of
 --   them entered turns.
 -- left: the group of each job, by its id
--- Returns the names of the other groups, which lib/group/place has to place.
--- It needs no other library of groups, so a completion of such jobs alone does not define those.
+-- Returns the names of the other groups, which lib/group/place has to place. It needs no other library of groups, so a
+-- completion of such jobs alone does not define them.
 -- Needs: groups, wake.
 --@include lib/turn/no_group
 

@@ -1,10 +1,10 @@
--- The line of groups: those with the next turns, in the order of turns.
+-- The line of groups: the groups with the next turns, in the order of turns.
 -- read_line(from, most): reads up to `most` groups, with what a claim needs of them.
 -- next_turn(line): takes the first; nil if the line must be read again.
 -- turn_again(line, turn, start): puts a group back, at the start of its next turn.
 -- Needs: lib/group/place, lib/core/is_less.
 
--- Groups behind the last one read may come before one that has had its turn. Then the line is read again.
+-- Groups behind the last one read may come before a group that has had its turn. Then the line is read again.
 local function is_before(one, other)
   return one.start < other.start or one.start == other.start and is_less(one.name, other.name)
 end

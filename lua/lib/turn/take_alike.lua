@@ -4,7 +4,7 @@
 -- Returns nil if other jobs or groups may come first. Else the ids, with what lib/turn/take needs to continue:
 --   bytes, groups, latest_finish
 --   is_done: nothing is left for it; is_more: a group could run another job; waiting: how many jobs wait
--- It needs no other library of groups, so a claim of such jobs alone does not define those.
+-- It needs no other library of groups, so a claim of such jobs alone does not define them.
 -- Needs: job, groups, pending, prioritized, now, now_text, time, most_bytes, known_jobs.
 --@include lib/turn/no_group
 --@include lib/turn/alike_groups

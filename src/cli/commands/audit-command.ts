@@ -51,7 +51,7 @@ async function audit(context: Context, [name]: string[], options: Record<string,
 
 function lineOf({ at, jobId, name, transition, from, to, attempt, worker, error }: AuditEntry): Text {
   const moved = text`${from ?? '–'} → ${to ?? '–'}`;
-  const told = [
+  const parts = [
     instant(at),
     padded(transition, 10),
     padded(moved, 24),
@@ -61,5 +61,5 @@ function lineOf({ at, jobId, name, transition, from, to, attempt, worker, error 
     ...(worker === undefined ? [] : [clipped(worker, 40)]),
     ...(error === undefined ? [] : [clipped(error, 80)]),
   ];
-  return joined(told, '  ');
+  return joined(parts, '  ');
 }

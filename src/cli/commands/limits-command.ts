@@ -42,7 +42,7 @@ async function limits({ session, out }: Context, [name]: string[], options: Opti
     await queue.change(changes);
   }
   const now = await queue.get();
-  out.show(now, () => lines([...told(changes, now), ...rows(now)]));
+  out.show(now, () => lines([...changesInWords(changes, now), ...rows(now)]));
 }
 
 /** Returns the changes that the options ask for. null clears a limit. */
@@ -84,14 +84,14 @@ function numberOrNone(option: string, value: string | boolean | undefined): numb
   return value === NONE ? undefined : wholeNumber(option, value, `a whole number or "${NONE}"`);
 }
 
-/** Returns the limits that can be set, of those in force. */
+/** Returns the limits in force without the fields that no user sets. */
 function settingsOf(now: LimitsInForce): RuntimeLimits {
   const { source: _, restsUntil: _rest, nextStartAt: _next, ...settings } = now; // a limit that comes later stays too
   return settings;
 }
 
 /** Returns the changed limits and the unchanged ones, in words. */
-function told(changes: LimitChanges, now: LimitsInForce): Part[] {
+function changesInWords(changes: LimitChanges, now: LimitsInForce): Part[] {
   const set = Object.keys(changes);
   const kept = Object.keys(settingsOf(now)).filter((key) => !set.includes(key));
   return set.length === 0

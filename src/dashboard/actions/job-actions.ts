@@ -21,7 +21,7 @@ interface ActionOutcome {
   spared: number;
 }
 
-/** Applies one action to jobs that were chosen in one state, and skips those that have left it. */
+/** Applies one action to jobs that were chosen in one state, and skips jobs that have left it. */
 @Injectable()
 export class JobActions {
   constructor(private readonly jobs: JobQueueService) {}

@@ -2,7 +2,7 @@ import type { JobRecord } from '../../queue/model/job.js';
 import type { ErrorGroupView } from '../views/views.js';
 
 const KEY_LENGTH = 200;
-/** Looked at of a message; a longer one is of the same kind by its beginning. */
+/** The characters of a message that decide its kind. */
 const LOOKED_AT = 1_000;
 
 /**

@@ -10,9 +10,9 @@ import type { AttemptView, JobRow, JobView } from './views.js';
 
 const LABEL_LENGTH = 120;
 const ERROR_LENGTH = 300;
-/** The longest value that the page gets whole; a longer one is cut, and says so. */
+/** The longest value that the page gets whole. A longer value is cut, and says so. */
 const LONGEST_VALUE = 256 * 1024;
-/** The most jobs before or after one that are named. */
+/** The most named jobs before or after a job. */
 const MOST_TIES = 20;
 
 /** Converts jobs for the page: short rows whatever the job holds, and one whole job. */

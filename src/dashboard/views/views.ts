@@ -74,7 +74,7 @@ export interface WorkerView {
   running: RunningView[];
   /** Jobs that it has claimed and not started: they wait for one of its slots. */
   prefetched: RunningView[];
-  /** Jobs whose handlers go on although their signals were aborted. */
+  /** Jobs whose handlers continue although their signals were aborted. */
   stuck: { id: string; name: string; queue: string }[];
 }
 

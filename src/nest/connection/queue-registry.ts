@@ -45,7 +45,7 @@ export class QueueRegistry {
   }
 
   /**
-   * The queue of a name; the same one for the same name.
+   * Returns the queue of a name, always the same object.
    *
    * @throws InvalidOptionError for a name that cannot be part of a key
    */

@@ -41,7 +41,7 @@ export type ListenerDecorator = <Method extends (event: never) => unknown>(
  *
  * @example
  * \@OnJobEvent('failed', { name: 'invoice' })
- * tell({ job, error }: WorkerEvent) {
+ * report({ job, error }: WorkerEvent) {
  *   return this.pager.alert(`invoice ${job.id}: ${String(error)}`);
  * }
  */

@@ -40,7 +40,7 @@ export abstract class AdminApi {
   }
 
   /**
-   * Deletes a job with all its traces. A claimed one is refused (`processing`): cancel it first.
+   * Deletes a job with all its traces. A claimed job is refused (`processing`): cancel it first.
    *
    * @param job its definition, its name, or the name of its queue
    * @param options.ifStatus see JobQueue.remove

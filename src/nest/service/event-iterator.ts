@@ -4,9 +4,9 @@ import type { Observable } from 'rxjs';
 const MOST_WAITING = 10_000;
 
 /**
- * The values of an observable for `for await`. It listens from now until the loop ends, or the observable does.
+ * Returns the values of an observable for `for await`. Subscribes now, until the loop or the observable ends.
  *
- * @param onOverflow told once, when values are dropped because the loop is too slow
+ * @param onOverflow called once, when values are dropped because the loop is too slow
  */
 export function iterate<Value>(values: Observable<Value>, onOverflow: () => void): AsyncIterableIterator<Value> {
   const waiting: Value[] = [];

@@ -89,7 +89,7 @@ export class JobEvents extends SafeObservable<FleetJobEvent> implements AsyncIte
   }
 
   /**
-   * Filters the events; `where(a).where(b)` has those that match both.
+   * Filters the events; `where(a).where(b)` has the events that match both.
    *
    * @throws InvalidOptionError
    */
@@ -116,10 +116,10 @@ export class JobEvents extends SafeObservable<FleetJobEvent> implements AsyncIte
       if (names && !names.includes(queue.name)) {
         return;
       }
-      const forward = (told: JobEvent) => {
-        const { name = queue.name, status: what, ...rest } = decodeEvent(queue.options.codec, told);
+      const forward = (published: JobEvent) => {
+        const { name = queue.name, status: what, ...rest } = decodeEvent(queue.options.codec, published);
         const event = { queue: queue.name, name, status: what as JobEventStatus, ...rest };
-        // A newer version, or anybody with the right to publish, may send others.
+        // A newer version, or anybody with the permission to publish, may send others.
         if (JOB_EVENT_STATUSES.includes(event.status) && accepts(event)) {
           subscriber.next(event);
         }

@@ -4,7 +4,7 @@ import { serializeError } from '../errors/serialize-error.js';
 
 const MAX_DEPTH = 200;
 
-/** The most characters of a path that an error shows: its keys may come from anybody. */
+/** The most characters of a path that an error shows. Any caller can choose its keys. */
 const LONGEST_PATH = 200;
 
 /**

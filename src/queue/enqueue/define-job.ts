@@ -61,7 +61,7 @@ const optionsSchema = z.strictObject(
   { error: 'expected an object with a payload schema' },
 );
 
-/** A kind of job with the schemas of what goes in and what comes out. Made by `defineJob`. */
+/** A kind of job with the schemas of its payload and result. Made by `defineJob`. */
 export class JobDefinition<
   Payload extends StandardSchema = StandardSchema,
   Result extends StandardSchema = StandardSchema,

@@ -32,8 +32,8 @@ export interface EnqueueRequest {
 /** Acts around the enqueues of a JobQueue. */
 export interface EnqueueMiddleware {
   /**
-   * Called once for each call of `enqueue` or `enqueueMany`. Return what `next()` resolves to: the handles of the jobs, in
-   * their order. A throw refuses the call, and nothing is written if it comes before `next()`.
+   * Called once for each call of `enqueue` or `enqueueMany`. Return what `next()` resolves to: the handles of the jobs,
+   * in their order. A throw refuses the call. A throw before `next()` writes nothing.
    */
   enqueue?(request: EnqueueRequest, next: () => Promise<JobHandle[]>): Promise<JobHandle[]>;
 }

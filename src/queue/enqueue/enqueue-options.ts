@@ -93,7 +93,7 @@ const uniqueSchema = z.strictObject({
     .refine((key) => !/\p{Surrogate}/u.test(key), 'expected well-formed text')
     .refine(
       (key) => !key.startsWith(SCHEDULE_PREFIX),
-      `expected text that does not begin with ${SCHEDULE_PREFIX}, the keys of schedules`,
+      `expected text that does not begin with ${SCHEDULE_PREFIX}, which is for schedules`,
     ),
   for: z.union([z.enum(['pending', 'unfinished']), z.strictObject({ ms: duration(1) })], {
     error: "expected 'pending', 'unfinished' or { ms }",

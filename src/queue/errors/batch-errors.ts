@@ -40,6 +40,6 @@ export class BatchTimeoutError extends JobQueueError {
     readonly timeoutMs: number,
     open: number,
   ) {
-    super(`Batch ${batch} has ${open} open members after ${timeoutMs} ms; it goes on.`);
+    super(`Batch ${batch} has ${open} open members after ${timeoutMs} ms; the batch continues.`);
   }
 }

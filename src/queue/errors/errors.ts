@@ -15,7 +15,7 @@ export class JobQueueError extends Error {
   /** True if handlers throw it with their own message. @internal */
   protected static readonly isOfHandlers: boolean = false;
 
-  /** @param message becomes one line of bounded length, since ids, names and payloads may come from anybody */
+  /** @param message becomes one line of bounded length, because any client can choose ids, names and payloads */
   constructor(message: string, options?: ErrorOptions) {
     super(new.target.isOfHandlers ? message : oneLine(message), options);
     this.name = new.target.name;
@@ -145,7 +145,7 @@ export class QueueClosedError extends JobQueueError {
     /** The name of the queue. */
     readonly queue: string,
   ) {
-    super(`Queue "${queue}" was closed in this process; no result can be awaited any more. Its jobs go on.`);
+    super(`Queue "${queue}" was closed in this process; no result can be awaited any more. Its jobs continue.`);
   }
 }
 
@@ -160,7 +160,7 @@ export class JobTimeoutError extends JobQueueError {
     /** The time limit for the result, in ms. */
     readonly timeoutMs: number,
   ) {
-    super(`Job ${jobId} gave no result within ${timeoutMs} ms; it goes on.`);
+    super(`Job ${jobId} gave no result within ${timeoutMs} ms; the job continues.`);
   }
 }
 

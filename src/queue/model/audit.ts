@@ -2,7 +2,7 @@ import type { JobStatus } from './job.js';
 
 /** A transition of a job in the trail. */
 export interface AuditEntry {
-  /** The place in the trail; later entries have greater ones. Pass it to go on after an entry, and to acknowledge it. */
+  /** The place in the trail; later entries have greater ones. Pass it to continue after an entry, and to acknowledge it. */
   readonly entryId: string;
   /** The id of the job. */
   readonly jobId: string;
@@ -13,7 +13,7 @@ export interface AuditEntry {
    * `remove` and others.
    */
   readonly transition: string;
-  /** Absent for a job that came into being. */
+  /** Absent for a new job. */
   readonly from?: JobStatus;
   /** Absent for a deleted job. */
   readonly to?: JobStatus;

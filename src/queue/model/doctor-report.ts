@@ -7,7 +7,7 @@
  * - `status`: a job whose status differs from its place
  * - `token`: a claimed job without a claim token, or a waiting one with one
  * - `claim`: a claim that never expires
- * - `lifetime`: a job that would expire while it is needed, or an ended one that never expires
+ * - `lifetime`: a job that would expire while it is needed, or an ended job that never expires
  * - `unique`: a unique key that no job will free
  * - `counter`: a counter that is not a number or below the visible count; with `exclusive`, contradictory counters
  * - `batch`: a batch that no sweep finds, that nothing follows, or that does not end. Also a leftover of a batch, or

@@ -98,7 +98,7 @@ export interface ClaimRef {
 /** A claimed job that must not run; the claimer settles it as failed, with this reason. */
 export interface RefusedJob extends ClaimRef {
   readonly error: StoredError;
-  /** The job, as far as it can be read. The payload of a broken one is undefined. */
+  /** The job, as far as it can be read. The payload of a broken job is undefined. */
   readonly job: ClaimedJob;
 }
 

@@ -12,7 +12,7 @@ export interface WorkerDetails {
   processSlots?: number;
   /** True if its process claims none of this queue's jobs for now. Absent: it claims. */
   paused?: true;
-  /** Jobs whose handlers go on although their signals were aborted. */
+  /** Jobs whose handlers continue although their signals were aborted. */
   stuck?: { id: string; name: string }[];
 }
 
@@ -26,7 +26,7 @@ export interface WorkerRecord extends Partial<WorkerDetails> {
   startedAt?: Date;
 }
 
-/** A job whose handler goes on although its signal was aborted. It keeps its slot until it ends. */
+/** A job whose handler continues although its signal was aborted. It keeps its slot until it ends. */
 export interface StuckJob {
   /** The queue of the job. */
   queue: string;

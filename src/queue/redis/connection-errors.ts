@@ -20,13 +20,13 @@ export function forwardErrors(client: RedisClient, forward: Forward): void {
 
 /** Forwards errors after the first, which ioredis emits itself. */
 function forwardLateErrors(client: Redis, forward: Forward): void {
-  let heard: unknown;
+  let watched: unknown;
   let known: Error | undefined;
   client.on('error', (error: Error) => {
     known = error;
     const stream = client.stream as Redis['stream'] | undefined; // absent before the first attempt to connect
-    if (stream && stream !== heard) {
-      heard = stream;
+    if (stream && stream !== watched) {
+      watched = stream;
       stream.on('error', (late) => late !== known && forward(late));
     }
   });

@@ -30,7 +30,7 @@ export class Connection {
   private ownLogger = SafeLogger.of(silentLogger);
 
   /**
-   * The connection of a client; the same one for the same client.
+   * Returns the connection of a client, always the same object.
    *
    * @throws RedisUnsuitableError when the client has a `keyPrefix`: use the `prefix` option
    */

@@ -15,7 +15,7 @@ export function isUnanswered(error: unknown): boolean {
   return typeof error === 'object' && error !== null && unanswered.has(error);
 }
 
-/** How often a connection is checked within its limit. A silent one is found at most one check late. */
+/** How often a connection is checked within its limit. A silent connection is found at most one check late. */
 const LOOKS_PER_LIMIT = 4;
 
 /**
@@ -91,22 +91,22 @@ export function withHandshakeTimeout(client: RedisClient, limitMs: number = LONG
   const begin = () => {
     clearTimeout(timer);
     const stream = streamOf(client);
-    const heard = stream?.bytesRead;
-    const look = () => {
+    const bytesBefore = stream?.bytesRead;
+    const check = () => {
       if (client.status === 'connect') {
-        return stream?.bytesRead === heard ? cut(client) : begin();
+        return stream?.bytesRead === bytesBefore ? cut(client) : begin();
       }
     };
-    timer = setTimeout(look, limitMs).unref();
+    timer = setTimeout(check, limitMs).unref();
   };
   if (client.status === 'connect') {
     begin();
   }
   client.on('connect', begin);
-  const looking = setInterval(() => unstickCluster(client), STUCK_MS).unref();
+  const watch = setInterval(() => unstickCluster(client), STUCK_MS).unref();
   return () => {
     clearTimeout(timer);
-    clearInterval(looking);
+    clearInterval(watch);
     client.off('connect', begin);
   };
 }
@@ -123,20 +123,20 @@ export async function retryUntilAnswered<Answer>(
   answer: Promise<Answer>,
   limitMs: number = LONGEST_HANDSHAKE_MS,
 ): Promise<Answer> {
-  let heard = bytesReadBy(client);
-  const look = () => {
-    const before = heard;
-    heard = bytesReadBy(client);
+  let bytesRead = bytesReadBy(client);
+  const check = () => {
+    const before = bytesRead;
+    bytesRead = bytesReadBy(client);
     if (client.status !== 'ready') {
       unstickCluster(client);
-    } else if (heard > before) {
-      return; // the answer may be behind a large one
+    } else if (bytesRead > before) {
+      return; // the reply may be behind a large reply
     } else if (performance.now() - (replacedAt.get(client) ?? -Infinity) >= limitMs) {
       replacedAt.set(client, performance.now());
       cut(client);
     }
   };
-  const supervision = setInterval(look, limitMs).unref();
+  const supervision = setInterval(check, limitMs).unref();
   try {
     return await answer;
   } finally {

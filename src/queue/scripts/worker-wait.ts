@@ -60,8 +60,8 @@ export class RedisWorkerWait implements WorkerWait {
   interrupt(): void {
     const { client } = this.connection;
     const key = this.nudgeKeyOf(this.queues[0]!);
-    const told = [client.zadd(key, 0, '1'), client.pexpire(key, NUDGE_KEPT_MS)];
-    Promise.all(told).catch(() => undefined); // the wait ends within a second anyway
+    const sent = [client.zadd(key, 0, '1'), client.pexpire(key, NUDGE_KEPT_MS)];
+    Promise.all(sent).catch(() => undefined); // the wait ends within a second anyway
   }
 
   private readonly nudgeKeyOf = ({ keys }: QueueCalls): string => keys.nudge(this.worker);

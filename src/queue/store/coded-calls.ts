@@ -1,4 +1,4 @@
-// The calls of a queue with its codec: what goes in is encoded, what comes out is decoded.
+// The calls of a queue with its codec: it encodes arguments and decodes replies.
 import { codecOf, decodeContent, decodeText, encodeText, type CodecError, type JobCodec } from '../codec/codec.js';
 import type { AttemptRecord, ClaimedJob, JobRecord, RefusedJob } from '../model/job.js';
 import type { StoredError } from '../errors/stored-error.js';

@@ -20,7 +20,7 @@ export function redactRecord(redact: Redact | undefined, job: JobRecord): JobRec
   const value = (part: RedactedPart['part']) => redactValue(redact, job[part], { part, job });
   return {
     ...job,
-    payload: job.name.startsWith(FAILURE_PREFIX) ? tellingPayload(redact, job, texts) : value('payload'),
+    payload: job.name.startsWith(FAILURE_PREFIX) ? failurePayload(redact, job, texts) : value('payload'),
     attemptLog: job.attemptLog.map((attempt) => redactAttempt(texts, attempt)),
     log: job.log.map(({ at, message }) => ({ at, message: texts.text(message) })),
     ...(job.result !== undefined && { result: value('result') }),
@@ -35,8 +35,8 @@ function redactAttempt(texts: TextRedaction, attempt: AttemptRecord): AttemptRec
   return attempt.error ? { ...attempt, error: texts.error(attempt.error) } : attempt;
 }
 
-function tellingPayload(redact: Redact, job: JobRecord, texts: TextRedaction): unknown {
-  const told = job.payload as { name: string; error: string };
-  const payload = redactValue(redact, payloadOf(job), { part: 'payload', job: { ...job, name: told.name } });
-  return { ...told, payload: JSON.stringify(payload), error: texts.text(told.error) };
+function failurePayload(redact: Redact, job: JobRecord, texts: TextRedaction): unknown {
+  const failure = job.payload as { name: string; error: string };
+  const payload = redactValue(redact, payloadOf(job), { part: 'payload', job: { ...job, name: failure.name } });
+  return { ...failure, payload: JSON.stringify(payload), error: texts.text(failure.error) };
 }

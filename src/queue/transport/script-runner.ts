@@ -18,7 +18,7 @@ export interface ScriptCall<Answer> extends StoreCall<Answer> {
   readonly args: readonly ScriptArgument[];
   /** Set where its transitions are written down. */
   readonly audit?: AuditMark;
-  /** Returns the call to send instead, where the reply says that nothing was done and another one is needed. */
+  /** Returns the call to send instead, if the reply says that nothing was done. */
   readonly resend?: (reply: unknown) => ScriptCall<Answer> | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface BlockingWait {
   seconds: number;
   /** Receives the marker that ended the wait. */
   onMarker?: (key: string, member: string) => void;
-  /** Told when the server refused the wait: then the calls behind it came at once, and nothing was waited for. */
+  /** Called when the server refused the wait. The calls after it then ran at once. */
   onRefusal?: (error: Error) => void;
 }
 

@@ -33,14 +33,14 @@ export function checkJobId(id: unknown, subject = 'job id'): asserts id is strin
   if (id.startsWith(BATCH_PREFIX)) {
     throw new InvalidOptionError(
       subject,
-      `one that does not begin with ${BATCH_PREFIX}, the ids of the follow-ups of batches`,
+      `an id that does not begin with ${BATCH_PREFIX}, which is for follow-ups of batches`,
       show(id),
     );
   }
   if (id.startsWith(SCHEDULE_PREFIX)) {
     throw new InvalidOptionError(
       subject,
-      `one that does not begin with ${SCHEDULE_PREFIX}, the ids of the jobs of schedules`,
+      `an id that does not begin with ${SCHEDULE_PREFIX}, which is for jobs of schedules`,
       show(id),
     );
   }
@@ -54,7 +54,7 @@ export function checkJobName(name: unknown, subject = 'job name'): asserts name 
   if (name.startsWith(FAILURE_PREFIX)) {
     throw new InvalidOptionError(
       subject,
-      `one that does not begin with ${FAILURE_PREFIX}, the names of the jobs that tell of dead letters`,
+      `a name that does not begin with ${FAILURE_PREFIX}, which is for failure jobs`,
       show(name),
     );
   }

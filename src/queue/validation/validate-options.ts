@@ -81,7 +81,7 @@ export function checkCount(subject: string, value: number, min: number, max: num
   }
 }
 
-/** Returns the first unknown option, since a missing one may be its right name; else the first issue. */
+/** Returns the first unknown option, because a missing option may be its right name. Else the first issue. */
 function mostTelling(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue {
   return issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]!;
 }

@@ -113,8 +113,8 @@ function othersOf(all: readonly EnqueuedJob[]): string {
     return 'Nothing was enqueued.';
   }
   const names = [...new Set(all.map(({ name }) => name))];
-  const told = names.map((name) => `"${name}" ×${all.filter((job) => job.name === name).length}`);
-  return `Only these were: ${told.join(', ')}.`;
+  const counts = names.map((name) => `"${name}" ×${all.filter((job) => job.name === name).length}`);
+  return `Only these were: ${counts.join(', ')}.`;
 }
 
 /** Returns the job with most in common; of equals the last. */

@@ -15,7 +15,14 @@ import { VirtualClock } from '../time/virtual-clock.js';
 import type { EnqueuedJob } from './enqueued-job.js';
 import { MemoryConnection } from './memory-connection.js';
 import { RunningHandlers } from './running-handlers.js';
-import { ENDS, TestLog, told, type DrainReport, type HandlerFailure, type TestedOutcome } from './test-log.js';
+import {
+  ENDS,
+  TestLog,
+  reportInWords,
+  type DrainReport,
+  type HandlerFailure,
+  type TestedOutcome,
+} from './test-log.js';
 import { TestClock, TestingError } from './test-clock.js';
 
 /** How long the worker of a test may take to stop, in ms by its clock. */
@@ -130,7 +137,7 @@ export class JobQueueTesting {
     const report = this.log.reportSince(ends);
     if (until !== undefined && !reached()) {
       throw new TestingError(
-        `drain({ until: '${until}' }) ran all that was due, and no job had that end: ${told(report)}.`,
+        `drain({ until: '${until}' }) ran all that was due, and no job had that end: ${reportInWords(report)}.`,
       );
     }
     return report;

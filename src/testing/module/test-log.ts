@@ -89,7 +89,7 @@ function failureOf(queue: MemoryQueue, id: string, thrown: unknown): HandlerFail
 }
 
 /** Returns the report of a drain in words. */
-export function told(report: DrainReport): string {
+export function reportInWords(report: DrainReport): string {
   const parts = ENDS.filter((end) => report[end] > 0).map((end) => `${report[end]} ${end}`);
   return parts.join(', ') || 'no attempt ended';
 }

@@ -19,7 +19,7 @@ import type { StuckJob } from '../../queue/model/worker-record.js';
 import { AttemptTimeout } from './attempt-timeout.js';
 import type { HandlerTimeoutError } from './worker-errors.js';
 
-/** Receives the end of an attempt. `ended` comes at most once; `idle` comes exactly once, when the handler has really ended. */
+/** Receives the end of an attempt: `ended` at most once, and `idle` once, when the handler has really ended. */
 export interface AttemptOwner {
   readonly reports: JobReporter;
   readonly content: ContentRules;
@@ -48,10 +48,7 @@ export class Attempt implements Completion {
   /** True if another job began to wait for its end while it ran. Then it is no longer a plain job. */
   isFollowed = false;
   resultTtlMs: number | undefined;
-  /**
-   * True once the attempt has a slot. Its handler was called, or will be after the next reply of Redis. Until then it
-   * waits.
-   */
+  /** True once the attempt has a slot: its handler was called, or will be after the next reply of Redis. */
   begun = false;
   private ended = false;
   /** Absent for a handler without a timeout. */

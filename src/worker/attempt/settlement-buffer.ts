@@ -53,7 +53,7 @@ export class SettlementBuffer {
   failures: Settling<Failure>[] = [];
   releases: Settling<Release>[] = [];
   private inFlight = 0;
-  /** The last taken batch. `inFlight` tells whether it is still in flight. */
+  /** The last taken batch, in flight while `inFlight` is not 0. */
   private taken: Taken | undefined;
   /** True if a settlement in flight releases a job that precedes all later ones in the queue. */
   private interruptionUnderWay = false;

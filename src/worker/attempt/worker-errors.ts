@@ -43,7 +43,7 @@ export class ThreadCrashedError extends JobQueueError {
   }
 }
 
-/** A job in a thread went on after its signal aborted (`cause`), and its thread was terminated. */
+/** A job in a thread continued after its signal aborted (`cause`), and its thread was terminated. */
 export class ThreadTerminatedError extends JobQueueError {
   /** The code of these errors, the same in every version. */
   static override readonly code: string = 'THREAD_TERMINATED';
@@ -55,6 +55,6 @@ export class ThreadTerminatedError extends JobQueueError {
     readonly graceMs: number,
     cause: unknown,
   ) {
-    super(`Job ${jobId} went on for ${graceMs} ms after its signal aborted; its thread was terminated.`, { cause });
+    super(`Job ${jobId} ran for ${graceMs} ms after its signal aborted; its thread was terminated.`, { cause });
   }
 }

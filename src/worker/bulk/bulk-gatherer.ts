@@ -80,7 +80,7 @@ export class BulkGatherer {
     this.lines.set(key, line);
   }
 
-  /** Begins the calls whose time has come, as far as slots are free. */
+  /** Begins the due calls, as far as slots are free. */
   readonly look = (): void => {
     for (let due = this.takeDue(); due; due = this.takeDue()) {
       this.call(due);
@@ -101,7 +101,7 @@ export class BulkGatherer {
     this.runs.get(attempt.job)?.left(attempt);
   }
 
-  /** The jobs of the next call whose time has come. */
+  /** The jobs of the next due call. */
   private takeDue(): Gathered[] | undefined {
     const [key, line] = this.owner.hasSlot ? ([...this.lines].find(([, each]) => this.isDue(each)) ?? []) : [];
     const due = line?.splice(0, this.bulk.size);

@@ -27,7 +27,7 @@ export class BulkRun implements BulkCall {
   private controller: AbortController | undefined;
   private began = false;
 
-  /** @param onEnd told once, when the handler has returned */
+  /** @param onEnd called once, when the handler has returned */
   constructor(
     attempts: readonly BulkMember[],
     private readonly bulk: ResolvedBulk,

@@ -57,7 +57,7 @@ interface ConnectionGroup {
 export class FetchLoop {
   private readonly groups: readonly ConnectionGroup[];
   private readonly runners: readonly QueueRunner[];
-  /** The runners, those first whose turn it is where the slots of the process are dealt out. */
+  /** The runners. The first are those whose turn it is to get slots of the process. */
   private line: readonly QueueRunner[];
   private waitingForIdle: (() => void)[] = [];
 

@@ -4,7 +4,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 /** Without maintenance for this long, in ms, a fleet that maintains each few seconds was away. */
 const LEAST_GAP_MS = 180_000;
 
-/** Closes each minute of the histories, once for the whole fleet: a replica that comes second changes nothing. */
+/** Closes each minute of the histories, once for the whole fleet. A second replica changes nothing. */
 export class HistoryKeeper {
   /** The end of each queue's open minute, by the monotonic clock. */
   private readonly dueAt = new Map<JobQueue, number>();

@@ -1,4 +1,4 @@
-/** A claim whose answer has not come yet. */
+/** A claim in flight. */
 export interface ClaimUnderWay {
   readonly token: string;
   readonly worker: string;

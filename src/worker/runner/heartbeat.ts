@@ -53,7 +53,7 @@ export class Heartbeat {
     }
   }
 
-  /** Starts a new beat, because one in flight may have been sent before the event to learn of. */
+  /** Starts a new beat. A beat in flight may have been sent before the event. */
   runAnew(): Promise<void> {
     return this.beatAgain();
   }

@@ -23,10 +23,7 @@ import { DrainedWatch } from '../reports/drained-watch.js';
 import { reportLost, reportStuck } from '../attempt/report-trouble.js';
 import { ShutdownError } from '../attempt/worker-errors.js';
 
-/**
- * The idle time, in ms, after which a runner gets a turn although others use all slots. Idle means without a claim or a
- * wait.
- */
+/** The time without claim or wait, in ms, after which a runner gets a turn although all slots are used. */
 const LONGEST_UNPOLLED_MS = 1_000;
 
 /**
@@ -154,7 +151,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     this.releaseIfClosed();
   }
 
-  /** Releases together with the jobs of claims in flight, which come behind: a later release would go before those. */
+  /** Releases together with the jobs of claims in flight. A later release would put them before the released jobs. */
   private releaseIfClosed(): void {
     if (this.isClosed && this.claiming === 0) {
       this.prefetcher.releaseWaiting();

@@ -128,7 +128,7 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
     expect(await violationsInEveryLook(page)).toEqual([]);
     await picture('recurring');
     await page.getByRole('button', { name: /^Resume / }).click();
-    await says(page, '.toast', 'goes on');
+    await says(page, '.toast', 'continues');
   });
 
   it('workers are shown with what they run', async () => {
@@ -148,7 +148,7 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
     const sure = page.getByRole('button', { name: 'Cancel 2 jobs' });
     expect(await sure.isDisabled()).toBe(true);
     await picture('confirm');
-    await page.getByLabel('Type 2 to go on').fill('2');
+    await page.getByLabel('Type 2 to continue').fill('2');
     expect(await violationsInEveryLook(page)).toEqual([]);
     await sure.click();
     await says(page, '.toast', '2 jobs cancelled');

@@ -53,7 +53,7 @@ it('all that match are removed in the background, also when the tab is closed', 
   const tab = await openPage(world.url);
   await tab.goto(`${world.url}#/queue/email?state=pending`);
   await tab.locator('.bulk').getByRole('button', { name: 'Remove all' }).click();
-  await tab.getByLabel('Type 120 to go on').fill('120');
+  await tab.getByLabel('Type 120 to continue').fill('120');
   await tab.getByRole('button', { name: 'Remove 120 pending jobs' }).click();
   await says(tab, '.toast', 'began');
   await tab.close();

@@ -67,7 +67,7 @@ it('a batch that ended says how, and leads to its follow-up, which leads back', 
 it('a batch is cancelled, with the number of its open jobs typed', async () => {
   await open('/batch/book/next-book');
   await page.getByRole('button', { name: 'Cancel the batch' }).click();
-  await page.getByLabel('Type 5 to go on').fill('5');
+  await page.getByLabel('Type 5 to continue').fill('5');
   await page.getByRole('button', { name: 'Cancel 5 open jobs' }).click();
   await says(page, '.toast', '5 jobs are being cancelled.');
   await says(page, '.batch-counts', '5 cancelled');
@@ -109,9 +109,9 @@ it('a group shows its share, is limited, paused, resumed and cleaned', async () 
   await says(page, '.why', 'Its group `studio-a` has been paused');
   await page.locator('.ties a', { hasText: 'studio-a' }).click();
   await row.getByRole('button', { name: /^Resume/ }).click();
-  await says(page, '.toast', 'The group studio-a goes on.');
+  await says(page, '.toast', 'The group studio-a continues.');
   await row.getByRole('button', { name: /^Clean/ }).click();
-  await page.getByLabel('Type 2 to go on').fill('2');
+  await page.getByLabel('Type 2 to continue').fill('2');
   await page.getByRole('button', { name: 'Delete 2 waiting jobs' }).click();
   await says(page, '.toast', '2 jobs of studio-a deleted.');
   expect((await world.jobs.queue('video').groups.get('studio-a')).pending).toBe(0);

@@ -16,7 +16,7 @@ export async function keptWords(
   const told = JSON.parse(stored.options ?? '{}') as Record<string, unknown>;
   const words: string[] = [];
   if (options.expiresInMs) {
-    words.push(job.expiresAt ? 'goes on to expire' : 'expires no more');
+    words.push(job.expiresAt ? 'keeps its expiry' : 'expires no more');
   }
   if (options.maxAttempts) {
     const agreed = job.maxAttempts === told.maxAttempts;

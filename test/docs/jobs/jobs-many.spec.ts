@@ -93,7 +93,7 @@ describe('docs/jobs.md', () => {
     await jobs.enqueue('mailing-list', 2);
     expect(await queue.claim()).toBeNull(); // to nobody
     expect(await jobs.remove('mailing-list', id)).toBe('processing'); // unless it runs
-    expect(await queue.complete(running)).toBe(true); // what runs goes on
+    expect(await queue.complete(running)).toBe(true); // running jobs continue
     expect(await jobs.list('mailing-list', 'pending', { limit: 1 })).toMatchObject([{ payload: 2 }]);
     const { redis, keys } = stateOf('mailing-list');
     await redis.hset(keys.job(id), 'completed_at_ms', 1);

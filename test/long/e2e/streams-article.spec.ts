@@ -172,7 +172,7 @@ describe('the Streams article', () => {
     it('a timeout is no result', async () => {
       const job = await jobs.enqueue(Sleep, { ms: 500 });
       await expect(job.result({ timeoutMs: 50 })).rejects.toMatchObject({ name: 'JobTimeoutError', timeoutMs: 50 });
-      expect(await job.result(SOON)).toBeUndefined(); // it went on
+      expect(await job.result(SOON)).toBeUndefined(); // it continued
     });
 
     it('what is done does not pile up', async () => {

@@ -231,7 +231,7 @@ describe('sweep/tidy.lua: dead letters whose hashes are gone', () => {
     await q.redis.del(...Array.from({ length: 24 }, (_, i) => q.keys.job(`job-${i}`)), q.keys.failed);
     expect((await q.run(q.scripts.stats())).failed).toBe(25);
     while (await q.run(q.scripts.sweep.tidy(10))) {
-      // goes on
+      // until nothing is left
     }
     await q.run(q.scripts.sweep.tidy(10));
     expect(await q.ranked(q.keys.dead)).toEqual(['job-24']);

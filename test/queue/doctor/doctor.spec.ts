@@ -69,7 +69,7 @@ describe('the doctor', () => {
     await queue.doctor({ mend: true });
     expect(await queue.get('a')).toMatchObject({
       status: 'failed',
-      lastError: 'The doctor could not tell where this job belongs: status lost, in no place.',
+      lastError: 'The doctor could not find where this job belongs: status lost, in no place.',
     });
   });
 

@@ -12,7 +12,7 @@ it('a client of a Cluster that is to connect by a timer is left to it', async ()
   const client = new Cluster([{ host: '127.0.0.1', port }], { clusterRetryStrategy: () => 300 });
   client.on('error', () => undefined);
   await eventually(() => client.status === 'reconnecting', { what: 'a client that waits to connect again' });
-  // What ioredis does where a connection ends only then: it is closed again, its timer goes on.
+  // What ioredis does where a connection ends only then: it is closed again, its timer still runs.
   connectionPoolOf(client).emit('drain');
   expect(client.status).toBe('close');
   unstickCluster(client);

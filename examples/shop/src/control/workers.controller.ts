@@ -71,6 +71,6 @@ export class WorkersController {
   @HttpCode(200)
   async crash(): Promise<{ job: string; stats: StatsView }> {
     const job = await this.show.begin();
-    return { job, stats: await this.stats.after(`The show goes on with job ${job}.`) };
+    return { job, stats: await this.stats.after(`The show continues with job ${job}.`) };
   }
 }

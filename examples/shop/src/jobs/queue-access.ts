@@ -14,7 +14,7 @@ import { settings } from '../settings.js';
 
 const PATIENCE_MS = 3_000;
 const PURGE_PATIENCE_MS = 60_000;
-const AWAY = 'Redis does not answer. Nothing is lost: the shop goes on when it does.';
+const AWAY = 'Redis does not answer. Nothing is lost: the shop continues when it does.';
 const CUT_OFF = 'Redis does not answer any more. What was asked for may have been done all the same.';
 
 /** The queue of the control page; where Redis is away every question is answered with 503, soon. */

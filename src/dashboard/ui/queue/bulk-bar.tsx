@@ -99,7 +99,7 @@ async function actOnAll(
   const many = total === null ? `all ${words}` : howMany(total, words);
   const sure = await ask({
     title: `${ACTION_WORDS[action]} ${many} of ${queue}?`,
-    body: `${BODIES[action]} It goes on in the background, also when this tab is closed, and can be stopped.`,
+    body: `${BODIES[action]} It continues in the background, also when this tab is closed, and can be stopped.`,
     verb: `${ACTION_WORDS[action]} ${many}`,
     destroys: destroys(action),
     ...(destroys(action) && total !== null && { typed: total }),

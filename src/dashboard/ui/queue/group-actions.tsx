@@ -73,7 +73,7 @@ function agreed(action: GroupAction, { name, pending }: GroupView): Promise<bool
   if (action === 'pause') {
     return ask({
       title: `Pause the group ${name}?`,
-      body: 'It takes jobs in and starts none, in the whole fleet, until it is resumed. Running jobs go on.',
+      body: 'It takes jobs in and starts none, in the whole fleet, until it is resumed. Running jobs continue.',
       verb: 'Pause the group',
       destroys: false,
     });
@@ -93,7 +93,7 @@ function agreed(action: GroupAction, { name, pending }: GroupView): Promise<bool
 function outcomeOf(action: GroupAction, name: string, done: number): string {
   return {
     pause: `The group ${name} is paused.`,
-    resume: `The group ${name} goes on.`,
+    resume: `The group ${name} continues.`,
     clean: `${plural(done, 'job')} of ${name} deleted.`,
   }[action];
 }

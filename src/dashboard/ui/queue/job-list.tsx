@@ -157,7 +157,7 @@ function useChunks(queue: QueueView, state: State, held: boolean) {
   return { rowAt, problem, refresh, stale: shown !== version };
 }
 
-/** Changes when jobs come to the list or leave it. */
+/** Changes when jobs enter or leave the list. */
 function versionOf({ depths, totals }: QueueView, state: State): string {
   const { enqueued = 0, completed = 0, failed = 0, cancelled = 0 } = totals;
   const moved = {

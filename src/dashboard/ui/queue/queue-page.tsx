@@ -185,7 +185,7 @@ function PauseButton({ queue: { name, pausedAt } }: { queue: QueueView }) {
       action === 'resume' ||
       (await ask({
         title: `Pause the queue ${name}?`,
-        body: 'It takes jobs in and hands none out, in the whole fleet, until it is resumed. Running jobs go on.',
+        body: 'It takes jobs in and hands none out, in the whole fleet, until it is resumed. Running jobs continue.',
         verb: 'Pause the queue',
         destroys: false,
       }));

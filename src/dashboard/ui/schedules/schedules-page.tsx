@@ -146,7 +146,7 @@ function ScheduleButtons({
     const done = sure
       ? await tried(async () => {
           await post('schedules/act', { action, queue, id });
-          return { run: 'Its job is enqueued.', pause: `${id} is paused.`, resume: `${id} goes on.` }[action];
+          return { run: 'Its job is enqueued.', pause: `${id} is paused.`, resume: `${id} continues.` }[action];
         })
       : undefined;
     if (done) {

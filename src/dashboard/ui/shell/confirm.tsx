@@ -49,7 +49,7 @@ function ConfirmDialog({ question: { title, body, verb, typed, destroys, answer 
         <p>{body}</p>
         {typed !== undefined && (
           <label class="field">
-            Type {count(typed)} to go on
+            Type {count(typed)} to continue
             <input
               value={text}
               onInput={(event) => setText(event.currentTarget.value)}

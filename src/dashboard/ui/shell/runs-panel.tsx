@@ -11,7 +11,7 @@ import { say } from './toasts.js';
 const SHOWN_MS = 60_000;
 const dismissed = signal<ReadonlySet<string>>(new Set());
 
-/** Shows background runs on many jobs: running ones, and those that have just ended. */
+/** Shows background runs on many jobs: running and just ended ones. */
 export function RunsPanel() {
   const runs = (overview.value?.runs ?? []).filter(
     (run) => !dismissed.value.has(run.id) && (isActive(run) || now.value - run.updatedAt < SHOWN_MS),

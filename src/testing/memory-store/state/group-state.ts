@@ -9,7 +9,7 @@ export interface GroupState {
   own?: GroupLimits | undefined;
   /** The settings of the code. */
   configured?: GroupLimits;
-  /** True if these came with a job of a schedule or a follow-up, and not with an enqueue. */
+  /** True if these limits are from a job of a schedule or a follow-up, and not from an enqueue. */
   isStored?: boolean;
   pausedAt?: number;
   pause?: PauseOptions;

@@ -51,7 +51,7 @@ describe('the checker of operations', () => {
       { resume: done(3_310, 'resume', '', { pausedAtMs: 1 }) },
     ],
     [
-      'a schedule that goes on though it is paused',
+      'a schedule that ticks although it is paused',
       /^operator: pause-schedule of the schedule by-hand/,
       { rest: done(4_000, 'pause-schedule', 'by-hand', present, 'paused') },
     ],

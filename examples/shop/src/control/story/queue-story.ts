@@ -30,7 +30,7 @@ export class QueueStory implements OnApplicationBootstrap {
     if (away === this.away) return;
     this.away = away;
     if (away) this.story.tell('bad', 'Redis does not answer. Workers and the shop wait, and try again.');
-    else this.story.tell('good', 'Redis is back. The work goes on.');
+    else this.story.tell('good', 'Redis is back. The work continues.');
   }
 
   private hear(event: FleetJobEvent): void {

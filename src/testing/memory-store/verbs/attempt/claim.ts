@@ -210,14 +210,14 @@ function verdictOn(queue: MemoryQueue, job: Hash, { slots, attemptLimits = [], o
 
 function refuse(job: Hash, reason: string, attempts: number, maxAttempts: string): string {
   const started = attempts > 0 || job.interruptions !== undefined || job.snoozes !== undefined;
-  const told = {
+  const details = {
     attempts: String(attempts),
     max_attempts: maxAttempts,
     started,
     last_error: job.last_error,
     unmet: job.unmet,
   };
-  return `${reason} ${JSON.stringify(told)}`;
+  return `${reason} ${JSON.stringify(details)}`;
 }
 
 /** A job starts that waited in its worker; see lua/attempt/start.lua. */
