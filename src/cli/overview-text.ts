@@ -1,11 +1,11 @@
 // Shows an overview, for `stats`, `top` and `health`.
 import type { QueueVerdict } from '../inspect/queue-signs.js';
 import type { ServerVerdict } from '../inspect/server-verdict.js';
-import { markInWords } from '../inspect/words.js';
+import { count, markInWords } from '../inspect/words.js';
 import type { HistoryMark } from '../queue/model/history.js';
 import type { Overview, QueueOverview } from './overview.js';
 import type { Output } from './output.js';
-import { age, ago, clipped, lines, type Part, text } from './text.js';
+import { age, ago, clipped, lines, type Part, text, type Text } from './text.js';
 
 const HEAD = ['', 'queue', 'waiting', 'oldest', 'running', 'in/s', 'out/s', 'wait p95', 'run p95', 'failed'];
 const MORE = ['dead', 'workers', 'scheduled', 'done'];
@@ -18,6 +18,10 @@ const LAYOUT = {
 };
 const UNKNOWN = '–';
 const MOST_MARKS = 5;
+/** The most verdicts above a table. Each has three lines, and a screen of 24 lines also shows the table. */
+const MOST_ABOVE = 3;
+/** The most queues of which `health` says that all is well. */
+const MOST_WELL = 20;
 
 /** Returns the overview as JSON, with the queues by name. */
 export function jsonOf({ server, queues }: Overview): object {
@@ -35,34 +39,67 @@ function entryOf({ verdict, figures }: QueueOverview): [name: string, entry: obj
   return [queue, { ...stats, rates, ...durations, marks, verdict: words }];
 }
 
+/** The verdicts beside the table: those of the worst queues above it, or those of unreadable ones below it. */
+export type ShownVerdicts = 'worst above' | 'unreadable below';
+
 /**
  * Shows what is wrong with Redis, a row for each queue, and the verdicts that are asked for. Of a single queue it shows
  * deploys and outages too. A terminal that is too narrow shows fewer columns.
  *
- * @param isShown whether the verdict on a queue is shown below the table
+ * @param none the words where there is no queue
  */
-export function overviewText(
-  overview: Overview,
-  none: string,
-  out: Output,
-  isShown: (queue: QueueOverview) => boolean,
-): Part {
-  const { server, queues } = overview;
-  const shown = queues.filter(isShown).map(({ verdict }) => verdict);
-  const ofServer = serverText(server, out);
-  return lines([
-    ...ofServer,
-    ...(ofServer.length > 0 ? [''] : []),
-    queues.length > 0
-      ? out.table(
-          ALL,
-          queues.map((each) => rowOf(each, out)),
-          LAYOUT,
-        )
-      : none,
-    ...(queues.length === 1 ? markLines(queues[0]!.figures?.marks ?? []) : []),
-    ...(shown.length > 0 ? ['', ...verdictText(shown, out)] : []),
+export function overviewText({ server, queues }: Overview, none: string, out: Output, shown: ShownVerdicts): Part {
+  const table = () =>
+    out.table(
+      ALL,
+      queues.map((each) => rowOf(each, out)),
+      LAYOUT,
+    );
+  return blocks([
+    serverText(server, out),
+    shown === 'worst above' ? worstText(queues, out) : [],
+    [
+      queues.length > 0 ? table() : none,
+      ...(queues.length === 1 ? markLines(queues[0]!.figures?.marks ?? []) : []),
+    ],
+    shown === 'unreadable below' ? unreadableText(queues, out) : [],
   ]);
+}
+
+/** Parts below one another, with a blank line between the blocks. */
+function blocks(parts: readonly (readonly Part[])[]): Text {
+  const told = parts.filter((block) => block.length > 0);
+  return lines(told.flatMap((block, i) => (i === 0 ? block : ['', ...block])));
+}
+
+/** Returns the worst verdicts. They come first on the screen, which may have no room for all. */
+function worstText(queues: readonly QueueOverview[], out: Output): Part[] {
+  const wanting = queues.map(({ verdict }) => verdict).filter(({ severity }) => severity !== 'ok');
+  const more = wanting.length - MOST_ABOVE;
+  return [
+    ...verdictText(wanting.slice(0, MOST_ABOVE), out),
+    ...(more > 0 ? [`… and ${count(more)} more, see \`health\``] : []),
+  ];
+}
+
+function unreadableText(queues: readonly QueueOverview[], out: Output): Part[] {
+  const unreadable = queues.filter(({ figures }) => figures === undefined);
+  return verdictText(
+    unreadable.map(({ verdict }) => verdict),
+    out,
+  );
+}
+
+/** Returns all verdicts that need a look, the worst first, and some of the others. */
+export function healthText(verdicts: readonly QueueVerdict[], out: Output): Part[] {
+  const well = verdicts.filter(({ severity }) => severity === 'ok');
+  const more = well.length - MOST_WELL;
+  const hidden = new Set(more > 1 ? well.slice(MOST_WELL) : []);
+  const shown = verdicts.filter((each) => !hidden.has(each));
+  return [
+    ...verdictText(shown, out),
+    ...(more > 1 ? [text`${out.sign('ok')} ${count(more)} more queues need nothing`] : []),
+  ];
 }
 
 function rowOf({ verdict, figures }: QueueOverview, out: Output): Part[] {
@@ -111,7 +148,7 @@ function figure(perSecond: number | undefined): string {
 }
 
 /** Returns the verdict on each queue, with its cause and the next step. */
-export function verdictText(verdicts: readonly QueueVerdict[], out: Output): Part[] {
+function verdictText(verdicts: readonly QueueVerdict[], out: Output): Part[] {
   return verdicts.flatMap(({ queue, severity, summary, cause, next }) => [
     text`${out.sign(severity)} ${clipped(queue, 60)}  ${clipped(summary, 400)}`,
     ...(cause === undefined ? [] : [text`    cause: ${clipped(cause, 400)}`]),

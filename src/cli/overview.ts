@@ -3,7 +3,7 @@ import type { QueueSigns, QueueVerdict } from '../inspect/queue-signs.js';
 import { readServerVerdict, type ServerVerdict } from '../inspect/server-verdict.js';
 import { readFacts, signsOf } from '../inspect/signs.js';
 import { unreadable } from '../inspect/unreadable.js';
-import { verdictOf } from '../inspect/verdict.js';
+import { verdictOf, worstFirst } from '../inspect/verdict.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import type { HistoryMark, HistoryPoint } from '../queue/model/history.js';
 import { RedisStore } from '../queue/redis-store.js';
@@ -29,7 +29,9 @@ export interface QueueOverview {
   };
 }
 
-/** Reads one queue, or all. Among all, an unreadable queue has a verdict with the reason and no figures. */
+/**
+ * Reads one queue, or all, the worst first. Among all, an unreadable queue has a verdict with the reason and no figures.
+ */
 export async function readOverview(session: Session, name?: string): Promise<Overview> {
   const [server, queues] = await Promise.all([
     session.answer(readServerVerdict(RedisStore.of(session.client))),
@@ -42,11 +44,14 @@ export async function readOverview(session: Session, name?: string): Promise<Ove
 
 async function overviewOfAll(session: Session): Promise<QueueOverview[]> {
   const names = await session.queueNames();
-  return Promise.all(
+  const all = await Promise.all(
     names.map((name) =>
-      overviewOf(session.queue(name)).catch((error: unknown) => ({ verdict: unreadable(name, error) })),
+      overviewOf(session.queue(name)).catch((error: unknown): QueueOverview => ({
+        verdict: unreadable(name, error),
+      })),
     ),
   );
+  return all.toSorted((a, b) => worstFirst(a.verdict, b.verdict));
 }
 
 async function overviewOf(queue: JobQueue): Promise<QueueOverview> {

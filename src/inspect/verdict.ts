@@ -73,6 +73,11 @@ function rank({ severity }: Pick<QueueVerdict, 'severity'>): number {
   return ORDER.indexOf(severity);
 }
 
+/** Sorts verdicts, the worst first. */
+export function worstFirst(a: Pick<QueueVerdict, 'severity'>, b: Pick<QueueVerdict, 'severity'>): number {
+  return rank(b) - rank(a);
+}
+
 /** The worst of some verdicts; `ok` of none. */
 export function worstOf(verdicts: readonly Pick<QueueVerdict, 'severity'>[]): Severity {
   return ORDER[Math.max(0, ...verdicts.map(rank))]!;

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import type { JobEvent } from '../../queue/model/job-event.js';
 import type { Context, Run } from '../context.js';
 import { Interruption, showRepeatedly, type Shown } from '../show-repeatedly.js';
-import { jsonOf, overviewText } from '../overview-text.js';
-import { readOverview, type Overview, type QueueOverview } from '../overview.js';
+import { jsonOf, overviewText, type ShownVerdicts } from '../overview-text.js';
+import { readOverview, type Overview } from '../overview.js';
 import { wholeNumber } from '../numbers.js';
 import { clipped, joined, padded, type Text } from '../text.js';
 
@@ -35,7 +35,7 @@ async function stats(context: Context, [given]: string[], options: Record<string
   const { session, out } = context;
   const { name, watch } = watchedQueue(given, options['watch']);
   const { count } = options;
-  const read = async () => shown(context, await readOverview(session, name), isUnreadable);
+  const read = async () => shown(context, await readOverview(session, name), 'unreadable below');
   if (watch === undefined) {
     out.show(...(await read()));
     return;
@@ -55,20 +55,12 @@ function watchedQueue(name: string | undefined, watch: unknown): { name?: string
 async function top(context: Context, [name]: string[], options: Record<string, unknown>): Promise<void> {
   const every = wholeNumber('every', options['every'] as string);
   await showRepeatedly(context, { every, count: options['count'] }, async () =>
-    shown(context, await readOverview(context.session, name), needsAttention),
+    shown(context, await readOverview(context.session, name), 'worst above'),
   );
 }
 
-function shown({ session, out }: Context, overview: Overview, isShown: (queue: QueueOverview) => boolean): Shown {
-  return [jsonOf(overview), () => overviewText(overview, session.noQueues().message, out, isShown)];
-}
-
-function isUnreadable({ figures }: QueueOverview): boolean {
-  return figures === undefined;
-}
-
-function needsAttention({ verdict }: QueueOverview): boolean {
-  return verdict.severity !== 'ok';
+function shown({ session, out }: Context, overview: Overview, verdicts: ShownVerdicts): Shown {
+  return [jsonOf(overview), () => overviewText(overview, session.noQueues().message, out, verdicts)];
 }
 
 async function tail({ session, out }: Context, [name]: string[], options: Record<string, unknown>): Promise<void> {

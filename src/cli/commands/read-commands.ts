@@ -2,7 +2,7 @@ import { Argument, type Command } from 'commander';
 import { worstOf } from '../../inspect/verdict.js';
 import { JOB_STATUSES, type JobFilter, type JobRecord, type JobStatus } from '../../queue/model/job.js';
 import { CliError, EXIT } from '../exit-codes.js';
-import { serverText, verdictText } from '../overview-text.js';
+import { healthText, serverText } from '../overview-text.js';
 import { readOverview } from '../overview.js';
 import { wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
@@ -108,7 +108,7 @@ function addMoreReads(program: Command, run: Run): void {
           throw session.noQueues(server); // a probe beside the wrong database must not be green
         }
         exit(severity === 'critical' ? EXIT.critical : severity === 'warning' ? EXIT.warning : EXIT.ok);
-        const words = () => (verdicts.length > 0 ? verdictText(verdicts, out) : [session.noQueues().message]);
+        const words = () => (verdicts.length > 0 ? healthText(verdicts, out) : [session.noQueues().message]);
         out.show({ severity, server: server ?? null, queues: verdicts }, () =>
           lines([...serverText(server, out), ...words()]),
         );

@@ -36,9 +36,12 @@ describe('top', () => {
         scrolled: 0,
         isCursorShown: false,
       });
-      expect(lines[0]).toMatch(/queue +waiting +oldest +.*in\/s +out\/s +wait p95 +run p95 +failed/);
-      expect(lines[1]).toMatch(/^[●◐▲✕] {2}a-queue-wit\S+ +1 /);
-      expect(lines.filter((line) => line.includes('a-queue-'))).toHaveLength(21);
+      expect(lines[0]).toMatch(/^▲ a-queue-with-a-long-name-that-says-what-it-is-for-10 {2}paused for /);
+      const head = lines.findIndex((line) =>
+        /queue +waiting +oldest +.*in\/s +out\/s +wait p95 +run p95 +failed/.test(line),
+      );
+      expect(lines.slice(0, head).at(-2)).toBe('… and 37 more, see `health`');
+      expect(lines[head + 1]).toMatch(/^[●◐▲✕] {2}a-queue-wit\S+ +1 /);
       expect(lines[22]).toMatch(/^… \d+ more lines$/);
       expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
       command.type(signal === 'SIGINT' ? '\u0003' : '');
