@@ -72,7 +72,7 @@ function exitCodeOf(error: unknown): number {
   return error instanceof CliError ? error.exitCode : EXIT.failed;
 }
 
-/** A word for programs: of an error of the library its own, else by the exit code. */
+/** Returns a word for programs: of an error of the library its own, else by the exit code. */
 function codeOf(error: unknown): string {
   if (error instanceof JobQueueError) {
     return error.code;

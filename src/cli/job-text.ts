@@ -86,7 +86,7 @@ function attemptLines(attempt: AttemptRecord, out: Output, verbose: boolean): Te
   return [head, ...(error ? errorLines(error, verbose) : [])];
 }
 
-/** An error with its causes; the stack only where it was asked for. */
+/** Returns an error with its causes; the stack only where it was asked for. */
 function errorLines(error: StoredError, verbose: boolean, indent = '      '): Text[] {
   const { name, message, stack, cause, errors = [] } = error;
   const frames = verbose && stack ? stack.split('\n').filter((line) => /^\s+at /.test(line)) : [];
@@ -99,7 +99,7 @@ function errorLines(error: StoredError, verbose: boolean, indent = '      '): Te
   ];
 }
 
-/** The place of the job after the logged change. */
+/** Returns the place of the job after the logged change. */
 function standing(job: JobRecord, last: AttemptRecord | undefined, out: Output): Text[] {
   const { status, claimedAt, dueAt, cancelledAt, enqueuedAt } = job;
   if (status === 'processing' && claimedAt) {

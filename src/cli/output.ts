@@ -68,7 +68,7 @@ export class Output {
     return this.stream.isTTY;
   }
 
-  /** A shape, coloured on a terminal; the shape says it alone too. */
+  /** Returns a shape, coloured on a terminal; the shape says it alone too. */
   sign(severity: Severity): Text {
     const [shape, color] = SIGNS[severity];
     return this.color(color, shape);

@@ -138,7 +138,7 @@ function markLines(marks: readonly HistoryMark[]): Part[] {
     });
 }
 
-/** A rate with as many digits as say something. */
+/** Returns a rate with as many digits as say something. */
 function figure(perSecond: number | undefined): string {
   return perSecond === undefined
     ? UNKNOWN

@@ -149,7 +149,7 @@ function wrapped(line: string, columns: number): string[] {
   return [...done, now];
 }
 
-/** The characters of a line, without its colours. */
+/** Returns the characters of a line, without its colours. */
 function widthOf(line: string): number {
   return stripVTControlCharacters(line).length;
 }

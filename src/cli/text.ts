@@ -37,7 +37,7 @@ export function joined(parts: readonly Part[], between: string): Text {
   return new Text(parts.map((part) => valueOf(part)).join(between));
 }
 
-/** A part with blanks behind it. */
+/** Returns a part with blanks behind it. */
 export function padded(part: Part, width: number): Text {
   return new Text(valueOf(part).padEnd(width));
 }
@@ -47,7 +47,7 @@ export function valueOf(part: Part, longest: number = LONGEST_PART): string {
   return part instanceof Text ? part.value : oneLine(String(part), longest);
 }
 
-/** JSON whose strings have the same value, but no character that steers a terminal. */
+/** Returns JSON whose strings have the same value, but no character that steers a terminal. */
 export function printableJson(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replaceAll(UNPRINTABLE, spelledOut);
 }
@@ -72,7 +72,7 @@ export function age(ms: number | null | undefined): string {
   return Number.isFinite(ms) ? duration(ms!) : '–';
 }
 
-/** A record gives 1970 where a hash has no time, or none that can be read. */
+/** Returns whether a time is known. A record has 1970 if its hash has no time, or no readable one. */
 function isKnown(at: Date | null | undefined): at is Date {
   return at !== null && at !== undefined && at.getTime() > 0;
 }

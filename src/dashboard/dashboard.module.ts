@@ -110,7 +110,7 @@ export class JobQueueDashboardModule implements OnApplicationBootstrap {
     return declare(mount, [{ provide: DASHBOARD_RAW_OPTIONS, useFactory, inject }]);
   }
 
-  /** Called by Nest. */
+  /** Mounts the dashboard, called by Nest. */
   onApplicationBootstrap(): void {
     const { path, guards, allowRemote } = this.mount;
     if (guards.length === 0 && !allowRemote) {

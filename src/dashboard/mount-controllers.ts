@@ -43,7 +43,7 @@ export function mountControllers({ path, guards }: ResolvedMount): Type<object>[
   });
 }
 
-/** Nest reads the injected tokens of a constructor from the class itself. */
+/** Copies the injected tokens of a constructor. Nest reads them from the class itself. */
 function copyInjections(base: Type<object>, mounted: Type<object>): void {
   for (const key of ['design:paramtypes', 'self:paramtypes']) {
     const value: unknown = Reflect.getMetadata(key, base);

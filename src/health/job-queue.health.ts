@@ -127,7 +127,7 @@ export class JobQueueHealthIndicator implements OnModuleInit {
     return reasons.length > 0 ? session.down({ message: reasons.join('; '), ...report }) : session.up(report);
   }
 
-  /** Created here, so that the module of the queues need not import TerminusModule. */
+  /** Creates the service here, so that the module of the queues need not import TerminusModule. */
   private indicators(): Promise<HealthIndicatorService> {
     return (this.loaded ??= loadPeer(
       '@nestjs/terminus',

@@ -4,7 +4,7 @@ import type { UnservedName } from '../queue/model/job.js';
 import { show } from '../queue/errors/show.js';
 import type { JobQueueHealthOptions, QueueHealth, WorkerHealth } from './health-report.js';
 
-/** Why queues and worker are not as they should be, in words; nothing where all is well. */
+/** Returns why queues and worker are not as they should be, in words. Empty if all is well. */
 export function reasonsAgainst(
   limits: JobQueueHealthOptions,
   queues: Record<string, QueueHealth>,

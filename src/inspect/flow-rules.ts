@@ -64,7 +64,10 @@ export function slow(signs: QueueSigns): ReturnType<Rule> {
   };
 }
 
-/** The window fits three usual jobs, so a window without an end is bad. If no job has ended yet, jobs may be long. */
+/**
+ * Returns how bad a slow queue is. The window fits three usual jobs, so a window without an end is bad. If no job has
+ * ended yet, jobs may be long.
+ */
 function slowSeverity({ rates, usualRunMs, stats, stuckSlots = 0 }: QueueSigns): Severity {
   const isUnusual = usualRunMs !== undefined || stats.oldestUnheldAgeMs > UNKNOWN_RUN_MS || stuckSlots > 0;
   return rates && isUnusual ? 'warning' : 'notice';

@@ -111,7 +111,9 @@ export function heldByGroups(signs: QueueSigns): ReturnType<Rule> {
   };
 }
 
-/** An intended limit is a notice, unless more jobs are added than it ever lets through. */
+/**
+ * Returns the severity of a limit. An intended limit is a notice, unless more jobs are added than it ever lets through.
+ */
 function heldSeverity(signs: QueueSigns): Severity {
   return signs.rates?.growing && isOld(signs, LONG_WAIT_MS) ? 'warning' : 'notice';
 }

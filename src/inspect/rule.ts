@@ -19,7 +19,7 @@ export function waits({ stats }: QueueSigns): string {
     : `scheduled jobs have been due for ${duration(oldestPendingAgeMs)}`;
 }
 
-/** A due scheduled job has an age, and becomes pending only by a claim or a sweep. */
+/** Returns whether no job waits. A due scheduled job has an age, and becomes pending only by a claim or a sweep. */
 export function isEmpty({ stats }: QueueSigns): boolean {
   return stats.pending === 0 && (stats.scheduled === 0 || stats.oldestPendingAgeMs === 0);
 }

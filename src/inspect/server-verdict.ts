@@ -143,7 +143,7 @@ function nearlyFull(signs: ServerSigns): ServerVerdict | undefined {
     : undefined;
 }
 
-/** By default Redis refuses all writes after a failed snapshot. */
+/** Finds a master that refuses all writes after a failed snapshot, as Redis does by default. */
 function refusesForSnapshots({ snapshotsWork, needsSnapshots }: ServerSigns): ServerVerdict | undefined {
   return snapshotsWork || needsSnapshots === false
     ? undefined

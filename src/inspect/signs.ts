@@ -94,7 +94,7 @@ function slotsOf(workers: readonly WorkerRecord[]): Pick<QueueSigns, 'slots' | '
   };
 }
 
-/** Undefined where the history does not reach up to now, or is too short. */
+/** Returns the rates. Undefined if the history does not reach up to now, or is too short. */
 function ratesOf(history: HistoryReport, usualRunMs: number | undefined): RecentRates | undefined {
   const step = usualRunMs === undefined ? 1 : stepFor(usualRunMs);
   const steps = lastSteps(history, step);

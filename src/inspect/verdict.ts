@@ -78,7 +78,7 @@ export function worstFirst(a: Pick<QueueVerdict, 'severity'>, b: Pick<QueueVerdi
   return rank(b) - rank(a);
 }
 
-/** The worst of some verdicts; `ok` of none. */
+/** Returns the worst of some verdicts; `ok` of none. */
 export function worstOf(verdicts: readonly Pick<QueueVerdict, 'severity'>[]): Severity {
   return ORDER[Math.max(0, ...verdicts.map(rank))]!;
 }

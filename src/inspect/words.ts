@@ -3,7 +3,7 @@ import type { HistoryMark } from '../queue/model/history.js';
 
 const NUMBERS = new Intl.NumberFormat('en-US');
 
-/** A count with its thousands set apart: `1,204`. */
+/** Returns a count with its thousands set apart: `1,204`. */
 export function count(value: number): string {
   return NUMBERS.format(value);
 }
@@ -15,7 +15,7 @@ const UNITS: readonly [ms: number, unit: string][] = [
   [1_000, 's'],
 ];
 
-/** A duration in its largest fitting unit, with one decimal below ten: `340 ms`, `2.1 s`, `6 min`. */
+/** Returns a duration in its largest fitting unit, with one decimal below ten: `340 ms`, `2.1 s`, `6 min`. */
 export function duration(ms: number): string {
   for (const [step, unit] of UNITS) {
     if (ms >= step) {
@@ -32,7 +32,7 @@ const SIZES: readonly [bytes: number, unit: string][] = [
   [2 ** 10, 'KB'],
 ];
 
-/** A size in its largest fitting unit, with one decimal below ten: `500 KB`, `1.5 GB`. */
+/** Returns a size in its largest fitting unit, with one decimal below ten: `500 KB`, `1.5 GB`. */
 export function size(bytes: number): string {
   for (const [step, unit] of SIZES) {
     if (bytes >= step) {

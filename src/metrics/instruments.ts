@@ -162,7 +162,7 @@ export type InstrumentKey = keyof typeof INSTRUMENTS;
 export const INSTRUMENT_LIST = Object.entries(INSTRUMENTS) as [InstrumentKey, Instrument][];
 
 /**
- * The name in Prometheus, by the rules of OpenTelemetry's exporter: so one dashboard serves both.
+ * Returns the name in Prometheus, by the rules of OpenTelemetry's exporter: so one dashboard serves both.
  *
  * @example prometheusName(INSTRUMENTS.wait); // "job_queue_wait_duration_seconds"
  */

@@ -144,7 +144,7 @@ export class JobMetrics {
     return found;
   }
 
-  /** The name as far as it may be a label. */
+  /** Returns the name as far as it may be a label. */
   private labelOf({ name }: WorkerEvent['job']): string {
     return this.names.has(name) ? name : 'other';
   }

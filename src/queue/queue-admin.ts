@@ -156,7 +156,7 @@ export abstract class QueueAdmin {
     id: string,
     payload: PayloadInput<Definition>,
   ): Promise<UpdateAnswer>;
-  /** The same by the id alone: the payload is checked by no schema. */
+  /** Does the same by the id alone: no schema checks the payload. */
   async update(id: string, payload: unknown): Promise<UpdateAnswer>;
   async update(first: string | JobDefinition, ...rest: unknown[]): Promise<UpdateAnswer> {
     return updateJob(this, first, rest);

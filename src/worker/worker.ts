@@ -203,7 +203,7 @@ export class Worker {
     }
   }
 
-  /** From here on `stop` has work to do. */
+  /** Starts the loops. From here on `stop` has work to do. */
   private run(): void {
     this.loop = this.makeLoop();
     this.idleWaits = this.runnersTogether().map((runners) => this.makeIdleWait(runners));
@@ -221,8 +221,8 @@ export class Worker {
   }
 
   /**
-   * The runners that share a connection. On one server that is all runners, because each reply would end the others'
-   * wait. In a Cluster each has its own.
+   * Returns the runners that share a connection. On one server that is all runners, because each reply would end the
+   * others' wait. In a Cluster each has its own.
    */
   private runnersTogether(): QueueRunner[][] {
     return this.store.isSharded ? this.runners.map((runner) => [runner]) : [this.runners];

@@ -10,7 +10,7 @@ import { clipped, instant, joined, lines, padded, text, type Text } from '../tex
 /** How often a followed trail is read, in ms. */
 const FOLLOW_EVERY_MS = 500;
 
-/** The command that reads the audit trail. */
+/** Adds the command that reads the audit trail. */
 export function addAudit(program: Command, run: Run): void {
   program
     .command('audit <queue>')

@@ -31,7 +31,7 @@ interface Bench {
   interruption: Interruption;
 }
 
-/** A small measurement on the user's Redis, in a separate queue that is deleted afterwards. */
+/** Adds a small measurement on the user's Redis, in a separate queue that is deleted afterwards. */
 export function addBench(program: Command, run: Run): void {
   program
     .command('bench')

@@ -9,7 +9,7 @@ import type { Run } from '../context.js';
 import type { PauseOptions } from '../../queue/model/pause.js';
 import type { Output } from '../output.js';
 
-/** The commands that change something. */
+/** Adds the commands that change something. */
 export function addChangeCommands(program: Command, run: Run): void {
   addJobCommands(program, run);
   addDeadLetterCommands(program, run);

@@ -14,7 +14,7 @@ type Verb = 'redrive' | 'discard';
 const MOST_COUNTED = 10_000;
 const PAGE = 1_000;
 
-/** The commands that redrive and discard dead letters. */
+/** Adds the commands that redrive and discard dead letters. */
 export function addDeadLetterCommands(program: Command, run: Run): void {
   for (const [verb, doing] of [
     ['redrive', 'send back to work'],
@@ -81,7 +81,7 @@ function letters(found: number): Text {
   return text`${count(found)} dead ${found === 1 ? 'letter' : 'letters'}`;
 }
 
-/** The number of all dead letters is known, that of a filter is not. */
+/** Shows progress until the work ends. Only all dead letters have a known total, a filter has none. */
 async function withProgress(
   progress: Progress,
   queue: JobQueue,

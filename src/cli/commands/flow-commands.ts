@@ -12,7 +12,7 @@ import { wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
 import { age, ago, clipped, instant, lines, type Part, text } from '../text.js';
 
-/** The commands for groups and batches. */
+/** Adds the commands for groups and batches. */
 export function addFlowCommands(program: Command, run: Run): void {
   program
     .command('groups <queue>')

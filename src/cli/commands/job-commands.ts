@@ -4,7 +4,7 @@ import type { Run } from '../context.js';
 import { CliError, EXIT, noJob } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
 
-/** The commands that add a job, or change one. */
+/** Adds the commands that add a job, or change one. */
 export function addJobCommands(program: Command, run: Run): void {
   program
     .command('enqueue <queue> <payload>')

@@ -13,7 +13,7 @@ const DEFAULT_PERIOD_MS = 1_000;
 
 type Options = Record<string, string | boolean | undefined>;
 
-/** The command that shows and sets the limits of a queue. */
+/** Adds the command that shows and sets the limits of a queue. */
 export function addLimits(program: Command, run: Run): void {
   program
     .command('limits <queue>')

@@ -10,7 +10,7 @@ import { clipped, joined, padded, type Text } from '../text.js';
 /** The interval of `stats --watch`, in ms. */
 const WATCH_MS = '2000';
 
-/** The commands that run until they are interrupted. */
+/** Adds the commands that run until they are interrupted. */
 export function addLiveCommands(program: Command, run: Run): void {
   program
     .command('tail <queue>')

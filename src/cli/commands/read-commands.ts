@@ -14,7 +14,7 @@ import { addShow } from './show-command.js';
 /** The size from which a table leaves a payload out, because it does not show payloads. */
 const TABLE_BYTES = 1_024;
 
-/** The commands that only read. */
+/** Adds the commands that only read. */
 export function addReadCommands(program: Command, run: Run): void {
   program
     .command('queues')

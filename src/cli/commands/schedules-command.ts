@@ -11,7 +11,7 @@ import { instant, text } from '../text.js';
 const SCHEDULE_ACTIONS = ['pause', 'resume', 'run', 'remove'] as const;
 type Action = (typeof SCHEDULE_ACTIONS)[number];
 
-/** The command that lists recurring jobs, and steers one. */
+/** Adds the command that lists recurring jobs, and steers one. */
 export function addSchedules(program: Command, run: Run): void {
   program
     .command('schedules <queue>')

@@ -5,7 +5,7 @@ import type { Run } from '../context.js';
 import { noJob } from '../exit-codes.js';
 import { jobText } from '../job-text.js';
 
-/** The command that shows one job. */
+/** Adds the command that shows one job. */
 export function addShow(program: Command, run: Run): void {
   program
     .command('show <queue> <id>')

@@ -57,7 +57,7 @@ export function clientOf(options: AddressOptions): ClientOfCommand {
   return { client, place, isTls, life };
 }
 
-/** Further nodes of a Cluster have the user, the password and the TLS of the first address. */
+/** Connects to a Cluster. Further nodes have the user, the password and the TLS of the first address. */
 function clusterOf(urls: readonly URL[], { lazyConnect, retryStrategy, ...settings }: RedisOptions): Cluster {
   const [{ username, password, protocol }] = urls as [URL];
   const nodes = urls.map((url) => ({ host: hostOf(url), port: Number(url.port || REDIS_PORT) }));
@@ -76,7 +76,7 @@ function keepName(host: string, done: (error: null, host: string) => void): void
   done(null, host);
 }
 
-/** An IPv6 address is in brackets. */
+/** Returns the host of a URL, without the brackets of an IPv6 address. */
 function hostOf({ hostname }: URL): string {
   return hostname.replaceAll(/^\[|\]$/g, '');
 }
@@ -106,7 +106,7 @@ function sentinelSettings(name: string, urls: readonly URL[]): RedisOptions {
   };
 }
 
-/** Several addresses, of Sentinels or of nodes of a Cluster, are separated by commas. */
+/** Returns the addresses. Commas separate those of Sentinels or of nodes of a Cluster. */
 function urlsOf({ redis, cluster, sentinel }: AddressOptions): URL[] {
   const text = redis ?? process.env['REDIS_URL'] ?? 'redis://localhost:6379';
   const parts = cluster || sentinel !== undefined ? text.split(',') : [text];

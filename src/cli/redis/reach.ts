@@ -50,7 +50,10 @@ async function greet(client: RedisClient): Promise<Greeting> {
   return { mode, skewMs: time ? Number(time[0]) * 1_000 + Number(time[1]) / 1_000 - Date.now() : 0 };
 }
 
-/** A node of a Cluster has a part of the queues, and a Sentinel none. A probe of them must not be green. */
+/**
+ * Refuses a Sentinel, and a node of a Cluster, which has only a part of the queues. A probe of them must not be green.
+ * A probe of them must not be green.
+ */
 function refuseMode(mode: string | undefined, place: string): void {
   if (mode === 'cluster') {
     throw new CliError(

@@ -34,7 +34,7 @@ const NAMES_MS = 60_000;
 /** How often a long-running command checks that Redis replies, in ms. */
 const BEAT_MS = 2_000;
 
-/** A prefix is part of a pattern of keys, so that a glob would find other names. */
+/** Refuses a glob, because a prefix is part of a pattern of keys and a glob would find other names. */
 function checkPrefix(prefix: string): void {
   if (!/^[\w.:-]{1,64}$/.test(prefix)) {
     throw new InvalidOptionError('--prefix', '1 to 64 of A-Z a-z 0-9 _ . : -', show(prefix));
@@ -187,7 +187,7 @@ export class Session {
     return [...found].filter((name) => !name.includes(':job:') && isQueueName(name)).toSorted();
   }
 
-  /** The name in a key of a queue, '' for another key. In a Cluster it is in braces. */
+  /** Returns the name in a key of a queue, '' for another key. In a Cluster it is in braces. */
   private nameIn(key: string): string {
     const [, name = ''] = /^(.*):(?:stats|workers)$/s.exec(key.slice(this.prefix.length + 1)) ?? [];
     return /^\{.*\}$/s.test(name) ? name.slice(1, -1) : name;

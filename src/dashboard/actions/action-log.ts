@@ -19,7 +19,7 @@ export class ActionLog {
     await ask(() => client.xadd(keys.actions, 'MAXLEN', '~', this.options.actionLogCap, '*', ...fields));
   }
 
-  /** The latest entries, newest first. */
+  /** Returns the latest entries, newest first. */
   async list(queue: JobQueue): Promise<ActionLogEntry[]> {
     const { client, keys, ask } = await redisWithAllKeys(queue);
     const entries = await ask(() => client.xrevrange(keys.actions, '+', '-', 'COUNT', SHOWN));

@@ -67,7 +67,7 @@ export class BulkRuns implements BeforeApplicationShutdown {
     await this.store.requestStop(queue, id);
   }
 
-  /** The runs of all queues that had one, newest first. */
+  /** Returns the runs of all queues that had one, newest first. */
   async list(): Promise<RunView[]> {
     const names = this.jobs.queueNames();
     const runs = await Promise.all(
@@ -152,13 +152,13 @@ export class BulkRuns implements BeforeApplicationShutdown {
   }
 }
 
-/** A job that was enqueued or ended after the start of the run is not part of it. */
+/** Returns whether a job belongs to the run. It does not if it was enqueued or ended after the run's start. */
 function isMeant(job: JobRecord, run: RunView): boolean {
   const at = job.completedAt ?? job.failedAt ?? job.cancelledAt ?? job.enqueuedAt;
   return at.getTime() <= run.startedAt;
 }
 
-/** Jobs that left a list move the rest up. */
+/** Returns the next cursor. Jobs that left a list move the rest up. */
 function nextCursor(state: State, cursor: string | null, done: number): string | null {
   return cursor === null || state === 'failed' ? cursor : String(Math.max(0, Number(cursor) - done));
 }

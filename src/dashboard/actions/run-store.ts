@@ -29,7 +29,7 @@ export class RunStore {
     return (await ask(() => client.hexists(keys.bulkRuns, `stop:${id}`))) === 1;
   }
 
-  /** The runs of the last day, newest first. */
+  /** Returns the runs of the last day, newest first. */
   async list(queue: JobQueue): Promise<RunView[]> {
     const { client, keys, ask } = await redisWithAllKeys(queue);
     const stored = await ask(() => client.hgetall(keys.bulkRuns));

@@ -92,7 +92,7 @@ export class BatchesController {
     };
   }
 
-  /** The members without the errors of queues that the request may not see. */
+  /** Returns the members without the errors of queues that the request may not see. */
   private async seenBy(request: DashboardRequest, members: BatchMemberView[]): Promise<BatchMemberView[]> {
     const names = [...new Set(members.map(({ queue }) => queue))];
     const seen = await Promise.all(names.map((queue) => this.permissions.allows('view', request, { queue })));

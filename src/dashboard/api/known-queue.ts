@@ -12,7 +12,7 @@ export const jobId = z
   .min(1, 'expected a job id')
   .max(1_000, 'expected a job id');
 
-/** A whole number in a query. */
+/** Returns a whole number in a query. */
 export const queryCount = (most: number) =>
   z.coerce.number({ error: 'expected a whole number' }).int('expected a whole number').min(0).max(most);
 

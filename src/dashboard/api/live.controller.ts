@@ -55,7 +55,7 @@ export class LiveController {
     return withoutQueues(event, await this.hiddenFrom(request));
   }
 
-  /** The queues that the request may not see. */
+  /** Returns the queues that the request may not see. */
   private async hiddenFrom(request: DashboardRequest): Promise<ReadonlySet<string>> {
     const { overview } = await this.feed.current();
     const names = overview ? [...overview.queues, ...overview.unreadable].map(({ name }) => name) : [];

@@ -21,7 +21,7 @@ export class Responder implements BeforeApplicationShutdown {
 
   constructor(private readonly host: HttpAdapterHost) {}
 
-  /** From now on each answer ends its connection, because a polling page would delay the end of the app. */
+  /** Ends each connection with its answer from now on, because a polling page would delay the end of the app. */
   beforeApplicationShutdown(): void {
     this.closing = true;
   }

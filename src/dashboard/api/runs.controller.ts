@@ -47,7 +47,7 @@ export class RunsController {
     });
   }
 
-  /** Whoever may do the action may stop it. */
+  /** Stops a run. A user who may do its action may stop it. */
   @Post('api/runs/stop')
   async stop(@Body() body: unknown, @Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
     await this.responder.json(response, async () => {

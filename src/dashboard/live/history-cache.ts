@@ -33,7 +33,7 @@ export class HistoryCache {
   }
 }
 
-/** The figures of an hour for the overview. */
+/** Returns the figures of an hour for the overview. */
 export function lastHourOf({ at, points, total }: HistoryReport): Pick<QueueView, 'lastHour' | 'spark'> {
   if (!total) {
     return { lastHour: null, spark: [] };
@@ -61,7 +61,7 @@ function hourOf(points: readonly HistoryPoint[], now: Date): number[] {
   return spark;
 }
 
-/** The same for a chart. */
+/** Returns the same for a chart. */
 export function historyView({ points, stepMs, marks }: HistoryReport): HistoryView {
   const list = <Value>(of: (point: HistoryPoint) => Value) => points.map(of);
   const quantiles = (kind: 'wait' | 'run') => ({

@@ -57,7 +57,7 @@ export class OverviewReader {
     };
   }
 
-  /** The queues of this process and of the options, by name. */
+  /** Returns the queues of this process and of the options, by name. */
   names(): string[] {
     return [...new Set([...this.jobs.queueNames(), ...this.options.queues])].toSorted((a, b) => a.localeCompare(b));
   }

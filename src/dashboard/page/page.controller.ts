@@ -31,7 +31,7 @@ export class PageController {
     });
   }
 
-  /** The names of the files hold a hash of their content, so they never change. */
+  /** Serves a file. Its name holds a hash of its content, so it never changes. */
   @Get('assets/:name')
   asset(@Param('name') name: string, @Req() request: DashboardRequest, @Res() response: unknown): void {
     const asset = this.assets.get(`assets/${name}`);

@@ -18,7 +18,7 @@ export class Redactor {
     return JSON.stringify(this.record(job).payload) !== JSON.stringify(job.payload);
   }
 
-  /** The job as it may be shown. */
+  /** Returns the job as it may be shown. */
   record(job: JobRecord): JobRecord {
     return redactRecord(this.own, redactRecord(this.jobs.queue(job.queue).options.redact, job));
   }

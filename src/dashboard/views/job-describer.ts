@@ -185,7 +185,7 @@ function attemptView(
   return { attempt, startedAt: startedAt.getTime(), endedAt: endedAt.getTime(), readyAt, worker, outcome, error };
 }
 
-/** The log holds the last 20 attempts: before the first of them may have been others. */
+/** Returns when an attempt could start. The log has the last 20 attempts, so earlier attempts may be unknown. */
 function readyBefore(job: JobRecord, i: number): number | null {
   const before = job.attemptLog[i - 1];
   if (before) {
@@ -195,7 +195,9 @@ function readyBefore(job: JobRecord, i: number): number | null {
   return first?.attempt === 1 ? firstReady(job, first.startedAt) : null;
 }
 
-/** The due time is that of the next attempt. It was the first attempt's if it is before the job's start. */
+/**
+ * Returns when the first attempt could start. The due time is of the next attempt, unless it is before the start.
+ */
 function firstReady({ enqueuedAt, dueAt }: JobRecord, startedAt: Date): number {
   const due = dueAt && dueAt <= startedAt ? dueAt : enqueuedAt;
   return Math.max(enqueuedAt.getTime(), due.getTime());

@@ -47,7 +47,7 @@ export function declareQueue(name: string, connection: string): void {
   declaredNames(connection).add(name);
 }
 
-/** The queues of a connection that classes of the process have declared by now. */
+/** Returns the queues of a connection that classes of the process have declared by now. */
 export function declaredNames(connection: string): Set<string> {
   const declared = ((globalThis as Record<symbol, unknown>)[DECLARED] ??= new Map()) as Map<string, Set<string>>;
   const names = declared.get(connection) ?? new Set<string>();

@@ -20,7 +20,7 @@ export function declaredQueueProvider(name: string, connection: string): Factory
   };
 }
 
-/** A provider of a queue that this app asks for. */
+/** Returns a provider of a queue that this app asks for. */
 export function queueProvider(name: string, connection: string): FactoryProvider<JobQueue> {
   return {
     provide: getQueueToken(name, connection),

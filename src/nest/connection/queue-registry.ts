@@ -86,12 +86,12 @@ export class QueueRegistry {
     }
   }
 
-  /** How many of the queue's jobs this process runs at once. */
+  /** Returns how many of the queue's jobs this process runs at once. */
   concurrencyOf(name: string): number {
     return this.settings.queues[name]?.concurrency ?? this.own.get(name)?.concurrency ?? DEFAULT_CONCURRENCY;
   }
 
-  /** How many more jobs it prefetches, if an option says so. */
+  /** Returns how many more jobs it prefetches, if an option says so. */
   prefetchOf(name: string): number | undefined {
     return this.settings.queues[name]?.prefetch ?? this.own.get(name)?.prefetch;
   }

@@ -5,8 +5,8 @@ import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
 
 /**
- * The path of a file of code that an option names, as a file URL or an absolute path. A compiled name (`./render.js`)
- * becomes the source's if the source runs uncompiled.
+ * Returns the path of a file of code that an option names, as a file URL or an absolute path. A compiled name
+ * (`./render.js`) becomes the source's if the source runs uncompiled.
  *
  * @throws InvalidOptionError for a missing file
  */

@@ -38,7 +38,7 @@ export interface ProviderMethod extends Pick<FoundHandler, 'instance'> {
   method: object;
 }
 
-/** The methods of all providers and controllers of the app, each once. */
+/** Returns the methods of all providers and controllers of the app, each once. */
 export function methodsOfProviders(discovery: DiscoveryService): ProviderMethod[] {
   return providersOf(discovery, (wrapper, instance) => {
     const type = classOf(wrapper, instance);
@@ -118,7 +118,7 @@ function classOf({ metatype, inject, token }: Wrapper, instance: unknown): Handl
   return typeof type === 'function' && type !== Object ? type : typeof token === 'function' ? token : undefined;
 }
 
-/** The methods of a class and its bases, read without calling a getter. */
+/** Returns the methods of a class and its bases, read without calling a getter. */
 function methodsOf(prototype: object | null): [string | symbol, object][] {
   const methods = new Map<string | symbol, object>();
   for (

@@ -159,7 +159,7 @@ export class HandlerRegistry {
     return [...new Set([...this.byQueue.keys(), ...this.failures.queueNames])];
   }
 
-  /** The handlers of a queue by job name, as a worker takes them. */
+  /** Returns the handlers of a queue by job name, as a worker takes them. */
   handlersOf(queue: string): Record<string, Handler | BulkHandler> {
     const handlers = [...(this.byQueue.get(queue) ?? [])];
     return Object.fromEntries(handlers.map(([name, { handler }]) => [name, handler]));

@@ -13,7 +13,7 @@ import { hasPipes } from '../enhancers/enhancer-metadata.js';
 import type { HandlerBinder } from '../enhancers/handler-binder.js';
 import type { FoundHandler } from './handler-explorer.js';
 
-/** A handler of one job at a time, as a worker takes it. */
+/** Returns a handler of one job at a time, as a worker takes it. */
 export function handlerOf({ definition }: FoundHandler, options: HandlerOptions, handle: HandlerFunction): Handler {
   return definition
     ? { ...options, ...handlerDefaults(definition), handle: withSchemas(definition, handle) }

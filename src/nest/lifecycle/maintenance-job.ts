@@ -57,17 +57,17 @@ export class MaintenanceJob {
     this.timer = undefined;
   }
 
-  /** The start of the last run; null before the first. */
+  /** Returns the start of the last run; null before the first. */
   lastDate(): Date | null {
     return this.lastAt === undefined ? null : new Date(this.lastAt);
   }
 
-  /** The start of the next run. */
+  /** Returns the start of the next run. */
   nextDate(): Instant {
     return instant(this.isActive ? this.nextAt : this.after(Date.now()));
   }
 
-  /** The starts of the next runs. */
+  /** Returns the starts of the next runs. */
   nextDates(count: number): Instant[] {
     const dates: Instant[] = [];
     for (let at = this.nextDate(); dates.length < count; at = instant(this.after(at.toMillis()))) {

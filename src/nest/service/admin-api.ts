@@ -277,7 +277,7 @@ export abstract class AdminApi {
   }
 }
 
-/** The queue, where a call takes no other option. @throws InvalidOptionError */
+/** Returns the queue, where a call takes no other option. @throws InvalidOptionError */
 export function onlyQueue(subject: string, options: QueueChoice): string | undefined {
   checkKnown(subject, options, ['queue']);
   return options.queue;

@@ -142,7 +142,7 @@ export class JobQueueService extends AdminApi {
   }
 
   /**
-   * The queue of a name, for all that can be done with one.
+   * Returns the queue of a name, for all that can be done with one.
    *
    * @throws InvalidOptionError for a name that cannot be part of a key
    */

@@ -96,7 +96,7 @@ export function codecOf(value: unknown): string | undefined {
   return typeof value === 'string' ? TEXT.exec(value)?.[1] : isEncoded(value) ? value[CODEC] : undefined;
 }
 
-/** A text that must not be stored in the clear, as a secret codec stores it. */
+/** Returns a text that must not be stored in the clear, as a secret codec stores it. */
 export function encodeText(codec: JobCodec, text: string): string {
   return `${CODEC}:${codec.name}:${String(codec.encode(text, 'text'))}`;
 }

@@ -26,7 +26,7 @@ export function encodeJson(subject: string, value: unknown, maxBytes: number): s
   return json;
 }
 
-/** A getter, a proxy or a `toJSON` of the application may throw anything. */
+/** Checks a value. A getter, a proxy or a `toJSON` of the application may throw anything. */
 function check(subject: string, value: unknown): void {
   try {
     checkValue(subject, value, 0);
@@ -80,7 +80,7 @@ function checkValue(path: string, value: unknown, depth: number): void {
   }
 }
 
-/** JSON takes the result of `toJSON` without calling a `toJSON` of that result. */
+/** Checks the result of `toJSON`. JSON takes it without calling a `toJSON` of that result. */
 function checkConverted(path: string, value: { toJSON(key: string): unknown }, depth: number): void {
   if (value instanceof Date) {
     if (Number.isNaN(value.getTime())) {

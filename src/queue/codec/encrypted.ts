@@ -79,7 +79,7 @@ function checkKeys(keys: readonly EncryptionKey[]): Map<string, Buffer> {
   return known;
 }
 
-/** The key's id is bound to the text, so that neither can be exchanged. */
+/** Encrypts a text. The key's id is bound to it, so that neither can be exchanged. */
 function seal(key: Buffer, id: string, text: string): string {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv(ALGORITHM, key, iv).setAAD(Buffer.from(id));

@@ -49,7 +49,7 @@ export function readFailure(queue: string, codec: JobCodec | undefined, stored: 
   };
 }
 
-/** A secret codec stores the whole error in the place of its message. */
+/** Reads the error. A secret codec stores the whole error in the place of its message. */
 function readError(codec: JobCodec | undefined, stored: string): string {
   const text = decodeText(codec, stored);
   return text === stored ? text : (JSON.parse(text) as { message: string }).message;

@@ -88,7 +88,7 @@ export class TextRedaction {
     return this.hidden ? this.hidden.reduce((rest, each) => rest.replaceAll(each, REDACTED), text) : REDACTED;
   }
 
-  /** The same of all texts in a value. */
+  /** Redacts all texts in a value. */
   value(value: unknown, depth = 0): unknown {
     if (typeof value === 'string') {
       return this.text(value);
@@ -120,7 +120,7 @@ export class TextRedaction {
   }
 }
 
-/** The texts and long numbers in a value, as a message may quote them. */
+/** Returns the texts and long numbers in a value, as a message may quote them. */
 function textsIn(value: unknown, found = new Set<string>(), depth = 0): Set<string> {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') {
     const text = String(value);
@@ -140,7 +140,7 @@ export function textRedaction(redact: Redact, job: RedactedPart['job'] & { paylo
   return new TextRedaction(redact, payloadOf(job), job);
 }
 
-/** A failure job has the failed job's payload as text in its own. */
+/** Returns the payload. A failure job has the failed job's payload as text in its own. */
 export function payloadOf({ name, payload }: { name: string; payload: unknown }): unknown {
   return name.startsWith(FAILURE_PREFIX) ? parseJson((payload as { payload?: string }).payload).value : payload;
 }

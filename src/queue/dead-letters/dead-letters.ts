@@ -119,7 +119,7 @@ export class DeadLetters {
     return { jobs, cursor: place && `${place.at}-${place.id}` };
   }
 
-  /** A dead letter with its attempts, the last 20; null when there is none of that id. */
+  /** Returns a dead letter with its attempts, the last 20; null when there is none of that id. */
   async get(id: string): Promise<JobRecord | null> {
     checkText('job id', id);
     const job = await this.ask(() => this.queue.get(id));
@@ -228,7 +228,7 @@ export class DeadLetters {
   }
 }
 
-/** A misspelled filter must be refused: without one, all dead letters are meant. */
+/** Checks the filter. A misspelled filter must be refused, because no filter means all dead letters. */
 function filterOf(subject: string, options: { filter?: DeadLetterFilter }): DeadLetterFilter {
   checkKnown(subject, options, ['filter']);
   return checkOptions(`${subject}.filter`, filterSchema, options.filter === undefined ? {} : options.filter);

@@ -55,7 +55,7 @@ export class Doctor {
     return this.notes.report;
   }
 
-  /** Every job hash that exists throughout is met: SCAN promises that. */
+  /** Checks all job hashes. SCAN returns each hash that exists throughout. */
   private async lookAtJobs(): Promise<void> {
     const { jobPrefix } = this.keys;
     const base = jobPrefix.slice(0, -'job:'.length);

@@ -142,7 +142,7 @@ async function persistenceOf(node: Redis, info: Map<string, string>) {
   return findings;
 }
 
-/** A setting; undefined where CONFIG is forbidden or renamed, as by many providers. */
+/** Returns a setting; undefined where CONFIG is forbidden or renamed, as by many providers. */
 async function configOf(node: Redis, setting: string): Promise<string | undefined> {
   try {
     const reply = (await node.config('GET', setting)) as unknown[];

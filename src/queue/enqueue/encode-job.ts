@@ -70,7 +70,7 @@ export function payloadSubject(subject: string | undefined): string {
   return subject === undefined ? 'payload' : `${subject}.payload`;
 }
 
-/** The options of a job that holds the key of its schedule until it ends. */
+/** Returns the options of a job that holds the key of its schedule until it ends. */
 export function withScheduleUniqueKey(job: EncodedJob, schedule: string): string {
   const asked = JSON.parse(optionsOf(job) || '{}') as object;
   return JSON.stringify({ ...asked, unique: `${SCHEDULE_PREFIX}${schedule}`, unique_for: 'unfinished' });

@@ -68,7 +68,10 @@ export class Producer {
     this.unserved.close();
   }
 
-  /** A call that only the server's clock can refuse travels alone, so that no other job is refused with it. */
+  /**
+   * Chooses the batchers. A call that only the server's clock can refuse is sent alone, so that no other is refused
+   * with it.
+   */
   private batchersOf(jobs: readonly EncodedJob[]): Batchers {
     if (!jobs.some(({ span, travelsAlone }) => span || travelsAlone)) {
       return this.batchers;

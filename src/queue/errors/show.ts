@@ -1,4 +1,4 @@
-/** A URL in the wrong place may hold a password. */
+/** Removes user and password, because a URL in the wrong place may have them. */
 function withoutUser(text: string): string {
   const [start, end] = [text.indexOf('://'), text.lastIndexOf('@')];
   return start >= 0 && end > start ? `${text.slice(0, start)}://…${text.slice(end)}` : text;

@@ -7,7 +7,7 @@ const LONGEST_MS = 86_400_000;
 /** The last bucket: everything longer than 24 h. */
 export const LAST_BUCKET = bucketOf(LONGEST_MS) + 1;
 
-/** The bucket of a time. 0 is for less than 1 ms. */
+/** Returns the bucket of a time. 0 is for less than 1 ms. */
 export function bucketOf(ms: number): number {
   if (!(ms >= 1)) {
     return 0;

@@ -56,7 +56,7 @@ export class Canceller {
     return () => this.listeners.delete(listener);
   }
 
-  /** The first of calls at the same time stays, since a repeat of it may be under way. */
+  /** Remembers a request. The first of simultaneous calls stays, because a repeat of it may be in flight. */
   private remember(id: string, request: string): void {
     if (!this.unanswered.has(id)) {
       this.unanswered.set(id, request);

@@ -15,7 +15,7 @@ const SMALL_COMMAND_BYTES = 64 * 1_024;
  * does not show whether they leave.
  */
 export interface Silence {
-  /** The time that the reply may still take, in ms; 0 if its connection was silent for too long. */
+  /** Returns the time that the reply may still take, in ms; 0 if its connection was silent for too long. */
   remainingMs(limitMs: number): number;
   /** Replaces each connection that has been silent for too long. Its unanswered commands may fail with the error. */
   replaceDead(limitMs: number, error: Error): void;

@@ -53,7 +53,7 @@ export function unstickCluster(client: RedisClient): void {
   }
 }
 
-/** A closing client connects by itself. */
+/** Connects the client, unless it is closing: then it connects by itself. */
 function connectUnlessItCloses(client: Cluster): void {
   if (disconnecting.has(client)) {
     return;

@@ -53,12 +53,12 @@ export function startupNodesOf(client: Cluster): ServerAddress[] {
   return Array.isArray(nodes) ? nodes.filter(isServerAddress) : [];
 }
 
-/** True once the application has closed a Cluster client. */
+/** Returns whether the application has closed a Cluster client. */
 export function isClosedByApplication(client: Cluster): boolean {
   return Reflect.get(client, 'manuallyClosing') === true;
 }
 
-/** True while a timer of a Cluster client is to connect it again. */
+/** Returns whether a timer of a Cluster client is to connect it again. */
 export function waitsToReconnect(client: Cluster): boolean {
   return Boolean(Reflect.get(client, 'reconnectTimeout'));
 }

@@ -24,7 +24,10 @@ export function isCluster(client: RedisClient): client is Cluster {
   return client.isCluster;
 }
 
-/** The socket of a single connection, other than ioredis declares undefined before the first; a Cluster has many. */
+/**
+ * Returns the socket of a single connection, other than ioredis declares undefined before the first; a Cluster has
+ * many.
+ */
 export function streamOf(client: RedisClient): Redis['stream'] | undefined {
   return isCluster(client) ? undefined : client.stream;
 }

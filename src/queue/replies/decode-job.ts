@@ -5,7 +5,7 @@ import { decodeAttemptLog } from './decode-attempt-log.js';
 import { decodeDate, decodeKnownDate } from './decode-date.js';
 import { decodeTies } from './decode-ties.js';
 
-/** A producer that follows the Redis pattern stores no name; its demo puts it in the payload's `kind`. */
+/** Returns the `kind` of a payload. Producers of the Redis pattern store no name, and their demo has it there. */
 export function kindOf(payload: unknown): string | undefined {
   const kind = (payload as { kind?: unknown } | null)?.kind;
   return typeof kind === 'string' ? kind : undefined;
@@ -85,7 +85,7 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
   });
 }
 
-/** The field means nothing if an earlier claim wrote it. */
+/** Returns whether the job is unstarted. The field means nothing if an earlier claim wrote it. */
 function isUnstarted({
   status,
   fence,
@@ -117,7 +117,7 @@ function numberField(name: keyof JobRecord, text: string | undefined): Partial<J
   return text === undefined ? {} : { [name]: Number(text) };
 }
 
-/** A time field; the pattern writes 0 for "not now". */
+/** Returns a time field; the pattern writes 0 for "not now". */
 function dateField(name: keyof JobRecord, text: string | undefined): Partial<JobRecord> {
   const at = text === undefined || Number(text) === 0 ? undefined : decodeDate(text);
   return at ? { [name]: at } : {};

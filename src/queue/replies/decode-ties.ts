@@ -13,7 +13,7 @@ export function decodeTies(
   };
 }
 
-/** The field is the id of a batch here, `queue|id` of one elsewhere, or `=id` of a follow-up. */
+/** Decodes the field `batch`: the id of a batch here, `queue|id` of a batch elsewhere, or `=id` of a follow-up. */
 function batchOf(queue: string, field: string): JobRecord['batch'] {
   if (field.startsWith('=')) {
     return { queue, id: field.slice(1), role: 'follow-up' };

@@ -110,7 +110,7 @@ function checkCron(subject: string, cron: string, timeZone: string): void {
 const MOST_KNOWN = 1_000;
 const known = new Map<string, Cron>();
 
-/** A parsed expression; few are in use, and each is asked for again and again. */
+/** Returns a parsed expression; few are in use, and each is asked for again and again. */
 function timesOf(cron: string, timeZone: string): Cron {
   const key = `${timeZone} ${cron}`;
   let times = known.get(key);

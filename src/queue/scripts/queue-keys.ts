@@ -197,12 +197,12 @@ export class QueueKeys {
     this.forStart = [this.jobPrefix];
   }
 
-  /** The key of one job's hash. */
+  /** Returns the key of one job's hash. */
   job(id: string): string {
     return this.jobPrefix + id;
   }
 
-  /** The key of one schedule's hash. */
+  /** Returns the key of one schedule's hash. */
   schedule(id: string): string {
     return this.schedulePrefix + id;
   }
@@ -212,12 +212,12 @@ export class QueueKeys {
     return this.batchRecordPrefix + id + (part ? `/${part}` : '');
   }
 
-  /** The key with a claimer's last batch, so that a repeated claim gets the same jobs. */
+  /** Returns the key with a claimer's last batch, so that a repeated claim gets the same jobs. */
   batch(claimer: string): string {
     return `${this.base}batch:${claimer}`;
   }
 
-  /** The key that ends a worker's blocking wait, for the worker itself and for a cancel. */
+  /** Returns the key that ends a worker's blocking wait, for the worker itself and for a cancel. */
   nudge(worker: string): string {
     return this.nudgePrefix + worker;
   }

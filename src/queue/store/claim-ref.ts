@@ -20,7 +20,7 @@ export function claimOf(job: ClaimRef): ClaimRef {
   return { id, token, fence };
 }
 
-/** The same of a claim whose attempt and options count too. */
+/** Returns the same of a claim whose attempt and options count too. */
 export function failedClaimOf(job: ClaimedJob): ClaimRef {
   const claim = claimOf(job);
   checkCount('job.attempt', job.attempt, 0, Number.MAX_SAFE_INTEGER);

@@ -66,7 +66,7 @@ function codedVerbs(calls: StoreCalls, codec: JobCodec): Partial<StoreCalls> {
   return codec.secret ? { ...verbs, ...secretVerbs(calls, codec) } : verbs;
 }
 
-/** The verbs whose texts may quote the content. The name of an error stays readable. */
+/** Returns the verbs whose texts may quote the content. The name of an error stays readable. */
 function secretVerbs(calls: StoreCalls, codec: JobCodec): Partial<StoreCalls> {
   return {
     fail: (failures) =>
@@ -169,7 +169,7 @@ function mapped<Answer>(call: StoreCall<Answer>, map: (answer: Answer) => Answer
   return afterCut ? { ...own, afterCut: () => mapped(afterCut(), map) } : own;
 }
 
-/** The same object, with some of its methods in front: the store finds its own fields on it. */
+/** Returns the same object, with some of its methods in front: the store finds its own fields on it. */
 function over<Verbs extends object>(verbs: Verbs, own: Partial<Verbs>): Verbs {
   return Object.assign(Object.create(verbs) as Verbs, own);
 }

@@ -9,7 +9,7 @@ export function groupArguments(limits: GroupsOptions): string[] {
   ];
 }
 
-/** The first of them, which a queue has too. */
+/** Returns the first of them, which a queue has too. */
 export function runningAndRate(maxRunning: number | undefined, rateLimit: RateLimit | undefined): string[] {
   const { limit, periodMs, burst = 1 } = rateLimit ?? {};
   const rate = limit === undefined ? ['', '', ''] : [limit, periodMs, burst];

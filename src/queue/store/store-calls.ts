@@ -128,7 +128,7 @@ export interface Release extends ClaimRef {
 
 /** The verbs of producers, consumers and workers. */
 interface JobVerbs {
-  /** Its `decode` throws an EnqueueRejected where nothing was written. */
+  /** Enqueues jobs. Its `decode` throws an EnqueueRejected if nothing was written. */
   enqueue(jobs: readonly EncodedJob[]): StoreCall<EnqueueAnswer[]>;
   claim(request: ClaimRequest): StoreCall<ClaimAnswer>;
   /** Extends the claims of one request whose reply is still in flight. Returns how many there are. */

@@ -27,7 +27,7 @@ export function auditedScript(name: LuaScriptName): AuditedScript {
   return script;
 }
 
-/** True for a script that can change the status of a job, or delete one, as its header declares. */
+/** Returns whether a script can change the status of a job, or delete a job, as its header declares. */
 export function changesJobs(name: LuaScriptName): boolean {
   return transitions[name] !== undefined;
 }

@@ -144,7 +144,7 @@ export class DurableConnection {
     writes.forEach((write, i) => settle(write, replies![i]!, replication));
   }
 
-  /** An ended connection is replaced and not reconnected, because WAIT on another connection covers no write. */
+  /** Opens a connection. It replaces an ended connection, because WAIT on another connection covers no write. */
   private open(): Redis {
     if (!this.client || this.client.status === 'end') {
       this.client = this.connection.duplicate('durable', { retryStrategy: () => null }) as Redis;

@@ -23,7 +23,7 @@ export function isAutoPipelinedForeignClient(client: RedisClient): boolean {
   return client.options.enableAutoPipelining === true && !isOfOurCopy(client);
 }
 
-/** Another copy may have other commands. */
+/** Returns whether the client is of our copy of ioredis. Another copy may have other commands. */
 function isOfOurCopy(client: RedisClient): boolean {
   return client instanceof Redis || client instanceof Cluster;
 }

@@ -13,7 +13,7 @@ export const FAILURE_PREFIX = '@failed:';
 const ID = /^[\w.:@-]{1,128}$/;
 const QUEUE_NAME = /^[\w.:@/-]{1,128}$/;
 
-/** Queue names become part of keys: no white space, no braces (hash tags), no glob characters. */
+/** Checks a queue name, which becomes part of keys: no white space, braces (hash tags) or glob characters. */
 export function checkQueueName(name: unknown, subject = 'queue name'): asserts name is string {
   if (!isQueueName(name)) {
     throw new InvalidOptionError(subject, '1 to 128 of A-Z a-z 0-9 _ . : @ / -', show(name));
@@ -46,7 +46,7 @@ export function checkJobId(id: unknown, subject = 'job id'): asserts id is strin
   }
 }
 
-/** Job names are data, never part of a key where a queue is given; any text up to 256 characters. */
+/** Checks a job name: any text up to 256 characters. It is data, and never part of a key if a queue is given. */
 export function checkJobName(name: unknown, subject = 'job name'): asserts name is string {
   if (typeof name !== 'string' || name.length === 0 || name.length > 256 || /\p{Surrogate}/u.test(name)) {
     throw new InvalidOptionError(subject, 'text of 1 to 256 characters', show(name));

@@ -42,7 +42,7 @@ function nearest(word: string, known: readonly string[]): string | undefined {
   return near && near.distance <= MAX_DISTANCE ? near.each : undefined;
 }
 
-/** Levenshtein's distance: how many letters to insert, delete or exchange to get from a to b. */
+/** Returns levenshtein's distance: how many letters to insert, delete or exchange to get from a to b. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {

@@ -33,7 +33,7 @@ interface Wanted {
 /** The matchers, for `expect.extend` where a runner has no entry point of its own. */
 export const jobQueueMatchers = {
   /**
-   * True if a job of this name was enqueued. Its payload and its options must have at least the given fields.
+   * Passes if a job of this name was enqueued. Its payload and its options must have at least the given fields.
    * Asymmetric matchers (`expect.any(Date)`) are allowed in both.
    *
    * @example expect(testing).toHaveEnqueued('email', { to: 'ada@example.com' }, { delayMs: 5_000 });

@@ -233,7 +233,7 @@ function deadLetterVerbs(queue: MemoryQueue): DeadLetterVerbs {
   };
 }
 
-/** No figures of past minutes are kept in memory: a reading finds nothing recorded. */
+/** Returns the verbs of the history. The memory store records no past minutes, so a reading finds nothing. */
 function historyVerbs(queue: MemoryQueue): HistoryVerbs {
   const left = () => callOf('historyCloseMinute', () => 60_000 - (queue.now % 60_000));
   const nothing = { sinceMs: undefined, closedAtMs: undefined, entries: [], marks: [] };

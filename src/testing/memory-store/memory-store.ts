@@ -77,7 +77,7 @@ export class MemoryStore implements QueueStore {
     return timeoutMs === undefined ? this.resend(call, answer) : this.limit(timeoutMs, answer);
   }
 
-  /** Without a limit a call is sent again on each connection that replaces a silent one. */
+  /** Sends a call without a limit again on each connection that replaces a silent one. */
   private async resend<Answer>(call: StoreCall<Answer>, answer: Promise<Answer>): Promise<Answer> {
     try {
       return await this.limit(TRIP_MS, answer);
@@ -130,7 +130,7 @@ export class MemoryStore implements QueueStore {
     },
   };
 
-  /** No other program writes here, so there is nothing to find. */
+  /** Finds nothing, because no other program writes here. */
   async audit(queue: StoreCalls): Promise<DoctorReport> {
     const { jobs, name } = (queue as MemoryCalls).queue;
     return { queue: name, checked: jobs.size, counts: {}, findings: [], durationMs: 0 };

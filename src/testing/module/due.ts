@@ -23,7 +23,7 @@ function waitingIn(queue: MemoryQueue): string[] {
   return isServed(queue) ? queue.line.filter((id) => isHandled(queue, queue.job(id))) : [];
 }
 
-/** Until when nothing is claimed, since a handler met a limit; undefined where the queue does not rest. */
+/** Returns the end of the rest that a handler asked for; undefined if the queue does not rest. */
 function restsUntil(queue: MemoryQueue): number | undefined {
   return queue.restsUntil > queue.now ? queue.restsUntil : undefined;
 }

@@ -26,7 +26,7 @@ export interface TestRedis {
  */
 export async function withRedis(): Promise<TestRedis>;
 /**
- * The same around a function: it is closed when that ends.
+ * Does the same around a function, and closes when that ends.
  *
  * @example await withRedis(async ({ options }) => { … });
  */

@@ -62,7 +62,7 @@ export class VirtualClock implements Clock {
     return (part() + part()).slice(0, 11);
   }
 
-  /** Mulberry32, by Tommy Ettinger. */
+  /** Returns a random number by Mulberry32 of Tommy Ettinger. */
   random(): number {
     this.state = (this.state + 0x6d2b79f5) >>> 0;
     let mixed = this.state;

@@ -31,7 +31,7 @@ export interface AttemptOwner {
   failed(attempt: Attempt, failure: Failure): void;
   released(attempt: Attempt, release: Release): void;
   idle(attempt: Attempt): void;
-  /** Its handler continues although its signal was aborted. */
+  /** Called when the handler continues although its signal was aborted. */
   reportStuck(attempt: Attempt): void;
 }
 
@@ -129,7 +129,7 @@ export class Attempt implements Completion {
     this.onReturn(returned);
   }
 
-  /** The claim is no longer ours: whatever the handler does now, nothing is settled. */
+  /** Marks the claim as lost. Whatever the handler does now, nothing is settled. */
   lose(): void {
     this.end();
     this.abort(new ClaimLostError(this.id));

@@ -122,7 +122,7 @@ export class SettlementBuffer {
     this.interruptionUnderWay &&= this.inFlight > 0;
   }
 
-  /** A job that must not run ends as failed, without an attempt. */
+  /** Fails a job that must not run, without an attempt. */
   refuse(job: ClaimedJob, error: StoredError): void {
     const { id, token, fence } = job;
     this.failures.push({
@@ -201,7 +201,7 @@ export class SettlementBuffer {
     this.notifyOfFailures(releases.filter((_, i) => outcomes[i] !== 'released'));
   }
 
-  /** A job that was refused before its handler ran has used no attempt. */
+  /** Logs the failure. A job that was refused before its handler ran has used no attempt. */
   private logFailure({ settlement, attempt, refused }: Settling<Failure>, outcome: FailOutcome): void {
     const { failures } = this.owner.host;
     const claim = attempt?.claim ?? refused!.job;

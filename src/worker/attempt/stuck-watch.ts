@@ -40,7 +40,7 @@ export class StuckWatch {
       : undefined;
   }
 
-  /** The handler has ended. */
+  /** Called when the handler has ended. */
   end(): void {
     this.stop();
     if (this.reported) {

@@ -13,11 +13,11 @@ export interface BulkOwner {
   release(attempt: BulkMember): void;
   /** Sends ended jobs before waiting jobs begin. */
   settle(): void;
-  /** A call begins. */
+  /** Called when a call begins. */
   callBegins(): void;
-  /** A call is about to end: it still counts. */
+  /** Called before a call ends, while it still counts. */
   callEnds(): void;
-  /** A call has ended, and its slot is free. */
+  /** Called when a call has ended, and its slot is free. */
   callEnded(): void;
 }
 
@@ -101,7 +101,7 @@ export class BulkGatherer {
     this.runs.get(attempt.job)?.left(attempt);
   }
 
-  /** The jobs of the next due call. */
+  /** Returns the jobs of the next due call. */
   private takeDue(): Gathered[] | undefined {
     const [key, line] = this.owner.hasSlot ? ([...this.lines].find(([, each]) => this.isDue(each)) ?? []) : [];
     const due = line?.splice(0, this.bulk.size);
@@ -120,7 +120,7 @@ export class BulkGatherer {
     return this.owner.clock.monotonic() - sinceMs;
   }
 
-  /** A due call needs no timer, only a slot. */
+  /** Sets the timer for the next call. A due call needs no timer, only a slot. */
   private watch(): void {
     const { clock } = this.owner;
     clock.clear(this.timer);
@@ -158,7 +158,7 @@ export class BulkGatherer {
     this.owner.callEnded();
   }
 
-  /** An isolated job starts without being gathered, in a separate call. */
+  /** Adds a job to a call. An isolated job has a separate call, at once. */
   private join(job: Job): Promise<unknown> {
     return (this.runs.get(job) ?? new BulkRun([], this.bulk, () => undefined)).join(job);
   }

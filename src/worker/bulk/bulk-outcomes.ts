@@ -24,7 +24,7 @@ export function outcomesOf(jobs: readonly Job[], returned: unknown): unknown[] {
   );
 }
 
-/** A misspelled id would complete the job that failed. */
+/** Refuses unknown ids. A misspelled id would complete the job that failed. */
 function refuseStrangers(jobs: readonly Job[], outcomes: ReadonlyMap<unknown, unknown>): void {
   const known = new Set<unknown>(jobs.flatMap((job) => [job, job.id]));
   for (const key of outcomes.keys()) {

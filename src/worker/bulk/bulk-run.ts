@@ -37,7 +37,7 @@ export class BulkRun implements BulkCall {
     this.expected = new Set(this.order);
   }
 
-  /** The job starts; resolves with its result. */
+  /** Starts the job, and resolves with its result. */
   join(job: Job): Promise<unknown> {
     const outcome = new Promise<unknown>((resolve, reject) => this.joined.set(job, { resolve, reject }));
     this.forget(job);

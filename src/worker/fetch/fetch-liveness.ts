@@ -12,7 +12,7 @@ export class FetchLiveness {
     this.lastAnswer = this.now();
   }
 
-  /** Must be called whenever a slot was filled or freed. */
+  /** Updates the state. Must be called whenever a slot was filled or freed. */
   look(full: boolean): void {
     if (this.full && !full) {
       this.answered(); // it can be asked for again only from now on

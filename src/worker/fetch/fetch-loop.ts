@@ -37,7 +37,7 @@ export interface WorkerTrip {
 
 /** Receives round trips. */
 interface FetchObserver {
-  /** The replies of a trip have arrived. */
+  /** Called when the replies of a trip have arrived. */
   answered(): void;
   /** Absent if nothing measures. */
   measure?: ((trip: WorkerTrip) => void) | undefined;

@@ -186,7 +186,7 @@ export class IdleWait {
     }
   }
 
-  /** Each wait starts with another queue, because the store serves the first one with a job. */
+  /** Rotates the queues for each wait, because the store serves the first queue with a job. */
   private inTurn(runners: QueueRunner[]): StoreCalls[] {
     this.turn = (this.turn + 1) % Math.max(1, runners.length);
     const turned = [...runners.slice(this.turn), ...runners.slice(0, this.turn)];

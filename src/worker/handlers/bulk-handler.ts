@@ -51,7 +51,7 @@ interface ResolvedBulkOptions extends Required<Pick<BulkOptions, 'size' | 'waitM
 
 /** A bulk handler as a queue runner takes it. */
 export interface ResolvedBulk extends ResolvedBulkOptions {
-  /** The call, inside of the middleware. */
+  /** Runs the call, inside of the middleware. */
   call(jobs: Job[], call: BulkCall): unknown;
   /** Makes the handler of one job from the function by which the job joins the call. The schemas check that job. */
   around(join: HandlerFunction): HandlerFunction;

@@ -119,7 +119,7 @@ function refuseNoHandler(subject: string, handlers: object): void {
   }
 }
 
-/** Two entries would have separate slots, and each would release the jobs of the other's handlers. */
+/** Refuses a second entry of a queue. Two would have separate slots and release the jobs of the other's handlers. */
 function refuseSecondEntry(subject: string, { name, options }: JobQueue, served: Set<string>): void {
   const keys = JSON.stringify([options.prefix, name]);
   if (served.has(keys)) {

@@ -55,7 +55,7 @@ export function schemaMiddleware({
   return { attempt };
 }
 
-/** No attempt makes a stored payload better. */
+/** Makes the error final, because no attempt makes a stored payload better. */
 function toNonRetryable(error: Error): Error {
   const ended = new NonRetryableError(error.message, { cause: error });
   ended.name = error.name;

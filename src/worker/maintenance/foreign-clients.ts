@@ -101,7 +101,7 @@ export class ForeignClients {
     }
   }
 
-  /** An event of ours has the name of the job. */
+  /** Handles an event. An event of this library has the name of the job. */
   private onEvent(queue: JobQueue, watched: Watched, { id, status, name }: JobEvent): void {
     if (status !== 'failed' || name !== undefined || typeof id !== 'string' || this.stopped) {
       return;

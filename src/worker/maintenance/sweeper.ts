@@ -155,7 +155,7 @@ export class Sweeper {
     );
   }
 
-  /** A failed event must not stop the sweep. */
+  /** Emits the ends. A failed event must not stop the sweep. */
   private async emitEnds(queue: JobQueue, ended: readonly SweptJob[], cause?: string): Promise<void> {
     if (this.emit && ended.length > 0) {
       try {

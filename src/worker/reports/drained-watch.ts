@@ -13,7 +13,7 @@ export class DrainedWatch {
     private readonly warn: (message: string) => void,
   ) {}
 
-  /** Undefined where the queue does not ask for the event. */
+  /** Returns undefined if the queue does not ask for the event. */
   static of(queue: JobQueue, calls: StoreCalls, warn: (message: string) => void): DrainedWatch | undefined {
     const { events, eventExtras } = queue.options;
     return eventExtras?.drained && events !== 'off' ? new DrainedWatch(queue, calls, warn) : undefined;

@@ -15,7 +15,7 @@ export class BatchCourier {
 
   constructor(private readonly queue: JobQueue) {}
 
-  /** A member has ended whose batch is elsewhere, or which stops its batch. */
+  /** Called when a member has ended whose batch is elsewhere, or which stops its batch. */
   notify(stopsBatch = false): void {
     this.stopsSome ||= stopsBatch;
     if (this.timer) {

@@ -45,7 +45,10 @@ export class Heartbeat {
     this.unsubscribe?.();
   }
 
-  /** The next beat does not wait for the previous reply. On a slow link it may be behind a large payload. */
+  /**
+   * Beats again without the previous reply, which on a slow link may be behind a large payload. On a slow link it may
+   * be behind a large payload.
+   */
   private async beatAgain(): Promise<void> {
     if (this.beats < MOST_BEATS) {
       this.beats++;
@@ -58,7 +61,7 @@ export class Heartbeat {
     return this.beatAgain();
   }
 
-  /** A cancel of a claimed job was asked for in this process. */
+  /** Called when this process cancels a claimed job. */
   private cancel(id: string): void {
     this.runner.attempts.forEach((attempt) => {
       if (attempt.id === id && !attempt.isEnded) {
@@ -83,8 +86,8 @@ export class Heartbeat {
   }
 
   /**
-   * Ended attempts whose settlement is not acknowledged. An attempt of a job that runs here again is left out, because
-   * its claim is over.
+   * Returns ended attempts whose settlement is not acknowledged. An attempt of a job that runs here again is left out,
+   * because its claim is over.
    */
   private unacknowledged(): Attempt[] {
     const running = new Set([...this.runner.attempts].map(({ id }) => id));

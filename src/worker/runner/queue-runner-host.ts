@@ -5,7 +5,7 @@ import type { WorkerEvent } from '../reports/worker-event.js';
 /** The worker of a runner: receives its reports, and coordinates it with the other runners. */
 export interface QueueRunnerHost<Runner = unknown> {
   readonly failures: FailureLog;
-  /** There is something to send or to fetch. */
+  /** Called when there is something to send or to fetch. */
   changed(): void;
   /** Absent without a listener, so that no event is created. */
   emit: ((event: WorkerEvent) => void) | undefined;

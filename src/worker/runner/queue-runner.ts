@@ -212,7 +212,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     this.host.settle();
   }
 
-  /** An earlier wait still claims for the slot that this call takes. */
+  /** Called when a bulk call begins. An earlier wait still claims for the slot that this call takes. */
   callBegins(): void {
     if (this.capacity.isOverdrawn) {
       this.host.interruptWait();

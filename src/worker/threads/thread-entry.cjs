@@ -104,7 +104,7 @@ class ThreadBatch {
       offset = page.next;
     }
   }
-  /** The members of the batch of a follow-up have ended. */
+  /** Yields the progress of the batch's members; those of a follow-up have ended. */
   async *progress() {
     yield await this.status();
   }

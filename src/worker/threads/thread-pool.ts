@@ -58,7 +58,7 @@ export class ThreadPool {
     this.pool.on('error', (error) => (this.fault = error));
   }
 
-  /** A handler function: the same for the worker as one that runs in its own thread. */
+  /** Runs a job: a handler function is the same for the worker as one that runs in its own thread. */
   readonly handle = async (job: Job): Promise<unknown> => {
     if (this.closed) {
       throw new ShutdownError();
@@ -85,7 +85,10 @@ export class ThreadPool {
     }
   }
 
-  /** Piscina never settles a job whose thread died during its start. Without a thread the job has crashed. */
+  /**
+   * Fails stranded jobs. Piscina never settles a job whose thread died during its start; it has crashed. Without a
+   * thread the job has crashed.
+   */
   private failStranded(): void {
     for (const run of this.runs) {
       if (!run.taken && this.pool!.queueSize > 0) {

@@ -97,7 +97,7 @@ export class ThreadRun {
     };
   }
 
-  /** A message of the thread counts, even if the thread died right afterwards. */
+  /** Returns the result. A message of the thread counts, even if the thread died right afterwards. */
   private result(fault: unknown): unknown {
     if (this.outcome?.type === 'done') {
       return this.outcome.result;

@@ -141,7 +141,7 @@ function FollowUps({ batch: { state }, jobs }: { batch: BatchView; jobs: readonl
   );
 }
 
-/** The members in the order in which they joined. A click loads further pages. */
+/** Shows the members in the order in which they joined. A click loads further pages. */
 function Members({ queue, id, first }: { queue: string; id: string; first: BatchPageView }) {
   const [further, setFurther] = useState<BatchMemberView[]>([]);
   const [next, setNext] = useState<number | null | undefined>(undefined);

@@ -6,7 +6,7 @@ type ChartsModule = typeof import('./charts.js');
 
 let loaded: ChartsModule | undefined;
 
-/** The charts; their library is loaded only when they are opened. */
+/** Shows the charts; their library is loaded only when they are opened. */
 export function LazyCharts({ queue }: { queue: QueueView }) {
   const [module, setModule] = useState(loaded);
   const [failed, setFailed] = useState(false);

@@ -68,7 +68,7 @@ function optionsOf({ lines, say, isCount }: ChartData, marks: Marks, box: HTMLEl
   };
 }
 
-/** A deploy is a dashed line, an outage a shaded span. */
+/** Draws a deploy as a dashed line, and an outage as a shaded span. */
 function drawMarks(plot: UPlot, marks: Marks, color: (name: string) => string): void {
   const { ctx, bbox } = plot;
   const x = (at: number) => plot.valToPos(at / 1_000, 'x', true);

@@ -21,7 +21,7 @@ export interface ChartData {
   say(value: number): string;
 }
 
-/** The charts of a queue. */
+/** Returns the charts of a queue. */
 export function chartsOf(history: HistoryView): ChartData[] {
   const perSecond = (values: Values) =>
     values.map((value) => (value === null ? null : value / (history.stepMs / 1_000)));

@@ -21,7 +21,7 @@ const WORDS: Record<AttemptView['outcome'], string> = {
   prefetched: 'claimed, waits for a slot',
 };
 
-/** A bar for each attempt: how long it waited, how long it ran, and how it ended. */
+/** Shows a bar for each attempt: how long it waited, how long it ran, and how it ended. */
 export function Attempts({ job, nowMs }: { job: JobView; nowMs: number }) {
   const attempts = job.attemptLog;
   if (attempts.length === 0) {

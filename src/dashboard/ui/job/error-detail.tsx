@@ -3,7 +3,7 @@ import type { StoredErrorView } from '../../views/views.js';
 /** The greatest depth of causes that is shown. */
 const DEEPEST = 8;
 
-/** An error with its stack, then its causes, then the errors that it gathers. */
+/** Shows an error with its stack, then its causes, then the errors that it gathers. */
 export function ErrorDetail({ error, depth = 0 }: { error: StoredErrorView; depth?: number }) {
   const { cause, errors } = error;
   return (

@@ -15,7 +15,7 @@ import { Ties } from './ties.js';
 
 const ENDED = ['completed', 'failed', 'cancelled'];
 
-/** The details of one job, live until it has ended. */
+/** Shows the details of one job, live until it has ended. */
 export function JobPage({ queue, id }: { queue: string; id: string }) {
   // Each reading of the queues also reads the job, while it can still change without the user.
   const { data: job, problem, reload } = useLoaded<JobView>('job', { queue, id }, overview.value?.at ?? 0);
@@ -128,7 +128,7 @@ function NoResult({ job: { state } }: { job: JobView }) {
   );
 }
 
-/** The last error, and how often each was met. */
+/** Shows the last error, and how often each was met. */
 function WhyItFailed({ job }: { job: JobView }) {
   const failed = job.attemptLog.filter(({ error }) => error !== null);
   if (failed.length === 0 && job.error === null) {

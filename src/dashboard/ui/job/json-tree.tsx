@@ -6,7 +6,7 @@ const OPEN_DEPTH = 2;
 const SHOWN_ITEMS = 100;
 const SHOWN_TEXT = 500;
 
-/** A value as a tree, folded from the third level on. Everything in it is text, whatever it looks like. */
+/** Shows a value as a tree, folded from the third level on. Everything in it is text, whatever it looks like. */
 export function JsonTree({ value }: { value: unknown }) {
   return (
     <div class="tree">

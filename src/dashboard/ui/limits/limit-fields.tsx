@@ -31,7 +31,7 @@ export function changesOf(shown: LimitFigures, now: LimitFigures) {
   };
 }
 
-/** The fields for the number of running jobs, and of starts in a period. */
+/** Shows the fields for the number of running jobs, and of starts in a period. */
 export function LimitFields({ maxRunning, rateLimit }: LimitFigures) {
   return (
     <>

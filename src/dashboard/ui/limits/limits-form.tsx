@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { say } from '../shell/toasts.js';
 
-/** A dialog that shows limits, sets them and clears them. The children are its title and its fields. */
+/** Shows a dialog that shows limits, sets them and clears them. The children are its title and its fields. */
 export function LimitsForm<Limits>(props: {
   /** The id of the title. */
   titleId: string;

@@ -6,7 +6,7 @@ import { connection, overview, trouble } from '../state/live.js';
 import { go, href } from '../state/route.js';
 import { WorkersStrip } from './workers-strip.js';
 
-/** Every queue in one table, under one sentence that says how all of them do. */
+/** Shows every queue in one table, under one sentence that says how all of them do. */
 export function OverviewPage() {
   const view = overview.value;
   if (!view) {
@@ -142,7 +142,7 @@ function QueueRow({ queue, hasHistory }: { queue: QueueView; hasHistory: boolean
   );
 }
 
-/** A row that opens the page of its queue. */
+/** Shows a row that opens the page of its queue. */
 function Row({ queue: { name, verdict }, tag, children }: RowProps) {
   const link = href(['queue', name]);
   const open = (event: MouseEvent) => {

@@ -36,7 +36,7 @@ function WorkerName({ worker: { id, host, pid } }: { worker: WorkerView }) {
   );
 }
 
-/** The used slots of a worker. */
+/** Shows the used slots of a worker. */
 function Slots({ worker: { slots, running, stuck } }: { worker: WorkerView }) {
   if (slots === null) {
     return null;

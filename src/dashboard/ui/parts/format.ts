@@ -5,7 +5,7 @@ const UNITS: readonly [number, string, number][] = [
   [1_000, 's', 1],
 ];
 
-/** A length of time in the largest fitting unit: 340 ms, 2.1 s, 3 min. */
+/** Returns a length of time in the largest fitting unit: 340 ms, 2.1 s, 3 min. */
 export function duration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined || Number.isNaN(ms)) {
     return '–';
@@ -31,7 +31,7 @@ export function count(n: number | null | undefined): string {
   return n === null || n === undefined ? '–' : n.toLocaleString('en');
 }
 
-/** Jobs per second: 0, 0.4, 12. */
+/** Returns jobs per second: 0, 0.4, 12. */
 export function rate(n: number | null | undefined): string {
   if (n === null || n === undefined) {
     return '–';
@@ -47,7 +47,7 @@ export function plural(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
-/** 3 min ago, in 5 s, now. */
+/** Returns a time relative to now: 3 min ago, in 5 s, now. */
 export function relative(at: number, nowMs: number): string {
   const distance = at - nowMs;
   if (Math.abs(distance) < 1_000) {
@@ -62,12 +62,12 @@ function coarse(ms: number): string {
   return `${Math.floor(ms / unit)} ${name}`;
 }
 
-/** The exact time, for a hover and for screen readers. */
+/** Returns the exact time, for a hover and for screen readers. */
 export function exact(at: number): string {
   return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 }
 
-/** A text cut in its middle. */
+/** Returns a text cut in its middle. */
 export function short(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 5)}…${text.slice(-4)}`;
 }

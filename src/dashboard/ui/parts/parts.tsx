@@ -3,7 +3,7 @@ import type { State, VerdictView } from '../../views/views.js';
 import { now } from '../state/live.js';
 import { exact, relative, short } from './format.js';
 
-/** The shape of a state; its colour comes from the style sheet, so colour is never the only sign. */
+/** Shows the shape of a state; its colour comes from the style sheet, so colour is never the only sign. */
 export function StateMark({ state }: { state: State | 'running' }) {
   return (
     <svg class={`mark mark-${state}`} viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
@@ -38,7 +38,7 @@ const SHAPES: Record<State | 'running', ComponentChildren> = {
   cancelled: <path d="M3.5 8h9" fill="none" stroke="currentColor" stroke-width="2.4" stroke-linecap="round" />,
 };
 
-/** The sign of a verdict: a cross, an exclamation, a dot, a hollow dot. */
+/** Shows the sign of a verdict: a cross, an exclamation, a dot, a hollow dot. */
 export function VerdictMark({ severity }: Pick<VerdictView, 'severity'>) {
   const words = { bad: 'Stuck', warn: 'Needs a look', notice: 'Held back', ok: 'Flows', idle: 'Idle' }[severity];
   return (
@@ -63,7 +63,7 @@ export function VerdictMark({ severity }: Pick<VerdictView, 'severity'>) {
   );
 }
 
-/** A time relative to now, with the exact one on hover. */
+/** Shows a time relative to now, with the exact one on hover. */
 export function Time({ at }: { at: number | null | undefined }) {
   if (at === null || at === undefined) {
     return <span class="quiet">–</span>;
@@ -75,7 +75,7 @@ export function Time({ at }: { at: number | null | undefined }) {
   );
 }
 
-/** The time of day, for words such as "since". */
+/** Shows the time of day, for words such as "since". */
 export function Clock({ at }: { at: number | null }) {
   if (at === null) {
     return <span class="quiet">–</span>;
@@ -87,12 +87,12 @@ export function Clock({ at }: { at: number | null }) {
   );
 }
 
-/** A sentence whose backticks mark names. */
+/** Shows a sentence whose backticks mark names. */
 export function Sentence({ text }: { text: string }) {
   return <>{text.split('`').map((part, i) => (i % 2 === 1 ? <bdi class="name">{part}</bdi> : part))}</>;
 }
 
-/** An id: short, and copied by a click. */
+/** Shows an id: short, and copied by a click. */
 export function CopyId({ id, length = 14 }: { id: string; length?: number }) {
   const copy = async (event: MouseEvent) => {
     event.stopPropagation();
@@ -110,7 +110,7 @@ export function CopyId({ id, length = 14 }: { id: string; length?: number }) {
   );
 }
 
-/** A small line of figures, oldest first. */
+/** Shows a small line of figures, oldest first. */
 export function Spark({ values, label }: { values: readonly number[]; label: string }) {
   if (values.length < 2) {
     return <span class="quiet">–</span>;

@@ -32,7 +32,7 @@ export function actionsOf(state: State): readonly JobAction[] {
   return ACTIONS[state];
 }
 
-/** True for an action that cannot be taken back. */
+/** Returns whether an action cannot be undone. */
 export function destroys(action: JobAction): boolean {
   return action === 'discard' || action === 'remove' || action === 'cancel';
 }

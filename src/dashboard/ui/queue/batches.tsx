@@ -11,7 +11,7 @@ const REFRESH_MS = 5_000;
 /** The most groups that are listed, see the server. */
 const MOST = 100;
 
-/** The batches of a queue that have not ended. */
+/** Returns the batches of a queue that have not ended. */
 export function useBatches(queue: string) {
   return useLoaded<{ batches: BatchView[] }>('batches', { queue }, Math.floor(now.value / REFRESH_MS));
 }

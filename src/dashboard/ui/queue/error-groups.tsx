@@ -7,7 +7,7 @@ import { href, setParams } from '../state/route.js';
 
 const SHOWN = 6;
 
-/** The dead letters of a queue by kind of error, the most frequent first. */
+/** Shows the dead letters of a queue by kind of error, the most frequent first. */
 export function ErrorGroups({ queue, chosen }: { queue: QueueView; chosen: string | null }) {
   const [groups, setGroups] = useState<ErrorGroupView[] | null>(null);
   const [progress, setProgress] = useState<{ searched: number; total: number } | null>(null);

@@ -10,7 +10,7 @@ const REFRESH_MS = 5_000;
 /** The most groups that are listed, see the server. */
 const MOST = 100;
 
-/** The groups of a queue that have jobs; empty while none is known. */
+/** Returns the groups of a queue that have jobs; empty while none is known. */
 export function useGroups(queue: string) {
   return useLoaded<{ groups: GroupView[] }>('groups', { queue }, Math.floor(now.value / REFRESH_MS));
 }
@@ -107,7 +107,7 @@ function GroupRow({ queue, group, all, changed }: GroupRowProps) {
   );
 }
 
-/** Why a group gets no turn. */
+/** Shows why a group gets no turn. */
 function HeldBack({ queue, group: { pausedAt, heldBy, opensAt } }: { queue: string; group: GroupView }) {
   if (pausedAt !== null) {
     return (

@@ -23,7 +23,7 @@ const EMPTY: Record<State, string> = {
   cancelled: 'No job was cancelled.',
 };
 
-/** The jobs of one state. Rows are loaded as they come into view, so that a million cost no more than fifty. */
+/** Shows the jobs of one state. Rows are loaded as they come into view, so that a million cost no more than fifty. */
 export function JobList({ queue, state }: { queue: QueueView; state: State }) {
   const total = queue.depths[state];
   const selection = useSelection();

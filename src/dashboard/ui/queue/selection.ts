@@ -8,7 +8,7 @@ export interface Selection {
   clear(): void;
 }
 
-/** The jobs that are ticked in a list. */
+/** Returns the jobs that are ticked in a list. */
 export function useSelection(): Selection {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
   return {

@@ -60,7 +60,7 @@ export function Tabs({ queue: { name, depths }, current }: { queue: QueueView; c
   );
 }
 
-/** On a phone not all tabs have room. */
+/** Scrolls to the current tab, because on a phone not all tabs have room. */
 function showCurrent(bar: HTMLElement): void {
   const tab = bar.querySelector<HTMLElement>('[aria-current]');
   if (tab) {

@@ -10,7 +10,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 const ROW_HEIGHT = 36;
 const PHONE_ROW_HEIGHT = 60;
 
-/** The rows of a long list that are in view, for an element that scrolls. */
+/** Returns the rows of a long list that are in view, for an element that scrolls. */
 export function useVirtualRows(count: number) {
   const scroller = useRef<HTMLDivElement>(null);
   const [, redraw] = useState(0);

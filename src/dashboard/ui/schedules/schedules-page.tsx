@@ -11,7 +11,7 @@ import { useLoaded } from '../state/use-loaded.js';
 
 const REFRESH_MS = 5_000;
 
-/** Every recurring job in words and in its time zone. */
+/** Shows every recurring job in words and in its time zone. */
 export function SchedulesPage() {
   const version = Math.floor(now.value / REFRESH_MS);
   const { data, problem, reload } = useLoaded<{ schedules: ScheduleView[] }>('schedules', {}, version);

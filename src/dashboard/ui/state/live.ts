@@ -19,7 +19,7 @@ const tick = signal(Date.now());
 /** The time of Redis, once a second. */
 export const now = computed(() => tick.value + clockLead.value);
 
-/** True where the user may do this somewhere. */
+/** Returns whether the user may do this in some queue. */
 export function may(action: DashboardAction): boolean {
   return session.value?.actions.includes(action) ?? false;
 }

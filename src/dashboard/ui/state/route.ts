@@ -12,7 +12,7 @@ addEventListener('hashchange', () => {
   route.value = read();
 });
 
-/** The link to a view. */
+/** Returns the link to a view. */
 export function href(parts: readonly string[], params: Record<string, string | null | undefined> = {}): string {
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(params)) {

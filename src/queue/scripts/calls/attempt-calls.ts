@@ -20,7 +20,7 @@ import type { QueueKeys } from '../queue-keys.js';
 import { type CallContext, call } from '../script-call.js';
 import { inGroups } from '../in-groups.js';
 
-/** The calls of `lua/attempt`, one for each script; see the headers there. */
+/** Returns the calls of `lua/attempt`, one for each script; see the headers there. */
 export function attemptCalls({ keys, options, retention }: CallContext) {
   return {
     claim(request: ClaimRequest): ScriptCall<ClaimAnswer> {

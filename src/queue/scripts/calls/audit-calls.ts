@@ -48,7 +48,7 @@ function command<Answer>(
   return { script, args: [], send, decode };
 }
 
-/** A process that dies between these commands leaves entries pending; the next call of any consumer takes them after `idleMs`. */
+/** Takes entries. If the process dies before the next command, any consumer takes them after `idleMs`. */
 async function take(
   client: RedisClient,
   stream: string,

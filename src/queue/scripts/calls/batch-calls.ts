@@ -13,7 +13,7 @@ import { type CallContext, call } from '../script-call.js';
 /** The most bytes of results of one call, besides its first result. */
 const MOST_BYTES = 1_048_576;
 
-/** The calls of `lua/batch`, one for each script; see the headers there. */
+/** Returns the calls of `lua/batch`, one for each script; see the headers there. */
 export function batchCalls({ keys, retention }: CallContext) {
   return {
     create({ id, failFast, resultTtlMs, followUps }: EncodedBatch): ScriptCall<'created' | 'exists'> {

@@ -3,7 +3,7 @@ import type { DeadLetterQuery, DeadLetterSlice } from '../../store/store-calls.j
 import type { ScriptCall } from '../../transport/script-runner.js';
 import { type CallContext, call } from '../script-call.js';
 
-/** The calls of `lua/dead-letter`, one for each script; see the headers there. */
+/** Returns the calls of `lua/dead-letter`, one for each script; see the headers there. */
 export function deadLetterCalls({ keys }: CallContext) {
   return {
     list(query: DeadLetterQuery, looks: number, most: number, withJobs: boolean): ScriptCall<DeadLetterSlice> {

@@ -24,7 +24,7 @@ const BUDGET = 100_000;
 /** The number of jobs of each place that are compared with the counters. */
 const COUNTED_LOOKS = 100;
 
-/** The calls of `lua/doctor`, one for each script; see the headers there. */
+/** Returns the calls of `lua/doctor`, one for each script; see the headers there. */
 export function doctorCalls({ keys, options, retention }: CallContext) {
   return {
     scan(ids: readonly string[]): ScriptCall<Map<string, Look>> {

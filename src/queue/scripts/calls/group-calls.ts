@@ -10,7 +10,7 @@ import { type CallContext, call } from '../script-call.js';
 /** Columns of one group in the reply of `lua/group/list.lua`. */
 const COLUMNS = 18;
 
-/** The calls of `lua/group`, one for each script; see the headers there. */
+/** Returns the calls of `lua/group`, one for each script; see the headers there. */
 export function groupCalls({ keys }: CallContext) {
   function listCall(args: readonly ScriptArgument[]): ScriptCall<GroupStats[]> {
     return call('groupList', keys.standard, args, (reply) => {

@@ -8,7 +8,7 @@ const HISTORY_KEPT_MS = 72 * 3_600_000;
 
 type StreamEntry = [id: string, fields: string[]];
 
-/** The calls of `lua/history`, one for each script; see the headers there. */
+/** Returns the calls of `lua/history`, one for each script; see the headers there. */
 export function historyCalls({ keys }: CallContext) {
   function close(args: (string | number)[]) {
     const { stats, historyOpen, history, historyMarks } = keys;

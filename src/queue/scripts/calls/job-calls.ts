@@ -6,7 +6,7 @@ import type { CommandCall, ScriptArgument, ScriptCall } from '../../transport/sc
 import { type CallContext, call } from '../script-call.js';
 import { inGroups } from '../in-groups.js';
 
-/** The calls of `lua/job`, one for each script; see the headers there. */
+/** Returns the calls of `lua/job`, one for each script; see the headers there. */
 export function jobCalls(context: CallContext) {
   const { keys, retention } = context;
   return {

@@ -5,7 +5,7 @@ import type { ScriptCall } from '../../transport/script-runner.js';
 import { limitChangeArguments, runtimeLimitArguments } from '../encode-worker-limits.js';
 import { type CallContext, call } from '../script-call.js';
 
-/** The calls of `lua/limits`, one for each script; see the headers there. */
+/** Returns the calls of `lua/limits`, one for each script; see the headers there. */
 export function limitsCalls({ keys }: CallContext) {
   return {
     change(changes: LimitChanges): ScriptCall<string | undefined> {

@@ -11,7 +11,7 @@ import type { CommandCall, ScriptCall } from '../../transport/script-runner.js';
 import { WORKER_FORGOTTEN_MS, WORKER_SEEN_MS } from '../lifetimes.js';
 import { type CallContext, call } from '../script-call.js';
 
-/** The calls of `lua/queue`, one for each script; see the headers there. */
+/** Returns the calls of `lua/queue`, one for each script; see the headers there. */
 export function queueCalls({ keys, options }: CallContext) {
   return {
     stats(): ScriptCall<QueueStats> {

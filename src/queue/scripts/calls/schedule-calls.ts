@@ -13,7 +13,7 @@ import { type CallContext, call } from '../script-call.js';
 /** How long a declaration of a schedule lasts, in ms. Processes repeat it every 10 s. */
 export const DECLARED_MS = 30_000;
 
-/** The calls of `lua/schedule`, one for each script; see the headers there. */
+/** Returns the calls of `lua/schedule`, one for each script; see the headers there. */
 export function scheduleCalls({ keys }: CallContext) {
   function records(id: string, offset: number, limit: number): ScriptCall<ScheduleRecord[]> {
     return call('scheduleList', keys.standard, [id, offset, limit, DECLARED_MS], (reply) =>

@@ -5,7 +5,7 @@ import { EVICTED_TTL_MS, UNDECLARED_AGE_MS, WORKER_FORGOTTEN_MS } from '../lifet
 import { type CallContext, call } from '../script-call.js';
 import { memberOf } from './batch-calls.js';
 
-/** The calls of `lua/sweep`, one for each script; see SweepVerbs and the headers there. */
+/** Returns the calls of `lua/sweep`, one for each script; see SweepVerbs and the headers there. */
 export function sweepCalls({ keys, options, retention }: CallContext) {
   return {
     reclaim(limit: number, gapMs: number, waitMs: number, everyMs?: number) {

@@ -8,7 +8,7 @@ import { LAYOUT, checkLayout } from '../layout.js';
 import { WORKER_SEEN_MS } from '../lifetimes.js';
 import { type CallContext, call } from '../script-call.js';
 
-/** The calls of `lua/worker`, one for each script; see the headers there. */
+/** Returns the calls of `lua/worker`, one for each script; see the headers there. */
 export function workerCalls({ keys, options }: CallContext) {
   const detailKeys = [keys.workers, keys.workerDetails];
   return {

@@ -11,7 +11,7 @@ export interface AuditReader {
 export interface AuditVerbs {
   /** @param after the `entryId` of the entry after which to continue; '' for the first */
   read(after: string, limit: number): StoreCall<AuditEntry[]>;
-  /** Newest first. */
+  /** Returns entries, newest first. */
   latest(limit: number): StoreCall<AuditEntry[]>;
   /**
    * Returns first the entries that another consumer took longer than `idleMs` ago without acknowledging them, then new

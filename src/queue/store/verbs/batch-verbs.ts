@@ -24,7 +24,7 @@ export interface BatchVerbs {
   /** Returns some unfinished batches. */
   list(limit: number): StoreCall<BatchRecord[]>;
   results(id: string, offset: number, limit: number): StoreCall<BatchPage>;
-  /** Some of the news for batches in other queues. */
+  /** Returns some of the news for batches in other queues. */
   outbox(limit: number): StoreCall<BatchNews[]>;
   /** Returns how many changed something. */
   deliver(from: string, news: readonly BatchNews[]): StoreCall<number>;

@@ -33,7 +33,7 @@ function fits(content: string | undefined): content is string {
   return content !== undefined && content !== '' && Buffer.byteLength(content) <= LONGEST_CONTENT;
 }
 
-/** Cut at the end of a character. */
+/** Cuts a text at the end of a character. */
 function short(text: string): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= LONGEST_ERROR) {

@@ -69,7 +69,7 @@ export class FlowControl {
     return { ...all, ...this.ownLimitsOf(name) };
   }
 
-  /** The settings of one group: those of run time, else those of the code. */
+  /** Returns the settings of one group: those of run time, else those of the code. */
   ownLimitsOf(name: string): GroupLimits {
     const group = this.groups.get(name);
     return group?.own ?? group?.configured ?? {};
@@ -193,7 +193,7 @@ export class FlowControl {
     return this.queue.claims.size + taken < maxRunning && rateOpensAt(rateLimit, this.arrival) <= this.queue.now;
   }
 
-  /** The first waiting job of each group that may start one. Jobs without a group are one group. */
+  /** Returns the first waiting job of each group that may start one. Jobs without a group are one group. */
   private openHeads(ids: readonly string[], taken: readonly string[]): Head[] {
     return this.headsOf(ids).filter(({ name, id }) => this.mayStart(name, taken, this.costOf(id)));
   }
@@ -224,7 +224,10 @@ export class FlowControl {
     );
   }
 
-  /** The job that an ordered group waits for: it waits for its retry, or by option is a dead letter. By the settings of now. */
+  /**
+   * Returns the job that an ordered group waits for, before its retry or as a dead letter by option. By the settings of
+   * now.
+   */
   private holderOf(name: string): string | undefined {
     const { maxRunning, onDeadHead } = this.limitsOf(name);
     const hold = this.groups.get(name)?.hold;

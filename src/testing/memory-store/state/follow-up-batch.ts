@@ -20,7 +20,7 @@ export class FollowUpBatch {
     readonly createdAt: number,
   ) {}
 
-  /** Members never leave a batch. */
+  /** Adds a member. Members never leave a batch. */
   join(member: string): void {
     if (!this.isMember(member)) {
       this.members.push(member);
@@ -32,7 +32,7 @@ export class FollowUpBatch {
     return this.open.has(member) || this.outcomes.has(member);
   }
 
-  /** A dead letter was redriven, before the batch fired. */
+  /** Opens the batch again, after a redrive of a dead letter before the batch fired. */
   openAgain(member: string): void {
     if (this.firedAt === undefined && this.outcomes.delete(member)) {
       this.open.add(member);

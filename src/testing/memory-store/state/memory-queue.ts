@@ -15,9 +15,9 @@ export type Hash = Record<string, string>;
 
 /** Receives the changes of jobs, even if the queue publishes no events. */
 export interface QueueObserver {
-  /** A job was added. @param asked the encoded options of its enqueue */
+  /** Called when a job was added. @param asked the encoded options of its enqueue */
   enqueued(queue: MemoryQueue, id: string, asked: AskedOptions): void;
-  /** An attempt or a job ended, or a job went back: as events say it. */
+  /** Called when an attempt or a job ended, or a job was put back, as events say it. */
   changed(queue: MemoryQueue, id: string, status: string): void;
 }
 
@@ -28,7 +28,7 @@ export interface QueueHost {
   now(): number;
   /** Returns another queue of the same server and prefix, by its name; itself by its own. */
   find(queue: MemoryQueue, name: string): MemoryQueue | undefined;
-  /** A job of the queue can be claimed, or a wait would last too long. */
+  /** Called when a job of the queue can be claimed, or a wait would last too long. */
   wake(queue: string): void;
   /** Ends the wait of a worker, which is to ask for its claims. */
   nudge(worker: string, queue: string): void;
@@ -133,7 +133,7 @@ export class MemoryQueue {
     this.toEnd(id, job, readyAt, isLifo);
   }
 
-  /** Behind all others of its priority, also where its group keeps an order. */
+  /** Puts a job behind all others of its priority, also if its group keeps an order. */
   toEnd(id: string, job: Hash, readyAt: number | undefined, isLifo = false): void {
     job.status = 'pending';
     if (readyAt !== undefined) {
@@ -151,7 +151,7 @@ export class MemoryQueue {
     this.host.wake(this.name);
   }
 
-  /** Before all others, or with a priority to its old place: a release, a reclaim. */
+  /** Puts a job before all others, or with a priority to its old place. For a release or a reclaim. */
   toFront(id: string, job: Hash): void {
     job.status = 'pending';
     job.ready_at_ms = String(this.now);
@@ -190,7 +190,7 @@ export class MemoryQueue {
     return due.length;
   }
 
-  /** A claim has ended, so a limit may let another job start. */
+  /** Called when a claim has ended, so a limit may let another job start. */
   freed(): void {
     if (this.flow.isActive && this.hasClaimable) {
       this.host.wake(this.name);

@@ -162,7 +162,7 @@ function replace(
   return { id: owner, outcome: 'replaced', name };
 }
 
-/** A delayed job of a group with a bound counts there until its start, at most a week. */
+/** Counts a delayed job for its group with a bound until its start, at most a week. */
 function noteLater(queue: MemoryQueue, id: string, options: AskedOptions | undefined): void {
   const dueAt = queue.scheduled.score(id);
   const isBounded = options?.group !== undefined && queue.flow.limitsOf(options.group).maxPending !== undefined;

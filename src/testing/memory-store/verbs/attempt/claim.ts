@@ -151,7 +151,7 @@ function countWait(queue: MemoryQueue, opensAt: number, { worker, count }: Claim
   }
 }
 
-/** A job whose hash is gone is claimed too, and refused. */
+/** Creates a missing hash: a job without a hash is claimed too, and refused. */
 function revive(queue: MemoryQueue, id: string): Hash {
   const job: Hash = {};
   queue.jobs.set(id, job);
@@ -220,7 +220,7 @@ function refuse(job: Hash, reason: string, attempts: number, maxAttempts: string
   return `${reason} ${JSON.stringify(details)}`;
 }
 
-/** A job starts that waited in its worker; see lua/attempt/start.lua. */
+/** Starts a job that waited in its worker; see lua/attempt/start.lua. */
 export function start(queue: MemoryQueue, id: string, token: string): 'started' | 'lost' | StoredError {
   const job = queue.job(id);
   if (job?.claim_token !== token) {

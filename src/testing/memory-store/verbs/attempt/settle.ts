@@ -14,13 +14,13 @@ function increment(job: Hash, field: string): number {
   return value;
 }
 
-/** The job, where the claim is its current one. An expired claim stays current until it is taken back. */
+/** Returns the job, where the claim is its current one. An expired claim stays current until it is taken back. */
 function claimed(queue: MemoryQueue, { id, token }: { id: string; token: string }): Hash | undefined {
   const job = queue.job(id);
   return job && job.claim_token === token && token !== '' && job.status === 'processing' ? job : undefined;
 }
 
-/** The job, where this very claim was the last and has been settled. */
+/** Returns the job, where this very claim was the last and has been settled. */
 function settledBy(queue: MemoryQueue, { id, fence }: { id: string; fence: number }): Hash | undefined {
   const job = queue.job(id);
   return job?.claim_token === '' && Number(job.fence) === fence ? job : undefined;
@@ -113,7 +113,7 @@ const FIRST_RELEASE: Record<string, ReleaseOutcome> = {
   failed: 'failed',
 };
 
-/** The job claimed first must be claimed first again, so it is put to the front last. */
+/** Releases claims. The job claimed first must be claimed first again, so it is put to the front last. */
 export function release(queue: MemoryQueue, releases: readonly Release[]): ReleaseOutcome[] {
   const outcomes = releases.map((each) => (claimed(queue, each) ? undefined : repeatedRelease(queue, each)));
   const order = [...releases.keys()]
@@ -275,7 +275,7 @@ function isBuriedByCrash(queue: MemoryQueue, id: string, job: Hash, attempts: nu
   return false;
 }
 
-/** The name in the spelling of cjson. */
+/** Returns the name in the spelling of cjson. */
 function named({ name }: Hash): string {
   return name === undefined ? '' : `; its name is ${JSON.stringify(name).replaceAll('/', '\\/')}`;
 }

@@ -146,7 +146,7 @@ function untoldEnd(queue: MemoryQueue, member: string, isFollowUp: boolean): End
     : undefined;
 }
 
-/** A member of the batch's own queue is its id, one of another `queue|id`. */
+/** Splits a member: its id, or `queue|id` for a member of another queue. */
 function placeOf(queue: MemoryQueue, member: string): { id: string; queue: string } {
   const bar = member.indexOf('|');
   return { id: member.slice(bar + 1), queue: bar < 0 ? queue.name : member.slice(0, bar) };
