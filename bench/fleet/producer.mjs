@@ -32,7 +32,7 @@ export const drive = {
     }
   },
 
-  /** Single enqueues at a steady rate, whether the earlier ones are acknowledged or not (an open load). */
+  /** Enqueues single enqueues at a steady rate, whether the earlier ones are acknowledged or not (an open load). */
   async rate(session, { from, count, size, perSecond }, payload) {
     const pending = [];
     const started = performance.now();

@@ -30,7 +30,7 @@ export class Server {
     return server.valkey_version ? `valkey ${server.valkey_version}` : server.redis_version;
   }
 
-  /** Cumulated counters; subtract two probes with `since`. */
+  /** Reads cumulated counters; subtract two probes with `since`. */
   async probe() {
     const cpu = await this.#info('cpu');
     const stats = await this.#info('stats');

@@ -74,7 +74,10 @@ function until(runs, waiting, count, timeoutMs = 60_000) {
   });
 }
 
-/** The commands that clients sent since the last CONFIG RESETSTAT, those inside scripts, and the µs that scripts took. */
+/**
+ * Returns the commands that clients sent since the last CONFIG RESETSTAT, those inside scripts, and the µs that scripts
+ * took.
+ */
 export async function readCommands(bench) {
   const text = await bench.server.control.info('commandstats');
   const found = { scripts: 0, scriptUs: 0, blocking: 0, inner: 0 };

@@ -9,7 +9,7 @@ export function costFigures(of, text) {
   };
 }
 
-/** The values of those of the `figures` that belong to the speed `id` and the costs `of`. */
+/** Returns the values of those of the `figures` that belong to the speed `id` and the costs `of`. */
 export function pick(figures, result, id, of) {
   const values = {
     [id]: result.perSecond,

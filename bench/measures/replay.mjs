@@ -3,7 +3,7 @@
 import { connect, createServer } from 'node:net';
 import { once } from 'node:events';
 
-/** A proxy in front of the server that keeps the bytes of every connection, client to server. */
+/** Starts a proxy in front of the server that keeps the bytes of every connection, client to server. */
 export async function recordingProxy(serverUrl) {
   const { port } = new URL(serverUrl);
   const recordings = [];
@@ -18,7 +18,10 @@ export async function recordingProxy(serverUrl) {
   await once(proxy.listen(0, '127.0.0.1'), 'listening');
   return {
     url: `redis://127.0.0.1:${proxy.address().port}`,
-    /** The recording of the connection that sent most, since the last call; connections opened before are forgotten. */
+    /**
+     * Returns the recording of the connection that sent most, since the last call; connections opened before are
+     * forgotten.
+     */
     take() {
       const longest = recordings.map((chunks) => Buffer.concat(chunks)).sort((a, b) => b.length - a.length)[0];
       recordings.length = 0;

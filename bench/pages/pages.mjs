@@ -75,7 +75,7 @@ function requestsOf(level, { waitingId, deadId }) {
   };
 }
 
-/** The median and the slowest of the rounds, in ms; the first round warms up. */
+/** Returns the median and the slowest of the rounds, in ms; the first round warms up. */
 async function timeRequests(url, requests, rounds) {
   const taken = Object.fromEntries(Object.keys(requests).map((name) => [name, []]));
   for (let round = 0; round <= rounds; round++) {

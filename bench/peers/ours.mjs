@@ -25,10 +25,10 @@ const flows = {
   },
 };
 
-/** The adapter of this checkout. */
+/** Returns the adapter of this checkout. */
 export const loadOurs = () => loadFrom(new URL('../../', import.meta.url), 'nest-job-queue (core)');
 
-/** The adapter of the checkout that `--beside` names. Agents get the folder from the environment. */
+/** Returns the adapter of the checkout that `--beside` names. Agents get the folder from the environment. */
 export const loadBeside = () =>
   loadFrom(pathToFileURL(`${process.env.BENCH_BESIDE}/`), `nest-job-queue (core) of ${process.env.BENCH_BESIDE}`);
 

@@ -18,7 +18,7 @@ export function printSettings({ machine, redis, contestants }, { rounds, quick }
   console.log();
 }
 
-/** The form of `--json`: `runs` holds the values of all alternations, by contestant. */
+/** Returns the form of `--json`: `runs` holds the values of all alternations, by contestant. */
 export function buildReport(
   { machine, redis, contestants },
   { rounds, quick },

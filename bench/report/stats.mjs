@@ -13,7 +13,7 @@ export function median(values) {
   return quantile(values, 0.5);
 }
 
-/** Half the distance between the best and the worst run, as a share of the median. */
+/** Returns half the distance between the best and the worst run, as a share of the median. */
 export function spread(values) {
   const middle = median(values);
   return middle ? (Math.max(...values) - Math.min(...values)) / 2 / middle : null;

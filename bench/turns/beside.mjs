@@ -36,7 +36,7 @@ export function printBeside(measures, { values, errors }) {
   return figures;
 }
 
-/** The value below which so large a share of the sorted values is. */
+/** Returns the value below which so large a share of the sorted values is. */
 export function quantile(sorted, share) {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
 }

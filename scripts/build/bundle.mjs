@@ -65,7 +65,7 @@ async function bundleShared() {
   return generate('cjs', input, [keepApart(THREAD_ENTRY), readShared(parts)], groups);
 }
 
-/** The modules that need NestJS, in one of the formats. */
+/** Bundles the modules that need NestJS, in one of the formats. */
 function bundle(format) {
   // A program runs as an ES module.
   const names = format === 'es' ? [...entries, ...programs] : entries;
@@ -108,7 +108,7 @@ function minified(fileName, code) {
   return `/*! zod, MIT License, Copyright (c) 2025 Colin McDonnell */\n${short}`;
 }
 
-/** The ES module of a shared entry point: it imports that of dist/shared. */
+/** Returns the ES module of a shared entry point: it imports that of dist/shared. */
 function reexportOf(entry) {
   const names = shared.exportsOf(join(esm, `${entry}.js`));
   return {
@@ -117,17 +117,17 @@ function reexportOf(entry) {
   };
 }
 
-/** The CommonJS module of a shared entry point. */
+/** Returns the CommonJS module of a shared entry point. */
 function requireOf(entry) {
   return { fileName: `${entry}.js`, code: `module.exports = require('${SHARED}${entry}.js');\n` };
 }
 
-/** The file that each thread begins with. */
+/** Bundles the file that each thread begins with. */
 function threadEntry() {
   return { fileName: THREAD_ENTRY, code: readFileSync(join(root, 'src/worker/threads', THREAD_ENTRY)) };
 }
 
-/** The generated files. */
+/** Bundles the generated files. */
 async function bundleGenerated() {
   const bundler = await rolldown({ input: generated });
   const { output } = await bundler.generate({ format: 'cjs', comments: false, entryFileNames: '[name].js' });

@@ -115,7 +115,7 @@ const CLOSED = {
   ),
 };
 
-/** Every breach of the rules in a source tree, as lines that name the file and the import. */
+/** Returns every breach of the rules in a source tree, as lines that name the file and the import. */
 export function checkImports(src) {
   const files = readdirSync(src, { recursive: true })
     .map((file) => String(file).split(sep).join('/'))
@@ -174,7 +174,7 @@ function roomOf(folder, file) {
   return file.startsWith(`${folder}/`) ? file.slice(folder.length + 1).split('/')[0] : undefined;
 }
 
-/** The folder right under src, or undefined for a file at its top. */
+/** Returns the folder right under src, or undefined for a file at its top. */
 function folderOf(file) {
   return file.includes('/') ? file.slice(0, file.indexOf('/')) : undefined;
 }

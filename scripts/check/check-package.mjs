@@ -103,7 +103,9 @@ function compile(cwd, files) {
   run(bin('tsc'), ['-p', '.'], cwd);
 }
 
-/** The README's quickstart in a project as `nest new` makes it: ES modules for NestJS 12, CommonJS for NestJS 11. */
+/**
+ * Checks the README's quickstart in a project of `nest new`: ES modules for NestJS 12, CommonJS for NestJS 11.
+ */
 function quickstart(cwd, manifestOfApp) {
   const [, code] = /<!-- quickstart:[^]*?```ts\n([^]*?)```/.exec(readFileSync(join(root, 'README.md'), 'utf8'));
   const app = join(cwd, 'quickstart');
@@ -116,7 +118,7 @@ function quickstart(cwd, manifestOfApp) {
   run(process.execPath, [join(root, 'test/package/quickstart.mjs'), 'dist/main.js'], app);
 }
 
-/** The file as the main file of an app in development: Nest's command line compiles it, and runs it. */
+/** Runs the file as the main file of an app in development: Nest's command line compiles it, and runs it. */
 function develop(cwd, file) {
   const app = join(cwd, 'app');
   mkdirSync(join(app, 'src'), { recursive: true });

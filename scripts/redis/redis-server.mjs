@@ -38,7 +38,7 @@ const given = new Set();
 
 let found;
 
-/** The server binary that this machine offers, searched once per process: { server, cli, env, source }. */
+/** Returns the server binary that this machine offers, searched once per process: { server, cli, env, source }. */
 export function findRedisServer() {
   found ??= search().catch((error) => {
     found = undefined;
@@ -100,7 +100,7 @@ export async function startRedisServer(options = {}) {
   return server;
 }
 
-/** The server that REDIS_URL names, or else one started here. stop() leaves the former alone. */
+/** Returns the server that REDIS_URL names, or else one started here. stop() leaves the former alone. */
 export async function ensureRedis(options = {}) {
   const url = process.env.REDIS_URL;
   if (!url) return startRedisServer(options);

@@ -52,7 +52,7 @@ export function printableJson(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replaceAll(UNPRINTABLE, spelledOut);
 }
 
-/** A line break separates the values, whose own line breaks are escaped. */
+/** Escapes a character, except for a line break: it separates the values, whose own line breaks are escaped. */
 function spelledOut(character: string): string {
   return character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

@@ -32,7 +32,7 @@ export function noWorker(signs: QueueSigns): ReturnType<Rule> {
   };
 }
 
-/** The other names may flow: then only these jobs wait, and the queue is not stuck. */
+/** Finds jobs without a handler. Jobs of other names may flow, so the queue is not stuck. */
 export function unserved(signs: QueueSigns): ReturnType<Rule> {
   const [first, ...others] = signs.unserved ?? [];
   if (first === undefined || signs.stats.pausedAt !== null) {

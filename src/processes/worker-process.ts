@@ -170,7 +170,7 @@ export class WorkerProcess {
     }
   }
 
-  /** The reports of a process about its worker count until it stops. */
+  /** Handles the reports of a process about its worker count until it stops. */
   private turn(state: 'running' | 'disconnected'): void {
     if (this.child && this.state !== 'stopping') {
       this.state = state;

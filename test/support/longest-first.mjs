@@ -21,7 +21,7 @@ const LONGEST = [
 const gone = LONGEST.filter((file) => !existsSync(file));
 if (gone.length > 0) throw new Error(`longest-first: expected files, found none at ${gone.join(', ')}`);
 
-/** The place of a file in the run; those that are not listed share the last. */
+/** Returns the place of a file in the run; those that are not listed share the last. */
 function placeOf({ path }) {
   return LONGEST.includes(path) ? LONGEST.indexOf(path) : LONGEST.length;
 }

@@ -47,17 +47,17 @@ export interface PlannedFault {
   restMs: number;
 }
 
-/** From the least to the most, by how strong the fault is. */
+/** Returns a value from the least to the most, by how strong the fault is. */
 export function strength(planned: PlannedFault, least: number, most: number): number {
   return Math.round(least + planned.strength * (most - least));
 }
 
-/** The same for what spans several magnitudes: each of them is as likely. */
+/** Does the same for a range of several magnitudes, each of them as likely. */
 export function magnitude(planned: PlannedFault, least: number, most: number): number {
   return Math.round(least * (most / least) ** planned.strength);
 }
 
-/** Whom it concerns. */
+/** Returns the victim of a fault. */
 export function victim<Possible>(all: readonly Possible[], planned: PlannedFault): Possible {
   return all[Math.floor(planned.victim * all.length)]!;
 }

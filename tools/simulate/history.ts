@@ -38,7 +38,7 @@ export class History {
     }
   }
 
-  /** A batch is about to be enqueued. */
+  /** Called before a batch is enqueued. */
   follows(followUp: string, members: readonly string[]): void {
     this.members.set(followUp, members);
   }
@@ -63,7 +63,7 @@ export class History {
     this.jobs.get(id)!.ok++;
   }
 
-  /** A plain job began in a queue with one worker. */
+  /** Called when a plain job began in a queue with one worker. */
   inOrder(number: number): void {
     if (number <= this.lastInOrder) {
       this.violations.add(`I8: job ${number} of the ordered queue began after job ${this.lastInOrder}`);
@@ -113,7 +113,7 @@ export class History {
     }
   }
 
-  /** True if one job was claimed again after a claim of the other. */
+  /** Returns whether one job was claimed again after a claim of the other. */
   private claimedAfter(one: string, other: string): boolean {
     return ranOutOfOrder(
       Math.max(0, ...this.jobs.get(one)!.fences),

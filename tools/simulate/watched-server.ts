@@ -80,7 +80,7 @@ export class WatchedServer implements Server {
     return [...this.calls.values()].reduce((sum, calls) => sum + calls, 0);
   }
 
-  /** True if no other call ran since the call that is repeated. */
+  /** Returns whether no other call ran since the call that is repeated. */
   private isImmediate(process: string, script: string): boolean {
     return this.last === `${process} ${script} ${this.total - 1}`;
   }
@@ -101,7 +101,7 @@ export class WatchedServer implements Server {
     }
   }
 
-  /** A number that differs where any call of the run or any job at its end differs. */
+  /** Returns a number that differs where any call of the run or any job at its end differs. */
   digestOfState(): number {
     this.digestOf(this.state().replace(DRAWN_OUTSIDE, ''));
     return this.digest;
@@ -120,7 +120,7 @@ export class WatchedServer implements Server {
     };
   }
 
-  /** I4: the looks of a call are bounded, whatever the number of jobs. */
+  /** Checks I4: the looks of a call are bounded, whatever the number of jobs. */
   private expectBound(script: string): void {
     if (this.lookedAt > MOST_LOOKS && !UNBOUNDED.has(script)) {
       this.violations.add(`I4: one call of ${script} looked at jobs ${this.lookedAt} times`);
@@ -146,7 +146,7 @@ export class WatchedServer implements Server {
     );
   }
 
-  /** No more jobs run than the queue and each of its groups let. */
+  /** Checks that no more jobs run than the queue and each of its groups allow. */
   private countSlots({ flow: { limits }, claims, jobs }: MemoryQueue, script: string): void {
     const { maxRunning = Infinity, groups } = limits;
     const claimed = claims.members();
@@ -189,7 +189,7 @@ export class WatchedServer implements Server {
   }
 }
 
-/** The claimed jobs: only of these a call may change the token. */
+/** Returns the claimed jobs: only of these a call may change the token. */
 function seenIn(queue: MemoryQueue): Map<string, Seen> {
   return new Map(queue.claims.members().map((id) => [id, seen(queue, id)]));
 }

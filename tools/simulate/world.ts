@@ -130,7 +130,7 @@ export class World {
     this.add(new SimulatedWorker(`worker-${this.workers++}`, this, this.skew(), queue, release));
   }
 
-  /** By how much a wall clock is wrong. */
+  /** Returns the error of a wall clock, in ms. */
   private skew(): number {
     return this.random.between(-HOUR, HOUR);
   }
@@ -195,7 +195,7 @@ export class World {
     }
   }
 
-  /** True if the fault concerns a job that the run itself broke. */
+  /** Returns whether the fault concerns a job that the run itself broke. */
   private isBroken(fault: string): boolean {
     const id = /^I\d: (\S+)/.exec(fault)?.[1] ?? '';
     return this.history.jobs.get(id)?.broken ?? false;

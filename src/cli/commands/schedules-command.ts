@@ -77,7 +77,7 @@ async function act(queue: JobQueue, action: Action, id: string): Promise<{ outco
   }
 }
 
-/** A schedule that code declares would be created again, although the command line is right. */
+/** Explains a refusal. A schedule that code declares would be created again, although the command line is right. */
 function refused(error: unknown): never {
   throw error instanceof InvalidOptionError ? new CliError(error.message) : error;
 }

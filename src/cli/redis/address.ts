@@ -89,7 +89,10 @@ function credentials(username: string, password: string): RedisOptions {
   };
 }
 
-/** User, password and database are those of the master; the Sentinels' own password is in REDIS_SENTINEL_PASSWORD. */
+/**
+ * Returns the settings for Sentinels. User, password and database are those of the master. REDIS_SENTINEL_PASSWORD has
+ * the Sentinels' own password.
+ */
 function sentinelSettings(name: string, urls: readonly URL[]): RedisOptions {
   const [{ username, password, pathname, protocol }] = urls as [URL];
   const database = Number(pathname.slice(1));

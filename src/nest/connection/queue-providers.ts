@@ -57,7 +57,7 @@ function allAsked(modules: ModulesContainer): unknown[] {
   );
 }
 
-/** The tokens that `@Inject` names in a class. */
+/** Returns the tokens that `@Inject` names in a class. */
 function tokensOf(type: unknown): unknown[] {
   if (typeof type !== 'function') {
     return [];

@@ -22,7 +22,7 @@ interface OwnQueueOptions extends QueueLimits {
 /** Receives the queues that become known. */
 interface QueueWatcher {
   added(queue: JobQueue): void;
-  /** No queue can be used any more. */
+  /** Called when no queue can be used any more. */
   closed(): void;
 }
 

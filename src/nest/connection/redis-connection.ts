@@ -186,7 +186,7 @@ function open(redis: Exclude<ResolvedModuleOptions['redis'], RedisClient>): Redi
     : new Redis({ ...base, ...redis, lazyConnect: true });
 }
 
-/** Half of it is random, so that a fleet does not reconnect at the same moment. */
+/** Returns the pause before an attempt. Half of it is random, so that a fleet does not reconnect at once. */
 function pauseBefore(attempt: number): number {
   return Math.min(LONGEST_PAUSE_MS, 50 * 2 ** attempt) * (0.5 + Math.random() / 2);
 }

@@ -105,7 +105,7 @@ export class JobLines implements LoggerService {
   }
 }
 
-/** A text gets the words in front; an object, as for a structured log, gets a field `job`. */
+/** Adds the job to a line. A text gets words in front, an object, as for a structured log, a field `job`. */
 function withJob(message: unknown, job: Job, describe: DescribeJob): unknown {
   if (typeof message === 'object' && message !== null && Object.getPrototypeOf(message) === Object.prototype) {
     const { id, name, queue, attempt } = job;

@@ -66,7 +66,7 @@ export class HandlerBinder {
     };
   }
 
-  /** Undefined for a handler without enhancers, and for an object that a test put in a handler's place. */
+  /** Returns undefined for a handler without enhancers, and for a mock that a test put in a handler's place. */
   private enhancedFor(found: FoundMethod): EnhancedHandlers | undefined {
     this.container ??= new EnhancerContainer(this.modules, this.app, this.options.globalEnhancers);
     const { type, instance, wrapper } = found;

@@ -32,7 +32,7 @@ export class JobFilterContext extends BaseExceptionFilterContext {
     return new JobFilters(list.toReversed());
   }
 
-  /** Nest declares a list of whatever its caller asks for. */
+  /** Throws, because Nest declares a list of whatever its caller asks for. */
   override getGlobalMetadata(): never {
     return this.enhancers.config.getGlobalFilters() as never;
   }

@@ -23,7 +23,7 @@ export function finalRefusal(error: Error): NonRetryableError {
   return final;
 }
 
-/** A ValidationPipe lists the faults in its response; its message is only "Bad Request Exception". */
+/** Returns the faults of a ValidationPipe, which are in its response; its message is only "Bad Request Exception". */
 function messageOf(error: Error): string {
   const { getResponse } = error as { getResponse?: () => unknown };
   const response = typeof getResponse === 'function' ? getResponse.call(error) : undefined;

@@ -61,7 +61,7 @@ function isOptional(each: InjectionToken | OptionalFactoryDependency): each is O
   return typeof each === 'object' && 'token' in each;
 }
 
-/** Undefined where the app has no such provider. */
+/** Returns undefined if the app has no such provider. */
 function find<Provided>(ref: ModuleRef, token: InjectionToken<Provided>): Provided | undefined {
   try {
     return ref.get(token, { strict: false });

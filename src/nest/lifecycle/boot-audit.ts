@@ -70,7 +70,7 @@ export class BootAudit {
     warnings.forEach((warning) => this.logger.warn(warning));
   }
 
-  /** Only warns, once for a queue, because the process that maintains it may start after this one. */
+  /** Warns once for a queue, because the process that maintains it may start after this one. */
   private async lookForMaintenance(): Promise<void> {
     const queues = this.queues.all.filter(({ name }) => !this.unmaintained.has(name));
     await Promise.all(
@@ -85,7 +85,7 @@ export class BootAudit {
   }
 }
 
-/** A queue without jobs and workers keeps no memory of its maintenance. */
+/** Returns whether the queue is used. A queue without jobs and workers keeps no memory of its maintenance. */
 function isUsed({ workers, pending, scheduled, processing }: QueueStats): boolean {
   return workers + pending + scheduled + processing > 0;
 }

@@ -34,7 +34,9 @@ function auditNames({ codec }: AnnouncedContent, own: JobCodec | undefined): str
   );
 }
 
-/** The first key of a list encrypts, all of them decrypt. So each process must know the first of the other. */
+/**
+ * Compares the keys. The first key of a list encrypts, all of them decrypt, so each process needs the other's first.
+ */
 function auditKeys(theirs: readonly string[] = [], own: readonly string[] = []): string | undefined {
   const unknown = theirs.slice(0, 1).filter((id) => !own.includes(id));
   const unknownThere = own.slice(0, 1).filter((id) => !theirs.includes(id));

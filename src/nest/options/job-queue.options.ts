@@ -240,7 +240,7 @@ function checkRedis(redis: ResolvedModuleOptions['redis'] | undefined): Resolved
   return value;
 }
 
-/** A class is checked by the methods of its instances. */
+/** Checks the entries. A class is checked by the methods of its instances. */
 function checkEntries(middleware: unknown): readonly MiddlewareEntry[] {
   const entries = middleware as readonly MiddlewareEntry[] | undefined;
   const asObjects = Array.isArray(entries)

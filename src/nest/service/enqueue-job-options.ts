@@ -19,7 +19,7 @@ export interface JobOfAnyName extends EnqueueJobOptions {
 }
 
 /**
- * Undefined where nothing is asked for: such a job skips all checks of options.
+ * Returns undefined without options, so that such a job skips all checks of options.
  *
  * @param subject how errors name the job
  * @throws InvalidOptionError for a second name, which a caller without types may give

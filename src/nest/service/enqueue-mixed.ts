@@ -110,7 +110,7 @@ function failureOf(
   return new EnqueueError(nothingWritten ? 'not-sent' : 'unknown', queues, ids, reason, { cause: first, items });
 }
 
-/** A job that was not sent gets an id for the repeat of the call, if it has none. */
+/** Returns the outcome of a job. A job that was not sent gets an id for the repeat, if it has none. */
 function itemOf(outcome: PromiseSettledResult<JobHandle[]>, i: number, { target, options }: MixedJob): EnqueueItem {
   if (outcome.status === 'fulfilled') {
     const { id, outcome: answer } = outcome.value[i]!;

@@ -184,7 +184,7 @@ export class Batch<Queue = unknown> extends BatchReader {
     };
   }
 
-  /** Jobs that a failed call has added join too, because the caller may continue without the others. */
+  /** Enqueues jobs. Jobs that a failed call has added join too, because the caller may continue without the others. */
   private async enqueue(target: BatchTarget, enqueue: () => Promise<JobHandle[]>): Promise<JobHandle[]> {
     try {
       const handles = await enqueue();
@@ -196,7 +196,9 @@ export class Batch<Queue = unknown> extends BatchReader {
     }
   }
 
-  /** A member of another queue joins after its enqueue, so that a batch never waits for a missing job. */
+  /**
+   * Joins jobs to the batch. A member of another queue joins after its enqueue, so a batch waits for no missing job.
+   */
   private async join(target: BatchTarget, jobs: readonly (EnqueueItem | JobHandle)[]): Promise<void> {
     const other = jobs.find(({ outcome }) => outcome !== 'new');
     if (other) {

@@ -115,7 +115,7 @@ function middlewareOf(queue: string): string {
   return `queue ${JSON.stringify(queue)}.middleware`;
 }
 
-/** A job of a request. Its options are a copy, which middleware may change. */
+/** Returns a job of a request. Its options are a copy, which middleware may change. */
 export function requestedJob(
   queue: string,
   definition: JobDefinition | undefined,

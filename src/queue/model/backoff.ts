@@ -62,7 +62,7 @@ export const backoffSchema = z.union(
 );
 
 /**
- * The delay before the next attempt, in whole ms.
+ * Returns the delay before the next attempt, in whole ms.
  *
  * @param attempt the attempt that just failed, from 1
  * @param random a number from 0 to 1, which the jitter is drawn by

@@ -45,7 +45,7 @@ export class Histogram {
     return this;
   }
 
-  /** The share of all times at or below which `quantile` says how many are, in ms; null of none. */
+  /** Returns the time at or below which that share of all times is, in ms. Null without times. */
   quantile(quantile: number): number | null {
     const rank = Math.max(1, Math.ceil(quantile * this.count));
     let seen = 0;

@@ -87,7 +87,7 @@ function encodeError(codec: JobCodec, error: StoredError): StoredError {
   return { name: error.name, message: encodeText(codec, JSON.stringify(error)) };
 }
 
-/** A job that cannot be read is refused, and becomes a dead letter with the reason. */
+/** Decodes a claim. An unreadable job is refused, and becomes a dead letter with the reason. */
 function decodeClaim(codec: JobCodec | undefined, answer: ClaimAnswer): ClaimAnswer {
   if (
     !answer.jobs.some(

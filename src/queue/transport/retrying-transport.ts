@@ -100,8 +100,8 @@ export class RetryingTransport implements StoreTransport {
   }
 
   /**
-   * The wait's connection is closed with it. A trip over the application's own connection may still be answered, and
-   * its answer counts.
+   * Waits until `close` gives up. That closes the wait's connection. A trip over the application's own connection may
+   * still be answered, and its answer counts.
    */
   private untilGivenUp<Answer>(wait: Promise<Answer>): Promise<Answer> {
     return new Promise((resolve, reject) => {

@@ -156,7 +156,7 @@ export class ScriptRunner {
 }
 
 /**
- * The arguments of a call as they travel. `concat` creates them, not the literal that it begins with: see `young` in
+ * Returns the arguments of a call as texts. `concat` creates them, not the literal that it begins with: see `young` in
  * decode-claim.ts.
  */
 function textsOf(script: string, { keys, args, audit }: ScriptCall<unknown>): string[] {

@@ -54,8 +54,8 @@ function start({ host }: AttemptStarter, attempt: Attempt): void {
 }
 
 /**
- * The job then has all of its claim's time. Without a reply of Redis it is released, because it may belong to another
- * worker.
+ * Extends the claim, then starts the job, so that it has all of its claim's time. Without a reply of Redis it is
+ * released, because it may belong to another worker.
  */
 async function startWhenExtended(owner: AttemptStarter, attempt: Attempt): Promise<void> {
   const { queue, calls, host } = owner;

@@ -130,7 +130,7 @@ export class WorkerRegistration {
     };
   }
 
-  /** A newer version that starts while this worker runs is an error in the log; the next boot refuses. */
+  /** Reports an error. A newer version that starts while this worker runs is logged; the next boot refuses. */
   private report(runner: QueueRunner, serves: boolean, error: Error): void {
     const said = `Announcing this worker to queue "${runner.name}" failed: ${error.message}`;
     if (!(error instanceof QueueLayoutError)) {

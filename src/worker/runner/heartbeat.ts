@@ -95,8 +95,8 @@ export class Heartbeat {
   }
 
   /**
-   * A job with a newer claim of this worker was reclaimed in between. So its older claim is lost without asking. The
-   * server's reply names ids, and would end both.
+   * Returns the newest attempt of each job. A job with a newer claim of this worker was reclaimed in between. So its
+   * older claim is lost without asking. The server's reply names ids, and would end both.
    */
   private newestOfEachJob(): Attempt[] {
     const newest = new Map<string, Attempt>();

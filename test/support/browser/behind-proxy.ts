@@ -5,7 +5,7 @@ import type { QueueOptions } from '#queue/model/queue-options.js';
 import { FaultProxy } from '../faults/fault-proxy.js';
 import { leaveBroken, namedConnection, newQueue } from '../worker/workers.js';
 
-/** A queue whose worker reaches the server through a proxy, and the same queue past it. */
+/** Makes a queue whose worker reaches the server through a proxy, and the same queue past it. */
 export async function behindProxy(
   options: QueueOptions = {},
 ): Promise<{ proxy: FaultProxy; redis: Redis; queue: JobQueue; other: JobQueue }> {

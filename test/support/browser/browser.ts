@@ -24,7 +24,7 @@ export class RunningShop {
     private readonly flags: string[],
   ) {}
 
-  /** Also restarts a killed shop at the same address. */
+  /** Starts the shop, or restarts a killed shop at the same address. */
   async start(): Promise<void> {
     const port = this.url === undefined ? '0' : new URL(this.url).port;
     const args = ['examples/shop/dist/main.js', '--port', port, ...this.flags];
@@ -104,7 +104,7 @@ export async function workersRun(page: Page, count: number): Promise<void> {
   await patiently(async () => (await running.count()) === count, { timeoutMs: 20_000 });
 }
 
-/** The number of a tile: `Completed`. */
+/** Returns the number of a tile: `Completed`. */
 export async function numberOf(page: Page, name: string): Promise<number> {
   const text = await page.locator('#numbers div', { hasText: name }).locator('dd').textContent();
   return Number(text!.replaceAll(',', ''));

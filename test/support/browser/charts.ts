@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { patiently } from '../faults/wait.js';
 
-/** The rows of the table, the newest first, without the time. */
+/** Returns the rows of the table, the newest first, without the time. */
 export async function figures(page: Page): Promise<(number | string)[][]> {
   const rows = await page.locator('#figures tbody tr').allInnerTexts();
   return rows.map((row) =>
@@ -42,7 +42,7 @@ async function lineIn(
   return heights.map((share) => (share === null ? undefined : share * top));
 }
 
-/** The values of a line at seven places from left to right, once it is drawn. */
+/** Returns the values of a line at seven places from left to right, once it is drawn. */
 export async function sevenOf(page: Page, line: Parameters<typeof lineIn>[1]): Promise<(number | undefined)[]> {
   const heights = await patiently(async () => {
     const all = await lineIn(page, line);

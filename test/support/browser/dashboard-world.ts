@@ -185,7 +185,7 @@ export class DashboardWorld {
     await jobs.cancel('email', cancelled.id);
   }
 
-  /** Two groups of videos: of each one job runs, and others wait for it. */
+  /** Makes two groups of videos. One job of each runs, and others wait for it. */
   private async fillGroups(): Promise<void> {
     const { groups } = this.jobs.queue('video');
     await groups.set('studio-a', { maxRunning: 1, weight: 3 });
@@ -197,7 +197,10 @@ export class DashboardWorld {
     );
   }
 
-  /** A batch whose follow-up ran despite a failed member, one with open members, and jobs that start after another. */
+  /**
+   * Makes a batch whose follow-up ran despite a failed member, one with open members, and jobs that start after
+   * another.
+   */
   private async fillBatches(): Promise<void> {
     const { jobs } = this;
     for (const [id, delayMs] of [
@@ -218,7 +221,7 @@ export class DashboardWorld {
   }
 }
 
-/** A minute of the history: more by day than by night, and slower since the last deploy. */
+/** Returns a minute of the history: more by day than by night, and slower since the last deploy. */
 function minuteOf(at: number, end: number, k: number): string[] {
   const day = 1 + 0.6 * Math.sin((at / 86_400_000) * 2 * Math.PI);
   const ripple = 1 + 0.3 * Math.sin(at / 400_000 + k) + 0.15 * Math.sin(at / 90_000);

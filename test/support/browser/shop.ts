@@ -21,7 +21,7 @@ export function buildShop(): void {
   execFileSync('node', ['scripts/build/build-shop.mjs'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-/** The same for one of the small examples; `main` is a file of its build. */
+/** Does the same for one of the small examples; `main` is a file of its build. */
 export function buildExample(name: string, main: string): void {
   const build = `import { buildExample } from './scripts/build/build-example.mjs'; await buildExample('${name}', '${main}');`;
   const args = ['--input-type=module', '--eval', build];
@@ -90,7 +90,7 @@ export class ShopProcess {
     return Promise.race([found, gone]).finally(() => this.waiting.delete(look));
   }
 
-  /** SIGKILL goes to the whole group, any other signal to the command alone, as a process manager sends it. */
+  /** Sends a signal: SIGKILL to the whole group, any other to the command alone, as a process manager does. */
   async kill(signal: NodeJS.Signals): Promise<number | string> {
     try {
       process.kill(signal === 'SIGKILL' ? -this.child.pid! : this.child.pid!, signal);

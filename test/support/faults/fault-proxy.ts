@@ -114,7 +114,7 @@ export class FaultProxy {
     });
   }
 
-  /** New connections work again, and replies pass. Connections that a pause killed stay dead. */
+  /** Lets new connections work again, and replies pass. Connections that a pause killed stay dead. */
   heal(): void {
     this.swallowing = false;
     this.refusing = false;
@@ -122,12 +122,12 @@ export class FaultProxy {
     this.losses = [];
   }
 
-  /** New connections lead to another server; those that exist stay where they are. */
+  /** Leads new connections to another server. Existing connections are unchanged. */
   retarget(url: string): void {
     this.target = addressOf(new URL(url));
   }
 
-  /** Everything that passes from now on takes so much longer, each way. */
+  /** Delays all bytes from now on by this long, each way. */
   delay(ms: number): void {
     this.delayMs = ms;
   }

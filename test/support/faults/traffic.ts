@@ -50,13 +50,13 @@ export class Traffic {
     await eventually(() => this.acknowledged.length >= goal, { timeoutMs, what: what() });
   }
 
-  /** No job begins after this, and none is repeated. */
+  /** Stops enqueues and repeats. */
   halt(): void {
     this.stopped = true;
     this.halted = true;
   }
 
-  /** No job begins after this; resolves when the last is acknowledged. */
+  /** Stops enqueues; resolves when the last is acknowledged. */
   async stop(): Promise<void> {
     this.stopped = true;
     await this.running;

@@ -48,7 +48,7 @@ export function patiently<Value>(
   return eventually(ask, { everyMs: 50, ...options });
 }
 
-/** The promise's value, or an error that says what did not come. */
+/** Returns the promise's value, or an error that says what did not come. */
 export async function within<Value>(
   ms: number,
   what: string | (() => string),

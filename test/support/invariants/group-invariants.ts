@@ -5,7 +5,7 @@ import { keysLike, readEach } from '../redis/redis-reads.js';
 
 type Settings = Record<string, string>;
 
-/** The ids that wait in the groups, by place. */
+/** Returns the ids that wait in the groups, by place. */
 export async function groupPlaces(redis: Redis, { keys }: QueueCalls): Promise<Record<string, string[]>> {
   const prefix = `${keys.groupsPrefix}waiting:`;
   const lines = await keysLike(redis, `${prefix}*`);
@@ -73,7 +73,7 @@ export async function groupViolations(
   return faults;
 }
 
-/** A head may be noted at the place of a former head. */
+/** Checks the head, which may be noted at the place of a former head. */
 function headFaults(name: string, rank: string | undefined, noted: string | null): string[] {
   const place = Number(rank) % 2 ** 40;
   const isNoted = rank === undefined ? noted === null : noted !== null && Number(noted) <= place;
@@ -97,7 +97,7 @@ function placeFaults(
   return waiting === 0 && turn !== null ? [`group ${name}: stands in turns without a job`] : [];
 }
 
-/** A hold counts as long as the settings give a reason for it. */
+/** Returns whether the group is held. A hold counts as long as the settings give a reason for it. */
 function isHeld(settings: Settings, most: number): boolean {
   const isByDead = settings['hold_is_dead'] !== undefined;
   return settings['hold'] !== undefined && most === 1 && (!isByDead || settings['on_dead_head'] === 'hold');

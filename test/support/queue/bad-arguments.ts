@@ -13,13 +13,13 @@ const NO_OBJECT = [null, 5, 'text', () => {}];
 
 export const text = (sound: string): Parameter => [sound, NO_TEXT];
 
-/** Options, which may be left out. */
+/** Returns options, which may be left out. */
 export const options = (sound: unknown, ...bad: unknown[]): Parameter => [
   sound,
   [...NO_OBJECT, { anOption: 1 }, ...bad],
 ];
 
-/** An object that must be there. */
+/** Returns an object that must be there. */
 export const object = (sound: unknown, ...bad: unknown[]): Parameter => [sound, [undefined, ...NO_OBJECT, ...bad]];
 export const payload = (sound: unknown): Parameter => [sound, [undefined, () => {}, Symbol('s'), 5n, NaN]];
 export const anything = (sound?: unknown): Parameter => [sound, []];
@@ -35,7 +35,7 @@ export function callAt(owner: object, path: string): Call {
   return (...args) => (of as Record<string, Call>)[method]!(...args);
 }
 
-/** The names of the methods of an object, those of its bases included. */
+/** Returns the names of the methods of an object, those of its bases included. */
 export function methodsOf(owner: object): string[] {
   const names: string[] = [];
   for (let each: unknown = owner; each !== Object.prototype; each = Object.getPrototypeOf(each)) {

@@ -23,7 +23,7 @@ export function coreQueue(options: QueueOptions = {}, client?: Redis): { queue: 
   return { queue, state: queueOn(shared, options, name) };
 }
 
-/** Another JobQueue on the same keys, as another process would have. */
+/** Makes another JobQueue on the same keys, as another process would have. */
 export function sameQueue(queue: JobQueue, options: QueueOptions = {}, client: Redis = connect()): JobQueue {
   const same = new JobQueue(client, queue.name, options);
   open.add(same);

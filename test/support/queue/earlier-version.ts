@@ -8,7 +8,10 @@ import { pathToFileURL } from 'node:url';
 const root = join(import.meta.dirname, '../../..');
 const tarball = join(root, 'tools/chaos/fixtures/nest-job-queue-483251e.tgz');
 
-/** The URL of its folder of modules, which ends in a slash. It is unpacked once, where the project's packages are found. */
+/**
+ * Returns the URL of its folder of modules, which ends in a slash. It is unpacked once, where the project's packages
+ * are found.
+ */
 export function earlierVersion(): string {
   const cache = join(root, '.cache');
   const digest = createHash('sha1').update(readFileSync(tarball)).digest('hex');

@@ -102,7 +102,7 @@ export class PatternClient {
     return id;
   }
 
-  /** The first step of a claim: a client that dies after it has written no token and no time. */
+  /** Makes the first step of a claim: a client that dies after it has written no token and no time. */
   async move(timeoutMs: number): Promise<string | null> {
     const [pending, processing, seconds] = [this.key('pending'), this.key('processing'), timeoutMs / 1_000];
     return this.options.move === 'BLMOVE'
@@ -144,7 +144,7 @@ export class PatternClient {
     return outcome;
   }
 
-  /** The pattern's own sweep. */
+  /** Runs the pattern's own sweep. */
   async reclaim(): Promise<string[]> {
     const keys = [this.key('pending'), this.key('processing'), this.key('job:')];
     return (await this.redis.eval(RECLAIM, 3, ...keys, this.now(), this.options.visibilityMs)) as string[];

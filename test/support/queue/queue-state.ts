@@ -75,7 +75,7 @@ export class TestQueue {
     return job!;
   }
 
-  /** The claim's time is over: its score is in the past, in the order given. */
+  /** Expires claims: their scores are in the past, in the order given. */
   async expireClaims(...ids: string[]): Promise<void> {
     const now = await this.now();
     for (const [i, id] of ids.entries()) {
@@ -83,7 +83,7 @@ export class TestQueue {
     }
   }
 
-  /** The scheduled job is due since an hour, less `i` ms for the i-th. */
+  /** Makes scheduled jobs due since an hour, less `i` ms for the i-th. */
   async makeDue(...ids: string[]): Promise<void> {
     const now = await this.now();
     for (const [i, id] of ids.entries()) {
@@ -113,12 +113,12 @@ export class TestQueue {
     return log.split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
   }
 
-  /** The ids of a sorted set, lowest score first. */
+  /** Returns the ids of a sorted set, lowest score first. */
   ranked(key: string): Promise<string[]> {
     return this.redis.zrange(key, 0, '-1');
   }
 
-  /** Pending plain jobs, the next to be claimed first. */
+  /** Returns pending plain jobs, the next to be claimed first. */
   async pending(): Promise<string[]> {
     return (await this.redis.lrange(this.keys.pending, 0, -1)).toReversed();
   }

@@ -16,7 +16,7 @@ export class TestSchedules {
     this.scripts = q.scripts.schedules;
   }
 
-  /** A definition as the scripts take it. */
+  /** Returns a definition as the scripts take it. */
   define(id: string, recurrence: Recurrence = HOURLY, options: ScheduleOptions = {}): StoredSchedule {
     return encodeSchedule(
       { name: this.q.name, options: { maxPayloadBytes: 1_000_000 }, store: { clock: systemClock } },

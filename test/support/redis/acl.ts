@@ -22,7 +22,7 @@ export const DOCTOR_PERMISSIONS = '+scan +zscan +hscan';
 /** Further permissions of every Cluster client, to find the slots and to follow one that moves. */
 export const CLUSTER_PERMISSIONS = '+cluster|slots +cluster|info +asking +readonly';
 
-/** A connection of the user `queue`, who has these permissions and no others; its password is `pw` unless they say. */
+/** Connects as the user `queue`, who has only these permissions. Its password is `pw` unless they say. */
 export async function createUser(
   admin: Redis,
   url: string,

@@ -12,9 +12,9 @@ export interface OwnCluster {
   /** Three masters, and then their replicas, in the same order. */
   nodes: OwnRedis[];
   connect(options?: ClusterOptions): Cluster;
-  /** A client of one node, and of no other. */
+  /** Returns a client of one node, and of no other. */
   node(server: OwnRedis): Redis;
-  /** The node that serves a key's slot now. */
+  /** Returns the node that serves a key's slot now. */
   ownerOf(key: string): Promise<OwnRedis>;
   /** Returns the replica of a master. */
   replicaOf(master: OwnRedis): Promise<OwnRedis>;

@@ -28,7 +28,7 @@ export async function readEach<Item, Answer>(
   });
 }
 
-/** The content of a key, whatever its type. */
+/** Returns the content of a key, whatever its type. */
 export async function read(redis: Redis, key: string): Promise<unknown> {
   switch (await redis.type(key)) {
     case 'hash':

@@ -17,7 +17,7 @@ export function disconnectClients(): void {
   clients.clear();
 }
 
-/** A server that follows another; resolves when it has caught up. */
+/** Starts a server that follows another; resolves when it has caught up. */
 export async function startReplica(master: Pick<OwnRedis, 'port'>, args: string[] = []): Promise<OwnRedis> {
   const replica = await startOwnRedis({
     args: [...FAST_REPLICATION, '--replicaof', '127.0.0.1', String(master.port), ...args],

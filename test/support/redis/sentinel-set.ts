@@ -16,7 +16,7 @@ export interface SentinelSet {
   readonly failovers: number;
   /** Asks the sentinels to replace the master, though nothing is wrong with it. They may refuse, or give up. */
   failOver(): Promise<void>;
-  /** A client that finds the master by the sentinels. */
+  /** Returns a client that finds the master by the sentinels. */
   connect(options?: RedisOptions): Redis;
   /** Resolves when the sentinels have made the replica the master. */
   switched(): Promise<void>;

@@ -173,7 +173,7 @@ function ownFolder(): string {
   return folder;
 }
 
-/** The URL of queue and worker, transpiled. */
+/** Returns the URL of queue and worker, transpiled. */
 function sourcesOfNow(): string {
   if (sources === undefined) {
     const target = join(ownFolder(), 'now');

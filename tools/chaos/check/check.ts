@@ -111,7 +111,7 @@ export function check(facts: Facts, snapshot: Snapshot): Verdict {
   return verdict;
 }
 
-/** The jobs in Redis by their names; none may be there twice. */
+/** Returns the jobs in Redis by their names; none may be there twice. */
 function byJob(facts: Facts, snapshot: Snapshot, { violations }: Verdict): Map<string, StoredJob> {
   const stored = new Map<string, StoredJob>();
   for (const job of snapshot.jobs) {

@@ -16,7 +16,7 @@ export function uncontrolled(facts: Facts): string[] {
   ];
 }
 
-/** True if nothing broke since the previous call. A repeated call may arrive late and undo a later one. */
+/** Returns whether nothing broke since the previous call. A repeated call may arrive late and undo a later one. */
 function isCalm({ fromMs, look }: Effect, facts: Facts): boolean {
   if (facts.mayForget(fromMs, look.notedMs)) return false;
   return !facts.remarks.faults.some(({ beganMs, healedMs }) => healedMs >= fromMs && beganMs <= look.notedMs);

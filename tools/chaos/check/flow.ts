@@ -41,7 +41,7 @@ function earlyFollowUps(process: number, jobs: Jobs): string[] {
   return faults;
 }
 
-/** True if the enqueue was acknowledged, and the job claimed by a server that still exists at the end. */
+/** Returns whether the enqueue was acknowledged, and a server that still exists at the end claimed the job. */
 function isSure(jobs: Jobs, number: number): boolean {
   return jobs.state[number] === ADDED && jobs.firstFence[number]! > 0;
 }

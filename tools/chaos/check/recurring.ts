@@ -63,7 +63,7 @@ function ended(facts: Facts, stored: ReadonlySet<string>): string[] {
   ];
 }
 
-/** True if no end of the tick was recorded. */
+/** Returns whether no end of the tick was recorded. */
 function isOpen({ completions, doubts }: Tick): boolean {
   return completions + doubts.size === 0;
 }

@@ -8,7 +8,7 @@ export interface Counts {
 }
 
 /**
- * True for a breach of I8 in a group of one slot, or by a follow-up. A later job must follow the last claim of the
+ * Returns whether I8 is broken in a group of one slot, or by a follow-up. A later job must follow the last claim of the
  * earlier one.
  */
 export function ranOutOfOrder(lastFenceOfEarlier: number, firstFenceOfLater: number): boolean {

@@ -11,7 +11,7 @@ export async function plant(scene: Scene, planned: PlannedFault, what: string, h
   return (await inTime(async () => (await plantNow(scene, planned, what, harm)) || undefined)) ?? 0;
 }
 
-/** It records the jobs concerned. A job that ended before the damage is spared. */
+/** Records the jobs concerned. A job that ended before the damage is spared. */
 async function plantNow(
   { ground: { admin }, queue, history }: Scene,
   planned: PlannedFault,
@@ -35,7 +35,7 @@ async function plantNow(
   return broken;
 }
 
-/** In three ways. */
+/** Breaks hashes in three ways. */
 export async function breakHashes(scene: Scene, planned: PlannedFault): Promise<number> {
   const broken = [
     await plant(scene, planned, 'another type', "redis.call('SET', KEYS[1], 'broken')"),
@@ -53,7 +53,7 @@ function parse(text: string | null): Partial<Work> | null {
   }
 }
 
-/** Jobs, and a unique key. */
+/** Misplaces jobs, and a unique key. */
 export async function misplace(scene: Scene, planned: PlannedFault): Promise<number> {
   const orphans = await inTime(async () => (await orphan(scene, planned)) || undefined);
   return orphans === undefined ? 0 : orphans + (await holdUnique(scene));

@@ -76,7 +76,7 @@ export async function switchUnderSentinel(scene: Scene): Promise<number> {
   return hits;
 }
 
-/** By CLUSTER FAILOVER nothing may be lost: the master stops until its replica has everything. */
+/** Switches by CLUSTER FAILOVER. Nothing may be lost: the master stops until its replica has everything. */
 export async function switchInCluster(scene: Scene): Promise<number> {
   const { ground, queue } = scene;
   const cluster = ground.cluster!;

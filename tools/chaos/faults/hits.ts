@@ -38,7 +38,7 @@ const HITS: Record<string, string> = {
 /** A timeout against hanging. The awaited state comes within moments while any process works. */
 const COMES_MS = 30_000;
 
-/** In words. */
+/** Returns the hits in words. */
 export function hitsOf({ kind, hits }: Pick<Recovery, 'kind' | 'hits'>): string {
   return `${hits} ${HITS[kind] ?? 'hits'}`;
 }

@@ -63,13 +63,13 @@ export class Attempts {
     }
   }
 
-  /** The handler returned. */
+  /** Called when the handler returned. */
   ok(process: number, number: number, fence: number): void {
     this.reading.of(process, number, (jobs) => jobs.oks[number]!++);
     this.end(process, number, fence, true);
   }
 
-  /** The handler ended; its settlement may be on its way. */
+  /** Called when the handler ended; its settlement may be in flight. */
   end(process: number, number: number, fence: number, ok = false): void {
     const key = `${process}:${number}:${fence}`;
     if (!this.lost.delete(key)) this.open.set(key, { ok, endMs: this.reading.nowMs });

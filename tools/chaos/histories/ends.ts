@@ -48,14 +48,14 @@ export class Ends {
 
   constructor(private readonly reading: Reading) {}
 
-  /** Another file begins, or there is none any more. */
+  /** Called before the next file, and at the end. */
   begin(): void {
     for (const claim of this.begun.values()) this.remains(claim);
     this.begun.clear();
     this.stopping = false;
   }
 
-  /** The process is asked to end. */
+  /** Called when the process is asked to end. */
   stop(): void {
     this.stopping = true;
   }
@@ -94,7 +94,7 @@ export class Ends {
     if (!this.reading.isLost) this.tell(this.reclaimed, this.sure);
   }
 
-  /** An operator asks for it, of one dead letter. */
+  /** Called when an operator asks for it, for one dead letter. */
   asked(verb: keyof typeof ENDS): void {
     if (!this.reading.isLost) this[ENDS[verb]].perhaps++;
   }

@@ -138,7 +138,7 @@ export class Facts {
     return this.reading.lostAllMs > -Infinity;
   }
 
-  /** True if a server may have lost a write that it acknowledged between these two instants. */
+  /** Returns whether a server may have lost an acknowledged write between these two instants. */
   mayForget(sinceMs: number, untilMs: number): boolean {
     return this.reading.mayForget(sinceMs, untilMs);
   }

@@ -75,7 +75,7 @@ export type Entry =
   | ['fault', kind: string]
   | ['healed', kind: string];
 
-/** Ms of the machine's monotonic clock: the same in every process, whatever is done to its `Date`. */
+/** Returns ms of the machine's monotonic clock: the same in every process, whatever is done to its `Date`. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint() / 1_000_000n);
 }

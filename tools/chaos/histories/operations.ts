@@ -49,7 +49,7 @@ export class Operations {
 
   constructor(private readonly reading: Reading) {}
 
-  /** Another file begins. */
+  /** Called before the next file. */
   begin(): void {
     this.calls = new Map();
     this.latest = undefined;
@@ -72,7 +72,7 @@ export class Operations {
     }
   }
 
-  /** A claim of a job of the queue that operators pause. */
+  /** Called for a claim of a job of the queue that operators pause. */
   claim(who: string, fence: number): void {
     const { nowMs, sure } = this.reading;
     const made = ({ above, upTo, sinceMs }: (typeof this.pauses)[number]) =>

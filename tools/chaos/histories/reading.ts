@@ -22,7 +22,7 @@ export class Reading {
     return this.nowMs <= this.lostAllMs;
   }
 
-  /** True if a server may have lost a write that it acknowledged between these two instants. */
+  /** Returns whether a server may have lost an acknowledged write between these two instants. */
   mayForget(sinceMs: number, untilMs: number): boolean {
     return this.forgetful.some(({ fromMs, toMs }) => fromMs <= untilMs && sinceMs <= toMs);
   }

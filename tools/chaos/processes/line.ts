@@ -15,7 +15,7 @@ export type Line =
   | { kind: 'sentinel'; name: string; sentinels: Address[]; detours?: Detours }
   | { kind: 'cluster'; nodes: Address[]; detours?: Detours };
 
-/** The same line by way of proxies, one before each of its servers. */
+/** Returns the same line by way of proxies, one before each of its servers. */
 export function throughProxies(line: Line, urls: readonly string[], proxyUrls: readonly string[]): Line {
   if (line.kind === 'server') return { kind: 'server', url: proxyUrls[0]! };
   const detours = Object.fromEntries(

@@ -63,7 +63,7 @@ class Operator {
     else await this.queue.stats();
   }
 
-  /** Asked until it is answered. */
+  /** Repeats the call until it is answered. */
   async end(): Promise<void> {
     for (;;) {
       try {
@@ -75,7 +75,7 @@ class Operator {
     }
   }
 
-  /** Beside the traffic. */
+  /** Calls the doctor beside the traffic. */
   private async callDoctor(): Promise<void> {
     const { history, options } = this.tools;
     if (performance.now() - this.doctorAt < (options.load ? DOCTOR_UNDER_LOAD_MS : DOCTOR_MS)) return;

@@ -34,7 +34,7 @@ export async function startProducer(tools: Tools): Promise<Stop> {
   });
 }
 
-/** Plain jobs in their order, each acknowledged before the next. */
+/** Enqueues plain jobs in their order, each acknowledged before the next. */
 export function startFifoProducer(tools: Tools): Promise<Stop> {
   const p = tools.options.number;
   return produce(tools, `${tools.options.queue}-fifo`, (n) => [

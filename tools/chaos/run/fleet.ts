@@ -179,7 +179,7 @@ export class Fleet {
   }
 }
 
-/** True if a process ended as ordered. A process may end by itself just before the order. */
+/** Returns whether a process ended as ordered. A process may end by itself just before the order. */
 export function isAsked(ending: Slot['ending'], code: number | null, signal: NodeJS.Signals | null): boolean {
   return ending === 'kill' ? signal === 'SIGKILL' : ending === 'stop' && code === 0;
 }

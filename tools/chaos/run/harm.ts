@@ -23,7 +23,7 @@ export interface Back {
   producersMs: number;
 }
 
-/** Fault after fault, each when all have recovered from the last. Returns how long each recovery took. */
+/** Causes one fault after another, each when all have recovered from the last. Returns how long each recovery took. */
 export async function harm(scene: Scene, options: RunOptions): Promise<Back[]> {
   const { seed, minutes, topology, redisUrl, say } = options;
   const end = performance.now() + minutes * 60_000;
@@ -54,7 +54,7 @@ async function strike(scene: Scene, planned: PlannedFault): Promise<number> {
 }
 
 /**
- * The server loses its data in the middle of the work. Later enqueues must work as before. The seed draws when, how
+ * Lets the server lose its data in the middle of the work. Later enqueues must work as before. The seed draws when, how
  * long it is away, and how many workers die with it.
  */
 export async function forget(scene: Scene, { seed }: Pick<RunOptions, 'seed'>): Promise<Back[]> {
@@ -79,7 +79,7 @@ export async function forget(scene: Scene, { seed }: Pick<RunOptions, 'seed'>): 
   return [{ hits, workersMs, producersMs }];
 }
 
-/** Under load a worker is killed now and then. */
+/** Kills a worker now and then while the jobs are enqueued. */
 export async function untilAllAreEnqueued(scene: Scene): Promise<Back[]> {
   const { fleet, history } = scene;
   const backs: Back[] = [];

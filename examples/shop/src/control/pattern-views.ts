@@ -2,7 +2,7 @@ import type { JobRecord, QueueStats } from 'nest-job-queue';
 import { settings } from '../settings.js';
 import type { WorkerPool } from './pool/worker-pool.js';
 
-/** The numbers of the Redis pattern's demo, under its names. */
+/** Returns the numbers of the Redis pattern's demo, under its names. */
 export function statsView(stats: QueueStats, totals: Record<string, number>, pool: WorkerPool) {
   return {
     enqueued_total: totals.enqueued ?? 0,
@@ -25,7 +25,7 @@ export function statsView(stats: QueueStats, totals: Record<string, number>, poo
 
 export type StatsView = ReturnType<typeof statsView>;
 
-/** A job as the pattern's demo lists it. */
+/** Returns a job as the pattern's demo lists it. */
 export function jobSummary(job: JobRecord) {
   return {
     id: job.id,

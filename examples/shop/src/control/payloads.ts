@@ -25,7 +25,7 @@ interface Occasion {
   receiver: string;
 }
 
-/** A job of a kind for somebody. */
+/** Returns a job of a kind for somebody. */
 export function payloadOf(kind: string, recipient: string, occasion: Occasion): PatternPayload {
   return { kind, recipient, n: occasion.n, ...MAKERS[nameOf(kind)]!(recipient, occasion) };
 }

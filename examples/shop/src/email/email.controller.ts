@@ -25,7 +25,7 @@ export class EmailController {
     return accepted(job.id, 'mails');
   }
 
-  /** The newest mails that arrived. */
+  /** Returns the newest mails that arrived. */
   @Get()
   async list(): Promise<unknown[]> {
     const names = await this.storage.list('mails');

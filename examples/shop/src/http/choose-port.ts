@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** The wanted port, or 0 (the system picks a free one) where it is taken. */
+/** Returns the wanted port, or 0 (the system picks a free one) where it is taken. */
 export async function choosePort(wanted: string, host: string): Promise<number> {
   const port = Number(wanted);
   if (!/^\d+$/.test(wanted) || port > 65_535) {

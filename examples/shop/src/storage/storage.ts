@@ -30,7 +30,7 @@ export class Storage {
     }
   }
 
-  /** The newest 50 names of a folder, newest first. */
+  /** Returns the newest 50 names of a folder, newest first. */
   async list(folder: string): Promise<string[]> {
     const names = await readdir(join(this.root, folder)).catch(() => []);
     const files = await Promise.all(

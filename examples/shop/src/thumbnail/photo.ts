@@ -5,7 +5,7 @@ const COLOURS = { mug: 'crimson', shirt: 'teal', poster: 'goldenrod' };
 export type Product = keyof typeof COLOURS;
 export const PRODUCTS = ['mug', 'shirt', 'poster'] as const satisfies Product[];
 
-/** The product's photo as a camera would deliver it: a JPEG of 1600 × 1200. */
+/** Returns the product's photo as a camera would deliver it: a JPEG of 1600 × 1200. */
 export function takePhoto(product: Product): Promise<Buffer> {
   const drawing = `
     <svg xmlns="http://www.w3.org/2000/svg" width="1600" height="1200">

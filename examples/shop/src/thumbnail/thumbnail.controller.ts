@@ -25,7 +25,7 @@ export class ThumbnailController {
     return accepted(job.id, 'thumbnails');
   }
 
-  /** The photo that thumbnails of a product are made from. */
+  /** Returns the photo that thumbnails of a product are made from. */
   @Get('original/:product')
   async original(@Param('product') name: string): Promise<StreamableFile> {
     const product = PRODUCTS.find((each) => each === name);

@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 const SECRET = process.env.WEBHOOK_SECRET ?? 'only-for-the-example';
 const TOLERANCE_MS = 5 * 60_000;
 
-/** The header of a signed body: `t=1735689600000,v1=<HMAC-SHA256 of "t.body" as hex>`. */
+/** Returns the header of a signed body: `t=1735689600000,v1=<HMAC-SHA256 of "t.body" as hex>`. */
 export function sign(body: string | Buffer, now = Date.now()): string {
   return `t=${now},v1=${hmac(now, body).toString('hex')}`;
 }

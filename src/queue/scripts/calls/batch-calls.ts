@@ -88,7 +88,7 @@ function pairsOf(flat: readonly string[]): [string, string][] {
   return Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i]!, flat[2 * i + 1]!]);
 }
 
-/** A member is `queue|id`, or only its id in the batch's own queue. */
+/** Splits a member, which is `queue|id`, or only its id in the batch's own queue. */
 export function memberOf(queue: string, member: string): { queue: string; id: string } {
   const bar = member.indexOf('|');
   return bar < 0 ? { queue, id: member } : { queue: member.slice(0, bar), id: member.slice(bar + 1) };

@@ -155,7 +155,7 @@ export function early({ files }: Run): void {
   files.worker![1] = ['time', 1_100];
 }
 
-/** Two enqueues with one unique key, which are one job. */
+/** Returns two enqueues with one unique key, which are one job. */
 export function sharing(first: number, second: number): Entry[] {
   return [
     ['enqueue', first, 2],

@@ -5,7 +5,7 @@ const LONGEST_ERROR = 240;
 
 export type JobRow = ReturnType<typeof jobRow>;
 
-/** A job as a row of the page, of a bounded length. */
+/** Returns a job as a row of the page, of a bounded length. */
 export function jobRow(job: JobRecord, now: number, claimEndsInMs?: number) {
   const endedAt = (job.completedAt ?? job.failedAt ?? job.enqueuedAt).getTime();
   return {
