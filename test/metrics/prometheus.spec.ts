@@ -90,6 +90,7 @@ describe('for Prometheus', () => {
     const { metrics, registry } = measured({});
     for (let i = 0; i < 210; i++) {
       const job = { queue: 'q', name: `name-${i}`, attempt: 2, readyAt: new Date(), claimedAt: new Date() };
+      // The metrics read nothing else of a job.
       metrics.observe({ type: 'started', job } as never);
       metrics.observe({ type: 'completed', job } as never);
     }

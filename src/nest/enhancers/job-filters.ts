@@ -32,7 +32,7 @@ export class JobFilterContext extends BaseExceptionFilterContext {
     return new JobFilters(list.toReversed());
   }
 
-  /** Throws, because Nest declares a list of whatever its caller asks for. */
+  /** Returns the global filters. Its type is `never`, because Nest declares a list of whatever its caller asks for. */
   override getGlobalMetadata(): never {
     return this.enhancers.config.getGlobalFilters() as never;
   }

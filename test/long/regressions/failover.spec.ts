@@ -60,7 +60,7 @@ it.each([
   async (_, setUp) => {
     const name = uniqueQueueName();
     const { master, connect: client, replaced } = await setUp(name);
-    const queue = newQueue({}, client() as never, name);
+    const queue = newQueue({}, client(), name);
     leaveBroken(queue); // its client may still look for the frozen one
     const worker = await startWorker(queue, () => undefined, { sweepIntervalMs: 0 });
     await queue.enqueue('before');
@@ -69,7 +69,7 @@ it.each([
     frozen = master;
     await master.kill('SIGSTOP');
     await replaced(queue);
-    const producer = newQueue({ enqueueTimeoutMs: 500 }, client() as never, name);
+    const producer = newQueue({ enqueueTimeoutMs: 500 }, client(), name);
     leaveBroken(producer);
     // A client of a Cluster may be told of the new master a moment later.
     const added = () => producer.enqueue(['after'], { id: 'after' }).then(Boolean, () => false);

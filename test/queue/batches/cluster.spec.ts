@@ -1,5 +1,6 @@
 // A batch on a Redis Cluster, with members in several slots, also while a master fails over.
 import { expect, it } from '@jest/globals';
+import type { Job } from '#worker/handlers/job.js';
 import type { Cluster } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';
 import { tendBatches } from '#queue/operate/tend-batches.js';
@@ -9,7 +10,7 @@ import { uniqueQueueName } from '../../support/redis/redis.js';
 import { startWorker } from '../../support/worker/workers.js';
 
 const LONG_MS = 120_000;
-const handler = (job: { payload: number }) => job.payload;
+const handler = (job: Job<number>) => job.payload;
 const SLOT_OF = (client: Cluster, queue: string) => client.cluster('KEYSLOT', `queue:{${queue}}:pending`);
 
 /** Queues in as many slots. */
@@ -31,7 +32,7 @@ it(
     const queues = await queuesOn(client, 4);
     const [home] = queues;
     const worker = await startWorker(
-      queues.map((queue) => ({ queue, handlers: { [queue.name]: handler as never, then: handler as never } })),
+      queues.map((queue) => ({ queue, handlers: { [queue.name]: handler, then: handler } })),
       undefined,
       { sweepIntervalMs: 200 },
     );

@@ -9,6 +9,7 @@ import { Worker } from '#worker/worker.js';
 import type { WorkerOptions, WorkerQueue } from '#worker/worker-options.js';
 import type { WorkerEvent } from '#worker/reports/worker-event.js';
 import { atMost } from '../queue/bounds.js';
+import type { RedisClient } from '#queue/redis/redis-client.js';
 import type { QueueStore } from '#queue/store/queue-store.js';
 import { MemoryStore } from '#testing/memory-store/memory-store.js';
 import type { MemoryCalls } from '#testing/memory-store/memory-calls.js';
@@ -59,10 +60,10 @@ export function onEachStore(name: string, tests: () => void): void {
 /** Makes an unused queue on the shared server or on `redis`. */
 export function newQueue(
   options: JobQueueOptions = {},
-  redis: Redis | QueueStore = memory ?? (shared ??= connect()),
+  client: RedisClient | QueueStore = memory ?? (shared ??= connect()),
   name = uniqueQueueName(),
 ): JobQueue {
-  const queue = new JobQueue(redis, name, options);
+  const queue = new JobQueue(client, name, options);
   queues.add(queue);
   return queue;
 }

@@ -33,7 +33,7 @@ function untilAborted() {
 describe('a cancel of a running job', () => {
   it('aborts its signal before the call returns, in the process that runs it, also by another JobQueue', async () => {
     const queue = newQueue(OPTIONS);
-    const same = newQueue(OPTIONS, inside(queue).connection.client as never, queue.name);
+    const same = newQueue(OPTIONS, inside(queue).connection.client, queue.name);
     const { handler, aborted } = untilAborted();
     const worker = await startWorker(queue, handler);
     for (const canceller of [queue, same]) {
@@ -70,7 +70,7 @@ describe('a cancel of a running job', () => {
     const redis = connect();
     const queues = [newQueue(OPTIONS, redis), newQueue(OPTIONS, redis), newQueue(OPTIONS, redis)];
     const { handler, aborted } = untilAborted();
-    const list = queues.map((queue) => ({ queue, handlers: { [queue.name]: handler as never } }));
+    const list = queues.map((queue) => ({ queue, handlers: { [queue.name]: handler } }));
     const worker = await startWorker(list, undefined, { concurrency: 3 });
     const ids = await Promise.all(queues.map(async (queue) => (await queue.enqueue({})).id));
     await worker.event('started', 3);

@@ -49,7 +49,7 @@ async function workerOfOne({
     const { queue } = coreQueue();
     runners.push(new QueueRunner(queue, await inside(queue).scripts(), slotsOfEach, prefetch, handlers, host));
   }
-  const transport = { carry } as unknown as RetryingTransport;
+  const transport = { carry } as unknown as RetryingTransport; // the loop calls nothing else
   const logger = { log: () => {}, warn: () => {}, error: () => {} };
   const look = () => loop.flush();
   const loop = new FetchLoop(

@@ -81,8 +81,7 @@ onEachStore('a job whose `after` did not end well', () => {
     const after = await queue.enqueue(3, { ...options, after: [first!.id] });
     const last = await queue.enqueue(4, { ...options, after: [after.id] });
     const worker = await startWorker(queue, failForGood, { perQueue: 1, sweepIntervalMs: 50 });
-    const { error } = (await worker.event('failed', 1, { id: last.id })) as unknown as { error: Error };
-    expect(error.name).toBe('JobUnmet');
+    expect(await worker.event('failed', 1, { id: last.id })).toMatchObject({ error: { name: 'JobUnmet' } });
     await worker.worker.stop();
     expect((await queue.get(last.id))!.lastError).toContain(after.id);
     if ('maxRunning' in limits) return;

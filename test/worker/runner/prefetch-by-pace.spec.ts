@@ -157,7 +157,7 @@ describe('a worker without prefetch', () => {
       ran.push(payload);
       return payload === LONG ? long.promise : undefined;
     };
-    const handlers = { [queue.name]: handle as never };
+    const handlers = { [queue.name]: handle };
     const worker = await startWorker([{ queue, concurrency: 1, handlers }]);
     // On a machine that is slow at the moment nothing is prefetched: then once more.
     for (let round = 0; round < 10 && worker.count('released') === 0; round++) {

@@ -21,7 +21,7 @@ async function busy(queue: JobQueue, prefetch: number, options = {}) {
     ran.push(job.payload);
     load.now--;
   };
-  const list = [{ queue, concurrency: 1, prefetch, handlers: { [queue.name]: handler as never } }];
+  const list = [{ queue, concurrency: 1, prefetch, handlers: { [queue.name]: handler } }];
   const worker = await startWorker(list, undefined, options);
   await eventually(async () => (await queue.stats()).processing === 1 + prefetch);
   return { worker, ran, load, first };

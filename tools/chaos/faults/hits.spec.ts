@@ -67,7 +67,7 @@ describe('claims', () => {
       signals.push(signal);
       queue.calls = signals.length === 1 ? () => Promise.reject(new Error('away')) : calls;
     };
-    const slot = { child: { pid: 17, kill } } as unknown as Slot;
+    const slot = { child: { pid: 17, kill } } as unknown as Slot; // a freeze reads nothing else
     expect(await freezeAtWork({ queues: [queue], ground: { admin: state.redis } }, slot)).toHaveLength(1);
     expect(signals).toEqual(['SIGSTOP', 'SIGCONT', 'SIGSTOP']);
   });

@@ -15,6 +15,7 @@ const back = (kind: string, workersMs: number, producersMs = 10): Recovery => {
   return { kind, count: 1, hits: 1, stallMs: 0, vainMs: 0, workersMs, producersMs };
 };
 
+/** Returns an outcome with the parts that the report reads. */
 const outcome = (violations: string[], verdict: Growth['verdict']) => {
   return { violations, growth: [{ verdict }] } as unknown as Outcome;
 };
