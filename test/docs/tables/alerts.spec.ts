@@ -35,6 +35,7 @@ const CASES: Record<string, Case> = {
     quiet: [
       { ...workers(0), ...pending(0) },
       { ...workers(1), ...pending(3) },
+      { ...workers(0), ...pending(3), ...paused('1x60') },
     ],
   },
   JobQueueNotMeasured: { fires: workers(1), quiet: [up(1), up(0)], labels: {} },
@@ -43,6 +44,7 @@ const CASES: Record<string, Case> = {
     quiet: [
       { ...workers(1), ...of('unserved_names', '0x60') },
       { ...workers(0), ...of('unserved_names', '1x60') }, // that is JobQueueNoWorker
+      { ...workers(1), ...of('unserved_names', '1x60'), ...paused('1x60') },
     ],
   },
   JobQueueNotMaintained: {
@@ -50,6 +52,14 @@ const CASES: Record<string, Case> = {
     quiet: [
       { ...workers(1), ...of('maintenance_age_seconds', '10x60') },
       { ...workers(0), ...of('maintenance_age_seconds', '0+60x60') },
+    ],
+  },
+  JobQueueNeverMaintained: {
+    fires: workers(1),
+    quiet: [
+      { ...workers(1), ...of('maintenance_age_seconds', '0x60') },
+      workers(0),
+      { ...workers(1), ...of('maintenance_age_seconds', '_x57 5x3') }, // it has just begun
     ],
   },
   JobQueueOldestJobWaits: {
@@ -84,7 +94,7 @@ const CASES: Record<string, Case> = {
     quiet: [{ 'job_queue_stuck_handlers_total{queue="q",name="n"}': '2x60' }],
     labels: { queue: 'q', name: 'n' },
   },
-  JobQueuePausedForLong: { fires: paused('1x60'), quiet: [paused('0x30 1x30')] },
+  JobQueuePausedForLong: { fires: paused('1x60'), quiet: [paused('0x30 1x30'), paused('_x30 1x30')] }, // the second began to be measured
 };
 
 function verdict(alert: string, series: Series, expected: object[]) {
