@@ -116,10 +116,11 @@ export class JobMetrics {
     this.startedAt.set(job, performance.now());
     const queue = this.queueOf(job);
     queue.running.value++;
+    const figures = queue.of(this.labelOf(job));
     const readyAt = job.readyAt.getTime();
     if (job.attempt === 1 && readyAt > 0) {
       const waitedMs = Math.max(0, job.claimedAt.getTime() - readyAt);
-      queue.of(this.labelOf(job)).waited(waitedMs / 1_000);
+      figures.waited(waitedMs / 1_000);
     }
   }
 

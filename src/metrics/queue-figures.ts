@@ -31,16 +31,19 @@ interface EndFigures {
   run?: Durations;
 }
 
-/** The figures of one job name in a queue. Each line appears with its first measurement. */
+/** The figures of one job name in a queue. Each other line appears with its first measurement. */
 class NameFigures {
-  private stuckCount: Count | undefined;
+  /** Begins with 0, because Prometheus sees no increase in a line that appears. */
+  private readonly stuckCount: Count;
   private waits: Durations | undefined;
   private readonly ends = new Map<string, EndFigures>();
 
   constructor(
     private readonly figures: ProcessFigures,
     private readonly labels: Labels,
-  ) {}
+  ) {
+    this.stuckCount = figures.newCount('stuck', labels);
+  }
 
   waited(seconds: number): void {
     this.waits ??= this.figures.newDurations('wait', this.labels);
@@ -48,7 +51,6 @@ class NameFigures {
   }
 
   gotStuck(): void {
-    this.stuckCount ??= this.figures.newCount('stuck', this.labels);
     this.stuckCount.value++;
   }
 
