@@ -78,7 +78,7 @@ function figures(labels: Labels, stats: QueueStats): FleetFigure[] {
     figure('unserved', stats.unserved.length),
     figure('expiredClaims', stats.expiredClaims),
     ...(stats.maintainedAt
-      ? [figure('maintenance', Math.max(0, Date.now() - stats.maintainedAt.getTime()) / 1_000)]
+      ? [figure('maintenance', Math.max(0, stats.at.getTime() - stats.maintainedAt.getTime()) / 1_000)]
       : []),
     figure('workers', stats.workers),
     figure('paused', stats.pausedAt ? 1 : 0),

@@ -9,6 +9,7 @@ const MINUTE = 60_000;
 const AT = new Date('2026-01-01T12:00:30Z');
 const NONE = { count: 0, p50: null, p95: null, p99: null };
 const STATS: QueueStats = {
+  at: AT,
   pending: 40,
   scheduled: 0,
   processing: 10,

@@ -6,6 +6,7 @@ import type { QueueStats } from '#queue/model/job.js';
 
 const AT = new Date('2026-01-01T12:00:00Z');
 const QUIET: QueueStats = {
+  at: AT,
   pending: 0,
   scheduled: 0,
   processing: 0,

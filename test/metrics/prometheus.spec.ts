@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { JobQueue, type WorkerOptions, NonRetryableError } from 'nest-job-queue/core';
 import { JobMetrics, type JobMetricsOptions } from 'nest-job-queue/metrics';
 import * as promClient from 'prom-client';
@@ -67,6 +67,24 @@ describe('for Prometheus', () => {
     const age = () => read(`job_queue_maintenance_age_seconds{queue="${queue.name}"}`);
     await eventually(async () => (await age()) !== undefined);
     expect(await age()).toBeLessThan(60);
+  });
+
+  it('I5: tells the age of the maintenance by the clock of the server', async () => {
+    const queue = newQueue();
+    const { read } = measured({ queues: [queue] });
+    await startWorker([{ queue, handlers: { [queue.name]: () => 1 } }], undefined, { sweepIntervalMs: 50 });
+    await eventually(async () => (await queue.stats()).maintainedAt !== null);
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 3_600_000);
+    expect(await read(`job_queue_maintenance_age_seconds{queue="${queue.name}"}`)).toBeLessThan(60);
+    clock.mockRestore();
+  });
+
+  it('gives the stuck handlers of a name from its first job on, since an increase from nothing is not seen', async () => {
+    const queue = newQueue();
+    const { read, worker } = measured({ queues: [queue] });
+    await startWorker([{ queue, handlers: { [queue.name]: () => 1 } }], undefined, worker);
+    await (await queue.enqueue({})).result();
+    expect(await read(`job_queue_stuck_handlers_total{queue="${queue.name}",name="${queue.name}"}`)).toBe(0);
   });
 
   it('counts slots, names that nobody serves, unheld jobs and crashes', async () => {

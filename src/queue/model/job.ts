@@ -218,6 +218,8 @@ export interface UnservedName {
 
 /** The depths, ages and counters of a queue at one moment. */
 export interface QueueStats {
+  /** The time of these figures, by the server's clock. */
+  at: Date;
   /** Jobs that wait for a worker. */
   pending: number;
   /**

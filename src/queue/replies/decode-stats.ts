@@ -15,6 +15,7 @@ export function decodeStats(reply: readonly (string | number)[]): QueueStats {
     }
   }
   return {
+    at: new Date(number('now_ms')),
     pending: number('pending'),
     ...(number('held_by_groups') > 0 && { heldByGroups: number('held_by_groups') }),
     ...(number('batches') > 0 && { batches: number('batches') }),

@@ -5,6 +5,7 @@ describe('queue/stats.lua', () => {
   it('of an empty queue are zero, and nothing is written', async () => {
     const q = testQueue();
     expect(await expectUnchanged(q, () => q.run(q.scripts.stats()))).toEqual({
+      at: expect.any(Date),
       pending: 0,
       scheduled: 0,
       processing: 0,

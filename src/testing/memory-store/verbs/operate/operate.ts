@@ -22,6 +22,7 @@ export function stats(queue: MemoryQueue): QueueStats {
   const oldest = (ids: readonly string[]) => Math.max(0, ...ids.map(ageOf), dueAge);
   const batches = [...queue.followUps.values()].filter(({ endedAt }) => endedAt === undefined).length;
   return {
+    at: new Date(now),
     pending: queue.pending.length + queue.prioritized.size,
     ...(batches > 0 && { batches }),
     ...(queue.flow.heldByGroups > 0 && { heldByGroups: queue.flow.heldByGroups }),
