@@ -52,7 +52,6 @@ async function greet(client: RedisClient): Promise<Greeting> {
 
 /**
  * Refuses a Sentinel, and a node of a Cluster, which has only a part of the queues. A probe of them must not be green.
- * A probe of them must not be green.
  */
 function refuseMode(mode: string | undefined, place: string): void {
   if (mode === 'cluster') {

@@ -45,10 +45,7 @@ export class Heartbeat {
     this.unsubscribe?.();
   }
 
-  /**
-   * Beats again without the previous reply, which on a slow link may be behind a large payload. On a slow link it may
-   * be behind a large payload.
-   */
+  /** Beats again without waiting for the previous reply. On a slow link it may be behind a large payload. */
   private async beatAgain(): Promise<void> {
     if (this.beats < MOST_BEATS) {
       this.beats++;

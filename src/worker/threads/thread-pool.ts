@@ -86,8 +86,8 @@ export class ThreadPool {
   }
 
   /**
-   * Fails stranded jobs. Piscina never settles a job whose thread died during its start; it has crashed. Without a
-   * thread the job has crashed.
+   * Fails stranded jobs. Piscina never settles a job whose thread died during its start. Without a thread the job has
+   * crashed.
    */
   private failStranded(): void {
     for (const run of this.runs) {
