@@ -56,14 +56,20 @@ local function clean_line()
   return #ids == limit and passed + #ids - deleted or -1
 end
 
--- Group by group, by the age of their heads. The skipped entries are groups. A group whose first jobs are all young is
--- skipped.
+-- Group by group, by the age of their heads. A call skips whole groups, and jobs of the next one. A group whose head was
+-- deleted may move back. Then another group is in its place, and it is read again later.
+local groups_by = 4294967296 -- of what to skip, the number of groups is multiplied by this
+
 local function clean_groups()
-  local name = redis.call('ZRANGE', groups .. 'heads', passed, passed)[1]
+  local index, from = math.floor(passed / groups_by), passed % groups_by
+  local name = redis.call('ZRANGE', groups .. 'heads', index, index)[1]
   if not name then
     return -1
   end
-  clean_group(name, limit)
+  local looked = clean_group(name, from, limit)
   place_groups()
-  return deleted > 0 and passed or passed + 1
+  if redis.call('ZRANGE', groups .. 'heads', index, index)[1] ~= name then
+    return index * groups_by
+  end
+  return looked == limit and passed + looked - deleted or (index + 1) * groups_by
 end

@@ -109,11 +109,12 @@ export class Groups {
     checkMs('olderThanMs', olderThanMs, 0, YEAR_MS);
     checkCount('limit', limit, 1, Number.MAX_SAFE_INTEGER);
     let total = 0;
-    for (let more = true; more && total < limit;) {
+    for (let next: number | undefined = 0; next !== undefined && total < limit;) {
       const most = Math.min(SLICE, limit - total);
-      const answer = await this.queue.exec((calls) => calls.groups.clean(group, olderThanMs, most));
+      const passed: number = next;
+      const answer = await this.queue.exec((calls) => calls.groups.clean(group, olderThanMs, most, passed));
       total += answer.deleted;
-      more = answer.more;
+      next = answer.next;
     }
     return total;
   }

@@ -26,3 +26,9 @@ export interface ReclaimedJob {
   id: string;
   status: JobStatus;
 }
+
+/** How many jobs were deleted, and how many the next call passes over; undefined when no more are old. */
+export interface CleanAnswer {
+  deleted: number;
+  next: number | undefined;
+}

@@ -1,6 +1,7 @@
 // The verbs of a store: each method makes one call. The header of its script in lua/ has the contract.
 import type {
   CancelAnswer,
+  CleanAnswer,
   DrainedAnswer,
   FailOutcome,
   ReleaseOutcome,
@@ -186,13 +187,13 @@ interface AdminVerbs {
   setPriority(id: string, priority: number): StoreCall<UpdateAnswer>;
   /** @param request identifies this request, so that its repeat is recognised */
   runAgain(id: string, request: string): StoreCall<RestartAnswer>;
-  /** Returns how many were deleted, and how many the next call passes over; undefined when no more are old. */
+  /** @param passed how many to pass over, as the last call returned */
   clean(
     place: JobStatus | 'prioritized' | 'grouped',
     olderThanMs: number,
     limit: number,
     passed: number,
-  ): StoreCall<{ deleted: number; next: number | undefined }>;
+  ): StoreCall<CleanAnswer>;
   purge(limit: number): StoreCall<{ deleted: number; more: boolean }>;
   pause(options: PauseOptions): StoreCall<boolean>;
   resume(): StoreCall<boolean>;

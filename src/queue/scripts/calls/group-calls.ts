@@ -2,6 +2,8 @@ import type { GroupStats } from '../../model/group.js';
 import type { GroupLimits } from '../../model/limits.js';
 import type { ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
 import type { GroupPage } from '../../store/verbs/group-verbs.js';
+import { decodeClean } from '../../replies/decode-clean.js';
+import type { CleanAnswer } from '../../store/call-answers.js';
 import { decodeGroupLimits } from '../../replies/decode-limits.js';
 import { groupArguments } from '../../store/group-arguments.js';
 import type { PauseOptions } from '../../model/pause.js';
@@ -47,11 +49,8 @@ export function groupCalls({ keys }: CallContext) {
       return call('groupResume', keys.standard, [name], (reply) => Number(reply) === 1);
     },
 
-    clean(name: string, olderThanMs: number, limit: number): ScriptCall<{ deleted: number; more: boolean }> {
-      return call('groupClean', keys.standard, [name, olderThanMs, limit], (reply) => {
-        const [deleted, more] = (reply as number[]).map(Number);
-        return { deleted: deleted!, more: more === 1 };
-      });
+    clean(name: string, olderThanMs: number, limit: number, passed: number): ScriptCall<CleanAnswer> {
+      return call('groupClean', keys.standard, [name, olderThanMs, limit, passed], decodeClean);
     },
   };
 }

@@ -2,6 +2,7 @@ import type { AnnouncedContent } from '../../codec/announced-content.js';
 import { parseJson } from '../../codec/parse-json.js';
 import type { ClaimedJob, JobRecord, JobStatus, QueueStats } from '../../model/job.js';
 import type { PauseOptions } from '../../model/pause.js';
+import { decodeClean } from '../../replies/decode-clean.js';
 import { decodeJobs } from '../../replies/decode-job.js';
 import { decodeStats } from '../../replies/decode-stats.js';
 import type { DrainedAnswer } from '../../store/call-answers.js';
@@ -52,12 +53,8 @@ export function queueCalls({ keys, options }: CallContext) {
       };
     },
 
-    /** Returns how many were deleted, and how many the next call passes over; undefined when no more are old. */
     clean(place: JobStatus | 'prioritized' | 'grouped', olderThanMs: number, limit: number, passed: number) {
-      return call('queueClean', keys.standard, [place, olderThanMs, limit, passed], (reply) => {
-        const [deleted, next] = (reply as number[]).map(Number);
-        return { deleted: deleted!, next: next === -1 ? undefined : next };
-      });
+      return call('queueClean', keys.standard, [place, olderThanMs, limit, passed], decodeClean);
     },
 
     pause({ by = '', reason = '' }: PauseOptions = {}): ScriptCall<boolean> {

@@ -1,5 +1,6 @@
 import type { GroupStats } from '../../model/group.js';
 import type { GroupLimits } from '../../model/limits.js';
+import type { CleanAnswer } from '../call-answers.js';
 import type { StoreCall } from '../store-call.js';
 import type { PauseOptions } from '../../model/pause.js';
 
@@ -21,5 +22,6 @@ export interface GroupVerbs {
   pause(name: string, options: PauseOptions): StoreCall<boolean>;
   /** Returns whether it was paused. */
   resume(name: string): StoreCall<boolean>;
-  clean(name: string, olderThanMs: number, limit: number): StoreCall<{ deleted: number; more: boolean }>;
+  /** @param passed how many to pass over, as the last call returned */
+  clean(name: string, olderThanMs: number, limit: number, passed: number): StoreCall<CleanAnswer>;
 }

@@ -59,7 +59,7 @@ export function groupVerbs(queue: MemoryQueue): GroupVerbs {
         const old = flow.waitingOf(name).filter((id) => Number(queue.job(id)?.ready_at_ms ?? 0) <= latest);
         const slice = old.slice(0, limit);
         slice.forEach((id) => remove(queue, id));
-        return { deleted: slice.length, more: old.length > limit };
+        return { deleted: slice.length, next: old.length > limit ? 0 : undefined };
       }),
   };
 }

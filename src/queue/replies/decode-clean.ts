@@ -1,0 +1,7 @@
+import type { CleanAnswer } from '../store/call-answers.js';
+
+/** Decodes the reply of `lua/queue/clean.lua` and `lua/group/clean.lua`. */
+export function decodeClean(reply: unknown): CleanAnswer {
+  const [deleted, next] = (reply as (number | string)[]).map(Number);
+  return { deleted: deleted!, next: next === -1 ? undefined : next };
+}
