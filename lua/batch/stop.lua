@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- Stops a batch: the sweep cancels its open members, in slices, and jobs that join it later are cancelled too.
+-- Stops a batch: the sweep cancels its open members, in slices, and jobs that join it later are cancelled too. Its `then`
+-- does not follow, even if all members complete.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] batch
@@ -14,6 +15,7 @@ end
 if fired then
   return 'fired'
 end
+redis.call('HSETNX', key, 'cancel_requested_at_ms', now_text)
 if redis.call('HSETNX', key, 'stopped_at_ms', now_text) == 1 then
   redis.call('ZADD', batches, '0', ARGV[1])
 end

@@ -1,5 +1,5 @@
--- fire(batch, key): enqueues the follow-ups of a batch whose members have all ended. `then` if all ended well, else
---   `on_failure`; `finally` in any case. Each has a fixed id, and waits in scheduled with a past start. So it goes
+-- fire(batch, key): enqueues the follow-ups of a batch whose members have all ended. `then` if all ended well and it was
+--   not cancelled, else `on_failure`; `finally` in any case. Each has a fixed id, and waits in scheduled with a past start. So it goes
 --   where its options say. The mark comes last: if the step breaks off before it, the sweep fires again.
 -- end_batch(batch, key): the follow-ups have ended. Deletes the outcomes, and keeps the record for a week.
 -- Needs: job, scheduled, settings, stats, wake, batches, now, now_text, write_options.
@@ -39,10 +39,10 @@ local function add_follow_up(batch, key, kind)
 end
 
 local function fire(batch, key)
-  local well = redis.call('HGET', key, 'total') or '0'
-  local completed_well = redis.call('HGET', key, 'completed') or '0'
+  local total, completed, cancel_requested = unpack(redis.call('HMGET', key, 'total', 'completed', 'cancel_requested_at_ms'))
+  local is_well = (total or '0') == (completed or '0') and not cancel_requested
   local follow_ups = {}
-  for _, kind in ipairs({ well == completed_well and 'then' or 'on_failure', 'finally' }) do
+  for _, kind in ipairs({ is_well and 'then' or 'on_failure', 'finally' }) do
     follow_ups[#follow_ups + 1] = add_follow_up(batch, key, kind)
   end
   redis.call('HSET', key, 'fired_at_ms', now_text)

@@ -28,9 +28,9 @@ export interface FollowUp extends JobRules {
 export interface BatchOptions {
   /** Your own id: creating it again opens the existing batch. @default a random one */
   id?: string;
-  /** The job that follows where all members completed. @default none */
+  /** The job that follows where all members completed and the batch was not cancelled. @default none */
   then?: FollowUp;
-  /** The job that follows where a member failed, was cancelled or was deleted. @default none */
+  /** The job that follows where a member failed, was cancelled or was deleted, or the batch was cancelled. @default none */
   onFailure?: FollowUp;
   /** The job that follows in any case. @default none */
   finally?: FollowUp;

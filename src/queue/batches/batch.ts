@@ -123,7 +123,8 @@ export class Batch<Queue = unknown> extends BatchReader {
 
   /**
    * Cancels the members that have not ended, in bounded slices. A waiting one ends at once, and a running one gets an
-   * aborted signal. Then the batch fires `onFailure` and `finally`, once it is sealed.
+   * aborted signal. Then the batch fires `onFailure` and `finally`, once it is sealed. `then` does not follow, even if
+   * all members have completed.
    *
    * @returns `fired` if all members had ended
    * @throws BatchNotFoundError

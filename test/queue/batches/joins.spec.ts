@@ -35,6 +35,18 @@ onEachStore('a batch', () => {
     expect(await batch.status()).toMatchObject({ state: 'sealed', total: 2, open: 2 });
   });
 
+  it.each(['none', 'completed'])('that was cancelled is never followed by then (members: %s)', async (members) => {
+    const queue = newQueue();
+    const batch = queue.batch(FOLLOW_UPS);
+    if (members === 'completed') {
+      await batch.add(queue.name, 1);
+      await queue.complete((await queue.claim())!, 1);
+    }
+    expect(await batch.cancel()).toBe('stopped');
+    await batch.seal();
+    expect((await queue.claimMany(5)).map(({ name }) => name)).toEqual(['broke']);
+  });
+
   it('that was cancelled cancels a member of another queue that comes later, at once', async () => {
     const [queue, pages] = [newQueue(), newQueue()];
     const batch = queue.batch(FOLLOW_UPS);

@@ -12,6 +12,7 @@ export class FollowUpBatch {
   readonly outcomes = new Map<string, { status: EndStatus; detail: string }>();
   sealedAt: number | undefined;
   stoppedAt: number | undefined;
+  isCancelled = false;
   firedAt: number | undefined;
   endedAt: number | undefined;
 

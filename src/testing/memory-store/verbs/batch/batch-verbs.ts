@@ -78,6 +78,7 @@ function stopAll(queue: MemoryQueue, batch: FollowUpBatch | undefined): 'stopped
   if (!batch || batch.firedAt !== undefined) {
     return batch ? 'fired' : 'missing';
   }
+  batch.isCancelled = true;
   stop(queue, batch);
   return 'stopped';
 }

@@ -58,11 +58,11 @@ export function noteEnd(
   }
 }
 
-/** Enqueues the follow-ups: `then` where all ended well, else `onFailure`; `finally` in any case. */
+/** Enqueues the follow-ups: `then` where all ended well and it was not cancelled, else `onFailure`; `finally` in any case. */
 export function fire(queue: MemoryQueue, batch: FollowUpBatch): void {
   const { definition, outcomes } = batch;
   batch.firedAt = queue.now;
-  const isWell = [...outcomes.values()].every(({ status }) => status === 'completed');
+  const isWell = !batch.isCancelled && [...outcomes.values()].every(({ status }) => status === 'completed');
   // On Redis they start at the same moment, and so in the order of their ids.
   const inOrder = definition.followUps.toSorted((a, b) => a.kind.localeCompare(b.kind));
   for (const { kind, name, payload, options } of inOrder) {
