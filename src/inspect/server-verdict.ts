@@ -14,6 +14,8 @@ interface ServerSigns {
   usedBytes: number;
   /** 0: without a limit. */
   maxBytes: number;
+  /** How it makes room once it is full, unless it refuses enqueues then: `allkeys-lru`. */
+  evicts?: string;
   isReplica: boolean;
   /** Whether its last write to the append-only file worked. */
   aofWorks: boolean;
@@ -36,7 +38,15 @@ export interface ServerVerdict {
 type Rule = (signs: ServerSigns) => ServerVerdict | undefined;
 
 /** The worst first. */
-const RULES: readonly Rule[] = [replica, brokenAof, full, refusesForSnapshots, brokenSnapshots, nearlyFull];
+const RULES: readonly Rule[] = [
+  replica,
+  brokenAof,
+  full,
+  refusesForSnapshots,
+  brokenSnapshots,
+  evicting,
+  nearlyFull,
+];
 
 /** Says in words whether the Redis of the queues takes jobs. Health, CLI and dashboard all use it. */
 export function serverVerdictOf(servers: readonly ServerSigns[]): ServerVerdict {
@@ -93,10 +103,12 @@ async function setting(node: Redis, name: string): Promise<string | undefined> {
 /** Reads the signs in the answer to INFO. */
 export function signsIn(info: string): ServerSigns {
   const fields = new Map([...info.matchAll(/^(\w+):(.*?)\r?$/gm)].map(([, field, value]) => [field, value]));
+  const policy = fields.get('maxmemory_policy') ?? 'noeviction';
   const works = (field: string) => (fields.get(field) ?? 'ok') === 'ok';
   return {
     usedBytes: Number(fields.get('used_memory') ?? 0),
     maxBytes: Number(fields.get('maxmemory') ?? 0),
+    ...(policy !== 'noeviction' && { evicts: policy }),
     isReplica: fields.get('role') === 'slave',
     aofWorks: works('aof_last_write_status'),
     snapshotsWork: works('rdb_last_bgsave_status'),
@@ -127,10 +139,27 @@ function full(signs: ServerSigns): ServerVerdict | undefined {
   return shareOf(signs) >= FULL
     ? {
         severity: 'critical',
-        summary: `Redis is full: ${memoryOf(signs)}, and it refuses enqueues`,
-        next: 'raise maxmemory, or let the workers catch up and keep less',
+        summary: `Redis is full: ${memoryOf(signs)}, and it ${signs.evicts ? `deletes ${deletedBy(signs.evicts)}` : 'refuses enqueues'}`,
+        next: signs.evicts ? NO_EVICTION : 'raise maxmemory, or let the workers catch up and keep less',
       }
     : undefined;
+}
+
+const NO_EVICTION = 'set maxmemory-policy to noeviction, and raise maxmemory';
+
+/** A Redis without a limit deletes nothing, whatever its policy. */
+function evicting({ evicts, maxBytes }: ServerSigns): ServerVerdict | undefined {
+  return evicts !== undefined && maxBytes > 0
+    ? {
+        severity: 'warning',
+        summary: `Redis may delete ${deletedBy(evicts)}: its maxmemory-policy is ${evicts}, and maxmemory ${size(maxBytes)}`,
+        next: NO_EVICTION,
+      }
+    : undefined;
+}
+
+function deletedBy(policy: string): string {
+  return policy.startsWith('volatile') ? 'keys that expire, such as results' : 'keys, waiting jobs too';
 }
 
 function nearlyFull(signs: ServerSigns): ServerVerdict | undefined {

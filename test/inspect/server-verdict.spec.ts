@@ -33,6 +33,32 @@ describe('the verdict on a server', () => {
       { usedBytes: 65 * 2 ** 20, maxBytes: 64 * 2 ** 20 },
       { severity: 'critical', summary: 'Redis is full: 102 % of 64 MB used, and it refuses enqueues' },
     ],
+    [
+      'that is full, and deletes jobs',
+      { usedBytes: 65 * 2 ** 20, maxBytes: 64 * 2 ** 20, evicts: 'allkeys-lru' },
+      {
+        severity: 'critical',
+        summary: 'Redis is full: 102 % of 64 MB used, and it deletes keys, waiting jobs too',
+        next: 'set maxmemory-policy to noeviction, and raise maxmemory',
+      },
+    ],
+    [
+      'that will delete jobs',
+      { maxBytes: GIB, evicts: 'allkeys-lru' },
+      {
+        severity: 'warning',
+        summary: 'Redis may delete keys, waiting jobs too: its maxmemory-policy is allkeys-lru, and maxmemory 1 GB',
+      },
+    ],
+    [
+      'that will delete what expires',
+      { maxBytes: GIB, evicts: 'volatile-ttl' },
+      {
+        severity: 'warning',
+        summary: expect.stringContaining('may delete keys that expire, such as results: its'),
+      },
+    ],
+    ['that evicts, and has no limit', { evicts: 'allkeys-lru' }, { severity: 'ok' }],
     ['that is a replica', { isReplica: true }, { severity: 'critical' }],
     ['whose append-only file cannot be written', { aofWorks: false }, { severity: 'critical' }],
     [
@@ -59,10 +85,12 @@ describe('the verdict on a server', () => {
   });
 
   it('is read from INFO', () => {
-    const info = '# Memory\r\nused_memory:90\r\nmaxmemory:100\r\nrole:slave\r\naof_last_write_status:err\r\n';
+    const info =
+      '# Memory\r\nused_memory:90\r\nmaxmemory:100\r\nmaxmemory_policy:allkeys-lfu\r\nrole:slave\r\naof_last_write_status:err\r\n';
     expect(signsIn(`${info}rdb_last_bgsave_status:err\r\n`)).toEqual({
       usedBytes: 90,
       maxBytes: 100,
+      evicts: 'allkeys-lfu',
       isReplica: true,
       aofWorks: false,
       snapshotsWork: false,
