@@ -43,10 +43,9 @@
 --     job that was left, then the names of left jobs that no live worker handles
 -- Repeated with the same token: the same jobs, if that claim still holds them. With fewer bytes: as many as these
 --   allow. The others, which the claimer never saw, go back to the front.
-local job, pending, prioritized, scheduled, claims = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local wake, settings, sequence, batch = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local job, pending, prioritized, scheduled, claims, wake, settings, sequence, batch, groups, names, workers, sweep =
+  unpack(KEYS)
 local count, visibility, token, worker = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local groups, names, workers, sweep = KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 local reports_starts, slots, most_bytes = ARGV[6] ~= '', tonumber(ARGV[6]) or count, tonumber(ARGV[7]) or math.huge
 local first_limit = names and 11 or 8
 --@include lib/core/clock

@@ -32,16 +32,13 @@
 --   Else the positions (from 1) of lost claims, which are not current and were not completed by this very claim
 --   and the negative positions of jobs that others wait for: the call must be repeated for these, with all keys
 -- Repeated: the token is empty and the fence equal, so it counts as done and changes nothing.
-local job, claims, completed, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local unique, events, wake = KEYS[5], KEYS[6], KEYS[7]
-local scheduled, settings, sequence, batches, batch_record = KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
-local batch_guests, batch_outbox, awaiting, groups = KEYS[13], KEYS[14], KEYS[15], KEYS[16]
+local job, claims, completed, stats, unique, events, wake, scheduled, settings, sequence, batches, batch_record,
+  batch_guests, batch_outbox, awaiting, groups = unpack(KEYS)
 local completed_history, evicted_ttl, publish, result_ttl = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
 --@include lib/core/clock
 --@include lib/core/events
---@include lib/settle/history
+--@include lib/retention/cut_history
 --@include lib/settle/count_completed
---@include lib/core/read
 local done, kept_until_of, exceptions, position, left_groups = {}, {}, {}, 0, nil
 local kept_until = string.format('%d', now + result_ttl)
 local end_job_with_options
@@ -90,8 +87,12 @@ while at <= #ARGV do
         left_groups[id] = group
       end
       done[#done + 1], kept_until_of[#done + 1] = id, until_then
-      emit(id, 'completed', nil, 'result', with_results and result ~= '' and result)
+      if listened then
+        emit(id, 'completed', nil, 'result', with_results and result ~= '' and result)
+      end
     else
+      -- Included here, since a current claim does not pay for it.
+--@include lib/core/read
       local current, last_fence, status = unpack(read(key, 'claim_token', 'fence', 'status'))
       local done_by_this_claim = current == '' and last_fence == fence and status == 'completed'
       if not done_by_this_claim then
@@ -119,8 +120,8 @@ if #done > 0 then
   end
   local length = count_completed(done)
   redis.call('ZREM', claims, unpack(done)) -- after all that may break off, because a reclaim finds the rest by the claims
-  for i, id in ipairs(done) do
-    redis.call('PEXPIREAT', job .. id, kept_until_of[i]) -- a past instant deletes the hash at once
+  for i = 1, #done do
+    redis.call('PEXPIREAT', job .. done[i], kept_until_of[i]) -- a past instant deletes the hash at once
   end
   cut_history(completed, length, #done, completed_history)
 end

@@ -38,10 +38,8 @@
 --   unknown | failed | cancelled | crowded, the id in its after, ''.
 -- Repeated: a known id adds nothing. For an id chosen by the caller, options.request distinguishes a repeat from a
 --   conflict. A replacement leaves no id of its own, so it is remembered for ten minutes.
-local job, pending, wake, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local settings, prioritized, scheduled, sequence, unique, unique_expiries = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local replaced, batch_record, batch_guests, awaiting, groups = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
-local events = KEYS[16]
+local job, pending, wake, stats, settings, prioritized, scheduled, sequence, unique, unique_expiries, replaced, batch_record,
+  batch_guests, awaiting, groups, events = unpack(KEYS)
 local memory_ms = 600000
 --@include lib/core/clock
 --@include lib/core/write_job
