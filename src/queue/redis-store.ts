@@ -113,8 +113,10 @@ export class RedisStore implements QueueStore {
   }
 
   exec<Answer>(call: StoreCall<Answer>, { timeoutMs }: CallLimit = {}): Promise<Answer> {
-    const run = () => this.runner.run(call as RedisCall<Answer>);
-    return timeoutMs === undefined ? run() : this.connection.answer(timeoutMs, run);
+    const step = call as RedisCall<Answer>;
+    return timeoutMs === undefined
+      ? this.runner.run(step)
+      : this.connection.answer(timeoutMs, () => this.runner.run(step));
   }
 
   patience(askedAtMs: number): (limitMs: number) => number {

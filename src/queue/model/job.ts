@@ -83,6 +83,11 @@ export interface ClaimedJob<Payload = unknown> {
   readonly checkpoint?: unknown;
 }
 
+/** Returns when a job first became claimable: the time of its enqueue, or the start that its enqueue set. */
+export function readyAtMsOf({ enqueuedAtMs, options }: Pick<ClaimedJob, 'enqueuedAtMs' | 'options'>): number {
+  return Math.max(enqueuedAtMs + (options.delayMs ?? 0), options.runAtMs ?? 0);
+}
+
 /** The fields of a claim that a settle needs. */
 export interface ClaimRef {
   /** The id of the job. */

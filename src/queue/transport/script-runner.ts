@@ -125,14 +125,6 @@ export class ScriptRunner {
     use: (reply: unknown) => Outcome,
     fail: (error: unknown) => Outcome,
   ): Promise<Outcome> {
-    const send = (verb: 'eval' | 'evalsha', script: string) => {
-      try {
-        return sendEvalsha(this.client, verb, textsOf(script, call));
-      } catch (error) {
-        return Promise.reject(error); // from a replaced `sendCommand` of the client
-      }
-    };
-    const explained = (error: unknown) => fail(this.explain(error));
     const { resend } = call;
     const used = resend
       ? (reply: unknown) => {
@@ -141,9 +133,19 @@ export class ScriptRunner {
         }
       : use;
     const { sha, text } = call.audit ? auditedScript(call.script) : bareScript(call.script);
-    return send('evalsha', sha).then(used, (error: unknown) =>
-      isUnknownScript(error) ? send('eval', text).then(used, explained) : explained(error),
+    return this.send('evalsha', sha, call).then(used, (error: unknown) =>
+      isUnknownScript(error)
+        ? this.send('eval', text, call).then(used, (refusal: unknown) => fail(this.explain(refusal)))
+        : fail(this.explain(error)),
     );
+  }
+
+  private send(verb: 'eval' | 'evalsha', script: string, call: ScriptCall<unknown>): Promise<unknown> {
+    try {
+      return sendEvalsha(this.client, verb, textsOf(script, call));
+    } catch (error) {
+      return Promise.reject(error); // from a replaced `sendCommand` of the client
+    }
   }
 
   /** Returns an error for the caller, after handling its consequences. */

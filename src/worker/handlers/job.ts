@@ -1,6 +1,6 @@
 import type { BatchReader } from '../../queue/batches/batch-reader.js';
 import { InvalidOptionError, RetryLaterError } from '../../queue/errors/errors.js';
-import type { ClaimedJob } from '../../queue/model/job.js';
+import { readyAtMsOf, type ClaimedJob } from '../../queue/model/job.js';
 import { NO_METADATA, type JobMetadata } from '../../queue/model/metadata.js';
 import { show } from '../../queue/errors/show.js';
 
@@ -100,8 +100,7 @@ export class Job<Payload = unknown> {
 
   /** When the job first became claimable, by the server's clock: `enqueuedAt`, or the start that its enqueue set. */
   get readyAt(): Date {
-    const { enqueuedAtMs, options } = this.claim;
-    return new Date(Math.max(enqueuedAtMs + (options.delayMs ?? 0), options.runAtMs ?? 0));
+    return new Date(readyAtMsOf(this.claim));
   }
 
   /** The start of this attempt, by the server's clock. */

@@ -1,35 +1,36 @@
-import { bucketOf } from '../../queue/model/histogram.js';
+import { bucketOf, LAST_BUCKET } from '../../queue/model/histogram.js';
+import { readyAtMsOf } from '../../queue/model/job.js';
 import type { Attempt } from '../attempt/attempt.js';
 
 /**
- * Counts in buckets how long the jobs of a queue waited and ran in this process. The history takes the counts.
+ * Counts in buckets how long the jobs of a queue waited and ran in this process. The history takes the counts. Each job
+ * passes here, so a count is a number in an array.
  */
 export class DurationCounts {
-  private counts = new Map<string, number>();
+  private readonly waits = new Uint32Array(LAST_BUCKET + 1);
+  private readonly runs = new Uint32Array(LAST_BUCKET + 1);
 
   /** Adds an attempt whose handler has ended. The wait is that of a job's first attempt, from when it could be claimed. */
-  add({ job, startedAtMs }: Pick<Attempt, 'job' | 'startedAtMs'>, nowMs: number): void {
+  add({ claim, startedAtMs }: Pick<Attempt, 'claim' | 'startedAtMs'>, nowMs: number): void {
     if (startedAtMs === undefined) {
       return; // its handler was never called
     }
-    this.count('r', nowMs - startedAtMs);
-    const readyAtMs = job.readyAt.getTime();
-    if (job.attempt === 1 && readyAtMs > 0) {
-      this.count('w', job.claimedAt.getTime() - readyAtMs);
+    this.runs[bucketOf(nowMs - startedAtMs)]!++;
+    const readyAtMs = readyAtMsOf(claim);
+    if (claim.attempt === 1 && readyAtMs > 0) {
+      this.waits[bucketOf(claim.claimedAtMs - readyAtMs)]!++;
     }
   }
 
   /** Returns the counts since the last call, as pairs of field and count; empty if there are none. */
   take(): (string | number)[] {
-    const taken = [...this.counts].flat();
-    if (taken.length > 0) {
-      this.counts = new Map();
-    }
-    return taken;
+    return [...taken('r', this.runs), ...taken('w', this.waits)];
   }
+}
 
-  private count(kind: 'w' | 'r', ms: number): void {
-    const field = kind + bucketOf(ms);
-    this.counts.set(field, (this.counts.get(field) ?? 0) + 1);
-  }
+/** Returns the counts of one kind, and sets them to zero. */
+function taken(kind: 'w' | 'r', counts: Uint32Array): (string | number)[] {
+  const pairs = [...counts].flatMap((count, bucket) => (count > 0 ? [`${kind}${bucket}`, count] : []));
+  counts.fill(0);
+  return pairs;
 }
