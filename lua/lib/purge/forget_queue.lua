@@ -1,10 +1,12 @@
 -- forget_queue(seen, stay): deletes what an empty queue needs no more. The announcements of workers get an expiry of
 --   `stay` ms instead if a worker was seen within `seen` ms. A job of its next claim may outlive them.
 -- Needs: keys, now.
+--@include lib/retention/forget_names
 local function forget_queue(seen, stay)
   redis.call('UNLINK', unique, unique_expiries, wake, sweep, foreign_claims)
   if redis.call('ZCOUNT', workers, now - seen, '+inf') == 0 then
-    redis.call('UNLINK', workers, handler_limits, retention, names)
+    redis.call('UNLINK', workers, handler_limits, retention)
+    forget_names()
   else
     for _, key in ipairs({ workers, handler_limits, retention, names }) do
       redis.call('PEXPIRE', key, stay)

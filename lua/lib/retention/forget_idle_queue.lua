@@ -1,9 +1,11 @@
 -- forget_idle_queue(): deletes the sweep's memory and the workers' announcements, if no worker serves the queue and no
 -- job is left. Needs: keys.
+--@include lib/retention/forget_names
 local function forget_idle_queue()
   local used = redis.call('EXISTS', pending, prioritized, scheduled, claims, processing, dead, completed, cancelled,
     workers, schedule_due, groups .. 'depths', batches, batch_guests, batch_outbox)
   if used == 0 then
-    redis.call('UNLINK', sweep, foreign_claims, handler_limits, retention, names, wake)
+    redis.call('UNLINK', sweep, foreign_claims, handler_limits, retention, wake)
+    forget_names()
   end
 end

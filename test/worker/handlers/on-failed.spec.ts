@@ -80,6 +80,21 @@ describe('the job that tells of a dead letter', () => {
 });
 
 describe('onFailed', () => {
+  it.each(['stopped', 'stopped before a purge'])(
+    'is made within a day after the last worker of an empty queue %s',
+    async (how) => {
+      const q = await announced();
+      await q.run(q.scripts.workers.register('w', false, []));
+      if (how !== 'stopped') await q.run(q.scripts.purge(100));
+      const job = await q.addAndClaim('a');
+      await q.run(q.scripts.fail([failure(job)]));
+      expect(await q.ranked(q.keys.prioritized)).toEqual([expect.stringMatching(/^@failed:a:/)]);
+      const left = await q.redis.pttl(q.keys.names);
+      expect(left).toBeGreaterThan(86_000_000);
+      expect(left).toBeLessThanOrEqual(86_400_000);
+    },
+  );
+
   it('gets the failure with the payload of the job, and is tried again where it throws', async () => {
     const queue = newQueue();
     const told = gate<[JobFailure, number]>();
