@@ -8,10 +8,15 @@ const MOST_AHEAD = 100;
 /** Leaves all values out, because only the place is needed. */
 const MOST_BYTES = 0;
 
+/** How many expired claims are read: those that expired first. */
+const MOST_EXPIRED = 100;
+
 /** The facts about a job beside its record. */
 export interface JobSigns extends QueueSigns {
   /** The number of jobs before this one. Absent if they are too many to count. */
   ahead?: number;
+  /** True if its claim has expired, and maintenance has not taken it back. */
+  hasExpired?: true;
   /** The group of the job, if it has one. */
   group?: GroupStats;
 }
@@ -19,10 +24,13 @@ export interface JobSigns extends QueueSigns {
 /** A queue as far as the signs of its jobs are read; a JobQueue is one. */
 interface InspectedJobs extends InspectedQueue {
   readonly groups: { get(name: string): Promise<GroupStats> };
-  list(status: 'pending', options: { limit: number; mostBytes: number }): Promise<Pick<JobRecord, 'id'>[]>;
+  list(
+    status: 'pending' | 'processing',
+    options: { limit: number; mostBytes: number },
+  ): Promise<Pick<JobRecord, 'id'>[]>;
 }
 
-/** Reads what says why a job is not running: six script calls at most, whatever the length of the queue. */
+/** Reads what says why a job is not running: seven script calls at most, whatever the length of the queue. */
 export async function readJobSigns(
   queue: InspectedJobs,
   job: Pick<JobRecord, 'id' | 'status' | 'group'>,
@@ -32,11 +40,27 @@ export async function readJobSigns(
     job.status === 'pending' ? jobsAhead(queue, job.id) : undefined,
     job.group === undefined ? undefined : queue.groups.get(job.group),
   ]);
-  return { ...signs, ...(ahead !== undefined && { ahead }), ...(group && { group }) };
+  const hasExpired =
+    job.status === 'processing' && (await isAmongExpired(queue, job.id, signs.stats.expiredClaims));
+  return {
+    ...signs,
+    ...(ahead !== undefined && { ahead }),
+    ...(hasExpired && { hasExpired: true as const }),
+    ...(group && { group }),
+  };
 }
 
 async function jobsAhead(queue: InspectedJobs, id: string): Promise<number | undefined> {
   const first = await queue.list('pending', { limit: MOST_AHEAD, mostBytes: MOST_BYTES });
   const place = first.findIndex((each) => each.id === id);
   return place < 0 ? undefined : place;
+}
+
+/** The list of claimed jobs begins with the claims that expire first. */
+async function isAmongExpired(queue: InspectedJobs, id: string, expired: number): Promise<boolean> {
+  if (expired === 0) {
+    return false;
+  }
+  const limit = Math.min(expired, MOST_EXPIRED);
+  return (await queue.list('processing', { limit, mostBytes: MOST_BYTES })).some((each) => each.id === id);
 }

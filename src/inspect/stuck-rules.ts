@@ -57,7 +57,7 @@ export function expired({ stats, sinceMaintenanceMs = 0 }: QueueSigns): ReturnTy
   return {
     severity: 'critical',
     state: 'unmaintained',
-    summary: `stuck: ${count(stats.expiredClaims)} jobs of dead workers are not taken back`,
+    summary: `stuck: ${count(stats.expiredClaims)} ${stats.expiredClaims === 1 ? 'job of a dead worker is' : 'jobs of dead workers are'} not taken back`,
     cause: `no process has maintained the queue for ${duration(sinceMaintenanceMs)}`,
     next: 'start a process whose maintenance is on',
   };

@@ -33,7 +33,18 @@ export function whyNotRunning(job: JobRecord, signs: JobSigns): Reason {
   }
 }
 
-function running(job: JobRecord, { stats, at = new Date() }: JobSigns): Reason {
+function running(job: JobRecord, signs: JobSigns): Reason {
+  const { stats, at = new Date() } = signs;
+  if (signs.hasExpired) {
+    const owner = job.worker === undefined ? 'its worker' : `worker ${job.worker}`;
+    return { because: `its claim has expired: ${owner} died, hangs, or is cut off`, next: reclaimOf(signs) };
+  }
+  if (job.isolated) {
+    return {
+      because: `claimed by ${job.worker ?? 'a worker'}, it waits there to run alone, because its worker died ${job.crashes === 1 ? 'once' : `${count(job.crashes)} times`}`,
+      next: 'look at what else runs there',
+    };
+  }
   if (job.unstarted) {
     return {
       because: `claimed by ${job.worker ?? 'a worker'}, it waits there for a slot`,
@@ -51,9 +62,15 @@ function running(job: JobRecord, { stats, at = new Date() }: JobSigns): Reason {
   return stats.foreignClaims !== undefined && job.worker === undefined && claimedForMs > LONG_CLAIM_MS
     ? {
         because: 'a client of the Redis pattern claimed it and has not ended it',
-        next: 'wait for the reclaim, which a process with maintenance does',
+        next: reclaimOf(signs),
       }
     : undefined;
+}
+
+function reclaimOf({ stats, sinceMaintenanceMs = 0 }: JobSigns): string {
+  return sinceMaintenanceMs > 0 || stats.maintainedAt === null
+    ? 'start a process whose maintenance is on: no process maintains the queue'
+    : 'wait for the next maintenance, which takes it back';
 }
 
 function scheduled(job: JobRecord, signs: JobSigns): Reason {
@@ -125,7 +142,7 @@ function takesNone({
     return 'all workers of the queue are paused in their process';
   }
   if (processing >= maxRunning) {
-    return `${count(processing)} jobs of the queue run, as many as may`;
+    return `${processing === 1 ? '1 job of the queue runs' : `${count(processing)} jobs of the queue run`}, as many as may`;
   }
   const all = slots === 1 ? 'the only slot is busy' : `all ${count(slots)} slots are busy`;
   return processing >= slots ? all : undefined;
@@ -152,7 +169,10 @@ function groupReason({ group, groupLimits, at = new Date() }: JobSigns): Reason 
     case 'rate':
       return { because: `${name} rests for ${duration(hold.until.getTime() - at.getTime())}, as its rate asks` };
     case 'max-running':
-      return { because: `${count(hold.running)} jobs of ${name} run, as many as may` };
+      return {
+        because: `${hold.running === 1 ? `1 job of ${name} runs` : `${count(hold.running)} jobs of ${name} run`}, as many as may`,
+        next: 'raise `maxRunning` of the group if this is too slow',
+      };
   }
 }
 

@@ -172,7 +172,7 @@ describe('a job does not run, because', () => {
     await queue.groups.set('ada', { maxRunning: 1 });
     const [, second] = await queue.enqueueMany([1, 2].map((payload) => ({ payload, group: 'ada' })));
     await queue.claim();
-    expect((await why(queue, second!.id))!.because).toBe('1 jobs of its group `ada` run, as many as may');
+    expect((await why(queue, second!.id))!.because).toBe('1 job of its group `ada` runs, as many as may');
   });
 
   it('as many run as may, in each group', async () => {
@@ -180,7 +180,7 @@ describe('a job does not run, because', () => {
     await queue.limits.set({ groups: { maxRunning: 1 } });
     const [, second] = await queue.enqueueMany([1, 2].map((payload) => ({ payload, group: 'ada' })));
     await queue.claim();
-    expect((await why(queue, second!.id))!.because).toBe('1 jobs of its group `ada` run, as many as may');
+    expect((await why(queue, second!.id))!.because).toBe('1 job of its group `ada` runs, as many as may');
   });
 
   it('its group has used up its rate', async () => {
@@ -265,6 +265,46 @@ describe('a job does not run, because', () => {
     expect(await why(queue, id)).toBeUndefined();
     await client.hset(keys.job(id), 'claimed_at_ms', Date.now() - 120_000);
     expect((await why(queue, id))!.because).toBe('a client of the Redis pattern claimed it and has not ended it');
+  });
+
+  it('its claim has expired, and who takes it back', async () => {
+    const queue = newQueue({ visibilityMs: 1_000 });
+    const [gone] = await queue.enqueueMany([{ payload: 1 }, { payload: 2 }]);
+    await queue.claim({ worker: 'web-1' });
+    await queue.claim({ worker: 'web-2' });
+    const { keys, client } = await redisOf(queue);
+    await client.zadd(keys.claims, 'XX', Date.now() + 60_000, (await queue.list('processing'))[1]!.id);
+    await client.zadd(keys.claims, 'XX', Date.now() - 1_000, gone!.id);
+    expect(await why(queue, gone!.id)).toEqual({
+      because: 'its claim has expired: worker web-1 died, hangs, or is cut off',
+      next: 'start a process whose maintenance is on: no process maintains the queue',
+    });
+    const other = (await queue.list('processing'))[1]!.id;
+    expect(await why(queue, other)).toBeUndefined();
+    await client.hset(keys.sweep, { last_run_at_ms: Date.now(), maintained_at_ms: Date.now() });
+    expect((await why(queue, gone!.id))!.next).toBe('wait for the next maintenance, which takes it back');
+  });
+
+  it('it waits in its worker to run alone, because another crash would be its last', async () => {
+    const queue = newQueue({ visibilityMs: 1_000, maxCrashes: 2, maxAttempts: 5 });
+    const { promise, open } = gate();
+    const { worker } = await startWorker([{ queue, concurrency: 2, handlers: { [queue.name]: () => promise } }]);
+    const { id: other } = await queue.enqueue('long');
+    await eventually(async () => (await queue.get(other))?.status === 'processing');
+    worker.pause();
+    const { id } = await queue.enqueue('poison');
+    await eventually(async () => (await queue.claim())?.id === id);
+    const { keys, client } = await redisOf(queue);
+    await client.zadd(keys.claims, 'XX', Date.now() - 1_000, id);
+    await eventually(async () => (await queue.reclaim(), (await queue.get(id))!.crashes === 1));
+    worker.resume();
+    await eventually(async () => (await queue.get(id))?.status === 'processing');
+    expect(await queue.get(id)).toMatchObject({ isolated: true, crashes: 1 });
+    expect((await why(queue, id))!.because).toMatch(
+      /^claimed by \S+, it waits there to run alone, because its worker died once$/,
+    );
+    open();
+    await eventually(async () => (await queue.get(id))?.status === 'completed');
   });
 
   it('it is a member of a batch, and waits as others do', async () => {

@@ -68,6 +68,10 @@ function showChange(
   out.show({ queue, ...(group !== undefined && { group }), changed }, () => (changed ? done : already));
 }
 
+function faultsIn(found: number): string {
+  return found === 0 ? 'all well' : `${count(found)} ${found === 1 ? 'fault' : 'faults'}`;
+}
+
 function addDoctor(program: Command, run: Run): void {
   program
     .command('doctor <queue>')
@@ -90,7 +94,7 @@ function addDoctor(program: Command, run: Run): void {
           clipped(each.expected, 40),
           each.mended ? 'yes' : 'no',
         ]);
-        const head = `${count(report.checked)} jobs looked at, ${rows.length > 0 ? `${count(rows.length)} faults` : 'all well'}`;
+        const head = `${count(report.checked)} ${report.checked === 1 ? 'job' : 'jobs'} looked at, ${faultsIn(rows.length)}`;
         const columns = ['fault', 'what', 'found', 'expected', 'mended'];
         out.show(report, () =>
           lines([head, ...(rows.length > 0 ? [out.table(columns, rows, { whole: ['what'] })] : [])]),

@@ -185,6 +185,8 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   worker?: string;
   /** True while its worker has claimed it, and has not started its handler: it waits there for a slot. */
   unstarted?: true;
+  /** True while it is unstarted until it can run alone there, because its last permitted crash would be next. */
+  isolated?: true;
   /** The number of its last claim. */
   fence?: number;
   /** The message of its last failure. */

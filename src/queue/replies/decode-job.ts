@@ -78,7 +78,7 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
     ...leftOutField(hash),
     ...decodeTies(queue, hash),
     ...(hash.worker !== undefined && { worker: hash.worker }),
-    ...(isUnstarted(hash) && { unstarted: true as const }),
+    ...(isUnstarted(hash) && { unstarted: true as const, ...(isIsolated(hash) && { isolated: true as const }) }),
     ...(hash.group !== undefined && { group: hash.group }),
     ...(hash.schedule !== undefined && { schedule: hash.schedule }),
     ...(hash.last_error !== undefined && { lastError: hash.last_error }),
@@ -92,6 +92,12 @@ function isUnstarted({
   unstarted_fence: unstartedFence,
 }: Readonly<Record<string, string>>): boolean {
   return status === 'processing' && unstartedFence !== undefined && unstartedFence === fence;
+}
+
+/** Returns whether another crash would bury the job, by the rule of `lua/lib/settle/claim_check.lua`. */
+function isIsolated(hash: Readonly<Record<string, string>>): boolean {
+  const { crashes, next_crash_is_last: nextCrashIsLast, attempts, max_attempts: maxAttempts = Infinity } = hash;
+  return crashes !== undefined && (nextCrashIsLast !== undefined || Number(attempts) >= Number(maxAttempts));
 }
 
 interface StoredLogLine {
