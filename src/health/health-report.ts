@@ -18,7 +18,7 @@ export interface JobQueueHealthOptions {
   maxOldestPendingAgeMs?: number;
   /** The most dead letters that a queue may have. */
   maxFailed?: number;
-  /** The most claims of a queue that may be expired and not yet taken back. */
+  /** The most claims of a queue that may be expired and not yet reclaimed. */
   maxExpiredClaims?: number;
   /**
    * How long ago Redis may have last replied to a fetch of this process's worker, in ms. It does not count while all

@@ -6,7 +6,7 @@ export const ATTEMPT_WORDS: Readonly<Record<AttemptRecord['outcome'], string>> =
   error: 'failed',
   crash: 'worker died',
   unhandled: 'no handler there',
-  interruption: 'given back at a shutdown',
+  interruption: 'released at a shutdown',
   snooze: 'snoozed',
   rate_limited: 'met a rate limit',
 };

@@ -57,7 +57,7 @@ export function expired({ stats, sinceMaintenanceMs = 0 }: QueueSigns): ReturnTy
   return {
     severity: 'critical',
     state: 'unmaintained',
-    summary: `stuck: ${count(stats.expiredClaims)} ${stats.expiredClaims === 1 ? 'job of a dead worker is' : 'jobs of dead workers are'} not taken back`,
+    summary: `stuck: ${count(stats.expiredClaims)} ${stats.expiredClaims === 1 ? 'job of a dead worker is' : 'jobs of dead workers are'} not reclaimed`,
     cause: `no process has maintained the queue for ${duration(sinceMaintenanceMs)}`,
     next: 'start a process whose maintenance is on',
   };
@@ -129,8 +129,8 @@ export function maintained(signs: QueueSigns): ReturnType<Rule> {
   return {
     severity: 'warning',
     state: 'unmaintained',
-    summary: `flowing, but nobody maintains the queue: ${count(stats.pending)} waiting`,
+    summary: `flowing, but no process maintains the queue: ${count(stats.pending)} waiting`,
     cause: `no process has maintained the queue for ${duration(sinceMaintenanceMs)}`,
-    next: 'start a process whose maintenance is on: it takes back the jobs of dead workers',
+    next: 'start a process whose maintenance is on: it reclaims the jobs of dead workers',
   };
 }

@@ -70,7 +70,7 @@ export const INSTRUMENTS = {
     source: 'fleet',
     kind: 'gauge',
     name: 'job_queue.expired_claims',
-    help: 'Claims that have run out and were not yet taken back',
+    help: 'Expired claims that were not yet reclaimed',
     labels: ['queue'],
   },
   maintenance: {

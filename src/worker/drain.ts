@@ -13,7 +13,7 @@ const LOOK_EVERY_MS = 5;
 interface Drainable {
   readonly clock: Clock;
   runners(): readonly QueueRunner[];
-  /** Ends all claiming; resolves when no claim is under way in the idle waits. */
+  /** Ends all claiming; resolves when no claim is in flight in the idle waits. */
   quiesce(): Promise<void>;
   /** Resolves when every settlement has reached the server. */
   flush(): Promise<void>;
@@ -55,7 +55,7 @@ export async function drain(worker: Drainable, timeoutMs: number, logger: JobQue
   }
 }
 
-/** Resolves when no handler runs and no claim is under way, or when there is no more time. */
+/** Resolves when no handler runs and no claim is in flight, or when there is no more time. */
 async function handlersDone(worker: Drainable, hasTime: () => boolean): Promise<void> {
   while (hasTime() && worker.runners().some((runner) => runner.attempts.size > 0 || runner.claiming > 0)) {
     await new Promise<void>((resolve) => worker.clock.setTimeout(resolve, LOOK_EVERY_MS));

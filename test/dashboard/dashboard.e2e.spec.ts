@@ -523,7 +523,7 @@ it('costs Redis the same with one viewer as with five, and nothing without', asy
   };
   const one = await perReading(1);
   expect(await perReading(5)).toBeLessThan(one * 1.5);
-  // The last reading may still be on its way.
+  // The last reading may still be in flight.
   await patiently(async () => {
     const before = sent.length;
     await new Promise((resolve) => setTimeout(resolve, 300));

@@ -220,7 +220,7 @@ describe('a missing permission', () => {
     expect((await callsSoFar()) - before).toBeLessThan(SPINNING);
   });
 
-  it('that is taken away under way stops the work, and no job is lost when it is granted again', async () => {
+  it('that is revoked at work stops the work, and no job is lost when it is granted again', async () => {
     const queue = newQueue({}, await user());
     leaveBroken(queue);
     const worker = await startWorker(queue);

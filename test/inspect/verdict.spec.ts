@@ -133,10 +133,10 @@ describe('the verdict says', () => {
       'that dead workers keep their jobs',
       { processing: 3, expiredClaims: 3 },
       { sinceMaintenanceMs: 10 * MINUTE },
-      { severity: 'critical', state: 'unmaintained', summary: 'stuck: 3 jobs of dead workers are not taken back' },
+      { severity: 'critical', state: 'unmaintained', summary: 'stuck: 3 jobs of dead workers are not reclaimed' },
     ],
     [
-      'that nobody maintains the queue',
+      'that no process maintains the queue',
       { processing: 3 },
       { sinceMaintenanceMs: 10 * MINUTE },
       { severity: 'warning', state: 'unmaintained' },

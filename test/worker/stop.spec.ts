@@ -84,7 +84,7 @@ describe('stop', () => {
     expect(performance.now() - begun).toBeLessThan(atMost(300));
   });
 
-  it('releases what a claim brings that was under way', async () => {
+  it('releases the jobs of a claim in flight', async () => {
     const queue = newQueue();
     const worker = await startWorker(queue, undefined, { perQueue: 5 });
     const enqueued = queue.enqueueMany(Array.from({ length: 200 }, (_, payload) => ({ payload })));
@@ -170,7 +170,7 @@ describe('stop while Redis is away', () => {
     expect(performance.now() - begun).toBeLessThan(atMost(600));
     proxy.heal();
     proxy.cut();
-    // The release was on its way: the client sends it again when it is connected.
+    // The release was in flight: the client sends it again when it is connected.
     await eventually(async () => (await other.stats()).processing === 0);
   });
 

@@ -117,7 +117,7 @@ export const plants: Record<string, Plant> = {
     },
     after: (_script, queues) => queues.forEach(({ flow }) => (flow.set = undefined)),
   },
-  'a job that is taken back goes to the back of its group': spoils(
+  'a job that is reclaimed goes to the back of its group': spoils(
     'order',
     ['sweepReclaim'],
     ({ queue, id, job }) => {

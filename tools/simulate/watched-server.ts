@@ -179,7 +179,7 @@ export class WatchedServer implements Server {
       } else if (script === 'sweepReclaim') {
         if (was.claimEnd === undefined || was.claimEnd > queue.now) {
           this.violations.add(
-            `I5: the claim of ${id} was taken back ${was.claimEnd! - queue.now} ms before its end`,
+            `I5: the claim of ${id} was reclaimed ${was.claimEnd! - queue.now} ms before its end`,
           );
         }
       } else {

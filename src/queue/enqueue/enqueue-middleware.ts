@@ -17,7 +17,7 @@ export interface RequestedJob {
   options: EnqueueOptions;
 }
 
-/** An enqueue on its way through the middleware. */
+/** An enqueue in the middleware. */
 export interface EnqueueRequest {
   /** The name of the queue. */
   readonly queue: string;

@@ -40,7 +40,7 @@ export function failUnanswered(node: Redis, error: Error): void {
   }
 }
 
-/** Returns the size of a command on its way, in bytes. */
+/** Returns the size of a command in flight, in bytes. */
 export function bytesOf({ args }: UnansweredCommand): number {
   return args
     .flat()

@@ -73,7 +73,7 @@ function expired({ attempts, started }: Refusal): string {
     return 'The job was not started within its expiresInMs.';
   }
   return attempts === '0'
-    ? 'The job expired after it was given back, before its next attempt.'
+    ? 'The job expired after it was released, before its next attempt.'
     : `The job expired after ${count(attempts)}, before the next one.`;
 }
 
@@ -89,7 +89,7 @@ function unhandledMessage({ name, waited_ms: waitedMs, times, workers, known }: 
   const announced = names.length === 0 ? 'none of them announced a name' : `they announced ${names.join(', ')}`;
   return (
     `No live worker handles the name ${show(name)}: the job waited for one for ${Math.round(Number(waitedMs) / 60_000)} ` +
-    `minutes, and was given back ${times} times. Live workers of this queue: ${workers}; ${announced}. ` +
+    `minutes, and was released ${times} times. Live workers of this queue: ${workers}; ${announced}. ` +
     'Deploy a handler for the name, then redrive the job.'
   );
 }

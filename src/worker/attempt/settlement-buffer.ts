@@ -56,7 +56,7 @@ export class SettlementBuffer {
   /** The last taken batch, in flight while `inFlight` is not 0. */
   private taken: Taken | undefined;
   /** True if a settlement in flight releases a job that precedes all later ones in the queue. */
-  private interruptionUnderWay = false;
+  private interruptionInFlight = false;
 
   constructor(private readonly owner: SettlementOwner) {}
 
@@ -69,7 +69,7 @@ export class SettlementBuffer {
    * claim waits until Redis has acknowledged them, because a lost call is sent again later.
    */
   get blocksClaims(): boolean {
-    return this.releases.length > 0 || this.interruptionUnderWay;
+    return this.releases.length > 0 || this.interruptionInFlight;
   }
 
   /** The number of settlements that wait here or are in flight. */
@@ -94,7 +94,7 @@ export class SettlementBuffer {
     };
     this.inFlight += before - this.waiting;
     this.taken = taken;
-    this.interruptionUnderWay = taken.releases.some(({ settlement }) => GOES_FIRST.has(settlement.reason));
+    this.interruptionInFlight = taken.releases.some(({ settlement }) => GOES_FIRST.has(settlement.reason));
     return taken;
   }
 
@@ -119,7 +119,7 @@ export class SettlementBuffer {
   /** Counts this many taken settlements as answered, or as failed. */
   arrived(count: number): void {
     this.inFlight -= count;
-    this.interruptionUnderWay &&= this.inFlight > 0;
+    this.interruptionInFlight &&= this.inFlight > 0;
   }
 
   /** Fails a job that must not run, without an attempt. */

@@ -38,7 +38,7 @@ export class BulkGatherers {
     return this.sum(({ calls }) => calls) + running - inBulk;
   }
 
-  /** Returns how many more jobs fit. @param others jobs that wait elsewhere, or are on their way */
+  /** Returns how many more jobs fit. @param others jobs that wait elsewhere, or are in flight */
   room(running: number, others: number): number {
     const free = Math.max(0, this.concurrency() - this.calls(running));
     // Jobs of many groups may need more calls than there are slots: they run before others are claimed.

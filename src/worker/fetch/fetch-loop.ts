@@ -43,7 +43,7 @@ interface FetchObserver {
   measure?: ((trip: WorkerTrip) => void) | undefined;
 }
 
-/** Runners that share a connection, and which of their round trips are under way. */
+/** Runners that share a connection, and which of their round trips are in flight. */
 interface ConnectionGroup {
   runners: readonly QueueRunner[];
   inFlight: Set<RoundTrip>;
@@ -77,7 +77,7 @@ export class FetchLoop {
     this.line = this.runners;
   }
 
-  /** Resolves when no trip is under way and no settlement waits. */
+  /** Resolves when no trip is in flight and no settlement waits. */
   async idle(): Promise<void> {
     while (this.isInFlight || this.runners.some((runner) => !runner.settlements.isEmpty)) {
       await new Promise<void>((resolve) => this.waitingForIdle.push(resolve));

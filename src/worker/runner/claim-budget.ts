@@ -1,5 +1,5 @@
 /** A claim in flight. */
-export interface ClaimUnderWay {
+export interface ClaimInFlight {
   readonly token: string;
   readonly worker: string;
   readonly stream: string;

@@ -3,7 +3,7 @@ import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { limitOf, LONGEST_TIMER_MS } from '../../queue/runtime/bounds.js';
 import type { Timer } from '../../queue/runtime/clock.js';
 import type { Attempt } from '../attempt/attempt.js';
-import type { ClaimUnderWay } from './claim-budget.js';
+import type { ClaimInFlight } from './claim-budget.js';
 import type { QueueRunner } from './queue-runner.js';
 
 const MOST_PER_CALL = 500;
@@ -77,9 +77,9 @@ export class Heartbeat {
   }
 
   /** Returns claims in flight for so long that their jobs, which are not known here yet, need more time. */
-  private lateBatches(): ClaimUnderWay[] {
+  private lateBatches(): ClaimInFlight[] {
     const latest = this.runner.clock.monotonic() - this.intervalMs;
-    return [...this.runner.claimsUnderWay.values()].filter(({ askedAtMs }) => askedAtMs <= latest);
+    return [...this.runner.claimsInFlight.values()].filter(({ askedAtMs }) => askedAtMs <= latest);
   }
 
   /**
@@ -113,7 +113,7 @@ export class Heartbeat {
     this.runner.reportLost(attempt);
   }
 
-  private async extendBatch(batch: ClaimUnderWay): Promise<void> {
+  private async extendBatch(batch: ClaimInFlight): Promise<void> {
     try {
       const { queue, calls } = this.runner;
       await queue.store.exec(calls.extendBatch(batch), limitOf(this.intervalMs));
@@ -134,7 +134,7 @@ export class Heartbeat {
       );
       for (const attempt of attempts) {
         if (attempt.isEnded) {
-          continue; // it ended while the beat was under way: its own settlement decides
+          continue; // it ended while the beat was in flight: its own settlement decides
         }
         if (lost.includes(attempt.id)) {
           this.lose(attempt);

@@ -6,7 +6,7 @@ import type { AttemptLimits, ClaimAnswer, Failure, Release, StoreCalls } from '.
 import { Attempt, type AttemptOwner } from '../attempt/attempt.js';
 import { BatchCourier } from './batch-courier.js';
 import { ClaimOutlook } from './claim-outlook.js';
-import { ClaimBudget, type ClaimUnderWay } from './claim-budget.js';
+import { ClaimBudget, type ClaimInFlight } from './claim-budget.js';
 import { Prefetcher, type PrefetchOwner } from './prefetcher.js';
 import { ownAttemptLimits, attemptLimitsOf } from '../handlers/handler.js';
 import type { BulkOwner } from '../bulk/bulk-gatherer.js';
@@ -38,7 +38,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   readonly prefetcher: Prefetcher;
   /** The number of jobs that the runner may claim and start. */
   readonly capacity: RunnerSlots;
-  /** The settlements that wait for their trip, and how many are under way. */
+  /** The settlements that wait for their trip, and how many are in flight. */
   readonly settlements = new SettlementBuffer(this);
   /** The wait and run times of jobs, for the history; undefined if none is kept. */
   readonly durations: DurationCounts | undefined;
@@ -46,9 +46,9 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   readonly reports: QueueReporter;
   /** The payload bytes that a claim may bring. Runners of one connection share it. */
   budget = new ClaimBudget();
-  /** The claims under way, by their stream. */
-  readonly claimsUnderWay = new Map<string, ClaimUnderWay>();
-  /** Slots that claims under way may fill. */
+  /** The claims in flight, by their stream. */
+  readonly claimsInFlight = new Map<string, ClaimInFlight>();
+  /** Slots that claims in flight may fill. */
   claiming = 0;
   readonly outlook = new ClaimOutlook();
   /** True if the idle wait listens for this runner. */

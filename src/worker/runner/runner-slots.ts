@@ -13,7 +13,7 @@ interface SlotOwner {
   readonly attempts: { readonly size: number };
   /** The number of running handlers. */
   readonly running: number;
-  /** Slots that claims under way may fill. */
+  /** Slots that claims in flight may fill. */
   readonly claiming: number;
   readonly prefetcher: { readonly count: number; readonly room: number; readonly roomForWait: number };
   readonly settlements: { readonly unsettled: number; readonly blocksClaims: boolean };
@@ -74,7 +74,7 @@ export class RunnerSlots {
     return !isClosed && (bulk?.calls(running) ?? running) < this.concurrency;
   }
 
-  /** Returns whether claims under way ask for more than there is room for. */
+  /** Returns whether claims in flight ask for more than there is room for. */
   get isOverdrawn(): boolean {
     return this.owner.claiming > 0 && this.roomOf(this.concurrency) < 0;
   }

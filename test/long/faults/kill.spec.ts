@@ -49,7 +49,7 @@ describe('a worker that is killed in the middle of a job', () => {
   });
 
   it('loses none of many jobs, whenever it dies', async () => {
-    // What was taken back is first in line again, and may so be with each that dies.
+    // What was reclaimed is first in line again, and may so be with each that dies.
     const queue = newQueue({ visibilityMs: VISIBILITY_MS, maxAttempts: 10, maxCrashes: 10 });
     const handles = await queue.enqueueMany(Array.from({ length: 400 }, (_, payload) => ({ payload })));
     const heir = await startWorker(queue, () => new Promise((resolve) => setTimeout(resolve, 40)), {

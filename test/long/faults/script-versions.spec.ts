@@ -62,12 +62,12 @@ it('a worker of an earlier version shares a queue with one of now: each does its
   await traffic.more(30);
   await killed.event('started');
   await worker.event('completed', 10);
-  await killed.signal('SIGKILL'); // what it had claimed is taken back by the one of now
+  await killed.signal('SIGKILL'); // what it had claimed is reclaimed by the one of now
   const other = await WorkerProcess.start(earlier);
   await traffic.more(50);
   await other.event('completed');
   await worker.worker.stop();
-  const deserted = (await queue.claim({ timeoutMs: 5_000 }))!; // what is left here is taken back by the earlier one
+  const deserted = (await queue.claim({ timeoutMs: 5_000 }))!; // what is left here is reclaimed by the earlier one
   const { crashes } = (await queue.get(deserted.id))!; // it may be one of those that the other took back
   await traffic.more(10);
   await traffic.settle(observer, 20_000);

@@ -18,7 +18,7 @@ function payloads(count: number, bytes: number) {
   return Array.from({ length: count }, (_, i) => ({ payload: { i, text: 'x'.repeat(bytes) } }));
 }
 
-/** A worker that is idle behind a link; `other` is the same queue past it. A sweep past it takes back what runs out. */
+/** A worker that is idle behind a link; `other` is the same queue past it. A sweep past it reclaims expired claims. */
 async function behindLink(
   options: QueueOptions = {},
   handler: (job: Job<never>) => unknown = () => undefined,

@@ -132,7 +132,7 @@ describe('a job whose name no live worker handles', () => {
     expect(refused).toMatchObject([{ id: 'fax-0', error: { name: 'JobUnhandled' } }]);
     const { message } = refused[0]!.error;
     expect(message).toContain('No live worker handles the name "fax": the job waited for one for 61 minutes');
-    expect(message).toContain('given back 2 times');
+    expect(message).toContain('released 2 times');
     expect(message).toContain('Live workers of this queue: 1; they announced "sms", "mail"');
     await q.run(q.scripts.fail(refused.map((job) => ({ ...job, final: true, backoffMs: 0 }))));
     expect(await q.job('fax-0')).toMatchObject({ status: 'failed', attempts: '0' });

@@ -94,7 +94,7 @@ describe('queue/clean.lua', () => {
     const q = testQueue();
     await fill(q, 'pending');
     await q.addAll('d');
-    await q.redis.hset(q.keys.job('a'), 'ready_at_ms', await q.now()); // it was given back just now
+    await q.redis.hset(q.keys.job('a'), 'ready_at_ms', await q.now()); // it was released just now
     await q.run(q.scripts.clean('pending', HOUR, 100, 0));
     expect(await q.pending()).toEqual(['a', 'c', 'd']);
   });

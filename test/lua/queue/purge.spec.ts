@@ -49,7 +49,7 @@ describe('queue/purge.lua', () => {
     expect(await q.run(q.scripts.purge(2))).toEqual({ deleted: 0, more: false });
   });
 
-  it('I2: leaves nothing for a claim that was under way to write to', async () => {
+  it('I2: leaves nothing for a claim in flight to write to', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     await q.run(q.scripts.purge(100));

@@ -64,7 +64,7 @@ function expiry({ attempts, interruptions, snoozes }: ModelJob): string {
     return `The job expired after ${attempts} attempt${attempts === 1 ? '' : 's'}, before the next one.`;
   }
   return interruptions + snoozes > 0
-    ? 'The job expired after it was given back, before its next attempt.'
+    ? 'The job expired after it was released, before its next attempt.'
     : 'The job was not started within its expiresInMs.';
 }
 

@@ -6,7 +6,7 @@ import type { ModelJob } from './job.js';
 import { toBack, toFront, toLater } from './places.js';
 import { LIMITS, type QueueModel, type Ticket } from './queue-model.js';
 
-/** The job, while the ticket's claim is current. An expired claim stays current until it is taken back. */
+/** The job, while the ticket's claim is current. An expired claim stays current until it is reclaimed. */
 function claimed(model: QueueModel, ticket: Ticket): ModelJob | undefined {
   const job = model.jobs.get(ticket.id);
   return job?.token === ticket.token ? job : undefined;

@@ -133,7 +133,7 @@ it('a job that a call cancels while it runs is told of once, where it runs, by i
   const job = await caller.jobs.enqueue(name, 1);
   await running.promise;
   expect(await caller.jobs.cancel(name, job.id)).toBe('requested');
-  const before = sent; // several may be under way: a beat does not wait for the answer of the one before
+  const before = sent; // several may be in flight: a beat does not wait for the answer of the one before
   await expect(job.result()).rejects.toThrow(JobCancelledError);
   expect(firstToSay).toBeLessThanOrEqual(before);
   await eventually(() => seen.length > 0);

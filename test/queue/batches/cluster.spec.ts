@@ -58,7 +58,7 @@ it(
 );
 
 it(
-  'fires once when the master of the batch fails over while news are on their way',
+  'fires once when the master of the batch fails over while news are in flight',
   async () => {
     const cluster = await startCluster({ replicas: true });
     const client = cluster.connect();

@@ -41,7 +41,7 @@ describe('a job that expires', () => {
     await expire(queue, id);
     expect(await queue.claim()).toBeNull();
     expect((await queue.get(id))!.lastError).toBe(
-      'The job expired after it was given back, before its next attempt.',
+      'The job expired after it was released, before its next attempt.',
     );
   });
 

@@ -191,7 +191,7 @@ export class FaultProxy {
       link.waiting = false;
       if (this.onLostReply) return this.onLostReply();
       if (!losing) return this.pass(link, server, client, chunk);
-      link.dead = true; // the rest of the answer, which is under way, is lost with it
+      link.dead = true; // the rest of the answer, which is in flight, is lost with it
       const { done } = losing;
       setTimeout(() => {
         client.resetAndDestroy();

@@ -179,7 +179,7 @@ describe('a cancel', () => {
     const other = newQueue({}, connect(), queue.name);
     for (const { id } of jobs) {
       expect(await other.cancel(id)).toBe('requested');
-      const before = beats.begun; // one of them may still be under way
+      const before = beats.begun; // one of them may still be in flight
       await worker.event('cancelled', 1, { id });
       expect(beatsAtAbort.get(id)! - before).toBeLessThanOrEqual(1);
     }

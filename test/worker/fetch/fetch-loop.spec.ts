@@ -144,7 +144,7 @@ it('claims for one half of the slots of a limited queue before the jobs of the o
   expect(log).toEqual(['claim', 'run a', 'run b', 'complete of a', 'claim', 'claim', 'run c']);
 });
 
-it('releases at a pause what waited together with what a claim under way brings, so that their order stands', async () => {
+it('releases at a pause what waited together with what a claim in flight brings, so that their order stands', async () => {
   const { runner } = await workerOfOne({ handle: () => new Promise(() => {}), prefetch: 3 });
   runner.claiming = 4;
   runner.take(answerOf('a', 'b', 'c'), 3, performance.now());
@@ -180,7 +180,7 @@ it.each([
   expect(log).toEqual(['release', 'claim']);
 });
 
-it('sends what several queues of a Cluster have in the same tick, and lets none wait for what another has under way', async () => {
+it('sends what several queues of a Cluster have in the same tick, and lets none wait for the claims of another', async () => {
   const { log, answerClaim, start } = await workerOfOne({ queues: 2 });
   start();
   expect(log).toEqual(['claim', 'claim']);
@@ -191,7 +191,7 @@ it('sends what several queues of a Cluster have in the same tick, and lets none 
   expect(log.slice(2)).toEqual(['run a', 'claim', 'complete of a', 'run b', 'claim']);
 });
 
-it('is idle once no queue has anything under way', async () => {
+it('is idle once no queue has a call in flight', async () => {
   const { runners, loop, answerClaims, start } = await workerOfOne({ queues: 2 });
   start();
   const idle = loop.idle().then(() => 'idle');

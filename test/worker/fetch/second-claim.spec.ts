@@ -28,7 +28,7 @@ it('extends the claim of a slow answer in a queue with limits', async () => {
   await queue.enqueueMany(Array.from({ length: 20 }, (_, i) => ({ payload: i })));
   await startWorker(queue, async () => {}, { perQueue: 4 });
   await eventually(() => held.letGo !== undefined, { what: 'the third claim' });
-  await eventually(() => sent.includes('attemptExtendBatch'), { what: 'a heartbeat of the claim under way' });
+  await eventually(() => sent.includes('attemptExtendBatch'), { what: 'a heartbeat of the claim in flight' });
   held.letGo!();
   await eventually(async () => (await queue.stats()).completed === 20);
   expect((await queue.stats()).totals).not.toHaveProperty('reclaimed');

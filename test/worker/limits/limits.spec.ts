@@ -60,7 +60,7 @@ onEachStore('rateLimit', () => {
     while (one.count('completed') + two.count('completed') < 10) {
       await Promise.race([one, two].map((each) => each.event('completed', each.count('completed') + 1)));
     }
-    // Nine intervals of 50 ms at least, less what the last answer was on its way.
+    // Nine intervals of 50 ms at least, less what the last answer was in flight.
     expect(starts.at(-1)! - starts[0]!).toBeGreaterThan(9 * 50 - 40);
   });
 });

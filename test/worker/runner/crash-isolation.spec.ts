@@ -79,7 +79,7 @@ describe('an isolated job', () => {
     expect(log).toEqual(['attemptExtend', 'attemptStart', 'run']);
   });
 
-  it('waits for its turn also where its queue was paused and resumed while claims were under way', async () => {
+  it('waits for its turn also where its queue was paused and resumed while claims were in flight', async () => {
     const { runner, isolation, log } = await workerWithIsolated(0, { claiming: 2, isClosed: true });
     runner.open();
     isolation.check();
@@ -91,7 +91,7 @@ describe('an isolated job', () => {
     expect(log).toEqual(['attemptStart', 'run']);
   });
 
-  it('goes back at a pause once no claim is under way, as what that brings would stand before it', async () => {
+  it('goes back at a pause once no claim is in flight, as what that brings would stand before it', async () => {
     const { runner, isolation, log } = await workerWithIsolated(0, { claiming: 2 });
     runner.close();
     isolation.check();

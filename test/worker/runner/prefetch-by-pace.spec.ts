@@ -118,7 +118,7 @@ describe('what was prefetched', () => {
     expect(back).toEqual([attempt('b')]);
   });
 
-  it('I8: stays while a claim is under way, and goes back with what that brings', async () => {
+  it('I8: stays while a claim is in flight, and goes back with what that brings', async () => {
     const { prefetcher, owner, back, clock } = prefetcherOf(1);
     owner.claiming = 1;
     prefetcher.add(attempt('a'), 0);

@@ -97,7 +97,7 @@ describe('the final state', () => {
       ({ redis, key }) => redis.hset(key, 'attempts', 3, 'max_attempts', 2),
     ],
     [
-      'an attempt that was given back twice',
+      'an attempt that was refunded twice',
       'I6: $id has -1 attempts',
       ({ redis, key }) => redis.hset(key, 'attempts', -1),
     ],

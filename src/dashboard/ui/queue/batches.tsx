@@ -23,7 +23,7 @@ export function Batches({ queue }: { queue: QueueView }) {
   }
   if (data.batches.length === 0) {
     return (
-      <Notice title="No batch is under way.">
+      <Notice title="No batch is open.">
         <p>Batches whose jobs and follow-ups have ended are not listed; their jobs link to them.</p>
       </Notice>
     );
@@ -32,7 +32,7 @@ export function Batches({ queue }: { queue: QueueView }) {
     <>
       <div class="list-head">
         <span class="quiet">
-          {plural(data.batches.length, 'batch', 'batches')} under way
+          {plural(data.batches.length, 'batch', 'batches')} open
           {data.batches.length === MOST ? ', the next ones are not shown' : ''}
         </span>
       </div>

@@ -22,7 +22,7 @@ export function useLoaded<Answer>(path: string | null, query: Query, version: un
   });
   const [again, setAgain] = useState(0);
   const stop = useRef<AbortController | undefined>(undefined);
-  /** Asked for while an answer was still under way: an answer that takes longer than `version` lasts is waited for. */
+  /** Asked for while an answer was still in flight: an answer that takes longer than `version` lasts is waited for. */
   const late = useRef(false);
   useEffect(
     () => () => {

@@ -119,7 +119,7 @@ describe('the checker of histories', () => {
       (run) => bury(run, 'snooze', { attempts: 5, errors: 5 }),
     ],
     [
-      'an attempt that was not given back',
+      'an attempt that was not refunded',
       /^I6: job 1:5 had 5 attempts, 3 errors and 1 crashes/,
       (run) => bury(run, 'fatal', { attempts: 5, errors: 3, crashes: 1 }),
     ],

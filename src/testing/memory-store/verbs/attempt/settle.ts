@@ -14,7 +14,7 @@ function increment(job: Hash, field: string): number {
   return value;
 }
 
-/** Returns the job, where the claim is its current one. An expired claim stays current until it is taken back. */
+/** Returns the job, where the claim is its current one. An expired claim stays current until it is reclaimed. */
 function claimed(queue: MemoryQueue, { id, token }: { id: string; token: string }): Hash | undefined {
   const job = queue.job(id);
   return job && job.claim_token === token && token !== '' && job.status === 'processing' ? job : undefined;
