@@ -31,6 +31,9 @@ export function addDeadLetterCommands(program: Command, run: Run): void {
           if ((id === undefined) === (options['all'] === undefined)) {
             throw new CliError('Pass either the id of a dead letter or --all.', EXIT.usage);
           }
+          if (id !== undefined && (options['name'] ?? options['error']) !== undefined) {
+            throw new CliError('--name and --error choose among --all. Leave them out beside an id.', EXIT.usage);
+          }
           const queue = await context.session.known(name!);
           const done =
             id === undefined ? await all(context, queue, verb, options) : await one(context, queue, verb, id);

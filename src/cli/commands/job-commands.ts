@@ -4,6 +4,12 @@ import type { Run } from '../context.js';
 import { CliError, EXIT, noJob } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
 
+/** The words for outcomes that do not say enough by themselves. */
+const OUTCOMES: Readonly<Record<string, string>> = {
+  requested: 'requested: it runs, and its signal aborts',
+  finished: 'unchanged: it has completed, or is a dead letter',
+};
+
 /** Adds the commands that add a job, or change one. */
 export function addJobCommands(program: Command, run: Run): void {
   program
@@ -45,7 +51,7 @@ export function addJobCommands(program: Command, run: Run): void {
           if (outcome === 'refused') {
             throw new CliError(`Job ${JSON.stringify(id)} stays as it is. ${refused}`);
           }
-          out.show({ id, outcome }, () => outcome);
+          out.show({ id, outcome }, () => OUTCOMES[outcome] ?? outcome);
         }),
       );
   }

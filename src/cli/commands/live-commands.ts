@@ -77,6 +77,7 @@ async function tail({ session, out }: Context, [name]: string[], options: Record
       }
       if (seen >= most) interruption.end();
     });
+    if (most === 0) interruption.end();
     const stop = await Promise.race([subscribing, interruption.over]);
     process.stderr.write(`Listening to ${queue.name}; Ctrl+C ends it.\n`);
     await interruption.over;
