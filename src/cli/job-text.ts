@@ -105,7 +105,7 @@ function standing(job: JobRecord, last: AttemptRecord | undefined, out: Output):
   if (status === 'processing' && claimedAt) {
     const does = job.unstarted ? 'claimed, waits for a slot for' : 'runs for';
     return [
-      text`  ${out.color('cyan', '●')} attempt ${padded(`${job.attempts}`, 2)} ${does} ${age(Date.now() - claimedAt.getTime())}`,
+      text`  ${out.color('cyan', '●')} attempt ${padded(`${job.attempts}`, 2)} ${does} ${age(out.nowMs - claimedAt.getTime())}`,
     ];
   }
   if (status === 'scheduled' && dueAt) {
@@ -113,7 +113,7 @@ function standing(job: JobRecord, last: AttemptRecord | undefined, out: Output):
     return [text`  ┄ ${isBackoff ? 'backoff    until' : 'starts     at'} ${instant(dueAt)}`];
   }
   if (status === 'pending') {
-    return [text`  ┄ waits for  ${age(Date.now() - (last?.endedAt ?? enqueuedAt).getTime())}`];
+    return [text`  ┄ waits for  ${age(out.nowMs - (last?.endedAt ?? enqueuedAt).getTime())}`];
   }
   return cancelledAt ? [text`  – cancelled  ${instant(cancelledAt)}`] : [];
 }

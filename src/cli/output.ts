@@ -1,6 +1,6 @@
 import type { Severity } from '../inspect/queue-signs.js';
 import { fitted, screenful, type TableLayout } from './table.js';
-import { type Part, printableJson, Text, valueOf } from './text.js';
+import { ago, type Part, printableJson, Text, valueOf } from './text.js';
 
 const COLORS = { green: 32, cyan: 36, yellow: 33, red: 31, dim: 2 } as const;
 
@@ -16,7 +16,19 @@ export class Output {
   constructor(
     private readonly stream: NodeJS.WriteStream,
     readonly json: boolean,
+    /** How far the server's clock is ahead of this machine's, in ms. */
+    private readonly skewMs: number,
   ) {}
+
+  /** The time of the server, in ms of the epoch. The clock of an operator's machine may be wrong. */
+  get nowMs(): number {
+    return Date.now() + this.skewMs;
+  }
+
+  /** Returns the time since an instant in words. */
+  ago(at: Date): string {
+    return ago(at, this.nowMs);
+  }
 
   /** Prints the result of a command: as JSON if asked, else the text of `words`. */
   show(value: unknown, words: () => Part): void {

@@ -5,7 +5,7 @@ import { count, markInWords } from '../inspect/words.js';
 import type { HistoryMark } from '../queue/model/history.js';
 import type { Overview, QueueOverview } from './overview.js';
 import type { Output } from './output.js';
-import { age, ago, clipped, lines, type Part, text, type Text } from './text.js';
+import { age, clipped, lines, type Part, text, type Text } from './text.js';
 
 const HEAD = ['', 'queue', 'waiting', 'oldest', 'running', 'in/s', 'out/s', 'wait p95', 'run p95', 'failed'];
 const MORE = ['dead', 'workers', 'scheduled', 'done'];
@@ -60,7 +60,7 @@ export function overviewText({ server, queues }: Overview, none: string, out: Ou
     shown === 'worst above' ? worstText(queues, out) : [],
     [
       queues.length > 0 ? table() : none,
-      ...(queues.length === 1 ? markLines(queues[0]!.figures?.marks ?? []) : []),
+      ...(queues.length === 1 ? markLines(queues[0]!.figures?.marks ?? [], out) : []),
     ],
     shown === 'unreadable below' ? unreadableText(queues, out) : [],
   ]);
@@ -127,14 +127,14 @@ function rowOf({ verdict, figures }: QueueOverview, out: Output): Part[] {
 }
 
 /** Returns a line for each of the last deploys and outages, the newest first. */
-function markLines(marks: readonly HistoryMark[]): Part[] {
+function markLines(marks: readonly HistoryMark[], out: Output): Part[] {
   return marks
     .toSorted((a, b) => b.at.getTime() - a.at.getTime())
     .slice(0, MOST_MARKS)
     .map((mark) => {
       const { kind, at, endedAt } = mark;
       const lasted = endedAt ? ` for ${age(endedAt.getTime() - at.getTime())}` : '';
-      return text`  ${kind}  ${clipped(markInWords(mark), 60)}${lasted}, ${ago(at)}`;
+      return text`  ${kind}  ${clipped(markInWords(mark), 60)}${lasted}, ${out.ago(at)}`;
     });
 }
 

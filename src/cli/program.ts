@@ -52,8 +52,8 @@ export async function main(argv: readonly string[]): Promise<number> {
     async (...given) => {
       const command = given.at(-1) as Command;
       const globals = command.optsWithGlobals<GlobalOptions>();
-      const out = new Output(process.stdout, globals.json === true);
       const session = await Session.open(globals);
+      const out = new Output(process.stdout, globals.json === true, session.skewMs);
       try {
         const confirm = confirmer(globals);
         const progress = new Progress(process.stderr, out.json);

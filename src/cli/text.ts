@@ -62,9 +62,9 @@ export function instant(at: Date | null | undefined): string {
   return isKnown(at) ? at.toISOString() : '–';
 }
 
-/** Returns the time since an instant in words; `–` for an unknown one. */
-export function ago(at: Date): string {
-  return isKnown(at) ? `${duration(Date.now() - at.getTime())} ago` : '–';
+/** Returns the time since an instant in words; `–` for an unknown one. @param nowMs the time of the server */
+export function ago(at: Date, nowMs: number): string {
+  return isKnown(at) ? `${duration(nowMs - at.getTime())} ago` : '–';
 }
 
 /** Returns a duration in words; `–` for an unknown one. */

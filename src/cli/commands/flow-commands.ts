@@ -10,7 +10,7 @@ import type { Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
-import { age, ago, clipped, instant, lines, type Part, text } from '../text.js';
+import { age, clipped, instant, lines, type Part, text } from '../text.js';
 
 /** Adds the commands for groups and batches. */
 export function addFlowCommands(program: Command, run: Run): void {
@@ -78,7 +78,7 @@ function groupTable(groups: readonly GroupStats[], ofAll: GroupLimits | undefine
     group.pending,
     group.pending > 0 ? age(group.oldestPendingAgeMs) : '–',
     group.running,
-    holdInWords(groupHoldOf(group, ofAll)),
+    holdInWords(groupHoldOf(group, ofAll, new Date(out.nowMs))),
   ]);
   return rows.length > 0
     ? out.table(['group', 'waiting', 'oldest', 'running', 'held back'], rows, { whole: ['group'] })
@@ -103,7 +103,7 @@ function holdInWords(hold: GroupHold | undefined): string {
 function batchTable(batches: readonly BatchRecord[], out: Output): Part {
   const rows = batches.map((batch) => [
     clipped(batch.id, 40),
-    ago(batch.createdAt),
+    out.ago(batch.createdAt),
     batch.total - batch.open,
     batch.total,
     batch.failed,

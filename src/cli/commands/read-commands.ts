@@ -6,7 +6,7 @@ import { healthText, serverText } from '../overview-text.js';
 import { readOverview } from '../overview.js';
 import { wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
-import { ago, clipped, lines, type Part, text } from '../text.js';
+import { clipped, lines, type Part, text } from '../text.js';
 import type { Run } from '../context.js';
 import { addSchedules } from './schedules-command.js';
 import { addShow } from './show-command.js';
@@ -83,8 +83,8 @@ function addMoreReads(program: Command, run: Run): void {
           clipped(id, 60),
           clipped(host ?? '–', 40),
           clipped(version ?? '–', 20),
-          startedAt ? ago(startedAt) : '–',
-          ago(seenAt),
+          startedAt ? out.ago(startedAt) : '–',
+          out.ago(seenAt),
           slots ?? '–',
           stuck?.length ?? 0,
         ]);
@@ -120,7 +120,7 @@ function jobTable(jobs: readonly JobRecord[], out: Output): Part {
   const rows = jobs.map((job) => [
     clipped(job.name, 40),
     clipped(job.id, 40),
-    ago(job.enqueuedAt),
+    out.ago(job.enqueuedAt),
     `${job.attempts}${job.maxAttempts === undefined ? '' : `/${job.maxAttempts}`}`,
     clipped(job.lastError ?? '', 80),
   ]);

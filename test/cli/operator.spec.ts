@@ -1,0 +1,86 @@
+// What an operator relies on: ages in spite of a wrong clock, and words for a command that changed nothing.
+import { expect, it } from '@jest/globals';
+import { EXIT } from '#cli/exit-codes.js';
+import { newQueue, startWorker } from '../support/worker/workers.js';
+import { cli } from './run-cli.js';
+
+const LONG_MS = 60_000;
+
+/** Sets the clock of a command forward by an hour. */
+const AHEAD = encodeURIComponent(`
+  const Real = Date;
+  const now = () => Real.now() + 3_600_000;
+  globalThis.Date = class extends Real {
+    constructor(...args) { super(...(args.length > 0 ? args : [now()])); }
+    static now() { return now(); }
+  };
+`);
+
+it(
+  'I5: tells ages by the clock of Redis',
+  async () => {
+    const queue = newQueue();
+    const { id } = await queue.enqueue(1, { group: 'ada' });
+    const waiting = newQueue();
+    await startWorker(waiting, () => 1);
+    const env = { NODE_OPTIONS: `--import data:text/javascript,${AHEAD}` };
+    for (const args of [
+      ['list', queue.name, 'pending'],
+      ['show', queue.name, id],
+      ['workers', waiting.name],
+    ]) {
+      const { code, stdout, stderr } = await cli(args, env);
+      expect({ args, code, stderr }).toEqual({ args, code: EXIT.ok, stderr: '' });
+      expect(stdout).toMatch(/\d (ms|s)( ago)?/);
+      expect(stdout).not.toMatch(/\d (h|min)\b/);
+    }
+  },
+  LONG_MS,
+);
+
+it(
+  'redrives and discards no job by its id that a filter might have left out',
+  async () => {
+    const queue = newQueue();
+    const { id } = await queue.enqueue(1);
+    await queue.fail((await queue.claim())!, new Error('down'), { final: true });
+    for (const args of [['redrive'], ['discard', '--yes']]) {
+      const ran = await cli([...args, queue.name, id, '--name', 'other']);
+      expect(ran).toMatchObject({
+        code: EXIT.usage,
+        stderr: expect.stringContaining('--name and --error choose among'),
+      });
+    }
+    expect((await queue.stats()).failed).toBe(1);
+  },
+  LONG_MS,
+);
+
+it(
+  'says that a cancel changed nothing, or is on its way',
+  async () => {
+    const queue = newQueue();
+    const { id: dead } = await queue.enqueue(1);
+    await queue.fail((await queue.claim())!, new Error('down'), { final: true });
+    expect(await cli(['cancel', queue.name, dead])).toMatchObject({
+      code: EXIT.ok,
+      stdout: 'unchanged: it has completed, or is a dead letter\n',
+    });
+    const { id: running } = await queue.enqueue(2);
+    await queue.claim();
+    expect(await cli(['cancel', queue.name, running])).toMatchObject({
+      stdout: 'requested: it runs, and its signal aborts\n',
+    });
+  },
+  LONG_MS,
+);
+
+it(
+  'ends a tail of no event at once',
+  async () => {
+    const queue = newQueue();
+    await queue.enqueue(1);
+    expect(await cli(['tail', queue.name, '--count', '0'])).toMatchObject({ code: EXIT.ok, stdout: '' });
+  },
+  LONG_MS,
+);
