@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- Gives a waiting job a new start: scheduled or pending -> scheduled, or pending if it is due now.
+-- Gives a waiting job a new start: scheduled or pending -> scheduled, or pending if it is due now. Then it
+-- goes to the back, or to the front for lifo.
 -- Transition: reschedule
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id
@@ -18,8 +19,8 @@
 --@include lib/place/remove_waiting
 local id = ARGV[1]
 local due = ARGV[2] ~= '' and now + tonumber(ARGV[2]) or tonumber(ARGV[3])
-local status, priority, expires_at, after, group = unpack(read(job .. id, 'status', 'priority', 'expires_at_ms', 'after',
-  'group'))
+local status, priority, expires_at, after, group, lifo = unpack(read(job .. id, 'status', 'priority', 'expires_at_ms', 'after',
+  'group', 'lifo'))
 if not status then
   return 'missing'
 end
@@ -38,6 +39,10 @@ if due > now then
   place_groups()
   return 'scheduled'
 end
-to_back(id, priority, group)
+if lifo then
+  to_front(id)
+else
+  to_back(id, priority, group)
+end
 place_groups()
 return 'pending'

@@ -40,6 +40,14 @@ describe('job/reschedule.lua', () => {
     },
   );
 
+  it('starts a job with lifo now at the front, as promote does', async () => {
+    const q = testQueue();
+    await q.add('a', { delay_ms: 60_000, lifo: true });
+    await q.addAll('b');
+    expect(await q.run(q.scripts.reschedule('a', { delayMs: 0 }))).toBe('pending');
+    expect(await q.pending()).toEqual(['a', 'b']);
+  });
+
   it('keeps a priority', async () => {
     const q = testQueue();
     await q.add('a', { priority: 5, delay_ms: 60_000 });

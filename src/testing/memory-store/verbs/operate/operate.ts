@@ -145,7 +145,7 @@ export function reschedule(
     queue.toLater(id, job, dueAt);
     return 'scheduled';
   }
-  queue.toBack(id, job);
+  queue.toBack(id, job, now, job.lifo !== undefined);
   return 'pending';
 }
 
