@@ -4,7 +4,10 @@ import { groupLimitFields, type GroupOverrides, type GroupsOptions } from '../mo
 import { groupArguments } from '../store/group-arguments.js';
 import { checkOptions } from '../validation/validate-options.js';
 
-const schema = z.strictObject(groupLimitFields, { error: 'expected the limits of a group, or undefined' });
+const EXPECTED = 'expected the limits of a group, or undefined';
+const schema = z
+  .custom<object>((limits) => !(limits instanceof Promise), EXPECTED) // it has no field of its own
+  .pipe(z.strictObject(groupLimitFields, { error: EXPECTED }));
 
 /** The options of a queue for a new job. */
 export interface EnqueueRules extends ContentRules {

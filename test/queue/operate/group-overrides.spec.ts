@@ -99,6 +99,7 @@ onEachStore('overrides of groups', () => {
 
   it.each([
     [{ g: { weight: 0 } }, 'weight'],
+    [async () => ({ weight: 2 }), 'groups.overrides("g"): expected the limits of a group, or undefined'],
     [() => ({ weight: 0 }), 'groups.overrides("g").weight: expected a whole number'],
     ['none', "overrides: expected settings by group, or a function of a group's name"],
   ])('that are wrong write nothing: %j', async (overrides, text) => {
