@@ -81,7 +81,7 @@ export class BatchesController {
     const batch = queue.findBatch(id);
     const [record, page, followUps] = await Promise.all([
       known(batch.status()),
-      batch.results({ offset, limit: SHOWN }),
+      known(batch.results({ offset, limit: SHOWN })),
       this.followUps(queue, id),
     ]);
     return {
@@ -107,9 +107,9 @@ export class BatchesController {
 }
 
 /** @throws NotFoundException where the batch is not known */
-async function known(status: Promise<BatchRecord>): Promise<BatchRecord> {
+async function known<Answer>(answer: Promise<Answer>): Promise<Answer> {
   try {
-    return await status;
+    return await answer;
   } catch (error) {
     throw error instanceof BatchNotFoundError
       ? new NotFoundException('There is no batch of that id any more. It is forgotten a week after its end.')

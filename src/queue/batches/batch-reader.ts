@@ -73,7 +73,7 @@ export class BatchReader {
         return record;
       }
       if (leftMs <= 0) {
-        throw new BatchTimeoutError(this.id, timeoutMs, record.open);
+        throw new BatchTimeoutError(this.id, timeoutMs, record.open, record.state !== 'open');
       }
       await this.#queue.sleep(Math.min(leftMs, LOOK_EVERY_MS));
     }
@@ -121,7 +121,7 @@ export class BatchReader {
    *
    * @param options.offset how many members to skip. Default 0
    * @param options.limit at most 1,000. Default 100. A page ends earlier if its results exceed a megabyte
-   * @throws InvalidOptionError
+   * @throws InvalidOptionError, BatchNotFoundError
    * @example
    * const { members, next } = await job.batch.results({ limit: 500 });
    */
@@ -130,12 +130,17 @@ export class BatchReader {
     const { offset = 0, limit = 100 } = options;
     checkCount('offset', offset, 0, Number.MAX_SAFE_INTEGER);
     checkCount('limit', limit, 1, LARGEST_PAGE);
-    return (await this.#queue.exec((calls) => calls.batches.results(this.id, offset, limit))) as BatchPage<Result>;
+    const page = await this.#queue.exec((calls) => calls.batches.results(this.id, offset, limit));
+    if (!page) {
+      throw new BatchNotFoundError(this.id);
+    }
+    return page as BatchPage<Result>;
   }
 
   /**
    * Reads all members, page by page.
    *
+   * @throws BatchNotFoundError
    * @example for await (const { id, result } of job.batch.members()) { … }
    */
   async *members<Result = unknown>(): AsyncGenerator<BatchMember<Result>, void, void> {

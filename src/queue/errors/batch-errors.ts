@@ -39,7 +39,9 @@ export class BatchTimeoutError extends JobQueueError {
     /** The duration of the wait, in ms. */
     readonly timeoutMs: number,
     open: number,
+    isSealed = true,
   ) {
-    super(`Batch ${batch} has ${open} open members after ${timeoutMs} ms; the batch continues.`);
+    const state = isSealed ? `has ${open} open members` : `is not sealed, and has ${open} open members`;
+    super(`Batch ${batch} ${state} after ${timeoutMs} ms; the batch continues.`);
   }
 }

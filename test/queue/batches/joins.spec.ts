@@ -1,5 +1,6 @@
 // How jobs join a batch, where something comes between: a full queue, a cancel, another batch of a similar id.
 import { expect, it } from '@jest/globals';
+import { BatchNotFoundError } from '#queue/errors/batch-errors.js';
 import { DurabilityTimeoutError } from '#queue/enqueue/durable-batcher.js';
 import { QueueFullError } from '#queue/errors/enqueue-errors.js';
 import { tendBatches } from '#queue/operate/tend-batches.js';
@@ -33,6 +34,28 @@ onEachStore('a batch', () => {
     await expect(batch.addMany('page', payloads(3), { queue: pages })).rejects.toThrow(QueueFullError);
     await batch.seal();
     expect(await batch.status()).toMatchObject({ state: 'sealed', total: 2, open: 2 });
+  });
+
+  it.each(['completed', 'cancelled'])('waits again for a member that was %s and is run again', async (status) => {
+    const queue = newQueue();
+    const batch = queue.batch(FOLLOW_UPS);
+    const member = await batch.add(queue.name, 1);
+    if (status === 'completed') await queue.complete((await queue.claim())!, 1);
+    else await queue.cancel(member.id);
+    expect(await queue.runAgain(member.id)).toBe('pending');
+    expect(await batch.status()).toMatchObject({ total: 1, open: 1, completed: 0, cancelled: 0 });
+    await queue.complete((await queue.claim())!, 2);
+    await batch.seal();
+    expect((await batch.results()).members).toMatchObject([{ status: 'completed', result: 2 }]);
+    expect((await queue.claimMany(5)).map(({ name }) => name)).toEqual(['then']);
+  });
+
+  it('that is unknown has no results, and one that waits to be sealed says so', async () => {
+    const queue = newQueue();
+    await expect(queue.findBatch('nobody').results()).rejects.toThrow(BatchNotFoundError);
+    const batch = queue.batch(FOLLOW_UPS);
+    await expect(batch.wait({ timeoutMs: 1 })).rejects.toThrow('is not sealed');
+    expect(await batch.results()).toEqual({ members: [] });
   });
 
   it.each(['none', 'completed'])('that was cancelled is never followed by then (members: %s)', async (members) => {

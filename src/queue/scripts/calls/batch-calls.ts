@@ -48,8 +48,11 @@ export function batchCalls({ keys, retention }: CallContext) {
       );
     },
 
-    results(id: string, offset: number, limit: number): ScriptCall<BatchPage> {
+    results(id: string, offset: number, limit: number): ScriptCall<BatchPage | null> {
       return call('batchResults', keys.standard, [id, offset, limit, MOST_BYTES], (reply) => {
+        if (reply === null) {
+          return null;
+        }
         const [beyond, ...pairs] = reply as [number, ...string[]];
         const members = pairsOf(pairs).map(([member, outcome]) => decodeMember(keys.queue, member, outcome));
         return Number(beyond) > 0 ? { members, next: offset + members.length } : { members };

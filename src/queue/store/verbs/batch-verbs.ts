@@ -23,7 +23,7 @@ export interface BatchVerbs {
   status(id: string): StoreCall<BatchRecord | null>;
   /** Returns some unfinished batches. */
   list(limit: number): StoreCall<BatchRecord[]>;
-  results(id: string, offset: number, limit: number): StoreCall<BatchPage>;
+  results(id: string, offset: number, limit: number): StoreCall<BatchPage | null>;
   /** Returns some of the news for batches in other queues. */
   outbox(limit: number): StoreCall<BatchNews[]>;
   /** Returns how many changed something. */

@@ -33,7 +33,7 @@ export class FollowUpBatch {
     return this.open.has(member) || this.outcomes.has(member);
   }
 
-  /** Opens the batch again, after a redrive of a dead letter before the batch fired. */
+  /** Opens the batch again, after a member was redriven or run again before the batch fired. */
   openAgain(member: string): void {
     if (this.firedAt === undefined && this.outcomes.delete(member)) {
       this.open.add(member);

@@ -1,6 +1,7 @@
 // Changes one job for operators; see lua/job.
 import { leavePlain } from './write-options.js';
 import type { RestartAnswer, UpdateAnswer } from '../../../queue/store/call-answers.js';
+import { jobReopened } from './batch/job-ended.js';
 import { holderOf } from './enqueue.js';
 import { removeFirst, type Hash, type MemoryQueue } from '../state/memory-queue.js';
 
@@ -85,6 +86,7 @@ export function runAgain(queue: MemoryQueue, id: string, request: string): Resta
     queue.uniqueExpiries.delete(job.unique);
   }
   queue.toEnd(id, job, queue.now);
+  jobReopened(queue, id, job);
   queue.count('rerun');
   return 'pending';
 }

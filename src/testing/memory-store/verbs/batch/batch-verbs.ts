@@ -83,10 +83,18 @@ function stopAll(queue: MemoryQueue, batch: FollowUpBatch | undefined): 'stopped
   return 'stopped';
 }
 
-function results(queue: MemoryQueue, batch: FollowUpBatch | undefined, offset: number, limit: number): BatchPage {
-  const all = batch?.isReadable(queue.now) ? batch.members : [];
+function results(
+  queue: MemoryQueue,
+  batch: FollowUpBatch | undefined,
+  offset: number,
+  limit: number,
+): BatchPage | null {
+  if (!batch) {
+    return null;
+  }
+  const all = batch.isReadable(queue.now) ? batch.members : [];
   const members = all.slice(offset, offset + limit).map((member): BatchMember => {
-    const outcome = batch!.outcomes.get(member);
+    const outcome = batch.outcomes.get(member);
     const detail = outcome?.detail ?? '';
     return {
       ...placeOf(queue, member),

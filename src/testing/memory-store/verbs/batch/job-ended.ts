@@ -16,7 +16,7 @@ export function jobEnded(queue: MemoryQueue, id: string, job: Hash, status: EndS
   }
 }
 
-/** Adds a redriven dead letter to its batch again, unless that has fired. */
+/** Adds a job that was redriven or run again to its batch again, unless that has fired. */
 export function jobReopened(queue: MemoryQueue, id: string, job: Hash): void {
   const home = job.batch === undefined ? undefined : homeOf(queue, id, job.batch);
   if (home && !home.isFollowUp) {
