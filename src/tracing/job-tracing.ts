@@ -15,7 +15,7 @@ import {
 } from '@opentelemetry/api';
 import { z } from 'zod';
 import type { EnqueueRequest } from '../queue/enqueue/enqueue-middleware.js';
-import { RetryLaterError } from '../queue/errors/errors.js';
+import { RateLimitedError, RetryLaterError } from '../queue/errors/errors.js';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import type { JobHandle } from '../queue/results/job-handle.js';
 import type { JobQueueMiddleware } from '../worker/handlers/attempt-middleware.js';
@@ -184,7 +184,7 @@ function operationOf(operation: 'send' | 'process', queue: string): Operation {
   return found;
 }
 
-/** Runs the call inside its span, and ends the span with the outcome. A snooze is not an error. */
+/** Runs the call inside its span, and ends the span with the outcome. A snooze or a rest is no error. */
 function during<Value>(
   span: Span,
   active: Context,
@@ -206,7 +206,7 @@ function during<Value>(
 }
 
 function noteError(span: Span, error: unknown): void {
-  if (error instanceof RetryLaterError) {
+  if (error instanceof RetryLaterError || error instanceof RateLimitedError) {
     return;
   }
   const { name, message } = error instanceof Error ? error : { name: 'Error', message: String(error) };

@@ -9,7 +9,7 @@ import {
   SimpleSpanProcessor,
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
-import { type Job, JobQueue } from 'nest-job-queue/core';
+import { RateLimitedError, type Job, JobQueue } from 'nest-job-queue/core';
 import { jobTracing, type JobTracingOptions } from 'nest-job-queue/tracing';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { eventually, gate } from '../support/faults/wait.js';
@@ -189,6 +189,17 @@ describe('by link', () => {
     });
     expect(second).toMatchObject({ status: { code: SpanStatusCode.UNSET } });
     expect(first!.spanContext().traceId).not.toBe(second!.spanContext().traceId);
+  });
+
+  it('a rest that a handler asks for is no error, because it uses no attempt', async () => {
+    let attempts = 0;
+    const { queue } = await traced(() => {
+      if (attempts++ === 0) throw new RateLimitedError({ retryAfterMs: 10 });
+    });
+    await (await queue.enqueue({}, { maxAttempts: 1 })).result();
+    const [rested] = await processed(2);
+    expect(rested).toMatchObject({ status: { code: SpanStatusCode.UNSET }, events: [] });
+    expect(rested!.attributes).not.toHaveProperty('error.type');
   });
 
   it('many jobs of one call have one span, which says how many', async () => {
