@@ -137,7 +137,7 @@ function plain(thrown, depth = 0) {
       return { name: 'Error', message: typeof thrown === 'string' ? thrown : inspect(thrown) };
     }
     const [name, message, stack] = [thrown.name, thrown.message, thrown.stack].map(String);
-    const delayMs = typeof thrown.delayMs === 'number' ? thrown.delayMs : undefined;
+    const numberOf = (field) => (typeof thrown[field] === 'number' ? thrown[field] : undefined);
     const inner = (error) => plain(error, depth + 1);
     const { cause, errors } = depth < DEEPEST ? thrown : {};
     return {
@@ -145,7 +145,8 @@ function plain(thrown, depth = 0) {
       message,
       stack,
       kind: kindOf(thrown),
-      delayMs,
+      delayMs: numberOf('delayMs'),
+      retryAfterMs: numberOf('retryAfterMs'),
       cause: cause === undefined || cause === null ? undefined : inner(cause),
       errors: Array.isArray(errors) ? errors.slice(0, MOST_ERRORS).map(inner) : undefined,
     };
@@ -154,12 +155,15 @@ function plain(thrown, depth = 0) {
   }
 }
 
+/** The errors that decide about the job. */
+const DECISIVE = new Set(['NonRetryableError', 'RetryLaterError', 'RateLimitedError']);
+
 /** Returns by name which error that decides about the job it is, because a thread has its own classes. */
 function kindOf(error) {
-  if (error.name === 'RetryLaterError') return error.name;
+  if (error.name === 'RetryLaterError' || error.name === 'RateLimitedError') return error.name;
   for (let each = error; each; each = Object.getPrototypeOf(each)) {
     const name = each.constructor?.name;
-    if (name === 'NonRetryableError' || name === 'RetryLaterError') return name;
+    if (DECISIVE.has(name)) return name;
   }
   return undefined;
 }

@@ -1,7 +1,7 @@
 import { systemClock, type Timer } from '../../queue/runtime/clock.js';
 import { MessageChannel, receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
 import type { Piscina } from 'piscina';
-import { NonRetryableError, RetryLaterError } from '../../queue/errors/errors.js';
+import { NonRetryableError, RateLimitedError, RetryLaterError } from '../../queue/errors/errors.js';
 import type { Job } from '../handlers/job.js';
 import { ThreadCrashedError, ThreadTerminatedError } from '../attempt/worker-errors.js';
 
@@ -12,6 +12,7 @@ interface PlainError {
   stack?: string;
   kind?: string;
   delayMs?: number;
+  retryAfterMs?: number;
   cause?: PlainError;
   errors?: PlainError[];
 }
@@ -166,13 +167,9 @@ function fieldsOf(job: Job) {
   return Object.assign(fields, { enqueuedAt, readyAt, claimedAt, lastCheckpoint, batch });
 }
 
-function revive({ name, message, stack, kind, delayMs, cause, errors }: PlainError): Error {
-  const error =
-    kind === 'RetryLaterError' && delayMs !== undefined
-      ? new RetryLaterError(delayMs, message)
-      : kind === 'NonRetryableError'
-        ? new NonRetryableError(message)
-        : new Error(message);
+function revive(plain: PlainError): Error {
+  const { name, stack, cause, errors } = plain;
+  const error = ofItsKind(plain);
   error.name = name;
   if (cause) {
     error.cause = revive(cause);
@@ -184,4 +181,18 @@ function revive({ name, message, stack, kind, delayMs, cause, errors }: PlainErr
     error.stack = stack;
   }
   return error;
+}
+
+/** @throws InvalidOptionError for an invalid delay or rest, as the error's own class does */
+function ofItsKind({ message, kind, delayMs, retryAfterMs }: PlainError): Error {
+  switch (kind) {
+    case 'RetryLaterError':
+      return delayMs === undefined ? new Error(message) : new RetryLaterError(delayMs, message);
+    case 'RateLimitedError':
+      return retryAfterMs === undefined ? new Error(message) : new RateLimitedError({ retryAfterMs }, message);
+    case 'NonRetryableError':
+      return new NonRetryableError(message);
+    default:
+      return new Error(message);
+  }
 }

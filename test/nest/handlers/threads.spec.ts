@@ -185,6 +185,15 @@ describe('a handler in threads', () => {
     expect(await run({ do: 'snooze', fence: fence! + 1 })).toBe('awake');
   });
 
+  it('can rest the queue for a limit that it met, and its attempt does not count', async () => {
+    const { enqueue } = await startThreads({ maxAttempts: 1 });
+    const job = await enqueue({ do: 'meet a limit', retryAfterMs: 20 });
+    expect(await job.result(SOON)).toBe('let in');
+    expect(await job.get()).toMatchObject({ attempts: 1, rateLimited: 1 });
+    const wrong = await enqueue({ do: 'meet a limit', retryAfterMs: 1e9 });
+    await expect(wrong.result(SOON)).rejects.toThrow('retryAfterMs: expected a number of ms from 1 to a day');
+  });
+
   it('fails an attempt whose result is no data', async () => {
     const { run } = await startThreads({ maxAttempts: 1 });
     await expect(run({ do: 'no data' })).rejects.toMatchObject({ errorName: 'DataCloneError' });

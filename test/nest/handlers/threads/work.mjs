@@ -67,6 +67,9 @@ export default async function work(job) {
     }
     case 'snooze':
       return job.attempt > 1 || job.fence > job.payload.fence ? 'awake' : job.snooze(1);
+    case 'meet a limit':
+      if (job.fence === 2) return 'let in';
+      throw Object.assign(new Error('429'), { name: 'RateLimitedError', retryAfterMs: job.payload.retryAfterMs });
     case 'exit':
       return process.exit(3);
     case 'stray error':
