@@ -50,8 +50,8 @@ export function behind(signs: QueueSigns): ReturnType<Rule> {
 }
 
 export function slow(signs: QueueSigns): ReturnType<Rule> {
-  const { stats, rates } = signs;
-  const ends = rates !== undefined && rates.out > 0;
+  const { stats, rates, hasEnded = false } = signs;
+  const ends = rates ? rates.out > 0 : hasEnded;
   if (ends || stats.processing === 0 || closedUntil(signs) || !isOverdue(signs, LONG_WAIT_MS)) {
     return undefined;
   }

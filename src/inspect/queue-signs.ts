@@ -23,6 +23,8 @@ export interface QueueSigns {
   stats: QueueStats;
   /** The recent rates. Absent if nothing recorded them. */
   rates?: RecentRates;
+  /** Whether any job ended in the last three minutes, for a history that is too short for rates. */
+  hasEnded?: boolean;
   /** The usual run time of handlers in the last hour, in ms. Absent if none ended. */
   usualRunMs?: number;
   /** Names among the waiting jobs that no live worker handles, the longest wait first. */

@@ -70,6 +70,7 @@ export function signsOf({ queue, stats, limits, history, workers }: QueueFacts):
     stats,
     at,
     rates: ratesOf(history, usualRunMs),
+    hasEnded: hasEnded(history),
     usualRunMs,
     unserved: stats.workers > 0 ? unserved.filter(({ waitingMs }) => waitingMs > PATIENCE_MS) : [], // a worker may start
     restsUntil,
@@ -114,6 +115,12 @@ function ratesOf(history: HistoryReport, usualRunMs: number | undefined): Recent
     // Without an ended handler the usual run time is unknown. Then only a long window shows a trend.
     growing: (usualRunMs === undefined ? lastSteps(history, LONGEST_STEP) : steps)?.every(grew) ?? false,
   };
+}
+
+/** Returns whether any job ended in three minutes. A new queue has fewer, and its first burst is not slow. */
+function hasEnded({ points, at }: HistoryReport): boolean {
+  const sinceMs = at.getTime() - (RATE_STEPS + LATE) * MINUTE_MS;
+  return points.some((point) => point.at.getTime() >= sinceMs && outOf(point) > 0);
 }
 
 /** Returns the number of minutes in a step. */

@@ -95,6 +95,12 @@ describe('quick jobs', () => {
   it('do not alarm while a burst shrinks', () => {
     expect(judge(history(burst, 800))).toMatchObject({ severity: 'ok' });
   });
+
+  it('are not called slow in the first burst of a queue, whose history has one minute', () => {
+    const first = (completed: number) => judge(history(() => ({ enqueued: 9_000, completed }), 20, 1));
+    expect(first(600)).toMatchObject({ severity: 'ok', state: 'flowing' });
+    expect(first(0)).toMatchObject({ severity: 'notice', state: 'waiting' });
+  });
 });
 
 it('without three minutes of history there are no rates', () => {
