@@ -5,6 +5,8 @@ import type { QueueVerdict } from './queue-signs.js';
 import type { Finding } from './rule.js';
 
 const LONGEST_REASON = 200;
+/** The place in a script, which Redis adds to an error. */
+const IN_SCRIPT = / script: \w+, on @user_script:\d+\.?$/;
 
 type Words = Pick<Finding, 'summary' | 'cause' | 'next'>;
 
@@ -14,7 +16,7 @@ type Words = Pick<Finding, 'summary' | 'cause' | 'next'>;
  * @throws the error itself if it has another cause
  */
 export function unreadable(queue: string, error: unknown): QueueVerdict {
-  const words = ofLayout(error) ?? ofKeys(error) ?? ofPermissions(error);
+  const words = ofLayout(error) ?? ofKeys(queue, error) ?? ofPermissions(error);
   if (!words) {
     throw error;
   }
@@ -39,13 +41,13 @@ function ofLayout(error: unknown): Words | undefined {
     : undefined;
 }
 
-function ofKeys(error: unknown): Words | undefined {
+function ofKeys(queue: string, error: unknown): Words | undefined {
   const message = error instanceof Error ? error.message : '';
   return message.startsWith('WRONGTYPE')
     ? {
-        summary: `unreadable: ${oneLine(message, LONGEST_REASON)}`,
+        summary: `unreadable: ${oneLine(message.replace(IN_SCRIPT, ''), LONGEST_REASON)}`,
         cause: 'another program writes keys with the prefix of this queue',
-        next: 'find the key by `redis-cli --scan`, and give the other program a prefix of its own',
+        next: `find the key by \`redis-cli --scan --pattern '*${queue}*'\` and TYPE; give the other program a prefix of its own`,
       }
     : undefined;
 }

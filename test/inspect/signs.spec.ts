@@ -60,6 +60,7 @@ function judge(report: HistoryReport, stats: Partial<QueueStats> = {}, more: Par
 }
 
 const keepsUp = (i: number) => ({ enqueued: 1, completed: i % 10 === 9 ? 10 : 0 });
+const firstMinute = (completed: number) => history(() => ({ enqueued: 9_000, completed }), 20, 1);
 const burst = (i: number) => ({ enqueued: i === 56 ? 9_000 : 0, completed: i > 56 ? 600 : 0 });
 
 describe('jobs that take ten minutes', () => {
@@ -97,9 +98,8 @@ describe('quick jobs', () => {
   });
 
   it('are not called slow in the first burst of a queue, whose history has one minute', () => {
-    const first = (completed: number) => judge(history(() => ({ enqueued: 9_000, completed }), 20, 1));
-    expect(first(600)).toMatchObject({ severity: 'ok', state: 'flowing' });
-    expect(first(0)).toMatchObject({ severity: 'notice', state: 'waiting' });
+    expect(judge(firstMinute(600))).toMatchObject({ severity: 'ok', state: 'flowing' });
+    expect(judge(firstMinute(0))).toMatchObject({ severity: 'notice', state: 'waiting' });
   });
 });
 
