@@ -29,29 +29,28 @@ export interface QueueOverview {
   };
 }
 
-/**
- * Reads one queue, or all, the worst first. Among all, an unreadable queue has a verdict with the reason and no figures.
- */
+/** Reads one queue, or all, the worst first. An unreadable queue has a verdict with the reason and no figures. */
 export async function readOverview(session: Session, name?: string): Promise<Overview> {
   const [server, queues] = await Promise.all([
     session.answer(readServerVerdict(RedisStore.of(session.client))),
-    name === undefined
-      ? overviewOfAll(session)
-      : session.known(name).then(async (queue) => [await overviewOf(queue)]),
+    name === undefined ? overviewOfAll(session) : Promise.all([readOrVerdict(name, session.known(name))]),
   ]);
   return { server, queues };
 }
 
 async function overviewOfAll(session: Session): Promise<QueueOverview[]> {
   const names = await session.queueNames();
-  const all = await Promise.all(
-    names.map((name) =>
-      overviewOf(session.queue(name)).catch((error: unknown): QueueOverview => ({
-        verdict: unreadable(name, error),
-      })),
-    ),
-  );
+  const all = await Promise.all(names.map((name) => readOrVerdict(name, session.queue(name))));
   return all.toSorted((a, b) => worstFirst(a.verdict, b.verdict));
+}
+
+/** @throws the error if it is not that of an unreadable queue */
+async function readOrVerdict(name: string, queue: JobQueue | Promise<JobQueue>): Promise<QueueOverview> {
+  try {
+    return await overviewOf(await queue);
+  } catch (error) {
+    return { verdict: unreadable(name, error) };
+  }
 }
 
 async function overviewOf(queue: JobQueue): Promise<QueueOverview> {

@@ -302,10 +302,10 @@ describe('what goes wrong', () => {
   it('a key of another type, of which only --verbose shows a stack', async () => {
     const [redis, name] = [connect(), uniqueQueueName()];
     await redis.set(`queue:${name}:stats`, 'text');
-    const ran = await cli(['stats', name]);
+    const ran = await cli(['doctor', name]);
     expect(ran).toMatchObject({ code: EXIT.failed, stderr: expect.stringMatching(/WRONGTYPE[^]*--verbose/) });
     expect(ran.stderr).not.toMatch(/^\s+at /m);
-    expect((await cli(['stats', name, '--verbose'])).stderr).toMatch(/^\s+at /m);
+    expect((await cli(['doctor', name, '--verbose'])).stderr).toMatch(/^\s+at /m);
     await redis.del(`queue:${name}:stats`);
   });
 

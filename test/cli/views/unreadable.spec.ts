@@ -54,13 +54,15 @@ it(
 );
 
 it.each([
-  ['newer', 'which a newer version of nest-job-queue wrote'],
-  ['broken', 'WRONGTYPE'],
+  ['newer', 'which a newer version of nest-job-queue wrote', 'upgrade nest-job-queue here'],
+  ['broken', 'WRONGTYPE', 'find the key by'],
 ])(
-  'fails a command that names %s',
-  async (name, words) => {
+  'has the same verdict where health names %s, and fails a command that must read it',
+  async (name, words, next) => {
     const ran = await cli(['health', name], env);
-    expect(ran).toMatchObject({ code: EXIT.failed, stdout: '', stderr: expect.stringContaining(words) });
+    expect(ran).toMatchObject({ code: EXIT.warning, stderr: '', stdout: expect.stringContaining(next) });
+    const failed = await cli(['doctor', name], env);
+    expect(failed).toMatchObject({ code: EXIT.failed, stdout: '', stderr: expect.stringContaining(words) });
   },
   LONG_MS,
 );
