@@ -5,8 +5,11 @@
 // it: take this file out of jest.config.mjs, and await 1,000,000 times null in each of five files.
 import hooks from 'node:async_hooks';
 import { TestEnvironment } from 'jest-environment-node';
+import { keepCompiledCode } from './code-cache.mjs';
 
 const { AsyncLocalStorage } = hooks;
+
+keepCompiledCode();
 
 /** The part of AsyncLocalStorage that jest-circus uses, for callbacks that do not overlap. */
 class SequentialStorage {

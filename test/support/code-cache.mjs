@@ -1,0 +1,52 @@
+// Compiles each module once per process instead of once per test file. Jest gives every file a realm of its own and
+// compiles its 300 to 1,100 modules anew in it. From the second file on, V8 reads what it kept of the first time.
+import vm from 'node:vm';
+
+const { SourceTextModule, compileFunction } = vm;
+
+/** By file name: its source, and the code that V8 made of it. */
+const modules = new Map();
+const functions = new Map();
+
+/** Returns the code that V8 made of this source before, if any. */
+function codeOf(cache, name, source) {
+  const kept = cache.get(name);
+  return kept?.source === source ? kept.cachedData : undefined;
+}
+
+/** Keeps the code of a source. An `import()` is an exception: in kept code Node 20 finds no importer for it. */
+function keep(cache, name, source, cachedData) {
+  if (!source.includes('import(')) cache.set(name, { source, cachedData });
+}
+
+class CachedModule extends SourceTextModule {
+  constructor(source, options) {
+    const { identifier } = options;
+    let cachedData = codeOf(modules, identifier, source);
+    try {
+      super(source, { ...options, cachedData });
+    } catch (error) {
+      // V8 refuses all earlier code after a test has changed V8's flags.
+      if (error.code !== 'ERR_VM_MODULE_CACHED_DATA_REJECTED') throw error;
+      cachedData = undefined;
+      super(source, options);
+    }
+    // Node allows this before the module is evaluated only.
+    if (!cachedData) keep(modules, identifier, source, this.createCachedData());
+  }
+}
+
+function compileCached(source, parameters, options) {
+  const { filename } = options;
+  const cachedData = codeOf(functions, filename, source);
+  const compiled = compileFunction(source, parameters, { ...options, cachedData, produceCachedData: !cachedData });
+  if (!cachedData) keep(functions, filename, source, compiled.cachedData);
+  else if (compiled.cachedDataRejected) functions.delete(filename);
+  return compiled;
+}
+
+/** Lets Jest's runtime compile so: it looks both up in `node:vm` at each use. */
+export function keepCompiledCode() {
+  vm.SourceTextModule = CachedModule;
+  vm.compileFunction = compileCached;
+}
