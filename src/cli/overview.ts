@@ -33,7 +33,7 @@ export interface QueueOverview {
 export async function readOverview(session: Session, name?: string): Promise<Overview> {
   const [server, queues] = await Promise.all([
     session.answer(readServerVerdict(RedisStore.of(session.client))),
-    name === undefined ? overviewOfAll(session) : Promise.all([readOrVerdict(name, session.known(name))]),
+    name === undefined ? overviewOfAll(session) : readOrVerdict(name, session.known(name)).then((each) => [each]),
   ]);
   return { server, queues };
 }
