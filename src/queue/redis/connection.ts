@@ -1,5 +1,6 @@
 import type { RedisOptions } from 'ioredis';
 import { onPermissionError, requireAsking } from './cluster-permissions.js';
+import { requireDatabase } from './database.js';
 import { RedisUnsuitableError } from '../errors/errors.js';
 import { forwardErrors } from './connection-errors.js';
 import { silentLogger, type JobQueueLogger } from '../runtime/logger.js';
@@ -90,6 +91,7 @@ export class Connection {
       );
     }
     await retryUntilAnswered(this.client, requireAsking(this.client));
+    await requireDatabase(this.client);
     this.knownFacts = { version, cluster: isCluster(this.client) || /^redis_mode:cluster/m.test(info) };
     return this.knownFacts;
   }

@@ -46,6 +46,23 @@ describe('the client that is handed in', () => {
     expect(functions()).toEqual(before);
   });
 
+  it('for a database that Redis refuses is refused, and nothing goes to database 0', async () => {
+    const server = await startOwnRedis();
+    const redis = connect({}, server.url);
+    const absent = connect({ db: 99 }, server.url);
+    absent.on('error', () => undefined); // ioredis reports the refused SELECT, and goes on
+    const { queue } = coreQueue({}, absent);
+    await expect(queue.stats()).rejects.toThrow(
+      /^Redis has no database 99 \(ERR DB index is out of range\): expected/,
+    );
+    await expect(queue.enqueue(1)).rejects.toMatchObject({ outcome: 'not-sent' });
+    await redis.acl('SETUSER', 'app', 'on', '>word', '~*', '&*', '+@all', '-select');
+    const denied = connect({ db: 1, username: 'app', password: 'word' }, server.url);
+    denied.on('error', () => undefined);
+    await expect(coreQueue({}, denied).queue.stats()).rejects.toMatchObject({ missing: ['the command select'] });
+    expect(await redis.dbsize()).toBe(0);
+  });
+
   it('may use another database', async () => {
     const inOwn = connect();
     const another = new URL(testRedisUrl());
