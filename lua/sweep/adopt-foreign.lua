@@ -45,7 +45,7 @@ end
 
 note_claims()
 local answers = { 0, 0, 0 }
-take_back(answers)
+reclaim_claims(answers)
 answers[1] = once_per_interval('adopted_at_ms', tonumber(ARGV[first + 2])) and adopt_failures() or 0
 place_groups()
 local seen_at = tonumber(redis.call('HGET', sweep, 'foreign_seen_at_ms') or nil)

@@ -33,7 +33,7 @@ export interface JobQueueHealthOptions {
   requireWorker?: boolean;
   /** The verdict on a queue, or on Redis, that fails the check. @default no verdict makes it fail */
   failOn?: 'warning' | 'critical';
-  /** How long Redis may take to answer, in ms. @default 1,000 */
+  /** How long Redis may take to reply, in ms. @default 1,000 */
   timeoutMs?: number;
 }
 

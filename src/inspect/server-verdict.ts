@@ -100,7 +100,7 @@ async function setting(node: Redis, name: string): Promise<string | undefined> {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Reads the signs in the answer to INFO. */
+/** Reads the signs in the reply to INFO. */
 export function signsIn(info: string): ServerSigns {
   const fields = new Map([...info.matchAll(/^(\w+):(.*?)\r?$/gm)].map(([, field, value]) => [field, value]));
   const policy = fields.get('maxmemory_policy') ?? 'noeviction';

@@ -2,8 +2,8 @@
 --   first sees it.
 -- note_claims(): records the claims of the next slice of processing.
 -- slice_of(list, field): returns the next slice of any list.
--- take_back(answers): reclaims expired claims. Adds the id and status of each job. Counts in answers[2] the jobs that a
---   client reclaimed.
+-- reclaim_claims(answers): reclaims expired claims. Adds the id and status of each job. Counts in answers[2] the jobs that
+--   a client reclaimed.
 -- Needs: keys, now, read, limit, visibility, crash, note_foreign_client.
 local function sighting(id)
   local attempts, token = unpack(read(job .. id, 'attempts', 'claim_token'))
@@ -45,7 +45,7 @@ local function was_swept_by_client(id)
   return reclaimed_at and not string.find(log or '', '"endedAt":' .. reclaimed_at .. ',', 1, true)
 end
 
-local function take_back(answers)
+local function reclaim_claims(answers)
   for _, seen in ipairs(redis.call('ZRANGE', foreign_claims, '-inf', now - visibility, 'BYSCORE', 'LIMIT', 0, limit)) do
     local id = string.match(seen, '^[^:]*:[^:]*:(.*)$')
     if sighting(id) == seen and redis.call('LPOS', processing, id) then

@@ -54,7 +54,7 @@ local function pay(cost)
   return true
 end
 
-local function give_back(ids, from)
+local function put_back_from(ids, from)
   for i = #ids, from, -1 do
     local rank = redis.pcall('HGET', job .. ids[i], 'rank') -- an error here would lose the claimed ids
     if type(rank) == 'string' then
@@ -79,7 +79,7 @@ local function charge(ids, bytes)
     full = full or bytes > most_bytes and not (is_first and i == 1)
     local asked = redis.pcall('HGET', job .. id, 'cost')
     if full or not pay(math.min(1e6, math.max(1, type(asked) == 'string' and tonumber(asked) or 1))) then
-      return give_back(ids, i)
+      return put_back_from(ids, i)
     end
   end
 end

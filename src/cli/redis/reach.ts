@@ -6,7 +6,7 @@ import { duration } from '../../inspect/words.js';
 import type { ClientOfCommand } from './address.js';
 import { CliError, EXIT } from '../exit-codes.js';
 
-/** How long Redis may take to connect, and to answer, in ms. */
+/** How long Redis may take to connect, and to reply, in ms. */
 export const ANSWER_MS = 5_000;
 
 /**
@@ -81,7 +81,7 @@ async function selectAgain(client: RedisClient, place: string): Promise<void> {
 
 interface Circumstances {
   isTls: boolean;
-  /** Whether the server took the connection and then gave no answer. */
+  /** Whether the server took the connection and then gave no reply. */
   isSilent: boolean;
   status: string;
 }

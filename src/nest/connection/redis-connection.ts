@@ -115,9 +115,9 @@ export class RedisConnection implements ServerConnection {
   /**
    * Asks for something that must not hang when Redis is away.
    *
-   * @param timeoutMs how long Redis may take to be there, and then to answer
-   * @param waitMs how much longer the answer itself may take
-   * @throws RedisUnsuitableError when there is no answer in time
+   * @param timeoutMs how long Redis may take to be there, and then to reply
+   * @param waitMs how much longer the reply itself may take
+   * @throws RedisUnsuitableError when there is no reply in time
    */
   async answer<Value>(timeoutMs: number, waitMs: number, ask: () => Promise<Value>): Promise<Value> {
     if (!this.ready) {
@@ -132,7 +132,7 @@ export class RedisConnection implements ServerConnection {
   /**
    * Asks for something at once: does not wait for Redis to be there.
    *
-   * @throws RedisUnsuitableError when it is not, or does not answer in time
+   * @throws RedisUnsuitableError when it is not, or does not reply in time
    */
   async answerNow<Value>(timeoutMs: number, ask: () => Promise<Value>): Promise<Value> {
     if (!this.ready && this.client.status !== 'wait') {

@@ -22,7 +22,7 @@ export interface ServerConnection {
   require(timeoutMs: number): Promise<void>;
   /** Waits until the server is there and suitable. Returns false if it is away. */
   reach(timeoutMs: number): Promise<boolean>;
-  /** @throws RedisUnsuitableError without an answer in time */
+  /** @throws RedisUnsuitableError without a reply in time */
   answer<Value>(timeoutMs: number, waitMs: number, ask: () => Promise<Value>): Promise<Value>;
   /** Asks at once: does not wait for the server to be there. */
   answerNow<Value>(timeoutMs: number, ask: () => Promise<Value>): Promise<Value>;

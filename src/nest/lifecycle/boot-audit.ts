@@ -6,7 +6,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import { auditCodec } from './codec-audit.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 
-/** How long the server may take to answer all questions, in ms. */
+/** How long the server may take to reply to all calls, in ms. */
 const ANSWER_MS = 2_000;
 
 /**

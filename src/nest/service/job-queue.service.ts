@@ -25,7 +25,7 @@ import { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
 /**
  * Enqueues jobs, and reads, cancels and counts them, by the definition or the name of the job. Finds the queue by the
  * definition, else by the handler in this process, else by the job's name. A read fails with a RedisUnsuitableError if
- * Redis does not answer within the queue's `enqueueTimeoutMs` (5,000).
+ * Redis does not reply within the queue's `enqueueTimeoutMs` (5,000).
  *
  * @example
  * constructor(private readonly jobs: JobQueueService) {}

@@ -141,7 +141,7 @@ export class EnqueueBatcher {
       }
       sent = true;
       const delivered = deliver(jobs);
-      // A limit that runs since something was waited for holds for the answer, too.
+      // A limit that began with a wait covers the reply too.
       const answers = await (endsInTime && !deadline.isRunning ? delivered : deadline.limitSilence(delivered, via));
       slice.forEach((each, i) => each.resolve(answers[i]!));
     } catch (error) {

@@ -6,7 +6,7 @@ import { isCluster, type RedisClient } from './redis-client.js';
 /**
  * Reports a missing permission that keeps a Cluster client from becoming ready. The client sends CLUSTER SLOTS and
  * CLUSTER INFO, hides a refusal, and reconnects forever. Reports it only when a whole attempt fails, because another
- * node may answer. Returns a function that unsubscribes.
+ * node may reply. Returns a function that unsubscribes.
  */
 export function onPermissionError(
   client: RedisClient,

@@ -24,7 +24,7 @@ export interface Silence {
 /**
  * Begins to watch. Call it once the command is sent.
  *
- * @param askedAt when the time of the answer began
+ * @param askedAt when the time of the reply began
  */
 export function silenceOf(client: RedisClient, askedAt: number = performance.now()): Silence {
   return isCluster(client) ? new ClusterSilence(client, askedAt) : new SingleSilence(client, askedAt);

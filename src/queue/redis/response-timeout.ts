@@ -47,7 +47,7 @@ export function withResponseTimeout<Answer>(
 }
 
 /**
- * Calls back once the connection that owes an answer was silent for too long, and replaces it. Returns a function that ends
+ * Calls back once the connection that owes a reply was silent for too long, and replaces it. Returns a function that ends
  * the watch.
  */
 export function watchSilence(client: RedisClient, limitMs: number, onDead: (error: Error) => void): () => void {

@@ -9,5 +9,5 @@ export interface CompleteAnswer {
   readonly followed: readonly number[];
 }
 
-/** The answer where each completion was written. */
+/** The reply where each completion was written. */
 export const ALL_COMPLETED: CompleteAnswer = { lost: [], followed: [] };

@@ -71,9 +71,9 @@ export interface QueueStore {
   prepare(calls: StoreCalls): Promise<void>;
 
   /**
-   * Runs one call. With a limit it waits for the store to be ready, and replaces a connection that does not answer.
+   * Runs one call. With a limit it waits for the store to be ready, and replaces a connection that does not reply.
    *
-   * @throws RedisUnsuitableError where no answer came in time: the step may have been done
+   * @throws RedisUnsuitableError where no reply came in time: the step may have been done
    */
   exec<Answer>(call: StoreCall<Answer>, limit?: CallLimit): Promise<Answer>;
 
@@ -84,7 +84,7 @@ export interface QueueStore {
    */
   patience(askedAtMs: number): (limitMs: number) => number;
 
-  /** Returns a way to run calls of a worker until each has an answer, through outages of any length. */
+  /** Returns a way to run calls of a worker until each has a reply, through outages of any length. */
   transport(logger: JobQueueLogger): StoreTransport;
 
   /** Returns a worker's wait for jobs of some queues, and for cancels, on a separate connection. */
@@ -112,11 +112,11 @@ export interface QueueStore {
 
 /** Runs the calls of a worker. Each can be repeated, so a call without a reply is sent again unchanged. */
 export interface StoreTransport {
-  /** Runs the calls in one round trip, in order. Resolves when each has its answer, or an error that will not pass. */
+  /** Runs the calls in one round trip, in order. Resolves when each has its reply, or an error that will not pass. */
   carry<Answers extends unknown[]>(calls: {
     [Index in keyof Answers]: StoreCall<Answers[Index]>;
   }): Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }>;
-  /** Ends all waiting: a call without an answer by now gets none. */
+  /** Ends all waiting: a call without a reply by now gets none. */
   close(): void;
 }
 
@@ -144,7 +144,7 @@ export interface WorkerWait {
   ): Promise<WaitOutcome<Answers>>;
   /** Ends the current wait, whose calls then run. */
   interrupt(): void;
-  /** Closes its connection, and waits for no answer any more. */
+  /** Closes its connection, and waits for no reply any more. */
   close(): void;
 }
 
@@ -161,7 +161,7 @@ export interface ReplicatedEnqueues {
   ready(): Promise<void>;
   /** See QueueStore; for its own connection. */
   patience(askedAtMs: number): (limitMs: number) => number;
-  /** Enqueues, and waits for the replicas; each answer says how many acknowledged it in time. */
+  /** Enqueues, and waits for the replicas; each reply says how many acknowledged it in time. */
   send(queue: StoreCalls, jobs: readonly EncodedJob[], replication: ReplicationOptions): Promise<EnqueueAnswer[]>;
 }
 
@@ -177,7 +177,7 @@ export interface QueueAccess {
   /**
    * Runs one step.
    *
-   * @throws RedisUnsuitableError where no answer came in time: the step may have been done
+   * @throws RedisUnsuitableError where no reply came in time: the step may have been done
    */
   exec<Answer>(build: (calls: StoreCalls) => StoreCall<Answer>, limit?: CallLimit): Promise<Answer>;
 }

@@ -55,7 +55,7 @@ export class DurableConnection {
     }
   }
 
-  /** Runs an enqueue and waits for its replicas. The answer has how many acknowledged it in time. */
+  /** Runs an enqueue and waits for its replicas. The reply has how many acknowledged it in time. */
   send(
     call: ScriptCall<EnqueueAnswer[]>,
     statsKey: string,

@@ -42,7 +42,7 @@ export class RetryingTransport implements StoreTransport {
   ) {}
 
   /**
-   * Runs the calls in one round trip, in order. Resolves when each has its answer, or an error that will not pass.
+   * Runs the calls in one round trip, in order. Resolves when each has its reply, or an error that will not pass.
    *
    * @param first a wait for a marker before the first call
    */
@@ -101,7 +101,7 @@ export class RetryingTransport implements StoreTransport {
 
   /**
    * Waits until `close` gives up. That closes the wait's connection. A trip over the application's own connection may
-   * still be answered, and its answer counts.
+   * still get a reply, and its reply counts.
    */
   private untilGivenUp<Answer>(wait: Promise<Answer>): Promise<Answer> {
     return new Promise((resolve, reject) => {

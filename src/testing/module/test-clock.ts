@@ -102,7 +102,7 @@ export class TestClock {
     }
   }
 
-  /** Returns whether jobs wait in a worker, and not only for the answer to their settlement. */
+  /** Returns whether jobs wait in a worker, and not only for the reply to their settlement. */
   private async gathers(): Promise<boolean> {
     for (let i = 0; i < SETTLING_TURNS; i++) {
       if (this.handlers.jobs.length > 0 || !this.queues().some(isGathering)) {

@@ -89,7 +89,7 @@ async function startWhenTold(owner: AttemptStarter, attempt: Attempt, waited: bo
     lose(owner, attempt);
     owner.idle(attempt);
   } else {
-    owner.settlements.refuse({ ...claim, attempt: claim.attempt - 1 }, answer); // the end gives the attempt back
+    owner.settlements.refuse({ ...claim, attempt: claim.attempt - 1 }, answer); // the end refunds the attempt
     owner.idle(attempt);
   }
 }

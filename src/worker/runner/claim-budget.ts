@@ -14,10 +14,10 @@ const FIRST_BYTES = 256 * 1_024;
 const LEAST_BYTES = 16 * 1_024;
 const MOST_BYTES = 4 * 1_024 * 1_024;
 
-/** An answer that fills the budget within this time has more room next time, in ms. */
+/** A reply that fills the budget within this time has more room next time, in ms. */
 const QUICK_MS = 250;
 
-/** After an answer that took longer, less is asked for, in ms: settlements and heartbeats are answered behind it. */
+/** After a reply that took longer, in ms, the budget shrinks, because settlements and heartbeats wait behind it. */
 const SLOW_MS = 2_000;
 
 /**
@@ -25,9 +25,9 @@ const SLOW_MS = 2_000;
  *
  * | state | event | next |
  * |---|---|---|
- * | any | a full answer came quickly | twice as much |
- * | any | an answer was slow | half as much |
- * | any | the connection was cut before the answer | half of what was asked for |
+ * | any | a full reply came quickly | twice as much |
+ * | any | a reply was slow | half as much |
+ * | any | the connection was cut before the reply | half of what was asked for |
  */
 export class ClaimBudget {
   private most = FIRST_BYTES;

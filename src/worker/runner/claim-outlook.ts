@@ -18,7 +18,7 @@ export class ClaimOutlook {
     this.freedSlots = false;
   }
 
-  /** Evaluates the answer of a claim. `asked` slots were reserved for its claim. */
+  /** Evaluates the reply of a claim. `asked` slots were reserved for its claim. */
   learn(answer: ClaimAnswer, asked: number): void {
     const found = answer.jobs.length + answer.refused.length;
     this.nextDueInMs = answer.nextDueInMs;

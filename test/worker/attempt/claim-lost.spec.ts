@@ -56,7 +56,7 @@ onEachStore('a claim that is lost', () => {
     );
     const { job } = await worker.event('started');
     worker.worker.pause();
-    await takeBack(queue, id);
+    await reclaim(queue, id);
     expect(await aborted.promise).toEqual(new ClaimLostError(id));
     await worker.event('lost');
     finish.open('too late');
@@ -85,7 +85,7 @@ onEachStore('a claim that is lost', () => {
     );
     await worker.event('started');
     worker.worker.pause();
-    await takeBack(queue, id);
+    await reclaim(queue, id);
     const before = await queue.get(id);
     finish.open();
     await worker.event('lost');
@@ -111,7 +111,7 @@ onEachStore('a claim that is lost', () => {
     );
     await eventually(async () => (await queue.get(id))!.log.length === 1);
     worker.worker.pause();
-    await takeBack(queue, id);
+    await reclaim(queue, id);
     lost.open();
     await eventually(() => outcome.length === 3);
     expect(outcome).toEqual([new ClaimLostError(id), new ClaimLostError(id), new ClaimLostError(id)]);
@@ -129,7 +129,7 @@ onEachStore('a claim that is lost', () => {
       job.attempt === 1 ? rejectWhenAborted(job) : finish.promise,
     );
     await worker.event('started');
-    await takeBack(queue, id);
+    await reclaim(queue, id);
     const { job } = await worker.event('started', 2);
     await worker.event('lost');
     await lengthened(queue, id, 300);
@@ -345,7 +345,7 @@ async function lengthened(queue: JobQueue, id: string, byMs: number): Promise<vo
   await eventually(async () => (await claimEnd(queue, id)) >= first + byMs);
 }
 
-async function takeBack(queue: JobQueue, id: string): Promise<void> {
+async function reclaim(queue: JobQueue, id: string): Promise<void> {
   await expireClaim(queue, id);
   expect((await queue.reclaim()).reclaimed).toMatchObject([{ id }]);
 }

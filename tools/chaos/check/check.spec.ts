@@ -24,7 +24,7 @@ import type { StoredJob } from './snapshot.js';
 describe('the checker of histories', () => {
   it.each([
     ['finds', {}, ['I8: job 2:1 started after 2']],
-    ['passes, where its claim was reclaimed,', { takenBack: true as const }, []],
+    ['passes, where its claim was reclaimed,', { reclaimed: true as const }, []],
   ])('%s a job that comes late', (_, more, found) => {
     const run = cleanRun();
     swap(run);

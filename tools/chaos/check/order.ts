@@ -8,8 +8,8 @@ const CLOCK_TOLERANCE_MS = 50;
 
 /** Returns the violations of I2, I3, I5 and I8. */
 export function misordered(facts: Facts, { jobs }: Snapshot): string[] {
-  const takenBack = new Set(jobs.flatMap(({ work, takenBack: was }) => (work && was ? `${work.p}:${work.n}` : [])));
-  return [...repeatedClaims(facts), ...staleSettlements(facts), ...early(facts), ...outOfOrder(facts, takenBack)];
+  const reclaimed = new Set(jobs.flatMap(({ work, reclaimed: was }) => (work && was ? `${work.p}:${work.n}` : [])));
+  return [...repeatedClaims(facts), ...staleSettlements(facts), ...early(facts), ...outOfOrder(facts, reclaimed)];
 }
 
 function repeatedClaims(facts: Facts): string[] {
@@ -51,13 +51,13 @@ function early(facts: Facts): string[] {
 }
 
 /** First attempts start in the order of the enqueues, except where a lost claim was reclaimed later. */
-function outOfOrder(facts: Facts, takenBack: ReadonlySet<string>): string[] {
+function outOfOrder(facts: Facts, reclaimed: ReadonlySet<string>): string[] {
   const faults: string[] = [];
   for (const [process, attempts] of facts.attempts.first) {
     const seen = new Set<number>();
     let latest = -1;
     for (const [number] of attempts.toSorted(([, a], [, b]) => a - b)) {
-      const isLate = !seen.has(number) && number < latest && !takenBack.has(`${process}:${number}`);
+      const isLate = !seen.has(number) && number < latest && !reclaimed.has(`${process}:${number}`);
       if (isLate) faults.push(`I8: job ${process}:${number} started after ${latest}`);
       seen.add(number);
       latest = Math.max(latest, number);

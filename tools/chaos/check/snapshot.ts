@@ -21,7 +21,7 @@ export interface StoredJob {
   errors: number;
   crashes: number;
   /** A sweep reclaimed a claim of this job, charged or not. */
-  takenBack?: true;
+  reclaimed?: true;
   /** The handler's result, which is the fence of its attempt. */
   resultFence?: number;
   lastError: string;
@@ -88,7 +88,7 @@ async function readJobs(redis: Redis, place: Place, ids: string[], keyOf: (id: s
       attempts: Number(attempts ?? 0),
       errors: Number(errors ?? 0),
       crashes: Number(crashes ?? 0),
-      ...(log?.includes('"WorkerCrash"') ? { takenBack: true as const } : {}),
+      ...(log?.includes('"WorkerCrash"') ? { reclaimed: true as const } : {}),
       ...(result ? { resultFence: Number(result) } : {}),
       lastError: lastError ?? '',
     };

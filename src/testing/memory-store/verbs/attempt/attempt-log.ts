@@ -15,7 +15,7 @@ interface LoggedAttempt {
 }
 
 /** The ends of a claim that use no attempt. */
-export const GIVES_BACK = new Set(['snooze', 'interruption', 'rate_limited', 'unhandled']);
+export const REFUNDED = new Set(['snooze', 'interruption', 'rate_limited', 'unhandled']);
 
 function logOf(job: Hash): LoggedAttempt[] {
   return (job.attempt_log ?? '')
@@ -30,7 +30,7 @@ export function logAttempt(queue: MemoryQueue, job: Hash, outcome: string, error
     log.splice(
       Math.max(
         0,
-        log.findIndex((entry) => GIVES_BACK.has(entry.outcome)),
+        log.findIndex((entry) => REFUNDED.has(entry.outcome)),
       ),
       1,
     );

@@ -3,7 +3,7 @@ import type { CompleteAnswer } from '../../../../queue/store/complete-answer.js'
 import type { Completion, ExtendAnswer, Failure, Release } from '../../../../queue/store/store-calls.js';
 import type { FailOutcome, ReleaseOutcome } from '../../../../queue/store/call-answers.js';
 import { RestsExhaustedError } from '../../../../queue/errors/rests-exhausted-error.js';
-import { GIVES_BACK, logAttempt, loggedOutcome } from './attempt-log.js';
+import { REFUNDED, logAttempt, loggedOutcome } from './attempt-log.js';
 import { jobEnded } from '../batch/job-ended.js';
 import { bury, endCancelled, freeUnique, remember } from './ends.js';
 import { type Hash, type MemoryQueue } from '../../state/memory-queue.js';
@@ -131,7 +131,7 @@ function repeatedRelease(queue: MemoryQueue, each: Release): ReleaseOutcome {
   if (settled) {
     return FIRST_RELEASE[settled.status!] ?? 'lost';
   }
-  return GIVES_BACK.has(loggedOutcome(queue.job(each.id), each.fence) ?? '') ? 'released' : 'lost';
+  return REFUNDED.has(loggedOutcome(queue.job(each.id), each.fence) ?? '') ? 'released' : 'lost';
 }
 
 const RELEASE_COUNTERS = {
