@@ -42,6 +42,11 @@ export const WHILE_IT_RUNS: Columns = {
     await scene.stage.snooze(HOUR);
     return scene.seen();
   },
+  'meets a rate limit': async (scene) => {
+    await scene.run();
+    await scene.stage.meetLimit(HOUR);
+    return scene.seen();
+  },
   'a shutdown gives it back': async (scene) => {
     await scene.claimed();
     await scene.stage.shutDown();

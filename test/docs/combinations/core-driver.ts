@@ -78,6 +78,10 @@ function manualConsumer(queue: JobQueue, state: TestQueue): Consumer {
     snooze: async (delayMs) => {
       expect(await queue.release(job, { delayMs })).toBe('released');
     },
+    meetLimit: async (delayMs) => {
+      const release = { ...job, reason: 'rate_limited', delayMs } as const;
+      expect(await queue.exec((calls) => calls.release([release]))).toEqual(['released']);
+    },
     shutDown: async () => {
       expect(await queue.release(job)).toBe('released');
     },

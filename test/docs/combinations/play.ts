@@ -1,4 +1,11 @@
-import { NonRetryableError, RetryLaterError, type Job, type JobQueue, type WorkerEvent } from 'nest-job-queue';
+import {
+  NonRetryableError,
+  RateLimitedError,
+  RetryLaterError,
+  type Job,
+  type JobQueue,
+  type WorkerEvent,
+} from 'nest-job-queue';
 import type { TestQueue } from '../../support/queue/queue-state.js';
 import { eventually, gate } from '../../support/faults/wait.js';
 import { BLOCKER, type Stage } from './scene.js';
@@ -15,6 +22,7 @@ export type PlayedVerb =
   | 'freeSlot'
   | 'giveUp'
   | 'loseWorker'
+  | 'meetLimit'
   | 'snooze'
   | 'timeOut';
 
@@ -78,6 +86,7 @@ export class Play {
         await this.until('lost');
       },
       timeOut: () => this.until('retry', 'failed'),
+      meetLimit: (retryAfterMs) => act(thrower(new RateLimitedError({ retryAfterMs })), 'released'),
       snooze: (delayMs) => act(thrower(new RetryLaterError(delayMs)), 'released'),
       end: () => {
         this.slot.open();

@@ -57,6 +57,8 @@ export interface Stage {
   fail(final: boolean): Promise<void>;
   complete(): Promise<void>;
   snooze(delayMs: number): Promise<void>;
+  /** The handler throws a RateLimitedError. */
+  meetLimit(retryAfterMs: number): Promise<void>;
   /** Resolves when the time limit has passed, and that is written. */
   timeOut(): Promise<void>;
   shutDown(): Promise<void>;
