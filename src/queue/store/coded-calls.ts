@@ -2,10 +2,12 @@
 import { codecOf, decodeContent, decodeText, encodeText, type CodecError, type JobCodec } from '../codec/codec.js';
 import type { AttemptRecord, ClaimedJob, JobRecord, RefusedJob } from '../model/job.js';
 import type { StoredError } from '../errors/stored-error.js';
+import type { BatchMember } from '../model/batch.js';
 import type { ScheduleRecord } from '../model/schedule.js';
 import { FAILURE_PREFIX } from '../validation/names.js';
 import type { StoreCall } from './store-call.js';
 import type { ClaimAnswer, DeadLetterVerbs, StoreCalls } from './store-calls.js';
+import type { BatchVerbs } from './verbs/batch-verbs.js';
 import type { ScheduleVerbs } from './verbs/schedule-verbs.js';
 
 /** The name of the error of a job that this process's codec cannot read. */
@@ -56,6 +58,13 @@ function codedVerbs(calls: StoreCalls, codec: JobCodec): Partial<StoreCalls> {
           ...slice,
           found: slice.found.map((each) => (each.job ? { ...each, job: record(each.job) } : each)),
         })),
+    }),
+    batches: over<BatchVerbs>(calls.batches, {
+      results: (...args) =>
+        mapped(
+          calls.batches.results(...args),
+          (page) => page && { ...page, members: page.members.map((member) => decodeMember(codec, member)) },
+        ),
     }),
     schedules: over<ScheduleVerbs>(calls.schedules, {
       get: (id) => mapped(calls.schedules.get(id), (all) => all.map((each) => decodeSchedule(codec, each))),
@@ -129,9 +138,22 @@ function decodeRecord(codec: JobCodec, job: JobRecord): JobRecord {
     decoded.checkpoint = readable(codec, job.checkpoint);
   }
   if (job.lastError !== undefined) {
-    decoded.lastError = decodeError(codec, { name: 'Error', message: job.lastError }).message;
+    decoded.lastError = messageOf(codec, job.lastError);
   }
   return decoded;
+}
+
+/** A member of a queue with another codec stays as stored. */
+function decodeMember(codec: JobCodec, { result, error, ...member }: BatchMember): BatchMember {
+  return {
+    ...member,
+    ...(result !== undefined && { result: readable(codec, result) }),
+    ...(error !== undefined && { error: messageOf(codec, error) }),
+  };
+}
+
+function messageOf(codec: JobCodec, error: string): string {
+  return decodeError(codec, { name: 'Error', message: error }).message;
 }
 
 function decodeAttempt(codec: JobCodec, attempt: AttemptRecord): AttemptRecord {
