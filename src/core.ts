@@ -65,11 +65,14 @@ export type { PauseOptions } from './queue/model/pause.js';
 export type { Limits } from './queue/operate/limits.js';
 export type { LimitsInForce } from './queue/store/verbs/limit-verbs.js';
 export type {
-  CancelAnswer,
+  CancelOutcome,
+  ExtendOutcome,
   FailOutcome,
   ReleaseOutcome,
-  RestartAnswer,
-  UpdateAnswer,
+  RemoveOutcome,
+  RescheduleOutcome,
+  RestartOutcome,
+  UpdateOutcome,
 } from './queue/store/call-answers.js';
 export type { Durability, EventExtras, QueueOptions } from './queue/model/queue-options.js';
 export type {

@@ -7,7 +7,7 @@ import { Batch } from './batches/batch.js';
 import { type ClaimOptions, ManualConsumer } from './consume/manual-consumer.js';
 import { EnqueueRequests, type JobToEnqueue, addMany, addOne, addTyped } from './enqueue/add-jobs.js';
 import { type JobDefinition, type ResultFor, isJobDefinition } from './enqueue/define-job.js';
-import type { TypedEnqueueOptions } from './enqueue/encode-typed-job.js';
+import { type TypedEnqueueOptions, typedSource } from './enqueue/encode-typed-job.js';
 import { type JobQueueOptions, queueOptionsOf } from './enqueue/enqueue-middleware.js';
 import type { EnqueueOptions } from './enqueue/enqueue-options.js';
 import { type DefinitionOf, type EnqueueRest, isNamedShape, namedShapeError } from './enqueue/enqueue-signature.js';
@@ -18,7 +18,7 @@ import type { ClaimRef, ClaimedJob, JobStatus } from './model/job.js';
 import { QueueAdmin } from './queue-admin.js';
 import type { ForeignRedisClient, RedisClient } from './redis/redis-client.js';
 import type { JobHandle, ResultOptions } from './results/job-handle.js';
-import type { FailOutcome, ReleaseOutcome } from './store/call-answers.js';
+import type { ExtendOutcome, FailOutcome, ReleaseOutcome } from './store/call-answers.js';
 import type { QueueStore } from './store/queue-store.js';
 import { checkText } from './validation/names.js';
 import type { InputOf, OutputOf, StandardSchema } from './validation/standard-schema.js';
@@ -124,9 +124,26 @@ export class JobQueue extends QueueAdmin {
   /**
    * Waits for a job's result; see JobHandle.result.
    *
-   * @param name the required name of the job, if the caller expects one kind
+   * @param definition the job's definition, by whose schema the result is read
+   * @throws InvalidOptionError for a job of another name than the definition's; JobFailedError, JobCancelledError,
+   *   JobNotFoundError, JobTimeoutError
+   * @example const { messageId } = await queue.result(SendEmail, id, { timeoutMs: 10_000 });
    */
-  async result(id: string, options: ResultOptions = {}, name?: string): Promise<unknown> {
+  async result<Payload extends StandardSchema, Result extends StandardSchema>(
+    definition: JobDefinition<Payload, Result>,
+    id: string,
+    options?: ResultOptions,
+  ): Promise<OutputOf<Result>>;
+  /** Does the same by the id alone: no schema reads the result. */
+  async result<Result = unknown>(id: string, options?: ResultOptions): Promise<Result>;
+  async result(first: string | JobDefinition, ...rest: unknown[]): Promise<unknown> {
+    const isTyped = isJobDefinition(first);
+    const [id, options] = (isTyped ? rest : [first, ...rest]) as [string, ResultOptions?];
+    return (isTyped ? typedSource(this, first) : this).awaitResult(id, options);
+  }
+
+  /** @internal Waits for the result of a job that must have this name, if one is given. */
+  async awaitResult(id: string, options: ResultOptions = {}, name?: string): Promise<unknown> {
     return this.results.result(id, options, name);
   }
 
@@ -202,9 +219,13 @@ export class JobQueue extends QueueAdmin {
     return this.consumer.release(job, options);
   }
 
-  /** Lengthens a claim, from now, by `visibilityMs` (default: the queue's). Says whether it is lost or to be cancelled. */
-  async extend(job: ClaimRef, visibilityMs?: number): Promise<'extended' | 'cancel-requested' | 'lost'> {
-    return this.consumer.extend(job, visibilityMs);
+  /**
+   * Lengthens a claim, counted from now.
+   *
+   * @param options.visibilityMs by how much, in ms. Default: the queue's
+   */
+  async extend(job: ClaimRef, options: { visibilityMs?: number } = {}): Promise<ExtendOutcome> {
+    return this.consumer.extend(job, options);
   }
 
   /**

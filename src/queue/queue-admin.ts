@@ -22,7 +22,13 @@ import { type StatusCondition, statusOf } from './operate/status-condition.js';
 import type { ForeignRedisClient, RedisClient } from './redis/redis-client.js';
 import { LARGEST_PAGE } from './runtime/bounds.js';
 import { storeOf } from './store-of.js';
-import type { CancelAnswer, RestartAnswer, UpdateAnswer } from './store/call-answers.js';
+import type {
+  CancelOutcome,
+  RemoveOutcome,
+  RescheduleOutcome,
+  RestartOutcome,
+  UpdateOutcome,
+} from './store/call-answers.js';
 import { OpenQueue } from './store/open-queue.js';
 import type { CallLimit, QueueStore } from './store/queue-store.js';
 import type { StoreCall } from './store/store-call.js';
@@ -106,10 +112,7 @@ export abstract class QueueAdmin {
    *
    * @param options.ifStatus deletes no job in another status (`changed`)
    */
-  async remove(
-    id: string,
-    options: StatusCondition = {},
-  ): Promise<'removed' | 'processing' | 'missing' | 'changed'> {
+  async remove(id: string, options: StatusCondition = {}): Promise<RemoveOutcome> {
     checkText('job id', id);
     const ifStatus = statusOf('remove', options);
     return this.exec((calls) => calls.remove(id, ifStatus));
@@ -120,7 +123,7 @@ export abstract class QueueAdmin {
    *
    * @throws InvalidOptionError, also for a start by which the job would have expired. Nothing is changed
    */
-  async reschedule(id: string, start: Start): Promise<'scheduled' | 'pending' | 'refused' | 'missing'> {
+  async reschedule(id: string, start: Start): Promise<RescheduleOutcome> {
     checkText('job id', id);
     const due = checkRescheduleOptions(start);
     const answer = await this.exec((calls) => calls.reschedule(id, due));
@@ -136,7 +139,7 @@ export abstract class QueueAdmin {
    * @returns `pending`; `refused` for a running or ended job; `missing`
    * @example await queue.promote(id);
    */
-  async promote(id: string): Promise<RestartAnswer> {
+  async promote(id: string): Promise<RestartOutcome> {
     checkText('job id', id);
     return this.exec((calls) => calls.promote(id));
   }
@@ -155,10 +158,10 @@ export abstract class QueueAdmin {
     definition: Definition,
     id: string,
     payload: PayloadInput<Definition>,
-  ): Promise<UpdateAnswer>;
+  ): Promise<UpdateOutcome>;
   /** Does the same by the id alone: no schema checks the payload. */
-  async update(id: string, payload: unknown): Promise<UpdateAnswer>;
-  async update(first: string | JobDefinition, ...rest: unknown[]): Promise<UpdateAnswer> {
+  async update(id: string, payload: unknown): Promise<UpdateOutcome>;
+  async update(first: string | JobDefinition, ...rest: unknown[]): Promise<UpdateOutcome> {
     return updateJob(this, first, rest);
   }
 
@@ -170,7 +173,7 @@ export abstract class QueueAdmin {
    * @returns `updated`; `refused` for a running or ended job; `missing`
    * @throws InvalidOptionError
    */
-  async setPriority(id: string, priority: number): Promise<UpdateAnswer> {
+  async setPriority(id: string, priority: number): Promise<UpdateOutcome> {
     checkText('job id', id);
     checkCount('priority', priority, 0, HIGHEST_PRIORITY);
     return this.exec((calls) => calls.setPriority(id, priority));
@@ -183,7 +186,7 @@ export abstract class QueueAdmin {
    * @returns `pending`; `refused` for a job in another state; `missing`
    * @example await queue.runAgain(id);
    */
-  async runAgain(id: string): Promise<RestartAnswer> {
+  async runAgain(id: string): Promise<RestartOutcome> {
     checkText('job id', id);
     const request = this.store.clock.randomId();
     return this.exec((calls) => calls.runAgain(id, request));
@@ -195,7 +198,7 @@ export abstract class QueueAdmin {
    *
    * @param options.ifStatus leaves a job in another status alone (`changed`), such as a job that was claimed since
    */
-  async cancel(id: string, options: StatusCondition = {}): Promise<CancelAnswer> {
+  async cancel(id: string, options: StatusCondition = {}): Promise<CancelOutcome> {
     checkText('job id', id);
     return this.canceller.cancel(id, statusOf('cancel', options));
   }
@@ -226,16 +229,6 @@ export abstract class QueueAdmin {
    */
   async clean(status: CleanableStatus, options?: CleanOptions): Promise<number> {
     return clean(this, status, options);
-  }
-
-  /** Sends dead letters back to work, their attempts reset, at most 1,000 in one call; returns how many. */
-  async redrive(ids: readonly string[]): Promise<number> {
-    if (!Array.isArray(ids)) {
-      throw new InvalidOptionError('ids', 'an array of job ids', show(ids));
-    }
-    checkCount('ids.length', ids.length, 0, LARGEST_PAGE);
-    ids.forEach((id, i) => checkText(`ids[${i}]`, id));
-    return this.exec((calls) => calls.deadLetters.redrive(ids));
   }
 
   /**

@@ -195,7 +195,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     const app = await start({ dashboard: { queues: [name], guards: [NameGuard] } });
     const queue = app.queue(name);
     const ids = await failSome(queue, 4, () => 'broken');
-    await queue.redrive([ids[3]!]);
+    await queue.deadLetters.redriveMany([ids[3]!]);
     const act = (action: string, state: string, chosen: string[]) =>
       app.post('/api/jobs/act', { action, queue: name, state, ids: chosen }, OPS);
     expect((await act('redrive', 'failed', [ids[0]!, ids[3]!])).body).toEqual({ done: 1, spared: 1 });

@@ -44,6 +44,7 @@ const NO_STEP: Record<string, string> = {
   'auditTrail.take': TRAIL,
   'auditTrail.acknowledge': TRAIL,
   'auditTrail.clear': TRAIL,
+  awaitResult: PRIVATE,
   enqueueOne: PRIVATE,
   enqueueAll: PRIVATE,
   'deadLetters.editedPayload': PRIVATE,

@@ -201,7 +201,7 @@ describe('our sweep', () => {
     expect(await queue.list('failed')).toMatchObject([{ id, status: 'failed', lastError: 'no such host' }]);
     expect(await queue.stats()).toMatchObject({ failed: 1 });
 
-    expect(await queue.redrive([id])).toBe(1);
+    expect(await queue.deadLetters.redriveMany([id])).toBe(1);
     const worker = await startWorker(queue);
     await worker.event('completed');
     expect(await queue.get(id)).toMatchObject({ status: 'completed', attempts: 1 });

@@ -193,7 +193,7 @@ export class SimulatedOperator extends SimulatedProcess {
   private async redrive(): Promise<void> {
     const letters = await this.queues.mixed.list('failed', { limit: 5 });
     letters.forEach(({ id }) => (this.world.history.jobs.get(id)!.redriven = true));
-    await this.queues.mixed.redrive(letters.map(({ id }) => id));
+    await this.queues.mixed.deadLetters.redriveMany(letters.map(({ id }) => id));
   }
 
   private async pause(): Promise<void> {

@@ -60,8 +60,7 @@ async function all({ confirm, progress }: Context, queue: JobQueue, verb: Verb, 
   if (verb === 'discard') {
     await confirm(async () => text`delete for good ${await howMany(queue, filter)} of ${queue.name}`);
   }
-  const work =
-    verb === 'redrive' ? queue.deadLetters.redriveAll({ filter }) : queue.deadLetters.discardAll({ filter });
+  const work = verb === 'redrive' ? queue.deadLetters.redriveAll(filter) : queue.deadLetters.discardAll(filter);
   return withProgress(progress, queue, verb, filter, work);
 }
 

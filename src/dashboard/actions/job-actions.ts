@@ -27,7 +27,8 @@ export class JobActions {
   constructor(private readonly jobs: JobQueueService) {}
 
   async act(queue: JobQueue, action: JobAction, state: JobStatus, ids: readonly string[]): Promise<ActionOutcome> {
-    const done = action === 'redrive' ? await queue.redrive(ids) : await this.each(queue, action, state, ids);
+    const done =
+      action === 'redrive' ? await queue.deadLetters.redriveMany(ids) : await this.each(queue, action, state, ids);
     return { done, spared: ids.length - done };
   }
 

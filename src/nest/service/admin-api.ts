@@ -9,6 +9,15 @@ import type { JobRecord, JobStatus } from '../../queue/model/job.js';
 import { checkKnown } from '../../queue/validation/validate-options.js';
 import type { AuditTrail } from '../../queue/operate/audit-trail.js';
 import type { History } from '../../queue/operate/history.js';
+import type { ListOptions } from '../../queue/operate/find-jobs.js';
+import type { BatchRecord } from '../../queue/model/batch.js';
+import type {
+  CancelOutcome,
+  RemoveOutcome,
+  RescheduleOutcome,
+  RestartOutcome,
+  UpdateOutcome,
+} from '../../queue/store/call-answers.js';
 import type { Groups } from '../../queue/operate/groups.js';
 import type { StatusCondition } from '../../queue/operate/status-condition.js';
 import type { Limits } from '../../queue/operate/limits.js';
@@ -34,7 +43,7 @@ export abstract class AdminApi {
     job: string | JobDefinition,
     id: string,
     options: StatusCondition & QueueChoice = {},
-  ): ReturnType<JobQueue['cancel']> {
+  ): Promise<CancelOutcome> {
     const { queue: name, rest } = takeQueue('cancel', options);
     return this.ask(job, (queue) => queue.cancel(id, rest), name);
   }
@@ -49,7 +58,7 @@ export abstract class AdminApi {
     job: string | JobDefinition,
     id: string,
     options: StatusCondition & QueueChoice = {},
-  ): ReturnType<JobQueue['remove']> {
+  ): Promise<RemoveOutcome> {
     const { queue: name, rest } = takeQueue('remove', options);
     return this.ask(job, (queue) => queue.remove(id, rest), name);
   }
@@ -66,7 +75,7 @@ export abstract class AdminApi {
     id: string,
     start: Start,
     options: QueueChoice = {},
-  ): ReturnType<JobQueue['reschedule']> {
+  ): Promise<RescheduleOutcome> {
     return this.ask(job, (queue) => queue.reschedule(id, start), onlyQueue('reschedule', options));
   }
 
@@ -75,11 +84,7 @@ export abstract class AdminApi {
    *
    * @example await jobs.promote('remind', id); // 'pending', 'refused' or 'missing'
    */
-  async promote(
-    job: string | JobDefinition,
-    id: string,
-    options: QueueChoice = {},
-  ): ReturnType<JobQueue['promote']> {
+  async promote(job: string | JobDefinition, id: string, options: QueueChoice = {}): Promise<RestartOutcome> {
     return this.ask(job, (queue) => queue.promote(id), onlyQueue('promote', options));
   }
 
@@ -95,7 +100,7 @@ export abstract class AdminApi {
     id: string,
     payload: PayloadFor<Job>,
     options: QueueChoice = {},
-  ): ReturnType<JobQueue['update']> {
+  ): Promise<UpdateOutcome> {
     const queueName = onlyQueue('update', options);
     return this.ask(
       job,
@@ -121,7 +126,7 @@ export abstract class AdminApi {
     id: string,
     priority: number,
     options: QueueChoice = {},
-  ): ReturnType<JobQueue['setPriority']> {
+  ): Promise<UpdateOutcome> {
     return this.ask(job, (queue) => queue.setPriority(id, priority), onlyQueue('setPriority', options));
   }
 
@@ -130,11 +135,7 @@ export abstract class AdminApi {
    *
    * @example await jobs.runAgain('report', id); // 'pending', 'refused' or 'missing'
    */
-  async runAgain(
-    job: string | JobDefinition,
-    id: string,
-    options: QueueChoice = {},
-  ): ReturnType<JobQueue['runAgain']> {
+  async runAgain(job: string | JobDefinition, id: string, options: QueueChoice = {}): Promise<RestartOutcome> {
     return this.ask(job, (queue) => queue.runAgain(id), onlyQueue('runAgain', options));
   }
 
@@ -148,7 +149,7 @@ export abstract class AdminApi {
   async list(
     job: string | JobDefinition,
     status: JobStatus,
-    options: Parameters<JobQueue['list']>[1] & QueueChoice = {},
+    options: ListOptions & QueueChoice = {},
   ): Promise<JobRecord[]> {
     const { queue: name, rest } = takeQueue('list', options);
     return this.ask(job, (queue) => queue.list(status, rest), name);
@@ -191,8 +192,8 @@ export abstract class AdminApi {
    */
   async listBatches(
     job: string | JobDefinition,
-    options: NonNullable<Parameters<JobQueue['listBatches']>[0]> & QueueChoice = {},
-  ): ReturnType<JobQueue['listBatches']> {
+    options: { limit?: number } & QueueChoice = {},
+  ): Promise<BatchRecord[]> {
     const { queue: name, rest } = takeQueue('listBatches', options);
     return this.ask(job, (queue) => queue.listBatches(rest), name);
   }

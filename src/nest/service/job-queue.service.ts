@@ -188,14 +188,14 @@ export class JobQueueService extends AdminApi {
     const { queue: name, rest } = takeQueue('result', options);
     const { timeoutMs, signal } = checkResultOptions(rest);
     const read = (queue: JobQueue) => (typeof job === 'string' ? queue : typedSource(queue, job));
-    return this.ask(job, (queue) => read(queue).result(id, { timeoutMs, signal }), name, timeoutMs);
+    return this.ask(job, (queue) => read(queue).awaitResult(id, { timeoutMs, signal }), name, timeoutMs);
   }
 
   /**
    * Returns the dead letters of a queue. The definition of the call, or of a handler here, checks an edited payload.
    *
    * @param job a definition, a job's name, or the name of the queue. `options.queue` overrides them. It shows all of it
-   * @example await jobs.deadLetters('email').redriveAll({ filter: { error: 'ECONNREFUSED' } });
+   * @example await jobs.deadLetters('email').redriveAll({ error: 'ECONNREFUSED' });
    */
   deadLetters(job: string | JobDefinition, options: QueueChoice = {}): DeadLetters {
     const target = this.target(job, onlyQueue('deadLetters', options));
@@ -208,12 +208,13 @@ export class JobQueueService extends AdminApi {
 
   /**
    * Audits a queue, and repairs it on request; see JobQueue.doctor.
-   * @param name the job's or the queue's
+   *
+   * @param job a definition, a job's name, or the name of the queue. The whole queue is audited
    * @example const { counts, findings } = await jobs.doctor('email', { mend: true });
    */
-  async doctor(name: string, options: DoctorOptions & QueueChoice = {}): Promise<DoctorReport> {
+  async doctor(job: string | JobDefinition, options: DoctorOptions & QueueChoice = {}): Promise<DoctorReport> {
     const { queue, rest } = takeQueue('doctor', options);
-    return this.target(name, queue).doctor(rest);
+    return this.target(job, queue).doctor(rest);
   }
 
   /** Depths, ages and counters: of one queue, or of all that this process knows, by name. */

@@ -25,7 +25,8 @@ interface QueueFinder {
 }
 
 /**
- * Manages the recurring jobs, those of decorators and those made here. `name` is that of the job or of the queue.
+ * Manages the recurring jobs, those of decorators and those made here. `job` is a definition, a job's name, or the name of the
+ * queue.
  *
  * @example
  * await jobs.schedules.upsert('report', 'report-eu', { cron: '0 3 * * *', timeZone: 'Europe/Berlin' }, { payload: 'eu' });
@@ -68,17 +69,17 @@ export class JobSchedules {
    * next due schedule and ends with paused ones.
    *
    * @param options.limit at most 1,000. Default 50
-   * @param options.queue the queue, if the name does not determine it
+   * @param options.queue the queue, if the job does not determine it
    * @throws InvalidOptionError
    * @example const next = await jobs.schedules.list('report', { offset: 50, limit: 50 });
    */
   async list(
-    name?: string | JobDefinition,
+    job?: string | JobDefinition,
     options: { offset?: number; limit?: number } & QueueChoice = {},
   ): Promise<ScheduleRecord[]> {
     const { queue: given, rest } = takeQueue('schedules.list', options);
-    const all = name === undefined && given === undefined;
-    const queues = all ? this.finder.all() : [this.finder.target(name ?? given!, given)];
+    const all = job === undefined && given === undefined;
+    const queues = all ? this.finder.all() : [this.finder.target(job ?? given!, given)];
     const lists = await Promise.all(
       queues.map((each) => this.finder.ask(each, (queue) => queue.schedules.list(rest))),
     );
@@ -86,22 +87,18 @@ export class JobSchedules {
   }
 
   /** Returns a schedule, or null for an unknown id. */
-  async get(name: string | JobDefinition, id: string, options: QueueChoice = {}): Promise<ScheduleRecord | null> {
-    return this.ask(name, options, (queue) => queue.schedules.get(id));
+  async get(job: string | JobDefinition, id: string, options: QueueChoice = {}): Promise<ScheduleRecord | null> {
+    return this.ask(job, options, (queue) => queue.schedules.get(id));
   }
 
   /** Stops its ticks for the whole fleet until it is resumed, also across deploys. Missed ticks are not made up. */
-  async pause(name: string | JobDefinition, id: string, options: QueueChoice = {}): Promise<'paused' | 'missing'> {
-    return this.ask(name, options, (queue) => queue.schedules.pause(id));
+  async pause(job: string | JobDefinition, id: string, options: QueueChoice = {}): Promise<'paused' | 'missing'> {
+    return this.ask(job, options, (queue) => queue.schedules.pause(id));
   }
 
   /** Ends a pause. The schedule continues with the next time of its recurrence. */
-  async resume(
-    name: string | JobDefinition,
-    id: string,
-    options: QueueChoice = {},
-  ): Promise<'resumed' | 'missing'> {
-    return this.ask(name, options, (queue) => queue.schedules.resume(id));
+  async resume(job: string | JobDefinition, id: string, options: QueueChoice = {}): Promise<'resumed' | 'missing'> {
+    return this.ask(job, options, (queue) => queue.schedules.resume(id));
   }
 
   /**
@@ -109,12 +106,8 @@ export class JobSchedules {
    *
    * @throws InvalidOptionError if a decorator declares it, which would create it again
    */
-  async remove(
-    name: string | JobDefinition,
-    id: string,
-    options: QueueChoice = {},
-  ): Promise<'removed' | 'missing'> {
-    return this.ask(name, options, (queue) => queue.schedules.remove(id));
+  async remove(job: string | JobDefinition, id: string, options: QueueChoice = {}): Promise<'removed' | 'missing'> {
+    return this.ask(job, options, (queue) => queue.schedules.remove(id));
   }
 
   /**
@@ -123,18 +116,18 @@ export class JobSchedules {
    * @throws ScheduleNotFoundError
    */
   async runNow<Result = unknown>(
-    name: string | JobDefinition,
+    job: string | JobDefinition,
     id: string,
     options: QueueChoice = {},
   ): Promise<JobHandle<Result>> {
-    return this.ask(name, options, (queue) => queue.schedules.runNow<Result>(id));
+    return this.ask(job, options, (queue) => queue.schedules.runNow<Result>(id));
   }
 
   private ask<Answer>(
-    name: string | JobDefinition,
+    job: string | JobDefinition,
     options: QueueChoice,
     question: (queue: JobQueue) => Promise<Answer>,
   ): Promise<Answer> {
-    return this.finder.ask(this.finder.target(name, takeQueue('schedules', options).queue), question);
+    return this.finder.ask(this.finder.target(job, takeQueue('schedules', options).queue), question);
   }
 }

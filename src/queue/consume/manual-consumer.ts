@@ -4,7 +4,7 @@ import { serializeError } from '../errors/serialize-error.js';
 import { backoffDelay } from '../model/backoff.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from '../model/job.js';
 import { LARGEST_PAGE, YEAR_MS } from '../runtime/bounds.js';
-import type { FailOutcome, ReleaseOutcome } from '../store/call-answers.js';
+import type { ExtendOutcome, FailOutcome, ReleaseOutcome } from '../store/call-answers.js';
 import { claimOf, failedClaimOf } from '../store/claim-ref.js';
 import type { ConsumerWait, QueueAccess } from '../store/queue-store.js';
 import { checkText } from '../validation/names.js';
@@ -118,14 +118,11 @@ export class ManualConsumer {
     return outcome!;
   }
 
-  async extend(job: ClaimRef, visibilityMs?: number): Promise<'extended' | 'cancel-requested' | 'lost'> {
+  async extend(job: ClaimRef, options: { visibilityMs?: number }): Promise<ExtendOutcome> {
     const claim = claimOf(job);
-    checkMs(
-      'visibilityMs',
-      visibilityMs === undefined ? this.queue.options.visibilityMs : visibilityMs,
-      1,
-      YEAR_MS,
-    );
+    checkKnown('extend', options, ['visibilityMs']);
+    const { visibilityMs = this.queue.options.visibilityMs } = options;
+    checkMs('visibilityMs', visibilityMs, 1, YEAR_MS);
     const { lost, cancelRequested } = await this.queue.exec((calls) => calls.extend([claim], visibilityMs));
     return lost.length > 0 ? 'lost' : cancelRequested.length > 0 ? 'cancel-requested' : 'extended';
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkKnown, checkOptions } from '../validation/validate-options.js';
+import { checkCount, checkOptions } from '../validation/validate-options.js';
 import { isJobDefinition, type JobDefinition, type PayloadInput } from '../enqueue/define-job.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import type { JobRecord } from '../model/job.js';
@@ -61,6 +61,7 @@ const ages = {
   path: ['newerThanMs'],
 };
 const possible = ({ olderThanMs = 0, newerThanMs = olderThanMs }: DeadLetterFilter) => newerThanMs >= olderThanMs;
+/** Strict, because a misspelled filter would leave all dead letters. */
 const filterSchema = z
   .strictObject(filterFields, { error: 'expected an object of filters' })
   .refine(possible, ages);
@@ -86,7 +87,7 @@ const redriveSchema = z.strictObject(
  *
  * @example
  * const { jobs } = await queue.deadLetters.list({ error: 'ECONNREFUSED', newerThanMs: 3_600_000 });
- * await queue.deadLetters.redriveAll({ filter: { error: 'ECONNREFUSED' } });
+ * await queue.deadLetters.redriveAll({ error: 'ECONNREFUSED' });
  */
 export class DeadLetters {
   /** @internal */
@@ -168,15 +169,31 @@ export class DeadLetters {
   }
 
   /**
+   * Makes several pending again, at most 1,000 in one call.
+   *
+   * @returns how many; an id without a dead letter does not count
+   * @throws InvalidOptionError
+   * @example await queue.deadLetters.redriveMany(jobs.map(({ id }) => id));
+   */
+  async redriveMany(ids: readonly string[]): Promise<number> {
+    if (!Array.isArray(ids)) {
+      throw new InvalidOptionError('ids', 'an array of job ids', show(ids));
+    }
+    checkCount('ids.length', ids.length, 0, LARGEST_PAGE);
+    ids.forEach((id, i) => checkText(`ids[${i}]`, id));
+    return this.exec((calls) => calls.deadLetters.redrive(ids));
+  }
+
+  /**
    * Makes all matching ones pending again, the oldest failure first, at most 100 in one step. Jobs that fail after the
    * start of the call are left alone.
    *
-   * @param options.filter default: all
+   * @param filter default: all
    * @returns how many
    * @throws InvalidOptionError
    */
-  async redriveAll(options: { filter?: DeadLetterFilter } = {}): Promise<number> {
-    const filter = filterOf('deadLetters.redriveAll', options);
+  async redriveAll(filter: DeadLetterFilter = {}): Promise<number> {
+    checkOptions('deadLetters.redriveAll', filterSchema, filter);
     return this.each(filter, (letters) =>
       this.exec((calls) => calls.deadLetters.redrive(letters.map(({ id }) => id))),
     );
@@ -192,12 +209,12 @@ export class DeadLetters {
    * Deletes all matching ones permanently, at most 100 in one step. Jobs that fail after the start of the call are left
    * alone.
    *
-   * @param options.filter default: all
+   * @param filter default: all
    * @returns how many
    * @throws InvalidOptionError
    */
-  async discardAll(options: { filter?: DeadLetterFilter } = {}): Promise<number> {
-    const filter = filterOf('deadLetters.discardAll', options);
+  async discardAll(filter: DeadLetterFilter = {}): Promise<number> {
+    checkOptions('deadLetters.discardAll', filterSchema, filter);
     return this.each(filter, (letters) => this.exec(({ deadLetters }) => deadLetters.discard(letters)));
   }
 
@@ -226,12 +243,6 @@ export class DeadLetters {
   private exec<Answer>(build: (calls: StoreCalls) => StoreCall<Answer>): Promise<Answer> {
     return this.ask(() => this.queue.exec(build));
   }
-}
-
-/** Checks the filter. A misspelled filter must be refused, because no filter means all dead letters. */
-function filterOf(subject: string, options: { filter?: DeadLetterFilter }): DeadLetterFilter {
-  checkKnown(subject, options, ['filter']);
-  return checkOptions(`${subject}.filter`, filterSchema, options.filter === undefined ? {} : options.filter);
 }
 
 function placeOf(cursor: string): DeadLetterPlace {

@@ -66,8 +66,8 @@ export function typedSource(source: JobSource, { name, result: schema }: JobDefi
   return schema
     ? {
         get: (id) => source.get(id),
-        result: async (id, options) => {
-          const value = await source.result(id, options, name);
+        awaitResult: async (id, options) => {
+          const value = await source.awaitResult(id, options, name);
           // No result is stored, or the handler returned none, which its worker has checked.
           return value === undefined ? undefined : validateWithSchema('result', schema, value);
         },

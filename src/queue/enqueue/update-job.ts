@@ -1,7 +1,7 @@
 import { encodeContent } from '../codec/codec.js';
 import { checkPayload } from './check-payload.js';
 import { isJobDefinition, type JobDefinition } from './define-job.js';
-import type { UpdateAnswer } from '../store/call-answers.js';
+import type { UpdateOutcome } from '../store/call-answers.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import { checkText } from '../validation/names.js';
 
@@ -10,7 +10,7 @@ export async function updateJob(
   queue: Pick<QueueAccess, 'options' | 'exec'>,
   first: string | JobDefinition,
   rest: readonly unknown[],
-): Promise<UpdateAnswer> {
+): Promise<UpdateOutcome> {
   const definition = isJobDefinition(first) ? first : undefined;
   const [id, payload] = definition ? rest : [first, ...rest];
   checkText('job id', id);

@@ -32,9 +32,9 @@ export interface ClaimedJobOptions {
   runAtMs?: number;
   /** The metadata of the enqueue. */
   metadata?: JobMetadata;
-  /** True for a member of another queue's batch, which must learn of its end. */
+  /** True for a member of another queue's batch, which must learn of its end. @internal */
   guest?: boolean;
-  /** True if its bad end stops its batch, whose other members are then to be cancelled. */
+  /** True if its bad end stops its batch, whose other members are then to be cancelled. @internal */
   stopsBatch?: boolean;
   /** The id of the batch of a follow-up. */
   batch?: string;

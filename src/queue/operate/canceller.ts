@@ -2,7 +2,7 @@ import { InvalidOptionError } from '../errors/errors.js';
 import type { JobRecord, JobStatus } from '../model/job.js';
 import { show } from '../errors/show.js';
 import type { QueueAccess } from '../store/queue-store.js';
-import type { CancelAnswer } from '../store/call-answers.js';
+import type { CancelOutcome } from '../store/call-answers.js';
 import { CancelNotices } from './cancel-notices.js';
 
 /** The most remembered calls without a reply. */
@@ -16,7 +16,7 @@ export class Canceller {
 
   constructor(private readonly queue: Pick<QueueAccess, 'store' | 'calls' | 'exec'>) {}
 
-  async cancel(id: string, ifStatus?: JobStatus): Promise<CancelAnswer> {
+  async cancel(id: string, ifStatus?: JobStatus): Promise<CancelOutcome> {
     const answer = await this.cancelBy(id, ifStatus);
     if (answer === 'requested') {
       const { key } = await this.queue.calls();
@@ -25,7 +25,7 @@ export class Canceller {
     return answer;
   }
 
-  private async cancelBy(id: string, ifStatus?: JobStatus): Promise<CancelAnswer> {
+  private async cancelBy(id: string, ifStatus?: JobStatus): Promise<CancelOutcome> {
     if (this.listeners.size === 0) {
       return this.queue.exec((calls) => calls.cancel(id, ifStatus));
     }

@@ -26,7 +26,7 @@ export function checkResultOptions(options: ResultOptions = {}): ResultOptions &
 export interface JobSource {
   get(id: string): Promise<JobRecord | null>;
   /** @param name the required name of the job, so that its result has the expected type */
-  result(id: string, options?: ResultOptions, name?: string): Promise<unknown>;
+  awaitResult(id: string, options?: ResultOptions, name?: string): Promise<unknown>;
 }
 
 /** The handle of an enqueued job: its id, the outcome of the enqueue, and access to its result from any process. */
@@ -57,7 +57,7 @@ export class JobHandle<Result = unknown> {
    * @example const { messageId } = await job.result({ timeoutMs: 10_000 });
    */
   async result(options?: ResultOptions): Promise<Result> {
-    return this.#source.result(this.id, options) as Promise<Result>;
+    return this.#source.awaitResult(this.id, options) as Promise<Result>;
   }
 
   /** Returns the job's current record, or null if it is no longer known. */

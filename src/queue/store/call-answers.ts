@@ -10,16 +10,26 @@ export type ReleaseOutcome = 'released' | 'failed' | 'cancelled' | 'lost';
 /** `busy`: jobs wait or run. `already`: no job has ended since the last such event. */
 export type DrainedAnswer = 'published' | 'busy' | 'already';
 
+/** The outcome of an extended claim; `cancel-requested`: it was extended, and its job is to be cancelled. */
+export type ExtendOutcome = 'extended' | 'cancel-requested' | 'lost';
+
 /**
- * `requested`: it runs, and its signal is aborted. `changed`: its status is not the required one, and nothing was done.
+ * The outcome of a cancel. `requested`: the job runs, and its signal is aborted. `changed`: its status is not the required
+ * one, and nothing was done.
  */
-export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'missing' | 'changed';
+export type CancelOutcome = 'cancelled' | 'requested' | 'finished' | 'missing' | 'changed';
 
-/** `refused`: the job is in no state for it. */
-export type UpdateAnswer = 'updated' | 'refused' | 'missing';
+/** The outcome of a removal. `processing`: the job is claimed. `changed`: its status is not the required one. */
+export type RemoveOutcome = 'removed' | 'processing' | 'missing' | 'changed';
 
-/** `pending`: it waits again. `refused`: the job is in no state for it. */
-export type RestartAnswer = 'pending' | 'refused' | 'missing';
+/** The outcome of a new start: the job's state. `refused`: the job runs or has ended. */
+export type RescheduleOutcome = 'scheduled' | 'pending' | 'refused' | 'missing';
+
+/** The outcome of a change to a job. `refused`: the job is in no state for it. */
+export type UpdateOutcome = 'updated' | 'refused' | 'missing';
+
+/** The outcome of a job's restart. `pending`: it waits again. `refused`: the job is in no state for it. */
+export type RestartOutcome = 'pending' | 'refused' | 'missing';
 
 /** A job that a sweep reclaimed, and its new state. */
 export interface ReclaimedJob {

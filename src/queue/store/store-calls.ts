@@ -1,12 +1,14 @@
 // The verbs of a store: each method makes one call. The header of its script in lua/ has the contract.
 import type {
-  CancelAnswer,
+  CancelOutcome,
   CleanAnswer,
   DrainedAnswer,
   FailOutcome,
   ReleaseOutcome,
-  RestartAnswer,
-  UpdateAnswer,
+  RemoveOutcome,
+  RescheduleOutcome,
+  RestartOutcome,
+  UpdateOutcome,
 } from './call-answers.js';
 import type { CompleteAnswer } from './complete-answer.js';
 import type { AnnouncedContent } from '../codec/announced-content.js';
@@ -166,27 +168,27 @@ interface AdminVerbs {
   /** Returns the time of the store, in ms. */
   now(): StoreCall<number>;
   /** @param ifStatus does nothing to a job in another one */
-  cancel(id: string, ifStatus?: JobStatus): StoreCall<CancelAnswer>;
+  cancel(id: string, ifStatus?: JobStatus): StoreCall<CancelOutcome>;
   /** Returns the job too, where this request cancelled it. */
   cancelAndReturn(
     id: string,
     request: string,
     ifStatus?: JobStatus,
-  ): StoreCall<{ answer: CancelAnswer; cancelled?: JobRecord }>;
+  ): StoreCall<{ answer: CancelOutcome; cancelled?: JobRecord }>;
   /** Returns in how many ms the start would be, and the expiry, where the job would have expired by then. */
   reschedule(
     id: string,
     start: { delayMs: number } | { runAtMs: number },
-  ): StoreCall<'scheduled' | 'pending' | 'refused' | 'missing' | { startsInMs: number; expiresInMs: number }>;
+  ): StoreCall<RescheduleOutcome | { startsInMs: number; expiresInMs: number }>;
   /** @param ifStatus does nothing to a job in another one */
-  remove(id: string, ifStatus?: JobStatus): StoreCall<'removed' | 'processing' | 'missing' | 'changed'>;
+  remove(id: string, ifStatus?: JobStatus): StoreCall<RemoveOutcome>;
   /** Starts a scheduled job now. */
-  promote(id: string): StoreCall<RestartAnswer>;
+  promote(id: string): StoreCall<RestartOutcome>;
   /** @param payload JSON; @param name the required name of the job; without it every name is accepted */
-  update(id: string, payload: string, name?: string): StoreCall<UpdateAnswer>;
-  setPriority(id: string, priority: number): StoreCall<UpdateAnswer>;
+  update(id: string, payload: string, name?: string): StoreCall<UpdateOutcome>;
+  setPriority(id: string, priority: number): StoreCall<UpdateOutcome>;
   /** @param request identifies this request, so that its repeat is recognised */
-  runAgain(id: string, request: string): StoreCall<RestartAnswer>;
+  runAgain(id: string, request: string): StoreCall<RestartOutcome>;
   /** @param passed how many to pass over, as the last call returned */
   clean(
     place: JobStatus | 'prioritized' | 'grouped',

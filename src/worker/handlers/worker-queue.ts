@@ -10,7 +10,7 @@ export interface DeclaredSchedule {
   recurrence: Recurrence;
   /** The payload must fit the schema if the handler of the name has a definition. */
   options?: ScheduleOptions | TypedScheduleOptions;
-  /** The name of the schedule in errors. @default by its id */
+  /** The name of the schedule in errors. By default its id. @internal */
   subject?: string;
 }
 

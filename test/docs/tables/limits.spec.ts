@@ -233,8 +233,8 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
     );
     await bounded(
       state,
-      () => queue.redrive(ids.slice(1)),
-      () => queue.redrive(ids),
+      () => queue.deadLetters.redriveMany(ids.slice(1)),
+      () => queue.deadLetters.redriveMany(ids),
     );
   },
   'one atomic step of an enqueue': async (jobs, megabytes) => {

@@ -100,7 +100,7 @@ const extensions = which.map((number) =>
   onClaim(
     'extend(20 min)',
     number,
-    (real, ticket) => real.queue.extend(held(real, ticket), 20 * MINUTE),
+    (real, ticket) => real.queue.extend(held(real, ticket), { visibilityMs: 20 * MINUTE }),
     (model, ticket) => extend(model, ticket, 20 * MINUTE),
   ),
 );

@@ -56,9 +56,9 @@ const reschedules = fc.tuple(whichJob, fc.oneof(delays, times)).map(([number, { 
 
 const redrives = fc.array(whichJob, { minLength: 1, maxLength: 4 }).map((numbers) => {
   const idsOf = (model: QueueModel) => numbers.map((number) => pick(model.ids, number));
-  return step(`redrive of jobs ${numbers.map((number) => `-${number + 1}`).join(' ')}`, {
+  return step(`deadLetters.redriveMany of jobs ${numbers.map((number) => `-${number + 1}`).join(' ')}`, {
     when: (model) => model.ids.length > 0,
-    does: (real, model) => real.queue.redrive(idsOf(model)),
+    does: (real, model) => real.queue.deadLetters.redriveMany(idsOf(model)),
     says: (model) => redrive(model, [...new Set(idsOf(model))]),
   });
 });
@@ -72,7 +72,7 @@ const deadLetters = fc
         const letters = real.queue.deadLetters;
         return verb === 'list'
           ? (await letters.list(filter)).jobs.map(({ id }) => id)
-          : letters[verb as 'redriveAll']({ filter });
+          : letters[verb as 'redriveAll'](filter);
       },
       says: (model) => {
         const ids = matching(model, error).map(({ id }) => id);

@@ -33,8 +33,20 @@ describe('through the service, by the name of the job', () => {
     expect((await letters.get(first!.id))!.attemptLog).toHaveLength(1);
     expect(await letters.redrive(first!.id, { payload: 4 })).toBe(true);
     expect(await first!.result()).toBe(8);
-    expect(await letters.discardAll({ filter: { name } })).toBe(1);
+    expect(await letters.discardAll({ name })).toBe(1);
     expect(await letters.list()).toEqual({ jobs: [], cursor: undefined });
+  });
+
+  it('dead letters of chosen ids are redriven, and unfinished batches listed', async () => {
+    const [name, queue] = [uniqueQueueName(), uniqueQueueName('shared')];
+    const jobs = (await startApp({ providers: [handlerOf(name, queue)] })).get(JobQueueService);
+    const [first, second] = await jobs.enqueueMany<number>(name, [{ payload: -1 }, { payload: -2 }]);
+    await Promise.allSettled([first!.result(), second!.result()]);
+    expect(await jobs.deadLetters(name).redriveMany([first!.id, 'none'])).toBe(1);
+    const batch = jobs.batch({ queue, id: 'open' });
+    await batch.add(name, 1);
+    expect(await jobs.listBatches(name, { limit: 10 })).toMatchObject([{ id: 'open', state: 'open', total: 1 }]);
+    expect(await jobs.listBatches('anything', { queue })).toHaveLength(1);
   });
 
   it('old jobs are cleaned, and many results awaited', async () => {

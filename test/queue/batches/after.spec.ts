@@ -76,7 +76,7 @@ describe('after', () => {
       status: 'failed',
       lastError: expect.stringContaining(`Job ${next.id},`),
     });
-    await queue.redrive([next.id]);
+    await queue.deadLetters.redriveMany([next.id]);
     await done(queue, next.id);
   });
 

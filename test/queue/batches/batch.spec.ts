@@ -126,7 +126,7 @@ describe('a batch', () => {
     await fail(queue, (await queue.claim())!);
     await tendBatches(queue, { all: true });
     expect((await batch.status()).state).toBe('fired');
-    await queue.redrive([`@batch:${batch.id}:then`]);
+    await queue.deadLetters.redriveMany([`@batch:${batch.id}:then`]);
     expect((await batch.results()).members).toMatchObject([{ status: 'completed', result: 'ok' }]);
     await queue.complete((await queue.claim())!);
     expect((await batch.status()).state).toBe('ended');
@@ -392,7 +392,7 @@ describe('the traps of others', () => {
     const { queue } = coreQueue();
     const { batch, claims } = await claimedBatch(queue, 2);
     await fail(queue, claims[0]!);
-    await queue.redrive([claims[0]!.id]);
+    await queue.deadLetters.redriveMany([claims[0]!.id]);
     expect(await batch.status()).toMatchObject({ open: 2, failed: 0 });
     await queue.complete(claims[1]!);
     expect(await followUps(queue, batch)).toEqual([]);
@@ -405,7 +405,7 @@ describe('the traps of others', () => {
     const { batch, claims } = await claimedBatch(queue, 1);
     await fail(queue, claims[0]!);
     for (const claim of await queue.claimMany(5)) await queue.complete(claim);
-    await queue.redrive([claims[0]!.id]);
+    await queue.deadLetters.redriveMany([claims[0]!.id]);
     await queue.complete((await queue.claim())!);
     expect((await queue.stats()).totals.enqueued).toBe(3);
     expect(await batch.status()).toMatchObject({ state: 'ended', failed: 1, completed: 0 });

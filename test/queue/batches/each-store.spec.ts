@@ -111,14 +111,14 @@ onEachStore('a batch', () => {
     const batch = await batchOf(queue, 2);
     const [one, two] = await queue.claimMany(2);
     await queue.fail(one!, error, { final: true });
-    expect(await queue.redrive([one!.id])).toBe(1);
+    expect(await queue.deadLetters.redriveMany([one!.id])).toBe(1);
     expect(await batch.status()).toMatchObject({ open: 2, failed: 0 });
     await queue.complete(two!, 0);
     const [again] = await queue.claimMany(1);
     await queue.fail(again!, error, { final: true });
     expect((await batch.results()).members[0]).toMatchObject({ status: 'failed', error: 'no ink' });
     expect(await runAll(queue)).toEqual(['broke', 'last']);
-    await queue.redrive([one!.id]);
+    await queue.deadLetters.redriveMany([one!.id]);
     expect(await runAll(queue)).toEqual([queue.name]); // and nothing fires again
   });
 

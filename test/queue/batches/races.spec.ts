@@ -140,7 +140,7 @@ it('random ends of random kinds, by several callers: fired once, never early', a
       if (fate === 'redrive') {
         await by.fail(claim, new Error('x'));
         const fired = (await batch.status()).firedAt !== undefined;
-        await by.redrive([claim.id]);
+        await by.deadLetters.redriveMany([claim.id]);
         if (!fired) expect((await batch.status()).open).toBe(open.size);
         await by.complete((await by.claimMany(5)).find(({ id }) => id === claim.id)!);
       }

@@ -69,7 +69,7 @@ describe('a batch with members in several queues', () => {
     await pages.fail(a!, new Error('no'), { final: true });
     const { run } = inside(home);
     const old = await run((await callsOf(pages)).outbox(10));
-    await pages.redrive([a!.id]);
+    await pages.deadLetters.redriveMany([a!.id]);
     const newer = await run((await callsOf(pages)).outbox(10));
     const deliver = async (news: typeof old) => run((await callsOf(home)).deliver(pages.name, news));
     expect(await deliver(newer)).toBe(1);
@@ -96,7 +96,7 @@ describe('a batch with members in several queues', () => {
     await pages.fail(claim, new Error('no'), { final: true });
     const { run } = inside(home);
     const old = await run((await callsOf(pages)).outbox(10));
-    await pages.redrive([claim.id]);
+    await pages.deadLetters.redriveMany([claim.id]);
     expect(await run((await callsOf(pages)).acknowledge(old))).toBe(0);
     expect(await run((await callsOf(pages)).outbox(10))).toMatchObject([{ state: 'open' }]);
   });

@@ -53,7 +53,7 @@ onEachStore('an unmet job', () => {
     await queue.resume();
     expect(await last.get()).toMatchObject({ status: 'failed', lastError: expect.stringContaining(next.id) });
     expect(await last.get()).not.toHaveProperty('after');
-    await queue.redrive([job!.id]);
+    await queue.deadLetters.redriveMany([job!.id]);
     expect(await queue.claim()).toMatchObject({ id: job!.id });
   });
 
@@ -61,7 +61,7 @@ onEachStore('an unmet job', () => {
     const queue = newQueue();
     const [job] = await unmet(queue, 1);
     const [first] = (await queue.deadLetters.list()).jobs;
-    await queue.redrive([first!.id]);
+    await queue.deadLetters.redriveMany([first!.id]);
     await queue.complete((await queue.claim())!);
     expect(await queue.claim()).toBeNull();
     await tendBatches(queue);

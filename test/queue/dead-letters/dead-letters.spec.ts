@@ -63,10 +63,10 @@ describe('dead letters', () => {
       await queue.fail(job, new Error('connect ECONNREFUSED'), { final: true });
     }
     await bury(queue, 'other', 'out of paper', 'print');
-    expect(await queue.deadLetters.redriveAll({ filter: { name: 'email', error: 'econnrefused' } })).toBe(230);
+    expect(await queue.deadLetters.redriveAll({ name: 'email', error: 'econnrefused' })).toBe(230);
     expect(await queue.stats()).toMatchObject({ pending: 230, failed: 1 });
-    expect(await queue.deadLetters.discardAll({ filter: { name: 'email' } })).toBe(0);
-    expect(await queue.deadLetters.discardAll({ filter: { olderThanMs: 60_000 } })).toBe(0);
+    expect(await queue.deadLetters.discardAll({ name: 'email' })).toBe(0);
+    expect(await queue.deadLetters.discardAll({ olderThanMs: 60_000 })).toBe(0);
     expect(await queue.deadLetters.discardAll()).toBe(1);
     expect(await queue.stats()).toMatchObject({ pending: 230, failed: 0 });
   });
@@ -92,12 +92,9 @@ describe('dead letters refuse, and change nothing', () => {
     ['deadLetters.list.cursor', (queue) => queue.deadLetters.list({ cursor: 'page 2' })],
     ['deadLetters.list.nam', (queue) => queue.deadLetters.list({ nam: 'email' } as never)],
     ['deadLetters.redrive.data', (queue) => queue.deadLetters.redrive('a', { data: 1 } as never)],
-    [
-      'deadLetters.redriveAll.filter.eror',
-      (queue) => queue.deadLetters.redriveAll({ filter: { eror: 'x' } as never }),
-    ],
-    ['deadLetters.discardAll.filter', (queue) => queue.deadLetters.discardAll({ filter: 5 as never })],
-    ['deadLetters.discardAll.filter.name', (queue) => queue.deadLetters.discardAll({ filter: { name: '' } })],
+    ['deadLetters.redriveAll.eror', (queue) => queue.deadLetters.redriveAll({ eror: 'x' } as never)],
+    ['deadLetters.discardAll', (queue) => queue.deadLetters.discardAll(5 as never)],
+    ['deadLetters.discardAll.name', (queue) => queue.deadLetters.discardAll({ name: '' })],
     ['clean status', (queue) => queue.clean('processing' as never)],
     ['olderThanMs', (queue) => queue.clean('failed', { olderThanMs: -1 })],
     ['limit', (queue) => queue.clean('failed', { limit: 0 })],

@@ -15,7 +15,7 @@ async function used(): Promise<{ queue: JobQueue; state: TestQueue }> {
   await queue.enqueueMany(['completed', 'failed', 'retried'].map((id) => ({ id, payload: {} })));
   await queue.complete((await queue.claim())!, 1);
   await queue.fail((await queue.claim())!, new Error('no'), { final: true });
-  await queue.redrive(['failed']);
+  await queue.deadLetters.redriveMany(['failed']);
   await queue.fail((await queue.claim())!, new Error('again'));
   await queue.fail((await queue.claim())!, new Error('no'), { final: true });
   await queue.enqueueMany(['cancelled', 'removed', 'purged'].map((id) => ({ id, payload: {} })));

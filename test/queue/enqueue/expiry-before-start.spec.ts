@@ -212,7 +212,7 @@ describe('reschedule past the expiry', () => {
     const { queue } = coreQueue();
     await queue.enqueue(1, { id: 'a', expiresInMs: HOUR });
     await queue.fail((await queue.claim())!, new Error('no'), { final: true });
-    await queue.redrive(['a']);
+    await queue.deadLetters.redriveMany(['a']);
     expect(await queue.reschedule('a', { delayMs: 2 * HOUR })).toBe('scheduled');
   });
 });

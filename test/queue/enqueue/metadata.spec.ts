@@ -30,7 +30,7 @@ async function completeAndRunAgain(queue: JobQueue, id: string): Promise<void> {
 
 async function failAndRedrive(queue: JobQueue, id: string): Promise<void> {
   await queue.fail((await queue.claim())!, new NonRetryableError('no'));
-  await queue.redrive([id]);
+  await queue.deadLetters.redriveMany([id]);
 }
 
 describe('metadata', () => {
@@ -71,7 +71,7 @@ describe('metadata', () => {
     expect(third.options.metadata).toEqual(metadata);
     expect(await queue.fail(third, new Error('dead'))).toBe('failed');
     expect((await queue.deadLetters.list()).jobs).toMatchObject([{ metadata }]);
-    await queue.redrive([handle.id]);
+    await queue.deadLetters.redriveMany([handle.id]);
     const again = await claim();
     expect(again.options.metadata).toEqual(metadata);
     await queue.complete(again);

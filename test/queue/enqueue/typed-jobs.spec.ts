@@ -24,6 +24,16 @@ describe('an enqueue of a definition', () => {
     expect((await job.result()).sentAt).toEqual(new Date(0));
   });
 
+  it('has a result that the queue reads by the schema too, by id', async () => {
+    const { queue } = coreQueue();
+    await queue.enqueue(SendEmail, { to: 'ada@example.com' }, { id: 'mine' });
+    await queue.complete((await queue.claim())!, { sentAt: new Date(0) });
+    expect((await queue.result(SendEmail, 'mine', { timeoutMs: 10_000 })).sentAt).toEqual(new Date(0));
+    expect(await queue.result<{ sentAt: string }>('mine')).toEqual({ sentAt: new Date(0).toISOString() });
+    const Other = defineJob('sms', { payload: z.string(), result: z.any() });
+    await expect(queue.result(Other, 'mine')).rejects.toThrow(InvalidOptionError);
+  });
+
   it('without defaults, in a queue of its own, is a plain job', async () => {
     const { queue } = coreQueue();
     const Own = defineJob(queue.name, { payload: z.number() });

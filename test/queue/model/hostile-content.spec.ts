@@ -89,7 +89,7 @@ describe('hostile text is data', () => {
     expect(await queue.cancel(id)).toBe('missing');
     expect(await queue.remove(id)).toBe('missing');
     expect(await queue.reschedule(id, { delayMs: 5 })).toBe('missing');
-    expect(await queue.redrive([id])).toBe(0);
+    expect(await queue.deadLetters.redriveMany([id])).toBe(0);
     expect(await state.pending()).toEqual(['other']);
   });
 

@@ -57,7 +57,7 @@ describe('the audit trail', () => {
     const ids = ['a', 'b', 'c', 'd'];
     for (const id of ids) await queue.enqueue(1, { id, delayMs: id === 'd' ? 60_000 : 0 });
     await queue.fail((await queue.claim())!, new Error('down'));
-    await queue.redrive(['a']);
+    await queue.deadLetters.redriveMany(['a']);
     await queue.cancel('b');
     await queue.runAgain('b');
     await queue.remove('c');

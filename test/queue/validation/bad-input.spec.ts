@@ -134,7 +134,7 @@ describe('other calls refuse, and change nothing', () => {
     ['list.limit', (queue) => queue.list('pending', { limit: 1_001 })],
     ['list.offset', (queue) => queue.list('pending', { offset: -1 })],
     ['list status', (queue) => queue.list('waiting' as 'pending')],
-    ['ids.length', (queue) => queue.redrive(Array.from({ length: 1_001 }, String))],
+    ['ids.length', (queue) => queue.deadLetters.redriveMany(Array.from({ length: 1_001 }, String))],
     ['delayMs', (queue) => queue.reschedule('a', { delayMs: -1 })],
     // @ts-expect-error -- no number
     ['delayMs', (queue) => queue.reschedule('a', { delayMs: 'soon' })],
@@ -148,8 +148,8 @@ describe('other calls refuse, and change nothing', () => {
     ['enqueueMany', (queue) => queue.enqueueMany('ab' as never)],
     ['enqueueMany[1]', (queue) => queue.enqueueMany([{ payload: 1 }, null] as never)],
     [
-      'deadLetters.discardAll.filter.newerThanMs',
-      (queue) => queue.deadLetters.discardAll({ filter: { olderThanMs: 2, newerThanMs: 1 } }),
+      'deadLetters.discardAll.newerThanMs',
+      (queue) => queue.deadLetters.discardAll({ olderThanMs: 2, newerThanMs: 1 }),
     ],
     ['deadLetters.list.newerThanMs', (queue) => queue.deadLetters.list({ olderThanMs: 2, newerThanMs: 1 })],
     ['timeoutMs', (queue) => queue.result('a', { timeoutMs: -1 })],
@@ -165,12 +165,8 @@ describe('other calls refuse, and change nothing', () => {
 
   // One that is misspelled must not count as not given: without a filter, all are meant.
   it.each<[string, (queue: JobQueue) => Promise<unknown>]>([
-    [
-      'deadLetters.redriveAll.fliter',
-      (queue) => queue.deadLetters.redriveAll({ fliter: { error: 'x' } } as object),
-    ],
-    ['deadLetters.discardAll.error', (queue) => queue.deadLetters.discardAll({ error: 'x' } as object)],
-    ['deadLetters.discardAll.filter', (queue) => queue.deadLetters.discardAll({ filter: null } as never)],
+    ['deadLetters.redriveAll.filter', (queue) => queue.deadLetters.redriveAll({ filter: {} } as object)],
+    ['deadLetters.discardAll.eror', (queue) => queue.deadLetters.discardAll({ eror: 'x' } as object)],
     ['deadLetters.discardAll', (queue) => queue.deadLetters.discardAll(null as never)],
     ['clean.olderThan', (queue) => queue.clean('failed', { olderThan: 3_600_000 } as object)],
     ['clean', (queue) => queue.clean('failed', 3_600_000 as never)],
@@ -194,8 +190,8 @@ describe('other calls refuse, and change nothing', () => {
   });
 
   it.each<[string, (queue: JobQueue, job: never) => Promise<unknown>]>([
-    ['visibilityMs', (queue, job) => queue.extend(job, -1)],
-    ['visibilityMs', (queue, job) => queue.extend(job, Number.NaN)],
+    ['visibilityMs', (queue, job) => queue.extend(job, { visibilityMs: -1 })],
+    ['visibilityMs', (queue, job) => queue.extend(job, { visibilityMs: Number.NaN })],
     ['delayMs', (queue, job) => queue.release(job, { delayMs: -1 })],
     // @ts-expect-error -- no number
     ['delayMs', (queue, job) => queue.fail(job, 'no', { delayMs: 'soon' })],

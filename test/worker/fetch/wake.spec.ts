@@ -120,7 +120,7 @@ describe('an idle worker is woken by', () => {
     const { id } = await setup.queue.enqueue('fail');
     await setup.worker.event('failed');
     const times = await timeStarts(setup, async (i) => {
-      await setup.queue.redrive([id]);
+      await setup.queue.deadLetters.redriveMany([id]);
       await setup.worker.event('failed', i + 2);
     });
     expect(Math.max(...times)).toBeLessThan(FAST_MS);

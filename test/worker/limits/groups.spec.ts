@@ -62,7 +62,7 @@ onEachStore('groups over two workers', () => {
     await worker.event('failed');
     expect(await queue.groups.get('g')).toMatchObject({ heldBy: head.id, pending: 1 });
     fails = false;
-    expect(await queue.redrive([head.id])).toBe(1);
+    expect(await queue.deadLetters.redriveMany([head.id])).toBe(1);
     await worker.event('completed', 2);
     await queue.groups.resume('p');
     await worker.event('completed', 3);

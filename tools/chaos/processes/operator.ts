@@ -94,7 +94,7 @@ class Operator {
 
   private async redrive(): Promise<void> {
     // A job that fails for good at once would only fail again.
-    await this.onOne('failed', 'redrive', (id) => this.queue.redrive([id]));
+    await this.onOne('failed', 'redrive', (id) => this.queue.deadLetters.redriveMany([id]));
   }
 
   /**

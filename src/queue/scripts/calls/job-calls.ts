@@ -1,6 +1,12 @@
 import type { JobRecord, JobStatus } from '../../model/job.js';
 import { decodeJob, decodeJobHash } from '../../replies/decode-job.js';
-import type { CancelAnswer, RestartAnswer, UpdateAnswer } from '../../store/call-answers.js';
+import type {
+  CancelOutcome,
+  RemoveOutcome,
+  RescheduleOutcome,
+  RestartOutcome,
+  UpdateOutcome,
+} from '../../store/call-answers.js';
 import { type EncodedJob, type EnqueueAnswer, decodeEnqueue, optionsOf } from '../../store/enqueue-call.js';
 import type { CommandCall, ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
 import { type CallContext, call } from '../script-call.js';
@@ -12,27 +18,24 @@ export function jobCalls(context: CallContext) {
   return {
     enqueue: (jobs: readonly EncodedJob[], mayBeBounded = false) => enqueue(context, jobs, mayBeBounded),
 
-    remove(
-      id: string,
-      ifStatus: JobStatus | '' = '',
-    ): ScriptCall<'removed' | 'processing' | 'missing' | 'changed'> {
-      return call('jobRemove', keys.standard, [id, ifStatus], (reply) => reply as 'removed');
+    remove(id: string, ifStatus: JobStatus | '' = ''): ScriptCall<RemoveOutcome> {
+      return call('jobRemove', keys.standard, [id, ifStatus], (reply) => reply as RemoveOutcome);
     },
 
-    promote(id: string): ScriptCall<RestartAnswer> {
-      return call('jobPromote', keys.standard, [id], (reply) => reply as RestartAnswer);
+    promote(id: string): ScriptCall<RestartOutcome> {
+      return call('jobPromote', keys.standard, [id], (reply) => reply as RestartOutcome);
     },
 
-    update(id: string, payload: string, name = ''): ScriptCall<UpdateAnswer> {
-      return call('jobUpdate', keys.standard, [id, payload, name], (reply) => reply as UpdateAnswer);
+    update(id: string, payload: string, name = ''): ScriptCall<UpdateOutcome> {
+      return call('jobUpdate', keys.standard, [id, payload, name], (reply) => reply as UpdateOutcome);
     },
 
-    setPriority(id: string, priority: number): ScriptCall<UpdateAnswer> {
-      return call('jobSetPriority', keys.standard, [id, priority], (reply) => reply as UpdateAnswer);
+    setPriority(id: string, priority: number): ScriptCall<UpdateOutcome> {
+      return call('jobSetPriority', keys.standard, [id, priority], (reply) => reply as UpdateOutcome);
     },
 
-    runAgain(id: string, request: string): ScriptCall<RestartAnswer> {
-      return call('jobRunAgain', keys.standard, [id, request], (reply) => reply as RestartAnswer);
+    runAgain(id: string, request: string): ScriptCall<RestartOutcome> {
+      return call('jobRunAgain', keys.standard, [id, request], (reply) => reply as RestartOutcome);
     },
 
     /** Returns in how many ms the start would be, and the expiry, where the job would have expired by then. */
@@ -43,11 +46,11 @@ export function jobCalls(context: CallContext) {
           const [startsInMs, expiresInMs] = (reply as number[]).map(Number);
           return { startsInMs: startsInMs!, expiresInMs: expiresInMs! };
         }
-        return reply as 'scheduled' | 'pending' | 'refused' | 'missing';
+        return reply as RescheduleOutcome;
       });
     },
 
-    cancel(id: string, ifStatus: JobStatus | '' = ''): ScriptCall<CancelAnswer> {
+    cancel(id: string, ifStatus: JobStatus | '' = ''): ScriptCall<CancelOutcome> {
       const args = [...retention, id, '', ifStatus];
       return call('jobCancel', keys.standard, args, (reply) => reply as 'cancelled');
     },
@@ -57,11 +60,11 @@ export function jobCalls(context: CallContext) {
       id: string,
       request: string,
       ifStatus: JobStatus | '' = '',
-    ): ScriptCall<{ answer: CancelAnswer; cancelled?: JobRecord }> {
+    ): ScriptCall<{ answer: CancelOutcome; cancelled?: JobRecord }> {
       return call('jobCancel', keys.standard, [...retention, id, request, ifStatus], (reply) =>
         Array.isArray(reply)
           ? { answer: 'cancelled', cancelled: decodeJob(keys.queue, id, reply as string[]) }
-          : { answer: reply as CancelAnswer },
+          : { answer: reply as CancelOutcome },
       );
     },
 

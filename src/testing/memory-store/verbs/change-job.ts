@@ -1,6 +1,6 @@
 // Changes one job for operators; see lua/job.
 import { leavePlain } from './write-options.js';
-import type { RestartAnswer, UpdateAnswer } from '../../../queue/store/call-answers.js';
+import type { RestartOutcome, UpdateOutcome } from '../../../queue/store/call-answers.js';
 import { jobReopened } from './batch/job-ended.js';
 import { holderOf } from './enqueue.js';
 import { removeFirst, type Hash, type MemoryQueue } from '../state/memory-queue.js';
@@ -9,7 +9,7 @@ function waits(job: Hash): boolean {
   return job.status === 'pending' || job.status === 'scheduled';
 }
 
-export function promote(queue: MemoryQueue, id: string): RestartAnswer {
+export function promote(queue: MemoryQueue, id: string): RestartOutcome {
   const job = queue.job(id);
   if (!job) {
     return 'missing';
@@ -21,7 +21,7 @@ export function promote(queue: MemoryQueue, id: string): RestartAnswer {
   return job.status === 'pending' ? 'pending' : 'refused';
 }
 
-export function update(queue: MemoryQueue, id: string, payload: string, name: string): UpdateAnswer {
+export function update(queue: MemoryQueue, id: string, payload: string, name: string): UpdateOutcome {
   const job = queue.job(id);
   if (!job) {
     return 'missing';
@@ -34,7 +34,7 @@ export function update(queue: MemoryQueue, id: string, payload: string, name: st
   return 'updated';
 }
 
-export function setPriority(queue: MemoryQueue, id: string, priority: number): UpdateAnswer {
+export function setPriority(queue: MemoryQueue, id: string, priority: number): UpdateOutcome {
   const job = queue.job(id);
   if (!job) {
     return 'missing';
@@ -65,7 +65,7 @@ const OF_THE_LAST_RUN =
   'unhandled_at_ms expires_at_ms progress checkpoint last_error last_error_at_ms unstarted_fence ' +
   'after after_delay_ms unmet rate_limited';
 
-export function runAgain(queue: MemoryQueue, id: string, request: string): RestartAnswer {
+export function runAgain(queue: MemoryQueue, id: string, request: string): RestartOutcome {
   const job = queue.job(id);
   if (!job) {
     return 'missing';

@@ -1,7 +1,7 @@
 // The verbs of operators; see lua/job and lua/queue.
 import { leavePlain } from '../write-options.js';
 import type { JobRecord, JobStatus, QueueStats } from '../../../../queue/model/job.js';
-import type { CancelAnswer } from '../../../../queue/store/call-answers.js';
+import type { CancelOutcome } from '../../../../queue/store/call-answers.js';
 import { WORKER_SEEN_MS } from '../../../../queue/scripts/lifetimes.js';
 import { jobEnded, jobReopened } from '../batch/job-ended.js';
 import { holderOf } from '../enqueue.js';
@@ -47,7 +47,7 @@ export function cancel(
   id: string,
   request: string,
   ifStatus?: JobStatus,
-): { answer: CancelAnswer; cancelled?: JobRecord } {
+): { answer: CancelOutcome; cancelled?: JobRecord } {
   const job = queue.job(id);
   if (!job) {
     return { answer: 'missing' };
