@@ -1,5 +1,5 @@
 // The network between a simulated process and the server: delays, loses and repeats calls and replies, by a seed.
-import type { Link } from '#testing/memory-store/memory-store.js';
+import type { StoreLink } from '#testing/memory-store/memory-store.js';
 import type { VirtualClock } from '#testing/time/virtual-clock.js';
 import type { Random } from '../chaos/random.js';
 import type { ProcessClock } from './process-clock.js';
@@ -32,7 +32,7 @@ export function linkOf(
   random: Random,
   faults: () => NetworkFaults,
   server: Server,
-): Link {
+): StoreLink {
   let lastArrival = 0;
   return <Answer>(script: string, run: () => Answer): Promise<Answer> =>
     new Promise((resolve, reject) => {

@@ -18,7 +18,7 @@ import { HistoryCache, lastHourOf } from './history-cache.js';
 import { limitsInWords } from '../../inspect/limits-in-words.js';
 import { RateWindow } from './rate-window.js';
 import { overallVerdict, verdictView } from './verdict-view.js';
-import { workersOf, type ClaimedJob } from './workers-view.js';
+import { workersOf, type ClaimedView } from './workers-view.js';
 
 /** The most claimed jobs that one reading takes of a queue. */
 const MOST_CLAIMED = 100;
@@ -115,7 +115,7 @@ export class OverviewReader {
     };
   }
 
-  private claimed(job: JobRecord): ClaimedJob {
+  private claimed(job: JobRecord): ClaimedView {
     return {
       id: job.id,
       name: job.name,

@@ -7,13 +7,13 @@ interface SeenWorker extends WorkerRecord {
 }
 
 /** A claimed job with its worker. */
-export interface ClaimedJob extends RunningView {
+export interface ClaimedView extends RunningView {
   worker: string | null;
   isPrefetched: boolean;
 }
 
 /** Joins the workers of the queues: one entry for each process, with its jobs. */
-export function workersOf(seen: readonly SeenWorker[], claimed: readonly ClaimedJob[]): WorkerView[] {
+export function workersOf(seen: readonly SeenWorker[], claimed: readonly ClaimedView[]): WorkerView[] {
   const byId = new Map<string, WorkerView>();
   for (const each of seen) {
     const worker = byId.get(each.id) ?? newWorker(each.id);

@@ -30,13 +30,13 @@ const TRIP_MS = 10_000;
  * Simulates the network between a store and its server. It may run a call late, never, or twice, or lose the reply with a
  * promise that never resolves.
  */
-export type Link = <Answer>(script: string, run: () => Answer) => Promise<Answer>;
+export type StoreLink = <Answer>(script: string, run: () => Answer) => Promise<Answer>;
 
 interface MemoryStoreOptions {
   /** The server that several stores share, as processes share a Redis. @default a new server */
   server?: MemoryServer;
   /** Default: each call runs at once, and is answered in the next microtask. */
-  link?: Link;
+  link?: StoreLink;
 }
 
 /**
@@ -52,7 +52,7 @@ export class MemoryStore implements QueueStore {
   readonly sendsLater = false;
   logger: JobQueueLogger = silentLogger;
   readonly server: MemoryServer;
-  private readonly link: Link;
+  private readonly link: StoreLink;
 
   constructor(
     readonly clock: Clock = systemClock,

@@ -10,7 +10,7 @@ import type { ResolvedModuleOptions } from '../../nest/options/job-queue.options
 import type { JobQueueMiddleware } from '../../worker/handlers/attempt-middleware.js';
 import type { MemoryQueue } from '../memory-store/state/memory-queue.js';
 import { MemoryServer } from '../memory-store/memory-server.js';
-import { MemoryStore, type Link } from '../memory-store/memory-store.js';
+import { MemoryStore, type StoreLink } from '../memory-store/memory-store.js';
 import { VirtualClock } from '../time/virtual-clock.js';
 import type { EnqueuedJob } from './enqueued-job.js';
 import { MemoryConnection } from './memory-connection.js';
@@ -224,7 +224,7 @@ export class JobQueueTesting {
     }
   }
 
-  private readonly link: Link = async (_script, run) => {
+  private readonly link: StoreLink = async (_script, run) => {
     this.handlers.active();
     return run();
   };

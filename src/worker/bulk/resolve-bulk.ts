@@ -17,7 +17,7 @@ export interface ResolvedHandler extends Handler {
 }
 
 /** A call that passes through the middleware. */
-interface CallOnItsWay {
+interface CallInMiddleware {
   jobs: Job[];
   call: BulkCall;
 }
@@ -32,11 +32,11 @@ export function resolveBulk(handler: BulkHandler, middleware: readonly AttemptMi
   const links = middleware
     .filter((each) => each.bulk)
     .map(
-      (each): Link<CallOnItsWay, unknown> =>
+      (each): Link<CallInMiddleware, unknown> =>
         ({ jobs }, next) =>
           each.bulk!(jobs, next),
     );
-  const chain = compose<CallOnItsWay, unknown>(links, ({ jobs, call }) => handler.handle(jobs, call));
+  const chain = compose<CallInMiddleware, unknown>(links, ({ jobs, call }) => handler.handle(jobs, call));
   const definition = definitionOf(handler);
   const schemas = definition ? [schemaMiddleware(definition)] : [];
   return {

@@ -6,7 +6,7 @@ import type { StoredSchedule } from '../../queue/model/schedule.js';
 const INTERVAL_MS = 10_000;
 
 /** The schedules of one queue that this worker's code declares. */
-export interface DeclaredSchedules {
+export interface QueueSchedules {
   queue: JobQueue;
   schedules: readonly StoredSchedule[];
 }
@@ -22,7 +22,7 @@ export class ScheduleDeclarer {
 
   constructor(
     private readonly worker: string,
-    private readonly declared: readonly DeclaredSchedules[],
+    private readonly declared: readonly QueueSchedules[],
     private readonly logger: JobQueueLogger,
   ) {}
 

@@ -36,7 +36,7 @@ export interface QueueHost {
 }
 
 /** The last claim of a claimer. */
-export interface Batch {
+export interface ClaimBatch {
   token: string;
   claims: { id: string; verdict: string }[];
 }
@@ -62,7 +62,7 @@ export class MemoryQueue {
   readonly uniqueExpiries = new Map<string, number>();
   /** The owner that an enqueue replaced, by its request or id. */
   readonly replaced = new Map<string, string>();
-  readonly batches = new Map<string, Batch>();
+  readonly batches = new Map<string, ClaimBatch>();
   /** Batches with a follow-up, by their ids. */
   readonly followUps = new Map<string, FollowUpBatch>();
   readonly totals: Record<string, number> = {};

@@ -4,7 +4,7 @@ import type { StoredError } from '../../../../queue/errors/stored-error.js';
 import type { ClaimAnswer, ClaimRequest } from '../../../../queue/store/store-calls.js';
 import { headByTurn } from '../../state/head-by-turn.js';
 import { decodeClaim, decodeNamedClaim } from '../../../../queue/replies/decode-claim.js';
-import { removeFirst, type Batch, type Hash, type MemoryQueue } from '../../state/memory-queue.js';
+import { removeFirst, type ClaimBatch, type Hash, type MemoryQueue } from '../../state/memory-queue.js';
 
 /** The entry of one job in the reply of lua/attempt/claim.lua. */
 type ReplyEntry = [string, string, string | null, number, unknown[]];
@@ -106,7 +106,7 @@ function claimAll(
 ): ReplyEntry[] {
   const { token, worker, slots } = request;
   const entries: ReplyEntry[] = [];
-  const batch: Batch = { token, claims: [] };
+  const batch: ClaimBatch = { token, claims: [] };
   for (const id of ids) {
     const job = queue.job(id) ?? revive(queue, id);
     const verdict = verdictOn(queue, job, request);
@@ -159,7 +159,7 @@ function revive(queue: MemoryQueue, id: string): Hash {
 }
 
 /** Returns again the jobs that the claim with this token got and still holds. */
-function repeated(queue: MemoryQueue, { token, claims }: Batch): ReplyEntry[] {
+function repeated(queue: MemoryQueue, { token, claims }: ClaimBatch): ReplyEntry[] {
   return claims.flatMap(({ id, verdict }) => {
     const job = queue.job(id);
     return job?.claim_token === token ? [entryOf(id, job, verdict, job.unstarted_fence === job.fence)] : [];
