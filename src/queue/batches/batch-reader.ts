@@ -75,7 +75,7 @@ export class BatchReader {
       if (leftMs <= 0) {
         throw new BatchTimeoutError(this.id, timeoutMs, record.open, record.state !== 'open');
       }
-      await this.#queue.sleep(Math.min(leftMs, LOOK_EVERY_MS));
+      await this.#sleep(Math.min(leftMs, LOOK_EVERY_MS), signal);
     }
   }
 
@@ -105,9 +105,18 @@ export class BatchReader {
         yield record;
       }
       if (!firedAt) {
-        await this.#queue.sleep(everyMs);
+        await this.#sleep(everyMs, signal);
       }
     }
+  }
+
+  /** Ends early if the signal aborts. */
+  async #sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    let end!: () => void;
+    const aborted = new Promise<void>((resolve) => (end = resolve));
+    signal?.addEventListener('abort', end);
+    await Promise.race([this.#queue.sleep(ms), aborted]).finally(() => signal?.removeEventListener('abort', end));
   }
 
   /** Makes sure that the batch exists. @internal */

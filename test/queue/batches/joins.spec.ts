@@ -50,6 +50,19 @@ onEachStore('a batch', () => {
     expect((await queue.claimMany(5)).map(({ name }) => name)).toEqual(['then']);
   });
 
+  it.each(['wait', 'progress'])('ends a %s at once where its signal aborts', async (method) => {
+    const batch = newQueue().batch(FOLLOW_UPS);
+    const controller = new AbortController();
+    const { signal } = controller;
+    const progress = batch.progress({ everyMs: 600_000, signal });
+    expect((await progress.next()).value).toMatchObject({ open: 0 });
+    const ended = method === 'wait' ? batch.wait({ timeoutMs: 600_000, signal }) : progress.next();
+    const reason = ended.catch((error: unknown) => error);
+    await batch.status();
+    controller.abort(new Error('no more'));
+    expect(await reason).toMatchObject({ message: 'no more' });
+  });
+
   it('that is unknown has no results, and one that waits to be sealed says so', async () => {
     const queue = newQueue();
     await expect(queue.findBatch('nobody').results()).rejects.toThrow(BatchNotFoundError);
