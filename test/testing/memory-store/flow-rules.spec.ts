@@ -12,6 +12,18 @@ const fail = async (queue: JobQueue, final: boolean) => {
 };
 
 onEachStore('limits and groups', () => {
+  it('tell when the rate lets the next job start, and until when the queue rests', async () => {
+    const queue = newQueue();
+    await queue.limits.set({ rateLimit: { limit: 60, periodMs: HOUR } });
+    await queue.enqueueMany([{ payload: 1 }, { payload: 2 }]);
+    expect(await queue.limits.get()).not.toHaveProperty('nextStartAt');
+    const job = (await queue.claim())!;
+    await queue.exec((calls) => calls.release([{ ...job, reason: 'rate_limited', delayMs: HOUR }]));
+    const { nextStartAt, restsUntil } = await queue.limits.get();
+    expect(nextStartAt!.getTime() - Date.now()).toBeGreaterThan(HOUR / 60 - 10_000);
+    expect(restsUntil!.getTime() - Date.now()).toBeGreaterThan(HOUR - 10_000);
+  });
+
   it('start no job whose cost the rate does not have yet, and none behind it', async () => {
     const queue = newQueue();
     await queue.limits.set({ rateLimit: { limit: 1, periodMs: HOUR, burst: 5 } });

@@ -35,7 +35,7 @@ export class FlowControl {
   /** The limits set at run time. */
   set: RuntimeLimits | undefined;
   readonly groups = new Map<string, GroupState>();
-  private arrival = 0;
+  arrival = 0;
   private turn = 0;
   private readonly rates: RateChanges;
 

@@ -1,5 +1,6 @@
 import type { RuntimeLimits } from '../../../queue/model/limits.js';
 import type { LimitsInForce, LimitVerbs } from '../../../queue/store/verbs/limit-verbs.js';
+import { rateOpensAt } from '../state/gcra.js';
 import { changedLimits } from '../state/changed-limits.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { callOf } from './memory-call.js';
@@ -17,7 +18,13 @@ export function limitVerbs(queue: MemoryQueue): LimitVerbs {
         const { set, limits } = queue.flow;
         const found = Object.fromEntries(Object.entries(limits).filter(([, each]) => each !== undefined));
         const source = set ? 'set' : Object.keys(found).length > 0 ? 'configuration' : 'none';
-        return { ...found, source };
+        const nextStartAt = rateOpensAt(limits.rateLimit, queue.flow.arrival);
+        return {
+          ...found,
+          source,
+          ...(nextStartAt > queue.now && { nextStartAt: new Date(nextStartAt) }),
+          ...(queue.restsUntil > queue.now && { restsUntil: new Date(queue.restsUntil) }),
+        };
       }),
     set: (limits) => callOf('limitsSet', () => limit(limits)),
     change: (changes) =>
