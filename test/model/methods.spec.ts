@@ -33,7 +33,6 @@ const NO_STEP: Record<string, string> = {
   exec: PLUMBING,
   sleep: PLUMBING,
   findBatch: 'opens what `batch` has made',
-  listBatches: 'reads what `batch` has made',
   'groups.list': 'a page of what `groups.get` answers',
   'groups.get': COMPARED,
   'limits.change': 'a set of one limit; test/queue/operate/change-limits.spec.ts',

@@ -90,6 +90,20 @@ const settle = fc.tuple(fc.constantFrom(...settles), any).map(([[name, does], nu
   }),
 );
 
+/** The calls of a worker for a job that it has claimed, also after the claim ended. */
+const reports: [string, Settle][] = [
+  ['checkpoint', (queue, job) => queue.exec((calls) => calls.checkpoint(job, `{"of":"${job.id}"}`))],
+  ['progress', (queue, job) => queue.exec((calls) => calls.progress(job, '50'))],
+  ['start', (queue, job) => queue.exec((calls) => calls.start(job))],
+  ['setName', (queue, job) => queue.exec((calls) => calls.setName({ ...job, name: 'renamed' }))],
+];
+const report = fc.tuple(fc.constantFrom(...reports), any).map(([[name, does], number]) =>
+  step(`${name}(${number})`, async (side) => {
+    const job = pick(side.claims, number);
+    return job && does(side.queue, job);
+  }),
+);
+
 const verbs: [string, (queue: JobQueue, id: string) => Promise<unknown>][] = [
   ['cancel', (queue, id) => queue.cancel(id)],
   ['remove', (queue, id) => queue.remove(id)],
@@ -164,6 +178,9 @@ const onBatch = (group: string | undefined) =>
       }),
     ),
     any.map((number) => step(`batch.seal(${number})`, async ({ batches }) => pick(batches, number)?.seal())),
+    fc.constant(
+      step('listBatches()', async ({ queue }) => (await queue.listBatches()).map(({ id }) => id).toSorted()),
+    ),
     fc
       .nat({ max: 2 })
       .map((number) => step(`batch.cancel(${number})`, async ({ batches }) => pick(batches, number)?.cancel())),
@@ -191,6 +208,7 @@ export function flowSteps(group: string | undefined, rates: boolean): fc.Arbitra
     { weight: 12, arbitrary: enqueueIn(group, !rates) },
     { weight: 10, arbitrary: claim },
     { weight: 10, arbitrary: settle },
+    { weight: 4, arbitrary: report },
     { weight: 6, arbitrary: onJob },
     { weight: 4, arbitrary: onGroup(fc.constant(group ?? 'a'), rates) },
     { weight: 2, arbitrary: onLimits(rates) },
