@@ -25,8 +25,10 @@ async function seen({ queue, batches }: Side) {
   const { pending, scheduled, processing, completed, failed, cancelled, totals } = await queue.stats();
   const lists = await Promise.all(JOB_STATUSES.map((status) => queue.list(status, { limit: 1_000 })));
   const jobs = lists.flat().map((job) => {
-    const { id, status, payload, priority, group, attempts, after, lastError, result } = job;
-    return JSON.stringify({ id, status, payload, priority, group, attempts, after, lastError, result });
+    const { id, name, status, payload, priority, group, attempts, after, lastError, result } = job;
+    const { checkpoint, progress } = job;
+    const own = { id, status, payload, priority, group, attempts, after, lastError, result };
+    return JSON.stringify({ ...own, name, checkpoint, progress });
   });
   const groups = await Promise.all(['a'].map((name) => queue.groups.get(name)));
   return {
