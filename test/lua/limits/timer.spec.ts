@@ -1,8 +1,8 @@
 // A group that its rate or a rest holds back. A worker keeps the time until it may start.
 import { describe, expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
-import { sleep } from '../../support/faults/wait.js';
-import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { connectClocked } from '../../support/redis/clocked-redis.js';
+import { queueOn, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
 const HOUR = 3_600_000;
 
@@ -55,12 +55,13 @@ describe('a group that may start later', () => {
 
 describe('the time that a worker keeps', () => {
   it.each(['g', undefined])('is kept by the next one once it is over (group %s)', async (group) => {
-    const q = testQueue();
+    const clock = { nowMs: Date.now() };
+    const q = queueOn(connectClocked(clock));
     await q.add('a', group === undefined ? {} : { group });
     const [first] = await q.claim(1);
     await rest(q, first!, 20);
-    expect(await waitOf(q, 'worker-1')).toBeGreaterThan(0);
-    await sleep(25);
+    expect(await waitOf(q, 'worker-1')).toBe(20);
+    clock.nowMs += 21;
     const [again] = await q.claim(1, { worker: 'worker-2' }); // before worker-1, whose wait is over
     await rest(q, again!);
     expect(await waitOf(q, 'worker-3')).toBeGreaterThan(HOUR - 10_000);
