@@ -16,7 +16,7 @@ export function payload(n, size = 'small') {
   return size === 'small' ? small : { ...small, body: bodies[size] };
 }
 
-/** Microseconds of the monotonic clock, which all processes of one machine share. */
+/** Returns the microseconds of the monotonic clock, which all processes of one machine share. */
 export function monotonicUs() {
   return Math.round(Number(process.hrtime.bigint()) / 1000);
 }

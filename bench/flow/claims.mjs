@@ -54,7 +54,10 @@ export const claims = {
   },
 };
 
-/** Each group has one slot and enough jobs. With all slots taken, the only ready group is one with more slots. */
+/**
+ * Measures claims of groups with one slot and enough jobs. With all slots taken, the only ready group has more
+ * slots.
+ */
 async function measure(bench, queue, level) {
   const each = Math.max(2, Math.ceil((3 * CLAIMS) / level));
   await fill(queue, level * each, (i) => ({ payload: {}, group: `g${i % level}` }));
@@ -81,7 +84,7 @@ async function settleGroups(bench, queue, level) {
   }
 }
 
-/** After some that do not count, since the first call of a script loads it. */
+/** Counts the commands of claims. The first claims do not count, because the first call of a script loads it. */
 async function costOfClaims(bench, queue) {
   for (let i = 0; i < 50; i++) await queue.claim();
   await bench.server.control.config('RESETSTAT');

@@ -14,7 +14,7 @@ import { throughput } from './throughput.mjs';
 
 const parts = [rate, weights, backlogs, claims, throughput, starts, idle];
 
-/** A whole run renews the docs; a quick one writes into bench/results. */
+/** Returns where a run writes: a whole run renews the docs, a quick run writes into bench/results. */
 export function flowOptions({ quick, only, json, plots }, path) {
   const docs = (name) => fileURLToPath(new URL(`${quick ? '../results' : '../../docs'}/${name}`, import.meta.url));
   return {
@@ -25,7 +25,7 @@ export function flowOptions({ quick, only, json, plots }, path) {
   };
 }
 
-/** With `only`, the other parts stay as an earlier run of the same length wrote them. */
+/** Runs the parts. With `only`, the other parts keep their figures of an earlier run of the same length. */
 export async function runFlow(bench, context, { json, plots, page, only = parts.map(({ id }) => id) }) {
   for (const id of only) {
     if (!parts.some((part) => part.id === id))

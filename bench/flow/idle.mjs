@@ -34,7 +34,9 @@ export const idle = {
   },
 };
 
-/** Each worker has its own connections, as in a separate process. */
+/**
+ * Counts the commands per idle worker and second. Each worker has its own connections, as in a separate process.
+ */
 function perWorkerAndSecond(bench, prepare) {
   return withFlowQueue(bench, {}, async (queue) => {
     await prepare(queue);

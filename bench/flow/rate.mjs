@@ -45,7 +45,7 @@ export const rate = {
   },
 };
 
-/** For each start, how many there were in the period that ends with it. */
+/** Counts, for each start, the starts in the period that ends with it. */
 function countWindows(starts, periodUs) {
   let from = 0;
   return starts.map((at, i) => {

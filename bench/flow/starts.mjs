@@ -23,7 +23,7 @@ export const starts = {
   },
 };
 
-/** In ms, by the runs of a fleet of three processes; the first ones warm up. */
+/** Measures how late jobs start, in ms, in runs of a fleet of three processes. The first runs warm up. */
 function lateness(bench, limits, count, lateUs) {
   return withFlowQueue(bench, {}, async (queue) => {
     await queue.limits.set(limits);

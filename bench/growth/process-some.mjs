@@ -4,7 +4,10 @@ import { median } from '../report/stats.mjs';
 
 const REPEATS = 5;
 
-/** `upTo` is above the number of every job that may run. The worker is stopped while jobs still wait. */
+/**
+ * Measures the cost of processing `count` jobs. The worker is stopped while jobs still wait, so `upTo` exceeds the
+ * number of jobs that may run.
+ */
 export async function costOfProcessing(
   { bench, contestant, options, producer },
   { count, upTo, concurrency = 100, refill },

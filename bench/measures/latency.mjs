@@ -30,7 +30,7 @@ function quantiles(id, latencies) {
   return { [`${id}.p50`]: quantile(latencies, 0.5), [`${id}.p99`]: quantile(latencies, 0.99) };
 }
 
-/** The worker has to have found its queue empty and to wait before the first job comes. */
+/** Waits until the worker has found its queue empty and blocks, before the first job comes. */
 function stand(bench) {
   return new Promise((resolve) => setTimeout(resolve, bench.quick ? 100 : STANDING_MS));
 }

@@ -18,8 +18,8 @@ export const observers = {
 };
 
 /**
- * → { queue: options of the queue, worker(queue): options of its worker, enqueue(call): makes a call, handler(handle):
- *   the handler to run }
+ * Returns { queue: options of the queue, worker(queue): options of its worker, enqueue(call): makes a call,
+ * handler(handle): the handler to run }.
  */
 export async function watchBy({ metrics, traces, bare, queue = {} }, root) {
   const require = createRequire(new URL('package.json', root));
@@ -49,7 +49,7 @@ function startSdk(require, sampled) {
   return new sdk.BasicTracerProvider({ spanProcessors, sampler }).getTracer('bench');
 }
 
-/** The minimal cost of a traced job with this SDK: a span with four attributes around each call. */
+/** Makes a span with four attributes around each call: the minimal cost of a traced job with this SDK. */
 function bareSpans(require, tracer) {
   const { context, trace, SpanKind } = require('@opentelemetry/api');
   const within = (operation, kind, run) => {

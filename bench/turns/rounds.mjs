@@ -14,7 +14,10 @@ export function selectMeasures(measures, { only, quick }) {
   return measures.filter(({ id, figures }) => [id, ...Object.keys(figures)].some((name) => wanted.has(name)));
 }
 
-/** Both roles of each contestant do some work before anything counts: their code gets warm, their scripts loaded. */
+/**
+ * Lets both roles of each contestant do some work before anything counts, so that their code and scripts are
+ * loaded.
+ */
 export async function warmUp(bench) {
   for (const contestant of bench.contestants.keys()) {
     await withQueue(bench, contestant, {}, async (scene) => {
@@ -25,7 +28,7 @@ export async function warmUp(bench) {
   }
 }
 
-/** → { values: { figure: { contestant: number[] } }, errors: string[] } */
+/** Returns { values: { figure: { contestant: number[] } }, errors: string[] }. */
 export async function takeSamples(bench, selected) {
   const samples = { values: {}, errors: [] };
   bench.samples = samples;

@@ -48,7 +48,10 @@ function isBuilt({ sources, built }) {
   return changedAt(join(root, built)) >= Math.max(...sources.map((path) => newestIn(join(root, path))));
 }
 
-/** A build deletes the previous one, so two builds at once, as tests start them, would break each other. */
+/**
+ * Waits for other builds to end. A build deletes the previous one, so two builds at once, as tests start them,
+ * would break each other.
+ */
 async function lockBuild() {
   mkdirSync(join(root, '.cache'), { recursive: true });
   for (;;) {

@@ -59,7 +59,7 @@ export function readShared(parts, shared, folder) {
     },
   };
 
-  /** A shared entry point, such as the core, of which everything is exported. */
+  /** Returns the facade of a shared entry point, such as the core, which exports everything. */
   function entryFacade(file) {
     const names = shared.exportsOf(file).map((name) => [name, name]);
     return facadeCode(`${folder}${basename(file)}`, names);

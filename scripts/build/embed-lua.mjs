@@ -167,7 +167,7 @@ function checkLocals(file, script) {
   }
 }
 
-/** Lines with their includes put in place; `first` is the number of the first. */
+/** Returns the lines with their includes in place; `first` is the number of the first line. */
 function expand(file, lines, first, { libs, included, own }) {
   const expanded = lines.map((line, index) => {
     const name = INCLUDE.exec(line)?.[1];

@@ -68,10 +68,7 @@ function openModule(checker, { moduleSpecifier }, need) {
   file?.statements.forEach(need);
 }
 
-/**
- * True for statements with an effect of their own: other exports of the module, and additions to another package's
- * types.
- */
+/** Returns true for a statement with an effect: another export of the module, or additions to another package's types. */
 function isAlwaysNeeded(statement) {
   return ts.isExportDeclaration(statement) || ts.isModuleDeclaration(statement);
 }

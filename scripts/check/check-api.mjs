@@ -56,7 +56,7 @@ function checkDeclarations(files) {
   return [...faults, ...ours.flatMap(strangeTags)];
 }
 
-/** A type that an entry point names and does not export must be exported by another one. */
+/** Checks that each type that an entry point names is exported by this or another entry point. */
 function checkForgotten() {
   const declared = /^export (?:declare |abstract )*(?:class|const|enum|function|interface|type) (\w+)/gm;
   const exported = new Set(

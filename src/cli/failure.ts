@@ -6,7 +6,7 @@ import { isUnanswered } from '../queue/redis/response-timeout.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { lines, printableJson, valueOf } from './text.js';
 
-/** Redis kept silent for too long. */
+/** Returns the error of a Redis that did not reply in time. */
 export function silent(place: string): CliError {
   return new CliError(`Redis at ${place} gave no answer. ${IN_PART}`, EXIT.unreachable);
 }

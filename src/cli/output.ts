@@ -67,7 +67,7 @@ export class Output {
     return release;
   }
 
-  /** Columns without lines; numbers to the right. On a terminal they fit its width. */
+  /** Returns a table: columns without lines, numbers to the right. On a terminal it fits the width. */
   table(head: readonly string[], rows: readonly (readonly Part[])[], layout: TableLayout = {}): Text {
     return fitted(head, rows, this.isTerminal ? this.stream.columns || undefined : undefined, layout);
   }

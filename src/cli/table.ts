@@ -41,7 +41,7 @@ export interface TableLayout {
 }
 
 /**
- * Columns without lines; numbers to the right.
+ * Returns a table: columns without lines, numbers to the right.
  *
  * @param width of the terminal; undefined: as wide as it gets
  */

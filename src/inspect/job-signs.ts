@@ -56,7 +56,9 @@ async function jobsAhead(queue: InspectedJobs, id: string): Promise<number | und
   return place < 0 ? undefined : place;
 }
 
-/** The list of claimed jobs begins with the claims that expire first. */
+/**
+ * Returns true if the job's claim has expired. The list of claimed jobs begins with the claims that expire first.
+ */
 async function isAmongExpired(queue: InspectedJobs, id: string, expired: number): Promise<boolean> {
   if (expired === 0) {
     return false;

@@ -147,7 +147,9 @@ function full(signs: ServerSigns): ServerVerdict | undefined {
 
 const NO_EVICTION = 'set maxmemory-policy to noeviction, and raise maxmemory';
 
-/** A Redis without a limit deletes nothing, whatever its policy. */
+/**
+ * Returns a warning if Redis may delete keys. A Redis without a memory limit deletes nothing, whatever its policy.
+ */
 function evicting({ evicts, maxBytes }: ServerSigns): ServerVerdict | undefined {
   return evicts !== undefined && maxBytes > 0
     ? {

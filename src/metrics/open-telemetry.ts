@@ -28,13 +28,13 @@ export interface InstrumentOptions {
 
 /** Takes what an observation found. */
 export interface ObservableResult {
-  /** As of OpenTelemetry. */
+  /** Records a value, as in OpenTelemetry. */
   observe(value: number, attributes: Labels): void;
 }
 
 /** An instrument that calls back for its value. */
 export interface ObservableInstrument {
-  /** As of OpenTelemetry. */
+  /** Adds a callback, as in OpenTelemetry. */
   addCallback(callback: (result: ObservableResult) => void | Promise<void>): void;
 }
 

@@ -91,7 +91,7 @@ export abstract class QueueAdmin {
     return findJobs(this, status, options);
   }
 
-  /** Depths, ages and counters, at a cost that does not grow with the queue. */
+  /** Returns depths, ages and counters, at a cost that does not grow with the queue. */
   async stats(): Promise<QueueStats> {
     return this.exec((calls) => calls.stats());
   }

@@ -76,7 +76,10 @@ function kindsIn(text: string): FaultKind[] {
   return process.exit(2);
 }
 
-/** Without faults there is no proxy, and TLS is as good as none. */
+/**
+ * Exits if the address is unfit. Faults pass through a proxy, which cannot read TLS; a load without faults has no
+ * proxy.
+ */
 function refuseUnfit(url: string, load: boolean): void {
   const protocol = URL.canParse(url) ? new URL(url).protocol : 'none';
   if (protocol === 'redis:' || (load && protocol === 'rediss:')) return;

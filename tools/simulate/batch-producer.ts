@@ -32,7 +32,10 @@ export class BatchProducer extends SimulatedProcess {
     }
   }
 
-  /** All jobs have their own ids, so it repeats a call with an unknown outcome. */
+  /**
+   * Repeats a call with an unknown outcome until it succeeds. All jobs have their own ids, so a repeat adds
+   * nothing.
+   */
   private async untilAnswered(
     id: string,
     members: readonly { payload: number; id: string; group: string }[],

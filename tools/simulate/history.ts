@@ -95,7 +95,7 @@ export class History {
     this.members.forEach((members, followUp) => this.finishBatch(followUp, members));
   }
 
-  /** A group of one slot keeps its order through retries and crashes. */
+  /** Checks that a group of one slot keeps its order through retries and crashes. */
   private finishGroup(group: string, ids: readonly string[]): void {
     const claimed = ids.filter((id) => this.jobs.get(id)!.fences.length > 0);
     claimed.slice(1).forEach((id, i) => {
@@ -152,7 +152,10 @@ export class History {
   }
 }
 
-/** A worker of the version with fewer attempts ends a job that exceeds them. That counts as an error. */
+/**
+ * Returns a job's counts. A worker of the version with fewer attempts ends a job that exceeds them, which counts as
+ * an error.
+ */
 function countsOf(job: Hash | undefined): Counts {
   const isExhausted = job?.attempt_log?.includes('"AttemptsExhausted"') ?? false;
   return {

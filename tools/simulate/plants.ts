@@ -4,7 +4,7 @@ import type { Hash, MemoryQueue } from '#testing/memory-store/state/memory-queue
 export interface Plant {
   /** The invariant that it breaks. */
   breaks: string;
-  /** Its result is passed to `after`. */
+  /** Prepares the call; `after` gets the result. */
   before?(script: string, queues: readonly MemoryQueue[], isRepeat: boolean): unknown;
   after?(script: string, queues: readonly MemoryQueue[], planted: unknown): void;
 }

@@ -91,7 +91,7 @@ function onSlider(slider) {
     // A snapshot from before the change may still be on its way.
     held.set(
       slider.id,
-      setTimeout(() => letGo(slider.id), 1_000),
+      setTimeout(() => followServer(slider.id), 1_000),
     );
   };
   held.set(
@@ -100,8 +100,8 @@ function onSlider(slider) {
   );
 }
 
-/** It follows the server again, which may say nothing new for long. */
-function letGo(id) {
+/** Lets the slider follow the server again at once, because the server's next message may be far away. */
+function followServer(id) {
   held.delete(id);
   if (lastConditions) showConditions(...lastConditions);
 }
@@ -116,7 +116,10 @@ function write(slider) {
   slider.setAttribute('aria-valuetext', text);
 }
 
-/** The sliders follow the server, which others may have changed. Stopped workers leave the number for the next start. */
+/**
+ * Sets the sliders to the server's values, which others may have changed. Stopped workers leave the number for the
+ * next start.
+ */
 export function showConditions(stats, size) {
   lastConditions = [stats, size];
   const values = { size: size === 0 ? byId('size').value : size };

@@ -1,6 +1,6 @@
 // Text of others reaches the page only by textContent, never as HTML.
 
-/** el('p', { className: 'hint' }, 'text', node …) */
+/** Creates an element: el('p', { className: 'hint' }, 'text', node …). */
 export function el(tag, props = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(props)) {
@@ -43,7 +43,7 @@ export const shortId = (id) => id.slice(0, 8);
 export const count = (number) => number.toLocaleString('en');
 const clock = new Intl.DateTimeFormat('en', { timeStyle: 'medium', hourCycle: 'h23' });
 export const timeOf = (date) => clock.format(new Date(date));
-/** The largest unit that fits, whole. */
+/** Returns the age in the largest unit that fits, as a whole number. */
 export function age(s) {
   if (s < 60) return `${s} s`;
   return s < 3_600 ? `${Math.floor(s / 60)} min` : `${Math.floor(s / 3_600)} h`;
@@ -59,7 +59,7 @@ export async function getJson(path) {
   throw Object.assign(new Error(text), { status: response.status });
 }
 
-/** The forms' way to the server, that of the pattern's demo. Throws an Error in words. */
+/** Posts a form as the pattern's demo does. Throws an Error with the server's message. */
 export async function post(path, fields = {}) {
   let response;
   try {

@@ -14,7 +14,7 @@ export function showFigures(plotted) {
   render();
 }
 
-/** The newest first: the last one, every tenth second, and each gap. */
+/** Shows the figures, newest first: the last one, every tenth second, and each gap. */
 function render() {
   if (!details.open) return;
   const [times, ...series] = columns;

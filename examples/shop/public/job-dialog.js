@@ -93,7 +93,7 @@ function factsOf(job) {
   return parts;
 }
 
-/** With its attempts, its log, and what can be done with it. */
+/** Returns a link to the job in the dashboard, which shows its attempts, log and actions. */
 function inDashboard({ queue, id }) {
   return el(
     'p',
@@ -102,7 +102,7 @@ function inDashboard({ queue, id }) {
   );
 }
 
-/** Another client may have completed the job, and made nothing. */
+/** Shows the job's product. A job that another client completed may have none. */
 async function madeBy(job) {
   try {
     return await whatItMade(job);

@@ -36,7 +36,7 @@ export function showLists(lists, stats) {
   }
 }
 
-/** `ever`: how many there were since the last reset; the oldest are not kept. */
+/** Shows a page of a list. `ever` counts its jobs since the last reset; the oldest are not kept. */
 function showPage(panel, { offset, total, jobs }, ever = total) {
   const { rows, range, turns, empty } = panel;
   panel.last = Math.max(0, Math.ceil(total / PAGE) - 1) * PAGE;

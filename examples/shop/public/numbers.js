@@ -21,7 +21,7 @@ export function showNumbers(stats) {
   showShares(numbers);
 }
 
-/** Jobs that were cancelled or deleted. Nothing counts a job of a foreign producer when it arrives. */
+/** Adds the number of cancelled or deleted jobs. Nothing counts a job of a foreign producer when it arrives. */
 function withRemoved(stats) {
   const { enqueued_total, pending_depth, processing_depth, completed_total, failed_total } = stats;
   const rest = enqueued_total - pending_depth - processing_depth - completed_total - failed_total;

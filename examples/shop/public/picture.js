@@ -97,7 +97,7 @@ function makeCard(id) {
   return card;
 }
 
-/** A replacement process has the same name, so the pid distinguishes them. */
+/** Returns the key of a process: its name and pid, because a replacement process has the same name. */
 function keyOf({ name, pid }) {
   return `${name} ${pid ?? ''}`;
 }
@@ -133,7 +133,7 @@ function updateLane(lane, { name, pid, state, job }) {
   if (state === 'dead' && !lane.querySelector('.crack')) lane.append(crack());
 }
 
-/** A job that moved from one process to another was at the front of the queue between two snapshots. */
+/** Returns the front of the queue for a job that moved between processes: it was there between two snapshots. */
 function frontOfQueue(from, to) {
   const isTaken = from.matches('.slot') && to.matches('.slot');
   return isTaken ? places.waiting.getBoundingClientRect() : undefined;

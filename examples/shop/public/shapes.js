@@ -26,14 +26,14 @@ export function shapeOf(status) {
   );
 }
 
-/** A zigzag across a lane. */
+/** Draws a zigzag across a lane. */
 export function crack() {
   const points = '12,0 4,25 13,48 3,74 10,100';
   const box = { viewBox: '0 0 16 100', preserveAspectRatio: 'none', class: 'crack', 'aria-hidden': 'true' };
   return svg('svg', box, svg('polyline', { points }));
 }
 
-/** A claim: full when it begins, empty when it runs out, full again at each heartbeat. */
+/** Draws a claim: full when it begins, empty when it runs out, full again at each heartbeat. */
 export function claimRing() {
   const circle = (name) => svg('circle', { cx: 10, cy: 10, r: 8, class: name });
   const left = circle('left');

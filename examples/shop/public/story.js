@@ -13,7 +13,7 @@ export function showStory(lines) {
   keepingFocus(story.parentElement, () => keyed(story, lines.toReversed(), keyOf, make, () => {}));
 }
 
-/** A restarted shop counts from one again. */
+/** Returns the key of an entry: its number and time, because a restarted shop counts from one again. */
 function keyOf({ n, at }) {
   return `${n}:${at}`;
 }

@@ -14,7 +14,7 @@ function printable(value: unknown): string {
   return shown.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, spelledOut);
 }
 
-/** Some are two units long. */
+/** Escapes each UTF-16 unit of a character; some characters have two. */
 function spelledOut(character: string): string {
   const units = Array.from({ length: character.length }, (_, i) => character.charCodeAt(i));
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');

@@ -7,8 +7,8 @@ import { getQueueToken } from './inject-queue.decorator.js';
 import type { QueueRegistry } from './queue-registry.js';
 
 /**
- * A provider of a queue that some class of the process declares, maybe one of another app. Only where a class of this app injects
- * it does the queue belong to what this process maintains.
+ * Returns the provider of a queue that a class of the process declares, perhaps a class of another app. An app
+ * maintains the queue only if a class of this app injects it.
  */
 export function declaredQueueProvider(name: string, connection: string): FactoryProvider<JobQueue> {
   const token = getQueueToken(name, connection);

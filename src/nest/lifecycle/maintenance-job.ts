@@ -8,7 +8,7 @@ interface Instant {
   toMillis(): number;
   toJSDate(): Date;
   toISO(): string;
-  /** function valueOf() { [native code] } */
+  /** Returns the ms since the epoch. */
   valueOf(): number;
 }
 

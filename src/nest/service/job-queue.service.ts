@@ -217,7 +217,7 @@ export class JobQueueService extends AdminApi {
     return this.target(job, queue).doctor(rest);
   }
 
-  /** Depths, ages and counters: of one queue, or of all that this process knows, by name. */
+  /** Returns depths, ages and counters of one queue, or of all queues that this process knows, by name. */
   stats(job: string | JobDefinition, options?: QueueChoice): Promise<QueueStats>;
   /** Returns the figures of each queue that the process knows, by name. */
   stats(): Promise<Record<string, QueueStats>>;

@@ -56,7 +56,7 @@ function missingRight(error: unknown): RedisPermissionError | undefined {
   return explained instanceof RedisPermissionError ? explained : undefined;
 }
 
-/** Others would be connected only to be asked. */
+/** Returns the connected nodes. The others would be connected only for this question. */
 function connected(client: Cluster): Redis[] {
   return client.nodes('all').filter((node) => node.status !== 'wait');
 }

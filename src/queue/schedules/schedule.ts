@@ -68,7 +68,7 @@ const optionsSchema = z.strictObject(
   { error: 'expected an object of schedule options' },
 );
 
-/** Ids of schedules become part of keys and of job ids. */
+/** Checks a schedule's id, because it becomes part of keys and of job ids. */
 function checkScheduleId(id: unknown): asserts id is string {
   if (typeof id !== 'string' || !/^[\w.:@-]{1,100}$/.test(id)) {
     throw new InvalidOptionError('schedule id', '1 to 100 of A-Z a-z 0-9 _ . : @ -', show(id));

@@ -143,7 +143,7 @@ function decodeRecord(codec: JobCodec, job: JobRecord): JobRecord {
   return decoded;
 }
 
-/** A member of a queue with another codec stays as stored. */
+/** Decodes the result and error of a member. A member of a queue with another codec stays as stored. */
 function decodeMember(codec: JobCodec, { result, error, ...member }: BatchMember): BatchMember {
   return {
     ...member,

@@ -42,7 +42,7 @@ function framed(name: LuaScriptName): string {
   return flags + frame.replace('TRANSITION', transition).replace('SCRIPT()', () => script);
 }
 
-/** Redis reads the flags only from the very first line. */
+/** Splits off the first line, because Redis reads the flags only from there. */
 function parted(text: string): [flags: string, rest: string] {
   const end = text.indexOf('\n') + 1;
   return [text.slice(0, end), text.slice(end)];

@@ -25,7 +25,7 @@ export function isQueueName(name: unknown): name is string {
   return typeof name === 'string' && QUEUE_NAME.test(name);
 }
 
-/** Ids chosen by the caller become part of keys and of events. */
+/** Checks a job id that the caller chose, because it becomes part of keys and events. */
 export function checkJobId(id: unknown, subject = 'job id'): asserts id is string {
   if (typeof id !== 'string' || !ID.test(id)) {
     throw new InvalidOptionError(subject, '1 to 128 of A-Z a-z 0-9 _ . : @ -', show(id));

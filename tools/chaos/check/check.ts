@@ -63,7 +63,7 @@ export interface Verdict {
   minutes: number;
 }
 
-/** A pure function of its arguments. */
+/** Returns the verdict on a run, a pure function of its arguments. */
 export function check(facts: Facts, snapshot: Snapshot): Verdict {
   const verdict: Verdict = {
     violations: [...snapshot.faults],

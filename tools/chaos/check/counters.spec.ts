@@ -64,7 +64,7 @@ function counted(run: Run, name: string): [least: number, most: number] {
   return [least, most];
 }
 
-/** The process is killed before the last of these entries is written. */
+/** Adds a process that is killed before it writes the last of these entries. */
 function cutOff(run: Run, ...entries: Entry[]): void {
   run.files.cut = [['process', 8, 'worker'], ['time', 2_500], ...entries];
 }

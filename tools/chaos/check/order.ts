@@ -50,7 +50,9 @@ function early(facts: Facts): string[] {
   return faults;
 }
 
-/** First attempts start in the order of the enqueues, except where a lost claim was reclaimed later. */
+/**
+ * Returns first attempts that started out of the order of their enqueues. A reclaimed lost claim may start later.
+ */
 function outOfOrder(facts: Facts, reclaimed: ReadonlySet<string>): string[] {
   const faults: string[] = [];
   for (const [process, attempts] of facts.attempts.first) {

@@ -99,7 +99,7 @@ function leftOut(
   return faults.length > to.skipped - from.skipped ? faults : [];
 }
 
-/** Paused or removed at both looks, and the same pause: no tick was made between. */
+/** Returns ticks that were made while the schedule was paused or removed: at both looks, by the same pause. */
 function resting(schedule: ScheduleId, ticks: readonly MadeTick[], [before, after]: Between): string[] {
   const [from, to] = [before.schedules[schedule], after.schedules[schedule]];
   const paused = from !== undefined && from.pausedAtMs > 0 && from.pausedAtMs === to?.pausedAtMs;

@@ -16,7 +16,7 @@ export function ranOutOfOrder(lastFenceOfEarlier: number, firstFenceOfLater: num
 }
 
 /**
- * I6: returns what is wrong with a dead letter, or nothing if its crashes or attempts are used up.
+ * Returns the violations of I6 by a dead letter; none if its crashes or attempts are used up.
  *
  * @param canFail whether its attempts can fail without a crash
  * @param isFinal whether its first failure ends it

@@ -40,7 +40,7 @@ function knowsEarlier({ role }: Slot): boolean {
   return !role.startsWith('flow-');
 }
 
-/** The producers last, one after the other: so there always is work for somebody who is there. */
+/** Replaces the processes one after the other, the producers last, so that the new workers always have work. */
 async function replace(scene: Scene, workers: readonly Slot[], earlier: boolean): Promise<void> {
   const { fleet } = scene;
   const one = async (slot: Slot, end: Promise<void>) => {

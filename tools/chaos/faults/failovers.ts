@@ -106,7 +106,7 @@ export async function killInCluster(scene: Scene): Promise<number> {
   return hits;
 }
 
-/** Half of the keys are on each of two masters for a while. Returns how many keys are on the other master then. */
+/** Moves half of the keys of a slot to another master for a while. Returns how many keys are there then. */
 export async function moveSlot({ ground, queue }: Scene, planned: PlannedFault): Promise<number> {
   const cluster = ground.cluster!;
   const owner = await (await ownerOf(cluster, queue))();
@@ -155,7 +155,9 @@ function otherMaster(old: OwnRedis, now: () => Promise<OwnRedis>): Promise<OwnRe
   return eventually(other, { timeoutMs: SWITCH_MS, what: 'a failover' });
 }
 
-/** If the sentinels demoted the old master first, it loads the new master's data and refuses all other commands. */
+/**
+ * Makes the old master follow the new one. If the sentinels did so first, it loads data and refuses other commands.
+ */
 async function followAgain(old: Redis, heir: OwnRedis): Promise<void> {
   const told = async () => {
     try {

@@ -43,7 +43,7 @@ export function hitsOf({ kind, hits }: Pick<Recovery, 'kind' | 'hits'>): string 
   return `${hits} ${HITS[kind] ?? 'hits'}`;
 }
 
-/** Kinds that happened, and never hit anything. */
+/** Returns the kinds of faults that happened, and never hit anything. */
 export function missed(recoveries: readonly Recovery[]): string[] {
   return recoveries
     .filter(({ hits }) => !(hits > 0))

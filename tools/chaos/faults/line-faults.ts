@@ -9,7 +9,7 @@ import { magnitude, strength, victim, type PlannedFault } from '../plan.js';
 
 const ASKED_MS = 10_000;
 
-/** In the middle of a request. */
+/** Cuts connections in the middle of a request. */
 export const cutLines: Fault = ({ fleet }, planned) =>
   struck(proxiesOf(fleet, planned), async (proxies) => {
     await Promise.race([...proxies.map((proxy) => proxy.asked()), sleep(ASKED_MS)]);

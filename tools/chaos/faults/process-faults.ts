@@ -70,7 +70,7 @@ export const killProducer: Fault = async ({ fleet }, planned) => {
   return hits;
 };
 
-/** A rolling restart of all workers. */
+/** Restarts all workers one after the other. */
 export const restartWorkers: Fault = async (scene) => {
   let hits = 0;
   for (const slot of scene.fleet.workers) {
@@ -89,7 +89,7 @@ export const setClockOff: Fault = async ({ fleet }, planned) => {
   return growth(0, () => countWritten(slot.history, 'start', 'enqueue', 'look', 'asks', 'call'));
 };
 
-/** Long enough for claims to run out. */
+/** Returns a time in which claims expire. */
 function pastClaims(planned: PlannedFault): number {
   return strength(planned, VISIBILITY_MS + 500, VISIBILITY_MS + 2_500);
 }

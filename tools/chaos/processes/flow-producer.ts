@@ -39,7 +39,10 @@ export async function startFlowProducer(tools: Tools): Promise<Stop> {
   };
 }
 
-/** A queue that cannot be asked is not full: the next batch waits for its answer. */
+/**
+ * Returns true if the queue is full. If the queue does not reply, it is not full, and the next batch waits for a
+ * reply.
+ */
 async function isFull(queue: JobQueue): Promise<boolean> {
   const stats = await queue.stats().catch(() => undefined);
   return stats !== undefined && stats.pending > BACKLOG;

@@ -23,7 +23,7 @@ export function flowOptions(): QueueOptions {
   };
 }
 
-/** Follow-ups have none. */
+/** Returns the group of a job; follow-ups have none. */
 export function groupOf(number: number): string | undefined {
   return isFollowUp(number) ? undefined : `group-${number % GROUPS}`;
 }
@@ -32,7 +32,7 @@ export function isFollowUp(number: number): boolean {
   return number % BATCH_NUMBERS === MEMBERS;
 }
 
-/** Failures are what must keep the order of a group, and count as an end of a member. */
+/** Draws the kind of a job. Failures must keep the order of a group, and count as the end of a member. */
 export function drawKind(random: Random): Kind {
   const spot = random.next();
   if (spot < 0.02) return 'error';

@@ -86,7 +86,7 @@ class Operator {
     for (const { kind, subject, found } of findings) history.add(['mended', kind, subject, found]);
   }
 
-  /** Taking a job out of a long line is slow for the server, so those are left alone. */
+  /** Cancels a job. Removing a job from a long list is slow for the server, so it skips long lists. */
   private async cancel(status: JobStatus): Promise<void> {
     if (status === 'pending' && (await this.queue.stats()).pending > 500) return;
     await this.onOne(status, 'cancel', (id) => this.queue.cancel(id));
@@ -98,9 +98,9 @@ class Operator {
   }
 
   /**
-   * Only jobs that no producer enqueues again. A repeat under the id of a discarded job would make a new job. A
-   * producer at a later batch has finished the earlier ones. The latest job tells their age, because this process's
-   * clock may be wrong.
+   * Discards a job that no producer enqueues again, because a repeat under its id would make a new job. A producer
+   * at a later batch has finished the earlier ones. The latest job tells their age, because this process's clock
+   * may be wrong.
    */
   private async discard(): Promise<void> {
     const page = await this.queue.list('failed', { limit: 100 });

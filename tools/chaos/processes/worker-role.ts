@@ -42,7 +42,7 @@ export function startFifoWorker(tools: Tools): Promise<Stop> {
   return start(tools, `${tools.options.queue}-fifo`, { concurrency: 1 }, (job) => act(job, tools, new Random(0)));
 }
 
-/** Two of them share the slots of a limited queue, in groups and batches. */
+/** Starts a worker of a limited queue, in groups and batches. Two of them share its slots. */
 export function startFlowWorker(tools: Tools): Promise<Stop> {
   const random = new Random(tools.options.seed);
   const slots = { concurrency: MAX_RUNNING };
@@ -166,7 +166,7 @@ async function behave(job: Job<Work>, random: Random): Promise<void> {
   }
 }
 
-/** Without a signal it is deaf: it works on though its claim is lost. */
+/** Waits, or rejects once the signal aborts. Without a signal the handler works on although its claim is lost. */
 function wait(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {

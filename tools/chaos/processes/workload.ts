@@ -59,7 +59,7 @@ export const MIX: Mix = {
 const LEAST_PAD = 1_000;
 const MOST_PAD = 1_048_576 - 100;
 
-/** Small ones are more frequent: each magnitude is as likely. */
+/** Returns a padding. Each magnitude is as likely, so small ones are more frequent. */
 export function padOf(random: Random): string {
   return 'x'.repeat(Math.floor(LEAST_PAD * (MOST_PAD / LEAST_PAD) ** random.next()));
 }

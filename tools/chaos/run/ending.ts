@@ -63,7 +63,7 @@ async function left(queue: JobQueue): Promise<number> {
   return pending + processing + Math.max(before, await due());
 }
 
-/** The names of the queues are those of this run only, and so are all keys that begin with them. */
+/** Deletes the keys of this run. No other run has queues of these names. */
 export async function leaveNothing(queues: readonly JobQueue[], ground: Ground): Promise<void> {
   for (const queue of queues) {
     const { keys } = await inside(queue).scripts();

@@ -5,7 +5,7 @@ import type { Outcome } from './run.js';
 
 const MOST_SHOWN = 40;
 
-/** Lines to print. */
+/** Returns the lines to print. */
 export function reportOf(outcome: Outcome, judgeGrowth: boolean): string[] {
   const { jobs, seconds, violations, growth } = outcome;
   const lines = [

@@ -42,8 +42,8 @@ export class Resources {
   }
 
   /**
-   * The memory of Redis follows from the kept jobs: waiting, in the histories, or just ended. So the memory per key
-   * must not grow. The checker finds leftover keys.
+   * Notes the memory of Redis, which follows from the kept jobs: waiting, in the histories, or just ended. So the
+   * memory per key must not grow. The checker finds leftover keys.
    */
   addServer(memory: number, keys: number, connections: number, at = performance.now()): void {
     const perKey = keys > FEWEST_KEYS ? memory / keys : NaN;

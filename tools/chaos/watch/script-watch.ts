@@ -53,7 +53,10 @@ export class ScriptWatch {
     }
   }
 
-  /** `+1700000000.000001 [0 127.0.0.1:50000] "evalsha" "…" "2" "key" "key" "argument"`, quotes inside escaped. */
+  /**
+   * Parses a line such as `+1700000000.000001 [0 127.0.0.1:50000] "evalsha" "…" "2" "key" "key" "argument"`. Quotes
+   * inside are escaped.
+   */
   private see(line: string): void {
     if (line.includes(' lua] "')) {
       if (this.call) this.call.commands++;

@@ -24,9 +24,8 @@ export class ListingController {
   constructor(private readonly queue: QueueAccess) {}
 
   /**
-   * Without `offset` it returns, as the demo, one page of waiting and running jobs and the last ten ended jobs. With
-   * `offset` it returns the rows of each list from there on. If a list continues, the header `Link` names the next
-   * page.
+   * Returns one page of waiting and running jobs and the last ten ended jobs, as the demo. With `offset` it returns
+   * the rows of each list from there on. If a list continues, the header `Link` names the next page.
    */
   @Get()
   async jobs(

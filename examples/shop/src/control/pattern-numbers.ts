@@ -9,7 +9,7 @@ export function fraction() {
   return formField((text) => Number.parseFloat(text), 0, 1);
 }
 
-/** An object or a list is refused: no form has one. */
+/** Returns the schema of a number in a form. It refuses objects and lists, because no form sends these. */
 function formField(parse: (text: string) => number, least: number, most: number) {
   return z.union([z.string(), z.number()], { error: 'expected a number' }).transform((given) => {
     const number = parse(String(given));

@@ -47,7 +47,7 @@ function emailTo(recipient: string, { order }: Occasion): EmailPayload & { order
   };
 }
 
-/** A recipient may be any text, and is no reason for a dead letter: `alice` is alice@example.com. */
+/** Returns an address for any text, so that no recipient causes a dead letter: `alice` is alice@example.com. */
 function addressOf(recipient: string): string {
   if (z.email().safeParse(recipient).success) return recipient;
   const box = recipient.replace(/[^a-z0-9]+/gi, '-').slice(0, 60);

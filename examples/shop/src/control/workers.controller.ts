@@ -24,7 +24,7 @@ export class WorkersController {
     private readonly show: CrashShow,
   ) {}
 
-  /** Missing values return to their defaults, as in the pattern's demo. */
+  /** Starts the workers. Missing values return to their defaults, as in the pattern's demo. */
   @Post('start')
   @HttpCode(200)
   start(@Body(new ZodBody(startSchema)) body: z.infer<typeof startSchema>): Promise<StatsView> {

@@ -27,7 +27,7 @@ export class MailServer implements OnModuleInit, OnApplicationShutdown {
     });
   }
 
-  /** The workers are drained by now, so no job sends mail. */
+  /** Closes the server. The workers are drained by now, so no job sends mail. */
   onApplicationShutdown(): Promise<void> {
     return new Promise((resolve) => this.server.close(resolve));
   }

@@ -69,7 +69,7 @@ function asText(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 
-/** A payload may be a megabyte. */
+/** Shortens a text, because a payload may have a megabyte. */
 function short(text: string): string {
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }

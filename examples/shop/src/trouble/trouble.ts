@@ -48,7 +48,10 @@ export class Trouble {
     }
   }
 
-  /** A job of the show: its first attempt goes well until its worker is killed, and each takes its time. */
+  /**
+   * Returns the conditions of a job. A job of the show sets its own times, and succeeds unless its worker is
+   * killed.
+   */
   private conditionsOf({ payload, attempt }: Job): Conditions {
     const { pace } = (payload ?? {}) as { pace?: { firstMs: number; againMs: number } };
     if (!pace) return this.conditions;

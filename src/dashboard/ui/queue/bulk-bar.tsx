@@ -18,7 +18,10 @@ interface BulkProps {
   done(): void;
 }
 
-/** Actions on the ticked jobs, or on all that match. They are at the foot of the page, within reach of a thumb. */
+/**
+ * Shows the actions on the selected jobs, or on all that match. They are at the foot of the page, within reach of a
+ * thumb.
+ */
 export function BulkBar({ queue, state, selection, match, total, matchWords, done }: BulkProps) {
   const actions = actionsOf(state).filter((action) => may(action));
   const chosen = selection.ids.size;

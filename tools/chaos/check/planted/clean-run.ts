@@ -119,7 +119,7 @@ export function add(run: Run, job: StoredJob): void {
   run.snapshot.jobs.push(job);
 }
 
-/** No worker ever saw it; it is where `instead` says, or nowhere. */
+/** Removes every trace of a job from the workers and the store, or puts `instead` into the store. */
 export function dropAll(run: Run, number: number, ...instead: StoredJob[]): void {
   run.files.worker = run.files.worker!.filter((entry) => entry[1] !== PRODUCER || entry[2] !== number);
   run.snapshot.jobs = [...run.snapshot.jobs.filter(({ work: each }) => each?.n !== number), ...instead];
@@ -142,7 +142,7 @@ export function staleSettle(run: Run, answer: Settlement): void {
   work(run, [...start(5, 1, 30), ['time', 2_100], ['end', PRODUCER, 5, 30], [answer, PRODUCER, 5, 30]]);
 }
 
-/** The job that waits is of another kind, and a dead letter. */
+/** Makes the waiting job a dead letter of another kind. */
 export function bury(run: Run, kind: string, job: Partial<StoredJob>): void {
   run.files.producer = run.files.producer!.map((entry) =>
     entry[0] === 'kind' && entry[1] === 5 ? ['kind', 5, kind, 0] : entry,

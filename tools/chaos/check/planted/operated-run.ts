@@ -117,7 +117,7 @@ export function operatedRun(parts: Partial<Record<keyof typeof OPERATED, Entry[]
   return run;
 }
 
-/** No worker ever saw that tick. */
+/** Removes a tick, so that no worker ever saw it. */
 export function leaveOut(run: Run, schedule: ScheduleId, dueMs: number): void {
   run.files.worker = run.files.worker!.filter((entry) => entry[2] !== tickId(schedule, dueMs));
 }

@@ -29,7 +29,7 @@ export class LiveFeed {
     private readonly story: Story,
   ) {}
 
-  /** For a page that shows the four lists from these rows on. */
+  /** Sends changes to a page that shows the four lists from these rows on. */
   follow(offsets: Offsets): Observable<MessageEvent> {
     return defer(() => {
       const samples = this.newSamples();

@@ -66,7 +66,7 @@ export class PictureService {
     };
   }
 
-  /** As far as is known without Redis. */
+  /** Draws the picture without the lists that only Redis knows. */
   drawAway(): Picture {
     this.wrecks.clear(new Map());
     return { waiting: [], lanes: this.lanes(new Map()), elsewhere: 0, done: [] };
@@ -82,7 +82,10 @@ export class PictureService {
   }
 }
 
-/** True unless the job is drawn elsewhere: Redis knows earlier than its process that a job has ended or moved. */
+/**
+ * Returns true unless the job is drawn elsewhere. Redis knows earlier than its process that a job has ended or
+ * moved.
+ */
 function holds({ job }: Lane, all: Lane[], elsewhere: ReadonlySet<string>): boolean {
   if (!job) return false;
   if (job.claimEndsInMs === undefined) return !elsewhere.has(job.id);

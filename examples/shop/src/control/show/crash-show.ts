@@ -186,7 +186,7 @@ export class CrashShow implements OnModuleDestroy {
   }
 }
 
-/** A new process has the name of the one that it replaces. */
+/** Names a process by its pid too, because a new process has the name of the process that it replaces. */
 function processOf({ name, pid }: PoolWorker): string {
   return `${name} (process ${pid})`;
 }
