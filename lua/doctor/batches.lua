@@ -15,7 +15,7 @@ local function report(batch, found, expected)
   answer[n + 1], answer[n + 2], answer[n + 3] = batch, found, expected
 end
 
--- The next sweep looks at it, and fires or ends it where it can.
+-- Lets the next sweep look at the batch, and fire or end it where it can.
 local function let_the_sweep_look(batch)
   redis.call('PERSIST', batch_record .. batch)
   redis.call('ZADD', batches, 0, batch)

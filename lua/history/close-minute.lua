@@ -27,7 +27,7 @@ local function mark(...)
   redis.call('PEXPIRE', marks, keep)
 end
 
--- Two versions that run side by side in a deploy are each marked once.
+-- Marks the first minute of a version. Two versions that run side by side in a deploy are each marked once.
 local function see_version()
   local seen = tonumber(redis.call('HGET', open, 'v:' .. version) or 0)
   if seen < now - 600000 then

@@ -22,7 +22,8 @@ local live_since = now - tonumber(ARGV[1])
 --@include lib/place/unserved_names
 --@include lib/group/held_by_groups
 
--- The boot of a fleet counts as a run, so that it is not overdue before its first maintenance.
+-- Returns true if maintenance is overdue. The boot of a fleet counts as a run, so that it is not overdue before its
+-- first maintenance.
 local function is_maintenance_overdue(age, expired, live)
   local last_run_at, every, served_since = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'every_ms',
     'served_since_ms'))

@@ -14,7 +14,7 @@ const LISTS = { lua: /^(KEYS|ARGV|Returns|Needs:)/, other: /^@example/ };
 
 /** Returns a line for each long sentence in a comment under `root`. */
 export function checkComments(root) {
-  return TREES.flatMap((tree) => filesOf(root, tree)).flatMap((file) =>
+  return sourcesOf(root).flatMap((file) =>
     longSentences(file, readFileSync(join(root, file), 'utf8')).map(
       (sentence) => `${file}: a sentence of more than ${MOST_WORDS} words; make two of it: ${sentence}`,
     ),
@@ -49,6 +49,11 @@ function paragraphsOf(file, source) {
     .split(/\n\s*\n/)
     .map((paragraph) => paragraph.trim())
     .filter((paragraph) => !list.test(paragraph));
+}
+
+/** Returns the paths of the hand-written sources under `root`. */
+export function sourcesOf(root) {
+  return TREES.flatMap((tree) => filesOf(root, tree));
 }
 
 function filesOf(root, tree) {

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { checkComments } from './check-comments.mjs';
 import { checkEntries, checkFolders } from './check-folders.mjs';
+import { checkOpenings } from './check-openings.mjs';
 import { checkTime } from './check-time.mjs';
 
 /** The other folders that a folder may import. Those without an entry may import OTHERS. */
@@ -210,7 +211,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const root = fileURLToPath(new URL('../..', import.meta.url));
   const problems = [...checkImports(join(root, 'src')), ...checkTime(join(root, 'src'))];
   for (const problem of problems) console.error(`${relative(process.cwd(), join(root, 'src')) || '.'}/${problem}`);
-  const ofTree = [...checkFolders(root), ...checkEntries(root), ...checkComments(root)];
+  const ofTree = [checkFolders, checkEntries, checkComments, checkOpenings].flatMap((check) => check(root));
   for (const problem of ofTree) console.error(problem);
   if (problems.length + ofTree.length > 0) process.exitCode = 1;
 }

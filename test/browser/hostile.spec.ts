@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 afterAll(() => jobs.close());
 
-/** What a hostile text would have made of the page, had it been taken for HTML. */
+/** Expects that the page took no hostile text for HTML. */
 async function expectUnharmed() {
   expect(await page.evaluate('window.taken')).toBeUndefined();
   expect(await page.locator('img[src=x], main b, dialog b, main script').count()).toBe(0);

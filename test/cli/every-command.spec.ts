@@ -50,7 +50,7 @@ beforeAll(() => {
   redis = connect();
 });
 
-/** A queue of which every text is hostile and every time is none. */
+/** Makes a queue with hostile texts and invalid times everywhere. */
 async function plant(): Promise<void> {
   queue = newQueue({ auditTrail: {} });
   leaveBroken(queue);

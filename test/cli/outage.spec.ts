@@ -28,7 +28,7 @@ async function endsUnreachable(args: string[], command: Running, said: RegExp): 
   expect(performance.now() - started).toBeLessThan(SOON_MS);
 }
 
-/** Commands wait five seconds each, so they wait side by side. */
+/** Runs all rows at once, because each command waits five seconds. */
 function atOnce<Row>(rows: Row[], run: (row: Row) => Promise<void>): () => Promise<void> {
   return async () => void (await Promise.all(rows.map(run)));
 }

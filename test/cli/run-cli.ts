@@ -18,7 +18,7 @@ export function cli(args: readonly string[], env: Record<string, string> = {}): 
 }
 
 /**
- * The same on a terminal of 80 columns, by `script` of util-linux.
+ * Runs the CLI on a terminal of 80 columns, by `script` of util-linux.
  *
  * @param answer typed once the command asks something
  */
@@ -106,7 +106,7 @@ function running(file: string, args: readonly string[], env: Record<string, stri
   };
 }
 
-/** The command itself, which `script` runs. */
+/** Returns the pid of the command that `script` runs. */
 function childOf(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0]);
 }

@@ -33,7 +33,7 @@ interface Setup {
   jobs?: JobQueueModuleOptions;
   providers?: NonNullable<Parameters<typeof Test.createTestingModule>[0]['providers']>;
   prefix?: string;
-  /** What the app does before it listens. */
+  /** Prepares the app before it listens. */
   prepare?(app: INestApplication): void;
 }
 

@@ -35,7 +35,7 @@ class WrapInterceptor implements NestInterceptor {
   }
 }
 
-/** So many dead letters, without a worker. */
+/** Makes dead letters without a worker. */
 async function failSome(queue: JobQueue, count: number, messageOf: (i: number) => string): Promise<string[]> {
   const handles = await queue.enqueueMany(
     Array.from({ length: count }, (_, i) => ({ payload: { order: i }, maxAttempts: 1 })),
@@ -473,7 +473,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
   });
 });
 
-/** The text of an answer, as it comes. */
+/** Yields the text of a response as it arrives. */
 async function* textsOf({ body }: Response): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   const reader = body!.getReader();

@@ -8,7 +8,7 @@ import { startDashboard, type DashboardApp, type Platform } from './dashboard-ap
 
 const PLATFORMS: Platform[] = ['express', 'fastify'];
 
-/** Every action but those of the list. */
+/** Allows every action but the given ones. */
 const allBut =
   (...refused: string[]) =>
   (action: string) =>

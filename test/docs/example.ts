@@ -9,7 +9,7 @@ const folders: string[] = [];
 
 afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
-/** The first block of code after `<!-- example: {mark} -->` in a file of docs/. */
+/** Returns the first block of code after `<!-- example: {mark} -->` in a file of docs/. */
 export function exampleOf(doc: string, mark: string): string {
   const text = readFileSync(join(root, 'docs', doc), 'utf8');
   const code = text.split(`<!-- example: ${mark} -->`)[1]?.match(/```ts\n([^]*?)```/)?.[1];
@@ -17,7 +17,7 @@ export function exampleOf(doc: string, mark: string): string {
   return code;
 }
 
-/** What the example exports. */
+/** Returns the exports of an example. */
 export async function loadExample<Exports = Record<string, unknown>>(doc: string, mark: string): Promise<Exports> {
   mkdirSync(join(root, '.cache'), { recursive: true });
   // Inside of the project, where its packages are found.

@@ -4,13 +4,13 @@ import { readFileSync } from 'node:fs';
 /** One cell: its row, its column, what the docs say. */
 export type Cell = [row: string, column: string, said: string];
 
-/** All cells of the table after a mark of a page, row by row. */
+/** Returns all cells of the table after a mark of a page, row by row. */
 export function tableOf(mark: string, doc: string): Cell[] {
   const [[, ...columns] = [], , ...body] = rowsOf(mark, doc);
   return body.flatMap(([row, ...cells]) => columns.map((column, i) => [row!, column, cells[i]!] as Cell));
 }
 
-/** The cells by row, each row with what the docs say by column; empty cells are left out. */
+/** Returns the cells by row, and in each row by column; empty cells are left out. */
 export function byRow(cells: readonly Cell[]): [row: string, said: Record<string, string>][] {
   const rows = new Map<string, Record<string, string>>();
   for (const [row, column, said] of cells.filter(([, , text]) => text !== '')) {
@@ -19,7 +19,7 @@ export function byRow(cells: readonly Cell[]): [row: string, said: Record<string
   return [...rows];
 }
 
-/** The rows of the table after a mark, the heading and its line included. */
+/** Returns the rows of the table after a mark, the heading and its line included. */
 export function rowsOf(mark: string, doc: string): string[][] {
   const text = readFileSync(new URL(`../../${doc}`, import.meta.url), 'utf8');
   const lines = text.split(`<!-- table: ${mark} -->`)[1]!.trimStart().split('\n');

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 const user = (permissions = MINIMAL_PERMISSIONS) => createUser(admin, server.url, permissions);
 
-/** A queue of a user, who may not read its invariants. */
+/** Makes a queue of a user who may not read its invariants. */
 async function queueOf(
   permissions: string,
   name?: string,

@@ -43,7 +43,7 @@ const grant = (password: string) => admin().call('ACL', 'SETUSER', 'app', 'reset
 const at = () => ({ host: server.host, port: server.port });
 const options = (): RedisOptions => ({ ...at(), username: 'app', password: SECRET });
 
-/** All that a logger could make of something, errors in errors included. */
+/** Renders everything that a logger could print of a value, errors in errors included. */
 function rendered(value: unknown): string {
   const seen = new Set<unknown>();
   const json = (_: string, each: unknown): unknown => {

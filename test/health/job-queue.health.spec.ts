@@ -15,13 +15,13 @@ import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { holdTimers } from '../support/worker/held-timers.js';
 import { eventually, sleep } from '../support/faults/wait.js';
 
-/** What a check of an app says. */
+/** Returns the result of an app's health check. */
 async function check(app: INestApplication, options?: JobQueueHealthOptions) {
   const { jobQueue } = await app.get(JobQueueHealthIndicator).check('jobQueue', options);
   return jobQueue;
 }
 
-/** An app that only enqueues, and a queue of its own with so many jobs that wait. */
+/** Starts an app that only enqueues, with a queue of `waiting` jobs. */
 async function producer(waiting: number, parts: TestApp = {}) {
   const name = uniqueQueueName('email');
   const app = await startApp({ ...parts, jobs: { worker: false, maintenance: false, ...parts.jobs } });

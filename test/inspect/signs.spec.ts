@@ -27,7 +27,7 @@ const STATS: QueueStats = {
   totals: {},
 };
 
-/** An hour of minutes, the oldest first, of which each says what came and what ended. */
+/** Returns an hour of minutes, the oldest first, with the arrivals and ends of each. */
 function history(
   minuteOf: (i: number) => Partial<HistoryPoint>,
   p95: number | null,

@@ -13,7 +13,7 @@ import { coreQueue } from '../support/queue/core-queue.js';
 import { inside } from '../support/queue/inside.js';
 import { newQueue, startWorker } from '../support/worker/workers.js';
 
-/** As the command line and the dashboard ask. */
+/** Returns the reasons, as the command line and the dashboard ask for them. */
 async function why(queue: JobQueue, id: string) {
   const job = (await queue.get(id))!;
   return whyNotRunning(job, await readJobSigns(queue, job));
@@ -31,7 +31,7 @@ async function redisOf(queue: JobQueue) {
   return { keys, client: inside(queue).connection.client };
 }
 
-/** A queue that a live worker serves, which takes nothing: its only slot is busy. */
+/** Makes a queue whose live worker claims nothing, because its only slot is busy. */
 async function busy(options: QueueOptions = {}) {
   const queue = newQueue(options);
   const { promise, open } = gate();

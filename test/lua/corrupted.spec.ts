@@ -4,7 +4,7 @@ import { testQueue, type TestQueue } from '../support/queue/queue-state.js';
 
 const error = { name: 'Error', message: 'no' };
 
-/** The key of the job holds a string, as a stray SET would leave it. */
+/** Writes a string to the key of the job, as a stray SET would. */
 async function corrupt(q: TestQueue, id: string): Promise<void> {
   await q.redis.del(q.keys.job(id));
   await q.redis.set(q.keys.job(id), 'not a hash');

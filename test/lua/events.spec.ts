@@ -5,7 +5,7 @@ import { testQueue, type TestQueue } from '../support/queue/queue-state.js';
 
 const error = { name: 'Error', message: 'no' };
 
-/** Everything that is published to the queue while `action` runs. */
+/** Returns every message that is published to the queue while `action` runs. */
 async function published(q: TestQueue, action: () => Promise<void>): Promise<unknown[]> {
   const subscriber = connect();
   await subscriber.subscribe(q.keys.events);

@@ -14,7 +14,7 @@ const files = readdirSync(LUA, { recursive: true })
 const scripts = files.filter((file) => !file.startsWith('lib/'));
 const libs = files.filter((file) => file.startsWith('lib/')).map((file) => file.slice('lib/'.length));
 
-/** The comment at the top, its code with strings and comments left out, and its includes. */
+/** Returns a script's header, its code without strings and comments, and its includes. */
 function read(file: string) {
   const text = readFileSync(new URL(file, LUA), 'utf8');
   const lines = text.split('\n');
@@ -29,7 +29,7 @@ function read(file: string) {
   };
 }
 
-/** The libraries that a script includes, with those that these include. */
+/** Returns the libraries that a script includes, with their own libraries. */
 function librariesOf({ includes }: ReturnType<typeof read>): ReturnType<typeof read>[] {
   return includes.map((name) => read(`${name}.lua`)).flatMap((library) => [library, ...librariesOf(library)]);
 }
@@ -38,13 +38,13 @@ function numbers(text: string, pattern: RegExp): number[] {
   return [...new Set([...text.matchAll(pattern)].map((match) => Number(match[1])))].toSorted((a, b) => a - b);
 }
 
-/** The keys that a script uses: each by its position, or all of them unpacked into names. */
+/** Returns the keys that a script uses: each by its position, or all of them unpacked into names. */
 function usedKeys(code: string): number[] {
   const names = /^local ([\w,\s]+?) =\s+unpack\(KEYS\)$/m.exec(code)?.[1];
   return names ? names.split(',').map((_, i) => i + 1) : numbers(code, /KEYS\[(\d+)\]/g);
 }
 
-/** The positions that a header documents: `ARGV[3]`, `ARGV[1..6]`, and the start of a list: `ARGV[7..]`. */
+/** Returns the positions that a header documents: `ARGV[3]`, `ARGV[1..6]`, and the start of a list: `ARGV[7..]`. */
 function documented(header: string, name: 'KEYS' | 'ARGV') {
   const single = numbers(header, new RegExp(`${name}\\[(\\d+)\\]`, 'g'));
   const ranges = [...header.matchAll(new RegExp(`${name}\\[(\\d+)\\.\\.(\\d+)\\]`, 'g'))].flatMap((match) =>

@@ -31,9 +31,7 @@ afterAll(() => {
   propagation.disable();
 });
 
-/**
- * The Redis calls of the scripts of each kind per job. Also the promises of a job from the first claim to the last end.
- */
+/** Counts per job the Redis calls of each kind of script, and the promises from claim to end. */
 async function costOf(options: WorkerOptions, middleware?: JobQueueMiddleware[]) {
   const name = uniqueQueueName();
   const queue = new JobQueue(redis, name, { ...(middleware && { middleware }) });

@@ -8,7 +8,7 @@ import { eventually } from '../support/faults/wait.js';
 import { freePort } from '../../scripts/redis/redis-server.mjs';
 import { newQueue, startWorker } from '../support/worker/workers.js';
 
-/** A registry with the metrics of a queue, and how one figure of it is read. */
+/** Returns a registry with the metrics of a queue, and a function that reads one figure. */
 function measured(options: JobMetricsOptions) {
   const registry = new promClient.Registry();
   const metrics = new JobMetrics(options).toPrometheus(promClient, registry);

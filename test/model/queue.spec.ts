@@ -14,7 +14,7 @@ const RUNS = Number(process.env.MODEL_RUNS ?? 60);
 const SEED = Number(process.env.MODEL_SEED ?? 1);
 const LONGEST = 60;
 
-/** Sequences of some steps, each as often as its weight says. */
+/** Returns sequences of steps, each as often as its weight says. */
 function sequences(weights: [number, fc.Arbitrary<Step>][]) {
   const steps = weights.flatMap(([weight, arbitrary]) => Array.from({ length: weight }, () => arbitrary));
   return fc.commands(steps, {

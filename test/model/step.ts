@@ -43,7 +43,7 @@ export function refusedOption(error: unknown): string {
   throw error;
 }
 
-/** A step of one of some kinds, each as often as its weight says. */
+/** Returns a step of one of some kinds, each as often as its weight says. */
 export function oneOf(...weights: [number, fc.Arbitrary<Step>][]): fc.Arbitrary<Step> {
   return fc.oneof(...weights.map(([weight, arbitrary]) => ({ weight, arbitrary })));
 }

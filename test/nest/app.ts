@@ -96,7 +96,7 @@ export async function startApp(app: TestApp): Promise<INestApplication> {
   return started.init();
 }
 
-/** A handler of jobs of a name. */
+/** Makes a handler of jobs of a name. */
 export function handlerOf(name: string, handle: () => unknown = () => 'done') {
   @JobHandler(name)
   class Handler {
@@ -107,7 +107,7 @@ export function handlerOf(name: string, handle: () => unknown = () => 'done') {
   return Handler;
 }
 
-/** A promise with its ends in hand. */
+/** Makes a promise and the functions that end it. */
 export function signal<Value = void>() {
   let resolve!: (value: Value) => void;
   const promise = new Promise<Value>((done) => {

@@ -24,7 +24,7 @@ function echo(name: string) {
   return EchoHandler;
 }
 
-/** An app of this module runs a job, and its queue has the attempts that were asked for. */
+/** Expects that an app of this module runs a job, and that its queue has these attempts. */
 async function expectItRuns(module: TestApp['module'], maxAttempts = 3): Promise<void> {
   const name = uniqueQueueName();
   const app = await startApp({ module, providers: [echo(name)] });

@@ -61,7 +61,7 @@ function askThroughout(): () => Promise<{ answers: number; longestMs: number }> 
   };
 }
 
-/** The calls that took the server longer than `LONGEST_CALL_MS`. */
+/** Returns the calls that took the server longer than `LONGEST_CALL_MS`. */
 async function slowCalls(): Promise<string[]> {
   const log = (await other.slowlog('GET', 100)) as [number, number, number, string[]][];
   return log.map(([, , micros, [command, ...args]]) => `${command} ${args[0]}: ${micros / 1_000} ms`);

@@ -12,7 +12,7 @@ beforeAll(async () => {
   redis = connect({}, (await startOwnRedis()).url);
 });
 
-/** How often the server ran each command, inside of scripts too, for these jobs claimed and completed one by one. */
+/** Counts how often the server ran each command for these jobs, inside of scripts too, claimed one by one. */
 async function commandsFor(queue: JobQueue): Promise<Map<string, number>> {
   await queue.enqueueMany(Array.from({ length: JOBS }, (_, payload) => ({ payload })));
   await redis.config('RESETSTAT');

@@ -12,7 +12,7 @@ const bugs = read('docs/internals/peers-bugs.md')
   .map((line) => line.split('|').map((cell) => cell.trim()))
   .map(([, bug, here, tests]) => ({ bug: bug!, here: here!, tests: testsOf(tests!) }));
 
-/** `file`: title; title; `file`: title. A title may itself have a semicolon. */
+/** Parses `file`: title; title; `file`: title. A title may itself have a semicolon. */
 function testsOf(cell: string): { file: string; titles: string }[] {
   return [...cell.matchAll(/`(test\/[^`]+)`: (.*?)(?=; `test\/|$)/g)].map(([, file, titles]) => ({
     file: file!,
@@ -20,7 +20,7 @@ function testsOf(cell: string): { file: string; titles: string }[] {
   }));
 }
 
-/** Repeatedly removes the longest title that the file has from the front of the text. Returns the rest. */
+/** Removes the longest known title from the front of the text until none is left. Returns the rest. */
 function unknownOf(titles: string, source: string): string {
   const parts = titles.split('; ');
   for (let length = parts.length; length > 0; length--) {

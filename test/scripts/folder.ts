@@ -9,7 +9,7 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A temporary folder with these files in it, removed after the test file. */
+/** Makes a temporary folder with these files, which is removed after the test file. */
 export function folderWith(files: Record<string, string>): string {
   const folder = mkdtempSync(join(tmpdir(), 'scripts-'));
   folders.push(folder);

@@ -46,7 +46,7 @@ export default class extends TestEnvironment {
     hooks.AsyncLocalStorage = SequentialStorage;
   }
 
-  /** The first event comes once jest-circus is loaded, and before the file is. */
+  /** Installs the hooks at the first event, after jest-circus is loaded, and before the file is. */
   handleTestEvent({ name }) {
     if (name !== 'setup') return;
     hooks.AsyncLocalStorage = AsyncLocalStorage;

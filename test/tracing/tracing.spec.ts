@@ -52,7 +52,7 @@ function sent() {
   return spans(SpanKind.PRODUCER);
 }
 
-/** A queue and a worker that are traced. */
+/** Makes a traced queue and worker. */
 async function traced(handler: (job: Job) => unknown, options?: JobTracingOptions) {
   const middleware = [jobTracing(options)];
   const name = uniqueQueueName();

@@ -14,7 +14,7 @@ import { inside } from '../support/queue/inside.js';
 
 const HOUR = 3_600_000;
 
-/** A queue of ours and a client of the pattern on it. */
+/** Makes a queue of ours and a client of the pattern on it. */
 function sharedQueue(options: QueueOptions = {}, pattern: PatternOptions = {}) {
   const redis = namedConnection();
   const queue = newQueue(options, redis);

@@ -223,7 +223,7 @@ function timers(): number {
   return process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
 }
 
-/** A queue whose worker reaches the server through a proxy, and the same queue past it. */
+/** Makes a queue whose worker reaches the server through a proxy, and the same queue past it. */
 async function behindProxy(): Promise<{ proxy: FaultProxy; redis: Redis; queue: JobQueue; other: JobQueue }> {
   const proxy = await FaultProxy.start();
   const redis = connect({ retryStrategy: () => 20, maxRetriesPerRequest: null }, proxy.url);

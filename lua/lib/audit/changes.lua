@@ -2,7 +2,7 @@
 -- Needs: server, prefix.
 local changes, order = {}, {}
 
--- The first access to a job in this script reads its previous state.
+-- Returns a job's change. The first access to a job in this script reads its previous state.
 local function change_of(key)
   local id = string.sub(key, #prefix + 1)
   if not changes[id] then

@@ -1,7 +1,7 @@
 -- record(): adds an entry to the stream for each job that changed.
 -- Needs: server, stream, most, transition, prefix, changes, order.
 
--- Only the errors of this very transition: a job keeps its last one.
+-- Returns the error of this very transition, because a job keeps its last one.
 local function error_of(change, last_error)
   local ended = change.from == 'processing' and (transition == 'fail' or transition == 'reclaim' or transition == 'adopt-foreign')
   if not last_error or not ended and change.to ~= 'failed' then

@@ -34,7 +34,7 @@ local function post(ref, id, state, detail)
   redis.call('HSET', batch_outbox, ref .. '|' .. id, redis.call('INCR', sequence) .. '\n' .. state .. '\n' .. detail)
 end
 
--- A dead follow-up may be redriven, and then reads the outcomes, so its batch has not ended.
+-- Ends a member. A dead follow-up may be redriven, and then reads the outcomes, so its batch has not ended.
 local function end_member(id, ref, status, detail)
   if string.sub(ref, 1, 1) == '=' then
     if status ~= 'failed' then
@@ -48,7 +48,7 @@ local function end_member(id, ref, status, detail)
   end
 end
 
--- Also for a member in another queue.
+-- Opens a member again, also for a member in another queue.
 local function open_again(batch, member)
   local key = batch_record .. batch
   local outcome = redis.call('HGET', key .. '/outcomes', member)

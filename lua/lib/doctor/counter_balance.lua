@@ -13,7 +13,7 @@ local function total_of(counters, names)
   return sum, table.concat(words, ' + ')
 end
 
--- Waiting and running jobs.
+-- Counts waiting and running jobs.
 local function unfinished()
   return redis.call('LLEN', pending) + redis.call('ZCARD', prioritized) + redis.call('ZCARD', scheduled)
     + redis.call('ZCARD', claims) + redis.call('LLEN', processing)

@@ -28,7 +28,7 @@ local function grouped_ids(last)
   return ids
 end
 
--- A job that a client of the pattern enqueued gets a name and its fence when it is claimed here.
+-- Counts jobs enqueued here. A client's job gets a name and its fence when it is claimed here.
 local function enqueued_here(last)
   local waiting = 0
   for _, ids in ipairs({ redis.call('LRANGE', pending, 0, last), redis.call('ZRANGE', prioritized, 0, last),
@@ -43,7 +43,7 @@ local function completed_here(last)
     function(status, fence, token) return status == 'completed' and fence and token == '' end)
 end
 
--- A failure of a client of the pattern is adopted later than it occurred.
+-- Counts jobs that failed here. A failure of a client of the pattern is adopted later than it occurred.
 local function failed_here(last)
   return count(redis.call('ZRANGE', dead, 0, last, 'REV'), { 'failed_at_ms', 'last_error_at_ms' },
     function(failed_at, error_at) return failed_at and failed_at == error_at end)

@@ -4,7 +4,7 @@
 --@include lib/doctor/correct_place
 --@include lib/doctor/leave_places
 
--- The claim's time starts again: a live worker extends it, and a dead one loses it to the sweep.
+-- Starts the claim's time again: a live worker extends it, and a dead one loses it to the sweep.
 local function place_claimed(at, visibility)
   redis.call('HSET', at.key, 'status', 'processing')
   redis.call('ZADD', claims, now + visibility, at.id)
@@ -23,7 +23,7 @@ local function place_dead(at, found)
   end
 end
 
--- A start that never comes, until the jobs that it waits for have ended, which the sweep checks.
+-- Gives the job a start that never comes. The sweep checks when the jobs that it waits for have ended.
 local function place_awaiting(at)
   leave_places(at, 'scheduled')
   redis.call('ZADD', scheduled, '253402300799000', at.id)

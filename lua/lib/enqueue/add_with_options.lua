@@ -19,7 +19,7 @@
 --@include lib/batch/follow
 --@include lib/enqueue/conflict
 
--- If there are settings, as the first read finds out, they may include a bound.
+-- Returns true if a bound may apply. Settings, as the first read finds them, may include one.
 local function may_be_bounded(options)
   return max_pending or max_pending_bytes or are_settings_there or options and options.group
 end

@@ -23,7 +23,7 @@ local function configure_group_of(options)
   end
 end
 
--- A job that replaces one of another group must fit into its own group. In the queue it takes the place of the former.
+-- Replaces the owner. In another group, the new job must fit into it. In the queue it takes the owner's place.
 local function replace_waiting(owner, id, name, payload, options)
   configure_group_of(options)
   local group_before = redis.call('HGET', job .. owner, 'group')

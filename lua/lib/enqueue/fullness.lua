@@ -23,7 +23,7 @@ local function queue_bounds()
   return bounds
 end
 
--- The scheduled jobs of a group that has a bound, as enqueues stored them. A job that left early, for example by a
+-- Counts the scheduled jobs of a bounded group, as enqueues stored them. A job that left early, for example by a
 -- cancel, is noticed when the group is full.
 local function later_of(group, most)
   local later = groups .. 'later:' .. group
@@ -61,7 +61,7 @@ local function fullness(options, payload)
   end
 end
 
--- The scheduled jobs of a group are in no line of its own.
+-- Notes a scheduled job of a group, because it is in no line of its own.
 local function note_later(id, options)
   local due = options and options.group and tonumber(redis.call('ZSCORE', scheduled, id) or nil)
   if due and read_group(options.group).max_pending then

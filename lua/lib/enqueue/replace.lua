@@ -15,8 +15,8 @@ local function leave_place(id)
   end
 end
 
--- The owner keeps its id and starts again with all new options, including how it holds the key. The fence and the log
--- of its attempts stay for repeats of its claims. So it is not a plain job.
+-- Replaces the owner's options, including how it holds the key. It keeps its id, its fence and its attempt log for
+-- repeats of its claims. So it is not a plain job.
 local function replace(owner, id, name, payload, options)
   local key = job .. owner
   if not leave_place(owner) then

@@ -10,7 +10,7 @@ local function bytes_of(id)
   return id and tonumber(redis.pcall('HSTRLEN', job .. id, 'payload')) or 0
 end
 
--- id_at: returns the id at an index.
+-- Estimates the bytes of a list. id_at: returns the id at an index.
 local function estimate(size, id_at)
   local looks, sum = math.min(size, sampled), 0
   for i = 0, looks - 1 do

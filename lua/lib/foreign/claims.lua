@@ -30,7 +30,7 @@ local function note_claims()
   end
 end
 
--- The worker that the hash still names is not responsible.
+-- Reclaims a client's job. The worker that the hash still names is not responsible.
 local function crash_foreign(id)
   local key = job .. id
   if redis.call('EXISTS', key) == 1 then
@@ -39,7 +39,7 @@ local function crash_foreign(id)
   return crash(id, 'claim of a client of the Redis pattern expired')
 end
 
--- Our reclaim writes the same time into the log of attempts; that of a client of the pattern does not.
+-- Returns true if a client's sweep reclaimed it. Only our reclaim writes the same time into the attempt log.
 local function was_swept_by_client(id)
   local reclaimed_at, log = unpack(read(job .. id, 'reclaimed_at_ms', 'attempt_log'))
   return reclaimed_at and not string.find(log or '', '"endedAt":' .. reclaimed_at .. ',', 1, true)

@@ -6,7 +6,7 @@
 -- Needs: groups, settings, now, lib/group/state, lib/group/scores.
 local first_gate = nil
 
--- A group without a waiting job keeps its rest and the spent rate only while these matter.
+-- Keeps the rest and the spent rate of a group without a waiting job only while these matter.
 local function rest_idle(name, group)
   drop_score(sets.gated, name)
   local spent_until = math.max(group.rests_until, group.tat > now_us and math.ceil(group.tat / 1000) or 0)
@@ -21,7 +21,7 @@ local function rest_idle(name, group)
   end
 end
 
--- The code's limits for it, see lib/group/configure. Before their time is over the group rests on.
+-- Forgets the code's limits for a group, see lib/group/configure. Before their time is over the group rests on.
 local function forget_configuration(name)
   local state = groups .. 'state:' .. name
   local kept_until, is_set = unpack(redis.call('HMGET', state, 'configured_until_ms', 'limits_set'))
@@ -37,8 +37,8 @@ local function forget_configuration(name)
   end
 end
 
--- A group that has jobs again leaves resting, and returns with its last job. A group that code configured stays, to be
--- forgotten later.
+-- Forgets groups whose rest is over. A group that has jobs again leaves resting, and returns with its last job. A group
+-- that code configured stays, to be forgotten later.
 local function forget_rested(most)
   for _, name in ipairs(redis.call('ZRANGE', groups .. 'resting', '-inf', now, 'BYSCORE', 'LIMIT', 0, most)) do
     redis.call('ZREM', groups .. 'resting', name)
@@ -51,7 +51,7 @@ local function forget_rested(most)
   end
 end
 
--- A group that has spent nothing of a rate, or has just had a turn, is not in gated.
+-- Gates a group until it may start. A group that has spent nothing of a rate, or has just had a turn, is not in gated.
 local function gate(name, opens, may_be_gated)
   if opens then
     first_gate = math.min(first_gate or opens, opens)
@@ -61,7 +61,7 @@ local function gate(name, opens, may_be_gated)
   end
 end
 
--- Its claim would learn when the gate opens, see lib/limits/timer.
+-- Returns true if no worker waits for the gate. A claim would learn when it opens, see lib/limits/timer.
 local function is_gate_unwatched()
   if not first_gate then
     return false

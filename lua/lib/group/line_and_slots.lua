@@ -10,7 +10,7 @@ local function look_at_line(name)
   return head[1] and redis.call('ZCARD', groups .. 'waiting:' .. name) or 0, head[1], head[2]
 end
 
--- If only a slot was freed the line is unchanged. Its head is read if a rate needs its cost.
+-- Returns true if only a slot was freed, so the line is unchanged. Its head is read if a rate needs its cost.
 local function knows_line(known, group)
   return known.only_slot and not group.interval
 end

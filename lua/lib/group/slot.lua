@@ -26,7 +26,7 @@ local function end_hold_of(id)
   end
 end
 
--- Where groups run one job at a time, a head that is dead or retried later blocks the others.
+-- Holds a group that runs one job at a time. A head that is dead or retried later blocks the others.
 local function hold_group(name, id, is_dead)
   local group = read_group(name)
   if group.max_running ~= 1 or is_dead and not group.holds_dead or group.hold then

@@ -14,7 +14,7 @@ local group_defaults, virtual_time, touched_groups, waiting_change, has_state = 
 local common_group, any_state
 local now_us = tonumber(time[1]) * 1e6 + tonumber(time[2])
 
--- If no group has a state, one EXISTS shows that for all.
+-- Reads which groups have a state. If none has, one EXISTS shows it for all.
 local function recall_states(names)
   if any_state == nil then
     any_state = redis.call('EXISTS', group_keys.states) == 1
@@ -40,7 +40,8 @@ local function read_state(name)
     'rate_tat_us', unpack(group_settings)) or {}
 end
 
--- The settings of a group, else those of all groups, and its state. Groups without their own settings share one table.
+-- Returns the settings of a group, else those of all groups, and its state. Groups without their own settings share one
+-- table.
 local function read_group(name)
   if has_state[name] == false and common_group then
     return common_group

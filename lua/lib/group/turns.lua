@@ -12,7 +12,7 @@ end
 
 local start_clock, start_text
 
--- An idle group has no credit: it starts now, or where its last turn ended if that is later.
+-- Enters a group. An idle group has no credit: it starts now, or where its last turn ended if that is later.
 local function enter_turns(name)
   local finish = turn_end_of(name)
   if not finish then

@@ -66,8 +66,9 @@ local function put_back_from(ids, from)
   end
 end
 
--- The cost is held within the bounds of an enqueue, since another client may have spoilt it; nan becomes 1.
--- A job that exceeds the bytes of the claim goes back before it is paid for. The first of a claim is never too large.
+-- Charges the claimed jobs. The cost is held within the bounds of an enqueue, because another client may have spoilt
+-- it; nan becomes 1. A job that exceeds the bytes of the claim goes back before it is paid for. The first of a claim is
+-- never too large.
 local function charge(ids, bytes)
   if not interval then
     return

@@ -6,7 +6,7 @@
 --@include lib/limits/keep_waits
 local group_defaults_key = groups .. 'settings'
 
--- The groups in turns are checked at their turn. The others are reviewed in slices, see lib/group/open_groups.
+-- Reviews the groups in slices, see lib/group/open_groups. Groups in turns are checked at their turn.
 local function review_groups()
   if redis.call('EXISTS', groups .. 'depths') == 1 then
     redis.call('HSET', group_defaults_key, 'review_cursor', '-1')

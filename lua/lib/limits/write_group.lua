@@ -10,8 +10,8 @@ local function delete_group_settings(key)
   redis.call('HDEL', key, 'rate_interval_us', unpack(setting_names))
 end
 
--- The interval keeps its fraction, so that a rate of seven a second does not drift. Claims up to the fence rate_set_at
--- charged another amount.
+-- Writes a rate. The interval keeps its fraction, so that a rate of seven a second does not drift. Claims up to the
+-- fence rate_set_at charged another amount.
 local function write_rate(key, limit, period, burst, before)
   local interval = string.format('%.17g', tonumber(period) * 1000 / tonumber(limit))
   redis.call('HSET', key, 'rate_limit', limit, 'rate_period_ms', period, 'rate_burst', burst, 'rate_interval_us', interval)

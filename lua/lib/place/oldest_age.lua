@@ -34,7 +34,8 @@ local function ages_of_groups()
   return held, unheld
 end
 
--- The front of the line has the oldest job, except for reclaimed jobs before it. So a few more are read.
+-- Returns the age of the oldest job, which is at the front, except for reclaimed jobs before it. So a few more are
+-- read.
 local function oldest_age()
   local age = 0
   for _, id in ipairs(redis.call('LRANGE', pending, -20, -1)) do

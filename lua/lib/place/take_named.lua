@@ -25,7 +25,7 @@ local function look_at(ids, chosen, most)
   end
 end
 
--- From the right, which is the front; at is a position from 0.
+-- Reads from the right, which is the front; at is a position from 0.
 local function pending_from(at, most)
   local ids, turned = redis.call('LRANGE', pending, -at - most, -at - 1), {}
   for i = #ids, 1, -1 do

@@ -28,7 +28,8 @@ local function found_name(key)
   return name
 end
 
--- The front holds the oldest jobs. If the first of a name is not overdue, those after it are not checked.
+-- Returns true if a job waited too long. The front holds the oldest jobs. If the first of a name is not overdue, those
+-- after it are not checked.
 local function is_overdue(id, name)
   if max_age == 0 or young[name] or now - announced_at[name] <= max_age then
     return false

@@ -3,7 +3,7 @@
 -- Needs: job, settings, limit, looked, deleted, lib/group/place.
 local has_groups = redis.call('HEXISTS', settings, 'has_groups') == 1
 
--- In the same step as the job, so that an interrupted purge leaves neither a used slot nor a hold.
+-- Ends a job's slot and hold in the same step as the job, so that an interrupted purge leaves neither.
 local function leave_group(id)
   local group = redis.pcall('HGET', job .. id, 'group')
   end_hold_of(id)
@@ -12,7 +12,8 @@ local function leave_group(id)
   end
 end
 
--- A dead letter is in two places, and an id in a history may have no hash. So only deleted hashes count.
+-- Deletes jobs, and counts only deleted hashes. A dead letter is in two places, and an id in a history may have no
+-- hash.
 local function delete(ids, step)
   for i = 1, #ids, step do
     if has_groups then

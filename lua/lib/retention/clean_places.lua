@@ -43,8 +43,8 @@ local function clean_set(set, ...)
   return #ids == limit and passed + #ids - deleted or -1
 end
 
--- The front is at the right. Released jobs are before older ones, so young jobs are skipped. They are usually few, and
--- removing an old id behind them is O(their number).
+-- Cleans the line from its front, at the right. Released jobs are before older ones, so young jobs are skipped. They
+-- are usually few, and removing an old id behind them is O(their number).
 local function clean_line()
   local ids = redis.call('LRANGE', pending, -passed - limit, -passed - 1)
   for i = #ids, 1, -1 do

@@ -2,7 +2,7 @@
 -- free_stale_unique(): frees the keys whose owner has ended or is gone.
 -- Needs: job, unique, unique_expiries, limit, more, read.
 
--- A job that holds the key until it ends may have taken it over since. Then the window must not free the key.
+-- Frees a key whose window is over. A job that has taken it over since holds it until it ends.
 local function free_key(key)
   local owner = redis.call('HGET', unique, key)
   if owner and read(job .. owner, 'unique')[1] ~= key then
@@ -10,7 +10,7 @@ local function free_key(key)
   end
 end
 
--- A client of the Redis pattern ends a job without a look at its key. Some of many keys, drawn by chance.
+-- Frees some keys of many, drawn by chance. A client of the Redis pattern ends a job without a look at its key.
 local function free_stale_unique()
   local some = redis.call('HRANDFIELD', unique, limit, 'WITHVALUES')
   local freed = 0

@@ -3,7 +3,7 @@
 -- cut(list, cap): removes ids beyond the cap, whose jobs live evicted_ttl more.
 -- Needs: job, limit, more, evicted_ttl, read.
 
--- An id is in use again if its job is in another state. Or its job has ended again and is nearer to the front.
+-- Returns true if the id is in use again: its job is in another state, or has ended again, nearer to the front.
 local function in_use_again(list, state, id)
   if read(job .. id, 'status')[1] ~= state then
     return true
@@ -23,7 +23,7 @@ local function trim(list, state)
   more = 1
 end
 
--- XX spares a hash without a TTL: a dead letter, or an id in use again.
+-- Cuts a list to its cap. XX spares a hash without a TTL: a dead letter, or an id in use again.
 local function cut(list, cap)
   local excess = redis.call('LLEN', list) - cap
   if excess > 0 then

@@ -16,7 +16,7 @@ local function note_unhandled(key, found_name, ready_at)
   keep_age(key, ready_at)
 end
 
--- The group, or without one the queue, starts nothing until then. A rest that ends later stays.
+-- Lets the group, or without one the queue, start nothing for a time. A rest that ends later stays.
 local function rest(ms, group)
   local key = group and groups .. 'state:' .. group or settings
   local rests_until = tonumber(redis.call('HGET', key, 'rests_until_ms') or nil) or 0

@@ -19,7 +19,7 @@ for line, id, verdict in string.gmatch(last, '\n(([^\n\t]+)\t?([^\n]*))') do
     end
   end
 end
--- A job of a group goes back to its place in the line, and is counted. The next claim places the group again, because
+-- Puts a job of a group back to its place in the line, and counts it. The next claim places the group again, because
 -- its gate is open.
 local function to_group(id, group)
   local rank = redis.call('HGET', job .. id, 'rank') or 0

@@ -25,8 +25,8 @@ local function check_keys()
   return redis.call('ZCARD', groups .. 'finishes') > 0
 end
 
--- The first groups up to one that has a state, the start of each, and the keys of their slots. Also whether all are
--- known to be unused.
+-- Returns the first groups up to one that has a state, the start of each, and the keys of their slots. Also returns
+-- whether all are known to be unused.
 local function first_alike(found)
   local names, starts, slots = {}, {}, {}
   for i = 1, #found, 2 do

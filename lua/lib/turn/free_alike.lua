@@ -21,7 +21,7 @@ local function free_slots(left)
   return names, slots
 end
 
--- For many groups a long member comes first, and turns a small set into a tree.
+-- Enters many groups with a long member first, which turns a small set into a tree.
 local function enter_alike(scored, n)
   local turns, entered = groups .. 'turns', 0
   if n >= 16 then

@@ -10,7 +10,7 @@
 --@include lib/turn/line
 --@include lib/turn/take_turns
 
--- If no group waits for a turn, none is owed one, and the clock moves on. Its past entries of finishes are deleted
+-- Advances the clock if no group waits for a turn, because none is owed one. Its past entries of finishes are deleted
 -- twice as fast as turns add to them. Not all at once, because many groups may have been blocked together.
 local function advance_clock(turns_taken)
   if redis.call('ZCARD', group_keys.turns) == 0 then

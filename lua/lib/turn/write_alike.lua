@@ -4,7 +4,7 @@
 -- note_alike_heads(names, n): writes the places of some heads.
 -- Needs: groups, time, no_group.
 
--- For many groups a long member comes first. It turns a small set into a tree, or a small hash into a table.
+-- Writes many groups with a long member first. It turns a small set into a tree, or a small hash into a table.
 local function write_alike(names, ended, depths, emptied, n)
   redis.call('ZREM', groups .. 'turns', unpack(names))
   if n >= 8 then

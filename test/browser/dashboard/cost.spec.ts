@@ -15,7 +15,7 @@ beforeAll(async () => {
   await says(page, '.job-row', 'ada0@example.com');
 }, 120_000);
 
-/** How many commands Redis gets in two seconds, beside the one that asks. */
+/** Counts the commands that Redis gets in two seconds, without the counting itself. */
 async function commands(): Promise<number> {
   const { client } = await redisAccess(world.jobs.queue('email'));
   const total = async () => Number(/total_commands_processed:(\d+)/.exec(await client.info('stats'))![1]);

@@ -24,7 +24,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as { port: number }).port;
 }
 
-/** A page of another site: for a browser, localhost and 127.0.0.1 are two. */
+/** Serves a page of another site: for a browser, localhost and 127.0.0.1 are two. */
 async function foreignPage(html: string, headers: Record<string, string> = {}): Promise<string> {
   const port = await listen(
     createServer((_request, response) =>
@@ -97,7 +97,7 @@ it('is shown in no frame of another site', async () => {
   await tab.close();
 });
 
-/** A proxy that serves the app under another path, and says which host was asked only where `saysHost`. */
+/** Serves the app under another path. With `saysHost` the proxy also forwards the host. */
 async function proxyOf(prefix: string, saysHost: boolean): Promise<string> {
   const upstream = new URL(world.url);
   const port = await listen(

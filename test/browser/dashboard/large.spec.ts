@@ -7,7 +7,7 @@ import { startWorld, type DashboardWorld } from '../../support/browser/dashboard
 
 const MANY = 100_000;
 
-/** So many jobs of one call. */
+/** Returns the jobs of one call. */
 function slice(delayMs?: number) {
   return Array.from({ length: 500 }, (_, i) => ({ payload: { order: i }, ...(delayMs && { delayMs }) }));
 }

@@ -32,7 +32,7 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
   beforeEach(() => page.goto(`${world.url}#/`));
   afterEach(() => expect(page.complaints).toEqual([]));
 
-  /** Where every page is looked at on both, one set of pictures is enough. */
+  /** Takes a picture on one platform only, because every page looks the same on both. */
   async function picture(name: string): Promise<void> {
     if (platform === 'express') await pictureOf(page, name);
   }

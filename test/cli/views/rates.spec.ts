@@ -16,7 +16,7 @@ async function everyTenthFails({ payload }: { payload: number }): Promise<void> 
   if (payload % 10 === 0) throw new Error('down');
 }
 
-/** A queue whose last four minutes are recorded: 90 jobs came and ran for 30 ms, every tenth failed. */
+/** Makes a queue with four recorded minutes: 90 jobs came and ran for 30 ms, every tenth failed. */
 async function recorded(): Promise<JobQueue> {
   const clock = { nowMs: Math.floor(Date.now() / MINUTE) * MINUTE - 3 * MINUTE };
   const queue = new JobQueue(connectClocked(clock), uniqueQueueName());

@@ -181,7 +181,7 @@ export const WHILE_IT_WAITS: Columns = {
   },
 };
 
-/** What became of a job that can be moved only while nobody has claimed it. */
+/** Returns the outcome of a move that is possible only while the job is unclaimed. */
 function moved(scene: Scene, answer: string, expected: string): Promise<string> | string {
   if (answer === expected) {
     return scene.seen();

@@ -35,7 +35,7 @@ export function expectTable(table: string, driver: Driver, atOnce: number, witho
   });
 }
 
-/** What has become of a job with the option of a row after what a column does to it. */
+/** Returns the state of a job with a row's option after the column's event. */
 async function cell(driver: Driver, row: string, column: string, columns: Columns): Promise<string> {
   const stage = await driver.open(ROWS[row]!, column);
   try {

@@ -65,7 +65,9 @@ const KINDS = {
   'REQUEST-scoped': [Injectable({ scope: Scope.REQUEST })],
 } satisfies Record<string, ClassDecorator[]>;
 
-/** A driver whose apps serve a queue for each of these columns; without any its queues have no worker. */
+/**
+ * Returns a driver whose apps serve a queue for each of these columns. Without columns its queues have no worker.
+ */
 export function nestDriver(columns: readonly string[] = [], kind: HandlerKind = 'plain'): Driver {
   const served = columns.filter((column) => column !== SHUT_DOWN);
   const booted = new Map<Row | undefined, Promise<Cells>>();
@@ -93,7 +95,7 @@ export function nestDriver(columns: readonly string[] = [], kind: HandlerKind = 
   };
 }
 
-/** The verbs of `jobs`, on a queue that is served by `app`. */
+/** Returns the verbs of `jobs`, on a queue that `app` serves. */
 function stageOf(name: string, row: Row, play: Play, jobs: JobQueueService, app: INestApplicationContext): Stage {
   const queue = jobs.queue(name);
   const state = queueOn(server(), {}, name);

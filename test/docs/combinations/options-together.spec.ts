@@ -46,7 +46,7 @@ function unique(hold: UniqueOptions['for'], onConflict?: UniqueOptions['onConfli
   return { options: { unique: { key: 'k', for: hold, onConflict } } };
 }
 
-/** The outcome of an enqueue with these options: its place, the worker's options, and its obstacles. */
+/** Returns the outcome of an enqueue with these options: its place, the worker's options, and its obstacles. */
 async function wordsOf(driver: Driver, ...rows: Row[]): Promise<string[]> {
   const options: EnqueueOptions = Object.assign({}, ...rows.map((row) => row.options));
   const typed = rows.some((row) => row.typed);
@@ -86,7 +86,7 @@ async function onReplica(stage: Stage, id: string): Promise<string> {
   return 'on the replica';
 }
 
-/** The other job ends, and what waited for it is where its own options say. */
+/** Ends the other job, and returns where the jobs that waited for it are. */
 async function afterWord(stage: Stage, id: string): Promise<string> {
   const { status, after } = (await stage.get(id))!;
   expect([status, after]).toEqual(['scheduled', ['first']]);
@@ -95,7 +95,7 @@ async function afterWord(stage: Stage, id: string): Promise<string> {
   return 'after the other job';
 }
 
-/** Nothing for the end of the line, which is where a job goes that asks for nothing. */
+/** Returns the place of a job; empty for the end of the line, where a job without options goes. */
 async function placeWords(stage: Stage, id: string, { group }: EnqueueOptions): Promise<string[]> {
   const words: string[] = [];
   if ((await stage.get(id))!.status === 'scheduled') {
@@ -114,7 +114,7 @@ async function checkedWord(stage: Stage, options: EnqueueOptions): Promise<strin
   return bad instanceof InvalidPayloadError ? 'payload checked' : 'payload not checked';
 }
 
-/** What others find of its id and its key, and at last whether it expires. */
+/** Returns what a second enqueue finds of the id and the unique key, and whether the job expires. */
 async function claimWords(stage: Stage, id: string, options: EnqueueOptions, typed: boolean): Promise<string[]> {
   const words: string[] = [];
   if (options.id) {
@@ -139,7 +139,7 @@ const rows = byRow(tableOf('options together', 'docs/combinations.md'));
 /** What the docs say of each option alone, which has a cell of its own. */
 const ALONE_WORDS = new Map(rows.map(([row, said]) => [row, said[ALONE]!.split(', ')]));
 
-/** In the words of the docs: `both` where it has all that each option alone gives it, and no more. */
+/** Returns the word of the docs: `both` if the job has exactly the effects of each option alone. */
 async function together(driver: Driver, row: string, column: string): Promise<string> {
   if (column === ALONE) {
     return (await wordsOf(driver, ALL[row]!)).join(', ');

@@ -60,7 +60,7 @@ export class Play {
     }
   }
 
-  /** The verbs of a stage whose job runs in a worker. */
+  /** Returns the verbs of a stage whose job runs in a worker. */
   verbs(queue: JobQueue, state: TestQueue): Pick<Stage, PlayedVerb> {
     const act = (action: () => unknown, ...expected: WorkerEvent['type'][]) => {
       this.action.open(action);

@@ -39,7 +39,7 @@ export const WORKER_PAUSED = 'a pause of the worker';
 /** Long enough that the test has put a peer behind the job by then. */
 const SHORT = { timeoutMs: 1_500 };
 
-/** How a row acts in a column: by an expiry, by a short limit, or beside a limit. */
+/** Changes a row for its column: by an expiry, by a short limit, or beside a limit. */
 export function rowIn(column: string, row: Row): Row {
   if (column !== TIME_RUNS_OUT) {
     return row;
@@ -112,7 +112,7 @@ function unique(hold: UniqueOptions['for'], onConflict?: UniqueOptions['onConfli
   return { options: { unique: { key: 'k', for: hold, onConflict } } };
 }
 
-/** The definition of the typed row, for the jobs of a name. */
+/** Returns the definition of the typed row, for the jobs of a name. */
 export function definitionOf(name: string): JobDefinition {
   return defineJob(name, { payload: z.string(), result: z.number() });
 }

@@ -57,7 +57,7 @@ export interface Stage {
   fail(final: boolean): Promise<void>;
   complete(): Promise<void>;
   snooze(delayMs: number): Promise<void>;
-  /** The handler throws a RateLimitedError. */
+  /** Makes the handler throw a RateLimitedError. */
   meetLimit(retryAfterMs: number): Promise<void>;
   /** Resolves when the time limit has passed, and that is written. */
   timeOut(): Promise<void>;
@@ -122,7 +122,7 @@ export class Scene {
     }
   }
 
-  /** The job runs, and a peer of the same priority waits. */
+  /** Runs the job while a peer of the same priority waits. */
   async run(): Promise<void> {
     if (this.row.ahead) {
       await this.claimAhead();
@@ -134,7 +134,7 @@ export class Scene {
     await this.enqueuePeer();
   }
 
-  /** A worker has the job, and a peer waits. */
+  /** Gives the job to a worker while a peer waits. */
   async claimed(): Promise<void> {
     if (!this.row.ahead) {
       return this.run();
@@ -144,7 +144,7 @@ export class Scene {
     await this.enqueuePeer();
   }
 
-  /** The job waits, for a worker or for a slot. */
+  /** Lets the job wait, for a worker or for a slot. */
   async waits(): Promise<void> {
     if (this.row.ahead) {
       return this.claimed();
@@ -176,7 +176,7 @@ export class Scene {
     await this.stage.enqueue('peer', { id: 'peer', priority: options.priority, group: options.group }, typed);
   }
 
-  /** What the job is now, in the words of the docs. */
+  /** Returns the state of the job in the words of the docs. */
   async seen(): Promise<string> {
     const { options, typed = false, scheduled } = this.row;
     const { state } = this.stage;
@@ -207,7 +207,7 @@ export class Scene {
     return words.join('; ');
   }
 
-  /** The line that it stands in, and its name. */
+  /** Returns the line in which the job waits, and its name. */
   private async line(): Promise<[ids: string[], name: string]> {
     const { state } = this.stage;
     const { row } = this;
@@ -218,7 +218,7 @@ export class Scene {
     return ranked.includes(this.id) ? [ranked, 'its priority'] : [await state.pending(), 'the line'];
   }
 
-  /** Where it is, and where in the line it stands. */
+  /** Returns the place of the job, and its position in the line. */
   async place(status: string): Promise<string> {
     if (status !== 'pending') {
       return status;

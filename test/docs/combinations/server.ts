@@ -21,7 +21,7 @@ export function server(): Redis {
   return pair.redis;
 }
 
-/** The replica has the job, and the enqueue waited until it had. */
+/** Expects that the replica has the job, and that the enqueue waited for it. */
 export async function expectOnReplica(state: TestQueue, id: string, payload: string): Promise<void> {
   expect(await replica.hget(state.keys.job(id), 'payload')).toBe(JSON.stringify(payload));
   expect(await state.total('durable')).toBeGreaterThan(0);

@@ -6,7 +6,7 @@ import { resolveQueueOptions } from '#queue/model/queue-options.js';
 import type { TestQueue } from '../../support/queue/queue-state.js';
 import { HOUR, type Row } from './rows.js';
 
-/** Of a job that waits. */
+/** Describes a waiting job. */
 export async function keptWords(
   { options, handler, ahead }: Row,
   job: JobRecord,
@@ -57,7 +57,7 @@ export async function keptWords(
   return words;
 }
 
-/** Of a job that does not wait: how it lives on once it has ended. */
+/** Describes the end of a job that does not wait, and how long it is kept. */
 export async function endWords({ options, handler }: Row, job: JobRecord, state: TestQueue): Promise<string[]> {
   const words: string[] = [];
   if (job.status === 'completed' && (options.keepResult ?? handler?.keepResult) !== undefined) {

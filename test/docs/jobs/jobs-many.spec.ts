@@ -9,7 +9,7 @@ import { startApp } from '../../nest/app.js';
 import { eventually } from '../../support/faults/wait.js';
 import { example, failing, PAGES, readPage, redisUrl, service, stateOf } from './jobs-setup.js';
 
-/** The app's sweep, whenever it has tidied last. */
+/** Runs the app's sweep, whenever it has tidied last. */
 async function sweep(app: INestApplication, queue: string): Promise<void> {
   const { redis, keys } = stateOf(queue);
   await redis.hdel(keys.sweep, 'tidied_at_ms');

@@ -26,13 +26,13 @@ export function redisUrl(): string {
   return redis.url;
 }
 
-/** The example's exports, taken for what the test says they are. */
+/** Returns the example's exports, with the types that the test gives. */
 export async function example<Exports>(mark: string): Promise<Exports> {
   const page = PAGES.find((each) => readPage(each).includes(`<!-- example: ${mark} -->`));
   return loadExample<Exports>(page!, mark);
 }
 
-/** The service of an app with these providers, which hears of a cancel within 300 ms. */
+/** Returns the service of an app with these providers, which receives a cancel within 300 ms. */
 export async function service(...providers: Provider[]): Promise<JobQueueService> {
   const app = await startApp({ jobs: { redis: redis.url, visibilityMs: 900, shutdownTimeoutMs: 500 }, providers });
   return app.get(JobQueueService);
@@ -48,14 +48,14 @@ export function handlerOf(name: string, handle: (job: Job<never>) => unknown): T
   return Handler;
 }
 
-/** A handler that fails with the reason that its payload names. */
+/** Returns a handler that fails with the reason in its payload. */
 export function failing(name: string): Type {
   return handlerOf(name, (job) => {
     throw new Error((job.payload as { reason: string }).reason);
   });
 }
 
-/** The keys of a queue, to seed and to read. */
+/** Returns the keys of a queue, to seed and to read. */
 export function stateOf(queue: string): TestQueue {
   return queueOn(connect({}, redis.url), {}, queue);
 }

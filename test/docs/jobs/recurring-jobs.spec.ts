@@ -24,7 +24,7 @@ beforeAll(async () => {
   process.env.REDIS_URL = redis.url;
 });
 
-/** The example's exports, taken for what the test says they are. */
+/** Returns the example's exports, with the types that the test gives. */
 async function example<Exports>(mark: string): Promise<Exports> {
   tested.add(mark);
   return loadExample<Exports>('recurring-jobs.md', mark);

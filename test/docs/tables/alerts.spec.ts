@@ -25,7 +25,7 @@ const total = (event: string, values: string) => ({ [`job_queue_jobs_total{queue
 const attempts = (outcome: string, values: string) => ({
   [`job_queue_attempts_total{queue="q",name="n",outcome="${outcome}"}`]: values,
 });
-/** A counter that grows by so much a minute. */
+/** Returns a counter that grows by `by` a minute. */
 const growing = (by: number) => `0+${by}x60`;
 
 const CASES: Record<string, Case> = {
@@ -110,7 +110,7 @@ function verdict(alert: string, series: Series, expected: object[]) {
   });
 }
 
-/** Whether an alert fires; its annotations are those of the rules, so what promtool found is read. */
+/** Returns true if an alert fires. Its annotations come from the rules, so promtool's output is read. */
 function fires(alert: string, series: Series): boolean {
   const { status, output } = verdict(alert, series, []);
   expect(output).not.toContain('error');

@@ -8,7 +8,7 @@ const read = (file: string) => readFileSync(new URL(`../../../${file}`, import.m
 const text = read('docs/internals/architecture.md');
 const marked = (line: string) => [...line.matchAll(/`([^`]+)`/g)].map(([, name]) => name!);
 
-/** What stands in backquotes in the first column of the table under a heading, up to the next one. */
+/** Returns the names in backquotes of the first column of a heading's table. */
 function firstColumn(heading: string): string[] {
   const section = text.split(`\n## ${heading}\n`)[1]!.split(/\n##+ /)[0]!;
   const rows = section.split('\n').filter((line) => line.startsWith('| `'));

@@ -14,14 +14,16 @@ import { inside } from '../../support/queue/inside.js';
 const DAY = 86_400_000;
 const limits = new Map(tableOf('limits', 'docs/options.md').map(([thing, , said]) => [thing, said]));
 
-/** The numbers that the table states for a thing. */
+/** Returns the numbers in the table's row of a thing. */
 function stated(thing: string): number[] {
   return [...limits.get(thing)!.matchAll(/\d[\d,]*/g)].map(([digits]) => Number(digits.replaceAll(',', '')));
 }
 
 type Refusal = typeof InvalidOptionError | typeof InvalidPayloadError;
 
-/** The value at the limit is accepted. The next one is refused and leaves the queue's keys unchanged. */
+/**
+ * Expects that the value at the limit is accepted. The next one is refused and leaves the queue's keys unchanged.
+ */
 async function bounded(
   state: TestQueue,
   at: () => unknown,
@@ -40,7 +42,7 @@ const uniqueFor = (ms: number) => ({ unique: { key: 'k', for: { ms } } });
 const many = (count: number, payload: string) => Array.from({ length: count }, () => ({ payload }));
 const nested = (depth: number): unknown => JSON.parse('['.repeat(depth) + ']'.repeat(depth));
 
-/** Text of the least and of the most characters goes, of one fewer or more not. */
+/** Expects that a text is accepted from the least to the most characters, and otherwise refused. */
 async function boundedText(state: TestQueue, least: number, most: number, use: (text: string) => unknown) {
   for (const [at, beyond] of [
     [least, least - 1],

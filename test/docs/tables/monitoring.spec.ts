@@ -14,7 +14,7 @@ const dashboard = JSON.parse(readFileSync('docs/monitoring/grafana-dashboard.jso
 const queries = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
 const instruments = INSTRUMENT_LIST.map(([, instrument]) => instrument);
 
-/** The names that a scrape has: a histogram has three. */
+/** Returns the names of an instrument in a scrape: a histogram has three. */
 function seriesOf(instrument: Instrument): string[] {
   const name = prometheusName(instrument);
   return instrument.kind === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name];

@@ -12,7 +12,7 @@ import { rowsOf } from '../table.js';
 /** Whose default is told in words, since it depends on other things. */
 const IN_WORDS = ['redis', 'cancelledTtlMs', 'foreignVisibilityMs', 'processes', 'entry'];
 
-/** A default as a table writes it; undefined for none, and for one in words. */
+/** Returns a default as a table writes it; undefined for no default, and for a default in words. */
 function written(option: string, value: unknown): string | undefined {
   if (IN_WORDS.includes(option)) return undefined;
   if (typeof value === 'number') return value === 0 ? 'none' : value.toLocaleString('en');

@@ -17,7 +17,7 @@ mkdirSync(join(root, '.cache'), { recursive: true });
 const folder = mkdtempSync(join(root, '.cache', 'quickstart-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The first block of code after the mark. */
+/** Returns the first block of code after the mark. */
 function quickstart(): string {
   const readme = readFileSync(join(root, 'README.md'), 'utf8');
   return /<!-- quickstart:[^]*?```ts\n([^]*?)```/.exec(readme)![1]!;

@@ -29,7 +29,7 @@ async function post<Answer>(path: string, form: Record<string, string> = {}): Pr
   return (await response.json()) as Answer;
 }
 
-/** The status of the answer to a form, or to a text as JSON. */
+/** Returns the status of the response to a form, or to a text as JSON. */
 async function answerTo(path: string, body: URLSearchParams | string): Promise<number> {
   const headers = typeof body === 'string' ? { 'content-type': 'application/json' } : undefined;
   const response = await fetch(url + path, { method: 'POST', body, headers });
@@ -37,7 +37,7 @@ async function answerTo(path: string, body: URLSearchParams | string): Promise<n
   return response.status;
 }
 
-/** The text of the first two events of the stream: what there is, and what has happened. */
+/** Returns the text of the first two events of the stream: the current state, and the latest events. */
 async function liveText(): Promise<string> {
   const abort = new AbortController();
   const { body } = await fetch(`${url}/live`, { signal: abort.signal });

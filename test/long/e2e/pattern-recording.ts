@@ -28,7 +28,7 @@ export class Recorder {
   readonly said: Said[] = [];
   private readonly ids = new Map<string, string>();
 
-  /** `moving`: workers are at work, so that no number is the same twice. */
+  /** Notes a response. With `moving` the workers run, so that no number is the same twice. */
   note(call: Call, form: Record<string, string> | undefined, answer: unknown, moving: boolean): void {
     const common = call === 'GET /jobs' ? this.jobs(answer as Jobs) : this.common(answer, moving);
     this.said.push({ call, ...(form && { form }), answer: common });

@@ -41,7 +41,7 @@ it('a script of calls gets the answers of the original, in every state of a job'
   };
   const call = async <Made extends Call>(made: Made, form?: Record<string, string>) =>
     note(made, form, await ask(made, form));
-  /** While workers are at work. */
+  /** Calls the demo while its workers run. */
   const callMoving = async <Made extends Call>(made: Made, form?: Record<string, string>) =>
     note(made, form, await ask(made, form), true);
   const until = async (isSo: (stats: Stats) => boolean) => {

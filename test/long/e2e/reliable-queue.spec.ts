@@ -103,12 +103,12 @@ describe("the article's flow:", () => {
   });
 });
 
-/** A queue that the test claims from by hand, as a worker would. */
+/** Makes a queue that the test claims from, as a worker would. */
 function ownQueue(): JobQueue {
   return new JobQueue(redis, uniqueQueueName());
 }
 
-/** A job that is claimed, and whose claim has expired. */
+/** Makes a job whose claim has expired. */
 async function stuck(queue: JobQueue) {
   const job = await queue.enqueue({});
   const claim = (await queue.claim())!;

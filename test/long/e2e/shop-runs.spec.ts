@@ -130,7 +130,7 @@ describe('the live stream', () => {
   });
 });
 
-/** Commands that Redis has run within two seconds. */
+/** Counts the commands that Redis runs within two seconds. */
 async function commands(): Promise<number> {
   const before = await commandsSoFar();
   await sleep(2_000);
@@ -150,7 +150,7 @@ async function watch(shop: string, signal: AbortSignal): Promise<void> {
   drain().catch(() => {});
 }
 
-/** What a start as by `npm start` prints, with these variables beside those of this process but for REDIS_URL. */
+/** Returns the output of a start as by `npm start`, with these variables and without REDIS_URL. */
 async function outputOfStart(variables: Record<string, string>): Promise<string> {
   const { REDIS_URL: _, ...inherited } = process.env as Record<string, string>;
   const all = Object.entries({ ...inherited, ...variables }).map(([name, value]) => `${name}=${value}`);

@@ -23,7 +23,7 @@ let env: Record<string, string>;
 let redis: Redis;
 let jobs: JobQueue;
 
-/** A server of our own: the shop's queue is always called `jobs`. */
+/** Starts a server of its own, because the shop's queue is always called `jobs`. */
 async function freshRedis() {
   const server = await startOwnRedis();
   env = { REDIS_URL: server.url, SHOP_DATA: shopData(), WEBHOOK_SECRET: SECRET, PORT: '0' };
@@ -303,7 +303,7 @@ describe('the shop', () => {
   }
 });
 
-/** Addresses of this machine that others can reach. */
+/** Returns the addresses of this machine that others can reach. */
 function outsideAddresses(): string[] {
   const all = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
   return all.filter(({ internal, family }) => !internal && family === 'IPv4').map(({ address }) => address);

@@ -35,7 +35,7 @@ async function running(job: JobHandle): Promise<void> {
   await patiently(async () => (await job.get())?.status === 'processing');
 }
 
-/** When jobs ran, by the server's clock, and in how many processes. */
+/** Returns when jobs ran, by the server's clock, and in how many processes. */
 async function times(handles: JobHandle[]) {
   const records = await Promise.all(handles.map(async (job) => (await job.get())!));
   const claimed = records.map(({ claimedAt }) => Number(claimedAt));
@@ -199,12 +199,12 @@ describe('the Streams article', () => {
   });
 });
 
-/** Which numbers the article has calculated. */
+/** Returns the places of the numbers that the article has calculated. */
 function places(scale = 1): number[] {
   return [100_000, 200_000, 300_000, 400_000].map((n) => n * scale);
 }
 
-/** By doubling: another way than the example's. */
+/** Calculates by doubling: another way than the example's. */
 function fibonacci(n: number): bigint {
   let [current, next] = [0n, 1n];
   for (const bit of n.toString(2)) {

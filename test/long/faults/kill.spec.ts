@@ -162,7 +162,7 @@ async function enqueueOne(queue: JobQueue): Promise<string[]> {
   return [(await queue.enqueue({})).id];
 }
 
-/** A frozen worker, with the claim of the queue's job, of which it knows nothing yet. */
+/** Freezes a worker right after its claim ran, before it gets the reply. */
 async function frozenWithClaim(queue: JobQueue, workMs: number) {
   await queue.pause();
   const redisOptions = { connectionName: queue.name };

@@ -14,7 +14,7 @@ import { eventually, sleep } from '../../support/faults/wait.js';
 /** How long a worker may go without an answer to a fetch, here; an idle one has one each second. */
 const SILENT_MS = 1_500;
 
-/** A worker and a producer that have done a job, each with the URL that it was given. */
+/** Starts a worker and a producer, each with its URL, which have processed a job. */
 async function apps(urls: { worker: string; producer: string }) {
   const name = uniqueQueueName();
   const options = { enqueueTimeoutMs: 1_000, maintenance: false, audit: 'off' } as const;

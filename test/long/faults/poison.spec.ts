@@ -10,8 +10,7 @@ import { inside } from '../../support/queue/inside.js';
 const INNOCENTS = 20;
 
 /**
- * The server already has the script of a completion. Otherwise it would ask for the text, which a dead worker cannot
- * send.
+ * Loads the script of a completion. Otherwise the server would ask for its text, which a dead worker cannot send.
  */
 async function teachComplete(queue: JobQueue): Promise<void> {
   await queue.enqueue('warm');

@@ -15,14 +15,14 @@ const WITH_AOF = ['--appendonly', 'yes', '--appendfsync', 'always'];
 const connections: RedisConnection[] = [];
 afterAll(() => Promise.all(connections.map((each) => each.close())));
 
-/** A connection as the module makes it. */
+/** Makes a connection as the module does. */
 function made(url: string): RedisConnection {
   const connection = new RedisConnection(url, { log: () => {}, warn: () => {}, error: () => {} });
   connections.push(connection);
   return connection;
 }
 
-/** A worker on a server of its own; events are read here, states over a connection of their own. */
+/** Starts a worker on a server of its own. The test reads events here, and states over another connection. */
 async function ownServer(args: string[] = []) {
   const server = await startOwnRedis({ args });
   const options = { retryStrategy: () => 50, maxRetriesPerRequest: null };

@@ -18,7 +18,7 @@ function payloads(count: number, bytes: number) {
   return Array.from({ length: count }, (_, i) => ({ payload: { i, text: 'x'.repeat(bytes) } }));
 }
 
-/** A worker that is idle behind a link; `other` is the same queue past it. A sweep past it reclaims expired claims. */
+/** Starts an idle worker behind a link. `other` is the same queue past the link, and sweeps expired claims. */
 async function behindLink(
   options: QueueOptions = {},
   handler: (job: Job<never>) => unknown = () => undefined,

@@ -6,7 +6,7 @@ import { startOwnRedis } from '../../support/redis/own-redis.js';
 
 const fileOf = (name: string) => join(import.meta.dirname, '../../../tools/chaos', name);
 
-/** A small load through four workers, on a server of its own. */
+/** Runs a small load through four workers, on a server of its own. */
 async function soak(env: NodeJS.ProcessEnv = {}) {
   const { url } = await startOwnRedis();
   const args = [

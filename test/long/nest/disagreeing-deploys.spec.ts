@@ -19,7 +19,7 @@ const TIMES: Record<string, Record<'old' | 'new', Recurrence>> = {
 };
 const IDS = Object.keys(TIMES);
 
-/** A fleet that deploys versions, and what its handlers were given. */
+/** Returns a fleet that deploys versions, and the payloads that its handlers got. */
 function fleet() {
   const name = uniqueQueueName();
   const seeded = new TestSchedules(queueOn(connect(), {}, name));

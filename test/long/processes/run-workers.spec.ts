@@ -195,7 +195,7 @@ describe('a stop', () => {
   });
 });
 
-/** What runWorkers says to options. */
+/** Returns the message with which runWorkers refuses options. */
 async function refused(options: object): Promise<string> {
   const error: unknown = await runWorkers(class {}, options as RunWorkersOptions).then(
     () => undefined,

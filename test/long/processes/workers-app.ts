@@ -38,7 +38,7 @@ export function startWorkers({ options, env, command = [COMPILED_APP] }: Start =
   };
 }
 
-/** What the app printed when all ran for the first time. */
+/** Returns the app's first output in which all workers run. */
 export async function firstStatus({ supervisor }: WorkersApp): Promise<WorkerProcessStatus[]> {
   const [, json] = await supervisor.prints(/^ready: (\[.*\])$/m);
   return JSON.parse(json!) as WorkerProcessStatus[];

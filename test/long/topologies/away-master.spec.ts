@@ -115,8 +115,8 @@ it('continues there also where that master is dead', async () => {
 });
 
 /**
- * A worker of two queues, with one slot each. The queue of the first master has a job that runs until it is released,
- * and a waiting one. What is enqueued in the other goes over a client of its own, as a producer's.
+ * Starts a worker of two queues, with one slot each. The queue of the first master has a running job, which a test
+ * releases, and a waiting job. Enqueues in the other queue use a client of their own, as a producer's do.
  */
 async function workerOfTwo({ sweepIntervalMs = 0, visibilityMs = 30_000 } = {}) {
   const [client, producer] = [cluster.connect(), cluster.connect()];
@@ -148,7 +148,7 @@ async function workerOfTwo({ sweepIntervalMs = 0, visibilityMs = 30_000 } = {}) 
   return { client, here, away: cluster.nodes[0]!, worker, runs, end: () => ending.open() };
 }
 
-/** A client whose connection to the first master has no unanswered commands, with a key of that master. */
+/** Returns a client whose connection to the first master has no unanswered commands, and a key of that master. */
 async function quietConnection() {
   const client = cluster.connect();
   const key = `{${await queueOn(0)}}`;
@@ -156,7 +156,7 @@ async function quietConnection() {
   return { client, key, kept: sockets(client)[0] };
 }
 
-/** As a client does when others have all slots of a master. */
+/** Removes a master from the client's nodes, as a client does when others have all of its slots. */
 function leaveNode(client: Cluster, master: OwnRedis): void {
   const others = client.nodes('all').filter(({ options }) => options.port !== master.port);
   connectionPoolOf(client).reset(others.map(({ options: { host, port } }) => ({ host, port })));
@@ -167,7 +167,7 @@ function jobs(count: number) {
   return Array.from({ length: count }, (_, payload) => ({ payload }));
 }
 
-/** The name of a queue that a master serves. */
+/** Returns the name of a queue that a master serves. */
 async function queueOn(master: number): Promise<string> {
   for (;;) {
     const name = uniqueQueueName();
@@ -184,7 +184,7 @@ async function freeze(master: OwnRedis, meanwhile: () => Promise<void>): Promise
   }
 }
 
-/** The local port of the connection that a client has to each master; undefined where it has none. */
+/** Returns the local port of a client's connection to each master; undefined without a connection. */
 function sockets(client: Cluster): (number | undefined)[] {
   const nodes = client.nodes('master');
   return cluster.nodes.map(({ port }) => nodes.find(({ options }) => options.port === port)?.stream?.localPort);

@@ -258,7 +258,10 @@ async function failOver(begin: (master: OwnRedis, replica: OwnRedis) => Promise<
   await traffic.settle(cluster.node(replica));
 }
 
-/** Whether what was acknowledged is on the replica; after a failover, whether the new master itself has acknowledged. */
+/**
+ * Returns true once the replica has all acknowledged jobs. After a failover, the new master must have acknowledged
+ * them.
+ */
 function replicatedFrom(master: OwnRedis, queue: JobQueue): () => Promise<boolean> {
   let last = master;
   return async () => {
@@ -286,7 +289,7 @@ function untilAborted({ signal }: Job): Promise<never> {
   });
 }
 
-/** Its heartbeats come every 20 minutes. */
+/** Makes a queue whose heartbeats come every 20 minutes. */
 function longClaims(name: string, client: Cluster): JobQueue {
   const queue = new JobQueue(client, name, { visibilityMs: 3_600_000 });
   queues.add(queue);

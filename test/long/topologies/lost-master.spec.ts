@@ -12,7 +12,7 @@ import { FAST_REPLICATION, startReplica } from '../../support/redis/replicas.js'
 /** The delay of everything to and from the replica, in ms, so that unacknowledged writes die with the master. */
 const BEHIND_MS = 50;
 
-/** An app that enqueues on a master, whose replica is behind. */
+/** Starts an app that enqueues on a master whose replica is behind. */
 async function producerOf(name: string, durabilityTimeoutMs: number) {
   const master = await startOwnRedis({ args: FAST_REPLICATION });
   const line = await FaultProxy.start(master.url);

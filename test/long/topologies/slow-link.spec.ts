@@ -16,7 +16,7 @@ const BANDWIDTH = 64 * 1_024;
 const COUNT = 5;
 const BYTES = 100_000;
 
-/** A proxy before each server, and how a client is told to go through it. */
+/** Starts a proxy before each server, and returns the client's options to use them. */
 async function proxiesOf(servers: readonly OwnRedis[]) {
   const proxies = await Promise.all(servers.map(({ url }) => FaultProxy.start(url)));
   const natMap = Object.fromEntries(

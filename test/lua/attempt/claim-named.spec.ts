@@ -9,7 +9,7 @@ function only(names: readonly string[], cursor = 0): { only: OnlyNames } {
   return { only: { limits: names.map((name) => ({ name, maxAttempts: 3, maxCrashes: 3 })), cursor } };
 }
 
-/** Jobs of the given names, with ids `a-0`, `b-1` …; the first is the next to be claimed. */
+/** Adds jobs of the given names, with ids `a-0`, `b-1` …; the first is the next to be claimed. */
 async function addNamed(q: TestQueue, ...names: string[]): Promise<string[]> {
   const jobs = names.map((name, i) => ({ id: `${name}-${i}`, name, payload: '{}', options: '' }));
   await q.run(q.scripts.enqueue(jobs));
@@ -18,7 +18,7 @@ async function addNamed(q: TestQueue, ...names: string[]): Promise<string[]> {
 
 const handlersOf = (...names: string[]) => names.map((name) => ({ name, maxAttempts: 3, maxCrashes: 3 }));
 
-/** The time since anybody announced the names is `ms` longer. */
+/** Ages the announcement of the names by `ms`. */
 async function ageNames(q: TestQueue, ms: number): Promise<void> {
   for (const name of await q.ranked(q.keys.names)) {
     await q.redis.zincrby(q.keys.names, -ms, name);
@@ -182,7 +182,7 @@ async function behindTenThousand(): Promise<TestQueue> {
   return q;
 }
 
-/** Commands that one call makes inside its script. */
+/** Counts the commands that one call makes inside its script. */
 async function commandsOf(q: TestQueue, action: () => Promise<unknown>): Promise<number> {
   const count = async () => {
     const info = await q.redis.info('commandstats');

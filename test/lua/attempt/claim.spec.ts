@@ -163,7 +163,7 @@ describe('attempt/claim.lua', () => {
   });
 });
 
-/** A refusal without the job, whose place in the claim differs. */
+/** Returns a refusal without the job, whose place in the claim differs. */
 const settled = ({ id, token, fence, error }: RefusedJob) => ({ id, token, fence, error });
 
 describe('attempt/claim.lua: repeated after a lost reply', () => {

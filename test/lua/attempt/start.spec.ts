@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
 import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
-/** The worker of a claimed job dies, and a sweep finds its claim. */
+/** Kills the worker of a claimed job, and lets a sweep find the claim. */
 async function die(q: TestQueue, id: string): Promise<void> {
   await q.expireClaims(id);
   await q.run(q.scripts.sweep.reclaim(500, Number.MAX_SAFE_INTEGER, 0));
@@ -22,7 +22,7 @@ async function claimAlone(q: TestQueue) {
   return job!;
 }
 
-/** Two jobs that can expire, one with two crashes, claimed by a worker. Then they expire. */
+/** Claims two jobs that can expire, one of them with two crashes. Then both expire. */
 async function claimThenExpire(q: TestQueue): Promise<ClaimedJob[]> {
   await q.add('isolated', { expires_in_ms: 60_000 });
   for (let i = 0; i < 2; i++) {

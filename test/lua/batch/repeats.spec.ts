@@ -8,7 +8,7 @@ import { expectUnchanged, queueOn, testQueue, type TestQueue } from '../../suppo
 const THEN = { kind: 'then', name: 'then', payload: '1', options: '{"batch":"=b"}' } as const;
 const definition = { id: 'b', failFast: false, resultTtlMs: 60_000, followUps: [THEN] };
 
-/** A batch of members that wait, enqueued by the script. */
+/** Makes a batch of waiting members, enqueued by the script. */
 async function batchOf(q: TestQueue, ...ids: string[]) {
   await q.run(q.scripts.batches.create(definition));
   const options = JSON.stringify({ batch: 'b' });

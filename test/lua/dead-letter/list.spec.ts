@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { type DeadLetterQuery } from '#queue/store/store-calls.js';
 import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
-/** Dead letters that failed at these times, with hashes of their own. */
+/** Adds dead letters that failed at these times, with hashes of their own. */
 async function seed(q: TestQueue, letters: Record<string, { at: number; name?: string; last_error?: string }>) {
   for (const [id, { at, ...fields }] of Object.entries(letters)) {
     await q.redis.zadd(q.keys.dead, at, id);
@@ -10,7 +10,7 @@ async function seed(q: TestQueue, letters: Record<string, { at: number; name?: s
   }
 }
 
-/** All slices of a query, one after the other. */
+/** Returns all slices of a query, one after the other. */
 async function all(q: TestQueue, query: DeadLetterQuery, looks = 2, most = 10): Promise<string[][]> {
   const scripts = q.scripts.deadLetters;
   const slices: string[][] = [];

@@ -14,7 +14,7 @@ async function ordered(options: GroupsOptions = {}): Promise<TestQueue> {
   return q;
 }
 
-/** The only job of a group dies, or waits for its retry, and holds the group. */
+/** Makes a queue whose group is held by its only job, which is dead or waits for its retry. */
 async function heldBy(
   how: 'dead' | 'backoff',
   options: GroupsOptions = { onDeadHead: 'hold' },
@@ -67,7 +67,7 @@ describe('a purge', () => {
   });
 });
 
-/** The rate of a group that holds no job is over, for the server too. */
+/** Ends the rate of a group without jobs, for the server too. */
 async function passRate(q: TestQueue, group: string): Promise<void> {
   await q.redis.hset(`${q.keys.groupsPrefix}state:${group}`, 'rate_tat_us', '1');
   await q.redis.zadd(`${q.keys.groupsPrefix}resting`, 'XX', 1, group);

@@ -79,7 +79,7 @@ const found: Record<Kind, Record<(typeof states)[number], 'new' | 'kept'>> = {
   'a time': { waiting: 'kept', running: 'kept', ended: 'kept' },
 };
 
-/** A queue whose job a holds the key, in a state. */
+/** Makes a queue whose job a holds the key, in a state. */
 async function held(kind: Kind, state: (typeof states)[number]): Promise<TestQueue> {
   const q = testQueue();
   if (state === 'waiting') {
@@ -91,7 +91,7 @@ async function held(kind: Kind, state: (typeof states)[number]): Promise<TestQue
   return q;
 }
 
-/** That a job holds the key in its own way and in no other. */
+/** Expects that a job holds the key in its own way and in no other. */
 async function expectHolder(q: TestQueue, id: string, kind: Kind): Promise<void> {
   expect(await q.redis.hget(q.keys.unique, 'k')).toBe(id);
   const { unique, unique_for: heldFor, window } = await q.job(id);

@@ -160,7 +160,7 @@ describe('job/enqueue.lua: repeated after some of its jobs have gone', () => {
   });
 });
 
-/** A job as the script takes it. */
+/** Returns a job as the script takes it. */
 const plain = (id: string, payload = JSON.stringify(id)) => ({ id, name: 'mail', payload, options: '' });
 
 describe('job/enqueue.lua: many plain jobs of one name', () => {

@@ -3,12 +3,12 @@ import { testQueue } from '../../support/queue/queue-state.js';
 
 export const HOUR = 3_600_000;
 
-/** Slow enough that a loaded machine earns nothing while a test runs. */
+/** Returns a rate so slow that no start is earned during a test, even on a loaded machine. */
 export const hourly = (limit: number, burst: number): QueueLimits => ({
   rateLimit: { limit, periodMs: HOUR, burst },
 });
 
-/** A queue with these limits, and plain jobs of these ids. */
+/** Makes a queue with these limits, and plain jobs of these ids. */
 export async function limited(limits: QueueLimits, ...ids: string[]) {
   const q = testQueue();
   await q.run(q.scripts.limits.set(limits));

@@ -5,7 +5,7 @@ import type { QueueLimits } from '#queue/model/limits.js';
 import type { TestQueue } from '../../support/queue/queue-state.js';
 import { HOUR, hourly, ids, limited } from './limited-queue.js';
 
-/** Whether the rates of the queue, and of group g, have spent an hour. */
+/** Returns whether the rates of the queue, and of group g, have spent an hour. */
 const spent = async (q: TestQueue) => {
   const state = await q.redis.hget(`${q.keys.groupsPrefix}state:g`, 'rate_tat_us');
   const ofQueue = await q.redis.hget(q.keys.settings, 'rate_tat_us');

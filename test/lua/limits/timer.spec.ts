@@ -11,7 +11,7 @@ const waitOf = async (q: TestQueue, worker: string) => (await q.run(q.claimCall(
 const rest = (q: TestQueue, job: ClaimedJob, delayMs = HOUR) =>
   q.run(q.scripts.release([{ ...job, reason: 'rate_limited', delayMs }]));
 
-/** A claimed job of the group `g`, and no marker: every worker waits. */
+/** Claims a job of the group `g`, and removes the marker, so that every worker waits. */
 async function claimed(q: TestQueue): Promise<ClaimedJob> {
   await q.add('a', { group: 'g' });
   const [job] = await q.claim(1);

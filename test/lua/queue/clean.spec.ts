@@ -12,7 +12,7 @@ const AGE_FIELD = {
   scheduled: 'enqueued_at_ms',
 };
 
-/** Three jobs in a place; the first two are two hours old. */
+/** Adds three jobs to a place; the first two are two hours old. */
 async function fill(q: TestQueue, place: (typeof PLACES)[number]): Promise<void> {
   for (const id of ['a', 'b', 'c']) {
     const options = { priority: place === 'prioritized' ? 5 : 0, delay_ms: place === 'scheduled' ? HOUR : 0 };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { queueOn, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
-/** One job in each place. */
+/** Adds one job to each place. */
 async function fill(q: TestQueue): Promise<number> {
   await q.addAll('completed', 'dead', 'running', 'foreign');
   const [completed, dead] = await q.claim(3);

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 import { foreignFailure } from './foreign-failure.js';
 
-/** What a client of the Redis pattern does to claim the next job. */
+/** Claims the next job as a client of the Redis pattern does. */
 async function foreignClaim(q: TestQueue, token = '0123456789abcdef'): Promise<string> {
   const id = await q.redis.lmove(q.keys.pending, q.keys.processing, 'RIGHT', 'LEFT');
   await q.redis.hset(q.keys.job(id), { status: 'processing', claimed_at_ms: 1, claim_token: token });
@@ -10,7 +10,7 @@ async function foreignClaim(q: TestQueue, token = '0123456789abcdef'): Promise<s
   return id;
 }
 
-/** The sightings of foreign claims are as old as their timeout. */
+/** Ages the sightings of foreign claims by their timeout. */
 async function ageSightings(q: TestQueue): Promise<void> {
   for (const seen of await q.ranked(q.keys.foreignClaims)) {
     await q.redis.zadd(q.keys.foreignClaims, 'XX', 1, seen);

@@ -7,7 +7,7 @@ import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 const GROUPS = Array.from({ length: 40 }, (_, i) => `g${String(i).padStart(2, '0')}`);
 const EACH = 3;
 
-/** Some of the jobs have other options beside their group, as `others` says. */
+/** Fills a queue. With `others` some jobs have other options beside their group. */
 async function filledQueue(others: (n: number) => object = () => ({})): Promise<TestQueue> {
   const q = testQueue();
   await q.run(q.scripts.limits.set({ groups: { maxRunning: 1 } }));

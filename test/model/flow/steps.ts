@@ -199,9 +199,9 @@ export async function maintain({ queue }: Side): Promise<void> {
 }
 
 /**
- * The steps of a queue whose jobs are all of one group, or of none. The order of several groups is not compared,
- * because the memory store takes turns without virtual time. Rates and after are not combined. On Redis, a job whose
- * after went wrong waits for the rate before its refusal.
+ * Returns the steps of a queue whose jobs are all of one group, or of none. The order of several groups is not
+ * compared, because the memory store takes turns without virtual time. Rates are not combined with `after`. On
+ * Redis, a job whose `after` failed waits for the rate before its refusal.
  */
 export function flowSteps(group: string | undefined, rates: boolean): fc.Arbitrary<FlowStep> {
   return fc.oneof(

@@ -22,7 +22,7 @@ export function update(model: QueueModel, id: string, payload: unknown): 'update
   return 'updated';
 }
 
-/** As old as before. */
+/** Sets the priority; the job keeps its age. */
 export function setPriority(model: QueueModel, id: string, priority: number): 'updated' | 'refused' | 'missing' {
   const job = model.jobs.get(id);
   if (!job || !isWaiting(job)) {

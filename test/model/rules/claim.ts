@@ -35,7 +35,7 @@ export function claim(
   }
 }
 
-/** The fence comes from one counter and grows with each claim; the attempt counts from here on. */
+/** Claims a job. The fence grows with each claim of the queue, and the attempt counts from here on. */
 function take(model: QueueModel, job: ModelJob, worker: string, token: string): 'taken' | 'refused' {
   const refusal = refusalOf(model, job);
   job.status = 'processing';

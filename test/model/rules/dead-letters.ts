@@ -11,7 +11,8 @@ export function matching(model: QueueModel, error: string | undefined): ModelJob
 }
 
 /**
- * Back to work with all attempts; the record of the old ones stays. It holds its unique key again if no other job does.
+ * Puts dead letters back with all attempts, and keeps their attempt logs. A job holds its unique key again if no
+ * other job does.
  */
 export function redrive(model: QueueModel, ids: readonly string[], payload?: unknown): number {
   const letters = ids.flatMap((id) => model.jobs.get(id) ?? []).filter((job) => job.status === 'failed');

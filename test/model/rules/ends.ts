@@ -17,7 +17,7 @@ export function endCancelled(model: QueueModel, job: ModelJob): void {
   remember(model, 'cancelled', job.id, LIMITS.cancelledHistory);
 }
 
-/** A dead letter is kept until somebody redrives or discards it, or there are too many: see trimDeadLetters. */
+/** Makes a job a dead letter, which is kept until somebody redrives or discards it, or there are too many. */
 export function bury(model: QueueModel, job: ModelJob, reason: string): void {
   end(model, job, 'failed');
   job.lastError = reason;
@@ -68,7 +68,7 @@ export function freeUnique(model: QueueModel, job: ModelJob): void {
   }
 }
 
-/** The newest ids are kept; a job whose id falls off is forgotten soon. */
+/** Adds an id to a history, which keeps the newest. A job whose id is evicted is forgotten soon. */
 function remember(model: QueueModel, status: keyof QueueModel['histories'], id: string, cap: number): void {
   const history = model.histories[status];
   history.unshift(id);

@@ -86,7 +86,7 @@ export function own(
   }
 }
 
-/** The owner keeps its id, and starts again with the new options. The record of its claims stays. */
+/** Replaces the owner, which keeps its id and attempt log, and starts again with the new options. */
 function replace(
   model: QueueModel,
   owner: ModelJob,

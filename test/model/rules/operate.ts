@@ -76,7 +76,7 @@ export function reschedule(
   return 'pending';
 }
 
-/** False when it was paused already. */
+/** Pauses the queue. Returns false if it was paused already. */
 export function pause(model: QueueModel): boolean {
   const changes = model.pausedAt === undefined;
   model.pausedAt ??= model.now;

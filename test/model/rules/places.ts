@@ -6,7 +6,7 @@ import type { QueueModel } from './queue-model.js';
 /** Ranks of one priority lie so far apart from those of the next. */
 const LINE = 2 ** 40;
 
-/** The jobs with a priority that wait: the higher priority first, then in the order of their arrival. */
+/** Returns the waiting jobs with a priority: the higher priority first, then in the order of their arrival. */
 export function prioritized(model: QueueModel): ModelJob[] {
   return model
     .inState('pending')
@@ -14,22 +14,22 @@ export function prioritized(model: QueueModel): ModelJob[] {
     .toSorted((a, b) => a.rank! - b.rank!);
 }
 
-/** The jobs whose time has not come, or was not noticed yet. */
+/** Returns the jobs whose time has not come, or was not noticed yet. */
 export function scheduled(model: QueueModel): ModelJob[] {
   return model.inState('scheduled').toSorted(by((job) => job.dueAt!));
 }
 
-/** The claimed jobs, the next to expire first. */
+/** Returns the claimed jobs, the next to expire first. */
 export function processing(model: QueueModel): ModelJob[] {
   return model.inState('processing').toSorted(by((job) => job.claimExpiresAt!));
 }
 
-/** The dead letters, the oldest first. */
+/** Returns the dead letters, the oldest first. */
 export function deadLetters(model: QueueModel): ModelJob[] {
   return model.inState('failed').toSorted(by((job) => job.endedAt!));
 }
 
-/** A new arrival, a retry, a redrive: behind all others of its priority. */
+/** Puts a new job, a retry or a redriven job behind all others of its priority. */
 export function toBack(model: QueueModel, job: ModelJob): void {
   job.status = 'pending';
   if (job.priority > 0) {
@@ -39,7 +39,7 @@ export function toBack(model: QueueModel, job: ModelJob): void {
   }
 }
 
-/** A release or a reclaim: before all others; a job with a priority to where it was. */
+/** Puts a released or reclaimed job before all others; a job with a priority returns to its place. */
 export function toFront(model: QueueModel, job: ModelJob): void {
   job.status = 'pending';
   job.readyAt = model.now;
@@ -53,7 +53,7 @@ export function toLater(job: ModelJob, dueAt: number): void {
   job.dueAt = dueAt;
 }
 
-/** Out of its place, to be put into another. */
+/** Removes a job from its place, to be put into another. */
 export function takeOut(model: QueueModel, job: ModelJob): void {
   model.pending = model.pending.filter((id) => id !== job.id);
 }
@@ -69,7 +69,7 @@ export function promote(model: QueueModel, limit: number): number {
   return moved.length;
 }
 
-/** The next `count` jobs to be claimed, taken out of their lines. */
+/** Takes the next `count` jobs out of their lines, to be claimed. */
 export function takeNext(model: QueueModel, count: number): string[] {
   const ids: string[] = [];
   let turn = model.sequence;

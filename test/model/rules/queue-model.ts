@@ -70,7 +70,7 @@ export class QueueModel {
     return job;
   }
 
-  /** The jobs of one state, in any order. */
+  /** Returns the jobs of one state, in any order. */
   inState(status: JobStatus): ModelJob[] {
     return [...this.jobs.values()].filter((job) => job.status === status);
   }

@@ -42,14 +42,14 @@ function isUsedUp({ ticks, recurrence }: ModelSchedule): boolean {
   return ticks >= (recurrence.limit ?? Infinity);
 }
 
-/** It has ended where no tick is left. */
+/** Sets the next due time. A schedule without one has ended. */
 function setNext(model: QueueModel, schedule: ModelSchedule): void {
   const next = nextDue(model, schedule.recurrence);
   schedule.hasEnded = next === Infinity || isUsedUp(schedule);
   schedule.dueAt = schedule.hasEnded ? undefined : next;
 }
 
-/** An equal definition changes nothing. A changed one keeps a due tick and a pause. */
+/** Stores a definition. An equal one changes nothing. A changed one keeps a due tick and a pause. */
 export function upsert(
   model: QueueModel,
   id: string,
@@ -82,7 +82,7 @@ export function pauseSchedule(model: QueueModel, id: string): 'paused' | 'missin
   return 'paused';
 }
 
-/** Missed ticks are not made up. */
+/** Resumes a schedule, without the ticks that it missed. */
 export function resumeSchedule(model: QueueModel, id: string): 'resumed' | 'missing' {
   const schedule = model.schedules.get(id);
   if (!schedule) {
@@ -110,7 +110,7 @@ export function runNow(
   return schedule ? enqueueJob(model, queue, schedule, jobId) : 'missing';
 }
 
-/** A schedule without overlap enqueues nothing while its last job is unfinished. */
+/** Enqueues a tick's job. A schedule without overlap enqueues nothing while its last job is unfinished. */
 function enqueueJob(model: QueueModel, queue: string, schedule: ModelSchedule, jobId: string) {
   const unique = { key: `@schedule:${schedule.id}`, for: 'unfinished' } as const;
   const holder = schedule.overlap ? undefined : holderOf(model, unique.key);
@@ -130,8 +130,8 @@ function enqueueJob(model: QueueModel, queue: string, schedule: ModelSchedule, j
 }
 
 /**
- * All due times until now make one tick. A tick that is too late is made once or left out. A due time not later than
- * the last tick makes none.
+ * Makes one tick of all due times until now. A late tick is made once or left out. A due time not later than the
+ * last tick makes none.
  */
 export function tick(model: QueueModel, queue: string): { enqueued: number; skipped: number } {
   const due = [...model.schedules.values()]

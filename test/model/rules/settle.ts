@@ -6,7 +6,7 @@ import type { ModelJob } from './job.js';
 import { toBack, toFront, toLater } from './places.js';
 import { LIMITS, type QueueModel, type Ticket } from './queue-model.js';
 
-/** The job, while the ticket's claim is current. An expired claim stays current until it is reclaimed. */
+/** Returns the job if the ticket's claim is current. An expired claim stays current until it is reclaimed. */
 function claimed(model: QueueModel, ticket: Ticket): ModelJob | undefined {
   const job = model.jobs.get(ticket.id);
   return job?.token === ticket.token ? job : undefined;
@@ -22,7 +22,7 @@ function outcomeOf(model: QueueModel, ticket: Ticket): string | undefined {
   return model.jobs.get(ticket.id)?.outcomes.find(({ fence }) => fence === ticket.fence)?.outcome;
 }
 
-/** A job with a cancel request completes too, because a good result wins. */
+/** Completes a job, even with a cancel request, because a good result wins. */
 export function complete(model: QueueModel, ticket: Ticket, result: unknown): boolean {
   const job = claimed(model, ticket);
   if (job) {
@@ -57,7 +57,7 @@ export function fail(
   }
 }
 
-/** The number of attempts decides, unless the error is final or the job has a cancel request. */
+/** Fails an attempt. The number of attempts decides, unless the error is final or the job has a cancel request. */
 export function failed(
   model: QueueModel,
   job: ModelJob,
@@ -144,7 +144,7 @@ export function progress(model: QueueModel, ticket: Ticket, value: unknown): boo
   return job !== undefined;
 }
 
-/** The newest `keep` lines stay. */
+/** Adds lines to the log, and keeps the newest `keep` lines. */
 export function log(model: QueueModel, ticket: Ticket, keep: number, lines: readonly string[]): boolean {
   const job = claimed(model, ticket);
   if (job) {

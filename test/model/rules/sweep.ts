@@ -24,7 +24,7 @@ export function reclaim(model: QueueModel, limit: number): ReclaimSays {
   return { reclaimed, more: taken.length === limit };
 }
 
-/** A crash counts, and so does the attempt. A higher fence makes the old holder's settle stale. */
+/** Counts a crash and the attempt. A higher fence makes the old holder's settle stale. */
 function crash(model: QueueModel, job: ModelJob): 'pending' | 'failed' | 'cancelled' {
   const maxCrashes = job.maxCrashes ?? LIMITS.maxCrashes;
   const maxAttempts = job.maxAttempts ?? LIMITS.maxAttempts;
@@ -78,7 +78,7 @@ export function tidy(model: QueueModel): void {
   }
 }
 
-/** A burial by a crash says the name, since no log of a handler does. */
+/** Names the handler in the reason of a burial by a crash, because no log of a handler does. */
 function named({ name }: ModelJob): string {
   return `; its name is "${name}"`;
 }

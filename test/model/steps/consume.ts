@@ -55,7 +55,7 @@ function onClaim<Answer>(
   });
 }
 
-/** The claim as the consumer got it, which knows more than the rules need. */
+/** Returns the claim as the consumer got it, which has more fields than the rules need. */
 function held(real: RealQueue, ticket: Ticket) {
   return real.claimed.find((job) => job.token === ticket.token && job.id === ticket.id)!;
 }

@@ -8,7 +8,7 @@ import type { QueueModel } from '../rules/queue-model.js';
 import { refusedOption, step, type Step } from '../step.js';
 import { MINUTE } from './units.js';
 
-/** In one case of four; fc.option gives its value in half of them at least. */
+/** Gives a value in one case of four; fc.option gives it in half of them at least. */
 const rarely = <Value>(value: fc.Arbitrary<Value>) =>
   fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: value });
 
@@ -108,7 +108,7 @@ async function enqueueIt(real: RealQueue, jobs: [unknown, ModelEnqueueOptions][]
   return [await real.queue.enqueueOne(undefined, jobs[0]![0], optionsOf(jobs[0]![1], now))];
 }
 
-/** The model knows a start time by its distance from now. */
+/** Converts options of the model, where a start time is a distance from now. */
 function optionsOf({ runAtOffsetMs, ...rest }: ModelEnqueueOptions, now: number): EnqueueOptions {
   return runAtOffsetMs === undefined ? rest : { ...rest, runAt: now + runAtOffsetMs };
 }

@@ -18,7 +18,7 @@ import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
 import { compileApp, KeptLog, startApp } from '../app.js';
 
-/** A handler of jobs of a name on a connection, which returns the connection. */
+/** Makes a handler of a name on a connection; it returns the connection. */
 function handlerOn(name: string, connection?: string) {
   @JobHandler(name, { connection })
   class Handler {

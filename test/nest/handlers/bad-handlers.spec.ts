@@ -4,7 +4,7 @@ import { InvalidOptionError, JobHandler, JobQueueService, type JobHandlerOptions
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { compileApp } from '../app.js';
 
-/** What the boot of an app with these providers fails with. */
+/** Returns the error with which an app with these providers fails to boot. */
 async function bootError(providers: Provider[], imports: object[] = []): Promise<InvalidOptionError> {
   const app = await compileApp({ providers, imports: imports as [] });
   const error: unknown = await app.init().then(

@@ -13,7 +13,7 @@ class Mailer {
   }
 }
 
-/** A handler class of its own name and queue, so that tests stay apart. */
+/** Makes a handler class with its own name and queue, so that tests do not affect each other. */
 function emailHandler(name: string) {
   @JobHandler(name)
   class EmailHandler {

@@ -6,7 +6,7 @@ import { InvalidOptionError, JobHandler, JobQueueService, type Job } from 'nest-
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { handlerOf, startApp } from '../app.js';
 
-/** A module with a handler of a name that says what it is. */
+/** Makes a module with a handler of a name, which returns a word. */
 function moduleOf(name: string) {
   @Injectable()
   class Words {

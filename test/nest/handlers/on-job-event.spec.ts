@@ -17,7 +17,7 @@ import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually, sleep } from '../../support/faults/wait.js';
 import { compileApp, KeptLog, startApp } from '../app.js';
 
-/** A handler that fails the payload `no`, retries `later`, and completes the others. */
+/** Makes a handler that fails the payload `no`, retries `later`, and completes the others. */
 function handlerOf(name: string) {
   @JobHandler(name, { maxAttempts: 2 })
   class Handler {

@@ -22,7 +22,7 @@ function seedable(name: string): TestSchedules {
   return new TestSchedules(queueOn(connect(), {}, name));
 }
 
-/** A handler that recurs, and what it was given. */
+/** Makes a recurring handler, and returns the jobs that it got. */
 function recurring(name: string, recurrence: Recurrence = YEARLY, options: RecurringJobOptions = {}) {
   const seen: { id: string; payload: unknown }[] = [];
   @JobHandler(name)

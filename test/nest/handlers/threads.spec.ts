@@ -23,7 +23,7 @@ const file = (name: string) => new URL(`./threads/${name}`, import.meta.url);
 const WORK = file('work.mjs');
 const SOON = { timeoutMs: 15_000 };
 
-/** An app with one handler in threads, and a way to enqueue for it. */
+/** Starts an app with one handler in threads, and returns a function that enqueues for it. */
 async function startThreads(options: JobHandlerOptions = {}, jobs: object = {}) {
   const name = uniqueQueueName();
 
@@ -303,7 +303,7 @@ it('a thread inside native code holds up no shutdown', async () => {
   writeFileSync(join(folder, 'end'), '');
 });
 
-/** What the boot of an app with such a handler fails with. */
+/** Returns the error with which an app with such a handler fails to boot. */
 async function bootError(options: object, handler: object = {}) {
   @JobHandler(uniqueQueueName(), options as JobHandlerOptions)
   class Handler {}

@@ -14,7 +14,7 @@ import { compileApp, handlerOf, KeptLog, startApp } from '../app.js';
 /** A server without fault, but for what the arguments say. */
 const SOUND = ['--appendonly', 'yes', '--appendfsync', 'everysec', '--maxmemory-policy', 'noeviction'];
 
-/** What a boot says of the server, without the address. */
+/** Returns the warnings of a boot about the server, without its address. */
 async function warningsOf(jobs: JobQueueModuleOptions, name = uniqueQueueName()): Promise<string[]> {
   const log = new KeptLog();
   const app = await startApp({ jobs, log, providers: [handlerOf(name)] });

@@ -16,7 +16,7 @@ import { eventually, sleep } from '../../support/faults/wait.js';
 import { signal, startApp } from '../app.js';
 import { inside } from '../../support/queue/inside.js';
 
-/** An app that only enqueues, with all that it hears of jobs being cancelled. */
+/** Starts an app that only enqueues, and returns its events about cancelled jobs. */
 async function hearing(redis: string = testRedisUrl()) {
   const seen: WorkerEvent[] = [];
   @Injectable()

@@ -10,7 +10,7 @@ const julyKey = { id: 'july', key: randomBytes(32) };
 const june = encrypted([juneKey]);
 const july = encrypted([julyKey]);
 
-/** The warnings of the boot of an app, whose queue has one job of the codec `stored` and is paused. */
+/** Returns the warnings of an app's boot. Its queue is paused, and has one job of the codec `stored`. */
 async function warnings(stored: QueueOptions['codec'], own: QueueOptions['codec']): Promise<string[]> {
   const name = uniqueQueueName();
   const queue = new JobQueue(connect(), name, { codec: stored });
@@ -54,7 +54,7 @@ it('warns where the workers of the queue have another codec, though no job waits
   ]);
 });
 
-/** The warnings of a process with the codec `own`, after a worker with the codec `theirs` has run a job. */
+/** Returns the warnings of a process with the codec `own`, after a worker with `theirs` has run a job. */
 async function afterWorker(theirs: QueueOptions['codec'], own: QueueOptions['codec']): Promise<string[]> {
   const name = uniqueQueueName();
   const first = await startApp({ jobs: { queues: { [name]: { codec: theirs } } }, providers: [handlerOf(name)] });

@@ -5,7 +5,7 @@ import { JobHandler, JobQueueService, OnJobEvent, type JobQueueModuleOptions } f
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { KeptLog, startApp } from '../app.js';
 
-/** An app whose jobs fail, each twice, and the end of one. */
+/** Starts an app whose jobs fail, each twice, and waits for the end of one. */
 async function failingApp(jobs: JobQueueModuleOptions, log: LoggerService) {
   const name = uniqueQueueName();
   @JobHandler(name)

@@ -20,7 +20,7 @@ class Handler {
   }
 }
 
-/** Which resources keep the process, by their kinds, and who listens to it. */
+/** Counts the resources that keep the process alive, by their kinds, and its listeners. */
 function resources(): Record<string, number> {
   const kinds = process.getActiveResourcesInfo();
   const counts = Object.fromEntries(
@@ -30,7 +30,7 @@ function resources(): Record<string, number> {
   return { ...counts, listeners };
 }
 
-/** What there is more of than before. */
+/** Returns the resources of which there are more than before. */
 function grown(before: Record<string, number>): string[] {
   const now = resources();
   return Object.keys(now).flatMap((kind) => (now[kind]! > (before[kind] ?? 0) ? [`${now[kind]} ${kind}`] : []));

@@ -15,7 +15,7 @@ import { atMost } from '../../support/queue/bounds.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
 import { compileApp, KeptLog, signal, startApp } from '../app.js';
 
-/** Time enough for a worker that runs already to take a job. */
+/** Waits long enough for a running worker to take a job. */
 async function someRoundTrips(): Promise<void> {
   const redis = connect();
   for (let i = 0; i < 20; i++) {

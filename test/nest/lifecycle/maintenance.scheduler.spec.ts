@@ -5,7 +5,7 @@ import { JobHandler, JobQueueService, MAINTENANCE_CRON_JOB } from 'nest-job-queu
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { signal, startApp, type TestApp } from '../app.js';
 
-/** A job whose worker has died: claimed, and the claim expired long ago. */
+/** Makes a job whose worker has died: claimed, with a claim that expired long ago. */
 async function lostJob(name: string): Promise<string> {
   const app = await startApp({ jobs: { worker: false, maintenance: false } });
   const queue = app.get(JobQueueService).queue(name);
@@ -25,7 +25,7 @@ function handler(name: string) {
   return Handler;
 }
 
-/** An app of these parts brings the lost job back and completes it. */
+/** Expects that an app of these parts reclaims the lost job and completes it. */
 async function expectRecovery(parts: TestApp): Promise<void> {
   const name = uniqueQueueName();
   const id = await lostJob(name);

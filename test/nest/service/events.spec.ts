@@ -12,7 +12,7 @@ async function listeners(queue: string): Promise<number> {
   return Number((await connect().pubsub('NUMSUB', `queue:${queue}:events`))[1]);
 }
 
-/** An app without handlers, and a way to complete or fail jobs as another process would. */
+/** Starts an app without handlers, and returns a function that ends jobs as another process would. */
 async function producer(log = new KeptLog()) {
   const app = await startApp({ jobs: { maxAttempts: 1 }, log });
   const jobs = app.get(JobQueueService);

@@ -20,7 +20,7 @@ const FOLLOW_UPS: BatchOptions = {
   finally: { name: 'last' },
 };
 
-/** A sealed batch of so many members, all claimed. */
+/** Makes a sealed batch of `count` members, all claimed. */
 async function claimedBatch(queue: JobQueue, count: number, options: BatchOptions = FOLLOW_UPS) {
   const batch = queue.batch(options);
   const jobs = Array.from({ length: count }, (_, i) => ({ payload: i, maxAttempts: 1 }));
@@ -29,7 +29,7 @@ async function claimedBatch(queue: JobQueue, count: number, options: BatchOption
   return { batch, claims: await queue.claimMany(count) };
 }
 
-/** The follow-ups that are in the queue, by their names; each has its fixed id. */
+/** Returns the names of the follow-ups in the queue; each has its fixed id. */
 async function followUps(queue: JobQueue, { id }: Batch<never> | Batch<JobQueue>): Promise<string[]> {
   const kinds = ['then', 'on_failure', 'finally'];
   const found = await Promise.all(kinds.map((kind) => queue.get(`@batch:${id}:${kind}`)));

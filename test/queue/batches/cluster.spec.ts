@@ -13,7 +13,7 @@ const LONG_MS = 120_000;
 const handler = (job: Job<number>) => job.payload;
 const SLOT_OF = (client: Cluster, queue: string) => client.cluster('KEYSLOT', `queue:{${queue}}:pending`);
 
-/** Queues in as many slots. */
+/** Makes `count` queues in as many slots. */
 async function queuesOn(client: Cluster, count: number): Promise<JobQueue[]> {
   const queues = Array.from(
     { length: count },

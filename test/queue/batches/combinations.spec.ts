@@ -12,7 +12,7 @@ import { newQueue, startWorker } from '../../support/worker/workers.js';
 const HOUR = 3_600_000;
 const THEN = { then: { name: 'then' } };
 
-/** A sealed batch of one member, with its claim. */
+/** Makes a sealed batch of one member, and claims the member. */
 async function claimed(options = {}, followUp = {}) {
   const { queue, state } = coreQueue();
   const batch = queue.batch({ then: { name: 'then', ...followUp } });

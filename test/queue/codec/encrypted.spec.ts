@@ -18,7 +18,7 @@ const [june, july] = ['2030-06', '2030-07'].map((id) => ({ id, key: randomBytes(
   { id: string; key: Buffer },
 ];
 
-/** A worker on a queue, stopped by the returned function. */
+/** Starts a worker on a queue; the returned function stops it. */
 async function work(queue: JobQueue, handle: (job: Job) => unknown): Promise<() => Promise<void>> {
   const logger = { log: () => undefined, warn: () => undefined, error: () => undefined };
   const worker = new Worker([{ queue, handlers: { [queue.name]: handle } }], { logger, sweepIntervalMs: 0 });

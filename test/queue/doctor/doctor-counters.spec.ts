@@ -9,7 +9,7 @@ const COMINGS = 'enqueued_total + redriven_total + rerun_total';
 const CLAIM_ENDS = 'completed_total + retried_total + released_total + reclaimed_total';
 const LEAVINGS = 'completed_total + failed_total + cancelled_total + removed_total';
 
-/** Jobs that went each way there is: 10 came in, of which 8 have left, after 4 claims. */
+/** Makes a queue with a job of each outcome: 10 came in, 8 of them have left, after 4 claims. */
 async function used(): Promise<{ queue: JobQueue; state: TestQueue }> {
   const { queue, state } = coreQueue();
   await queue.enqueueMany(['completed', 'failed', 'retried'].map((id) => ({ id, payload: {} })));

@@ -33,7 +33,7 @@ const adopted: Damage[] = [
   { act: 'lpush', id: 'b', key: 'processing' },
 ];
 
-/** One job in each state. */
+/** Adds one job in each state. */
 async function seed(state: TestQueue): Promise<void> {
   await state.addAll('a', 'b', 'c');
   const [done, broken, running] = await state.claim(3);

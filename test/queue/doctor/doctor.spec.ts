@@ -180,7 +180,7 @@ async function produce(queue: JobQueue, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** How many ids each script call of one audit looked at. */
+/** Counts the ids that each script call of one audit looked at. */
 async function cost(queue: JobQueue): Promise<{ ids: number[] }> {
   const ids: number[] = [];
   const run = inside(queue).runner.run.bind(inside(queue).runner);

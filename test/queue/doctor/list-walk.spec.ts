@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { ListWalk } from '#queue/doctor/list-walk.js';
 
-/** What a walk makes of these slices, one after the other. */
+/** Returns the result of a walk over these slices, one after the other. */
 function walk(...slices: string[]): { fresh: string; again: string } {
   const steps = new ListWalk();
   const takes = slices.map((slice) => steps.take(slice.split('')));

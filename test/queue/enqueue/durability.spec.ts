@@ -29,7 +29,7 @@ function queueOn(client: ReplicatedRedis['redis'], options: QueueOptions): JobQu
 const durable = (options: QueueOptions = {}) =>
   queueOn(pair.redis, { durability: 'replica', durabilityTimeoutMs: 10_000, ...options });
 
-/** The replica takes nothing in while `action` runs. */
+/** Runs `action` while the replica is frozen. */
 async function whileFrozen<Answer>(action: () => Promise<Answer>): Promise<Answer> {
   await pair.replica.kill('SIGSTOP');
   try {
@@ -39,7 +39,7 @@ async function whileFrozen<Answer>(action: () => Promise<Answer>): Promise<Answe
   }
 }
 
-/** How often each command was called on the master meanwhile. */
+/** Counts the calls of each command on the master while `action` runs. */
 async function callsOf(action: () => Promise<unknown>): Promise<Map<string, number>> {
   await pair.redis.config('RESETSTAT');
   await action();
@@ -47,7 +47,7 @@ async function callsOf(action: () => Promise<unknown>): Promise<Map<string, numb
   return new Map([...stats.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)].map(([, name, n]) => [name!, Number(n)]));
 }
 
-/** The id of a connection that waits for replicas. */
+/** Returns the id of a connection that waits for replicas. */
 async function waiting(): Promise<string | undefined> {
   return /id=(\d+) .* flags=\w*b\w* .* cmd=wait /.exec(String(await pair.redis.client('LIST')))?.[1];
 }

@@ -10,7 +10,7 @@ import { startFakeRedis } from '../../support/redis/fake-redis.js';
 import { FaultProxy } from '../../support/faults/fault-proxy.js';
 import { inside } from '../../support/queue/inside.js';
 
-/** A client of a server that may be away, quiet about it. */
+/** Makes a client of a server that may be away, without error logs. */
 function unreliable(url: string, options = {}) {
   const client = connect({ retryStrategy: () => 20, maxRetriesPerRequest: null, ...options }, url);
   client.on('error', () => undefined);

@@ -4,7 +4,7 @@ import type { JobQueue } from '#queue/job-queue.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 
-/** As a caller without types would. */
+/** Calls enqueue as a caller without types would. */
 async function refusalOf(queue: JobQueue, ...args: unknown[]): Promise<unknown> {
   const enqueue = queue.enqueue.bind(queue) as (...given: unknown[]) => Promise<unknown>;
   return enqueue(...args).catch((error: unknown) => error);

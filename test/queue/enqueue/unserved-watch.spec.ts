@@ -11,7 +11,7 @@ const watches: UnservedWatch[] = [];
 
 afterEach(() => watches.splice(0).forEach((watch) => watch.close()));
 
-/** A queue whose warnings are kept, and a watch that looks soon. */
+/** Makes a queue whose warnings are kept, and a watch with a short delay. */
 function watched() {
   const queue = newQueue({}, connect());
   const warnings: string[] = [];

@@ -19,7 +19,7 @@ const rule = fc
   )
   .filter(({ delayMs, maxDelayMs = delayMs }) => maxDelayMs >= delayMs);
 
-/** What the rule gives without jitter. */
+/** Returns the delay of the rule without jitter. */
 function whole({ type, delayMs, maxDelayMs }: Exclude<StoredBackoff, number>, failed: number): number {
   const rising = type === 'fixed' ? delayMs : delayMs * 2 ** (failed - 1);
   return maxDelayMs === undefined ? Math.max(delayMs, Math.min(3_600_000, rising)) : Math.min(maxDelayMs, rising);

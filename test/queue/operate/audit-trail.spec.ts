@@ -15,7 +15,7 @@ import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 
 const ON = { auditTrail: {} };
 
-/** `transition: from > to` of each entry. */
+/** Returns `transition: from > to` of each entry. */
 const told = (entries: readonly AuditEntry[]) =>
   entries.map(({ transition, from = '', to = '' }) => `${transition}: ${from} > ${to}`.trim());
 

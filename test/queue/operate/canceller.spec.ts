@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 import { Canceller } from '#queue/operate/canceller.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 
-/** A Canceller whose calls reach the server; the answers of those that `lose` names by their order are lost. */
+/** Makes a Canceller whose calls reach the server. `lose` says, in their order, whose replies are lost. */
 function losing(...lose: boolean[]) {
   const { queue } = coreQueue();
   const told: string[] = [];

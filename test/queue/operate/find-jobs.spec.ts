@@ -9,7 +9,7 @@ import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
 const HOUR = 3_600_000;
 
-/** As an enqueue stores it. */
+/** Returns metadata as an enqueue stores it. */
 function withMetadata(metadata: Record<string, string>) {
   return { worker: JSON.stringify({ metadata }) };
 }

@@ -22,12 +22,12 @@ afterEach(() => {
   opened.splice(0).forEach((queue) => queue.close());
 });
 
-/** The same queue by another clock: the minutes are over when the test says so. */
+/** Returns the same queue with a clock of the test, which ends the minutes. */
 function maintained(name = uniqueQueueName(), options: QueueOptions = {}) {
   const queue = new JobQueue(connectClocked(clock), name, options);
   opened.push(queue);
   let replicas = 0;
-  /** One more replica maintains the queue; each process does so every few seconds. */
+  /** Sweeps as one more replica; each process does so every few seconds. */
   const sweep = (version = '') => {
     replicas++;
     return new Sweeper([queue], 5_000, silentLogger, { version }).runOnce();

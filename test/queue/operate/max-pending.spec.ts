@@ -6,7 +6,7 @@ import { coreQueue } from '../../support/queue/core-queue.js';
 import { newQueue, onEachStore } from '../../support/worker/workers.js';
 
 const HOUR = 3_600_000;
-/** A payload of so many bytes of JSON. */
+/** Returns a payload with `bytes` bytes of JSON. */
 const text = (bytes: number) => ({ t: 'x'.repeat(bytes - '{"t":""}'.length) });
 
 onEachStore('maxPending', () => {

@@ -13,7 +13,7 @@ import { WorkerProcess } from '../../support/worker/worker-process.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
 import { inside } from '../../support/queue/inside.js';
 
-/** One job in each way that a job can end, and what else a queue may hold on the way. */
+/** Makes one job of each outcome, and everything else that a queue may hold meanwhile. */
 async function useAll(queue: JobQueue): Promise<void> {
   const stays = 60_000;
   await queue.enqueue(1, { id: 'completed', unique: { key: 'k1', for: 'unfinished' } });
@@ -41,7 +41,7 @@ afterEach(async () => {
   serving.clear();
 });
 
-/** Two workers whose handlers have attempt limits of their own. */
+/** Starts two workers whose handlers have attempt limits of their own. */
 async function serve(queue: JobQueue): Promise<Worker[]> {
   const workers = [1, 2].map(
     () =>
@@ -57,7 +57,7 @@ async function serve(queue: JobQueue): Promise<Worker[]> {
   return workers;
 }
 
-/** Three jobs end in each way that a job can end. */
+/** Ends three jobs in each way that a job can end. */
 async function endInEachWay(queue: JobQueue): Promise<void> {
   const jobs = ['works', 'fails'].flatMap((name) => [1, 2, 3].map((payload) => ({ payload, name })));
   await Promise.allSettled((await queue.enqueueMany(jobs)).map((job) => job.result()));
@@ -67,7 +67,7 @@ async function endInEachWay(queue: JobQueue): Promise<void> {
   }
 }
 
-/** The time of everything that has one is over. */
+/** Ends the lifetime of everything that has one. */
 async function passTime(state: TestQueue): Promise<void> {
   const base = state.keys.jobPrefix.slice(0, -'job:'.length);
   for (const key of Object.keys(await state.snapshot())) {
@@ -82,7 +82,7 @@ async function passTime(state: TestQueue): Promise<void> {
   }
 }
 
-/** As one of a process that sweeps so often that none leaves it to another to tidy. */
+/** Sweeps as a process that sweeps often, and leaves no tidying to another. */
 async function sweep(queue: JobQueue): Promise<void> {
   await new Sweeper([queue], 1, silentLogger).runOnce();
 }
@@ -93,7 +93,9 @@ async function sweep(queue: JobQueue): Promise<void> {
  */
 const FOR_OPERATORS = /^(history|worker_details)/;
 
-/** Except for keys that expire within half a minute: replies to repeated claims, and jobs that left a history. */
+/**
+ * Returns the keys without those that expire within half a minute: replies to repeated claims, and evicted jobs.
+ */
 async function keysOf(state: TestQueue): Promise<string[]> {
   const base = state.keys.jobPrefix.slice(0, -'job:'.length);
   const keys = Object.keys(await state.snapshot());

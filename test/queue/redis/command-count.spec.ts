@@ -27,7 +27,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-/** The commands that an action costs, each as often as it was called, those inside of scripts too. */
+/** Counts the calls of each command that an action costs, those inside of scripts too. */
 async function commandsOf(action: () => Promise<unknown>): Promise<Map<string, number>> {
   await redis.config('RESETSTAT');
   await action();
@@ -38,7 +38,7 @@ async function commandsOf(action: () => Promise<unknown>): Promise<Map<string, n
   return new Map(calls.filter(([name]) => !NOT_OURS.test(name)));
 }
 
-/** A queue whose scripts the server knows. */
+/** Makes a queue whose scripts the server knows. */
 async function warmQueue(): Promise<JobQueue> {
   const queue = new JobQueue(redis, uniqueQueueName());
   await queue.enqueue('warm');
@@ -46,7 +46,7 @@ async function warmQueue(): Promise<JobQueue> {
   return queue;
 }
 
-/** The metadata of a job that is traced by itself. */
+/** Returns the metadata of a job with a trace of its own. */
 const traced = (i: number) => ({
   metadata: { traceparent: `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa${i}-01` },
 });

@@ -11,7 +11,7 @@ beforeAll(async () => {
   redis = connect({}, (await startOwnRedis()).url);
 });
 
-/** The commands inside of ten claims and completions, after which as many jobs are left. */
+/** Counts the commands of ten claims and completions. As many jobs are left afterwards. */
 async function commandsOfTen(queue: JobQueue): Promise<number> {
   await redis.config('RESETSTAT');
   for (let i = 0; i < 10; i++) {

@@ -24,7 +24,7 @@ async function memoryOfKeys(): Promise<number> {
   return field('used_memory') - field('mem_clients_normal') - field('used_memory_scripts_eval');
 }
 
-/** A payload of so many bytes as JSON. */
+/** Returns a payload with `bytes` bytes of JSON. */
 function payloadOf(bytes: number): { to: string } {
   return { to: 'x'.repeat(bytes - JSON.stringify({ to: '' }).length) };
 }

@@ -102,7 +102,7 @@ describe('an answer of whichever node', () => {
   });
 });
 
-/** The masters, once the client knows them. */
+/** Returns the masters, once the client knows them. */
 async function nodesOf(client: Cluster): Promise<Redis[]> {
   await client.ping();
   return client.nodes('master');

@@ -29,7 +29,7 @@ const PAIRS: [string, Recurrence, Recurrence][] = [
   ['a long period and a short one', { everyMs: 7 * 24 * 60 * MINUTE }, { everyMs: 6 * MINUTE }],
 ];
 
-/** Two processes with a version each, and a clock. */
+/** Makes two processes with a version each, and a clock. */
 function versions(...recurrences: Recurrence[]) {
   const clock = { nowMs: Date.parse('2026-03-02T00:00Z') };
   const { queue } = coreQueue({}, connectClocked(clock));
@@ -45,13 +45,13 @@ function versions(...recurrences: Recurrence[]) {
       declarer,
     };
   });
-  /** The version that is in force. */
+  /** Returns the version that is in force. */
   const inForce = async (): Promise<Recurrence> => {
     const { everyMs, cron, timeZone } = (await queue.schedules.get('s'))!;
     return everyMs === undefined ? { cron: cron!, timeZone: timeZone! } : { everyMs };
   };
   const look = () => Promise.all(processes.map((each) => each.queue.schedules.tick()));
-  /** The due times of the jobs that there are, which are deleted. */
+  /** Deletes the jobs, and returns their due times. */
   const take = async () => {
     const jobs = await queue.list('pending', { limit: 1_000 });
     await queue.purge({ confirm: queue.name });
@@ -60,7 +60,7 @@ function versions(...recurrences: Recurrence[]) {
   return { clock, queue, processes, inForce, look, take };
 }
 
-/** What a recurrence gives after one time and until another, where it is looked at only then: the first. */
+/** Returns the first tick of a recurrence between two times. */
 function tickBetween(recurrence: Recurrence, afterMs: number, untilMs: number): number[] {
   const due = nextTick(recurrence, afterMs);
   return due <= untilMs ? [due] : [];

@@ -32,7 +32,7 @@ function ticks(cron: string, timeZone: string, from: number, to: number): number
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** What a clock on the wall shows, minute by minute. */
+/** Returns the local day and minute of an instant. */
 function wallClock(timeZone: string, at: number): { day: string; minutes: number } {
   let format = formats.get(timeZone);
   if (!format) {
@@ -218,7 +218,7 @@ function failureOf(action: () => Recurrence): InvalidOptionError {
   throw new Error('it was not refused');
 }
 
-/** What one field of an expression matches, read independently of the library. */
+/** Returns a matcher for one field of an expression, parsed independently of the library. */
 function matcher(field: string, max: number): (value: number) => boolean {
   return (value) =>
     field.split(',').some((part) => {

@@ -12,7 +12,7 @@ function handle(): never {
   throw new Error('no');
 }
 
-/** A queue that two versions came to serve: `last` spoke last, and only `runs` is there still. */
+/** Makes a queue that two versions served: `last` announced last, and only `runs` still runs. */
 async function deploy(options: Record<Version, HandlerOptions>, last: Version, runs: Version): Promise<JobQueue> {
   const queue = newQueue();
   const start = (version: Version) =>

@@ -26,14 +26,14 @@ const SMALL = {
   cancelledTtlMs: 60_000,
 };
 
-/** A worker comes, announces the queue as its process knows it, and goes. */
+/** Starts a worker that announces the queue as its process knows it, and stops it. */
 async function visit(queue: JobQueue): Promise<void> {
   const worker = new Worker([{ queue, handlers: { another: () => undefined } }], { sweepIntervalMs: 0 });
   await worker.start();
   await worker.stop();
 }
 
-/** Two jobs end in each way. */
+/** Ends two jobs in each way. */
 async function endInEachWay(queue: JobQueue): Promise<void> {
   for (const i of [1, 2]) {
     await queue.enqueue(i, { id: `completed-${i}` });
@@ -45,7 +45,7 @@ async function endInEachWay(queue: JobQueue): Promise<void> {
   }
 }
 
-/** As one of a process that sweeps so often that none leaves it to another to tidy. */
+/** Sweeps as a process that sweeps often, and leaves no tidying to another. */
 async function sweep(queue: JobQueue): Promise<void> {
   await new Sweeper([queue], 1, silentLogger).runOnce();
 }
@@ -54,7 +54,7 @@ function lives(state: TestQueue, ...ids: string[]): Promise<number[]> {
   return Promise.all(ids.map((id) => state.redis.pttl(state.keys.job(id))));
 }
 
-/** A queue with two jobs that ended in each way, and the same queue in another process. */
+/** Makes a queue with two jobs of each outcome, and the same queue in another process. */
 async function inTwoProcesses(options: QueueOptions, others: QueueOptions) {
   const { queue, state } = coreQueue(options);
   await endInEachWay(queue);

@@ -11,7 +11,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-/** A newer version has served the queue. */
+/** Marks the queue as served by a newer version. */
 async function upgrade(state: TestQueue): Promise<void> {
   await state.redis.hset(state.keys.sweep, 'layout', LAYOUT + 1);
 }

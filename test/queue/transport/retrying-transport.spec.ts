@@ -7,7 +7,7 @@ import { eventually } from '../../support/faults/wait.js';
 
 const call: ScriptCall<string> = { script: 'queueStats', keys: [], args: [], decode: String };
 
-/** A transport whose client has the given status, and whose server answers what the test says. */
+/** Makes a transport whose client has the given status, and whose server replies as the test says. */
 function transportOf(status: Redis['status'], answer: () => Promise<string>) {
   const client = new Redis({ lazyConnect: true });
   client.status = status;

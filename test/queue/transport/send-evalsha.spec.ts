@@ -13,7 +13,7 @@ afterEach(() => {
   foreign.splice(0).forEach((client) => client.disconnect());
 });
 
-/** A client of a second copy of the package, as two versions in one application have. */
+/** Connects a client of a second copy of the package, as an application with two versions has. */
 async function connectForeign(): Promise<Redis> {
   let client!: Redis;
   await jest.isolateModulesAsync(async () => {
@@ -25,7 +25,7 @@ async function connectForeign(): Promise<Redis> {
   return client;
 }
 
-/** One job through all of its scripts, of characters of several bytes, numbers, and a field that is empty. */
+/** Runs one job through all of its scripts, with multi-byte characters, numbers, and an empty field. */
 async function passJob(client: Redis): Promise<void> {
   const queue = new JobQueue(client, uniqueQueueName());
   const payload = { to: 'Ærøskøbing 🐟', n: 7, none: '' };

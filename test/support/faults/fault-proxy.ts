@@ -211,7 +211,7 @@ export class FaultProxy {
     server.on('error', () => undefined);
   }
 
-  /** Its request is answered no more. */
+  /** Drops the reply of the link's request. */
   private strike(link: Link): void {
     if (link.waiting) this.struckRequests++;
     link.waiting = false;

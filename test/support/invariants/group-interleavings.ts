@@ -100,7 +100,7 @@ const fail = (final: boolean, backoffMs: number) =>
 const release = (reason: 'interruption' | 'snooze' | 'rate_limited', delayMs: number) =>
   onClaim((play, job) => scripts(play).release([{ ...job, reason, delayMs }]));
 
-/** The reply of a claim was lost, and its repeat brings fewer bytes: what exceeds them goes back. */
+/** Repeats a claim whose reply was lost, with fewer bytes: the jobs that exceed them go back. */
 const claimAgainWithFewerBytes: Step = async (play) => {
   const token = `again-${play.sent.length}`;
   await send(play, play.q.claimCall(4, { token }));

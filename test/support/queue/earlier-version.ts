@@ -34,7 +34,7 @@ export async function earlierDigest(script: string): Promise<string> {
   return createHash('sha1').update(text).digest('hex');
 }
 
-/** Several processes may unpack it at once; the first one's stays. */
+/** Moves an unpacked version into its folder. Several processes may do it at once, and the first one's stays. */
 function putInPlace(own: string, folder: string): void {
   try {
     renameSync(own, folder);

@@ -39,7 +39,7 @@ export class TestSchedules {
     return due;
   }
 
-  /** Ages the schedule's declaration and its release by this many ms. */
+  /** Makes the schedule's declaration and its release this many ms old. */
   async silence(id: string, sinceMs: number): Promise<void> {
     const then = (await this.q.now()) - sinceMs;
     await this.q.redis.zadd(this.q.keys.scheduleOwners, 'XX', then, id);

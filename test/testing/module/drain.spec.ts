@@ -25,7 +25,7 @@ import { startTested } from './app.js';
 const SECOND = 1_000;
 const HOUR = 3_600_000;
 
-/** A handler of "email" that does as the test says. */
+/** Makes a handler of "email" that runs the test's function. */
 function emailHandler(
   handle: (job: Job<{ n: number }>) => unknown,
   options: Parameters<typeof JobHandler>[1] = {},

@@ -60,7 +60,7 @@ onEachStore('backoff', () => {
   });
 });
 
-/** What the retries of jobs wait for, in ms. */
+/** Returns the delays of the retries of jobs, in ms. */
 function delays(queue: JobQueue, ids: string[]): Promise<number[]> {
   return Promise.all(
     ids.map(async (id) => {

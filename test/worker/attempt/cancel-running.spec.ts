@@ -14,7 +14,7 @@ const OPTIONS = { visibilityMs: 3_600_000 };
 /** What the promise of a second allows on a busy machine. */
 const SECOND_MS = atMost(1_000);
 
-/** A handler whose jobs run until they are aborted, and what each was aborted with. */
+/** Makes a handler whose jobs run until they are aborted, and keeps their reasons. */
 function untilAborted() {
   const aborted = new Map<string, { promise: Promise<Error>; reason?: Error }>();
   const handler = (job: Job) => {

@@ -10,13 +10,13 @@ const NEVER_STARTED = 'The job was not started within its expiresInMs.';
 
 const redisOf = (queue: JobQueue) => inside(queue).connection.client as Redis;
 
-/** Its time passes. */
+/** Expires a job. */
 async function expire(queue: JobQueue, id: string): Promise<void> {
   const { keys } = await inside(queue).scripts();
   await redisOf(queue).hset(keys.job(id), 'expires_at_ms', 1);
 }
 
-/** Workers die with the job, until another crash would bury it. */
+/** Kills the job's workers until the next crash would make it a dead letter. */
 async function crash(queue: JobQueue, id: string): Promise<void> {
   const { keys } = await inside(queue).scripts();
   for (let crashes = 0; crashes < 2; crashes++) {
@@ -29,7 +29,7 @@ async function crash(queue: JobQueue, id: string): Promise<void> {
 const AHEAD = { concurrency: 1, prefetch: 1 };
 const HELD = { concurrency: 4 }; // claims two at once
 
-/** A worker that runs a first job while a second waits, and its number of start requests. */
+/** Starts a worker that runs a first job while a second waits, and counts its start requests. */
 async function waiting(queue: JobQueue, slots: { concurrency: number; prefetch?: number } = AHEAD) {
   const first = gate();
   const handle = (job: { payload: unknown }) => (String(job.payload) === 'first' ? first.promise : undefined);

@@ -10,7 +10,7 @@ import { leaveBroken, newQueue, startWorker } from '../../support/worker/workers
 
 const SLOTS = 2;
 
-/** A queue whose workers may do everything but complete, until that is allowed. */
+/** Makes a queue whose workers may not complete until the test allows it. */
 async function withoutCompletions() {
   const server = await startOwnRedis();
   const admin = connect({}, server.url);

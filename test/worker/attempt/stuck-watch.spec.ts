@@ -8,7 +8,7 @@ import { eventually, gate } from '../../support/faults/wait.js';
 import { holdTimers } from '../../support/worker/held-timers.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
-/** A watch of a handler whose job was cancelled right now, and what it says. */
+/** Makes a watch of a handler whose job was cancelled just now, and keeps its reports. */
 function watched() {
   const job = {
     queue: 'reports',

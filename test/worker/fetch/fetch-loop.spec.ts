@@ -17,7 +17,7 @@ import { inside } from '../../support/queue/inside.js';
 
 const tickEnds = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A worker with one slot in each queue, whose trips the test answers; of several queues, as in a Cluster. */
+/** Makes a worker with one slot in each queue, whose trips the test answers. Several queues are as in a Cluster. */
 async function workerOfOne({
   handle = undefined as HandlerFunction | undefined,
   prefetch = 0,
@@ -77,7 +77,7 @@ async function workerOfOne({
   };
 }
 
-/** The answer to a claim: all but `a` were claimed ahead. */
+/** Returns the reply to a claim: all jobs but `a` are prefetched. */
 function answerOf(...ids: string[]) {
   return {
     jobs: ids.map((id) => ({ ...claimed(id), prefetched: id !== 'a' })),

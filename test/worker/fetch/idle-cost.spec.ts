@@ -86,7 +86,7 @@ function list(queues: JobQueue[]) {
   return queues.map((queue) => ({ queue, handlers: { [queue.name]: () => undefined } }));
 }
 
-/** Three hundred jobs with each kind of end, more than one slice, as the sweep has seen them. */
+/** Adds three hundred jobs of each outcome, more than one slice, which the sweep has seen. */
 async function fillHistories(q: TestQueue): Promise<void> {
   const error = { name: 'Error', message: 'no' };
   const endAs = {
@@ -108,14 +108,14 @@ async function fillHistories(q: TestQueue): Promise<void> {
   while (await q.run(q.scripts.sweep.tidy(200)));
 }
 
-/** Until now, also by scripts; without the ones that measure. */
+/** Counts the commands until now, also by scripts, without the commands of this measurement. */
 async function commandsCalled(redis: Redis): Promise<number> {
   const stats = await redis.info('commandstats');
   const calls = [...stats.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)].filter(([, name]) => name !== 'info');
   return calls.reduce((sum, [, , count]) => sum + Number(count), 0);
 }
 
-/** Those that clients send, not those that scripts call, and without the ones that measure. */
+/** Counts the commands that clients send, not those of scripts or of this measurement. */
 async function commandsPerSecond(redis: Redis): Promise<number> {
   const count = async () => {
     const stats = await redis.info('commandstats');

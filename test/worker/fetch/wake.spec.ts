@@ -21,7 +21,7 @@ import { inside } from '../../support/queue/inside.js';
 const ROUNDS = 4;
 const FAST_MS = atMost(250);
 
-/** A queue with an idle worker whose connections are its own, and the same queue over another connection. */
+/** Makes a queue with an idle worker on its own connections, and the same queue over another connection. */
 async function idleWorker(options = {}) {
   const redis = namedConnection();
   const mine = newQueue(options, redis);
@@ -32,7 +32,7 @@ async function idleWorker(options = {}) {
   return { queue: mine, redis, worker };
 }
 
-/** How long after the action the next job starts, the shortest and the longest of some rounds, in ms. */
+/** Measures the time from the action to the next start: the shortest and the longest of some rounds, in ms. */
 async function timeStarts(
   { redis, worker }: { redis: Redis; worker: TestWorker },
   action: (round: number) => Promise<unknown>,
@@ -257,7 +257,9 @@ function oneTurn(): Promise<void> {
 
 let seeded = 0;
 
-/** A job that another worker holds. It is written as claimed, so that the idle worker has no chance to take it first. */
+/**
+ * Makes a job that another worker holds. It is written as claimed, so that the idle worker cannot take it first.
+ */
 async function claimedElsewhere({ queue, redis }: { queue: JobQueue; redis: Redis }): Promise<ClaimedJob> {
   const { keys } = await inside(queue).scripts();
   const ref = { id: `seeded-${++seeded}`, token: 'other-token', fence: 1_000_000 + seeded };

@@ -17,7 +17,7 @@ import type { Job } from '#worker/handlers/job.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { TestWorker, newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
-/** A queue whose enqueues pass the middleware. */
+/** Makes a queue whose enqueues pass the middleware. */
 function queueWith(...middleware: EnqueueMiddleware[]): JobQueue {
   return new JobQueue(connect(), uniqueQueueName(), { middleware });
 }

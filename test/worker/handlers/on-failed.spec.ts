@@ -14,7 +14,7 @@ import { uniqueQueueName } from '../../support/redis/redis.js';
 
 const FINAL = { message: 'no', name: 'Error' };
 
-/** A queue with a handler of failures, as a worker announced. */
+/** Makes a queue with a handler of failures, as a worker announces it. */
 async function announced(): Promise<TestQueue> {
   const q = testQueue();
   const limits = { name: `@failed:${q.name}`, maxAttempts: 3, maxCrashes: 3 };

@@ -10,7 +10,7 @@ import { newQueue, onEachStore, startWorker } from '../../support/worker/workers
 const rateLimit = { limit: 1, periodMs: 3_600_000 };
 const LIMITS = { rateLimit, groups: { rateLimit } };
 
-/** A worker that asks Redis before it starts a job which waited for its call. */
+/** Starts a worker that asks Redis before it starts a job which waited for its call. */
 async function startAsking(queue: JobQueue, ran: () => unknown, waitMs = 20) {
   const handler: BulkHandler = { bulk: { size: 2, waitMs }, handle: () => void ran() };
   return startWorker([{ queue, handlers: { [queue.name]: handler } }]);

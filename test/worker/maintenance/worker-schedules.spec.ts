@@ -23,7 +23,7 @@ function log() {
   return { warnings, logger: { log: () => {}, warn: (text: string) => void warnings.push(text), error: () => {} } };
 }
 
-/** A worker whose code declares these schedules; what its handler was given. */
+/** Starts a worker whose code declares these schedules, and keeps its payloads. */
 async function declaring(queue: JobQueue, schedules: Record<string, DeclaredSchedule>) {
   const seen: unknown[] = [];
   const handle = (job: { payload: unknown }) => void seen.push(job.payload);

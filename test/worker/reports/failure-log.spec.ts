@@ -9,7 +9,7 @@ import { Sweeper } from '#worker/maintenance/sweeper.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 import { inside } from '../../support/queue/inside.js';
 
-/** A logger that keeps its lines, each with its level. */
+/** Makes a logger that keeps its lines, each with its level. */
 function keptLog(): { lines: string[]; logger: JobQueueLogger } {
   const lines: string[] = [];
   const at = (level: string) => (message: string) => void lines.push(`${level} ${message}`);

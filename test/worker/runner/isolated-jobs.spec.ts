@@ -9,14 +9,14 @@ import { inside } from '../../support/queue/inside.js';
 /** Shows that nothing happens, which sends no signal. An idle worker would start an enqueued job much sooner. */
 const waitInVain = () => sleep(150);
 
-/** Handlers that end when their job's gate opens. */
+/** Makes handlers that end when their job's gate opens. */
 function gates() {
   const byId = new Map<string, Gate>();
   const of = (id: string) => byId.get(id) ?? byId.set(id, gate()).get(id)!;
   return { handle: (job: { id: string }) => of(job.id).promise, open: (id: string) => of(id).open() };
 }
 
-/** A worker of two queues, the first with an isolated job behind a running one. */
+/** Starts a worker of two queues, the first with an isolated job behind a running one. */
 async function workerOfTwo(handle: (job: { id: string }) => Promise<void>) {
   const [queue, other] = [newQueue(), newQueue()];
   const [isolated = ''] = await enqueueIsolated(queue);

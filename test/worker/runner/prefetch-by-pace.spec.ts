@@ -15,13 +15,13 @@ const LONGER_THAN_A_WAIT_MS = 150;
 /** The payload of a job that runs until the test ends it. */
 const LONG = -1;
 
-/** What may wait, and what went back. */
+/** Makes a prefetcher, and keeps the attempts that it releases. */
 function prefetcherOf(concurrency: number, prefetch?: number) {
   const back: Attempt[] = [];
   const owner = { claiming: 0, release: (attempt: Attempt) => void back.push(attempt) };
   const clock = new VirtualClock(0);
   const prefetcher = new Prefetcher(concurrency, prefetch, owner, clock);
-  /** So many jobs end in so many ms, and one more is claimed. */
+  /** Ends `jobs` jobs until `now`, and returns the room for more. */
   const end = (jobs: number, now: number) => {
     for (let i = 0; i < jobs; i++) prefetcher.jobEnded();
     prefetcher.measure(now);

@@ -10,7 +10,7 @@ import { inside } from '../../support/queue/inside.js';
 const enqueue = async (queue: JobQueue, count: number) =>
   (await queue.enqueueMany(Array.from({ length: count }, (_, i) => ({ payload: i })))).map(({ id }) => id);
 
-/** A worker with one slot that runs the first job, and has claimed `prefetch` others. */
+/** Starts a worker with one slot that runs the first job, and has prefetched `prefetch` others. */
 async function busy(queue: JobQueue, prefetch: number, options = {}) {
   const first = gate();
   const ran: number[] = [];

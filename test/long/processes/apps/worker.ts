@@ -52,7 +52,7 @@ class AppModule {
     }
   }
 
-  /** Never ends, where a test says so. */
+  /** Keeps the app open forever, if the test asks for it. */
   onModuleDestroy() {
     if (process.env.TEST_NEVER_CLOSE) {
       console.log('closing, without an end');

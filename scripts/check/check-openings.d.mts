@@ -1,0 +1,2 @@
+export function checkOpenings(root: string): string[];
+export function wrongOpenings(file: string, source: string): string[];
