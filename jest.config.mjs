@@ -35,5 +35,9 @@ export default {
   // Much of what they do is to wait for processes and claims: on two cores three take a fifth less time than two.
   maxWorkers: process.env.CI ? 3 : '100%',
   testSequencer: '<rootDir>/test/support/longest-first.mjs',
-  reporters: ['default', ...(process.env.TEST_TOTALS_FILE ? ['<rootDir>/scripts/totals-reporter.mjs'] : [])],
+  reporters: [
+    'default',
+    '<rootDir>/scripts/selection-reporter.mjs',
+    ...(process.env.TEST_TOTALS_FILE ? ['<rootDir>/scripts/totals-reporter.mjs'] : []),
+  ],
 };
