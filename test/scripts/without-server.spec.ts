@@ -13,8 +13,8 @@ it('leaves out the specs that reach a server, whether at once, through others or
     'test/at-once.spec.ts': "import {\n  connect,\n} from './support/redis/redis.js';",
     'test/through-another.spec.ts': "import { queue } from './support/queue.js';",
     'test/later.spec.ts': "const { connect } = await import('./support/redis/redis.js');",
-    'test/by-script.spec.ts': "import { freePort } from '../scripts/redis-server.mjs';",
-    'scripts/redis-server.mjs': '',
+    'test/by-script.spec.ts': "import { freePort } from '../scripts/redis/redis-server.mjs';",
+    'scripts/redis/redis-server.mjs': '',
     'test/free.spec.ts': "import type { Redis } from './support/redis/redis.js';\nimport './support/circle.js';",
     'tools/free.spec.ts': "import { it } from '@jest/globals';",
   });

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 
 /** Files that only a test with a server imports. */
-const SERVER = /^(test\/support\/redis\/|scripts\/(redis-server|with-redis)\.)/;
+const SERVER = /^(test\/support|scripts)\/redis\//;
 const IMPORT = /^(?:import|export)\s(?!type\s)[^'";]*'(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm;
 
 /**
