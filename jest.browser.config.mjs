@@ -7,7 +7,6 @@ export default {
   roots: ['<rootDir>/test/browser'],
   testMatch: ['<rootDir>/test/browser/**/*.spec.ts'],
   testPathIgnorePatterns: ['/node_modules/'],
-  testTimeout: 60_000,
   // Each file starts an app of several processes and a browser; but much of what they show takes its time, such as a
   // claim that runs out.
   maxWorkers: 2,

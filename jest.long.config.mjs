@@ -7,5 +7,4 @@ export default {
   roots: ['<rootDir>/test/long'],
   testMatch: ['<rootDir>/test/long/**/*.spec.ts'],
   testPathIgnorePatterns: ['/node_modules/'],
-  testTimeout: 60_000,
 };

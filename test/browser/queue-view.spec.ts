@@ -12,7 +12,6 @@ import {
   type ControlPage,
   type RunningShop,
 } from '../support/browser/browser.js';
-import { atMost } from '../support/queue/bounds.js';
 import { figures, sevenOf } from '../support/browser/charts.js';
 import { connect } from '../support/redis/redis.js';
 import { patiently } from '../support/faults/wait.js';
@@ -160,7 +159,7 @@ describe('a list', () => {
       await turn('last', '99,996 to 100,000 of 100,000'),
     ];
     // A snapshot comes within half a second; a machine that does other things may take its time.
-    expect(Math.max(...took)).toBeLessThan(atMost(2_500));
+    expect(Math.max(...took)).toBeLessThan(5_000);
     const rows = page.locator('.pending .rows li');
     const shown = () =>
       rows.evaluateAll<string[], { dataset: { job: string } }>((all) => all.map((row) => row.dataset.job));
@@ -170,7 +169,7 @@ describe('a list', () => {
     expect(await page.evaluate('document.querySelectorAll("*").length')).toBeLessThan(1_000);
     const asked = performance.now();
     const listed = await listing('/jobs');
-    expect(performance.now() - asked).toBeLessThan(atMost(2_500));
+    expect(performance.now() - asked).toBeLessThan(5_000);
     expect(listed.ids).toHaveLength(1_000);
     expect(listed.link).toBe('</jobs?offset=1000&limit=1000>; rel="next"');
     expect(await listing('/jobs?offset=99995')).toEqual({ ids: last.slice(-5), link: null });

@@ -12,7 +12,6 @@ import {
 } from 'nest-job-queue';
 import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import { compileApp, KeptLog, signal, startApp } from '../nest/app.js';
-import { atMost } from '../support/queue/bounds.js';
 import { failure } from '../support/faults/failure.js';
 import { startOwnRedis, type OwnRedis } from '../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
@@ -101,9 +100,10 @@ describe('credentials that Redis refuses', () => {
 
   it('are not in the error of an app that must have Redis, which says why it has not', async () => {
     const boots = ways.map(([way, redis]) =>
-      failure(() => startApp({ jobs: { redis: redis(), requireRedis: { timeoutMs: atMost(1_000) } } })).then(
-        (error) => [way, error],
-      ),
+      failure(() => startApp({ jobs: { redis: redis(), requireRedis: { timeoutMs: 2_000 } } })).then((error) => [
+        way,
+        error,
+      ]),
     );
     for (const [i, told] of (await Promise.all(boots)).entries()) {
       expect(expectNoPassword(told)).toContain(ways[i]![2]);
@@ -116,7 +116,7 @@ describe('credentials that were right', () => {
     await grant(SECRET);
     const log = new KeptLog();
     const app = await startApp({
-      jobs: { redis: options(), worker: false, maintenance: false, enqueueTimeoutMs: atMost(1_000) },
+      jobs: { redis: options(), worker: false, maintenance: false, enqueueTimeoutMs: 2_000 },
       log,
     });
     const jobs = app.get(JobQueueService);

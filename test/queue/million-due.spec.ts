@@ -6,7 +6,6 @@ import { JobQueue } from '#queue/job-queue.js';
 import { silentLogger } from '#queue/runtime/logger.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
 import { Worker } from '#worker/worker.js';
-import { atMost } from '../support/queue/bounds.js';
 import { startOwnRedis } from '../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { sleep } from '../support/faults/wait.js';
@@ -14,7 +13,7 @@ import { inside } from '../support/queue/inside.js';
 
 const DUE = Number(process.env.DUE_JOBS ?? 200_000);
 /** Wall clock: a busy machine may interrupt the server. A script without a bound would take a second. */
-const LONGEST_CALL_MS = atMost(200);
+const LONGEST_CALL_MS = 400;
 
 /** Plants scheduled jobs as enqueue.lua writes them; numbered from ARGV[1] to ARGV[2]. */
 const PLANT = `
@@ -91,7 +90,7 @@ describe('hundreds of thousands of jobs that are due at once', () => {
     expect(totals.completed).toBeGreaterThan(completed); // more than the history keeps: the worker worked meanwhile
     expect(pending + totals.completed!).toBe(DUE);
     expect(await slowCalls()).toEqual([]);
-    expect(longestMs).toBeLessThan(atMost(1_000));
+    expect(longestMs).toBeLessThan(2_000);
     expect(answers).toBeGreaterThan(runs);
   }, 120_000);
 });

@@ -6,7 +6,6 @@ import { silentLogger } from '#queue/runtime/logger.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
 import type { WorkerEvent } from '#worker/reports/worker-event.js';
-import { atMost } from '../support/queue/bounds.js';
 import { connect } from '../support/redis/redis.js';
 import { PatternClient, type PatternJob, type PatternOptions } from '../support/queue/pattern-client.js';
 import { idle, leaveBroken, namedConnection, newQueue, startWorker } from '../support/worker/workers.js';
@@ -44,7 +43,7 @@ describe('a producer of the pattern', () => {
     const begun = performance.now();
     const id = await foreign.enqueue({});
     await worker.event('started', 1, { id });
-    expect(performance.now() - begun).toBeLessThan(atMost(1_300));
+    expect(performance.now() - begun).toBeLessThan(2_600);
   });
 
   it('keeps the fields it added', async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { Job } from '#worker/handlers/job.js';
-import { atMost, BACK_MS } from '../../support/queue/bounds.js';
+import { BACK_MS } from '../../support/queue/bounds.js';
 import { failure } from '../../support/faults/failure.js';
 import { connect } from '../../support/redis/redis.js';
 import { eventually, gate, sleep } from '../../support/faults/wait.js';
@@ -95,7 +95,7 @@ describe('a half-open connection', () => {
   });
 
   it('of a process that only enqueues is replaced once an answer is overdue', async () => {
-    const { proxy, queue } = await behindProxy({ enqueueTimeoutMs: atMost(1_000) });
+    const { proxy, queue } = await behindProxy({ enqueueTimeoutMs: 2_000 });
     await queue.enqueue('before');
     proxy.pause();
     const lost = await queue.enqueue('lost').catch((error: unknown) => error);

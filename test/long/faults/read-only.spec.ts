@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { JobHandler } from 'nest-job-queue';
 import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import { startApp } from '../../nest/app.js';
-import { atMost, BACK_MS } from '../../support/queue/bounds.js';
+import { BACK_MS } from '../../support/queue/bounds.js';
 import { FaultProxy } from '../../support/faults/fault-proxy.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
@@ -92,6 +92,6 @@ describe('a master that becomes a replica', () => {
     await admin.replicaof('127.0.0.1', other.port);
     await eventually(async () => (await status()) === 'down');
     await admin.replicaof('NO', 'ONE');
-    await eventually(async () => (await status()) === 'up', { timeoutMs: atMost(4_000) });
+    await eventually(async () => (await status()) === 'up', { timeoutMs: 8_000 });
   });
 });

@@ -6,7 +6,6 @@ import type { Job } from '#worker/handlers/job.js';
 import { behindProxy } from '../../support/browser/behind-proxy.js';
 import type { FaultProxy } from '../../support/faults/fault-proxy.js';
 import { eventually } from '../../support/faults/wait.js';
-import { atMost } from '../../support/queue/bounds.js';
 import { startWorker, type TestWorker } from '../../support/worker/workers.js';
 
 const KIB = 1_024;
@@ -51,7 +50,7 @@ describe('a worker behind a slow link', () => {
       const begun = performance.now();
       await link.other.enqueueMany(payloads(count, bytes));
       await link.worker.event('completed', 1 + count, { timeoutMs: LONG_MS });
-      expect(performance.now() - begun).toBeLessThan(atMost(2 * idealMs + 4_000));
+      expect(performance.now() - begun).toBeLessThan(4 * idealMs + 8_000);
       expect(link.proxy.passed.down).toBeLessThan(1.3 * count * bytes + 50_000);
       expect(link.proxy.connections.made).toBe(made);
       await expectEachOnce(link, count);
@@ -170,6 +169,6 @@ describe('an enqueue behind a slow link', () => {
     proxy.pause();
     const begun = performance.now();
     await expect(queue.enqueue('lost')).rejects.toMatchObject({ outcome: 'unknown' });
-    expect(performance.now() - begun).toBeLessThan(atMost(1_400));
+    expect(performance.now() - begun).toBeLessThan(2_800);
   });
 });

@@ -11,7 +11,6 @@ import {
   type Job,
   type JobFailure,
 } from 'nest-job-queue';
-import { atMost } from '../../support/queue/bounds.js';
 import { gate, within } from '../../support/faults/wait.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { compileApp, startApp } from '../app.js';
@@ -39,7 +38,7 @@ describe('@OnJobFailed', () => {
     }
     const app = await startApp({ providers: [failingHandler(name, { concurrency: 3 }), Refunds] });
     const job = await app.get(JobQueueService).enqueue(name, { order: 7 });
-    expect(await within(atMost(10_000), 'the failure', told.promise)).toMatchObject({
+    expect(await within(20_000, 'the failure', told.promise)).toMatchObject({
       id: job.id,
       queue: name,
       payload: { order: 7 },
@@ -66,7 +65,7 @@ describe('@OnJobFailed', () => {
     }
     const app = await startApp({ providers: [Refunds, Orders] });
     await app.get(JobQueueService).enqueue(Order, { order: 7 });
-    expect(await within(atMost(10_000), 'the failure', told.promise)).toBe(7);
+    expect(await within(20_000, 'the failure', told.promise)).toBe(7);
   });
 
   it('stops the boot where a second one handles the same failures, or an option is unknown', async () => {

@@ -13,7 +13,6 @@ import {
   type JobHandlerOptions,
 } from 'nest-job-queue';
 import { jobTracing } from 'nest-job-queue/tracing';
-import { atMost } from '../../support/queue/bounds.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually, within } from '../../support/faults/wait.js';
 import { compileApp, KeptLog, startApp } from '../app.js';
@@ -290,7 +289,7 @@ describe('the abort of a job in a thread', () => {
     );
     const job = await enqueue({ do: 'ignore' });
     await eventually(async () => (await job.get())?.progress === 'waiting');
-    await within(atMost(3_000), 'the close', app.close());
+    await within(6_000, 'the close', app.close());
   });
 });
 
@@ -299,7 +298,7 @@ it('a thread inside native code holds up no shutdown', async () => {
   const { app, enqueue } = await startThreads({}, { shutdownTimeoutMs: 500 });
   const job = await enqueue({ do: 'native code', until: join(folder, 'end') });
   await eventually(async () => (await job.get())?.progress === 'waiting');
-  await within(atMost(3_000), 'the close', app.close());
+  await within(6_000, 'the close', app.close());
   writeFileSync(join(folder, 'end'), '');
 });
 

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { JobQueueService, RedisUnsuitableError } from 'nest-job-queue';
 import { freePort } from '../../../scripts/redis/redis-server.mjs';
-import { atMost } from '../../support/queue/bounds.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { compileApp, handlerOf, KeptLog, signal, startApp } from '../app.js';
@@ -43,7 +42,7 @@ describe('without Redis at boot', () => {
     await expect(jobs.stats()).rejects.toThrow(`Redis at 127.0.0.1:${port} did not answer within 200 ms.`);
     const started = performance.now();
     await app.close();
-    expect(performance.now() - started).toBeLessThan(atMost(1_000));
+    expect(performance.now() - started).toBeLessThan(2_000);
   });
 
   it('workers and sweeps come by themselves when it is there', async () => {
@@ -70,7 +69,7 @@ describe('without Redis at boot', () => {
     await expect(booting).rejects.toThrow(
       `Redis at 127.0.0.1:${port} did not answer within 300 ms (connect ECONNREFUSED 127.0.0.1:${port}).`,
     );
-    expect(performance.now() - started).toBeLessThan(atMost(1_500));
+    expect(performance.now() - started).toBeLessThan(3_000);
   });
 
   it('the boot waits for a Redis that is required and comes in time', async () => {
@@ -99,7 +98,7 @@ describe('when Redis goes away', () => {
     await server.kill();
     const started = performance.now();
     await app.close();
-    expect(performance.now() - started).toBeLessThan(atMost(1_200));
+    expect(performance.now() - started).toBeLessThan(2_400);
     expect(log.lines.length).toBeLessThan(20);
     await server.stop();
   });
@@ -115,7 +114,7 @@ describe('when Redis goes away', () => {
     await server.kill('SIGSTOP');
     const started = performance.now();
     await app.close();
-    expect(performance.now() - started).toBeLessThan(atMost(1_200));
+    expect(performance.now() - started).toBeLessThan(2_400);
     await server.kill('SIGCONT');
     await server.stop();
   });
@@ -150,5 +149,5 @@ it('a handed-in client that the app closed too early does not hold up its end', 
   client.disconnect();
   const started = performance.now();
   await app.close();
-  expect(performance.now() - started).toBeLessThan(atMost(1_200));
+  expect(performance.now() - started).toBeLessThan(2_400);
 });

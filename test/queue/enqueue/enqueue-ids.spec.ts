@@ -1,7 +1,6 @@
 // The ids in the error of a failed enqueue. Its caller needs them for a repeat, whatever else was in flight.
 import { describe, expect, it } from '@jest/globals';
 import type { EnqueueError } from '#queue/errors/enqueue-errors.js';
-import { atMost } from '../../support/queue/bounds.js';
 import { coreQueue, sameQueue } from '../../support/queue/core-queue.js';
 import { FaultProxy } from '../../support/faults/fault-proxy.js';
 import { connect } from '../../support/redis/redis.js';
@@ -13,7 +12,7 @@ async function silentQueue() {
   const { queue: patient, state } = coreQueue({}, client);
   // So that the server knows the script, and acts on its digest. The short timeout must not cover the time to connect.
   await patient.enqueue(['first'], { id: 'first' });
-  const queue = sameQueue(patient, { enqueueTimeoutMs: atMost(500) }, client);
+  const queue = sameQueue(patient, { enqueueTimeoutMs: 1_000 }, client);
   await queue.stats(); // a queue that is not known yet is asked for first
   return { proxy, queue, state };
 }

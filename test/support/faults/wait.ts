@@ -1,5 +1,4 @@
 // Ways to wait for something to happen, with an end.
-import { atMost } from '../queue/bounds.js';
 
 /** A promise that the test resolves. */
 export interface Gate<Value = void> {
@@ -22,7 +21,7 @@ export function sleep(ms: number): Promise<void> {
 export async function eventually<Value>(
   ask: () => Value | Promise<Value>,
   {
-    timeoutMs = atMost(10_000),
+    timeoutMs = 20_000,
     what = String(ask),
     everyMs = 5,
   }: { timeoutMs?: number; what?: string; everyMs?: number } = {},

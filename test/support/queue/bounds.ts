@@ -1,10 +1,2 @@
-/**
- * Returns a bound, doubled in CI, where three test files share two cores and most start several servers. The wrong
- * behaviour must still exceed it.
- */
-export function atMost(ms: number): number {
-  return process.env.CI ? 2 * ms : ms;
-}
-
-/** How soon work continues after a fault, in ms. */
-export const BACK_MS = atMost(2_000);
+/** How soon work continues after a fault, in ms. Three test files share two cores, and most start several servers. */
+export const BACK_MS = 4_000;

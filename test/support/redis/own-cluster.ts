@@ -3,7 +3,6 @@ import { Cluster, type ClusterOptions, type Redis } from 'ioredis';
 import { freePort } from '../../../scripts/redis/redis-server.mjs';
 import { startOwnRedis, type OwnRedis } from './own-redis.js';
 import type { Certificates } from './certificates.js';
-import { atMost } from '../queue/bounds.js';
 import { connect } from './redis.js';
 import { FAST_REPLICATION, kept } from './replicas.js';
 import { eventually } from '../faults/wait.js';
@@ -36,7 +35,7 @@ const START_MS = 60_000;
  */
 export async function startCluster({
   replicas = false,
-  nodeTimeoutMs = atMost(800),
+  nodeTimeoutMs = 1_600,
   certificates,
   hostname,
 }: {

@@ -1,6 +1,5 @@
 // A master with its replica, as in production under Sentinel: a test file's own.
 import { Redis, type RedisOptions } from 'ioredis';
-import { atMost } from '../queue/bounds.js';
 import { startOwnRedis, type OwnRedis } from './own-redis.js';
 import { connect } from './redis.js';
 import { FAST_REPLICATION, kept, startReplica } from './replicas.js';
@@ -27,7 +26,7 @@ export interface SentinelSet {
  *
  * @param downAfterMs a server that is silent for this long is replaced, also if it lacks a processor
  */
-export async function startSentinelSet({ downAfterMs = atMost(500) } = {}): Promise<SentinelSet> {
+export async function startSentinelSet({ downAfterMs = 1_000 } = {}): Promise<SentinelSet> {
   const master = await startOwnRedis({ args: FAST_REPLICATION });
   const replica = await startReplica(master);
   const config = `

@@ -7,7 +7,6 @@ import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { afterAll, jest } from '@jest/globals';
 import ts from 'typescript';
-import { atMost } from '../queue/bounds.js';
 import { earlierVersion } from '../queue/earlier-version.js';
 import { testRedisUrl } from '../redis/redis.js';
 import { within } from '../faults/wait.js';
@@ -86,7 +85,7 @@ export class WorkerProcess {
     return worker;
   }
 
-  async event(type: string, timeoutMs = atMost(15_000)): Promise<ProcessEvent> {
+  async event(type: string, timeoutMs = 30_000): Promise<ProcessEvent> {
     let look: (() => void) | undefined;
     const coming = new Promise<ProcessEvent>((resolve) => {
       look = () => {

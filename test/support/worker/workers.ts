@@ -8,7 +8,6 @@ import type { Job } from '#worker/handlers/job.js';
 import { Worker } from '#worker/worker.js';
 import type { WorkerOptions, WorkerQueue } from '#worker/worker-options.js';
 import type { WorkerEvent } from '#worker/reports/worker-event.js';
-import { atMost } from '../queue/bounds.js';
 import type { RedisClient } from '#queue/redis/redis-client.js';
 import type { QueueStore } from '#queue/store/queue-store.js';
 import { MemoryStore } from '#testing/memory-store/memory-store.js';
@@ -101,11 +100,7 @@ export class TestWorker {
   }
 
   /** Resolves with the `count`-th event of a type (of a job). */
-  async event(
-    type: WorkerEvent['type'],
-    count = 1,
-    { id = '', timeoutMs = atMost(10_000) } = {},
-  ): Promise<WorkerEvent> {
+  async event(type: WorkerEvent['type'], count = 1, { id = '', timeoutMs = 20_000 } = {}): Promise<WorkerEvent> {
     const found = () =>
       this.events.filter((event) => event.type === type && (!id || event.job.id === id))[count - 1];
     const what = () =>

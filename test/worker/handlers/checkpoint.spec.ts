@@ -6,7 +6,6 @@ import { defineJob } from '#queue/enqueue/define-job.js';
 import { MemoryStore } from '#testing/memory-store/memory-store.js';
 import { defineHandler } from '#worker/handlers/define-handler.js';
 import type { Job } from '#worker/handlers/job.js';
-import { atMost } from '../../support/queue/bounds.js';
 import { inside } from '../../support/queue/inside.js';
 import { gate, within } from '../../support/faults/wait.js';
 import { ClaimLostError } from '#queue/errors/errors.js';
@@ -50,7 +49,7 @@ it('a typed handler has it too, and one whose claim is lost is told', async () =
     }),
   );
   await queue.enqueue(Count, {});
-  const [error, aborted] = await within(atMost(10_000), 'the refusal', seen.promise);
+  const [error, aborted] = await within(20_000, 'the refusal', seen.promise);
   expect(error).toBeInstanceOf(ClaimLostError);
   expect(aborted).toBe(true);
   leaveBroken(queue);

@@ -7,7 +7,6 @@ import { Worker } from '#worker/worker.js';
 import { MemoryStore } from '#testing/memory-store/memory-store.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
-import { atMost } from '../../support/queue/bounds.js';
 import { gate, within } from '../../support/faults/wait.js';
 import { newQueue, startWorker, TestWorker } from '../../support/worker/workers.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
@@ -115,7 +114,7 @@ describe('onFailed', () => {
       },
     ]);
     const { id } = await queue.enqueue({ order: 7 });
-    const [failed, attempt] = await within(atMost(10_000), 'the failure', told.promise);
+    const [failed, attempt] = await within(20_000, 'the failure', told.promise);
     expect(failed).toEqual({
       id,
       name: queue.name,
@@ -139,7 +138,7 @@ describe('onFailed', () => {
       throw new NonRetryableError('no');
     });
     await queue.enqueue('x');
-    expect((await within(atMost(10_000), 'the failure', told.promise)).error).toBe('no');
+    expect((await within(20_000, 'the failure', told.promise)).error).toBe('no');
   });
 
   it('works on a store in memory', async () => {
