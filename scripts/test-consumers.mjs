@@ -1,28 +1,35 @@
 // npm run test:consumers [-- NAME …]: projects that use the packed tarball with the tool chains of NestJS users. Each
 // installs it, builds with its own tool, and runs the app of test/package/consumers on Redis. Needs a built dist, a
 // registry, and some minutes.
-import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PEERS, SOURCES, projects } from './consumer-projects.mjs';
 import { ensureRedis } from './redis/redis-server.mjs';
+import { runChild } from './run-child.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const sources = join(root, 'test/package/consumers');
 const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !(name in projects));
+if (unknown.length > 0) {
+  console.error(
+    `test-consumers: expected some of ${Object.keys(projects).join(', ')}, found ${unknown.join(', ')}`,
+  );
+  process.exit(2);
+}
 const redis = await ensureRedis();
 const work = mkdtempSync(join(tmpdir(), 'consumers-'));
 const outcomes = [];
 try {
-  execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', work], { cwd: root });
+  await runChild('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', work], { cwd: root });
   const tarball = join(
     work,
     readdirSync(work).find((file) => file.endsWith('.tgz')),
   );
   for (const [name, project] of Object.entries(projects)) {
-    if (wanted.length === 0 || wanted.includes(name)) outcomes.push(attempt(name, project, tarball));
+    if (wanted.length === 0 || wanted.includes(name)) outcomes.push(await attempt(name, project, tarball));
   }
 } finally {
   rmSync(work, { recursive: true, force: true });
@@ -34,16 +41,16 @@ for (const { name, error } of outcomes)
 console.log(`${outcomes.length - failed.length} of ${outcomes.length} consumers work`);
 if (failed.length > 0 || outcomes.length === 0) process.exitCode = 1;
 
-function attempt(name, project, tarball) {
+async function attempt(name, project, tarball) {
   const cwd = join(work, name);
   try {
     prepare(name, project, cwd);
-    install(project, tarball, cwd);
+    await install(project, tarball, cwd);
     for (const [command, ...args] of project.steps)
-      run(...binary(project, command, args), cwd, { CONSUMER: name, ...project.env });
+      await run(...binary(project, command, args), cwd, { CONSUMER: name, ...project.env });
     return { name };
   } catch (error) {
-    return { name, error: `${error.stdout ?? ''}${error.stderr ?? ''}${error.message}`.slice(-3_000) };
+    return { name, error: error.message.slice(-3_000) };
   }
 }
 
@@ -67,17 +74,17 @@ function prepare(name, { type, options, files = {}, sources: own }, cwd) {
   for (const [file, text] of Object.entries(files)) writeFileSync(join(cwd, file), text);
 }
 
-function install({ client = 'npm', packages, versions }, tarball, cwd) {
+async function install({ client = 'npm', packages, versions }, tarball, cwd) {
   const names = [...new Set([...PEERS, ...packages])];
   const list = names.map((each) => (versions[each] ? `${each}@${versions[each]}` : each));
   if (client === 'npm') {
-    run('npm', ['install', '--silent', '--prefer-offline', '--no-audit', '--no-fund', tarball, ...list], cwd);
+    await run('npm', ['install', '--silent', '--prefer-offline', '--no-audit', '--no-fund', tarball, ...list], cwd);
   } else if (client === 'yarn') {
     writeFileSync(join(cwd, '.yarnrc.yml'), 'nodeLinker: pnp\nenableTelemetry: false\nenableGlobalCache: false\n');
     writeFileSync(join(cwd, 'yarn.lock'), '');
-    run('npx', ['-y', '@yarnpkg/cli-dist@4', 'add', `nest-job-queue@file:${tarball}`, ...list], cwd);
+    await run('npx', ['-y', '@yarnpkg/cli-dist@4', 'add', `nest-job-queue@file:${tarball}`, ...list], cwd);
   } else {
-    run('npx', ['-y', client, 'add', `file:${tarball}`, ...list], cwd);
+    await run('npx', ['-y', client, 'add', `file:${tarball}`, ...list], cwd);
   }
 }
 
@@ -98,5 +105,5 @@ function binary({ client }, command, args) {
 
 function run(command, args, cwd, own) {
   const env = { ...process.env, REDIS_URL: redis.url, ...own };
-  execFileSync(command, args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], timeout: 400_000 });
+  return runChild(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: 400_000 });
 }

@@ -1,18 +1,18 @@
 // Runs the same tests on the older supported versions: NestJS 11 and ioredis 5. The project is copied, without its
 // node_modules, to a temporary folder outside the tree. Arguments go to jest.
-import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nest11Versions } from './nest11-versions.mjs';
 import { findRedisServer } from './redis/redis-server.mjs';
+import { runChild } from './run-child.mjs';
 
 const LEFT_OUT = new Set(['node_modules', 'dist', '.git', 'coverage']);
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const copy = mkdtempSync(join(tmpdir(), 'nest11-'));
-const run = (command, args) => execFileSync(command, args, { cwd: copy, stdio: 'inherit' });
+const run = (command, args) => runChild(command, args, { cwd: copy, stdio: 'inherit' });
 
 try {
   // The copy finds a downloaded Redis in its own .cache, links and all.
@@ -26,7 +26,14 @@ try {
   const manifest = JSON.parse(ownManifest);
   Object.assign(manifest.devDependencies, nest11Versions);
   writeFileSync(join(copy, 'package.json'), JSON.stringify(manifest, null, 2));
-  run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error']);
+  await run('npm', [
+    'install',
+    '--prefer-offline',
+    '--no-audit',
+    '--no-fund',
+    '--no-package-lock',
+    '--loglevel=error',
+  ]);
   for (const [name, version] of Object.entries(nest11Versions)) {
     const installed = JSON.parse(readFileSync(join(copy, 'node_modules', name, 'package.json'), 'utf8')).version;
     if (installed !== version) throw new Error(`${name}: expected ${version}, found ${installed}`);
@@ -38,7 +45,7 @@ try {
       .map(([name, version]) => `${name} ${version}`)
       .join(', ')}`,
   );
-  run('npm', ['test', '--', ...process.argv.slice(2)]);
+  await run('npm', ['test', '--', ...process.argv.slice(2)]);
 } catch (error) {
   console.error(`test-nest11: ${error.message}`);
   process.exitCode = 1;

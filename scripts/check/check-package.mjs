@@ -1,13 +1,13 @@
 // Checks the package as its users get it. Runs publint and attw, then installs the tarball into temporary projects on
 // both supported rows of versions. There tsc compiles an ES module and a CommonJS consumer (test/package), which run.
 // Worker processes of each do a job, also as `nest start` runs them in development.
-import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nest11Versions } from '../nest11-versions.mjs';
 import { ensureRedis } from '../redis/redis-server.mjs';
+import { runChild } from '../run-child.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const bin = (name) => join(root, 'node_modules/.bin', name);
@@ -30,38 +30,38 @@ const env = { ...process.env, REDIS_URL: redis.url };
 
 const run = (command, args, cwd) => {
   console.log(`\n> ${command.replace(`${root}node_modules/.bin/`, '')} ${args.join(' ')}`);
-  execFileSync(command, args, { cwd, env, stdio: 'inherit' });
+  return runChild(command, args, { cwd, env, stdio: 'inherit' });
 };
 
 try {
-  run(bin('publint'), ['--strict', root, '--pack', 'npm'], root);
+  await run(bin('publint'), ['--strict', root, '--pack', 'npm'], root);
   // dist is built already: no second build by prepack.
-  run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', work], root);
+  await run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', work], root);
   const tarball = join(
     work,
     readdirSync(work).find((file) => file.endsWith('.tgz')),
   );
-  run(bin('attw'), [tarball], root);
+  await run(bin('attw'), [tarball], root);
 
   // The core needs ioredis alone: nothing of Nest comes with it.
-  const plain = installOnly(tarball, 'plain', ['ioredis'], manifest.devDependencies);
+  const plain = await installOnly(tarball, 'plain', ['ioredis'], manifest.devDependencies);
   copyFileSync(join(root, 'test/package/core.mjs'), join(plain, 'core.mjs'));
-  run(process.execPath, ['core.mjs'], plain);
+  await run(process.execPath, ['core.mjs'], plain);
 
-  const nest12 = install(tarball, 'nest12', manifest.devDependencies);
-  compile(nest12, ['consumer.mts', 'consumer.cts', 'worker.mts']);
-  run(process.execPath, ['consumer.mjs'], nest12);
-  run(process.execPath, ['consumer.cjs'], nest12);
-  run(process.execPath, ['worker.mjs'], nest12);
-  develop(nest12, 'worker.mts');
-  quickstart(nest12, { type: 'module' });
-  const nest11 = install(tarball, 'nest11', { ...manifest.devDependencies, ...nest11Versions });
-  compile(nest11, ['consumer.mts', 'consumer.cts', 'worker.cts']);
-  run(process.execPath, ['consumer.mjs'], nest11);
+  const nest12 = await install(tarball, 'nest12', manifest.devDependencies);
+  await compile(nest12, ['consumer.mts', 'consumer.cts', 'worker.mts']);
+  await run(process.execPath, ['consumer.mjs'], nest12);
+  await run(process.execPath, ['consumer.cjs'], nest12);
+  await run(process.execPath, ['worker.mjs'], nest12);
+  await develop(nest12, 'worker.mts');
+  await quickstart(nest12, { type: 'module' });
+  const nest11 = await install(tarball, 'nest11', { ...manifest.devDependencies, ...nest11Versions });
+  await compile(nest11, ['consumer.mts', 'consumer.cts', 'worker.cts']);
+  await run(process.execPath, ['consumer.mjs'], nest11);
   // Turns `require` of ES modules off, so that Node runs the CommonJS build. NestJS 12 cannot run without it.
-  run(process.execPath, ['--no-experimental-require-module', 'consumer.cjs'], nest11);
-  run(process.execPath, ['--no-experimental-require-module', 'worker.cjs'], nest11);
-  quickstart(nest11, {});
+  await run(process.execPath, ['--no-experimental-require-module', 'consumer.cjs'], nest11);
+  await run(process.execPath, ['--no-experimental-require-module', 'worker.cjs'], nest11);
+  await quickstart(nest11, {});
   console.log('\nThe package is sound.');
 } catch (error) {
   console.error(`\ncheck-package: ${error.message}`);
@@ -72,17 +72,17 @@ try {
 }
 
 /** Installs the tarball and these packages only. */
-function installOnly(tarball, name, packages, versions) {
+async function installOnly(tarball, name, packages, versions) {
   const cwd = join(work, name);
   mkdirSync(cwd);
   writeFileSync(join(cwd, 'package.json'), '{ "name": "consumers", "private": true }');
   const wanted = packages.map((each) => `${each}@${versions[each]}`);
-  run('npm', ['install', '--silent', '--prefer-offline', '--no-audit', '--no-fund', tarball, ...wanted], cwd);
+  await run('npm', ['install', '--silent', '--prefer-offline', '--no-audit', '--no-fund', tarball, ...wanted], cwd);
   return cwd;
 }
 
 /** Installs the tarball and these versions of its peers into a new folder. */
-function install(tarball, name, versions) {
+async function install(tarball, name, versions) {
   const cwd = join(work, name);
   mkdirSync(cwd);
   const peers = [
@@ -93,20 +93,24 @@ function install(tarball, name, versions) {
   ];
   writeFileSync(join(cwd, 'package.json'), '{ "name": "consumers", "private": true }');
   const packages = peers.filter((peer) => versions[peer] !== undefined).map((peer) => `${peer}@${versions[peer]}`);
-  run('npm', ['install', '--silent', '--prefer-offline', '--no-audit', '--no-fund', tarball, ...packages], cwd);
+  await run(
+    'npm',
+    ['install', '--silent', '--prefer-offline', '--no-audit', '--no-fund', tarball, ...packages],
+    cwd,
+  );
   return cwd;
 }
 
-function compile(cwd, files) {
+async function compile(cwd, files) {
   for (const file of files) copyFileSync(join(root, 'test/package', file), join(cwd, file));
   writeFileSync(join(cwd, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
-  run(bin('tsc'), ['-p', '.'], cwd);
+  await run(bin('tsc'), ['-p', '.'], cwd);
 }
 
 /**
  * Checks the README's quickstart in a project of `nest new`: ES modules for NestJS 12, CommonJS for NestJS 11.
  */
-function quickstart(cwd, manifestOfApp) {
+async function quickstart(cwd, manifestOfApp) {
   const [, code] = /<!-- quickstart:[^]*?```ts\n([^]*?)```/.exec(readFileSync(join(root, 'README.md'), 'utf8'));
   const app = join(cwd, 'quickstart');
   mkdirSync(join(app, 'src'), { recursive: true });
@@ -114,17 +118,17 @@ function quickstart(cwd, manifestOfApp) {
   writeFileSync(join(app, 'src/main.ts'), code);
   const config = { compilerOptions: { ...compilerOptions, rootDir: 'src', outDir: 'dist' }, include: ['src'] };
   writeFileSync(join(app, 'tsconfig.json'), JSON.stringify(config));
-  run(bin('tsc'), ['-p', '.'], app);
-  run(process.execPath, [join(root, 'test/package/quickstart.mjs'), 'dist/main.js'], app);
+  await run(bin('tsc'), ['-p', '.'], app);
+  await run(process.execPath, [join(root, 'test/package/quickstart.mjs'), 'dist/main.js'], app);
 }
 
 /** Runs the file as the main file of an app in development: Nest's command line compiles it, and runs it. */
-function develop(cwd, file) {
+async function develop(cwd, file) {
   const app = join(cwd, 'app');
   mkdirSync(join(app, 'src'), { recursive: true });
   copyFileSync(join(root, 'test/package', file), join(app, 'src/main.ts'));
   writeFileSync(join(app, 'package.json'), '{ "type": "module" }');
   const config = { compilerOptions: { ...compilerOptions, rootDir: 'src', outDir: 'dist' }, include: ['src'] };
   writeFileSync(join(app, 'tsconfig.json'), JSON.stringify(config));
-  run(bin('nest'), ['start'], app);
+  await run(bin('nest'), ['start'], app);
 }

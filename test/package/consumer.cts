@@ -41,4 +41,6 @@ async function boot() {
   assert.equal(await testing.runHandler(EmailHandler, { to: 'ada' }), 'ada');
   console.log(`require: ${Object.keys(library).length} exports`);
 }
-void boot();
+// Otherwise a promise that stays pending would end the process with 0.
+process.exitCode = 1;
+void boot().then(() => (process.exitCode = 0));

@@ -30,4 +30,6 @@ async function main() {
   assert.equal((await workers.stop()).exitCode, 0);
   console.log('require: a job was done in a worker process');
 }
-void main();
+// Otherwise a promise that stays pending would end the process with 0.
+process.exitCode = 1;
+void main().then(() => (process.exitCode = 0));

@@ -9,7 +9,9 @@ import { AppModule, jobs, threadsAreRefused } from './app.js';
 @Module({ imports: [JobQueueModule.forRoot({ worker: false })] })
 class CallerModule {}
 
-void main();
+// Otherwise a promise that stays pending would end the process with 0.
+process.exitCode = 1;
+void main().then(() => (process.exitCode = 0));
 
 async function main(): Promise<void> {
   const workers = await runWorkers(AppModule, { processes: 1, ownsProcess: false, logger: ['error', 'warn'] });
