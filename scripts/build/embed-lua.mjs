@@ -6,7 +6,7 @@
 // lua/attempt/claim.lua is `attemptClaim`. A line `-- Transition: NAME` in its header is for the audit trail. It names
 // how the script changes the status of jobs or deletes them. `-- Transition: none` declares that it does neither. Only
 // a script with the flag no-writes may leave the line out. Comments and blank lines are dropped.
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -208,7 +208,7 @@ function writeIfChanged(file, text) {
   renameSync(temporary, file);
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   const root = fileURLToPath(new URL('../..', import.meta.url));
   process.chdir(root);
   try {

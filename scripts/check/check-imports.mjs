@@ -1,7 +1,7 @@
 // Checks the directions of imports inside src (docs/internals/architecture.md). LAYERS has those between folders, ROOMS
 //   those between the rooms of a folder. Files at the top of src may import all folders. The folders of WITHOUT_NEST
 //   import nothing from @nestjs/*, and imports form no cycle. Type imports count.
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, realpathSync } from 'node:fs';
 import { join, posix, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
@@ -207,7 +207,7 @@ function cycles(graph) {
   return found;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   const root = fileURLToPath(new URL('../..', import.meta.url));
   const problems = [...checkImports(join(root, 'src')), ...checkTime(join(root, 'src'))];
   for (const problem of problems) console.error(`${relative(process.cwd(), join(root, 'src')) || '.'}/${problem}`);

@@ -12,6 +12,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -371,7 +372,7 @@ function isExecutable(path) {
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   // `node scripts/redis/redis-server.mjs` shows what would be used, fetching it where needed.
   try {
     const binary = await findRedisServer();
