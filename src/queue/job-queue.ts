@@ -5,9 +5,8 @@ import type { BatchRecord } from './model/batch.js';
 import { type BatchOptions, encodeBatch } from './batches/batch-options.js';
 import { Batch } from './batches/batch.js';
 import { type ClaimOptions, ManualConsumer } from './consume/manual-consumer.js';
-import { EnqueueRequests, type JobToEnqueue, addMany, addOne, addTyped } from './enqueue/add-jobs.js';
 import { type JobDefinition, type ResultFor, isJobDefinition } from './enqueue/define-job.js';
-import { type TypedEnqueueOptions, typedSource } from './enqueue/encode-typed-job.js';
+import { type JobToEnqueue, type TypedEnqueueOptions, typedSource } from './enqueue/encode-typed-job.js';
 import { type JobQueueOptions, queueOptionsOf } from './enqueue/enqueue-middleware.js';
 import type { EnqueueOptions } from './enqueue/enqueue-options.js';
 import { type DefinitionOf, type EnqueueRest, isNamedShape, namedShapeError } from './enqueue/enqueue-signature.js';
@@ -39,7 +38,6 @@ export class JobQueue extends QueueAdmin {
   readonly producer: Producer;
   private readonly consumer = new ManualConsumer(this);
   private readonly results = new AwaitedResults(this);
-  private readonly requests: EnqueueRequests | undefined;
 
   /**
    * @param client an ioredis client of yours; it is never closed here
@@ -52,8 +50,7 @@ export class JobQueue extends QueueAdmin {
     super(client, name, queueOptionsOf(options));
     const { logger } = options;
     if (logger !== undefined) this.store.logger = checkLogger(`queue ${JSON.stringify(name)}.logger`, logger);
-    this.producer = new Producer(this);
-    this.requests = EnqueueRequests.of(this, options.middleware);
+    this.producer = new Producer(this, options.middleware);
   }
 
   /**
@@ -73,23 +70,11 @@ export class JobQueue extends QueueAdmin {
   ): Promise<JobHandle<ResultFor<DefinitionOf<First>, Result>>>;
   enqueue(first: unknown, second?: unknown, third?: TypedEnqueueOptions): Promise<JobHandle> {
     if (isJobDefinition(first)) {
-      return this.enqueueOne(first, second, third);
+      return this.producer.one(first, second, third);
     }
     return isNamedShape(first, second, third)
       ? Promise.reject(namedShapeError(first, third))
-      : this.enqueueOne(undefined, first, second as EnqueueOptions | undefined);
-  }
-
-  /** @internal Enqueues one job, with or without a definition. Its payload may be a text too. */
-  enqueueOne(
-    definition: JobDefinition | undefined,
-    payload: unknown,
-    options: EnqueueOptions | undefined,
-  ): Promise<JobHandle> {
-    if (this.requests) {
-      return this.requests.one(definition, payload, options);
-    }
-    return definition ? addTyped(this, definition, payload, options) : addOne(this, payload, options);
+      : this.producer.one(undefined, first, second as EnqueueOptions | undefined);
   }
 
   /**
@@ -113,12 +98,7 @@ export class JobQueue extends QueueAdmin {
     second?: readonly JobToEnqueue[],
   ): Promise<JobHandle[]> {
     const definition = isJobDefinition(first) ? first : undefined;
-    return this.enqueueAll(definition, validateBulk(isJobDefinition(first) ? second! : first));
-  }
-
-  /** @internal Enqueues many jobs, of a definition or of none. */
-  async enqueueAll(definition: JobDefinition | undefined, jobs: readonly JobToEnqueue[]): Promise<JobHandle[]> {
-    return this.requests ? this.requests.many(definition, jobs) : addMany(this, definition, jobs);
+    return this.producer.many(definition, validateBulk(isJobDefinition(first) ? second! : first));
   }
 
   /**

@@ -68,12 +68,12 @@ export function redisAccess(queue: JobQueue): Promise<RedisAccess> {
 
 /** @internal The same with the names of all its keys. */
 export async function redisWithAllKeys(queue: JobQueue): Promise<RedisAccess & { keys: QueueKeys }> {
-  const { connection } = redisStoreOf(queue);
+  const store = redisStoreOf(queue);
   const { keys } = (await queue.calls()) as QueueCalls;
   return {
-    client: connection.client,
+    client: store.connection.client,
     keys,
-    ask: (question) => connection.answer(queue.callLimit.timeoutMs, question),
+    ask: (question) => store.ask(queue.callLimit.timeoutMs, question),
   };
 }
 

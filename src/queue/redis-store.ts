@@ -3,6 +3,7 @@ import { addressOf } from './redis/address.js';
 import { silenceOf } from './redis/connection-silence.js';
 import { DurableConnection } from './transport/durable-connection.js';
 import { EventSubscriber } from './redis/event-subscriber.js';
+import { withResponseTimeout } from './redis/response-timeout.js';
 import type { AuditMark } from './transport/audited-script.js';
 import type { RedisClient } from './redis/redis-client.js';
 import { RetryingTransport } from './transport/retrying-transport.js';
@@ -88,7 +89,7 @@ export class RedisStore implements QueueStore {
     options: ResolvedQueueOptions,
     { timeoutMs }: Required<CallLimit>,
   ): Promise<QueueCalls> {
-    const keys = await this.connection.answer(timeoutMs, () => this.keysOfKnownLayout(queue, options));
+    const keys = await this.ask(timeoutMs, () => this.keysOfKnownLayout(queue, options));
     const calls = allCalls(keys, options);
     const mark = markOf(calls);
     return mark ? auditedCalls(calls, mark) : calls;
@@ -114,9 +115,22 @@ export class RedisStore implements QueueStore {
 
   exec<Answer>(call: StoreCall<Answer>, { timeoutMs }: CallLimit = {}): Promise<Answer> {
     const step = call as RedisCall<Answer>;
-    return timeoutMs === undefined
-      ? this.runner.run(step)
-      : this.connection.answer(timeoutMs, () => this.runner.run(step));
+    return timeoutMs === undefined ? this.runner.run(step) : this.ask(timeoutMs, () => this.runner.run(step));
+  }
+
+  /**
+   * Asks the server with a time limit. Without a reply in time, the connection is replaced.
+   *
+   * @param limitMs how long the server may take to connect, and then to reply
+   */
+  ask<Answer>(limitMs: number, question: () => Promise<Answer>): Promise<Answer> {
+    const { client, ready } = this.connection;
+    if (ready) {
+      return withResponseTimeout(client, limitMs, question());
+    }
+    // Waits for the connection, because a command in the client's own queue could not be taken back.
+    const connected = withResponseTimeout(client, limitMs, this.connection.whenReady());
+    return connected.then(() => withResponseTimeout(client, limitMs, question()));
   }
 
   patience(askedAtMs: number): (limitMs: number) => number {
@@ -159,7 +173,7 @@ export class RedisStore implements QueueStore {
     const access = {
       client: this.connection.client,
       run: <Answer>(call: RedisCall<Answer>) => this.exec(call, { timeoutMs }),
-      ask: <Answer>(question: () => Promise<Answer>) => this.connection.answer(timeoutMs, question),
+      ask: <Answer>(question: () => Promise<Answer>) => this.ask(timeoutMs, question),
     };
     return new Doctor(access, queue as QueueCalls, options).run();
   }

@@ -44,8 +44,6 @@ const NO_STEP: Record<string, string> = {
   'auditTrail.acknowledge': TRAIL,
   'auditTrail.clear': TRAIL,
   awaitResult: PRIVATE,
-  enqueueOne: PRIVATE,
-  enqueueAll: PRIVATE,
   'deadLetters.editedPayload': PRIVATE,
   'deadLetters.each': PRIVATE,
   'deadLetters.ask': PRIVATE,

@@ -69,7 +69,7 @@ function groupsOf(jobs: readonly MixedJob[]): Group[] {
 async function send({ target, definition, places }: Group, jobs: readonly MixedJob[]): Promise<JobHandle[]> {
   const own = places.map((place) => ({ ...jobs[place]!.options, payload: jobs[place]!.payload }));
   try {
-    return await target.enqueueAll(definition, own);
+    return await target.producer.many(definition, own);
   } catch (error) {
     throw error instanceof InvalidOptionError ? withPlaces(error, places) : error;
   }

@@ -76,7 +76,7 @@ export class JobQueueService extends AdminApi {
     const { queue, ...rest } = options;
     const target = this.target(job, queue);
     return typeof job === 'string'
-      ? target.enqueueOne(undefined, payload, optionsFor(target, job, rest, 'enqueue'))
+      ? target.producer.one(undefined, payload, optionsFor(target, job, rest, 'enqueue'))
       : target.enqueue(job, payload, rest);
   }
 

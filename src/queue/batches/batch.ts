@@ -1,5 +1,6 @@
 import { isJobDefinition, type JobDefinition, type PayloadFor, type ResultFor } from '../enqueue/define-job.js';
 import type { EnqueueOptions } from '../enqueue/enqueue-options.js';
+import type { Producer } from '../enqueue/producer.js';
 import { validateBulk } from '../enqueue/validate-bulk.js';
 import { BatchNotFoundError, BatchSealedError } from '../errors/batch-errors.js';
 import { DurabilityTimeoutError } from '../enqueue/durable-batcher.js';
@@ -19,15 +20,7 @@ const SLICE = 500;
 /** A queue that members are enqueued to. */
 interface BatchTarget extends QueueAccess {
   sleep(ms: number): Promise<void>;
-  enqueueOne(
-    definition: JobDefinition | undefined,
-    payload: unknown,
-    options: EnqueueOptions | undefined,
-  ): Promise<JobHandle>;
-  enqueueAll(
-    definition: JobDefinition | undefined,
-    jobs: readonly ({ payload: unknown } & EnqueueOptions)[],
-  ): Promise<JobHandle[]>;
+  readonly producer: Producer;
 }
 
 /** The options of a member: those of an enqueue without `unique`. */
@@ -82,7 +75,7 @@ export class Batch<Queue = unknown> extends BatchReader {
     await this.ready();
     const definition = isJobDefinition(job) ? job : undefined;
     const [handle] = await this.enqueue(target, async () => [
-      await target.enqueueOne(definition, payload, memberOptions),
+      await target.producer.one(definition, payload, memberOptions),
     ]);
     return handle as JobHandle<ResultFor<Job, Result>>;
   }
@@ -106,7 +99,7 @@ export class Batch<Queue = unknown> extends BatchReader {
     }));
     await this.ready();
     const definition = isJobDefinition(job) ? job : undefined;
-    return this.enqueue(target, () => target.enqueueAll(definition, members));
+    return this.enqueue(target, () => target.producer.many(definition, members));
   }
 
   /**

@@ -61,9 +61,7 @@ export function durableBatcher(queue: QueueAccess, prepare?: () => Promise<void>
       await store.replicated.ready();
     },
     via: store.replicated,
-    async deliver(jobs) {
-      return store.replicated.send(await queue.calls(), jobs, { replicas, timeoutMs, answerMs });
-    },
+    deliver: (calls, jobs) => store.replicated.send(calls, jobs, { replicas, timeoutMs, answerMs }),
   });
 }
 

@@ -36,6 +36,28 @@ export function encodeTypedJob(
   return made;
 }
 
+/** A job of a bulk enqueue: its payload, beside its options. */
+export type JobToEnqueue = { payload: unknown } & EnqueueOptions;
+
+/** Checks and encodes many jobs, with or without a definition. Returns a promise only for an asynchronous schema. */
+export function encodeJobs(
+  target: EncodeTarget,
+  definition: JobDefinition | undefined,
+  requested: readonly JobToEnqueue[],
+): EncodedJob[] | Promise<EncodedJob[]> {
+  const made = requested.map(({ payload, ...rest }, i) => {
+    const options = Object.keys(rest).length > 0 ? rest : undefined;
+    const subject = `enqueueMany[${i}]`;
+    return definition
+      ? encodeTypedJob(target, definition, payload, options, subject)
+      : encodeJob(target, payload, options, subject);
+  });
+  // Waits only where it must, so that enqueues of one tick stay together.
+  return made.some((each) => each instanceof Promise)
+    ? Promise.all(made.map(async (each) => each))
+    : (made as EncodedJob[]);
+}
+
 /**
  * Returns the options of an enqueue, with the definition's defaults. @throws InvalidOptionError for another name than its
  * own

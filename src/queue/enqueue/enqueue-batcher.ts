@@ -4,6 +4,7 @@ import { QueueLayoutError } from '../errors/layout-error.js';
 import { EnqueueError } from '../errors/enqueue-errors.js';
 import type { Clock, Timer } from '../runtime/clock.js';
 import type { QueueStore } from '../store/queue-store.js';
+import type { StoreCalls } from '../store/store-calls.js';
 import { RedisPermissionError } from '../errors/redis-permission-error.js';
 
 /** The most jobs of one script call; the payload is bounded too, because the call must not block the server. */
@@ -28,13 +29,13 @@ interface EnqueueBatcherOptions {
   /** The total time of an enqueue, in ms. It may be longer while its bytes or those of its reply move. */
   timeoutMs: number;
   /** Sends a batch. */
-  deliver: (jobs: EncodedJob[]) => Promise<EnqueueAnswer[]>;
+  deliver: (calls: StoreCalls, jobs: EncodedJob[]) => Promise<EnqueueAnswer[]>;
   /** True if `deliver` has its own limit of `timeoutMs`, because an outer limit costs a timer for each batch. */
   endsInTime?: boolean;
   /** The store whose connection `deliver` uses. @default the store's */
   via?: Pick<QueueStore, 'patience'>;
-  /** Reads the queue's format before anything is sent. It is not called again once it has resolved. */
-  open: () => Promise<unknown>;
+  /** Returns the calls of the queue, before anything is sent. It is not called again once it has resolved. */
+  open: () => Promise<StoreCalls>;
   /** Prepares what must exist before the first call, beside the connection. */
   prepare?: () => Promise<void>;
   /** True if all jobs of a tick leave at its end. A second batch would have to wait for the first. */
@@ -59,7 +60,7 @@ export class EnqueueBatcher {
   private burstJobs = FIRST_BURST_JOBS;
   /** True if some have left in this tick, or will once the code that makes them pauses. */
   private inTick = false;
-  private isOpen = false;
+  private calls: StoreCalls | undefined;
 
   constructor(private readonly options: EnqueueBatcherOptions) {}
 
@@ -132,15 +133,12 @@ export class EnqueueBatcher {
       if (!store.isReady) {
         await deadline.limit(store.whenReady());
       }
-      if (!this.isOpen) {
-        await deadline.limit(open());
-        this.isOpen = true;
-      }
+      this.calls ??= await deadline.limit(open());
       if (prepare) {
         await deadline.limit(prepare());
       }
       sent = true;
-      const delivered = deliver(jobs);
+      const delivered = deliver(this.calls, jobs);
       // A limit that began with a wait covers the reply too.
       const answers = await (endsInTime && !deadline.isRunning ? delivered : deadline.limitSilence(delivered, via));
       slice.forEach((each, i) => each.resolve(answers[i]!));

@@ -8,7 +8,7 @@ import { SafeLogger } from '../errors/safe-logger.js';
 import { explainRefusal } from './permission-error.js';
 import { enableFlowingReads } from './flowing-reads.js';
 import { isCluster, type RedisClient } from './redis-client.js';
-import { retryUntilAnswered, withResponseTimeout, withHandshakeTimeout } from './response-timeout.js';
+import { retryUntilAnswered, withHandshakeTimeout } from './response-timeout.js';
 
 const OLDEST_REDIS = [7, 0] as const;
 
@@ -149,20 +149,6 @@ export class Connection {
     this.client.on('ready', look);
     this.client.on('close', look);
     look();
-  }
-
-  /**
-   * Asks the server with a time limit. Without a reply in time, the connection is replaced.
-   *
-   * @param limitMs how long the server may take to connect, and then to reply
-   */
-  answer<Answer>(limitMs: number, ask: () => Promise<Answer>): Promise<Answer> {
-    if (this.ready) {
-      return withResponseTimeout(this.client, limitMs, ask());
-    }
-    // Waits for the connection, because a command in the client's own queue could not be taken back.
-    const ready = withResponseTimeout(this.client, limitMs, this.whenReady());
-    return ready.then(() => withResponseTimeout(this.client, limitMs, ask()));
   }
 
   /**

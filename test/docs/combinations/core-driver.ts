@@ -32,7 +32,7 @@ export const coreDriver: Driver = {
       enqueue: (payload, options, typed) =>
         typed
           ? queue.enqueue(definitionOf(queue.name), payload, options)
-          : queue.enqueueOne(undefined, payload, options),
+          : queue.producer.one(undefined, payload, options),
       pause: () => queue.pause(),
       resume: () => queue.resume(),
       cancel: (id) => queue.cancel(id),

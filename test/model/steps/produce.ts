@@ -105,7 +105,7 @@ async function enqueueIt(real: RealQueue, jobs: [unknown, ModelEnqueueOptions][]
   if (verb === 'enqueueMany') {
     return real.queue.enqueueMany(requests);
   }
-  return [await real.queue.enqueueOne(undefined, jobs[0]![0], optionsOf(jobs[0]![1], now))];
+  return [await real.queue.producer.one(undefined, jobs[0]![0], optionsOf(jobs[0]![1], now))];
 }
 
 /** Converts options of the model, where a start time is a distance from now. */

@@ -47,10 +47,10 @@ describe('after', () => {
     const order: string[] = [];
     const worker = await startWorker(queue, { handle: (job) => void order.push(job.payload as string) });
     await queue.pause();
-    const first = await queue.enqueueOne(undefined, 'first', {});
+    const first = await queue.producer.one(undefined, 'first', {});
     const middle = await queue.enqueueMany(['m', 'm', 'm'].map((payload) => ({ payload, after: [first.id] })));
-    const last = await queue.enqueueOne(undefined, 'last', { after: middle.map(({ id }) => id) });
-    const end = await queue.enqueueOne(undefined, 'end', { after: [last.id] });
+    const last = await queue.producer.one(undefined, 'last', { after: middle.map(({ id }) => id) });
+    const end = await queue.producer.one(undefined, 'end', { after: [last.id] });
     await queue.resume();
     await end.result();
     expect(order).toEqual(['first', 'm', 'm', 'm', 'last', 'end']);

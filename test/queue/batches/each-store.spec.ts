@@ -53,7 +53,7 @@ onEachStore('after', () => {
       long: () => new Promise<void>((resolve) => (end = resolve)),
     };
     const worker = await startWorker([{ queue, handlers }], undefined, { sweepIntervalMs: 0 });
-    const first = await queue.enqueueOne(undefined, 'first', { name: 'long' });
+    const first = await queue.producer.one(undefined, 'first', { name: 'long' });
     await eventually(() => end !== undefined);
     const next = await queue.enqueueMany([1, 2].map((payload) => ({ payload, after: [first.id] })));
     expect((await next[0]!.get())!.status).toBe('scheduled');

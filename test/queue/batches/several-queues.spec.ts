@@ -105,7 +105,7 @@ describe('a batch with members in several queues', () => {
     const { home, pages, batch } = world();
     await batch.add('own', 0);
     const ref = `${home.name}|${batch.id}`;
-    await pages.enqueueOne(undefined, 1, { id: 'early', batch: ref });
+    await pages.producer.one(undefined, 1, { id: 'early', batch: ref });
     await done(pages);
     await tendBatches(pages);
     expect(await batch.status()).toMatchObject({ total: 2, completed: 1, open: 1 });

@@ -117,7 +117,7 @@ describe('a queue with encrypted()', () => {
     await queue.schedules.upsert('often', { everyMs: 100 }, { payload: 'tick' });
     await (await queue.enqueue('good')).result();
     await (await queue.enqueue(null)).result();
-    await expect((await queue.enqueueOne(undefined, 'bad', { maxAttempts: 1 })).result()).rejects.toThrow();
+    await expect((await queue.producer.one(undefined, 'bad', { maxAttempts: 1 })).result()).rejects.toThrow();
     while (failures.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
     await queue.schedules.remove('often');
     expect(lines.filter((line) => line.includes('in the clear'))).toEqual([]);

@@ -33,7 +33,7 @@ onEachStore('an enqueued event', () => {
     const plain = await queue.enqueue(1);
     const grouped = await queue.enqueue(2, { group: 'g', delayMs: HOUR, unique });
     await queue.enqueue(3, { group: 'g', delayMs: HOUR, unique }); // takes the place of the former
-    await queue.enqueueOne(undefined, 1, { id: plain.id }).catch(() => undefined); // a known id
+    await queue.producer.one(undefined, 1, { id: plain.id }).catch(() => undefined); // a known id
 
     await queue.schedules.upsert('s', { everyMs: HOUR });
     await queue.schedules.runNow('s');

@@ -15,6 +15,7 @@ const touched = new Set<ScriptRunner>();
 });
 
 export interface Inside {
+  readonly store: RedisStore;
   readonly connection: Connection;
   /** Runs single calls of all queues on the client. A test's replacement of `run` is removed after the test. */
   readonly runner: ScriptRunner;
@@ -26,6 +27,7 @@ export function inside(queue: JobQueue): Inside {
   const store = queue.store as RedisStore;
   touched.add(store.runner);
   return {
+    store,
     connection: store.connection,
     runner: store.runner,
     scripts: async () => (await queue.calls()) as QueueCalls,

@@ -84,7 +84,7 @@ onEachStore('around an attempt', () => {
       attempt: async ({ payload }, next) => (payload === 'cached' ? 'kept' : [await next(), await next()]),
     };
     await startWorker(queue, () => ++ran, { middleware: [cached] });
-    expect(await (await queue.enqueueOne(undefined, 'cached', undefined)).result()).toBe('kept');
+    expect(await (await queue.producer.one(undefined, 'cached', undefined)).result()).toBe('kept');
     await expect((await queue.enqueue({})).result()).rejects.toThrow('next() a second time');
     expect(ran).toBe(1);
   });

@@ -42,12 +42,12 @@ return seen`;
 
 /** @param ids of the schedules to look for */
 export async function lookAt(queue: JobQueue, ids: readonly string[]): Promise<Look> {
-  const { scripts, connection } = inside(queue);
+  const { scripts, store, connection } = inside(queue);
   const { keys } = await scripts();
   const schedules = ids.map((id) => `${keys.schedulePrefix}${id}`);
   const given = [keys.settings, keys.sequence, keys.scheduleDue, ...schedules];
   const askedMs = monotonicMs();
-  const answer = await connection.answer(queue.callLimit.timeoutMs, () =>
+  const answer = await store.ask(queue.callLimit.timeoutMs, () =>
     connection.client.eval(LOOK, given.length, ...given, ...ids),
   );
   const [atMs, pausedAtMs, sequence, ...seen] = answer as [number, number, number, ...number[][]];
