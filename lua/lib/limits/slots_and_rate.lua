@@ -1,6 +1,7 @@
 -- The limits of a queue, read once in a claim. They are fields of settings, so a queue without limits never runs this.
--- room_for(count): returns how many of count jobs may start now, and the ms until the next. The ms are nil if time
---   alone frees no slot.
+-- room_for(count): returns how many of count jobs may start now, and with 0 the ms until the next. The ms are nil if
+--   time alone frees no slot.
+-- slots_left: how many more jobs max_running allows, after room_for.
 -- pay(cost): takes the cost of one job from the rate; false if the rate has less.
 -- charge(ids, bytes): pays for jobs. Jobs beyond the bytes of the claim, or beyond the rate, go back to the front.
 -- wait_for_rate(): writes the payment, and returns the ms until the rate lets another job start; nil if it
@@ -17,7 +18,7 @@ rests_until = tonumber(rests_until or nil) or 0
 local claim_time_us = tonumber(time[1]) * 1e6 + tonumber(time[2])
 tat = math.max(tonumber(tat or nil) or 0, claim_time_us)
 local limited = max_running ~= nil or interval ~= nil or rests_until > now
-local units, spent, unpaid_wait = 0, 0, nil
+local units, spent, unpaid_wait, slots_left = 0, 0, nil, math.huge
 
 -- Returns the ms until the rate has this many units.
 local function ms_until(needed)
@@ -25,11 +26,12 @@ local function ms_until(needed)
 end
 
 local function room_for(count)
-  if rests_until > now then
-    return 0, rests_until - now
-  end
   if max_running then
-    count = math.max(0, math.min(count, max_running - redis.call('ZCARD', claims)))
+    slots_left = math.max(0, max_running - redis.call('ZCARD', claims))
+    count = math.min(count, slots_left)
+  end
+  if count > 0 and rests_until > now then
+    return 0, rests_until - now
   end
   if not interval or count == 0 then
     return count, nil
@@ -38,7 +40,7 @@ local function room_for(count)
   if units < 1 then
     return 0, ms_until(1)
   end
-  return math.min(count, units), units <= count and ms_until(units + 1) or nil
+  return math.min(count, units), nil
 end
 
 local function pay(cost)

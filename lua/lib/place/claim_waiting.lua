@@ -24,13 +24,13 @@ if not paused then
   if is_limited then
     wait = wait_for_rate() or wait
     local waiting = more or redis.call('LLEN', pending) + redis.call('ZCARD', prioritized) > 0
-    more = more and count > 0 and #ids == count and not wait
-      and not (max_running and max_running - redis.call('ZCARD', claims) <= #ids)
+    local has_slot = slots_left > #ids
+    more = more and count > 0 and #ids == count and has_slot and not wait
     wait = waiting and wait or nil
     awaits_slots = max_running and waiting or has_groups
       and tonumber(alike and alike.waiting or redis.call('HGET', groups .. 'settings', 'waiting') or 0) > 0
     wait = gate_opens_in and math.min(gate_opens_in, wait or gate_opens_in) or wait
-    if wait then
+    if wait and has_slot then -- else time alone starts no job
 --@include lib/limits/timer
       reply[2] = hold_timer(wait, #ids == asked) or reply[2]
     end

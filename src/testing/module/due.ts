@@ -43,7 +43,7 @@ export function nextRunAt(queue: MemoryQueue, delayed: boolean): number {
   });
   const dueAt = scheduled === undefined ? Infinity : queue.scheduled.score(scheduled)!;
   const waiting = waitingIn(queue);
-  return waiting.length > 0 ? Math.min(dueAt, opensAt(queue, waiting)) : dueAt;
+  return Math.min(dueAt, queue.flow.opensAt(waiting));
 }
 
 /** Returns the next due time after now of a job or a tick in the queue. */
@@ -53,13 +53,7 @@ export function nextDueAt(queue: MemoryQueue): number {
     const next = set.members().find((member) => set.score(member)! > now);
     return next === undefined ? [] : [set.score(next)!];
   });
-  return Math.min(Infinity, opensAt(queue, queue.line), ...dues);
-}
-
-/** Returns when a job that waits for a limit may start. */
-function opensAt(queue: MemoryQueue, waiting: readonly string[]): number {
-  const { flow } = queue;
-  return Math.min(restsUntil(queue) ?? Infinity, flow.isActive ? flow.opensAt(waiting) : Infinity);
+  return Math.min(Infinity, queue.flow.opensAt(queue.line), ...dues);
 }
 
 /** Returns whether a live worker holds a job that waits for others of its bulk call. */

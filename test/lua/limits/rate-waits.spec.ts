@@ -56,6 +56,28 @@ describe('the counter limited', () => {
     expect(await waitsOf(q)).toBe(0);
   });
 
+  it.each([
+    ['rate', hourly(60, 1)],
+    ['rate of a group', { groups: hourly(60, 1) }],
+  ])('counts no claim that took the last slot, although the %s is spent too', async (_, rate) => {
+    const q = await limited({ maxRunning: 1, ...rate });
+    await q.add('a', { group: 'g' });
+    await q.add('b', { group: 'g' });
+    await q.add('c');
+    expect(await q.claim(5)).toHaveLength(1);
+    expect(await q.claim(5)).toHaveLength(0);
+    expect(await waitsOf(q)).toBe(0);
+  });
+
+  it('counts no claim that its bytes or its names cut, while the rate lets more jobs start', async () => {
+    const q = await limited(hourly(60, 3));
+    await q.add('a', {}, '"long"');
+    await q.add('b', {}, '"long"');
+    expect(await q.claim(5, { mostBytes: 8 })).toHaveLength(1);
+    expect(await q.claim(5, { only: { limits: [], cursor: -1 } })).toHaveLength(0);
+    expect(await waitsOf(q)).toBe(0);
+  });
+
   it('counts a claim in a rest by a RateLimitedError, and one in which jobs of a group wait for its rate', async () => {
     const resting = testQueue();
     const job = await resting.addAndClaim('a');

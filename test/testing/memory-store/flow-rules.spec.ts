@@ -57,6 +57,20 @@ onEachStore('limits and groups', () => {
     expect((await queue.stats()).totals).not.toHaveProperty('limited');
   });
 
+  it('count no wait for a rate where the group has no free slot, or the claim has taken the last one', async () => {
+    const hourly = { rateLimit: { limit: 1, periodMs: HOUR } };
+    const [ofGroup, ofQueue] = [newQueue(), newQueue()];
+    await ofGroup.limits.set({ groups: { maxRunning: 1, ...hourly } });
+    await ofGroup.enqueueMany([1, 2].map((payload) => ({ payload, group: 'g' })));
+    await ofQueue.limits.set({ maxRunning: 1, ...hourly });
+    await ofQueue.enqueueMany([1, 2].map((payload) => ({ payload })));
+    for (const queue of [ofGroup, ofQueue]) {
+      expect(await payloads(queue)).toEqual([1]);
+      expect(await payloads(queue)).toEqual([]);
+      expect((await queue.stats()).totals).not.toHaveProperty('limited');
+    }
+  });
+
   it('check the cost against the rate of a group, and another group continues', async () => {
     const queue = newQueue({ groups: {} });
     await queue.groups.set('g', { rateLimit: { limit: 1, periodMs: HOUR, burst: 5 } });

@@ -7,6 +7,7 @@ import { withPlainHead } from './head-by-turn.js';
 import { paid, rateOpensAt } from './gcra.js';
 import { RateChanges } from './rate-changes.js';
 import type { ScoredSet } from './scored-set.js';
+import { GroupHolds } from './group-holds.js';
 import type { GroupState } from './group-state.js';
 import { pauseNote } from './pause-note.js';
 
@@ -31,16 +32,27 @@ interface Head {
   name: string | undefined;
 }
 
+/** The jobs that a claim has taken. */
+export interface TakenJobs {
+  ids: string[];
+  /** When the rate of the queue lets the next job start, where the claim ended there. */
+  payableAt?: number;
+}
+
 export class FlowControl {
   /** The limits set at run time. */
   set: RuntimeLimits | undefined;
   readonly groups = new Map<string, GroupState>();
+  /** True once the queue has had a job with a group. */
+  hasGroups = false;
   arrival = 0;
   private turn = 0;
+  readonly holds: GroupHolds;
   private readonly rates: RateChanges;
 
   constructor(private readonly queue: FlowQueue) {
     this.rates = new RateChanges(queue);
+    this.holds = new GroupHolds(queue, this);
   }
 
   get limits(): QueueLimits {
@@ -51,7 +63,7 @@ export class FlowControl {
   /** Returns whether a limit or a group bounds what may start. */
   get isActive(): boolean {
     const { maxRunning, rateLimit } = this.limits;
-    return maxRunning !== undefined || rateLimit !== undefined || this.groups.size > 0;
+    return maxRunning !== undefined || rateLimit !== undefined || this.hasGroups;
   }
 
   group(name: string): GroupState {
@@ -76,7 +88,7 @@ export class FlowControl {
   }
 
   /** Takes up to `count` of the jobs that may start, by turns. @param ids in the order of their line */
-  take(ids: readonly string[], count: number, isNamed = false): string[] {
+  take(ids: readonly string[], count: number, isNamed = false): TakenJobs {
     const taken: string[] = [];
     const line = [...ids];
     while (taken.length < count && this.hasRoom(taken.length)) {
@@ -85,14 +97,15 @@ export class FlowControl {
         break;
       }
       const next = heads.reduce((best, head) => (this.isBefore(head.name, best.name) ? head : best));
-      if (rateOpensAt(this.limits.rateLimit, this.arrival, this.costOf(next.id)) > this.queue.now) {
-        break; // and none behind it
+      const payableAt = rateOpensAt(this.limits.rateLimit, this.arrival, this.costOf(next.id));
+      if (payableAt > this.queue.now) {
+        return { ids: taken, payableAt }; // and none behind it
       }
       line.splice(line.indexOf(next.id), 1);
       taken.push(next.id);
       this.charge(next.name, this.queue.job(next.id));
     }
-    return taken;
+    return { ids: taken };
   }
 
   /** Returns which of two groups has the next turn. Equal turns are ordered by name, as in a sorted set. */
@@ -106,16 +119,21 @@ export class FlowControl {
     return this.hasRoom(0) && this.openHeads(ids, []).length > 0;
   }
 
-  /** Returns when a job that waits for a rate or a rest may start; Infinity if none may. */
-  opensAt(ids: readonly string[]): number {
-    const heads = this.headsOf(ids).filter(({ name }) => name === undefined || this.holderOf(name) === undefined);
+  /**
+   * Returns when a rate or a rest lets one more job start; Infinity if time alone lets none start.
+   *
+   * @param ids the jobs that wait @param claimed what the claim that asks has taken
+   */
+  opensAt(ids: readonly string[], claimed: TakenJobs = { ids: [] }): number {
     const { maxRunning = Infinity, rateLimit } = this.limits;
-    const rate = this.queue.claims.size < maxRunning ? rateLimit : undefined; // else time alone starts none
-    const times = heads.flatMap(({ name, id }) => [
-      rateOpensAt(rate, this.arrival, this.costOf(id)),
-      ...(name === undefined ? [] : [this.groupOpensAt(name, this.costOf(id))]),
-    ]);
-    return Math.min(Infinity, ...times.filter((at) => at > this.queue.now));
+    const { now, restsUntil, claims } = this.queue;
+    if (claims.size + claimed.ids.length >= maxRunning) {
+      return Infinity;
+    }
+    const heads = this.headsOf(ids).filter(({ name }) => !this.isBlocked(name, claimed.ids));
+    const opens = heads.map(({ name, id }) => (name === undefined ? 0 : this.groupOpensAt(name, this.costOf(id))));
+    const ofQueue = restsUntil > now ? restsUntil : (claimed.payableAt ?? rateOpensAt(rateLimit, this.arrival));
+    return Math.min(Infinity, ...opens.map((at) => (at > now ? at : ofQueue)).filter((at) => at > now));
   }
 
   /** Rests the group of a job, or the queue for a job without a group. */
@@ -182,7 +200,7 @@ export class FlowControl {
       oldestPendingAgeMs: this.queue.now - readyAt,
       pausedAt: group?.pausedAt === undefined ? null : new Date(group.pausedAt),
       ...pauseNote(group?.pause),
-      heldBy: this.holderOf(name) ?? null,
+      heldBy: this.holds.holderOf(name) ?? null,
       opensAt: opensAt > this.queue.now ? new Date(opensAt) : null,
       limits: this.ownLimitsOf(name),
     };
@@ -211,52 +229,18 @@ export class FlowControl {
 
   /** Returns whether a group may start one more job than the claim has taken. */
   mayStart(name: string | undefined, taken: readonly string[] = [], cost = 1): boolean {
+    return name === undefined || (!this.isBlocked(name, taken) && this.groupOpensAt(name, cost) <= this.queue.now);
+  }
+
+  /** Returns whether a group is paused, held or without a free slot. Then time alone starts none of its jobs. */
+  private isBlocked(name: string | undefined, taken: readonly string[]): boolean {
     if (name === undefined) {
-      return true;
+      return false;
     }
-    const { maxRunning } = this.limitsOf(name);
+    const { maxRunning = Infinity } = this.limitsOf(name);
     const running = this.runningOf(name) + taken.filter((id) => this.queue.job(id)?.group === name).length;
-    return (
-      this.group(name).pausedAt === undefined &&
-      this.groupOpensAt(name, cost) <= this.queue.now &&
-      (maxRunning === undefined || running < maxRunning) &&
-      this.holderOf(name) === undefined
-    );
-  }
-
-  /**
-   * Returns the job that an ordered group waits for, before its retry or as a dead letter by option. By the settings of
-   * now.
-   */
-  private holderOf(name: string): string | undefined {
-    const { maxRunning, onDeadHead } = this.limitsOf(name);
-    const hold = this.groups.get(name)?.hold;
-    if (!hold || maxRunning !== 1) {
-      return undefined;
-    }
-    const holds = hold.isDead
-      ? onDeadHead === 'hold' && this.queue.dead.has(hold.id)
-      : this.queue.scheduled.has(hold.id);
-    return holds ? hold.id : undefined;
-  }
-
-  /** Lets a retrying or dead job hold back its group, if that runs one job at a time. */
-  hold(id: string, { group: name }: Record<string, string>, isDead = false): void {
-    if (name === undefined) {
-      return;
-    }
-    this.endHold(id, name);
-    const { maxRunning, onDeadHead } = this.limitsOf(name);
-    if (maxRunning === 1 && (!isDead || onDeadHead === 'hold') && this.holderOf(name) === undefined) {
-      this.group(name).hold = { id, isDead };
-    }
-  }
-
-  endHold(id: string, name: string | undefined): void {
-    const group = name === undefined ? undefined : this.groups.get(name);
-    if (group?.hold?.id === id) {
-      delete group.hold;
-    }
+    const isPaused = this.groups.get(name)?.pausedAt !== undefined;
+    return isPaused || running >= maxRunning || this.holds.holderOf(name) !== undefined;
   }
 
   private runningOf(name: string): number {

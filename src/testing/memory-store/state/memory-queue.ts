@@ -136,6 +136,7 @@ export class MemoryQueue {
   /** Puts a job behind all others of its priority, also if its group keeps an order. */
   toEnd(id: string, job: Hash, readyAt: number | undefined, isLifo = false): void {
     job.status = 'pending';
+    this.flow.hasGroups ||= job.group !== undefined;
     if (readyAt !== undefined) {
       job.ready_at_ms = String(readyAt);
     }
@@ -174,7 +175,7 @@ export class MemoryQueue {
 
   /** Takes a waiting job out of its place. Returns whether it was in one. */
   takeOut(id: string): boolean {
-    this.flow.endHold(id, this.job(id)?.group);
+    this.flow.holds.endHold(id, this.job(id)?.group);
     return this.prioritized.delete(id) || this.scheduled.delete(id) || removeFirst(this.pending, id);
   }
 

@@ -178,6 +178,7 @@ function replacedBefore(queue: MemoryQueue, id: string, { request }: AskedOption
 function place(queue: MemoryQueue, id: string, job: Hash, options: AskedOptions | undefined): void {
   if (options?.group !== undefined) {
     queue.flow.group(options.group);
+    queue.flow.hasGroups = true;
   }
   const dueAt = options?.run_at_ms ?? queue.now + (options?.delay_ms ?? 0);
   if (dueAt > queue.now) {

@@ -2,6 +2,7 @@
 import { refusalOf } from '../../../../queue/store/claim-refusal.js';
 import type { StoredError } from '../../../../queue/errors/stored-error.js';
 import type { ClaimAnswer, ClaimRequest } from '../../../../queue/store/store-calls.js';
+import type { TakenJobs } from '../../state/flow-control.js';
 import { headByTurn } from '../../state/head-by-turn.js';
 import { decodeClaim, decodeNamedClaim } from '../../../../queue/replies/decode-claim.js';
 import { removeFirst, type ClaimBatch, type Hash, type MemoryQueue } from '../../state/memory-queue.js';
@@ -9,8 +10,7 @@ import { removeFirst, type ClaimBatch, type Hash, type MemoryQueue } from '../..
 /** The entry of one job in the reply of lua/attempt/claim.lua. */
 type ReplyEntry = [string, string, string | null, number, unknown[]];
 
-interface Taken {
-  ids: string[];
+interface Taken extends TakenJobs {
   left?: { elsewhere: boolean };
 }
 
@@ -29,7 +29,7 @@ export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimAnswer {
     const taken: Taken = rests ? { ids: [] } : take(queue, request);
     left = taken.left;
     const soonest = queue.scheduled.members()[0];
-    const opensAt = Math.min(restEndOf(queue), queue.flow.isActive ? queue.flow.opensAt(queue.line) : Infinity);
+    const opensAt = queue.flow.opensAt(queue.line, taken);
     const dueAt = Math.min(opensAt, soonest === undefined ? Infinity : queue.scheduled.score(soonest)!);
     if (queue.pausedAt === undefined && dueAt !== Infinity) {
       dueInMs = Math.max(0, dueAt - queue.now);
@@ -52,10 +52,10 @@ function take(queue: MemoryQueue, { count, only, slots = count }: ClaimRequest):
   const names = only && new Set(only.limits.map(({ name }) => name));
   if (queue.flow.isActive) {
     const mine = queue.line.filter((id) => !names || names.has(queue.job(id)?.name ?? queue.name));
-    const ids = queue.flow.take(mine, Math.min(count, slots), names !== undefined);
-    ids.forEach((id) => queue.takeOut(id));
+    const taken = queue.flow.take(mine, Math.min(count, slots), names !== undefined);
+    taken.ids.forEach((id) => queue.takeOut(id));
     return {
-      ids,
+      ...taken,
       ...(names && { left: { elsewhere: mine.length < queue.line.length && queue.workers.size > 1 } }),
     };
   }
@@ -129,14 +129,6 @@ function claimAll(
     queue.batches.set(claimer, batch);
   }
   return entries;
-}
-
-/**
- * Returns when the rest of the queue ends, so that a waiting job may start. Infinity if it does not rest, or no job
- * waits.
- */
-function restEndOf(queue: MemoryQueue): number {
-  return queue.restsUntil > queue.now && queue.line.length > 0 ? queue.restsUntil : Infinity;
 }
 
 /** Counts the wait of free slots for a rate or a rest, unless it is counted already. */

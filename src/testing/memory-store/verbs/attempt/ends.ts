@@ -21,7 +21,7 @@ export function bury(queue: MemoryQueue, id: string, job: Hash, reason: string):
   });
   queue.forgottenAt.delete(id);
   queue.dead.set(id, queue.now);
-  queue.flow.hold(id, job, true);
+  queue.flow.holds.hold(id, job, true);
   remember(queue, queue.failed, [id], queue.options.failedHistory);
   freeUnique(queue, id, job);
   queue.count('failed');

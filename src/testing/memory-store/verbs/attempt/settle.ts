@@ -97,7 +97,7 @@ function failOne(queue: MemoryQueue, job: Hash, { id, error, final, backoffMs, b
   job.claimed_at_ms = '0';
   if (backoffMs > 0) {
     queue.toLater(id, job, queue.now + backoffMs);
-    queue.flow.hold(id, job);
+    queue.flow.holds.hold(id, job);
   } else {
     queue.toBack(id, job);
   }
@@ -174,7 +174,7 @@ function releaseOne(
   }
   if (delayMs > 0 && reason !== 'rate_limited') {
     queue.toLater(id, job, queue.now + delayMs);
-    queue.flow.hold(id, job);
+    queue.flow.holds.hold(id, job);
   } else {
     queue.toFront(id, job);
   }

@@ -73,6 +73,7 @@ export function fire(queue: MemoryQueue, batch: FollowUpBatch): void {
       writeOptions(queue, job, asked);
       queue.jobs.set(id, job);
       batch.open.add(id);
+      queue.flow.hasGroups ||= job.group !== undefined;
       queue.toLater(id, job, queue.now + (asked.delay_ms ?? 0));
       queue.count('enqueued');
       queue.host.observer?.enqueued(queue, id, asked);
