@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JobRecord } from '../../queue/model/job.js';
 import type { JobMatch } from '../views/views.js';
-import { errorKey } from './error-groups.js';
+import { kindOf } from './error-groups.js';
 
 export const matchSchema = z.strictObject(
   {
@@ -13,7 +13,7 @@ export const matchSchema = z.strictObject(
 
 /** Returns whether a job matches: its id, name, group, metadata or error has the text, in either case. */
 export function matches(job: JobRecord, { text, group }: JobMatch): boolean {
-  if (group !== undefined && errorKey(job.lastError) !== group) {
+  if (group !== undefined && kindOf(job) !== group) {
     return false;
   }
   const wanted = text?.trim().toLowerCase();

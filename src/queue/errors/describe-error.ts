@@ -34,3 +34,23 @@ function linesOf({ name, message, stack, cause, errors = [] }: StoredError, inde
     ...errors.flatMap((error, i) => nested(`error ${i + 1}`, error)),
   ];
 }
+
+/** The most characters of the kind of an error. */
+const KEY_LENGTH = 200;
+/** The characters of a message that decide its kind. */
+const LOOKED_AT = 1_000;
+
+/**
+ * Returns the kind of an error: its message without numbers, ids and quoted text, which differ between jobs.
+ */
+export function errorKey(message: string): string {
+  return message
+    .slice(0, LOOKED_AT)
+    .replaceAll(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi, '…')
+    .replaceAll(/"[^"]{0,200}"|'[^']{0,200}'|`[^`]{0,200}`/g, '…')
+    .replaceAll(/\b(?=[\da-z]*\d)[\da-z]{8,}\b/gi, '…')
+    .replaceAll(/\d+([.,]\d+)*/g, '…')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+    .slice(0, KEY_LENGTH);
+}

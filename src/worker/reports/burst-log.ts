@@ -10,7 +10,10 @@ const WINDOW_MS = 10_000;
 const MOST_KINDS = 50;
 
 /** The most job ids that a sum names. */
-const MOST_IDS = 10;
+const MOST_NAMED = 10;
+
+/** The most jobs that a sum tells apart. */
+const MOST_COUNTED = 1_000;
 
 /** A log line, and the key that it shares with equal lines. */
 interface BurstLine {
@@ -27,8 +30,10 @@ interface BurstLine {
 
 interface Sum extends Pick<BurstLine, 'level' | 'plural'> {
   count: number;
-  ids: string[];
-  last: string;
+  /** The ids of the jobs. A job may fail several times. */
+  jobs: Set<string>;
+  /** The last line, which is logged if it was the only one. */
+  last: Pick<BurstLine, 'message' | 'description'>;
 }
 
 /**
@@ -52,7 +57,7 @@ export class BurstLog {
       count(sum, line);
       return;
     }
-    this.sums.set(key, { level, plural, count: 0, ids: [], last: '' });
+    this.sums.set(key, { level, plural, count: 0, jobs: new Set(), last: line });
     this.logger.describe(level, message, description);
     if (!this.timer) {
       this.timer = this.clock.setInterval(() => this.flush(), WINDOW_MS);
@@ -67,12 +72,22 @@ export class BurstLog {
         this.sums.delete(key);
         continue;
       }
-      this.logger[sum.level](textOf(sum));
-      this.sums.set(key, { ...sum, count: 0, ids: [] });
+      this.write(sum);
+      this.sums.set(key, { ...sum, count: 0, jobs: new Set() });
     }
     if (this.sums.size === 0) {
       this.clock.clear(this.timer);
       this.timer = undefined;
+    }
+  }
+
+  /** Logs a sum. A single line is logged as itself, with the first line of its error. */
+  private write(sum: Sum): void {
+    const { level, count: times, last } = sum;
+    if (times === 1) {
+      this.logger.describe(level, last.message, last.description?.split('\n', 1)[0]);
+    } else {
+      this.logger[level](textOf(sum));
     }
   }
 
@@ -82,17 +97,22 @@ export class BurstLog {
   }
 }
 
-function count(sum: Sum, { jobId, description = '' }: BurstLine): void {
+function count(sum: Sum, { jobId, message, description }: BurstLine): void {
   sum.count++;
-  sum.last = description;
-  if (sum.ids.length < MOST_IDS) {
-    sum.ids.push(jobId.slice(0, 128));
+  sum.last = { message, description };
+  if (sum.jobs.size < MOST_COUNTED) {
+    sum.jobs.add(jobId.slice(0, 128));
   }
 }
 
-function textOf({ count: times, plural, ids, last }: Sum): string {
-  const others = times - ids.length;
-  const jobs = `${times === 1 ? 'job' : 'jobs'} ${ids.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
-  const error = last && `, the last with ${last.split('\n', 1)[0]!}`;
-  return `${times} more ${plural} within ${WINDOW_MS / 1_000} s (${jobs})${error}`;
+function textOf({ count: times, plural, jobs, last }: Sum): string {
+  const error = last.description && `, the last with ${last.description.split('\n', 1)[0]!}`;
+  return `${times} more ${plural} within ${WINDOW_MS / 1_000} s (${named(jobs)})${error ?? ''}`;
+}
+
+function named(jobs: ReadonlySet<string>): string {
+  const first = [...jobs].slice(0, MOST_NAMED).join(', ');
+  const others = jobs.size - MOST_NAMED;
+  const many = jobs.size === MOST_COUNTED ? 'at least ' : '';
+  return `${jobs.size === 1 ? 'job' : 'jobs'} ${first}${others > 0 ? ` and ${many}${others} more` : ''}`;
 }

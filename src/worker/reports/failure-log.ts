@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from '../../queue/runtime/clock.js';
 import type { JobStatus } from '../../queue/model/job.js';
 import type { StoredError } from '../../queue/errors/stored-error.js';
-import { describeStored } from '../../queue/errors/describe-error.js';
+import { describeStored, errorKey } from '../../queue/errors/describe-error.js';
 import type { LogLevel, SafeLogger } from '../../queue/errors/safe-logger.js';
 import { BurstLog } from './burst-log.js';
 
@@ -123,7 +123,7 @@ export class FailureLog {
     const of = `"${name}" in queue "${queue}"`;
     this.burst.add({
       level,
-      kind: JSON.stringify([what, queue, name, error.name, error.message]),
+      kind: JSON.stringify([what, queue, name, error.name, errorKey(error.message)]),
       plural: `${what} of ${of}`,
       jobId: id,
       message: `Job ${id.slice(0, LONGEST_ID)} ("${name}" in queue "${queue}") ${how}`,

@@ -129,17 +129,52 @@ describe('equal failures in a burst', () => {
     expect(jobs.filter(({ id }) => lines[1]!.includes(id))).toHaveLength(10);
   });
 
+  it('name each job once, however often it failed', () => {
+    const { lines, logger } = keptLog();
+    const log = new FailureLog(SafeLogger.of(logger));
+    for (let attempt = 1; attempt < 5; attempt++) {
+      for (const id of ['a', 'b']) {
+        log.attempt({ id, name: 'n', queue: 'q', attempt, maxAttempts: 5 }, { name: 'Error', message: 'no' }, 0);
+      }
+    }
+    log.flush();
+    expect(lines[1]).toBe(
+      'warn 7 more failed attempts of "n" in queue "q" within 10 s (jobs b, a), the last with Error: no',
+    );
+  });
+
+  it('are logged as they are where only one more came', () => {
+    const { lines, logger } = keptLog();
+    const log = new FailureLog(SafeLogger.of(logger));
+    for (const id of ['a', 'b']) log.workerLost(id, 'q', 'pending');
+    log.flush();
+    expect(lines).toEqual(
+      ['a', 'b'].map((id) => `warn Job ${id} of queue "q" lost its worker and is now pending.`),
+    );
+  });
+
+  it('are equal where only a number, an id or a quoted text differs', () => {
+    const { lines, logger } = keptLog();
+    const log = new FailureLog(SafeLogger.of(logger));
+    const job = { id: 'j', name: 'n', queue: 'q', attempt: 1, maxAttempts: 2 };
+    for (let i = 0; i < 100; i++) log.attempt(job, { name: 'Error', message: `no user ${i} of "tenant-${i}"` }, 0);
+    log.flush();
+    expect(lines).toHaveLength(2);
+    expect(lines[1]).toMatch(/^warn 99 more failed attempts .* the last with Error: no user 99 of "tenant-99"$/);
+  });
+
   it('of other messages are told apart, but for a flood of them', () => {
     const { lines, logger } = keptLog();
     const log = new FailureLog(SafeLogger.of(logger));
     const job = { id: 'j', name: 'n', queue: 'q', attempt: 1, maxAttempts: 2 };
-    for (let i = 0; i < 1_000; i++) log.attempt(job, { name: 'Error', message: `no user ${i}` }, 0);
+    const messages = Array.from({ length: 1_000 }, (_, i) => `no ${'x'.repeat(i)}`);
+    for (const message of messages) log.attempt(job, { name: 'Error', message }, 0);
     expect(lines).toHaveLength(51);
     log.flush();
     expect(lines).toHaveLength(52);
     expect(lines[51]).toMatch(/^warn 949 more failures of other kinds within 10 s/);
     log.flush();
-    log.attempt(job, { name: 'Error', message: 'no user 0' }, 0);
+    log.attempt(job, { name: 'Error', message: messages[0]! }, 0);
     expect(lines.at(-1)).toMatch(/failed in attempt 1 of 2/);
   });
 });
