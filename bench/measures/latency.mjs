@@ -3,7 +3,7 @@ import { enqueue, processAll, withQueue } from '../fleet/scenario.mjs';
 import { quantile } from '../report/stats.mjs';
 
 const CONCURRENCY = 10;
-/** This many jobs run before those that count, because a new process is still compiling its code. */
+/** The number of jobs that run before those that count, because a new process is still compiling its code. */
 const WARMUP = 4_000;
 
 // Between the start of a worker and the first job. Our first sweep comes after five seconds and loads four scripts, as

@@ -1,6 +1,6 @@
 /** The part of the output of `--observed --json` that the table needs. */
 export interface ObservedReport {
-  /** How each way of watching works. */
+  /** The mechanism of each way of watching. */
   watched: Record<string, string>;
   figures: {
     id: string;

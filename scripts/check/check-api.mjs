@@ -21,7 +21,7 @@ const entries = Object.entries(exports)
 
 mkdirSync(reports, { recursive: true });
 const problems = checkDeclarations(entries.map(([, types]) => join(root, types)));
-/** What a user cannot name: each entry point's types that it does not export. */
+/** Types that a user cannot name, because their entry point does not export them. */
 const forgotten = [];
 const work = mkdtempSync(join(tmpdir(), 'check-api-'));
 try {

@@ -9,7 +9,7 @@ const TREES = ['src', 'lua', 'test', 'tools', 'bench', 'examples', 'scripts'];
 const SOURCE = /\.(ts|tsx|mts|cts|js|mjs|cjs|lua)$/;
 const MADE = /(^|\/)(node_modules|dist|fixtures|results)\/|\.generated\./;
 
-/** What is no prose in a docstring, and in Lua headers the lists of arguments, keys, replies and needs. */
+/** Paragraphs without prose: in a docstring, and in Lua headers the lists of arguments, keys, replies and needs. */
 const LISTS = { lua: /^(KEYS|ARGV|Returns|Needs:)/, other: /^@example/ };
 
 /** Returns a line for each long sentence in a comment under `root`. */

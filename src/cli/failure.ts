@@ -32,7 +32,7 @@ export function failureOf(error: unknown, place: string, isCut: boolean): unknow
     : error;
 }
 
-/** How Redis refuses a write, and what to do; the error of an enqueue says it already. */
+/** Refusals of a write by Redis, and what to do; the error of an enqueue says it already. */
 const REFUSALS: readonly [RegExp, state: string, next: string][] = [
   [/^OOM /, 'is full and refuses this', 'Raise maxmemory, or let the workers catch up.'],
   [/^READONLY /, 'is a replica and takes no writes', 'Connect to the master, or to Sentinels with --sentinel.'],

@@ -16,7 +16,7 @@ export class Output {
   constructor(
     private readonly stream: NodeJS.WriteStream,
     readonly json: boolean,
-    /** How far the server's clock is ahead of this machine's, in ms. */
+    /** The lead of the server's clock over this machine's, in ms. */
     private readonly skewMs: number,
   ) {}
 

@@ -83,9 +83,9 @@ export interface DashboardOptions {
   origins?: readonly string[];
   /** The heading of every page. @default `Queues` */
   title?: string;
-  /** How often queues are read while there is a viewer, in ms. @default 1,000 */
+  /** The interval at which queues are read while there is a viewer, in ms. @default 1,000 */
   refreshMs?: number;
-  /** How many entries of the action log are kept for each queue, about. @default 1,000 */
+  /** The number of entries of the action log that are kept for each queue, about. @default 1,000 */
   actionLogCap?: number;
 }
 

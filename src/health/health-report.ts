@@ -14,14 +14,14 @@ export interface JobQueueHealthOptions {
   connection?: string;
   /** The most jobs that may wait in a queue. */
   maxPending?: number;
-  /** How long the oldest job of a queue may have been claimable, in ms. This is the most important figure. */
+  /** The time since the oldest job of a queue became claimable, in ms, at most. This is the most important figure. */
   maxOldestPendingAgeMs?: number;
   /** The most dead letters that a queue may have. */
   maxFailed?: number;
   /** The most claims of a queue that may be expired and not yet reclaimed. */
   maxExpiredClaims?: number;
   /**
-   * How long ago Redis may have last replied to a fetch of this process's worker, in ms. It does not count while all
+   * The time since Redis last replied to a fetch of this process's worker, in ms, at most. It does not count while all
    * slots are busy, or the worker is paused here. Applies only if this process runs a worker.
    */
   maxSinceLastFetchMs?: number;
@@ -33,7 +33,7 @@ export interface JobQueueHealthOptions {
   requireWorker?: boolean;
   /** The verdict on a queue, or on Redis, that fails the check. @default no verdict makes it fail */
   failOn?: 'warning' | 'critical';
-  /** How long Redis may take to reply, in ms. @default 1,000 */
+  /** The time Redis may take to reply, in ms. @default 1,000 */
   timeoutMs?: number;
 }
 
@@ -50,7 +50,7 @@ export interface JobQueueHealthReport extends Record<string, unknown> {
     reachable: boolean;
     latencyMs?: number;
     /**
-     * What keeps Redis from accepting jobs, now or soon. Absent if nothing does, or if its user lacks the permission.
+     * The reason why Redis accepts no jobs, now or soon. Absent if nothing does, or if its user lacks the permission.
      */
     verdict?: ServerVerdict;
   };
@@ -89,7 +89,7 @@ export type QueueHealth = Pick<
 
 /** A worker as a health check reports it. */
 export interface WorkerHealth {
-  /** How many jobs run in this process now. */
+  /** The number of jobs that run in this process now. */
   running: number;
   /**
    * The time since Redis last replied to a fetch, in ms. 0 while all slots are busy or the worker is paused here.

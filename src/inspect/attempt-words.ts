@@ -1,6 +1,6 @@
 import type { AttemptRecord } from '../queue/model/job.js';
 
-/** How an attempt ended, in the words of the command line and the dashboard. */
+/** The ends of an attempt, in the words of the command line and the dashboard. */
 export const ATTEMPT_WORDS: Readonly<Record<AttemptRecord['outcome'], string>> = {
   completed: 'completed',
   error: 'failed',

@@ -8,7 +8,7 @@ import { count, duration, rate } from './words.js';
 const FAILING_SHARE = 0.5;
 /** Fewer attempts than this in the window are no basis for a share. */
 const FEWEST_ATTEMPTS = 10;
-/** How long running jobs of unknown duration may keep others waiting, in ms. */
+/** The time running jobs of unknown duration may keep others waiting, in ms. */
 const UNKNOWN_RUN_MS = 1_800_000;
 
 export function failing(signs: QueueSigns): ReturnType<Rule> {

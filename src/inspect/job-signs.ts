@@ -3,12 +3,12 @@ import type { JobRecord } from '../queue/model/job.js';
 import type { QueueSigns } from './queue-signs.js';
 import { type InspectedQueue, readSigns } from './signs.js';
 
-/** How many places at the front of a queue are read. */
+/** The number of places that are read at the front of a queue. */
 const MOST_AHEAD = 100;
 /** Leaves all values out, because only the place is needed. */
 const MOST_BYTES = 0;
 
-/** How many expired claims are read: those that expired first. */
+/** The number of expired claims that are read: those that expired first. */
 const MOST_EXPIRED = 100;
 
 /** The facts about a job beside its record. */

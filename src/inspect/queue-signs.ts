@@ -23,27 +23,27 @@ export interface QueueSigns {
   stats: QueueStats;
   /** The recent rates. Absent if nothing recorded them. */
   rates?: RecentRates;
-  /** Whether any job ended in the last three minutes, for a history that is too short for rates. */
+  /** True if any job ended in the last three minutes, for a history that is too short for rates. */
   hasEnded?: boolean;
   /** The usual run time of handlers in the last hour, in ms. Absent if none ended. */
   usualRunMs?: number;
   /** Names among the waiting jobs that no live worker handles, the longest wait first. */
   unserved?: readonly UnservedName[];
-  /** Until when the queue rests, since a handler threw a RateLimitedError. */
+  /** The end of the queue's rest, since a handler threw a RateLimitedError. */
   restsUntil?: Date;
-  /** How many jobs the whole fleet may start in a period. */
+  /** The number of jobs that the whole fleet may start in a period. */
   rateLimit?: RateLimit;
   /** The time when the rate lets the next job start. Absent: now. */
   nextStartAt?: Date;
-  /** How many jobs the whole fleet may run at once. */
+  /** The number of jobs that the whole fleet may run at once. */
   maxRunning?: number;
   /** The limits of each group without limits of its own. */
   groupLimits?: GroupLimits;
   /** The number of jobs that this queue's workers may run at once. Absent if it is unknown. */
   slots?: number;
-  /** How many of these slots are kept by handlers that ignore their aborted signal. */
+  /** The number of these slots that handlers keep although they ignore their aborted signal. */
   stuckSlots?: number;
-  /** How many of the workers are paused in their process. */
+  /** The number of workers that are paused in their process. */
   pausedWorkers?: number;
   /** The time since the last reclaim of this queue, in ms. Absent if it is unknown. */
   sinceMaintenanceMs?: number;
@@ -69,7 +69,7 @@ export interface RecentRates {
 export interface QueueVerdict {
   /** The name of the queue. */
   queue: string;
-  /** How bad it is. */
+  /** The severity of the problem. */
   severity: Severity;
   /** The state of the queue. */
   state: QueueState;

@@ -14,24 +14,24 @@ interface ServerSigns {
   usedBytes: number;
   /** 0: without a limit. */
   maxBytes: number;
-  /** How it makes room once it is full, unless it refuses enqueues then: `allkeys-lru`. */
+  /** The policy by which it makes room once it is full, unless it refuses enqueues then: `allkeys-lru`. */
   evicts?: string;
   isReplica: boolean;
-  /** Whether its last write to the append-only file worked. */
+  /** True if its last write to the append-only file worked. */
   aofWorks: boolean;
-  /** Whether its last snapshot worked. */
+  /** True if its last snapshot worked. */
   snapshotsWork: boolean;
-  /** Whether it refuses writes after a failed snapshot; undefined where its settings may not be read. */
+  /** True if it refuses writes after a failed snapshot; undefined where its settings may not be read. */
   needsSnapshots?: boolean;
 }
 
 /** One sentence on the Redis of the queues, with the next thing to do. */
 export interface ServerVerdict {
-  /** How bad it is. */
+  /** The severity of the problem. */
   severity: Severity;
   /** The sentence. @example "Redis is full: 102 % of 64 MB used, and it refuses enqueues" */
   summary: string;
-  /** What to do next. Absent where there is nothing to do. */
+  /** The next step. Absent where there is nothing to do. */
   next?: string;
 }
 

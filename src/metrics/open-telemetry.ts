@@ -18,11 +18,11 @@ import {
 
 /** The description of an instrument. */
 export interface InstrumentOptions {
-  /** As of OpenTelemetry. */
+  /** The description, as in OpenTelemetry. */
   description: string;
-  /** As of OpenTelemetry. */
+  /** The unit, as in OpenTelemetry. */
   unit: string;
-  /** As of OpenTelemetry. */
+  /** The advice, as in OpenTelemetry. */
   advice?: { explicitBucketBoundaries: number[] };
 }
 

@@ -56,7 +56,7 @@ class ScrapedMetric implements PrometheusMetric {
   readonly name: string;
   readonly help: string;
   readonly type: Instrument['kind'];
-  /** How prom-client joins the processes of a node:cluster. */
+  /** The way in which prom-client joins the processes of a node:cluster. */
   readonly aggregator: 'sum' | 'max';
 
   constructor(

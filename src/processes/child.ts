@@ -7,7 +7,7 @@ import { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
 import { ChildLogger } from './child-logger.js';
 import { PROCESS_NAME, STOP_TIMEOUT, pack, reportedError, toChild, type FromChild } from './messages.js';
 
-/** How long a boot may continue after a stop request, in ms. */
+/** The time a boot may continue after a stop request, in ms. */
 const BOOT_END_MS = 1_000;
 
 /** The module or app that Nest boots. */

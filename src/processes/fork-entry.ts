@@ -4,7 +4,7 @@ import { within } from '../queue/runtime/within.js';
 import { PROCESS_NAME, STOP_TIMEOUT } from './messages.js';
 import type { ResolvedRunWorkersOptions } from './options.js';
 
-/** How long the last output of an ended process may take, in ms. A child of that process may keep the output open. */
+/** The time the last output of an ended process may take, in ms. A child of that process may keep the output open. */
 const LAST_OUTPUT_MS = 500;
 
 /** The end of a process. */

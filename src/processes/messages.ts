@@ -8,11 +8,11 @@ const MARK = 'nest-job-queue';
 
 /** An error that a worker process reports. */
 export interface ReportedError {
-  /** As of Error. */
+  /** The name of an Error. */
   name: string;
-  /** As of Error. */
+  /** The message of an Error. */
   message: string;
-  /** As of Error. */
+  /** The stack of an Error. */
   stack?: string;
 }
 

@@ -8,7 +8,7 @@ import { codeFile } from '../nest/handlers/code-file.js';
 
 /** Options of `runWorkers`. */
 export interface RunWorkersOptions {
-  /** How many worker processes; 0: none until a `resize`. @default as many as the machine has processors */
+  /** The number of worker processes; 0: none until a `resize`. @default as many as the machine has processors */
   processes?: number;
   /** The name of the processes, before their number. @default `worker`: `worker-1`, `worker-2`, … */
   name?: string;
@@ -23,23 +23,23 @@ export interface RunWorkersOptions {
    */
   env?: Record<string, string> | ((name: string) => Record<string, string>);
   /**
-   * How long the processes may take to stop before they are killed, in ms. A process that stops by itself, after a SIGTERM
+   * The time the processes may take to stop before they are killed, in ms. A process that stops by itself, after a SIGTERM
    * or without a supervisor, then ends with exit code 1. Longer than the app's `shutdownTimeoutMs`.
    * @default 15,000
    */
   stopTimeoutMs?: number;
-  /** How long a process that ended waits for its restart, in ms; doubled each time in a row. @default 500 */
+  /** The time a process that ended waits for its restart, in ms; doubled each time in a row. @default 500 */
   restartDelayMs?: number;
   /** The longest such wait, in ms. @default 30,000 */
   longestRestartDelayMs?: number;
   /** After how long a run, in ms, the next restart counts as the first. @default 60,000 */
   stableMs?: number;
-  /** How long a process may take to boot its app, in ms; waiting for Redis does not count. @default 60,000 */
+  /** The time a process may take to boot its app, in ms; waiting for Redis does not count. @default 60,000 */
   bootTimeoutMs?: number;
-  /** How often in a row a process may end before its worker runs; then all are stopped with a WorkerBootError. @default 5 */
+  /** The number of times in a row that a process may end before its worker runs. After that all are stopped with a WorkerBootError. @default 5 */
   maxBootFailures?: number;
   /**
-   * How long an event loop may be blocked, in ms, before its process is killed and replaced. 0: forever.
+   * The time an event loop may be blocked, in ms, before its process is killed and replaced. 0: forever.
    *
    * @default 30,000
    */

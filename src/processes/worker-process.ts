@@ -26,7 +26,7 @@ interface ProcessOwner {
 /** One supervised process: started, kept alive and replaced, under one name, until it is stopped. */
 export class WorkerProcess {
   state: WorkerProcessState = 'waiting';
-  /** How often it was started again. */
+  /** The number of times it was started again. */
   restarts = 0;
   /** True if it is to live on, or to be started again. */
   wanted = true;

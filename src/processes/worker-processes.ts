@@ -17,7 +17,7 @@ export interface WorkerProcessStatus {
   pid: number | undefined;
   /** The state of the process. */
   state: WorkerProcessState;
-  /** How often it was started again. */
+  /** The number of times it was started again. */
   restarts: number;
 }
 

@@ -44,7 +44,7 @@ const HIGHEST_PRIORITY = 1_000;
  * consumers.
  */
 export abstract class QueueAdmin {
-  /** With their defaults. @internal */
+  /** The options, with their defaults. @internal */
   readonly options: ResolvedQueueOptions;
   /** The store of the queue. @internal */
   readonly store: QueueStore;

@@ -20,7 +20,7 @@ export interface WorkerOptions {
   concurrency?: number;
   /** The interval of the sweeps of this worker's queues, in ms; 0: never, another process must sweep. @default 5,000 */
   sweepIntervalMs?: number;
-  /** How long `stop()` may take, in ms, running handlers included. @default 10,000 */
+  /** The time `stop()` may take, in ms, running handlers included. @default 10,000 */
   shutdownTimeoutMs?: number;
   /** The id of this worker, for operators. @default `host:pid:random` */
   id?: string;

@@ -6,10 +6,10 @@ import { connect } from '../support/redis/redis.js';
 
 const HOSTILE = `"><img src=x onerror="window.taken=1"><script>window.taken=1</script><b>bold</b>\u202e{{7*7}}`;
 
-/** What the dialog shows of what a job of each kind made. */
+/** The dialog's text about the product of each kind of job. */
 const MADE = { email: '.mail', webhook: '.made', thumbnail: '.pictures', invoice: '.pdf' };
 
-/** How the rows of the jobs for that recipient begin: the first jobs are others. */
+/** The beginnings of the rows of that recipient's jobs: the first jobs are others. */
 const LABELS: Record<string, string> = {
   email: 'Mail to ">',
   webhook: 'Webhook order.paid',

@@ -18,7 +18,7 @@ let queue: JobQueue;
 let redis: Redis;
 let key: string;
 
-/** What each command is called with here. */
+/** The arguments of each command. */
 const COMMANDS: Record<string, (name: string) => string[]> = {
   queues: () => ['queues'],
   list: (name) => ['list', name, 'pending'],

@@ -37,7 +37,7 @@ export interface Running {
   readonly over: Promise<Ran>;
   /** Resolves once it has written this to stdout or stderr. */
   said(what: string | RegExp): Promise<void>;
-  /** What it has written so far. */
+  /** The result so far. */
   readonly ran: Ran;
   signal(name: NodeJS.Signals): void;
   /** Types this. */

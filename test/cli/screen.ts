@@ -8,7 +8,7 @@ const PART = new RegExp(`${ESCAPE}\\[(\\??[\\d;]*)([A-Za-z])|[^]`, 'gu');
 export class Screen {
   readonly lines: string[];
   isCursorShown = true;
-  /** How often it scrolled: a live view that scrolls is too high. */
+  /** The number of times it scrolled: a live view that scrolls is too high. */
   scrolled = 0;
   private row = 0;
   private column = 0;

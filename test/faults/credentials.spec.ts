@@ -18,7 +18,7 @@ import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { kept } from '../support/redis/replicas.js';
 import { eventually } from '../support/faults/wait.js';
 
-/** What is given, and what the server would want: neither may be told. */
+/** The given password, and the password of the server: neither may be shown. */
 const [SECRET, WANTED] = ['top-secret-1', 'top-secret-2'];
 
 const printed: unknown[] = [];

@@ -409,7 +409,7 @@ it('the worst of several verdicts', () => {
 });
 
 describe('the severity never falls when a sign is added that is worse', () => {
-  /** What explains that jobs wait: each holds with each other, and with each trouble. */
+  /** The reasons why jobs may wait: each can occur with each other, and with each trouble. */
   const excuses: readonly Change[] = [
     { stats: { processing: 0 } },
     { stats: { pausedAt: AT } },

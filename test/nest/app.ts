@@ -55,7 +55,7 @@ export class KeptLog implements LoggerService {
 export interface TestApp extends ModuleMetadata {
   /** Options of forRoot; `redis` is the shared server unless said. */
   jobs?: JobQueueModuleOptions;
-  /** In the place of `JobQueueModule.forRoot(jobs)`. */
+  /** The module in place of `JobQueueModule.forRoot(jobs)`. */
   module?: NonNullable<ModuleMetadata['imports']>[number];
   log?: LoggerService;
 }

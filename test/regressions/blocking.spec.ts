@@ -7,7 +7,7 @@ import { connect } from '../support/redis/redis.js';
 import { newQueue, startWorker } from '../support/worker/workers.js';
 import { inside } from '../support/queue/inside.js';
 
-/** What a server is asked to wait, in seconds, by wake key. */
+/** The waits that a server is asked for, in seconds, by wake key. */
 const waits = new Map<string, number[]>();
 let url: string;
 let monitor: Redis;

@@ -4,7 +4,7 @@ import vm from 'node:vm';
 
 const { SourceTextModule, compileFunction } = vm;
 
-/** By file name: its source, and the code that V8 made of it. */
+/** The source of a file and its code from V8, by file name. */
 const modules = new Map();
 const functions = new Map();
 

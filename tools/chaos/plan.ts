@@ -43,7 +43,7 @@ export interface PlannedFault {
   victim: number;
   /** 0 to 1: how long or how much, from the least to the most that this kind may be. */
   strength: number;
-  /** How long the fleet is left alone afterwards, in ms. */
+  /** The time the fleet is left alone afterwards, in ms. */
   restMs: number;
 }
 

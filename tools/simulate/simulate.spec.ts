@@ -6,7 +6,7 @@ import { World } from './world.js';
 const SEEDS = Number(process.env.SIMULATE_SEEDS ?? 5);
 const STEPS = 1_500;
 
-/** This many seeds, of this many steps each, must find a planted fault. */
+/** The number of seeds, of this many steps each, that must find a planted fault. */
 const PLANT_SEEDS = 12;
 const PLANT_STEPS = 1_500;
 

@@ -28,7 +28,7 @@ const FEWEST_FAULTS = 4;
 /** Steps between two checks of the invariants. */
 const LOOK_EVERY = 50;
 
-/** How long the fleet may take to end all jobs after the last fault, in ms of its time. */
+/** The time the fleet may take to end all jobs after the last fault, in ms of its time. */
 const CALM_MS = 3 * 60_000;
 const MOST_CALM_STEPS = 5_000;
 

@@ -5,7 +5,7 @@ import { showFigures } from './figures.js';
 const WINDOW_S = 300;
 /** Even the first samples are drawn on a time line of one minute. */
 const SHORTEST_S = 60;
-/** This long without a sample is a gap, because the shop or Redis was away. */
+/** The time without a sample that is a gap, because the shop or Redis was away. */
 const GAP_S = 3;
 /** Time, then pending, processing, completed, failed, reclaimed. null where there is no count. */
 const columns = [[], [], [], [], [], []];

@@ -1,7 +1,7 @@
 // Cards that change their place slide there, instead of being somewhere else of a sudden.
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
 const MS = 240;
-/** With a stop on the way. */
+/** The time of a move with a stop on the way. */
 const DETOUR_MS = 1_100;
 
 /**

@@ -19,7 +19,7 @@ const STATES = {
 
 const places = { waiting: byId('waiting'), workers: byId('workers'), done: byId('done') };
 const allCards = () => [...document.querySelectorAll('.picture .job')];
-/** By job: a card that moves keeps its node. */
+/** The cards by job: a card that moves keeps its node. */
 const cards = new Map();
 
 export function showPicture({ redis, picture, stats, show }) {

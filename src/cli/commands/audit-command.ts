@@ -7,7 +7,7 @@ import { CliError, EXIT } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
 import { clipped, instant, joined, lines, padded, text, type Text } from '../text.js';
 
-/** How often a followed trail is read, in ms. */
+/** The interval at which a followed trail is read, in ms. */
 const FOLLOW_EVERY_MS = 500;
 
 /** Adds the command that reads the audit trail. */

@@ -6,7 +6,7 @@ import { duration } from '../../inspect/words.js';
 import type { ClientOfCommand } from './address.js';
 import { CliError, EXIT } from '../exit-codes.js';
 
-/** How long Redis may take to connect, and to reply, in ms. */
+/** The time Redis may take to connect, and to reply, in ms. */
 export const ANSWER_MS = 5_000;
 
 /**
@@ -81,14 +81,14 @@ async function selectAgain(client: RedisClient, place: string): Promise<void> {
 
 interface Circumstances {
   isTls: boolean;
-  /** Whether the server took the connection and then gave no reply. */
+  /** True if the server took the connection and then gave no reply. */
   isSilent: boolean;
   status: string;
 }
 
 const DEFAULT_HINT = 'Start Redis, or set REDIS_URL or --redis to where it is.';
 
-/** What to do about a reason; the first that fits. */
+/** Hints for a reason; the first that fits. */
 const HINTS: readonly [RegExp, hint: string][] = [
   [/^(WRONGPASS|NOAUTH|NOPERM)\b/, 'Put its user and password into REDIS_URL.'],
   [

@@ -28,10 +28,10 @@ const KEEPS_ALL: QueueOptions = { auditTrail: { maxEntries: 100_000_000 } };
 
 const SCAN_COUNT = 5_000;
 
-/** How long the names of the queues are cached, in ms. */
+/** The time the names of the queues are cached, in ms. */
 const NAMES_MS = 60_000;
 
-/** How often a long-running command checks that Redis replies, in ms. */
+/** The interval at which a long-running command checks that Redis replies, in ms. */
 const BEAT_MS = 2_000;
 
 /** Refuses a glob, because a prefix is part of a pattern of keys and a glob would find other names. */
@@ -54,7 +54,7 @@ export class Session {
   private constructor(
     { client, place, life }: ClientOfCommand,
     private readonly prefix: string,
-    /** How far the server's clock is ahead of this machine's, in ms. */
+    /** The lead of the server's clock over this machine's, in ms. */
     readonly skewMs: number,
   ) {
     this.client = client;

@@ -9,7 +9,7 @@ import { SnapshotFeed } from '../live/snapshot-feed.js';
 
 /** The duration of a stream, in ms. The browser reopens it, and the guards decide again. */
 const LONGEST_MS = 600_000;
-/** How long the browser waits before that, in ms. */
+/** The time before the browser reopens a stream, in ms. */
 const RETRY_MS = 1_000;
 
 /** The state of all queues, once and as one stream that all viewers share. */

@@ -8,7 +8,7 @@ import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
 import { OverviewReader } from './overview-reader.js';
 
-/** How long a read may take before viewers see that Redis is away, in ms. */
+/** The time a read may take before viewers see that Redis is away, in ms. */
 const PATIENCE_MS = 2_500;
 
 /** Reads the state of all queues once for all viewers, repeatedly while there are any. */

@@ -8,7 +8,7 @@ import { groupByError } from './error-groups.js';
 import { matches } from './job-match.js';
 import { walkSlice } from './job-walk.js';
 
-/** How long one request searches, in ms. The page asks for further slices until it is stopped. */
+/** The time one request searches, in ms. The page asks for further slices until it is stopped. */
 const SLICE_MS = 300;
 /** The most matches of one request. */
 const MOST_FOUND = 100;

@@ -117,7 +117,7 @@ export interface JobRow {
   at: number | null;
   enqueuedAt: number;
   worker: string | null;
-  /** Whether its worker has claimed it and not started it. */
+  /** True if its worker has claimed it and not started it. */
   isPrefetched: boolean;
   error: string | null;
   progress: number | null;

@@ -16,10 +16,10 @@ import { RedisStore } from '../../queue/redis-store.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 import type { ServerConnection } from './server-connection.js';
 
-/** How long a QUIT may take, in ms. */
+/** The time a QUIT may take, in ms. */
 const QUIT_MS = 500;
 
-/** How long the server may take to end a disconnected connection, in ms. ioredis waits for two seconds. */
+/** The time the server may take to end a disconnected connection, in ms. ioredis waits for two seconds. */
 const CUT_MS = 200;
 
 /**
@@ -27,7 +27,7 @@ const CUT_MS = 200;
  */
 const LONGEST_PAUSE_MS = 1_000;
 
-/** How often a loading server is asked whether it has finished, in ms. ioredis believes its estimate, up to 10 s. */
+/** The interval at which a loading server is asked whether it has finished, in ms. ioredis believes its estimate, up to 10 s. */
 const LOADING_MS = 500;
 
 /** The command connection of the app's queues: made here, or handed in and then never closed here. */

@@ -16,10 +16,10 @@ const HANDLER_METADATA = 'nest-job-queue:handlers';
 
 /** Options of a handler. They hold for its jobs where the enqueue did not say otherwise. */
 export interface JobHandlerOptions extends HandlerOptions, QueueLimits {
-  /** How many jobs may wait in its queue before an enqueue of this process is refused. @default without a limit */
+  /** The number of jobs that may wait in its queue before an enqueue of this process is refused. @default without a limit */
   maxPending?: number;
   /**
-   * How many bytes of payload may wait in its queue before an enqueue of this process is refused. @default without a
+   * The number of bytes of payload that may wait in its queue before an enqueue of this process is refused. @default without a
    * limit
    */
   maxPendingBytes?: number;
@@ -27,11 +27,11 @@ export interface JobHandlerOptions extends HandlerOptions, QueueLimits {
   queue?: string;
   /** The name of the connection that has the queue, in an app with several. @default the `forRoot` without a name */
   connection?: string;
-  /** How many of its jobs this process runs at once. @default 10. In a shared queue: an option of the queue, in `forRoot` */
+  /** The number of its jobs that this process runs at once. @default 10. In a shared queue: an option of the queue, in `forRoot` */
   concurrency?: number;
-  /** How many more jobs it prefetches, see {@link WorkerQueue.prefetch}. @default by the pace. In a shared queue: an option of the queue */
+  /** The number of jobs that it prefetches, see {@link WorkerQueue.prefetch}. @default by the pace. In a shared queue: an option of the queue */
   prefetch?: number;
-  /** How long a claim lasts unless the worker extends it, in ms. @default 30,000. In a shared queue: an option of the queue */
+  /** The time a claim lasts unless the worker extends it, in ms. @default 30,000. In a shared queue: an option of the queue */
   visibilityMs?: number;
   /**
    * Gives the method up to `size` jobs in one call, `handle(jobs, call)`. It returns nothing, an outcome for each job,

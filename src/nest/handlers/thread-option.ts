@@ -11,7 +11,7 @@ import { codeFile } from './code-file.js';
 export interface ThreadOptions {
   /** The file whose default export is the handler, as a file URL or an absolute path. */
   file: string | URL;
-  /** How long a job may continue after its signal aborted before its thread is terminated, in ms. @default 5,000 */
+  /** The time a job may continue after its signal aborted before its thread is terminated, in ms. @default 5,000 */
   graceMs?: number;
   /** Limits of memory of each thread, in MB; a job that exceeds them fails. @default Node's */
   resourceLimits?: ResourceLimits;

@@ -6,12 +6,12 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import { auditCodec } from './codec-audit.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 
-/** How long the server may take to reply to all calls, in ms. */
+/** The time the server may take to reply to all calls, in ms. */
 const ANSWER_MS = 2_000;
 
 /**
- * When a process without maintenance checks again whether another process maintains the queues, in ms. By then a fleet has
- * started.
+ * The time after which a process without maintenance checks again for another that maintains the queues, in ms. By then
+ * a fleet has started.
  */
 const MAINTENANCE_LOOK_MS = 65_000;
 

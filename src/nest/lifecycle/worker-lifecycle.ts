@@ -20,7 +20,7 @@ import type { QueueRegistry } from '../connection/queue-registry.js';
 import type { MaintenanceScheduler } from './maintenance.scheduler.js';
 import type { ServerConnection } from '../connection/server-connection.js';
 
-/** How long the boot waits for Redis if it may continue without it, in ms. */
+/** The time the boot waits for Redis if it may continue without it, in ms. */
 const LOOK_MS = 2_000;
 
 /**

@@ -28,9 +28,9 @@ const DEFAULT_CONNECT_TIMEOUT_MS = 5_000;
 
 /** The options of one queue in this app, which differ from the defaults of `forRoot`. */
 export interface QueueSettings extends QueueOptions {
-  /** How many of the queue's jobs this process runs at once. @default the handler's, else 10 */
+  /** The number of the queue's jobs that this process runs at once. @default the handler's, else 10 */
   concurrency?: number;
-  /** How many more jobs it prefetches, see {@link WorkerQueue.prefetch}. @default the handler's, else by the pace */
+  /** The number of jobs that it prefetches, see {@link WorkerQueue.prefetch}. @default the handler's, else by the pace */
   prefetch?: number;
 }
 
@@ -48,18 +48,18 @@ export interface JobQueueModuleOptions extends QueueOptions {
   redis?: string | RedisOptions | RedisClient | ForeignRedisClient;
   /** The options of single queues, by name. They win over those of `@JobHandler`. */
   queues?: Record<string, QueueSettings>;
-  /** How many jobs this process runs at once over all its queues, with fair turns. @default as many as its queues allow */
+  /** The number of jobs that this process runs at once over all its queues, with fair turns. @default as many as its queues allow */
   concurrency?: number;
   /** False makes the process a producer only: it enqueues and reads, and runs no handler. @default true */
   worker?: boolean;
   /**
-   * When this process maintains its queues. Maintenance promotes due jobs, applies retention, and reclaims expired
+   * The schedule by which this process maintains its queues. Maintenance promotes due jobs, applies retention, and reclaims expired
    * claims, also of clients of the Redis pattern. `false`: never. Then another process of the fleet must do it, else
    * audit and health warn.
    * @default `{ everyMs: 5_000 }`
    */
   maintenance?: MaintenanceSchedule | false;
-  /** How long running handlers and the last settlements may take when the app closes, in ms. @default 10,000 */
+  /** The time running handlers and the last settlements may take when the app closes, in ms. @default 10,000 */
   shutdownTimeoutMs?: number;
   /**
    * True if the app refuses to boot without Redis, after `timeoutMs` (default 5,000).

@@ -1,6 +1,6 @@
 import type { Observable } from 'rxjs';
 
-/** How many events may wait for a slower loop. Beyond that the oldest are dropped. */
+/** The number of events that may wait for a slower loop. Beyond that the oldest are dropped. */
 const MOST_WAITING = 10_000;
 
 /**

@@ -36,7 +36,7 @@ export interface BatchOptions {
   finally?: FollowUp;
   /** Cancels the other members once one did not end well. @default false */
   failFast?: boolean;
-  /** How long the outcomes of the members can be read after the follow-ups have ended, in ms. @default 300,000 */
+  /** The time the outcomes of the members can be read after the follow-ups have ended, in ms. @default 300,000 */
   resultTtlMs?: number;
 }
 

@@ -13,7 +13,7 @@ import { hostname } from 'node:os';
 
 /** Options of a claim by hand. */
 export interface ClaimOptions {
-  /** How long to wait for a job, in ms. @default 0 */
+  /** The time to wait for a job, in ms. @default 0 */
   timeoutMs?: number;
   /** The id of the claimer, for operators. @default `host:pid` */
   worker?: string;

@@ -11,20 +11,20 @@ import type { InputOf, OutputOf, StandardSchema } from '../validation/standard-s
 export interface JobDefaults {
   /** The queue of its jobs. @default that of the handler in this process, else one named as the job */
   queue?: string;
-  /** How often a job is tried in all. @default the handler's, else the queue's */
+  /** The number of times a job is tried in all. @default the handler's, else the queue's */
   maxAttempts?: number;
-  /** How many attempts may end in a crash of the worker. @default the handler's, else the queue's */
+  /** The number of attempts that may end in a crash of the worker. @default the handler's, else the queue's */
   maxCrashes?: number;
   /**
-   * How long a failed job waits before its next attempt. A function works only if the handler is bound by this
+   * The time a failed job waits before its next attempt. A function works only if the handler is bound by this
    * definition.
    */
   backoff?: Backoff;
-  /** How long one attempt may run, in ms. @default the handler's, else without a limit */
+  /** The time one attempt may run, in ms. @default the handler's, else without a limit */
   timeoutMs?: number;
   /** True if the handler's result is stored. @default the handler's, else true */
   keepResult?: boolean;
-  /** How long the completed or cancelled job can be read, in ms. @default the handler's, else the queue's */
+  /** The time the completed or cancelled job can be read, in ms. @default the handler's, else the queue's */
   resultTtlMs?: number;
   /** 0 to 1,000; higher is more urgent. @default 0 */
   priority?: number;

@@ -16,13 +16,13 @@ import { runAtSchema } from '../validation/run-at.js';
 export interface JobRules {
   /** 0 to 1,000; higher is more urgent. @default 0 */
   priority?: number;
-  /** How often the job is tried in all. @default the handler's, else the queue's */
+  /** The number of times the job is tried in all. @default the handler's, else the queue's */
   maxAttempts?: number;
-  /** How many attempts may end in a crash of the worker. @default the handler's, else the queue's */
+  /** The number of attempts that may end in a crash of the worker. @default the handler's, else the queue's */
   maxCrashes?: number;
-  /** How long a failed job waits before its next attempt. @default the handler's, else the queue's */
+  /** The time a failed job waits before its next attempt. @default the handler's, else the queue's */
   backoff?: StoredBackoff;
-  /** How long one attempt may run, in ms. @default the handler's, else without a limit */
+  /** The time one attempt may run, in ms. @default the handler's, else without a limit */
   timeoutMs?: number;
   /**
    * The group of the job, such as a tenant, a customer or a file. Groups take turns, and can have their own limits.
@@ -31,7 +31,7 @@ export interface JobRules {
   group?: string;
   /** True if the handler's result is stored. @default the handler's, else true */
   keepResult?: boolean;
-  /** How long the completed or cancelled job can be read, in ms. @default the handler's, else the queue's */
+  /** The time the completed or cancelled job can be read, in ms. @default the handler's, else the queue's */
   resultTtlMs?: number;
 }
 
@@ -75,7 +75,7 @@ export interface EnqueueOptions extends JobRules {
 export interface UniqueOptions {
   /** At most one job of the queue holds it at a time. */
   key: string;
-  /** How long the job holds the key: until its claim, until its end, or for a time from the enqueue. */
+  /** The time the job holds the key: until its claim, until its end, or for a time from the enqueue. */
   for: 'pending' | 'unfinished' | { ms: number };
   /**
    * `keep`: the existing job stays. `replace`: while it waits, it gets the new payload, name and options, and starts

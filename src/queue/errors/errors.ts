@@ -250,7 +250,7 @@ export class RateLimitedError extends JobQueueError {
   /** @internal */
   protected static override readonly isOfHandlers = true;
 
-  /** How long the queue rests, in ms. */
+  /** The time the queue rests, in ms. */
   readonly retryAfterMs: number;
 
   constructor({ retryAfterMs }: { retryAfterMs: number }, message = `rate limited for ${retryAfterMs} ms`) {

@@ -8,7 +8,7 @@ export class RestsExhaustedError extends JobQueueError {
   constructor(
     /** The id of the job. */
     readonly jobId: string,
-    /** How often its handler may throw a RateLimitedError. */
+    /** The number of times its handler may throw a RateLimitedError. */
     readonly maxRests: number,
   ) {
     super(

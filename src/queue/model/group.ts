@@ -21,7 +21,7 @@ export interface GroupStats {
   pending: number;
   /** Claimed jobs: its used slots. */
   running: number;
-  /** How long the job at its head has been claimable, in ms; 0 if none waits. */
+  /** The time the job at its head has been claimable, in ms; 0 if none waits. */
   oldestPendingAgeMs: number;
   /** The time of its pause; null if it is not paused. */
   pausedAt: Date | null;

@@ -24,7 +24,7 @@ export interface ClaimedJobOptions {
   timeoutMs?: number;
   /** False if its result is not kept. */
   keepResult?: boolean;
-  /** How long it is kept after its completion, in ms. */
+  /** The time it is kept after its completion, in ms. */
   resultTtlMs?: number;
   /** The delay of the enqueue, which does not count as waiting. */
   delayMs?: number;
@@ -247,7 +247,7 @@ export interface QueueStats {
   failed: number;
   /** Kept cancelled jobs. */
   cancelled: number;
-  /** How long the oldest job has been claimable, in ms; 0 without one. */
+  /** The time the oldest job has been claimable, in ms; 0 without one. */
   oldestPendingAgeMs: number;
   /** The same without the jobs of groups that may start none: paused, held by a job, or at a limit. */
   oldestUnheldAgeMs: number;

@@ -26,7 +26,7 @@ export interface RuntimeLimits extends Omit<QueueLimits, 'groups'> {
   /** The limits of each group without limits of its own. */
   groups?: Omit<GroupsOptions, 'overrides'>;
   /**
-   * How many jobs may wait before an enqueue is refused with a QueueFullError. It applies to all processes, and takes
+   * The number of jobs that may wait before an enqueue is refused with a QueueFullError. It applies to all processes, and takes
    * precedence over their own option. Absent: each process's own option.
    */
   maxPending?: number;
@@ -70,7 +70,7 @@ export interface GroupLimits {
    */
   maxPendingBytes?: number;
   /**
-   * What a group with `maxRunning: 1` does after a dead letter. `skip`: it continues. `hold`: it waits until the dead
+   * The effect of a dead letter on a group with `maxRunning: 1`. `skip`: it continues. `hold`: it waits until the dead
    * letter is redriven or removed. @default `skip`
    */
   onDeadHead?: 'skip' | 'hold';
@@ -107,7 +107,7 @@ const maxRunningAndRate = {
 /** The most jobs that may wait in a queue or a group. */
 export const maxPendingField = wholeNumber(1, 1_000_000_000).optional();
 
-/** How often the handler of a job may throw a RateLimitedError. */
+/** The number of times the handler of a job may throw a RateLimitedError. */
 export const maxRestsField = wholeNumber(1, 1_000_000);
 
 /** The most payload bytes that may wait in a queue or a group, up to a terabyte. */

@@ -13,7 +13,7 @@ import {
 } from './limits.js';
 import type { Redact } from '../codec/redact.js';
 
-/** Where a job must be stored before its enqueue is acknowledged. */
+/** The place where a job must be stored before its enqueue is acknowledged. */
 export type Durability = 'memory' | 'replica';
 
 export const durabilitySchema = z.enum(['memory', 'replica'], { error: "expected 'memory' or 'replica'" });
@@ -30,29 +30,29 @@ export interface EventExtras {
 
 /** Options of one queue. WorkerQueue has the options of a worker's use of the queue. */
 export interface QueueOptions {
-  /** How long a claim lasts unless the worker extends it, in ms. @default 30,000 */
+  /** The time a claim lasts unless the worker extends it, in ms. @default 30,000 */
   visibilityMs?: number;
-  /** How often a job is tried in all, the first attempt included. @default 3 */
+  /** The number of times a job is tried in all, the first attempt included. @default 3 */
   maxAttempts?: number;
-  /** How many of its attempts may end in a crash of the worker before it becomes a dead letter. @default 3 */
+  /** The number of attempts that may end in a crash before the job becomes a dead letter. @default 3 */
   maxCrashes?: number;
-  /** How often the handler of a job may throw a RateLimitedError before the job is a dead letter. @default 1,000 */
+  /** The number of times the handler of a job may throw a RateLimitedError before the job is a dead letter. @default 1,000 */
   maxRests?: number;
-  /** How long a failed job waits before its next attempt. @default not at all */
+  /** The time a failed job waits before its next attempt. @default not at all */
   backoff?: Backoff;
-  /** How many completed jobs are kept. @default 1,000 */
+  /** The number of completed jobs that are kept. @default 1,000 */
   completedHistory?: number;
   /** The number of failed jobs in the pattern's `failed` list. The dead letters themselves are kept apart. @default 1,000 */
   failedHistory?: number;
-  /** How many cancelled jobs are kept. @default 1,000 */
+  /** The number of cancelled jobs that are kept. @default 1,000 */
   cancelledHistory?: number;
-  /** How many dead letters are kept. Beyond that the oldest are deleted. @default 10,000 */
+  /** The number of dead letters that are kept. Beyond that the oldest are deleted. @default 10,000 */
   deadLetterCap?: number;
-  /** How long a dead letter is kept, in ms. 0: until it is removed or redriven. @default 0 */
+  /** The time a dead letter is kept, in ms. 0: until it is removed or redriven. @default 0 */
   deadLetterAgeMs?: number;
-  /** How long a completed job and its result can be read, in ms. @default 300,000 */
+  /** The time a completed job and its result can be read, in ms. @default 300,000 */
   resultTtlMs?: number;
-  /** How long a cancelled job can be read, in ms. @default `resultTtlMs` */
+  /** The time a cancelled job can be read, in ms. @default `resultTtlMs` */
   cancelledTtlMs?: number;
   /**
    * Turns payloads, results and progress into what JSON can carry, and back, such as `encrypted()`. The same in all processes of the
@@ -69,36 +69,36 @@ export interface QueueOptions {
   redact?: Redact;
   /** The largest payload or result, in bytes of JSON. @default 1,048,576 */
   maxPayloadBytes?: number;
-  /** When events are published: only with a subscriber (`listened`), `always`, or `off`. @default `listened` */
+  /** The condition for events: only with a subscriber (`listened`), `always`, or `off`. @default `listened` */
   events?: 'listened' | 'always' | 'off';
   /** Events other than the ends of jobs. Each costs the jobs of the queue a little. @default nothing */
   eventExtras?: EventExtras;
   /**
-   * How long a claim of a client of the Redis pattern lasts, in ms. It counts from the first sweep that sees it.
+   * The time a claim of a client of the Redis pattern lasts, in ms. It counts from the first sweep that sees it.
    * @default `visibilityMs`
    */
   foreignVisibilityMs?: number;
   /**
-   * How long a job waits for a worker that handles its name before it becomes a dead letter, in ms. It counts from the
+   * The time a job waits for a worker that handles its name before it becomes a dead letter, in ms. It counts from the
    * last announcement of such a worker. At most a day. 0: without a limit.
    * @default 3,600,000
    */
   unhandledAgeMs?: number;
   /**
-   * How long an enqueue or a read may take before it fails, in ms. It may take longer while its bytes move over a slow
+   * The time an enqueue or a read may take before it fails, in ms. It may take longer while its bytes move over a slow
    * link.
    * @default 5,000
    */
   enqueueTimeoutMs?: number;
   /**
-   * When an enqueue is acknowledged. `memory`: once the master has the job in memory. `replica`: once `replicas`
+   * The acknowledgement of an enqueue. `memory`: once the master has the job in memory. `replica`: once `replicas`
    * replicas have it too. A single enqueue can also set it.
    * @default `memory`
    */
   durability?: Durability;
-  /** How many replicas must have a job, for `durability: 'replica'`. @default 1 */
+  /** The number of replicas that must have a job, for `durability: 'replica'`. @default 1 */
   replicas?: number;
-  /** How long to wait for them before the enqueue fails with a DurabilityTimeoutError, in ms. @default 1,000 */
+  /** The time to wait for them before the enqueue fails with a DurabilityTimeoutError, in ms. @default 1,000 */
   durabilityTimeoutMs?: number;
   /** True if figures of each minute are kept for 72 hours, see `JobQueue.history`. @default true */
   history?: boolean;
@@ -108,9 +108,9 @@ export interface QueueOptions {
    * @default nothing is recorded
    */
   auditTrail?: { maxEntries?: number };
-  /** How many jobs of the queue run at once over all workers of the fleet. @default without a limit */
+  /** The number of jobs of the queue that run at once over all workers of the fleet. @default without a limit */
   maxRunning?: number;
-  /** How many jobs of the queue start in a period, over all workers of the fleet. @default without a limit */
+  /** The number of jobs of the queue that start in a period, over all workers of the fleet. @default without a limit */
   rateLimit?: RateLimit;
   /** The limits of each group of jobs that take turns. @default weight 1, without limits */
   groups?: GroupsOptions;

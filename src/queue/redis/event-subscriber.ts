@@ -5,10 +5,10 @@ import { explainRefusal } from './permission-error.js';
 import type { RedisClient } from './redis-client.js';
 import { retryUntilAnswered } from './response-timeout.js';
 
-/** How long a confirmation may take before the connection is replaced, in ms. */
+/** The time a confirmation may take before the connection is replaced, in ms. */
 const CONFIRMATION_MS = 2_000;
 
-/** How long further invalid events are not logged, in ms. */
+/** The time further invalid events are not logged, in ms. */
 const QUIET_MS = 10_000;
 
 type Listener = (event: JobEvent) => void;

@@ -30,7 +30,7 @@ export function replaceUnanswering(node: Redis, error: Error): void {
   streamOf(node)?.destroy();
 }
 
-/** How long a client may be disconnecting, in ms. The client waits 2 s for the end of a half-open connection. */
+/** The time a client may be disconnecting, in ms. The client waits 2 s for the end of a half-open connection. */
 const LONGEST_END_MS = 3_000;
 
 const disconnecting = new WeakSet<Cluster>();

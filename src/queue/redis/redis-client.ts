@@ -38,7 +38,7 @@ export function isRedisClient(value: unknown): value is RedisClient {
   return typeof cluster === 'boolean' && typeof duplicate === 'function' && typeof evalsha === 'function';
 }
 
-/** How long a new connection is kept, in ms, even if it leads to a replica again. */
+/** The time a new connection is kept, in ms, even if it leads to a replica again. */
 const KEPT_MS = 500;
 
 const left = new WeakMap<RedisClient, number>();

@@ -4,7 +4,7 @@ import { cut, silenceOf } from './connection-silence.js';
 import { unstickCluster } from './ioredis-cluster-workarounds.js';
 import { streamOf, type RedisClient } from './redis-client.js';
 
-/** How long an accepted connection may take to become ready, in ms, before it counts as dead. */
+/** The time an accepted connection may take to become ready, in ms, before it counts as dead. */
 const LONGEST_HANDSHAKE_MS = 5_000;
 
 /** Errors of servers that stayed silent. */
@@ -15,7 +15,7 @@ export function isUnanswered(error: unknown): boolean {
   return typeof error === 'object' && error !== null && unanswered.has(error);
 }
 
-/** How often a connection is checked within its limit. A silent connection is found at most one check late. */
+/** The number of times a connection is checked within its limit. A silent connection is found at most one check late. */
 const LOOKS_PER_LIMIT = 4;
 
 /**

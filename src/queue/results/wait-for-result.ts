@@ -17,7 +17,7 @@ import { show } from '../errors/show.js';
 const LOOK_EVERY_MS = 2_000;
 const LOOK_EVERY_MS_WITHOUT_EVENTS = 200;
 
-/** How long the last poll may take after the time limit, in ms, before a silent server counts as gone. */
+/** The time the last poll may take after the time limit, in ms, before a silent server counts as gone. */
 const LAST_LOOK_MS = 500;
 
 /** The source of a queue's results. */

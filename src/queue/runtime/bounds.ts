@@ -10,7 +10,7 @@ export const LARGEST_PAGE = 1_000;
 /** The minimum of all time limits, in ms, so that a slow store does not lose its connections. */
 export const SHORTEST_TRIP_MS = 1_000;
 
-/** How long a reply to a worker may take, in ms, before its connection counts as dead and is replaced. */
+/** The time a reply to a worker may take, in ms, before its connection counts as dead and is replaced. */
 export const LONGEST_TRIP_MS = 10_000;
 
 /**

@@ -25,12 +25,12 @@ export interface ScheduleOptions extends JobRules {
   /** The payload of each of its jobs. @default null */
   payload?: unknown;
   /**
-   * How to handle ticks that were missed without a worker. `skip` leaves them out, `once` enqueues one job for all of
+   * The handling of ticks that were missed without a worker. `skip` leaves them out, `once` enqueues one job for all of
    * them.
    * @default `skip`
    */
   onMissed?: 'skip' | 'once';
-  /** How late a tick may be made before it counts as missed, in ms. @default 60,000 */
+  /** The delay after which a tick counts as missed, in ms. @default 60,000 */
   missedAfterMs?: number;
   /** True if a tick enqueues a job while the last one is unfinished. @default true */
   overlap?: boolean;

@@ -1,6 +1,6 @@
 import type { ScriptArgument } from '../transport/script-runner.js';
 
-/** How to write consecutive items that share a value. */
+/** The way to write consecutive items that share a value. */
 interface Grouping<Item> {
   areTogether: (a: Item, b: Item) => boolean;
   /** Writes the shared value and the number of items. */

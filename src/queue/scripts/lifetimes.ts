@@ -3,16 +3,16 @@
 /** The greatest age of an announcement of a live worker, in ms. */
 export const WORKER_SEEN_MS = 30_000;
 
-/** How long a silent worker is remembered, in ms. */
+/** The time a silent worker is remembered, in ms. */
 export const WORKER_FORGOTTEN_MS = 10 * WORKER_SEEN_MS;
 
-/** How long an undeclared schedule is kept before it is removed, in ms. */
+/** The time an undeclared schedule is kept before it is removed, in ms. */
 export const UNDECLARED_AGE_MS = 86_400_000;
 
-/** How long the record of an ended batch is kept, in ms. */
+/** The time the record of an ended batch is kept, in ms. */
 export const BATCH_RECORD_MS = 7 * 86_400_000;
 
 /**
- * How long a hash lives after its id left the history, in ms. A caller can still read a result that was just announced.
+ * The time a hash lives after its id left the history, in ms. A caller can still read a result that was just announced.
  */
 export const EVICTED_TTL_MS = 10_000;

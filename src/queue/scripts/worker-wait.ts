@@ -9,14 +9,14 @@ import type { StoreCalls } from '../store/store-calls.js';
 import type { QueueCalls } from './calls/all-calls.js';
 
 /**
- * How long the reply to a wait may take beyond the wait, in ms. The connection has no other use, so it is cut early.
+ * The time the reply to a wait may take beyond the wait, in ms. The connection has no other use, so it is cut early.
  */
 export const LONGEST_WAIT_TRIP_MS = 2_000;
 
 /** The marker that `lua/job/cancel.lua` adds to the key of the worker. */
 const CANCEL_MARKER = 'cancel';
 
-/** How long an unused nudge is kept, in ms. */
+/** The time an unused nudge is kept, in ms. */
 const NUDGE_KEPT_MS = 10_000;
 
 /**

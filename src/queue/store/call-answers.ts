@@ -37,7 +37,7 @@ export interface ReclaimedJob {
   status: JobStatus;
 }
 
-/** How many jobs were deleted, and how many the next call passes over; undefined when no more are old. */
+/** The number of deleted jobs, and of jobs that the next call passes over; undefined when no more are old. */
 export interface CleanAnswer {
   deleted: number;
   next: number | undefined;

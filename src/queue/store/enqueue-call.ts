@@ -20,7 +20,7 @@ export interface EncodedJob {
   payload: string;
   /** The options for the script, as JSON; '' for a plain job. Read by {@link optionsOf}. */
   options: string;
-  /** What the hash of a plain job stores as its options, if it has metadata. */
+  /** The options in the hash of a plain job, if it has metadata. */
   plainOptions?: string;
   durability?: Durability; // if it differs from the queue's
   /** The start and the expiry of a job with both. Only the server's clock can compare them. */

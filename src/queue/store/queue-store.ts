@@ -22,7 +22,7 @@ export interface ReplicationOptions {
   replicas: number;
   /** The time to wait for the replicas, in ms. */
   timeoutMs: number;
-  /** How long the server may take besides that, in ms, before its connection counts as dead. */
+  /** The time the server may take besides that, in ms, before its connection counts as dead. */
   answerMs: number;
 }
 

@@ -67,7 +67,7 @@ export interface ClaimRequest {
 export interface OnlyNames {
   /** All its handlers. */
   limits: readonly AttemptLimits[];
-  /** Where to search for their jobs, from the last claim. -1: only at the front and the back. */
+  /** The place to search for their jobs, from the last claim. -1: only at the front and the back. */
   cursor: number;
 }
 
@@ -89,7 +89,7 @@ export interface ClaimAnswer {
 
 /** The other jobs that a claim of certain names saw. */
 export interface LeftJobs {
-  /** Where the next claim must search. -1: all jobs were read. */
+  /** The place where the next claim must search. -1: all jobs were read. */
   cursor: number;
   /** True if a live worker handles one of them. */
   elsewhere: boolean;
@@ -125,7 +125,7 @@ export interface Release extends ClaimRef {
   name?: string;
   /** Its handler was never called, so its cost is refunded to the rates. */
   unstarted?: boolean;
-  /** How often the handler may meet a rate limit: beyond it a `rate_limited` job fails. @default the queue's */
+  /** The number of times the handler may meet a rate limit: beyond it a `rate_limited` job fails. @default the queue's */
   maxRests?: number;
 }
 

@@ -37,7 +37,7 @@ export class RetryingTransport implements StoreTransport {
     private readonly client: RedisClient,
     private readonly runner: ScriptRunner,
     private readonly logger: JobQueueLogger,
-    /** How long a round trip may take beyond its wait, in ms. */
+    /** The time a round trip may take beyond its wait, in ms. */
     private readonly longestTripMs = LONGEST_TRIP_MS,
   ) {}
 

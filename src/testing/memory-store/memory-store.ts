@@ -23,7 +23,7 @@ import type { MemoryCall } from './verbs/memory-call.js';
 import { MemoryCalls } from './memory-calls.js';
 import { MemoryServer } from './memory-server.js';
 
-/** How long a worker waits for the reply of a trip before it sends it again, in ms. */
+/** The time a worker waits for the reply of a trip before it sends it again, in ms. */
 const TRIP_MS = 10_000;
 
 /**
@@ -116,7 +116,7 @@ export class MemoryStore implements QueueStore {
     return this.server.subscribe(queue.key, listener);
   }
 
-  /** In memory every replica always has every write. */
+  /** True: in memory every replica always has every write. */
   readonly replicated: ReplicatedEnqueues = {
     ready: async () => {},
     patience: () => () => 0,

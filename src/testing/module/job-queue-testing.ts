@@ -25,7 +25,7 @@ import {
 } from './test-log.js';
 import { TestClock, TestingError } from './test-clock.js';
 
-/** How long the worker of a test may take to stop, in ms by its clock. */
+/** The time the worker of a test may take to stop, in ms by its clock. */
 const SHUTDOWN_MS = 1_000;
 
 const DRAIN_MS = 4_000;
@@ -49,7 +49,7 @@ export interface DrainOptions {
   delayed?: boolean;
   /** True to throw the error of the first handler that fails. @default the option of `forTest` */
   throwErrors?: boolean;
-  /** How long a handler may do nothing visible here before the drain rejects, in ms of real time. @default 4,000 */
+  /** The time a handler may do nothing visible here before the drain rejects, in ms of real time. @default 4,000 */
   timeoutMs?: number;
 }
 

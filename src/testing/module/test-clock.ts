@@ -7,13 +7,13 @@ import { hasRunnable, isBusy, isGathering, nextDueAt, nextRunAt } from './due.js
 import { endUnmet } from '../memory-store/verbs/batch/end-unmet.js';
 import type { RunningHandlers } from './running-handlers.js';
 
-/** How long a handler may do nothing visible here before the clock moves on beside it, in real ms. */
+/** The time a handler may do nothing visible here before the clock moves on beside it, in real ms. */
 const PATIENCE_MS = 100;
 
 /** The turns of the event loop that a worker needs to settle ended jobs. */
 const SETTLING_TURNS = 20;
 
-/** How often the clock moves to a next timer without moving a job before the wait is given up. */
+/** The number of moves to a next timer without an effect on a job, before the wait is given up. */
 const MOST_IDLE_STEPS = 500;
 
 /** The most attempts of one drain, so that an endlessly repeated job ends the test with an error. */
@@ -23,7 +23,7 @@ const MOST_ATTEMPTS = 100_000;
 interface DrainLimits {
   /** True to also run jobs enqueued for later. */
   delayed: boolean;
-  /** How long a handler may do nothing visible here, in ms of real time. */
+  /** The time a handler may do nothing visible here, in ms of real time. */
   timeoutMs: number;
   /** Returns whether enough has happened. */
   done: () => boolean;

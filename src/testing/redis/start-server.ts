@@ -7,10 +7,10 @@ import { TestingError } from '../module/test-clock.js';
 
 const NAMES = ['redis-server', 'valkey-server'];
 
-/** How often another port is tried after a parallel test took the free one. */
+/** The number of times another port is tried after a parallel test took the free one. */
 const TRIES = 5;
 
-/** How long a server may take to be ready, in ms. */
+/** The time a server may take to be ready, in ms. */
 const READY_MS = 10_000;
 
 /**

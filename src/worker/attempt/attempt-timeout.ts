@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import { HandlerTimeoutError } from './worker-errors.js';
 
-/** How long a handler may continue after its timeout before its attempt fails without waiting for it, in ms. */
+/** The time a handler may continue after its timeout before its attempt fails without waiting for it, in ms. */
 const TIMEOUT_GRACE_MS = 10_000;
 
 /** The attempt that a timeout ends. */

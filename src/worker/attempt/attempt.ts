@@ -23,7 +23,7 @@ import type { HandlerTimeoutError } from './worker-errors.js';
 export interface AttemptOwner {
   readonly reports: JobReporter;
   readonly content: ContentRules;
-  /** How often a handler may meet a rate limit, unless the handler sets it. */
+  /** The number of times a handler may meet a rate limit, unless the handler sets it. */
   readonly maxRests: number;
   readonly clock: Clock;
   readonly host: { readonly warn: (message: string) => void };

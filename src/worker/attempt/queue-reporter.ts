@@ -6,7 +6,7 @@ import { encodeContent } from '../../queue/codec/codec.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { JobReporter } from '../handlers/job.js';
 
-/** How many of the newest lines a job's log keeps, and how many characters of each. */
+/** The number of the newest lines that a job's log keeps, and of the characters of each. */
 const LOG_LINES = 100;
 const LONGEST_LOG_LINE = 1_000;
 

@@ -3,7 +3,7 @@ import type { StuckJob } from '../../queue/model/worker-record.js';
 import type { Job } from '../handlers/job.js';
 
 /**
- * How long a handler may run after its signal aborted before it is stuck, in ms. Longer than a thread's `graceMs`, so
+ * The time a handler may run after its signal aborted before it is stuck, in ms. Longer than a thread's `graceMs`, so
  * that a handler that ends in time is not reported.
  */
 export const STUCK_AFTER_MS = 6_000;

@@ -14,7 +14,7 @@ import { claimFor } from './claim-call.js';
 /** The most claims and settlements of each kind for one queue in a trip, so that no script runs long. */
 const MOST_PER_CALL = 500;
 
-/** How long a queue rests after a permanent error of a script, in ms. */
+/** The time a queue rests after a permanent error of a script, in ms. */
 const REST_AFTER_FAULT_MS = 1_000;
 
 /** A call with what to do with its outcome. */

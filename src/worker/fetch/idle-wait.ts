@@ -19,10 +19,10 @@ const WAIT_SHARE = 0.25;
 /** The pause after a wait that ended with a transient error, such as a failover, in ms. */
 const PAUSE_MS = 50;
 
-/** How long no runner must wait before the worker listens only for cancels of running jobs, in ms. */
+/** The time without a waiting runner, in ms, after which the worker listens only for cancels of running jobs. */
 const LISTEN_AFTER_MS = 250;
 
-/** With more runners than this, or with a module-wide limit, a wake-up only names the queue. */
+/** The number of runners above which a wake-up only names the queue. A module-wide limit has the same effect. */
 const MOST_CLAIMED_AT_ONCE = 4;
 
 /**

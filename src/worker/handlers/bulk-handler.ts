@@ -5,7 +5,7 @@ import type { Job } from './job.js';
 export interface BulkOptions {
   /** The most jobs of one call, 2 to 1,000. */
   size: number;
-  /** How long the first job waits for others if there are fewer than `size`, in ms. @default 50. 0: it does not wait */
+  /** The time the first job waits for others if there are fewer than `size`, in ms. @default 50. 0: it does not wait */
   waitMs?: number;
   /** `group`: all jobs of a call are of the same group; those without a group are called together. @default jobs of any group */
   by?: 'group';
@@ -57,7 +57,7 @@ export interface ResolvedBulk extends ResolvedBulkOptions {
   around(join: HandlerFunction): HandlerFunction;
 }
 
-/** How long the first job of a call waits for others by default, in ms. */
+/** The time the first job of a call waits for others by default, in ms. */
 const DEFAULT_WAIT_MS = 50;
 
 /** Wraps each job of a bulk handler. It gets the function by which the job joins the call. */

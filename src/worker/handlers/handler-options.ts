@@ -20,7 +20,7 @@ export const handlerOptionFields = {
   maxRests: maxRestsField.optional(),
 };
 
-/** How many jobs of a queue a process claims, in every place of the option. */
+/** The number of jobs of a queue that a process claims, in every place of the option. */
 export const slotFields = {
   concurrency: wholeNumber(1, 100_000).optional(),
   prefetch: wholeNumber(0, 1_000).optional(),

@@ -18,7 +18,7 @@ export interface DeclaredSchedule {
 export interface WorkerQueue {
   /** The served queue. */
   queue: JobQueue;
-  /** How many of its jobs this process runs at once. @default 10 */
+  /** The number of its jobs that this process runs at once. @default 10 */
   concurrency?: number;
   /**
    * The number of jobs that the worker claims beyond its running ones. The next job then starts without a round trip. A

@@ -3,7 +3,7 @@ import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { Timer } from '../../queue/runtime/clock.js';
 import type { JobEvent } from '../../queue/model/job-event.js';
 
-/** How long failures are gathered before one call adopts them, in ms. */
+/** The time failures are gathered before one call adopts them, in ms. */
 const GATHER_MS = 100;
 
 /** The most failures that one call adopts. */

@@ -1,7 +1,7 @@
 import { limitOf } from '../../queue/runtime/bounds.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 
-/** Without maintenance for this long, in ms, a fleet that maintains each few seconds was away. */
+/** The time without maintenance, in ms, after which a fleet that maintains each few seconds was away. */
 const LEAST_GAP_MS = 180_000;
 
 /** Closes each minute of the histories, once for the whole fleet. A second replica changes nothing. */

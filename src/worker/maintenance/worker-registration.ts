@@ -7,7 +7,7 @@ import { QueueLayoutError } from '../../queue/errors/layout-error.js';
 import type { Clock, Timer } from '../../queue/runtime/clock.js';
 
 const INTERVAL_MS = 10_000;
-/** How often a worker repeats unchanged details, in ms, because a server may have lost them. */
+/** The interval at which a worker repeats unchanged details, in ms, because a server may have lost them. */
 const DESCRIBED_MS = 55_000;
 /** The most stuck jobs that a worker names. */
 const MOST_STUCK = 20;

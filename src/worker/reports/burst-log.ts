@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import type { LogLevel, SafeLogger } from '../../queue/errors/safe-logger.js';
 
-/** How long equal lines are counted before their sum is logged, in ms. */
+/** The time equal lines are counted before their sum is logged, in ms. */
 const WINDOW_MS = 10_000;
 
 /**

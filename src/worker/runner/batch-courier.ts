@@ -2,7 +2,7 @@ import type { Timer } from '../../queue/runtime/clock.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { deliverNews, tendBatches } from '../../queue/operate/tend-batches.js';
 
-/** How long ends of jobs are gathered before one call handles them, in ms. */
+/** The time ends of jobs are gathered before one call handles them, in ms. */
 const GATHER_MS = 20;
 
 /**

@@ -1,20 +1,20 @@
 import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.js';
 import type { Attempt } from '../attempt/attempt.js';
 
-/** By default a job is prefetched only if it will start within this many ms, at the recent completion rate. */
+/** The time in which a prefetched job must start by default, in ms, at the recent completion rate. */
 const BEGINS_WITHIN_MS = 5;
 
 /** The default limit of prefetched jobs, because they start late if this process dies. */
 const MAX_PREFETCH = 10;
 
 /**
- * By default the most jobs in this process, running ones included. With more slots a slot is free sooner. From this number
+ * The most jobs in this process by default, running ones included. With more slots a slot is free sooner. From this number
  * on, the call that starts a prefetched job costs more time than it saves.
  */
 const MAX_LOCAL_JOBS = 20;
 
 /**
- * By default all prefetched jobs are released if one has not started after one to two times this many ms. Then the job
+ * The time, in ms, after which all prefetched jobs are released by default if one has not started. At one to two times this time, the job
  * before it is long.
  */
 const RELEASED_AFTER_MS = 50;
@@ -41,7 +41,7 @@ interface Waiting {
 export class Prefetcher {
   private most: number;
   /**
-   * How many jobs of a blocking wait may be prefetched. By default none: another worker may have a free slot for them.
+   * The number of jobs of a blocking wait that may be prefetched. By default none: another worker may have a free slot for them.
    */
   readonly roomForWait: number;
   private readonly waiting: Waiting[] = [];

@@ -8,7 +8,7 @@ import type { Job } from '../handlers/job.js';
 import { ThreadRun } from './thread-run.js';
 import { ShutdownError, ThreadCrashedError } from '../attempt/worker-errors.js';
 
-/** How long a thread without a job is kept, in ms. */
+/** The time a thread without a job is kept, in ms. */
 const IDLE_MS = 60_000;
 
 /** The settings of a handler's threads. */
@@ -17,7 +17,7 @@ export interface ThreadSettings {
   subject: string;
   /** The absolute path of the file whose default export is the handler. */
   file: string;
-  /** How long a job may continue after its abort before its thread is terminated, in ms. */
+  /** The time a job may continue after its abort before its thread is terminated, in ms. */
   graceMs: number;
   resourceLimits?: ResourceLimits;
 }

@@ -50,7 +50,7 @@ const target = () => `${world.url}/api/queue/act`;
 const form = (enctype: string, fields: string) =>
   `<form method="post" enctype="${enctype}" action="${target()}">${fields}</form><script>document.forms[0].submit()</script>`;
 const FIELDS = '<input name="action" value="pause"><input name="queue" value="email">';
-/** With this enctype, the text of a form can be JSON. */
+/** An enctype in which the text of a form can be JSON. */
 const JSON_FIELD = `<input name='{"action":"pause","queue":"email","x":"' value='"}'>`;
 
 it.each([

@@ -12,7 +12,7 @@ import { server } from './server.js';
 
 type Consumer = Pick<Stage, PlayedVerb | 'keepWaiting' | 'claimAgain' | 'running' | 'shutDown'>;
 
-/** What nobody who claims by hand can show. */
+/** Columns that a manual consumer cannot show. */
 const NEED_A_WORKER = [TIME_RUNS_OUT, WORKER_PAUSED];
 
 export const coreDriver: Driver = {
@@ -50,7 +50,7 @@ export const coreDriver: Driver = {
   },
 };
 
-/** Of one who claims by hand, a job at a time, when the test says so. */
+/** The stage of a manual consumer, which claims a job at a time when the test says so. */
 const nothingToDo = {
   keepWaiting: () => {},
   claimAgain: () => {},

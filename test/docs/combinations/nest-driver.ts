@@ -45,7 +45,7 @@ interface Cells {
   plays: ReadonlyMap<string, Play>;
 }
 
-/** What decorates the class of the handlers, beside `@JobHandler`. */
+/** The decorator of the handler class, beside `@JobHandler`. */
 export type HandlerKind = keyof typeof KINDS;
 
 @Catch()

@@ -136,7 +136,7 @@ async function claimWords(stage: Stage, id: string, options: EnqueueOptions, typ
 }
 
 const rows = byRow(tableOf('options together', 'docs/combinations.md'));
-/** What the docs say of each option alone, which has a cell of its own. */
+/** The words of the docs for each option alone, which has a cell of its own. */
 const ALONE_WORDS = new Map(rows.map(([row, said]) => [row, said[ALONE]!.split(', ')]));
 
 /** Returns the word of the docs: `both` if the job has exactly the effects of each option alone. */

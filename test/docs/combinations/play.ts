@@ -26,7 +26,7 @@ export type PlayedVerb =
   | 'snooze'
   | 'timeOut';
 
-/** What the handler of one cell is to do, and what became of it. */
+/** The task of the handler of one cell, and its outcome. */
 export class Play {
   readonly started = gate();
   private readonly ended = gate<WorkerEvent['type']>();

@@ -24,7 +24,7 @@ export interface Row {
   limits?: QueueLimits;
   /** The limits of its group. */
   groupLimits?: GroupLimits;
-  /** What its handler asks for. */
+  /** The options of its handler. */
   handler?: HandlerOptions;
   /** A time limit beside its options, in ms. */
   limitMs?: number;

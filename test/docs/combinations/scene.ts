@@ -22,7 +22,7 @@ export interface Driver {
 
 /** One queue as a driver reaches it. */
 export interface Stage {
-  /** For a consumer by hand. */
+  /** The queue of a manual consumer. */
   readonly queue: JobQueue;
   /** The same keys, to seed and to read. */
   readonly state: TestQueue;

@@ -10,7 +10,7 @@ type Series = Record<string, string>;
 
 interface Case {
   fires: Series;
-  /** What looks alike and is well. */
+  /** A similar series that is healthy. */
   quiet: Series[];
   /** Labels of the alert beside the queue. */
   labels?: Record<string, string>;

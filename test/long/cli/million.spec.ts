@@ -9,7 +9,7 @@ import { connect } from '../../support/redis/redis.js';
 
 const JOBS = 1_000_000;
 const DEAD = 20_000;
-/** How long one command may hold up the server, in ms. */
+/** The time one command may hold up the server, in ms. */
 const LONGEST_MS = 100;
 
 let redis: Redis;

@@ -60,7 +60,7 @@ export const ANSWERS = {
 
 export type Call = keyof typeof ANSWERS;
 
-/** What each call answers, by its type. */
+/** The response of each call, by its type. */
 export interface Answers extends Record<Call, unknown> {
   'GET /jobs': Jobs;
   'GET /stats': Stats;

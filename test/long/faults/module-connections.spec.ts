@@ -11,7 +11,7 @@ import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually, sleep } from '../../support/faults/wait.js';
 
-/** How long a worker may go without an answer to a fetch, here; an idle one has one each second. */
+/** The time that a worker may have no reply to a fetch, here; an idle one has one each second. */
 const SILENT_MS = 1_500;
 
 /** Starts a worker and a producer, each with its URL, which have processed a job. */

@@ -8,7 +8,7 @@ import { TestSchedules } from '../../support/queue/schedules.js';
 import { eventually } from '../../support/faults/wait.js';
 import { KeptLog, startApp } from '../../nest/app.js';
 
-/** By schedule, what the old version says, and what the new one. None of them ticks by itself during the test. */
+/** The times of the old version and the new one, by schedule. No schedule ticks by itself during the test. */
 const TIMES: Record<string, Record<'old' | 'new', Recurrence>> = {
   expressions: { old: { cron: '0 0 1 1 *' }, new: { cron: '0 0 2 1 *' } },
   period: { old: { everyMs: 364 * 86_400_000 }, new: { cron: '0 0 2 1 *' } },

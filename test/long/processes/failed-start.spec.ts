@@ -8,7 +8,7 @@ import { startWorkers } from './workers-app.js';
 // Each test starts several apps, on a machine that also runs the other tests.
 jest.setTimeout(90_000);
 
-/** Longer than Linux lets one be: fork throws E2BIG. */
+/** An argument longer than Linux allows: fork throws E2BIG. */
 const TOO_LONG = 'x'.repeat(256 * 1_024);
 
 const endsOf = (events: WorkerProcessEvent[]) => events.filter(({ type }) => type === 'ended');

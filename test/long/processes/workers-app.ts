@@ -15,7 +15,7 @@ export interface WorkersApp {
 interface Start {
   options?: RunWorkersOptions;
   env?: Record<string, string>;
-  /** What Node is to run. Default: apps/worker.ts, compiled. */
+  /** The file for Node. Default: apps/worker.ts, compiled. */
   command?: string[];
 }
 

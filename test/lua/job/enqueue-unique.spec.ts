@@ -72,7 +72,7 @@ const kinds = { pending: pendingKey, unfinished: unfinishedKey, 'a time': window
 type Kind = keyof typeof kinds;
 const states = ['waiting', 'running', 'ended'] as const;
 
-/** What an enqueue finds; the kind of the one that asks decides nothing. */
+/** The state that an enqueue finds. The kind of the new job decides nothing. */
 const found: Record<Kind, Record<(typeof states)[number], 'new' | 'kept'>> = {
   pending: { waiting: 'kept', running: 'new', ended: 'new' },
   unfinished: { waiting: 'kept', running: 'kept', ended: 'new' },

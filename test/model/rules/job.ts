@@ -25,7 +25,7 @@ export interface ModelJob {
 
   // Its place and times.
   enqueuedAt: number;
-  /** When it became claimable again. */
+  /** The time when it became claimable again. */
   readyAt?: number;
   /** Its place among the jobs with a priority. */
   rank?: number;
@@ -44,7 +44,7 @@ export interface ModelJob {
   crashes: number;
   interruptions: number;
   snoozes: number;
-  /** How the newest 20 incomplete claims ended. */
+  /** The ends of the newest 20 incomplete claims. */
   outcomes: { fence: number; outcome: string }[];
   lastError?: string;
   progress?: unknown;
@@ -53,7 +53,7 @@ export interface ModelJob {
   // Its end.
   result?: unknown;
   endedAt?: number;
-  /** When Redis forgets it; undefined for a dead letter, which has no TTL. */
+  /** The time when Redis forgets it; undefined for a dead letter, which has no TTL. */
   forgottenAt?: number;
 }
 

@@ -17,7 +17,7 @@ export const LIMITS = {
   deadLetterCap: 4,
 };
 
-/** How long a job is kept after its id left the history, in ms. */
+/** The time a job is kept after its id left the history, in ms. */
 export const EVICTED_TTL_MS = 10_000;
 
 /** A handed-out claim, which settlements name, even long after its end. */

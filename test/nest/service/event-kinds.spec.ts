@@ -21,17 +21,17 @@ import { startApp } from '../app.js';
 import { holdTimers } from '../../support/worker/held-timers.js';
 import { inside } from '../../support/queue/inside.js';
 
-/** What makes an event of a kind happen. */
+/** The cause of an event of a kind. */
 interface Cause {
   options?: JobHandlerOptions;
   handle: (job: Job) => unknown;
   /** Done once the handler runs. */
   act?: (jobs: JobQueueService, name: string, id: string) => Promise<unknown>;
-  /** What @OnJobEvent tells beside the job; absent where it does not tell of this kind. */
+  /** The fields for @OnJobEvent beside the job; absent where it has no event of this kind. */
   here?: Pick<WorkerEvent, 'error' | 'result'>;
-  /** Whether jobs.events tells of it. */
+  /** True if jobs.events has it. */
   everywhere: boolean;
-  /** What jobs.events tells beside queue, id, name and status. Default: the attempt. */
+  /** The fields of jobs.events beside queue, id, name and status. Default: the attempt. */
   carries?: Partial<FleetJobEvent>;
 }
 

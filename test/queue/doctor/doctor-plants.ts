@@ -9,7 +9,7 @@ export interface Planted {
   subject?: string;
   found: string | RegExp;
   expected: string | RegExp;
-  /** Where the job `a` is after mending. */
+  /** The place of the job `a` after the repair. */
   after?: string;
 }
 

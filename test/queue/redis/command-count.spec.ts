@@ -11,7 +11,7 @@ import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 
 const JOBS = 1_000;
 
-/** What a test itself, or a connection that opens, asks. */
+/** Commands of a test itself, or of a connection that opens. */
 const NOT_OURS = /^(info|config|client|hello|select|ping|command|auth|readonly|quit|subscribe|script)(\||$)/;
 
 const TIMERS = { setTimeout, setInterval };

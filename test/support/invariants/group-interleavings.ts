@@ -139,7 +139,7 @@ const repeat = fc.nat(200).map((pick): Step => async (play) => {
   await (call && play.q.run(call));
 });
 
-/** So fast that time lets the next job start at once. */
+/** A rate so fast that time lets the next job start at once. */
 const FAST = { limit: 1_000, periodMs: 1_000, burst: 2 };
 
 const limits = fc

@@ -7,7 +7,7 @@ import { keysLike, readEach } from '../redis/redis-reads.js';
 
 interface Place {
   status: string;
-  /** Whether an id may be here without its hash. */
+  /** True if an id may be here without its hash. */
   mayExpire: boolean;
   ids: string[];
 }

@@ -11,7 +11,7 @@ export interface SentinelSet {
   sentinels: { host: string; port: number }[];
   /** Returns the current master. Rejects while the sentinels do not agree. */
   masterNow(): Promise<OwnRedis>;
-  /** How often the sentinels have replaced the master. */
+  /** The number of times the sentinels have replaced the master. */
   readonly failovers: number;
   /** Asks the sentinels to replace the master, though nothing is wrong with it. They may refuse, or give up. */
   failOver(): Promise<void>;

@@ -40,11 +40,11 @@ interface WorkerProcessOptions {
    */
   workMs: number;
   deaf?: boolean;
-  /** For how long a job with the payload `block` keeps the event loop from all else, in ms. */
+  /** The time a job with the payload `block` blocks the event loop, in ms. */
   blockMs?: number;
   redisUrl?: string;
   redisOptions?: object;
-  /** Whether its client comes from another copy of ioredis than the library's. */
+  /** True if its client comes from another copy of ioredis than the library's. */
   foreignClient?: boolean;
   /** Runs the earlier version of the library, and not the sources of now. */
   earlier?: boolean;

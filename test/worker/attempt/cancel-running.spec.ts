@@ -10,7 +10,7 @@ import { connectionsOf, idle, namedConnection, newQueue, startWorker } from '../
 import { inside } from '../../support/queue/inside.js';
 
 const OPTIONS = { visibilityMs: 3_600_000 };
-/** What the promise of a second allows on a busy machine. */
+/** The bound of a promised second on a busy machine. */
 const SECOND_MS = 2_000;
 
 /** Makes a handler whose jobs run until they are aborted, and keeps their reasons. */

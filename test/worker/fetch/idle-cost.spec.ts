@@ -13,7 +13,7 @@ import { connectionsOf, idle, namedConnection, newQueue, startWorker } from '../
 
 const MEASURED_MS = 5_000;
 
-/** How many commands a second a worker of so many queues may send. */
+/** The number of commands a second that a worker of this many queues may send. */
 const BOUNDS: [queues: number, options: WorkerOptions, most: number][] = [
   [1, {}, 6],
   [4, {}, 14],

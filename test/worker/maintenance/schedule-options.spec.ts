@@ -14,7 +14,7 @@ import { HOUR, TestSchedules } from '../../support/queue/schedules.js';
 import { eventually } from '../../support/faults/wait.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
 
-/** What the handler says: the opposite of each option. */
+/** The handler's options: the opposite of each option. */
 const HANDLER: HandlerOptions = {
   maxAttempts: 1,
   maxCrashes: 5,
@@ -148,7 +148,7 @@ const CASES: Record<Exclude<keyof ScheduleOptions, keyof typeof TESTED_ELSEWHERE
   },
 };
 
-/** In test/queue/schedules/schedules.spec.ts, test/nest/handlers/recurring-jobs.spec.ts and test/queue/schedules/typed-schedules.spec.ts. */
+/** Options that are tested in test/queue/schedules/schedules.spec.ts, test/nest/handlers/recurring-jobs.spec.ts and test/queue/schedules/typed-schedules.spec.ts. */
 const TESTED_ELSEWHERE = { name: true, onMissed: true, missedAfterMs: true, overlap: true, definition: true };
 
 /** Resolves when so many attempts have ended, or were refused. */

@@ -2,7 +2,7 @@
 import type { Facts } from '../histories/facts.js';
 import type { Effect } from '../histories/operations.js';
 
-/** In a run of a few seconds the first may be cut short. */
+/** The fewest audits of a run. In a run of a few seconds the first may be cut short. */
 const FEWEST_AUDITS = 3;
 
 export function uncontrolled(facts: Facts): string[] {

@@ -15,7 +15,7 @@ interface MadeTick {
   id: string;
   schedule: string;
   dueMs: number;
-  /** By the server's clock; `Infinity` where it was not told. */
+  /** The time by the server's clock; `Infinity` if it is unknown. */
   madeMs: number;
 }
 

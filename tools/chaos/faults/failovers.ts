@@ -13,7 +13,7 @@ import { inside } from '../../../test/support/queue/inside.js';
 /** The end of a hang: Sentinel leaves 6 s between two failovers, a Cluster elects again after as long. */
 const SWITCH_MS = 120_000;
 
-/** Longer than a failover of theirs may take. */
+/** A time longer than a failover may take. */
 const ASK_AGAIN_MS = 5_000;
 
 /** Returns the master that has calls in flight, and since when its replicas have everything; undefined for no calls. */

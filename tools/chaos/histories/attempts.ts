@@ -5,7 +5,7 @@ import type { Reading } from './reading.js';
 
 export interface Claim {
   fence: number;
-  /** When its handler was called, after the claim. */
+  /** The time when its handler was called, after the claim. */
   startMs: number;
 }
 
@@ -13,7 +13,7 @@ export interface Claim {
 export interface Settled {
   what: Settlement;
   fence: number;
-  /** When its handler had ended, before the settlement was sent. */
+  /** The time when its handler had ended, before the settlement was sent. */
   endMs: number;
 }
 

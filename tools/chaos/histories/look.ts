@@ -14,9 +14,9 @@ export interface SeenSchedule {
 }
 
 export interface Look {
-  /** By the server's clock. */
+  /** The time by the server's clock. */
   atMs: number;
-  /** By the machine's monotonic clock: before this the server was not asked. */
+  /** The time by the machine's monotonic clock: before this the server was not asked. */
   askedMs: number;
   /** The server's clock less the monotonic one: no more than that. */
   offMs: number;

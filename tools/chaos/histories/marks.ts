@@ -22,8 +22,8 @@ export const REDRIVEN = 512;
 export const FAILS = 1_024;
 /** Its enqueue was acknowledged by a server that may have forgotten it since. */
 export const UNSURE = 2_048;
-/** It takes a number of the counter behind the fences, for its place among those of its priority. */
+/** The number that it takes of the counter behind the fences, for its place among those of its priority. */
 export const PRIORITY = 4_096;
-/** It was a dead letter, and may have been deleted. */
+/** A dead letter, which may have been deleted. */
 export const DISCARD_ASKED = 8_192;
 export const DISCARDED = 16_384;

@@ -6,11 +6,11 @@ import type { Reading } from './reading.js';
 type Operation = Extract<Entry, ['asks' | 'told' | 'look' | 'audit' | 'audited', ...unknown[]]>;
 
 interface Noted extends Look {
-  /** When its reply had come, by the monotonic clock. */
+  /** The time when its reply had come, by the monotonic clock. */
   notedMs: number;
 }
 
-/** What a failover lost is settled within this time: workers learn of lost claims, and ticks are made again. */
+/** The time in which a failover's losses are settled: workers learn of lost claims, and ticks are made again. */
 export const FORGOTTEN_MS = 5_000;
 
 /** Two successive looks of one operator at one server, without a failover between or shortly before them. */
@@ -21,7 +21,7 @@ export interface Effect {
   control: Control;
   schedule: string;
   look: Noted;
-  /** When the previous call on the same queue or schedule was made; `-Infinity` if that got no reply. */
+  /** The time when the previous call on the same queue or schedule was made; `-Infinity` if that got no reply. */
   fromMs: number;
 }
 

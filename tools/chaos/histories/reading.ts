@@ -9,7 +9,7 @@ export class Reading {
   readonly jobs = new Map<number, Jobs>();
   private readonly forgetful: { fromMs: number; toMs: number }[] = [];
 
-  /** When the server lost all of its data, or `-Infinity`. */
+  /** The time when the server lost all of its data, or `-Infinity`. */
   lostAllMs = -Infinity;
 
   /** True if an acknowledgement of now lasts: a dying master loses what its replica has not received. */

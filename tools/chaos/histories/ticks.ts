@@ -7,7 +7,7 @@ export interface Tick {
   doubts: Set<number>;
   /** False if all its reports came from a server that may have lost it since. */
   sure: boolean;
-  /** When the tick was last made, by the server's clock. A failover may make it again. */
+  /** The time when the tick was last made, by the server's clock. A failover may make it again. */
   madeMs?: number;
 }
 

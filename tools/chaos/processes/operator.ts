@@ -12,7 +12,7 @@ import { queueOptions, type Work } from './workload.js';
 const DOCTOR_MS = 4_000;
 const DOCTOR_UNDER_LOAD_MS = 30_000;
 
-/** Longer than the first copy of a repeated call may be in flight. */
+/** A time longer than the first copy of a repeated call may be in flight. */
 const OLD_MS = 30_000;
 
 export async function startOperator(tools: Tools): Promise<Stop> {

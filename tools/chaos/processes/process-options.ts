@@ -18,7 +18,7 @@ export interface ProcessOptions {
   /** The offset of its `Date`, in ms. */
   clockOffMs: number;
   concurrency: number;
-  /** For a producer: jobs per batch, jobs per second, the most waiting jobs, and the total (0: no end). */
+  /** The load of a producer: jobs per batch, jobs per second, the most waiting jobs, the total (0: no end). */
   batch: number;
   rate: number;
   backlog: number;
@@ -26,7 +26,7 @@ export interface ProcessOptions {
   load: boolean;
 }
 
-/** How often a process reports replies of Redis, in ms. */
+/** The interval at which a process reports replies of Redis, in ms. */
 export const PULSE_MS = 100;
 
 /** Orders from the runner. `block`: the next handler blocks the event loop for this many ms. */

@@ -18,7 +18,7 @@ export interface Tools {
   history: HistoryWriter;
   logger: JobQueueLogger;
   report: (report: Report) => void;
-  /** How long the next handler blocks the event loop, in ms. */
+  /** The time the next handler blocks the event loop, in ms. */
   blockMs: number;
 }
 

@@ -10,7 +10,7 @@ import type { Stop, Tools } from './process.js';
 import { Random } from '../random.js';
 import { draw, LOAD_MIX, MIX, padOf, queueOptions, type Kind, type Work } from './workload.js';
 
-/** By turns there is more work than can be done, and so little that workers idle. */
+/** The time of a phase. By turns workers have too much work and too little. */
 const PHASE_MS = 6_000;
 const TRICKLE_RATE = 60;
 

@@ -18,7 +18,7 @@ import { inside } from '../../../test/support/queue/inside.js';
 const DESERTED_SHARE = 0.001;
 const DESERT_MS = 500;
 
-/** How many jobs every other worker prefetches. */
+/** The number of jobs that every other worker prefetches. */
 const AHEAD = 5;
 
 export async function startWorkerRole(tools: Tools): Promise<Stop> {

@@ -64,7 +64,7 @@ export function padOf(random: Random): string {
   return 'x'.repeat(Math.floor(LEAST_PAD * (MOST_PAD / LEAST_PAD) ** random.next()));
 }
 
-/** For a million jobs: the same failures with less load on the server, so that a run takes minutes. */
+/** The kinds of a million jobs: the same failures with less load, so that a run takes minutes. */
 export const LOAD_MIX: Mix = {
   ...MIX,
   fatal: 0.0005,

@@ -26,11 +26,11 @@ export interface Slot {
   earlier: boolean;
   /** The file that its process writes. */
   history: string;
-  /** How many blocks of its event loop are over. */
+  /** The number of blocks of its event loop that are over. */
   blocks: number;
-  /** How the run ends its process, once it does so. */
+  /** The way in which the run ends its process, once it does so. */
   ending: 'stop' | 'kill' | undefined;
-  /** When its worker or producer last got a reply of Redis, by the monotonic clock. */
+  /** The time when its worker or producer last got a reply of Redis, by the monotonic clock. */
   answeredAtMs: number;
   done: boolean;
 }

@@ -12,7 +12,7 @@ const OTHERWISE_MS = 2_000;
 /** A machine with seven times its capacity of work needed 4.8 s instead of the stated 2 s. */
 const SLOW_MACHINE = 4;
 
-/** Longer than this the run does not wait. */
+/** The time after which the run stops waiting. */
 const MOST_MS = 10_000;
 
 export function documentedMs(kind: string): number {

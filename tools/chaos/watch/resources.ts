@@ -22,7 +22,7 @@ export interface Growth {
 
 /** More than this is growth; a handful of timers or listeners is not. */
 const MOST_GROWTH = 1.1;
-/** With fewer keys, what an empty server has says more than they do. */
+/** The fewest keys for a judgement. With fewer, the fixed cost of a server counts more. */
 const FEWEST_KEYS = 5_000;
 
 /** Figures shown for the reader, which another figure judges. */

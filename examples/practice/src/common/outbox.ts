@@ -13,7 +13,7 @@ export interface Sent {
 @Injectable()
 export class Outbox {
   readonly sent: Sent[] = [];
-  /** How often the gateway reports that it is busy. */
+  /** The number of times the gateway reports that it is busy. */
   busyFor = 0;
   private readonly logger = new Logger(Outbox.name);
 

@@ -28,7 +28,7 @@ const enqueueSchema = z.object({
   count: wholeNumber(1, 50).optional(),
 });
 
-/** How long workers may take to finish at a reset, in ms. */
+/** The time workers may take to finish at a reset, in ms. */
 const RESET_STOP_MS = 1_500;
 
 /** The endpoints of the Redis pattern's demo server, with its inputs and outputs. */

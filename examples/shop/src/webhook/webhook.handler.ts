@@ -9,7 +9,7 @@ export interface WebhookPayload {
   url: string;
   event: string;
   data: unknown;
-  /** How many deliveries the receiver refuses, to show retries. */
+  /** The number of deliveries that the receiver refuses, to show retries. */
   failTimes: number;
 }
 

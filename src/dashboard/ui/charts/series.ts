@@ -15,7 +15,7 @@ export interface Line {
 export interface ChartData {
   title: string;
   lines: Line[];
-  /** Whether the values are counts: its axis has no fractions. */
+  /** True if the values are counts: its axis has no fractions. */
   isCount?: true;
   /** Formats a value for the axis, the legend and the table. */
   say(value: number): string;

@@ -13,7 +13,7 @@ export const overview = signal<OverviewView | null>(null);
 export const connection = signal<Connection>('connecting');
 export const trouble = signal<{ since: number; message: string } | null>(null);
 
-/** How far the clock of Redis is ahead of this one, in ms. */
+/** The lead of the clock of Redis over this one, in ms. */
 const clockLead = signal(0);
 const tick = signal(Date.now());
 /** The time of Redis, once a second. */

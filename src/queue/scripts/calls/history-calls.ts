@@ -3,7 +3,7 @@ import type { HistoryMark, StoredMinute } from '../../model/history.js';
 import type { HistorySlice, MinuteReading } from '../../store/store-calls.js';
 import { type CallContext, call } from '../script-call.js';
 
-/** How long the history is kept, in ms. */
+/** The time the history is kept, in ms. */
 const HISTORY_KEPT_MS = 72 * 3_600_000;
 
 type StreamEntry = [id: string, fields: string[]];

@@ -10,7 +10,7 @@ import type {
 import type { ScriptCall } from '../../transport/script-runner.js';
 import { type CallContext, call } from '../script-call.js';
 
-/** How long a declaration of a schedule lasts, in ms. Processes repeat it every 10 s. */
+/** The time a declaration of a schedule lasts, in ms. Processes repeat it every 10 s. */
 export const DECLARED_MS = 30_000;
 
 /** Returns the calls of `lua/schedule`, one for each script; see the headers there. */

@@ -10,9 +10,9 @@ export interface DeadLetterQuery {
   newerThanMs?: number;
   /** The last time of failure that counts, server time in ms. */
   untilMs?: number;
-  /** Where to continue; absent: from the beginning. */
+  /** The place to continue from; absent: from the beginning. */
   place?: DeadLetterPlace;
-  /** As in `list`. */
+  /** The most bytes of a page, as in `list`. */
   mostBytes?: number;
 }
 
@@ -25,7 +25,7 @@ export interface DeadLetterPlace {
 export interface DeadLetterSlice {
   /** Server time, in ms. */
   nowMs: number;
-  /** Where to continue; undefined if nothing is left. */
+  /** The place to continue from; undefined if nothing is left. */
   next: DeadLetterPlace | undefined;
   /** The matches. `job` is there if it was requested and its hash exists. */
   found: { id: string; at: string; job?: JobRecord }[];

@@ -5,7 +5,7 @@ import type { StoreCall } from '../store-call.js';
 export interface LimitsInForce extends RuntimeLimits {
   /** The origin of the limits: `set` at run time, `configuration` of a worker, or `none`. */
   source: 'set' | 'configuration' | 'none';
-  /** Until when the queue rests, since a handler threw a RateLimitedError. Absent: it does not rest. */
+  /** The end of the queue's rest, since a handler threw a RateLimitedError. Absent: it does not rest. */
   restsUntil?: Date;
   /** The time when the rate lets the next job start. Absent: now. */
   nextStartAt?: Date;

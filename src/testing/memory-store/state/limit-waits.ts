@@ -1,6 +1,6 @@
 // The waits of free slots for a rate or a rest, each counted once; see lua/lib/limits/timer.lua.
 
-/** How much longer another worker may keep the time, in ms. */
+/** The time that another worker may keep longer, in ms. */
 const SLACK_MS = 100;
 
 export class LimitWaits {

@@ -51,7 +51,7 @@ export class MemoryQueue {
   readonly pending: string[] = [];
   readonly prioritized = new ScoredSet();
   readonly scheduled = new ScoredSet();
-  /** Until when delayed jobs count for the `maxPending` of their groups, in ms. */
+  /** The times until which delayed jobs count for the `maxPending` of their groups, in ms. */
   readonly enqueuedLater = new Map<string, number>();
   readonly claims = new ScoredSet();
   readonly dead = new ScoredSet();
@@ -81,7 +81,7 @@ export class MemoryQueue {
   pause: PauseOptions | undefined;
   lastSweepAt: number | undefined;
   sweepHoldUntil = 0;
-  /** Until when nothing is claimed, since a handler met a limit. */
+  /** The time until which nothing is claimed, since a handler met a limit. */
   restsUntil = 0;
   /** The number of ended jobs when the queue last published that it is drained. */
   drainedAfter = '';

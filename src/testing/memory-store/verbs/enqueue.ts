@@ -125,7 +125,7 @@ export function own(queue: MemoryQueue, id: string, { unique, unique_for: kind }
   }
 }
 
-/** How long a delayed job counts for the `maxPending` of its group at most, in ms. */
+/** The time a delayed job counts for the `maxPending` of its group at most, in ms. */
 const LONGEST_COUNTED_MS = 604_800_000;
 
 const OF_THE_REPLACED =

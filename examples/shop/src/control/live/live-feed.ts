@@ -6,7 +6,7 @@ import type { Offsets } from './pages.js';
 import { SnapshotService, type Moment } from './snapshot.js';
 
 const EVERY_MS = 250;
-/** How long the page waits after a cut connection, in ms. */
+/** The time the page waits after a cut connection, in ms. */
 const RETRY_MS = 1_000;
 
 interface LiveEvent {

@@ -11,7 +11,7 @@ export interface Wreck {
   job: CurrentJob | undefined;
 }
 
-/** How long a process without a job is shown, in ms. */
+/** The time a process without a job is shown, in ms. */
 const SHOWN_MS = 4_000;
 const MOST = 8;
 /** A claim that lasts longer than the dead worker can have asked for is another's. */

@@ -9,7 +9,7 @@ export class Activity {
   /** The number of jobs that it completed. */
   processed = 0;
   hangs = false;
-  /** By the button of the page. */
+  /** True if the button of the page killed it. */
   killed = false;
 
   hear(message: FromWorker): void {

@@ -30,7 +30,7 @@ export class WorkerPool implements OnModuleInit, OnModuleDestroy {
   /** The wanted number of processes. */
   size = 0;
   private processes!: WorkerProcesses;
-  /** By pid. */
+  /** Activities by pid. */
   private readonly activities = new Map<number | undefined, Activity>();
 
   async onModuleInit(): Promise<void> {

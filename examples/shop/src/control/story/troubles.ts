@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-/** For how many jobs it is remembered. */
+/** The number of jobs for which it is remembered. */
 const REMEMBERED = 1_000;
 
 /** Counts failed attempts and expired claims by job. */
