@@ -178,7 +178,7 @@ describe('a list', () => {
     await says(page, '.pending .range', /^0$/, 60_000);
     await says(page, '#answer', 'All jobs are deleted', 60_000);
     expect(await page.getByRole('button', { name: 'Waiting: first jobs' }).isVisible()).toBe(false);
-    expect(await numberOf(page, 'Enqueued')).toBe(0);
+    await patiently(async () => (await numberOf(page, 'Enqueued')) === 0); // by the next snapshot
     expect((await redis.scan('0', 'MATCH', 'queue:jobs:job:*', 'COUNT', 200_000))[1]).toEqual([]);
   }, 120_000);
 

@@ -11,9 +11,14 @@ let page: ControlPage;
 beforeAll(async () => {
   world = await startWorld({}, 'fastify', { worker: false, maintenance: false });
   await world.fill();
-  page = await openPage(`${world.url}#/queue/email?state=pending`);
-  await says(page, '.job-row', 'ada0@example.com');
+  page = await openQueue();
 }, 120_000);
+
+async function openQueue(): Promise<ControlPage> {
+  const opened = await openPage(`${world.url}#/queue/email?state=pending`);
+  await says(opened, '.job-row', 'example.com');
+  return opened;
+}
 
 /** Counts the commands that Redis gets in two seconds, without the counting itself. */
 async function commands(): Promise<number> {
@@ -43,7 +48,8 @@ it('a hidden tab costs nothing, and is live again once it is seen', async () => 
 
 it('three viewers cost what one costs', async () => {
   const one = await commands();
-  const others = [await openPage(world.url), await openPage(world.url)];
-  expect(await commands()).toBeLessThan(one * 1.5);
+  const others = [await openQueue(), await openQueue()];
+  // A page that has just been opened still reads more.
+  await patiently(async () => (await commands()) < one * 1.5, { timeoutMs: 15_000 });
   await Promise.all(others.map((each) => each.context().close()));
 });

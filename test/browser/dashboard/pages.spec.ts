@@ -149,6 +149,7 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
     expect(await sure.isDisabled()).toBe(true);
     await picture('confirm');
     await page.getByLabel('Type 2 to continue').fill('2');
+    await patiently(() => sure.isEnabled());
     expect(await violationsInEveryLook(page)).toEqual([]);
     await sure.click();
     await says(page, '.toast', '2 jobs cancelled');

@@ -74,7 +74,7 @@ it('says that no worker claims them', async () => {
 
 it('redrives all dead letters in slices', async () => {
   const { stdout } = await quick(['redrive', 'many', '--all'], 60_000);
-  expect(stdout).toBe('20,000\n');
+  expect(stdout).toBe('redriven: 20,000 dead letters\n');
   expect((await queue.stats()).pending).toBe(JOBS);
 });
 

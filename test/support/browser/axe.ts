@@ -12,6 +12,10 @@ export async function violations(page: Page): Promise<string[]> {
     .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 120)).join(' | ')))`)) as string[];
 }
 
+/** Those that began before. */
+const TRANSITIONS_END = `Promise.allSettled(document.getAnimations()
+  .filter((each) => each instanceof CSSTransition).map(({ finished }) => finished)).then(() => {})`;
+
 /** A small phone. */
 export const PHONE = { width: 360, height: 780 };
 
@@ -26,6 +30,7 @@ export async function violationsInEveryLook(page: Page): Promise<string[]> {
     for (const colorScheme of ['light', 'dark'] as const) {
       // Less motion: what fades away has no contrast while it does.
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      await page.evaluate(TRANSITIONS_END);
       const tooWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
       const all = [...(await violations(page)), ...(tooWide ? ['wider than the screen'] : [])];
       found.push(...all.map((each) => `${colorScheme}, ${viewport.width} px: ${each}`));
