@@ -21,7 +21,7 @@ export const coreDriver: Driver = {
     const row = rowIn(column, base);
     const played =
       row.handler !== undefined || row.bulk === true || row.ahead === true || NEED_A_WORKER.includes(column);
-    const queue = newQueue(played ? { visibilityMs: 1_500 } : {}, server());
+    const queue = newQueue(played ? { visibilityMs: 3_000 } : {}, server());
     leaveBroken(queue); // queueOn checks its invariants
     const state = queueOn(server(), {}, queue.name);
     return {

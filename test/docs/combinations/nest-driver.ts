@@ -166,7 +166,7 @@ async function boot(row: Row | undefined, columns: readonly string[], kind: Hand
       ...(row?.bulk && { bulk: BULK }),
       prefetch: row?.ahead ? 1 : 0,
       concurrency: 1,
-      visibilityMs: 1_500,
+      visibilityMs: 3_000,
     };
     const decorate = row?.typed ? JobHandler(definitionOf(name), options) : JobHandler(name, options);
     (decorate as MethodDecorator)(Handlers.prototype, 'run', method);

@@ -51,7 +51,7 @@ describe("the article's flow:", () => {
     const [crash] = job.attemptLog;
     expect(crash).toMatchObject({ attempt: 1, outcome: 'crash', worker: expect.stringMatching(/^[^:]+:\d+:\w+$/) });
     const pid = Number(crash!.worker!.split(':')[1]);
-    await workers.prints(new RegExp(`worker-\\d \\(${pid}\\) was ended by SIGKILL; it is started again`));
+    await workers.prints(new RegExp(`worker-\\d \\(${pid}\\) was ended by SIGKILL; restarting it in 100 ms`));
     expect((job.result as { sentBy: number }).sentBy).not.toBe(pid);
   });
 
