@@ -5,7 +5,7 @@ import { enqueueIsolated } from '../../support/worker/isolated-jobs.js';
 import { connect } from '../../support/redis/redis.js';
 import { eventually, sleep } from '../../support/faults/wait.js';
 import { WorkerProcess } from '../../support/worker/worker-process.js';
-import { idle, newQueue, startWorker } from '../../support/worker/workers.js';
+import { connectionsOf, idle, newQueue, startWorker } from '../../support/worker/workers.js';
 
 const VISIBILITY_MS = 1_500;
 const SWEEP_MS = 500;
@@ -166,8 +166,14 @@ async function frozenWithClaim(queue: JobQueue, workMs: number) {
   await queue.pause();
   const redisOptions = { connectionName: queue.name };
   const frozen = await startProcess(queue, { workMs, redisOptions });
-  await idle(connect(redisOptions));
-  await frozen.signal('SIGSTOP');
+  const named = connect(redisOptions);
+  // A wait that ended before it froze is followed by no claim.
+  const waits = async () => (await connectionsOf(named)).some((line) => /flags=\w*b/.test(line));
+  do {
+    await frozen.signal('SIGCONT');
+    await idle(named);
+    await frozen.signal('SIGSTOP');
+  } while (!(await waits()));
   await queue.resume();
   await eventually(async () => (await queue.stats()).processing === 1);
   return frozen;
