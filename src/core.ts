@@ -73,7 +73,7 @@ export type {
   RescheduleOutcome,
   RestartOutcome,
   UpdateOutcome,
-} from './queue/store/call-answers.js';
+} from './queue/store/call-outcomes.js';
 export type { Durability, EventExtras, QueueOptions } from './queue/model/queue-options.js';
 export type {
   GroupLimits,

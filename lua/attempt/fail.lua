@@ -27,7 +27,7 @@
 --@include lib/settle/attempt_log
 --@include lib/settle/attempt_limits
 --@include lib/settle/finish
-local first_answer = { pending = 'retry', scheduled = 'retry', failed = 'failed', cancelled = 'cancelled' }
+local first_outcome = { pending = 'retry', scheduled = 'retry', failed = 'failed', cancelled = 'cancelled' }
 
 local function fail(id, message, error, final, backoff, begun)
   local key = job .. id
@@ -65,20 +65,20 @@ local function fail(id, message, error, final, backoff, begun)
   return 'retry'
 end
 
-local answers, failures = {}, {}
+local outcomes, failures = {}, {}
 for i = first, #ARGV, 8 do
   local id, token, fence = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   local current, last_fence, status = unpack(read(job .. id, 'claim_token', 'fence', 'status'))
   if current == token and status == 'processing' then
-    answers[#answers + 1] = fail(id, ARGV[i + 3], ARGV[i + 4], ARGV[i + 5] == '1', tonumber(ARGV[i + 6]),
+    outcomes[#outcomes + 1] = fail(id, ARGV[i + 3], ARGV[i + 4], ARGV[i + 5] == '1', tonumber(ARGV[i + 6]),
       ARGV[i + 7] == '1')
     failures[#failures + 1] = id
   elseif current == '' and last_fence == fence then
-    answers[#answers + 1] = first_answer[status] or 'lost'
+    outcomes[#outcomes + 1] = first_outcome[status] or 'lost'
   elseif logged_outcome(id, fence) == 'error' then
-    answers[#answers + 1] = 'retry' -- and claimed again since
+    outcomes[#outcomes + 1] = 'retry' -- and claimed again since
   else
-    answers[#answers + 1] = 'lost'
+    outcomes[#outcomes + 1] = 'lost'
   end
 end
 place_groups()
@@ -87,4 +87,4 @@ for _, id in ipairs(failures) do
   redis.call('ZREM', claims, id)
 end
 wake_for_slot()
-return answers
+return outcomes

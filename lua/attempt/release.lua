@@ -33,12 +33,12 @@
 --@include lib/limits/refund
 --@include lib/limits/freed_slot
 
-local answers, current_claims, claim_of = {}, {}, {}
+local replies, current_claims, claim_of = {}, {}, {}
 for i = first, #ARGV, 10 do
   local id, token, fence = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   local current, last_fence, status = unpack(read(job .. id, 'claim_token', 'fence', 'status'))
-  local index = #answers + 1
-  answers[index] = 'lost'
+  local index = #replies + 1
+  replies[index] = 'lost'
   if current == token and status == 'processing' then
     local claim = claim_of[id]
     if not claim then
@@ -49,9 +49,9 @@ for i = first, #ARGV, 10 do
     end
     claim.indexes[#claim.indexes + 1] = index
   elseif current == '' and last_fence == fence then
-    answers[index] = first_answer[status] or 'lost'
+    replies[index] = first_outcome[status] or 'lost'
   elseif counters[logged_outcome(id, fence)] then
-    answers[index] = 'released' -- and claimed again since
+    replies[index] = 'released' -- and claimed again since
   end
 end
 -- The job claimed first must be claimed first again, so it is put to the front last.
@@ -60,9 +60,9 @@ for _, claim in ipairs(current_claims) do
   if claim.unstarted then
     refund_all(claim.id)
   end
-  local answer = release(claim)
+  local reply = release(claim)
   for _, index in ipairs(claim.indexes) do
-    answers[index] = answer
+    replies[index] = reply
   end
 end
 place_groups()
@@ -73,4 +73,4 @@ end
 if #current_claims > 0 then
   wake_for_slot()
 end
-return answers
+return replies

@@ -6,11 +6,11 @@
 --   again.
 --@include lib/core/keys
 --@include lib/batch/look
-local answer = {}
+local reply = {}
 for _, id in ipairs(redis.call('ZRANGE', batches, 0, tonumber(ARGV[1]) - 1)) do
   local found = look(id)
   if found then
-    answer[#answer + 1] = { id, unpack(found, 1, 11) }
+    reply[#reply + 1] = { id, unpack(found, 1, 11) }
   end
 end
-return answer
+return reply

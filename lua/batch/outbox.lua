@@ -7,12 +7,12 @@
 --   each. Repeated: draws again.
 --@include lib/core/keys
 local drawn, most_bytes = redis.call('HRANDFIELD', batch_outbox, tonumber(ARGV[1]), 'WITHVALUES'), tonumber(ARGV[2])
-local answer, bytes = {}, 0
+local reply, bytes = {}, 0
 for i = 1, #drawn, 2 do
   bytes = bytes + #drawn[i + 1]
   if bytes > most_bytes and i > 1 then
     break
   end
-  answer[i], answer[i + 1] = drawn[i], drawn[i + 1]
+  reply[i], reply[i + 1] = drawn[i], drawn[i + 1]
 end
-return answer
+return reply

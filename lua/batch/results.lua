@@ -15,13 +15,13 @@ local members = redis.call('LRANGE', key .. '/members', offset, offset + limit -
 if #members == 0 and redis.call('EXISTS', key) == 0 then
   return nil
 end
-local answer, bytes, beyond = { 0 }, 0, redis.call('LLEN', key .. '/members') - offset
+local reply, bytes, beyond = { 0 }, 0, redis.call('LLEN', key .. '/members') - offset
 for i, member in ipairs(members) do
   local outcome = redis.call('HGET', key .. '/outcomes', member) or ''
   bytes = bytes + #outcome
   if bytes > most_bytes and i > 1 then
     break
   end
-  answer[1], answer[2 * i], answer[2 * i + 1] = beyond - i, member, outcome
+  reply[1], reply[2 * i], reply[2 * i + 1] = beyond - i, member, outcome
 end
-return answer
+return reply

@@ -7,12 +7,12 @@
 -- ARGV[3..] batches
 -- Returns, for each fault: batch, found, expected. Repeated: checks again.
 --@include lib/core/keys
-local answer = {}
+local reply = {}
 local is_mending = ARGV[1] == '1'
 
 local function report(batch, found, expected)
-  local n = #answer
-  answer[n + 1], answer[n + 2], answer[n + 3] = batch, found, expected
+  local n = #reply
+  reply[n + 1], reply[n + 2], reply[n + 3] = batch, found, expected
 end
 
 -- Lets the next sweep look at the batch, and fire or end it where it can.
@@ -69,4 +69,4 @@ for i = 3, #ARGV do
     end
   end
 end
-return answer
+return reply

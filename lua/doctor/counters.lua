@@ -13,15 +13,15 @@
 --@include lib/doctor/counter_minimums
 --@include lib/doctor/counter_balance
 local mending, exclusive = ARGV[1] == '1', ARGV[3] == '1'
-local least, counted, wrong, answer = counter_minimums(tonumber(ARGV[2])), {}, 0, {}
+local least, counted, wrong, reply = counter_minimums(tonumber(ARGV[2])), {}, 0, {}
 local pairs_of_stats = redis.call('HGETALL', stats)
 for i = 1, #pairs_of_stats, 2 do
   counted[pairs_of_stats[i]] = pairs_of_stats[i + 1]
 end
 
 local function report(counter, found, expected, mended)
-  local n = #answer
-  answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = counter, found, expected, mended and 1 or 0
+  local n = #reply
+  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = counter, found, expected, mended and 1 or 0
 end
 
 for counter in pairs(least) do
@@ -45,4 +45,4 @@ if exclusive and wrong == 0 then
     report(fault.counters, fault.found, fault.expected)
   end
 end
-return answer
+return reply

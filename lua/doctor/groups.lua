@@ -8,10 +8,10 @@
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/group/place
-local answer = {}
+local reply = {}
 local function report(name, found, expected)
-  local n = #answer
-  answer[n + 1], answer[n + 2], answer[n + 3] = name, found, expected
+  local n = #reply
+  reply[n + 1], reply[n + 2], reply[n + 3] = name, found, expected
 end
 
 -- Slots whose job is not claimed any more, or claimed without this group.
@@ -74,4 +74,4 @@ for i = 2, #ARGV do
   end
 end
 place_groups()
-return answer
+return reply

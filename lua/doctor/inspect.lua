@@ -24,7 +24,7 @@
 --@include lib/doctor/inspect
 --@include lib/doctor/repair
 local mending, visibility, budget = ARGV[first] == '1', tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2])
-local judged, answer = 0, { 0 }
+local judged, reply = 0, { 0 }
 
 for i = first + 3, #ARGV do
   local id = ARGV[i]
@@ -32,8 +32,8 @@ for i = first + 3, #ARGV do
   at.in_failed = at.status == 'failed' and redis.call('LPOS', failed, id)
   local kind, found, expected = fault_of(at)
   if kind then
-    local n = #answer
-    answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = id, kind, found, expected
+    local n = #reply
+    reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = id, kind, found, expected
     if mending then
       repair(at, found, visibility)
     end
@@ -45,5 +45,5 @@ for i = first + 3, #ARGV do
   end
 end
 place_groups()
-answer[1] = judged
-return answer
+reply[1] = judged
+return reply

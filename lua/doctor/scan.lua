@@ -8,7 +8,7 @@
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/doctor/inspect
-local answer = {}
+local reply = {}
 for _, id in ipairs(ARGV) do
   local at = inspect(id, 0, 0)
   local verdict
@@ -20,8 +20,8 @@ for _, id in ipairs(ARGV) do
     verdict = 'odd'
   end
   if verdict then
-    local n = #answer
-    answer[n + 1], answer[n + 2], answer[n + 3] = id, verdict, at.status or ''
+    local n = #reply
+    reply[n + 1], reply[n + 2], reply[n + 3] = id, verdict, at.status or ''
   end
 end
-return answer
+return reply

@@ -8,7 +8,7 @@
 -- Returns, for each fault: the unique key, found. Repeated: checks again.
 --@include lib/core/keys
 local ended = { completed = true, failed = true, cancelled = true }
-local answer = {}
+local reply = {}
 for i = 2, #ARGV do
   local key = ARGV[i]
   local owner = redis.call('HGET', unique, key)
@@ -16,12 +16,12 @@ for i = 2, #ARGV do
     local status = redis.pcall('HGET', job .. owner, 'status')
     status = type(status) == 'string' and status
     if not status or ended[status] then
-      answer[#answer + 1] = key
-      answer[#answer + 1] = 'held by ' .. owner .. ', which ' .. (status and 'is ' .. status or 'does not exist')
+      reply[#reply + 1] = key
+      reply[#reply + 1] = 'held by ' .. owner .. ', which ' .. (status and 'is ' .. status or 'does not exist')
       if ARGV[1] == '1' then
         redis.call('HDEL', unique, key)
       end
     end
   end
 end
-return answer
+return reply

@@ -43,7 +43,7 @@ local job, pending, wake, stats, settings, prioritized, scheduled, sequence, uni
 local memory_ms = 600000
 --@include lib/core/clock
 --@include lib/core/write_job
-local plain, answers, added, claimable = { nil }, {}, 0, false -- nil: room for one
+local plain, replies, added, claimable = { nil }, {}, 0, false -- nil: room for one
 
 if not prioritized then
   -- One command finds out whether the first job is known, and whether the queue has settings. They may include a bound.
@@ -89,8 +89,8 @@ else
   for i = 1, last, 4 do
     local verdict, standing, name = add_with_options(ARGV[i], ARGV[i + 1], ARGV[i + 2], asked[i])
     if verdict then
-      local n = #answers
-      answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = (i + 3) / 4, verdict, standing, name or ''
+      local n = #replies
+      replies[n + 1], replies[n + 2], replies[n + 3], replies[n + 4] = (i + 3) / 4, verdict, standing, name or ''
     end
   end
   if next(touched_groups) then
@@ -108,4 +108,4 @@ end
 if claimable then
   redis.call('ZADD', wake, '0', '1')
 end
-return #answers > 0 and answers or nil
+return #replies > 0 and replies or nil

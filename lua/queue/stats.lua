@@ -41,7 +41,7 @@ local expired = redis.call('ZCOUNT', claims, '-inf', now)
 local live = redis.call('ZCOUNT', workers, live_since, '+inf')
 local paused_at, paused_by, pause_reason, rate_waits = unpack(redis.call('HMGET', settings, 'paused_at_ms', 'paused_by',
   'pause_reason', 'rate_waits'))
-local answer = {
+local reply = {
   'now_ms', now,
   'pending', redis.call('LLEN', pending) + redis.call('ZCARD', prioritized) + grouped,
   'held_by_groups', held_by_groups(grouped),
@@ -64,10 +64,10 @@ local answer = {
   'pause_reason', pause_reason or '',
 }
 for _, value in ipairs(redis.call('HGETALL', stats)) do
-  answer[#answer + 1] = value
+  reply[#reply + 1] = value
 end
 if rate_waits then -- and those of limits before, see lib/limits/write
   local waits = tonumber(rate_waits) + tonumber(redis.call('HGET', stats, 'limited_total') or 0)
-  answer[#answer + 1], answer[#answer + 2] = 'limited_total', string.format('%d', waits)
+  reply[#reply + 1], reply[#reply + 2] = 'limited_total', string.format('%d', waits)
 end
-return answer
+return reply

@@ -31,16 +31,16 @@ local function declare(id, version, key)
   return 'declared'
 end
 
-local answers = {}
+local replies = {}
 for i = 4, #ARGV, 2 do
   local id, key = ARGV[i], schedule .. ARGV[i]
   if declares then
-    answers[#answers + 1] = declare(id, ARGV[i + 1], key)
+    replies[#replies + 1] = declare(id, ARGV[i + 1], key)
   else
     if redis.call('HGET', key, 'declared_by') == worker then
       redis.call('HSET', key, 'declared_until_ms', 0)
     end
-    answers[#answers + 1] = 'declared'
+    replies[#replies + 1] = 'declared'
   end
 end
-return answers
+return replies

@@ -41,21 +41,21 @@ local function make(id, due, key)
   return verdict == 'kept' and 'kept' or 'enqueued'
 end
 
-local answers = {}
+local replies = {}
 for i = 1, #ARGV, 4 do
   local id, due, next_due, key = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 3]), schedule .. ARGV[i]
   local score = tonumber(redis.call('ZSCORE', schedule_due, id) or nil)
   local version = read(key, 'version')[1]
-  local answer = 'lost'
+  local reply = 'lost'
   if score == due and version == ARGV[i + 2] and due <= now and next_due > due then
     redis.call('ZADD', schedule_due, next_due, id)
-    answer = make(id, due, key)
-    if answer ~= 'lost' then
-      redis.call('HINCRBY', key, answer == 'enqueued' and 'ticks' or 'skipped', 1)
+    reply = make(id, due, key)
+    if reply ~= 'lost' then
+      redis.call('HINCRBY', key, reply == 'enqueued' and 'ticks' or 'skipped', 1)
     end
     set_due(id, key, next_due)
   end
-  answers[#answers + 1] = answer
+  replies[#replies + 1] = reply
 end
 place_groups()
-return answers
+return replies

@@ -44,10 +44,10 @@ local function adopt_failures()
 end
 
 note_claims()
-local answers = { 0, 0, 0 }
-reclaim_claims(answers)
-answers[1] = once_per_interval('adopted_at_ms', tonumber(ARGV[first + 2])) and adopt_failures() or 0
+local replies = { 0, 0, 0 }
+reclaim_claims(replies)
+replies[1] = once_per_interval('adopted_at_ms', tonumber(ARGV[first + 2])) and adopt_failures() or 0
 place_groups()
 local seen_at = tonumber(redis.call('HGET', sweep, 'foreign_seen_at_ms') or nil)
-answers[3] = seen_at and now - seen_at < 600000 and 1 or 0
-return answers
+replies[3] = seen_at and now - seen_at < 600000 and 1 or 0
+return replies

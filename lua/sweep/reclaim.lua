@@ -51,7 +51,7 @@ end
 
 -- Goes from the latest expiry on. So the first claimed job is put to the front last, also across slices.
 local expired = redis.call('ZRANGE', claims, now, '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, limit)
-local taken, ended, answers = {}, {}, { #expired == limit and '1' or '0' }
+local taken, ended, replies = {}, {}, { #expired == limit and '1' or '0' }
 for _, id in ipairs(expired) do
   local status, fence, group = unpack(read(job .. id, 'status', 'fence', 'group'))
   -- A missing hash leaves a dead letter with that reason. In another state the step that ended the claim broke off.
@@ -67,7 +67,7 @@ end
 -- The job claimed first must be claimed first again, so it is put to the front last.
 table.sort(taken, function(a, b) return a.fence > b.fence end)
 for _, claim in ipairs(taken) do
-  answers[#answers + 1], answers[#answers + 2] = claim.id, crash(claim.id, 'claim expired')
+  replies[#replies + 1], replies[#replies + 2] = claim.id, crash(claim.id, 'claim expired')
 end
 place_groups()
 -- The claims go last: if a step breaks off, the next reclaim finds the jobs.
@@ -84,4 +84,4 @@ end
 if #taken > 0 then
   wake_for_slot()
 end
-return answers
+return replies

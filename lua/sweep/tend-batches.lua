@@ -27,11 +27,11 @@ end
 --@include lib/settle/finish_end
 --@include lib/place/remove_waiting
 --@include lib/batch/cancel_member
-local limit, answer = tonumber(ARGV[first]), { 0, 0, {} }
+local limit, reply = tonumber(ARGV[first]), { 0, 0, {} }
 --@include lib/batch/tend
 tend_guests(limit)
 tend_awaiting(limit)
 tend_batches(limit, ARGV[first + 1] == '1')
 place_groups()
-answer[2] = redis.call('EXISTS', batch_outbox)
-return answer
+reply[2] = redis.call('EXISTS', batch_outbox)
+return reply

@@ -8,8 +8,8 @@
 local workers, worker_details = KEYS[1], KEYS[2]
 local since = string.format('%.0f', now - tonumber(ARGV[1]))
 local found = redis.call('ZRANGE', workers, '+inf', since, 'BYSCORE', 'REV', 'LIMIT', 0, ARGV[2], 'WITHSCORES')
-local answer = {}
+local reply = {}
 for i = 1, #found, 2 do
-  answer[#answer + 1] = { found[i], found[i + 1], redis.call('HGET', worker_details, found[i]) or '' }
+  reply[#reply + 1] = { found[i], found[i + 1], redis.call('HGET', worker_details, found[i]) or '' }
 end
-return answer
+return reply

@@ -16,12 +16,12 @@ export class Progress {
    * @param total the total number; undefined if it is unknown
    * @param done returns how many are done; its failure does not affect the work
    */
-  async during<Answer>(
-    work: Promise<Answer>,
+  async during<Reply>(
+    work: Promise<Reply>,
     verb: string,
     total: number | undefined,
     done: () => number | Promise<number>,
-  ): Promise<Answer> {
+  ): Promise<Reply> {
     if (this.isSilent || !this.stream.isTTY) {
       return work;
     }

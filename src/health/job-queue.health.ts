@@ -49,7 +49,7 @@ const optionsSchema = z.strictObject(
 );
 
 /**
- * Reports the state of the queues to a health check of \@nestjs/terminus, over the app's existing connection. Answers
+ * Reports the state of the queues to a health check of \@nestjs/terminus, over the app's existing connection. Replies
  * within `timeoutMs`, also when Redis is gone.
  *
  * @example

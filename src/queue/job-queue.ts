@@ -17,7 +17,7 @@ import type { ClaimRef, ClaimedJob, JobStatus } from './model/job.js';
 import { QueueAdmin } from './queue-admin.js';
 import type { ForeignRedisClient, RedisClient } from './redis/redis-client.js';
 import type { JobHandle, ResultOptions } from './results/job-handle.js';
-import type { ExtendOutcome, FailOutcome, ReleaseOutcome } from './store/call-answers.js';
+import type { ExtendOutcome, FailOutcome, ReleaseOutcome } from './store/call-outcomes.js';
 import type { QueueStore } from './store/queue-store.js';
 import { checkText } from './validation/names.js';
 import type { InputOf, OutputOf, StandardSchema } from './validation/standard-schema.js';

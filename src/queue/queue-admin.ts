@@ -28,7 +28,7 @@ import type {
   RescheduleOutcome,
   RestartOutcome,
   UpdateOutcome,
-} from './store/call-answers.js';
+} from './store/call-outcomes.js';
 import { OpenQueue } from './store/open-queue.js';
 import type { CallLimit, QueueStore } from './store/queue-store.js';
 import type { StoreCall } from './store/store-call.js';
@@ -126,11 +126,11 @@ export abstract class QueueAdmin {
   async reschedule(id: string, start: Start): Promise<RescheduleOutcome> {
     checkText('job id', id);
     const due = checkRescheduleOptions(start);
-    const answer = await this.exec((calls) => calls.reschedule(id, due));
-    if (typeof answer === 'object') {
-      throw lateStart(start, answer);
+    const reply = await this.exec((calls) => calls.reschedule(id, due));
+    if (typeof reply === 'object') {
+      throw lateStart(start, reply);
     }
-    return answer;
+    return reply;
   }
 
   /**
@@ -286,7 +286,7 @@ export abstract class QueueAdmin {
   }
 
   /** @internal Runs one step. */
-  exec<Answer>(build: (calls: StoreCalls) => StoreCall<Answer>, limit?: CallLimit): Promise<Answer> {
+  exec<Reply>(build: (calls: StoreCalls) => StoreCall<Reply>, limit?: CallLimit): Promise<Reply> {
     return this.open.exec(build, limit);
   }
 }

@@ -50,7 +50,7 @@ export interface RedisAccess {
   /** The names of its keys. */
   readonly keys: QueueKeyNames;
   /** Asks within the time limit of a step of the queue. */
-  ask<Answer>(question: () => Promise<Answer>): Promise<Answer>;
+  ask<Reply>(question: () => Promise<Reply>): Promise<Reply>;
 }
 
 /**

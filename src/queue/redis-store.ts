@@ -113,8 +113,8 @@ export class RedisStore implements QueueStore {
     ]);
   }
 
-  exec<Answer>(call: StoreCall<Answer>, { timeoutMs }: CallLimit = {}): Promise<Answer> {
-    const step = call as RedisCall<Answer>;
+  exec<Reply>(call: StoreCall<Reply>, { timeoutMs }: CallLimit = {}): Promise<Reply> {
+    const step = call as RedisCall<Reply>;
     return timeoutMs === undefined ? this.runner.run(step) : this.ask(timeoutMs, () => this.runner.run(step));
   }
 
@@ -123,7 +123,7 @@ export class RedisStore implements QueueStore {
    *
    * @param limitMs how long the server may take to connect, and then to reply
    */
-  ask<Answer>(limitMs: number, question: () => Promise<Answer>): Promise<Answer> {
+  ask<Reply>(limitMs: number, question: () => Promise<Reply>): Promise<Reply> {
     const { client, ready } = this.connection;
     if (ready) {
       return withResponseTimeout(client, limitMs, question());
@@ -172,8 +172,8 @@ export class RedisStore implements QueueStore {
   ): Promise<DoctorReport> {
     const access = {
       client: this.connection.client,
-      run: <Answer>(call: RedisCall<Answer>) => this.exec(call, { timeoutMs }),
-      ask: <Answer>(question: () => Promise<Answer>) => this.ask(timeoutMs, question),
+      run: <Reply>(call: RedisCall<Reply>) => this.exec(call, { timeoutMs }),
+      ask: <Reply>(question: () => Promise<Reply>) => this.ask(timeoutMs, question),
     };
     return new Doctor(access, queue as QueueCalls, options).run();
   }

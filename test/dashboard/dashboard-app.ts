@@ -17,11 +17,11 @@ export interface DashboardApp {
   log: KeptLog;
   jobs: JobQueueService;
   queue(name: string): JobQueue;
-  get(path: string, headers?: Record<string, string>): Promise<Answer>;
-  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
+  get(path: string, headers?: Record<string, string>): Promise<Reply>;
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Reply>;
 }
 
-export interface Answer<Body = Record<string, unknown>> {
+export interface Reply<Body = Record<string, unknown>> {
   status: number;
   body: Body;
   headers: Headers;
@@ -85,7 +85,7 @@ export async function startDashboard(setup: Setup = {}): Promise<DashboardApp> {
   };
 }
 
-export async function ask(url: string, init: RequestInit): Promise<Answer> {
+export async function ask(url: string, init: RequestInit): Promise<Reply> {
   const response = await fetch(url, init);
   const text = await response.text();
   const json = (response.headers.get('content-type') ?? '').includes('json');

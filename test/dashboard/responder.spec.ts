@@ -7,7 +7,7 @@ import { Responder } from '../../src/dashboard/api/responder.js';
 
 afterEach(() => Logger.overrideLogger(false));
 
-/** Answers a request whose work throws. Returns the status. */
+/** Replies a request whose work throws. Returns the status. */
 async function statusOf(thrown: unknown, logger: LoggerService): Promise<number | undefined> {
   Logger.overrideLogger(logger);
   const host = new HttpAdapterHost<ExpressAdapter>();

@@ -7,18 +7,18 @@ import { foundState, ruledState } from './observed.js';
 import type { RealQueue } from './real-queue.js';
 import type { QueueModel } from './rules/queue-model.js';
 
-interface Verb<Answer> {
+interface Verb<Reply> {
   /** Acts on the real queue. Picks (a job, a claim) are by the model, which knows what there is. */
-  does: (real: RealQueue, model: QueueModel) => Promise<Answer>;
+  does: (real: RealQueue, model: QueueModel) => Promise<Reply>;
   /** The reply by the rules. It gets the real reply for random values: new ids and tokens. */
-  says: (model: QueueModel, found: Answer, real: RealQueue) => unknown;
+  says: (model: QueueModel, found: Reply, real: RealQueue) => unknown;
   /** Returns whether the step makes sense now. */
   when?: (model: QueueModel) => boolean;
 }
 
 export type Step = fc.AsyncCommand<QueueModel, RealQueue>;
 
-export function step<Answer>(text: string, { does, says, when = () => true }: Verb<Answer>): Step {
+export function step<Reply>(text: string, { does, says, when = () => true }: Verb<Reply>): Step {
   return {
     check: (model) => when(model),
     toString: () => text,

@@ -21,7 +21,7 @@ export const NO_FAULTS: NetworkFaults = { lost: 0, unanswered: 0, repeated: 0, d
 
 /** Runs calls where the server is, and sees each run. */
 export interface Server {
-  run<Answer>(script: string, run: () => Answer, process: string, isRepeat: boolean): Answer;
+  run<Reply>(script: string, run: () => Reply, process: string, isRepeat: boolean): Reply;
 }
 
 /** Makes the link of a process. Calls arrive in the order of their sending. */
@@ -34,7 +34,7 @@ export function linkOf(
   server: Server,
 ): StoreLink {
   let lastArrival = 0;
-  return <Answer>(script: string, run: () => Answer): Promise<Answer> =>
+  return <Reply>(script: string, run: () => Reply): Promise<Reply> =>
     new Promise((resolve, reject) => {
       const { lost, unanswered, repeated, delayed, longestMs } = faults();
       const delay = () => (random.chance(delayed) ? random.between(0, longestMs) : 0);

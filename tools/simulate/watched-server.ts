@@ -48,7 +48,7 @@ export class WatchedServer implements Server {
     private readonly plant: Plant | undefined,
   ) {}
 
-  run<Answer>(script: string, run: () => Answer, process: string, isRepeat: boolean): Answer {
+  run<Reply>(script: string, run: () => Reply, process: string, isRepeat: boolean): Reply {
     this.queues().forEach((queue) => this.countLooks(queue));
     const before = this.queues().map(seenIn);
     const stateBefore = isRepeat && REPEATABLE.has(script) ? this.state() : undefined;

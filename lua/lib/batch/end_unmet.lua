@@ -19,7 +19,7 @@ local function end_unmet(id, unmet)
     bury(id, 'Job ' .. before .. ', after which this job was to start, ' .. (bad_ends[how] or 'failed')
       .. '. Redrive this job to run it without waiting.')
     redis.call('HDEL', job .. id, 'after')
-    answer[3][#answer[3] + 1] = id
+    reply[3][#reply[3] + 1] = id
   end
   redis.call('ZREM', scheduled, id)
   redis.call('ZREM', awaiting, id)

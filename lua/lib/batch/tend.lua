@@ -1,5 +1,5 @@
 -- tend_batches(limit, all), tend_guests(limit), tend_awaiting(limit): see lua/sweep/tend-batches.
--- Needs: keys, clock, read, job_ended, cancel_member, lib/settle/finish_end; answer, which receives a 1 first if more is
+-- Needs: keys, clock, read, job_ended, cancel_member, lib/settle/finish_end; reply, which receives a 1 first if more is
 --   left, third the dead letters, and then the members to cancel in other queues.
 --@include lib/batch/tend_batch
 --@include lib/batch/end_unmet
@@ -17,7 +17,7 @@ local function tend_batches(limit, all)
     end
   end
   if left <= 0 then
-    answer[1] = 1
+    reply[1] = 1
   end
 end
 
@@ -58,5 +58,5 @@ local function tend_awaiting(limit)
   for _, id in ipairs(redis.call('ZRANGE', awaiting, '-inf', now, 'BYSCORE', 'LIMIT', 0, limit)) do
     left = left > 0 and left - 1 - tend_waiting(id) or left
   end
-  answer[1] = redis.call('ZCOUNT', awaiting, '-inf', now) > 0 and 1 or answer[1]
+  reply[1] = redis.call('ZCOUNT', awaiting, '-inf', now) > 0 and 1 or reply[1]
 end

@@ -18,7 +18,7 @@ end
 local function tend_member(batch, member, fired, stopped)
   if string.find(member, '|', 1, true) then
     if stopped and not fired then
-      answer[#answer + 1] = member
+      reply[#reply + 1] = member
     end
     return
   end

@@ -1,5 +1,5 @@
 -- once_per_interval(field, pace): returns whether this call must do the work that all replicas need only once in `pace`
--- ms. `field` of the sweep's memory has the time of the last start. With 0 the answer is always yes.
+-- ms. `field` of the sweep's memory has the time of the last start. With 0 it always returns true.
 -- Needs: keys, now.
 local function once_per_interval(field, pace)
   if pace == 0 then

@@ -6,7 +6,7 @@
 --@include lib/place/keep_age
 --@include lib/place/wait_apart
 local counters = { interruption = 'interruptions', snooze = 'snoozes', rate_limited = 'rate_limited', unhandled = 'unhandled' }
-local first_answer = { pending = 'released', scheduled = 'released', cancelled = 'cancelled', failed = 'failed' }
+local first_outcome = { pending = 'released', scheduled = 'released', cancelled = 'cancelled', failed = 'failed' }
 
 local function note_unhandled(key, found_name, ready_at)
   redis.call('HSETNX', key, 'unhandled_at_ms', now)

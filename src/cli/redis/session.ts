@@ -80,7 +80,7 @@ export class Session {
    *
    * @throws CliError
    */
-  answer<Answer>(asked: Promise<Answer>): Promise<Answer> {
+  answer<Reply>(asked: Promise<Reply>): Promise<Reply> {
     return within(systemClock, ANSWER_MS, asked, () => {
       throw silent(this.place);
     });

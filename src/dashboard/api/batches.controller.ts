@@ -107,7 +107,7 @@ export class BatchesController {
 }
 
 /** @throws NotFoundException where the batch is not known */
-async function known<Answer>(answer: Promise<Answer>): Promise<Answer> {
+async function known<Reply>(answer: Promise<Reply>): Promise<Reply> {
   try {
     return await answer;
   } catch (error) {

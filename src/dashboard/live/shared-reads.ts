@@ -11,11 +11,11 @@ const MOST = 200;
 export class SharedReads {
   private readonly reads = new Map<string, { at: number; answer: Promise<unknown> }>();
 
-  get<Answer>(key: string, read: () => Promise<Answer>): Promise<Answer> {
+  get<Reply>(key: string, read: () => Promise<Reply>): Promise<Reply> {
     const now = performance.now();
     const known = this.reads.get(key);
     if (known && now - known.at < KEPT_MS) {
-      return known.answer as Promise<Answer>;
+      return known.answer as Promise<Reply>;
     }
     this.prune(now);
     const answer = read();

@@ -17,7 +17,7 @@ import type {
   RescheduleOutcome,
   RestartOutcome,
   UpdateOutcome,
-} from '../../queue/store/call-answers.js';
+} from '../../queue/store/call-outcomes.js';
 import type { Groups } from '../../queue/operate/groups.js';
 import type { StatusCondition } from '../../queue/operate/status-condition.js';
 import type { Limits } from '../../queue/operate/limits.js';
@@ -261,19 +261,19 @@ export abstract class AdminApi {
   protected abstract definitionOf(queue: string, name: string): JobDefinition | undefined;
 
   /** @internal */
-  protected abstract askQueue<Answer>(
+  protected abstract askQueue<Reply>(
     queue: JobQueue,
-    question: (queue: JobQueue) => Promise<Answer>,
+    question: (queue: JobQueue) => Promise<Reply>,
     waitMs?: number,
-  ): Promise<Answer>;
+  ): Promise<Reply>;
 
   /** @internal */
-  protected ask<Answer>(
+  protected ask<Reply>(
     job: string | JobDefinition,
-    question: (queue: JobQueue) => Promise<Answer>,
+    question: (queue: JobQueue) => Promise<Reply>,
     queue: string | undefined,
     waitMs = 0,
-  ): Promise<Answer> {
+  ): Promise<Reply> {
     return this.askQueue(this.target(job, queue), question, waitMs);
   }
 }

@@ -281,11 +281,11 @@ export class JobQueueService extends AdminApi {
   }
 
   /** Asks a queue within its time limit. @internal */
-  protected askQueue<Answer>(
+  protected askQueue<Reply>(
     queue: JobQueue,
-    question: (queue: JobQueue) => Promise<Answer>,
+    question: (queue: JobQueue) => Promise<Reply>,
     waitMs = 0,
-  ): Promise<Answer> {
+  ): Promise<Reply> {
     return this.queues.redis.answer(queue.options.enqueueTimeoutMs, waitMs, () => question(queue));
   }
 }

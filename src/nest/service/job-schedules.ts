@@ -21,7 +21,7 @@ export type PayloadOption<Job> = Job extends JobDefinition ? { payload: PayloadI
 interface QueueFinder {
   target(job: string | JobDefinition, queue: string | undefined): JobQueue;
   all(): readonly JobQueue[];
-  ask<Answer>(queue: JobQueue, question: (queue: JobQueue) => Promise<Answer>): Promise<Answer>;
+  ask<Reply>(queue: JobQueue, question: (queue: JobQueue) => Promise<Reply>): Promise<Reply>;
 }
 
 /**
@@ -123,11 +123,11 @@ export class JobSchedules {
     return this.ask(job, options, (queue) => queue.schedules.runNow<Result>(id));
   }
 
-  private ask<Answer>(
+  private ask<Reply>(
     job: string | JobDefinition,
     options: QueueChoice,
-    question: (queue: JobQueue) => Promise<Answer>,
-  ): Promise<Answer> {
+    question: (queue: JobQueue) => Promise<Reply>,
+  ): Promise<Reply> {
     return this.finder.ask(this.finder.target(job, takeQueue('schedules', options).queue), question);
   }
 }

@@ -124,12 +124,12 @@ export class Batch<Queue = unknown> extends BatchReader {
    */
   async cancel(): Promise<'stopped' | 'fired'> {
     await this.ready();
-    const answer = await this.#home.exec((calls) => calls.batches.stop(this.id));
-    if (answer === 'missing') {
+    const reply = await this.#home.exec((calls) => calls.batches.stop(this.id));
+    if (reply === 'missing') {
       throw new BatchNotFoundError(this.id);
     }
     await tendBatches(this.#home);
-    return answer;
+    return reply;
   }
 
   /** @internal */
@@ -207,14 +207,14 @@ export class Batch<Queue = unknown> extends BatchReader {
     }
     for (let start = 0; start < jobs.length; start += SLICE) {
       const members = jobs.slice(start, start + SLICE).map(({ id }) => `${target.name}|${id}`);
-      const answer = await this.#home.exec((calls) => calls.batches.join(this.id, members));
-      if (answer === 'no-batch') {
+      const reply = await this.#home.exec((calls) => calls.batches.join(this.id, members));
+      if (reply === 'no-batch') {
         throw new BatchNotFoundError(this.id);
       }
-      if (answer === 'sealed') {
+      if (reply === 'sealed') {
         throw new BatchSealedError(this.id);
       }
-      if (answer === 'stopped') {
+      if (reply === 'stopped') {
         await tendBatches(this.#home);
       }
     }

@@ -4,7 +4,7 @@ import { serializeError } from '../errors/serialize-error.js';
 import { backoffDelay } from '../model/backoff.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from '../model/job.js';
 import { LARGEST_PAGE, YEAR_MS } from '../runtime/bounds.js';
-import type { ExtendOutcome, FailOutcome, ReleaseOutcome } from '../store/call-answers.js';
+import type { ExtendOutcome, FailOutcome, ReleaseOutcome } from '../store/call-outcomes.js';
 import { claimOf, failedClaimOf } from '../store/claim-ref.js';
 import type { ConsumerWait, QueueAccess } from '../store/queue-store.js';
 import { checkText } from '../validation/names.js';
@@ -59,12 +59,12 @@ export class ManualConsumer {
     // Several claims of one process may be in flight. Each has its own stream, so that none forgets another's batch.
     const stream = `${this.claims++ % 16}`;
     const token = this.queue.store.clock.randomId();
-    const answer = await this.queue.exec((calls) => calls.claim({ count, token, worker, stream }));
-    if (answer.refused.length > 0) {
-      const failures = answer.refused.map((job) => ({ ...job, final: true, backoffMs: 0 }));
+    const reply = await this.queue.exec((calls) => calls.claim({ count, token, worker, stream }));
+    if (reply.refused.length > 0) {
+      const failures = reply.refused.map((job) => ({ ...job, final: true, backoffMs: 0 }));
       await this.queue.exec((calls) => calls.fail(failures));
     }
-    const { jobs, refused, nextDueInMs } = answer;
+    const { jobs, refused, nextDueInMs } = reply;
     return { jobs, nextDueInMs, again: jobs.length === 0 && refused.length > 0 };
   }
 

@@ -44,7 +44,7 @@ type DeadLetterQueue = Pick<QueueAccess, 'name' | 'options' | 'exec'> & Pick<Job
 /** The context of a queue's dead letters. */
 interface DeadLetterContext {
   /** Wraps every call to Redis, for the caller's time limit. */
-  ask?<Answer>(question: () => Promise<Answer>): Promise<Answer>;
+  ask?<Reply>(question: () => Promise<Reply>): Promise<Reply>;
   /** Returns the definition that checks an edited payload, or undefined. */
   definitionOf?(name: string): JobDefinition | undefined;
 }
@@ -236,11 +236,11 @@ export class DeadLetters {
     }
   }
 
-  private ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
+  private ask<Reply>(question: () => Promise<Reply>): Promise<Reply> {
     return this.context.ask ? this.context.ask(question) : question();
   }
 
-  private exec<Answer>(build: (calls: StoreCalls) => StoreCall<Answer>): Promise<Answer> {
+  private exec<Reply>(build: (calls: StoreCalls) => StoreCall<Reply>): Promise<Reply> {
     return this.ask(() => this.queue.exec(build));
   }
 }

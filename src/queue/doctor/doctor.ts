@@ -16,8 +16,8 @@ const SCAN_COUNT = 500;
 /** The Redis of the audited queue. No step on it may hang. */
 interface AuditedRedis {
   readonly client: RedisClient;
-  run<Answer>(call: ScriptCall<Answer>): Promise<Answer>;
-  ask<Answer>(question: () => Promise<Answer>): Promise<Answer>;
+  run<Reply>(call: ScriptCall<Reply>): Promise<Reply>;
+  ask<Reply>(question: () => Promise<Reply>): Promise<Reply>;
 }
 
 /**
@@ -227,7 +227,7 @@ export class Doctor {
     return this.ask(this.calls.doctor.scan(ids));
   }
 
-  private ask<Answer>(call: ScriptCall<Answer>): Promise<Answer> {
+  private ask<Reply>(call: ScriptCall<Reply>): Promise<Reply> {
     return this.queue.run(call);
   }
 }

@@ -1,7 +1,7 @@
 import { EnqueueBatcher } from './enqueue-batcher.js';
 import { JobQueueError } from '../errors/errors.js';
 import type { JobHandle } from '../results/job-handle.js';
-import type { EnqueueAnswer } from '../store/enqueue-call.js';
+import type { EnqueueReply } from '../store/enqueue-call.js';
 import type { QueueAccess } from '../store/queue-store.js';
 
 /**
@@ -69,9 +69,9 @@ export function durableBatcher(queue: QueueAccess, prepare?: () => Promise<void>
 export function requireReplicas(
   { name, options: { replicas, durabilityTimeoutMs } }: Pick<QueueAccess, 'name' | 'options'>,
   handles: readonly JobHandle[],
-  answers: readonly EnqueueAnswer[],
+  replies: readonly EnqueueReply[],
 ): void {
-  const seen = answers.flatMap(({ replication }) => replication ?? []);
+  const seen = replies.flatMap(({ replication }) => replication ?? []);
   const acknowledged = Math.min(...seen.map((each) => each.acknowledged));
   if (seen.length > 0 && acknowledged < replicas) {
     const failure = seen.find((each) => each.failure)?.failure;

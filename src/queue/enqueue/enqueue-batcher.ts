@@ -1,4 +1,4 @@
-import { EnqueueRejected, type EnqueueAnswer, type EncodedJob } from '../store/enqueue-call.js';
+import { EnqueueRejected, type EnqueueReply, type EncodedJob } from '../store/enqueue-call.js';
 import { RedisOutOfMemoryError } from '../errors/errors.js';
 import { QueueLayoutError } from '../errors/layout-error.js';
 import { EnqueueError } from '../errors/enqueue-errors.js';
@@ -29,7 +29,7 @@ interface EnqueueBatcherOptions {
   /** The total time of an enqueue, in ms. It may be longer while its bytes or those of its reply move. */
   timeoutMs: number;
   /** Sends a batch. */
-  deliver: (calls: StoreCalls, jobs: EncodedJob[]) => Promise<EnqueueAnswer[]>;
+  deliver: (calls: StoreCalls, jobs: EncodedJob[]) => Promise<EnqueueReply[]>;
   /** True if `deliver` has its own limit of `timeoutMs`, because an outer limit costs a timer for each batch. */
   endsInTime?: boolean;
   /** The store whose connection `deliver` uses. @default the store's */
@@ -44,7 +44,7 @@ interface EnqueueBatcherOptions {
 
 interface Waiting {
   job: EncodedJob;
-  resolve(answer: EnqueueAnswer): void;
+  resolve(reply: EnqueueReply): void;
   reject(error: Error): void;
 }
 
@@ -64,7 +64,7 @@ export class EnqueueBatcher {
 
   constructor(private readonly options: EnqueueBatcherOptions) {}
 
-  enqueue(job: EncodedJob): Promise<EnqueueAnswer> {
+  enqueue(job: EncodedJob): Promise<EnqueueReply> {
     return new Promise((resolve, reject) => {
       if (this.waiting.push({ job, resolve, reject }) === 1) {
         this.leaveSoon();
@@ -140,8 +140,8 @@ export class EnqueueBatcher {
       sent = true;
       const delivered = deliver(this.calls, jobs);
       // A limit that began with a wait covers the reply too.
-      const answers = await (endsInTime && !deadline.isRunning ? delivered : deadline.limitSilence(delivered, via));
-      slice.forEach((each, i) => each.resolve(answers[i]!));
+      const replies = await (endsInTime && !deadline.isRunning ? delivered : deadline.limitSilence(delivered, via));
+      slice.forEach((each, i) => each.resolve(replies[i]!));
     } catch (error) {
       // Rejects each caller with the error of its own job.
       slice.forEach((each) => each.reject(this.explain(error as Error, each.job, sent)));
@@ -202,8 +202,8 @@ class Deadline {
   }
 
   /** Limits the wait for a reply, and extends it while bytes move over the connection. */
-  limitSilence<Value>(answer: Promise<Value>, via: Pick<QueueStore, 'patience'>): Promise<Value> {
-    const limited = this.limit(answer);
+  limitSilence<Value>(reply: Promise<Value>, via: Pick<QueueStore, 'patience'>): Promise<Value> {
+    const limited = this.limit(reply);
     this.patience = via.patience(this.begunAt);
     return limited;
   }

@@ -1,8 +1,8 @@
 import { QueueFullError } from '../errors/enqueue-errors.js';
 import { JobHandle, type JobSource } from '../results/job-handle.js';
-import { faultOf, EnqueueRejected, type EnqueueAnswer, type EncodedJob } from '../store/enqueue-call.js';
+import { faultOf, EnqueueRejected, type EnqueueReply, type EncodedJob } from '../store/enqueue-call.js';
 import type { QueueAccess } from '../store/queue-store.js';
-import { bulkAnswers } from './bulk-answers.js';
+import { bulkReplies } from './bulk-replies.js';
 import type { JobDefinition } from './define-job.js';
 import { durableBatcher, requireReplicas } from './durable-batcher.js';
 import { encodeJob } from './encode-job.js';
@@ -137,18 +137,18 @@ export class Producer {
     const added = this.batcherOf(job, batchers).enqueue(job);
     batchers.memory.sendBurst(); // not those for replicas, which are waited for batch by batch
     return added.then(
-      (answer) => this.added(job, answer, source),
+      (reply) => this.added(job, reply, source),
       (error: unknown) => {
         throw explained(error, () => 'enqueue');
       },
     );
   }
 
-  private added(job: EncodedJob, answer: EnqueueAnswer, source: JobSource): JobHandle {
-    refuseFull(this.queue.name, [answer]);
-    const handle = this.handleOf(job, answer, source);
-    if (answer.replication) {
-      requireReplicas(this.queue, [handle], [answer]);
+  private added(job: EncodedJob, reply: EnqueueReply, source: JobSource): JobHandle {
+    refuseFull(this.queue.name, [reply]);
+    const handle = this.handleOf(job, reply, source);
+    if (reply.replication) {
+      requireReplicas(this.queue, [handle], [reply]);
     }
     return handle;
   }
@@ -161,11 +161,11 @@ export class Producer {
         outcome.reason = explained(outcome.reason, (job) => `enqueueMany[${jobs.indexOf(job)}]`);
       }
     }
-    const answers = bulkAnswers(this.queue.name, jobs, outcomes);
-    refuseFull(this.queue.name, answers);
-    const handles = jobs.map((job, i) => this.handleOf(job, answers[i]!, source));
+    const replies = bulkReplies(this.queue.name, jobs, outcomes);
+    refuseFull(this.queue.name, replies);
+    const handles = jobs.map((job, i) => this.handleOf(job, replies[i]!, source));
     if (batchers.replica) {
-      requireReplicas(this.queue, handles, answers);
+      requireReplicas(this.queue, handles, replies);
     }
     return handles;
   }
@@ -203,9 +203,9 @@ export class Producer {
     }
   }
 
-  private handleOf(job: EncodedJob, answer: EnqueueAnswer, source: JobSource): JobHandle {
-    this.unserved.added(answer.id, answer.name ?? job.name);
-    return new JobHandle(answer.id, answer.name ?? job.name, this.queue.name, answer.outcome, source);
+  private handleOf(job: EncodedJob, reply: EnqueueReply, source: JobSource): JobHandle {
+    this.unserved.added(reply.id, reply.name ?? job.name);
+    return new JobHandle(reply.id, reply.name ?? job.name, this.queue.name, reply.outcome, source);
   }
 
   private batcherOf(
@@ -235,10 +235,10 @@ export class Producer {
 }
 
 /** @throws QueueFullError where some of the jobs were not added */
-function refuseFull(queue: string, answers: readonly EnqueueAnswer[]): void {
-  const full = answers.find((answer) => answer.full)?.full;
+function refuseFull(queue: string, replies: readonly EnqueueReply[]): void {
+  const full = replies.find((reply) => reply.full)?.full;
   if (full) {
-    const items = answers.map(({ id, outcome, full: isRefused }) => ({
+    const items = replies.map(({ id, outcome, full: isRefused }) => ({
       id,
       outcome: isRefused ? ('not-sent' as const) : outcome,
     }));

@@ -1,7 +1,7 @@
 import { encodeContent } from '../codec/codec.js';
 import { checkPayload } from './check-payload.js';
 import { isJobDefinition, type JobDefinition } from './define-job.js';
-import type { UpdateOutcome } from '../store/call-answers.js';
+import type { UpdateOutcome } from '../store/call-outcomes.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import { checkText } from '../validation/names.js';
 

@@ -2,7 +2,7 @@ import { InvalidOptionError } from '../errors/errors.js';
 import type { JobRecord, JobStatus } from '../model/job.js';
 import { show } from '../errors/show.js';
 import type { QueueAccess } from '../store/queue-store.js';
-import type { CancelOutcome } from '../store/call-answers.js';
+import type { CancelOutcome } from '../store/call-outcomes.js';
 import { CancelNotices } from './cancel-notices.js';
 
 /** The most remembered calls without a reply. */
@@ -17,12 +17,12 @@ export class Canceller {
   constructor(private readonly queue: Pick<QueueAccess, 'store' | 'calls' | 'exec'>) {}
 
   async cancel(id: string, ifStatus?: JobStatus): Promise<CancelOutcome> {
-    const answer = await this.cancelBy(id, ifStatus);
-    if (answer === 'requested') {
+    const outcome = await this.cancelBy(id, ifStatus);
+    if (outcome === 'requested') {
       const { key } = await this.queue.calls();
       CancelNotices.of(this.queue.store).publish(key, id);
     }
-    return answer;
+    return outcome;
   }
 
   private async cancelBy(id: string, ifStatus?: JobStatus): Promise<CancelOutcome> {
@@ -32,13 +32,13 @@ export class Canceller {
     const repeated = this.unanswered.get(id);
     const request = repeated ?? this.queue.store.clock.randomId();
     try {
-      const { answer, cancelled } = await this.queue.exec((calls) => calls.cancelAndReturn(id, request, ifStatus));
+      const { outcome, cancelled } = await this.queue.exec((calls) => calls.cancelAndReturn(id, request, ifStatus));
       // Parallel repeats each return the job; only the first reply calls the listener.
       const first = repeated === undefined || this.forget(id, repeated);
       if (cancelled && first) {
         this.listeners.forEach((listener) => listener(cancelled));
       }
-      return answer;
+      return outcome;
     } catch (error) {
       if (repeated === undefined) {
         this.remember(id, request);

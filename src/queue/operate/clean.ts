@@ -29,7 +29,7 @@ export async function clean(
   queue: Pick<QueueAccess, 'name' | 'exec'>,
   status: CleanableStatus,
   options: CleanOptions = {},
-  ask: <Answer>(question: () => Promise<Answer>) => Promise<Answer> = (question) => question(),
+  ask: <Reply>(question: () => Promise<Reply>) => Promise<Reply> = (question) => question(),
 ): Promise<number> {
   const cleanable = JOB_STATUSES.filter((each) => each !== 'processing');
   if (!cleanable.includes(status)) {
@@ -45,11 +45,11 @@ export async function clean(
     while (next !== undefined && total < limit) {
       const most = Math.min(SLICE, limit - total);
       const passed: number = next;
-      const answer: { deleted: number; next: number | undefined } = await ask(() =>
+      const reply: { deleted: number; next: number | undefined } = await ask(() =>
         queue.exec((calls) => calls.clean(place, olderThanMs, most, passed)),
       );
-      total += answer.deleted;
-      next = answer.next;
+      total += reply.deleted;
+      next = reply.next;
     }
   }
   return total;

@@ -112,9 +112,9 @@ export class Groups {
     for (let next: number | undefined = 0; next !== undefined && total < limit;) {
       const most = Math.min(SLICE, limit - total);
       const passed: number = next;
-      const answer = await this.queue.exec((calls) => calls.groups.clean(group, olderThanMs, most, passed));
-      total += answer.deleted;
-      next = answer.next;
+      const reply = await this.queue.exec((calls) => calls.groups.clean(group, olderThanMs, most, passed));
+      total += reply.deleted;
+      next = reply.next;
     }
     return total;
   }

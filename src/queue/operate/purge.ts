@@ -16,7 +16,7 @@ const SLICE = 500;
 export async function purge(
   queue: Pick<QueueAccess, 'name' | 'exec' | 'options' | 'store' | 'callLimit'>,
   options: { confirm: string },
-  ask: <Answer>(question: () => Promise<Answer>) => Promise<Answer> = (question) => question(),
+  ask: <Reply>(question: () => Promise<Reply>) => Promise<Reply> = (question) => question(),
 ): Promise<number> {
   checkKnown('purge', options, ['confirm']);
   const { confirm } = options;

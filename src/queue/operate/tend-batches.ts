@@ -86,7 +86,7 @@ class OtherQueues {
     private readonly limit: CallLimit,
   ) {}
 
-  async run<Answer>(name: string, build: (calls: StoreCalls) => StoreCall<Answer>): Promise<Answer> {
+  async run<Reply>(name: string, build: (calls: StoreCalls) => StoreCall<Reply>): Promise<Reply> {
     const { store, options, callLimit } = this.queue;
     let calls = this.opened.get(name);
     if (!calls) {

@@ -26,11 +26,11 @@ const LOOKS_PER_LIMIT = 4;
  * @param limitMs how long the connection may be silent
  * @throws RedisUnsuitableError without a reply in time; the request may have been carried out. RedisPermissionError
  */
-export function withResponseTimeout<Answer>(
+export function withResponseTimeout<Reply>(
   client: RedisClient,
   limitMs: number,
-  answer: Promise<Answer>,
-): Promise<Answer> {
+  reply: Promise<Reply>,
+): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const endWatch = watchSilence(client, limitMs, reject);
     const inTime = <Outcome>(end: (outcome: Outcome) => void) => {
@@ -39,7 +39,7 @@ export function withResponseTimeout<Answer>(
         end(outcome);
       };
     };
-    answer.then(
+    reply.then(
       inTime(resolve),
       inTime((error: unknown) => reject(explainRefusal(error))),
     );
@@ -118,11 +118,11 @@ const replacedAt = new WeakMap<RedisClient, number>();
  * Waits for a reply that the client requests again on each new connection. Replaces each connection that does not
  * deliver it. Any number of callers share the full time of a connection.
  */
-export async function retryUntilAnswered<Answer>(
+export async function retryUntilAnswered<Reply>(
   client: RedisClient,
-  answer: Promise<Answer>,
+  reply: Promise<Reply>,
   limitMs: number = LONGEST_HANDSHAKE_MS,
-): Promise<Answer> {
+): Promise<Reply> {
   let bytesRead = bytesReadBy(client);
   const check = () => {
     const before = bytesRead;
@@ -138,7 +138,7 @@ export async function retryUntilAnswered<Answer>(
   };
   const supervision = setInterval(check, limitMs).unref();
   try {
-    return await answer;
+    return await reply;
   } finally {
     clearInterval(supervision);
   }

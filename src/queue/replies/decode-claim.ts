@@ -6,7 +6,7 @@ import type { ClaimedJob, ClaimedJobOptions, RefusedJob } from '../model/job.js'
 import { arePlainOptions, readMetadata } from '../model/metadata.js';
 import { LONGEST_TIMER_MS } from '../runtime/bounds.js';
 import { refusalOf } from '../store/claim-refusal.js';
-import type { ClaimAnswer, LeftJobs } from '../store/store-calls.js';
+import type { ClaimReply, LeftJobs } from '../store/store-calls.js';
 import { kindOf } from './decode-job.js';
 
 const NO_OPTIONS: ClaimedJobOptions = Object.freeze({});
@@ -45,7 +45,7 @@ function decodeWorkerOptions(text: string, plain: ClaimedJob['plain']): ClaimedJ
  *
  * Like its jobs it is no literal, see {@link young}.
  */
-class DecodedClaim implements ClaimAnswer {
+class DecodedClaim implements ClaimReply {
   // No `[]`, see young.
   readonly jobs = Array.of<ClaimedJob>();
   readonly refused = Array.of<RefusedJob>();
@@ -99,14 +99,14 @@ export function decodeClaim(
   queue: string,
   token: string,
   maxAttemptsOf: (name: string) => number,
-): ClaimAnswer {
+): ClaimReply {
   const values = reply as (string | number | ClaimRest | null)[];
   const claimedAtMs = Number(values[0]);
   const dueInMs = Number(values[1]);
-  const answer = new DecodedClaim(dueInMs < 0 ? undefined : dueInMs, dueInMs === FULL);
+  const decoded = new DecodedClaim(dueInMs < 0 ? undefined : dueInMs, dueInMs === FULL);
   let nameBefore = '';
-  answer.isLimited = (values.length - 3) % CLAIM_FIELDS === 1;
-  answer.awaitsSlots = answer.isLimited && values[values.length - 1] === AWAITS_SLOTS;
+  decoded.isLimited = (values.length - 3) % CLAIM_FIELDS === 1;
+  decoded.awaitsSlots = decoded.isLimited && values[values.length - 1] === AWAITS_SLOTS;
   for (let i = 3, fence = Number(values[2]); i + CLAIM_FIELDS <= values.length; i += CLAIM_FIELDS, fence++) {
     const id = values[i] as string;
     const storedName = (values[i + 1] as string | null) ?? nameBefore;
@@ -141,21 +141,21 @@ export function decodeClaim(
     const refusal = verdict ? refusalOf(verdict) : undefined;
     const error = refusal ?? brokenness(payload, workerOptions, storedOptions);
     if (error) {
-      answer.refused.push({ id, token, fence: job.fence, error, job });
+      decoded.refused.push({ id, token, fence: job.fence, error, job });
     } else {
-      answer.jobs.push(job);
+      decoded.jobs.push(job);
     }
     nameBefore = storedName;
   }
-  return answer;
+  return decoded;
 }
 
 /** Decodes the reply of a claim that takes certain names only. */
-export function decodeNamedClaim(...[reply, ...rest]: Parameters<typeof decodeClaim>): ClaimAnswer {
+export function decodeNamedClaim(...[reply, ...rest]: Parameters<typeof decodeClaim>): ClaimReply {
   const [claimed, cursor, elsewhere, ...unserved] = reply as [unknown, number, number, ...string[]];
-  const answer = decodeClaim(claimed, ...rest);
-  answer.left = { cursor: Number(cursor), elsewhere: Number(elsewhere) === 1, unserved };
-  return answer;
+  const decoded = decodeClaim(claimed, ...rest);
+  decoded.left = { cursor: Number(cursor), elsewhere: Number(elsewhere) === 1, unserved };
+  return decoded;
 }
 
 /**

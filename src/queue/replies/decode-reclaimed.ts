@@ -1,5 +1,5 @@
 import type { JobStatus } from '../model/job.js';
-import type { ReclaimedJob } from '../store/call-answers.js';
+import type { ReclaimedJob } from '../store/call-outcomes.js';
 
 /** Decodes pairs of id and status. */
 export function decodeReclaimed(pairs: readonly string[]): ReclaimedJob[] {

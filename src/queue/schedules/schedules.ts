@@ -61,11 +61,11 @@ export class Schedules {
   ): Promise<'created' | 'changed' | 'unchanged'> {
     const schedule = encodeSchedule(this.queue, id, recurrence, options);
     await checkSchedule(schedule, options?.definition, this.queue.options.codec);
-    const answer = await this.put(schedule, undefined);
-    if (answer === 'declared' || answer === 'conflict') {
+    const outcome = await this.put(schedule, undefined);
+    if (outcome === 'declared' || outcome === 'conflict') {
       throw refusal(id, 'change it');
     }
-    return answer;
+    return outcome;
   }
 
   /**
@@ -98,14 +98,14 @@ export class Schedules {
     checkText('schedule id', id);
     let next: { dueMs: number; version: string } | undefined;
     for (;;) {
-      const answer = await this.call((calls) => calls.resume(id, next));
-      if (answer.answer !== 'next') {
+      const reply = await this.call((calls) => calls.resume(id, next));
+      if (reply.outcome !== 'next') {
         this.announceChange();
-        return answer.answer;
+        return reply.outcome;
       }
       next = {
-        dueMs: nextDue(answer.recurrence, answer.nowMs, { queue: this.queue.name, id }),
-        version: answer.version,
+        dueMs: nextDue(reply.recurrence, reply.nowMs, { queue: this.queue.name, id }),
+        version: reply.version,
       };
     }
   }
@@ -117,11 +117,11 @@ export class Schedules {
    */
   async remove(id: string): Promise<'removed' | 'missing'> {
     checkText('schedule id', id);
-    const answer = await this.call((calls) => calls.remove(id));
-    if (answer === 'declared') {
+    const outcome = await this.call((calls) => calls.remove(id));
+    if (outcome === 'declared') {
       throw refusal(id, 'remove it');
     }
-    return answer;
+    return outcome;
   }
 
   /**
@@ -132,13 +132,13 @@ export class Schedules {
    */
   async runNow<Result = unknown>(id: string): Promise<JobHandle<Result>> {
     checkText('schedule id', id);
-    const { answer, jobId, name } = await this.call((calls) =>
+    const { outcome, jobId, name } = await this.call((calls) =>
       calls.run(id, `${SCHEDULE_PREFIX}${id}:${this.queue.store.clock.randomId()}`),
     );
-    if (answer === 'missing') {
+    if (outcome === 'missing') {
       throw new ScheduleNotFoundError(id, this.queue.name);
     }
-    return new JobHandle<Result>(jobId, name, this.queue.name, answer === 'kept' ? 'kept' : 'new', this.queue);
+    return new JobHandle<Result>(jobId, name, this.queue.name, outcome === 'kept' ? 'kept' : 'new', this.queue);
   }
 
   /**
@@ -174,10 +174,10 @@ export class Schedules {
   ): Promise<'created' | 'changed' | 'unchanged' | 'conflict' | 'declared'> {
     let nextDueMs: number | undefined;
     for (;;) {
-      const { answer, nowMs } = await this.call((calls) => calls.upsert(schedule, worker, nextDueMs));
-      if (answer !== 'next') {
+      const { outcome, nowMs } = await this.call((calls) => calls.upsert(schedule, worker, nextDueMs));
+      if (outcome !== 'next') {
         this.announceChange();
-        return answer;
+        return outcome;
       }
       nextDueMs = nextDue(schedule.recurrence, nowMs, { queue: this.queue.name, id: schedule.id });
     }
@@ -211,7 +211,7 @@ export class Schedules {
     }
   }
 
-  private call<Answer>(build: (calls: ScheduleVerbs) => StoreCall<Answer>): Promise<Answer> {
+  private call<Reply>(build: (calls: ScheduleVerbs) => StoreCall<Reply>): Promise<Reply> {
     return this.queue.exec(({ schedules }) => build(schedules));
   }
 }

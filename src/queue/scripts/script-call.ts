@@ -11,11 +11,11 @@ export interface CallContext {
 }
 
 /** Puts together the call of one script. */
-export function call<Answer>(
+export function call<Reply>(
   script: ScriptName,
   keys: readonly string[],
   args: readonly ScriptArgument[],
-  decode: (reply: unknown) => Answer,
-): ScriptCall<Answer> {
+  decode: (reply: unknown) => Reply,
+): ScriptCall<Reply> {
   return { script, keys, args, decode };
 }

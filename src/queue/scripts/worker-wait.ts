@@ -38,14 +38,14 @@ export class RedisWorkerWait implements WorkerWait {
     this.blocking = new RetryingTransport(this.own, new ScriptRunner(this.own), logger, LONGEST_WAIT_TRIP_MS);
   }
 
-  async wait<Answers extends unknown[]>(
+  async wait<Replies extends unknown[]>(
     queues: readonly StoreCalls[],
     ms: number,
-    calls: { [Index in keyof Answers]: StoreCall<Answers[Index]> },
-  ): Promise<WaitOutcome<Answers>> {
-    let refusal: WaitOutcome<Answers>['refusal'];
+    calls: { [Index in keyof Replies]: StoreCall<Replies[Index]> },
+  ): Promise<WaitOutcome<Replies>> {
+    let refusal: WaitOutcome<Replies>['refusal'];
     let cancelIn: StoreCalls | undefined;
-    const outcomes = await this.blocking.carry<Answers>(calls, {
+    const outcomes = await this.blocking.carry<Replies>(calls, {
       keys: [...this.queues.map(this.nudgeKeyOf), ...queues.map((queue) => (queue as QueueCalls).keys.wake)],
       seconds: ms / 1_000,
       onMarker: (key, member) => {

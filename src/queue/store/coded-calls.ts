@@ -6,7 +6,7 @@ import type { BatchMember } from '../model/batch.js';
 import type { ScheduleRecord } from '../model/schedule.js';
 import { FAILURE_PREFIX } from '../validation/names.js';
 import type { StoreCall } from './store-call.js';
-import type { ClaimAnswer, DeadLetterVerbs, StoreCalls } from './store-calls.js';
+import type { ClaimReply, DeadLetterVerbs, StoreCalls } from './store-calls.js';
 import type { BatchVerbs } from './verbs/batch-verbs.js';
 import type { ScheduleVerbs } from './verbs/schedule-verbs.js';
 
@@ -26,12 +26,12 @@ export function codedCalls(
 ): StoreCalls {
   const own: Partial<StoreCalls> = {
     claim: (request) =>
-      mapped(calls.claim(request), (answer) => {
-        const plain = codec?.secret ? answer.jobs.find(isPlain) : undefined;
+      mapped(calls.claim(request), (reply) => {
+        const plain = codec?.secret ? reply.jobs.find(isPlain) : undefined;
         if (plain) {
           warnPlain(plain);
         }
-        return decodeClaim(codec, answer);
+        return decodeClaim(codec, reply);
       }),
   };
   return over(calls, codec ? { ...own, ...codedVerbs(calls, codec) } : own);
@@ -49,8 +49,8 @@ function codedVerbs(calls: StoreCalls, codec: JobCodec): Partial<StoreCalls> {
     list: (...args) => mapped(calls.list(...args), (jobs) => jobs.map(record)),
     find: (...args) => mapped(calls.find(...args), (slice) => ({ ...slice, jobs: slice.jobs.map(record) })),
     cancelAndReturn: (...args) =>
-      mapped(calls.cancelAndReturn(...args), ({ answer, cancelled }) =>
-        cancelled ? { answer, cancelled: record(cancelled) } : { answer },
+      mapped(calls.cancelAndReturn(...args), ({ outcome, cancelled }) =>
+        cancelled ? { outcome, cancelled: record(cancelled) } : { outcome },
       ),
     deadLetters: over<DeadLetterVerbs>(calls.deadLetters, {
       list: (...args) =>
@@ -97,17 +97,17 @@ function encodeError(codec: JobCodec, error: StoredError): StoredError {
 }
 
 /** Decodes a claim. An unreadable job is refused, and becomes a dead letter with the reason. */
-function decodeClaim(codec: JobCodec | undefined, answer: ClaimAnswer): ClaimAnswer {
+function decodeClaim(codec: JobCodec | undefined, reply: ClaimReply): ClaimReply {
   if (
-    !answer.jobs.some(
+    !reply.jobs.some(
       ({ payload, checkpoint }) => codecOf(payload) !== undefined || codecOf(checkpoint) !== undefined,
     )
   ) {
-    return answer;
+    return reply;
   }
   const jobs: ClaimedJob[] = [];
-  const refused: RefusedJob[] = [...answer.refused];
-  for (const job of answer.jobs) {
+  const refused: RefusedJob[] = [...reply.refused];
+  for (const job of reply.jobs) {
     try {
       const [payload, checkpoint] = [job.payload, job.checkpoint].map((content) => decodeContent(codec, content));
       jobs.push({ ...job, payload, checkpoint });
@@ -117,7 +117,7 @@ function decodeClaim(codec: JobCodec | undefined, answer: ClaimAnswer): ClaimAns
       refused.push({ id, token, fence, error: { name, message }, job: { ...job, payload: undefined } });
     }
   }
-  return Object.assign(answer, { jobs, refused });
+  return Object.assign(reply, { jobs, refused });
 }
 
 /** Returns an unreadable record as stored, so that one job does not hide the others. */
@@ -185,9 +185,9 @@ function readableText(codec: JobCodec, text: string): string {
   }
 }
 
-function mapped<Answer>(call: StoreCall<Answer>, map: (answer: Answer) => Answer): StoreCall<Answer> {
+function mapped<Reply>(call: StoreCall<Reply>, map: (reply: Reply) => Reply): StoreCall<Reply> {
   const { afterCut } = call;
-  const own: StoreCall<Answer> = { ...call, decode: (reply) => map(call.decode(reply)) };
+  const own: StoreCall<Reply> = { ...call, decode: (reply) => map(call.decode(reply)) };
   return afterCut ? { ...own, afterCut: () => mapped(afterCut(), map) } : own;
 }
 

@@ -34,7 +34,7 @@ export function optionsOf({ options, plainOptions }: EncodedJob): string {
   return plainOptions === undefined ? options : JSON.stringify({ worker: plainOptions });
 }
 
-export interface EnqueueAnswer {
+export interface EnqueueReply {
   /** The id of the new or existing job. */
   id: string;
   /** `existing`: the id was known. `kept`, `replaced`: another job owns the unique key. */
@@ -103,8 +103,8 @@ type Verdict = keyof typeof OUTCOMES | keyof typeof FOLLOW_REFUSALS | keyof type
  *
  * @throws EnqueueRejected
  */
-export function decodeEnqueue(jobs: readonly EncodedJob[], reply: readonly (string | number)[]): EnqueueAnswer[] {
-  const answers = jobs.map((job): EnqueueAnswer => ({ id: job.id, outcome: 'new' }));
+export function decodeEnqueue(jobs: readonly EncodedJob[], reply: readonly (string | number)[]): EnqueueReply[] {
+  const replies = jobs.map((job): EnqueueReply => ({ id: job.id, outcome: 'new' }));
   for (let at = 0; at < reply.length; at += 4) {
     const i = Number(reply[at]) - 1; // some clients give numbers as text
     const [verdict, standing, name] = reply.slice(at + 1, at + 4) as [Verdict, string, string];
@@ -117,7 +117,7 @@ export function decodeEnqueue(jobs: readonly EncodedJob[], reply: readonly (stri
     }
     if (verdict in FULL_IN) {
       const unit = FULL_IN[verdict as keyof typeof FULL_IN];
-      answers[i] = {
+      replies[i] = {
         id: job.id,
         outcome: 'new',
         full: { group: name || undefined, limit: Number(standing), unit },
@@ -125,9 +125,9 @@ export function decodeEnqueue(jobs: readonly EncodedJob[], reply: readonly (stri
       continue;
     }
     const renamed = name !== '' && name !== job.name;
-    answers[i] = { id: standing, outcome: OUTCOMES[verdict as keyof typeof OUTCOMES], ...(renamed && { name }) };
+    replies[i] = { id: standing, outcome: OUTCOMES[verdict as keyof typeof OUTCOMES], ...(renamed && { name }) };
   }
-  return answers;
+  return replies;
 }
 
 /** Returns the error of a refused step for its caller. @param subject how errors name the job */

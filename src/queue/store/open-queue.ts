@@ -32,10 +32,7 @@ export class OpenQueue implements QueueAccess {
     return this.opening;
   }
 
-  exec<Answer>(
-    build: (calls: StoreCalls) => StoreCall<Answer>,
-    limit: CallLimit = this.callLimit,
-  ): Promise<Answer> {
+  exec<Reply>(build: (calls: StoreCalls) => StoreCall<Reply>, limit: CallLimit = this.callLimit): Promise<Reply> {
     return this.opened
       ? this.store.exec(build(this.opened), limit)
       : this.calls().then((calls) => this.store.exec(build(calls), limit));

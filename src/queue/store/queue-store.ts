@@ -4,12 +4,12 @@ import type { DoctorOptions, DoctorReport } from '../model/doctor-report.js';
 import type { JobEvent } from '../model/job-event.js';
 import type { JobQueueLogger } from '../runtime/logger.js';
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
-import type { EncodedJob, EnqueueAnswer } from './enqueue-call.js';
+import type { EncodedJob, EnqueueReply } from './enqueue-call.js';
 import type { StoreCall } from './store-call.js';
 import type { StoreCalls } from './store-calls.js';
 
 /** The outcome of one call of several that travelled together. */
-export type Settled<Answer> = { ok: true; answer: Answer } | { ok: false; error: Error };
+export type Settled<Reply> = { ok: true; reply: Reply } | { ok: false; error: Error };
 
 /** The time limit of a call. */
 export interface CallLimit {
@@ -75,7 +75,7 @@ export interface QueueStore {
    *
    * @throws RedisUnsuitableError where no reply came in time: the step may have been done
    */
-  exec<Answer>(call: StoreCall<Answer>, limit?: CallLimit): Promise<Answer>;
+  exec<Reply>(call: StoreCall<Reply>, limit?: CallLimit): Promise<Reply>;
 
   /**
    * Returns how much longer a reply may take, in ms, because bytes move over the connection. 0 if it is late.
@@ -113,16 +113,16 @@ export interface QueueStore {
 /** Runs the calls of a worker. Each can be repeated, so a call without a reply is sent again unchanged. */
 export interface StoreTransport {
   /** Runs the calls in one round trip, in order. Resolves when each has its reply, or an error that will not pass. */
-  carry<Answers extends unknown[]>(calls: {
-    [Index in keyof Answers]: StoreCall<Answers[Index]>;
-  }): Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }>;
+  carry<Replies extends unknown[]>(calls: {
+    [Index in keyof Replies]: StoreCall<Replies[Index]>;
+  }): Promise<{ [Index in keyof Replies]: Settled<Replies[Index]> }>;
   /** Ends all waiting: a call without a reply by now gets none. */
   close(): void;
 }
 
 /** The result of a wait. */
-export interface WaitOutcome<Answers extends unknown[]> {
-  outcomes: { [Index in keyof Answers]: Settled<Answers[Index]> };
+export interface WaitOutcome<Replies extends unknown[]> {
+  outcomes: { [Index in keyof Replies]: Settled<Replies[Index]> };
   /** The queue with a cancel request for a job that the worker has claimed. It may have ended the wait. */
   cancelIn?: StoreCalls;
   /** Set where the store refused to wait: the calls ran at once. */
@@ -137,11 +137,11 @@ export interface WorkerWait {
    *
    * @param queues the queues to wait for, the first with precedence; none: only cancels
    */
-  wait<Answers extends unknown[]>(
+  wait<Replies extends unknown[]>(
     queues: readonly StoreCalls[],
     ms: number,
-    calls: { [Index in keyof Answers]: StoreCall<Answers[Index]> },
-  ): Promise<WaitOutcome<Answers>>;
+    calls: { [Index in keyof Replies]: StoreCall<Replies[Index]> },
+  ): Promise<WaitOutcome<Replies>>;
   /** Ends the current wait, whose calls then run. */
   interrupt(): void;
   /** Closes its connection, and waits for no reply any more. */
@@ -162,7 +162,7 @@ export interface ReplicatedEnqueues {
   /** See QueueStore; for its own connection. */
   patience(askedAtMs: number): (limitMs: number) => number;
   /** Enqueues, and waits for the replicas; each reply says how many acknowledged it in time. */
-  send(queue: StoreCalls, jobs: readonly EncodedJob[], replication: ReplicationOptions): Promise<EnqueueAnswer[]>;
+  send(queue: StoreCalls, jobs: readonly EncodedJob[], replication: ReplicationOptions): Promise<EnqueueReply[]>;
 }
 
 /** A queue as its own parts see it: the way to run a step on it. */
@@ -179,5 +179,5 @@ export interface QueueAccess {
    *
    * @throws RedisUnsuitableError where no reply came in time: the step may have been done
    */
-  exec<Answer>(build: (calls: StoreCalls) => StoreCall<Answer>, limit?: CallLimit): Promise<Answer>;
+  exec<Reply>(build: (calls: StoreCalls) => StoreCall<Reply>, limit?: CallLimit): Promise<Reply>;
 }

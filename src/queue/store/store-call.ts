@@ -2,14 +2,14 @@
  * A step on a queue, as a value. Nothing happens until a store runs it. A store may run it again after a lost reply.
  * The repeat changes nothing, and gets the first reply.
  */
-export interface StoreCall<Answer> {
+export interface StoreCall<Reply> {
   /** The verb, such as `attemptClaim`. */
   readonly script: string;
-  /** Returns the answer in a reply of the store. */
-  decode(reply: unknown): Answer;
+  /** Decodes a reply of the store. */
+  decode(reply: unknown): Reply;
   /**
    * Returns the call to send if the connection was cut before the reply: the same with less content. Absent if it is the
    * same.
    */
-  afterCut?: () => StoreCall<Answer>;
+  afterCut?: () => StoreCall<Reply>;
 }

@@ -1,23 +1,23 @@
 // The verbs of a store: each method makes one call. The header of its script in lua/ has the contract.
 import type {
   CancelOutcome,
-  CleanAnswer,
-  DrainedAnswer,
+  CleanReply,
+  DrainedOutcome,
   FailOutcome,
   ReleaseOutcome,
   RemoveOutcome,
   RescheduleOutcome,
   RestartOutcome,
   UpdateOutcome,
-} from './call-answers.js';
-import type { CompleteAnswer } from './complete-answer.js';
+} from './call-outcomes.js';
+import type { CompleteReply } from './complete-reply.js';
 import type { AnnouncedContent } from '../codec/announced-content.js';
 import type { ClaimRef, ClaimedJob, JobRecord, JobStatus, QueueStats, RefusedJob } from '../model/job.js';
 import type { WorkerDetails, WorkerRecord } from '../model/worker-record.js';
 import type { FoundJobs, JobQuery } from './find-query.js';
 import type { StoredError } from '../errors/stored-error.js';
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
-import type { EncodedJob, EnqueueAnswer } from './enqueue-call.js';
+import type { EncodedJob, EnqueueReply } from './enqueue-call.js';
 import type { BatchVerbs } from './verbs/batch-verbs.js';
 import type { GroupVerbs } from './verbs/group-verbs.js';
 import type { ScheduleVerbs } from './verbs/schedule-verbs.js';
@@ -72,7 +72,7 @@ export interface OnlyNames {
 }
 
 /** The reply of one claim. */
-export interface ClaimAnswer {
+export interface ClaimReply {
   readonly jobs: ClaimedJob[];
   readonly refused: RefusedJob[];
   /** ms until the next scheduled job is due; undefined when none is scheduled or the claim did not look. */
@@ -103,7 +103,7 @@ export interface Completion extends ClaimRef {
   resultTtlMs?: number;
 }
 
-export interface ExtendAnswer {
+export interface ExtendReply {
   /** Ids of jobs whose claim is no longer the caller's. */
   lost: string[];
   cancelRequested: string[];
@@ -132,20 +132,20 @@ export interface Release extends ClaimRef {
 /** The verbs of producers, consumers and workers. */
 interface JobVerbs {
   /** Enqueues jobs. Its `decode` throws an EnqueueRejected if nothing was written. */
-  enqueue(jobs: readonly EncodedJob[]): StoreCall<EnqueueAnswer[]>;
-  claim(request: ClaimRequest): StoreCall<ClaimAnswer>;
+  enqueue(jobs: readonly EncodedJob[]): StoreCall<EnqueueReply[]>;
+  claim(request: ClaimRequest): StoreCall<ClaimReply>;
   /** Extends the claims of one request whose reply is still in flight. Returns how many there are. */
   extendBatch(request: Pick<ClaimRequest, 'worker' | 'stream' | 'token'>): StoreCall<number>;
   /** Starts a job that waited in its worker. Returns `started`, `lost`, or the refusal. */
   start(claim: Pick<ClaimRef, 'id' | 'token'>): StoreCall<'started' | 'lost' | StoredError>;
   /** Returns only the claims that need attention. @param visibilityMs default: the queue's */
-  extend(claims: readonly Pick<ClaimRef, 'id' | 'token'>[], visibilityMs?: number): StoreCall<ExtendAnswer>;
+  extend(claims: readonly Pick<ClaimRef, 'id' | 'token'>[], visibilityMs?: number): StoreCall<ExtendReply>;
   /**
    * Returns the positions, from 0, of the lost claims.
    *
    * @param isLimited whether the queue has limits, so that each freed slot wakes a worker
    */
-  complete(completions: readonly Completion[], isLimited?: boolean): StoreCall<CompleteAnswer>;
+  complete(completions: readonly Completion[], isLimited?: boolean): StoreCall<CompleteReply>;
   fail(failures: readonly Failure[]): StoreCall<FailOutcome[]>;
   release(releases: readonly Release[]): StoreCall<ReleaseOutcome[]>;
   /** Returns whether the name was written. */
@@ -174,7 +174,7 @@ interface AdminVerbs {
     id: string,
     request: string,
     ifStatus?: JobStatus,
-  ): StoreCall<{ answer: CancelOutcome; cancelled?: JobRecord }>;
+  ): StoreCall<{ outcome: CancelOutcome; cancelled?: JobRecord }>;
   /** Returns in how many ms the start would be, and the expiry, where the job would have expired by then. */
   reschedule(
     id: string,
@@ -195,7 +195,7 @@ interface AdminVerbs {
     olderThanMs: number,
     limit: number,
     passed: number,
-  ): StoreCall<CleanAnswer>;
+  ): StoreCall<CleanReply>;
   purge(limit: number): StoreCall<{ deleted: number; more: boolean }>;
   pause(options: PauseOptions): StoreCall<boolean>;
   resume(): StoreCall<boolean>;
@@ -228,7 +228,7 @@ interface ReportVerbs {
   /** Returns whether there was a subscriber. */
   publish(job: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck'): StoreCall<boolean>;
   /** Publishes that the queue is drained, if it is. */
-  publishDrained(): StoreCall<DrainedAnswer>;
+  publishDrained(): StoreCall<DrainedOutcome>;
 }
 
 /** The calls of one queue: every step that can be taken on it. Each is named as its script, in the room of its folder. */

@@ -1,21 +1,21 @@
 import type { Redis } from 'ioredis';
 import type { Connection } from '../redis/connection.js';
 import { luaScripts } from '../lua.generated.js';
-import type { EnqueueAnswer } from '../store/enqueue-call.js';
+import type { EnqueueReply } from '../store/enqueue-call.js';
 import type { ReplicationOptions } from '../store/queue-store.js';
 import type { ScriptCall } from './script-runner.js';
 import { withHandshakeTimeout, watchSilence } from '../redis/response-timeout.js';
 
 /** An enqueue in flight: its script, and the counters of its queue. */
 interface PendingWrite {
-  readonly call: ScriptCall<EnqueueAnswer[]>;
+  readonly call: ScriptCall<EnqueueReply[]>;
   readonly statsKey: string;
   readonly replication: ReplicationOptions;
-  resolve(answers: EnqueueAnswer[]): void;
+  resolve(replies: EnqueueReply[]): void;
   reject(error: Error): void;
 }
 
-type Reply = [Error | null, unknown];
+type CommandReply = [Error | null, unknown];
 
 /**
  * Sends enqueues that wait for replicas, over one connection for all queues of a client. WAIT blocks its connection, and
@@ -57,10 +57,10 @@ export class DurableConnection {
 
   /** Runs an enqueue and waits for its replicas. The reply has how many acknowledged it in time. */
   send(
-    call: ScriptCall<EnqueueAnswer[]>,
+    call: ScriptCall<EnqueueReply[]>,
     statsKey: string,
     replication: ReplicationOptions,
-  ): Promise<EnqueueAnswer[]> {
+  ): Promise<EnqueueReply[]> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ call, statsKey, replication, resolve, reject });
       if (!this.isFlushing) {
@@ -134,8 +134,8 @@ export class DurableConnection {
     // A frozen server never replies, so the connection is closed and its calls fail.
     const endWatch = watchSilence(client, timeoutMs + answerMs, () => client.disconnect());
     const replies = await answered.finally(endWatch);
-    const counts = replies!.slice(-1 - queues.length, -1) as Reply[];
-    const [refused, acknowledged] = replies!.at(-1) as Reply;
+    const counts = replies!.slice(-1 - queues.length, -1) as CommandReply[];
+    const [refused, acknowledged] = replies!.at(-1) as CommandReply;
     const written = counts.some(([error]) => error === null);
     const failure = written ? refused : counts[0]![0]; // without a write, WAIT may speak of none of this trip
     const replication = failure
@@ -166,13 +166,13 @@ async function readinessOf(client: Redis): Promise<void> {
   }
 }
 
-function settle(write: PendingWrite, [error, value]: Reply, replication: EnqueueAnswer['replication']): void {
+function settle(write: PendingWrite, [error, value]: CommandReply, replication: EnqueueReply['replication']): void {
   if (error) {
     write.reject(error);
     return;
   }
   try {
-    write.resolve(write.call.decode(value).map((answer) => ({ ...answer, replication })));
+    write.resolve(write.call.decode(value).map((reply) => ({ ...reply, replication })));
   } catch (refusal) {
     write.reject(refusal as Error); // its own error, not that of another write in the batch
   }

@@ -46,11 +46,11 @@ export class RetryingTransport implements StoreTransport {
    *
    * @param first a wait for a marker before the first call
    */
-  async carry<Answers extends unknown[]>(
-    stored: { [Index in keyof Answers]: StoreCall<Answers[Index]> },
+  async carry<Replies extends unknown[]>(
+    stored: { [Index in keyof Replies]: StoreCall<Replies[Index]> },
     first?: BlockingWait,
-  ): Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }> {
-    type All = { [Index in keyof Answers]: Settled<Answers[Index]> };
+  ): Promise<{ [Index in keyof Replies]: Settled<Replies[Index]> }> {
+    type All = { [Index in keyof Replies]: Settled<Replies[Index]> };
     let open = stored as ScriptCall<unknown>[];
     let outcomes = await this.attempt(open, first);
     let pause = FIRST_PAUSE_MS;
@@ -72,8 +72,8 @@ export class RetryingTransport implements StoreTransport {
   }
 
   private async repeat(calls: ScriptCall<unknown>[], outcomes: Settled<unknown>[]): Promise<Settled<unknown>[]> {
-    const answers = await this.attempt(calls.filter((_, i) => mayPass(outcomes[i]!)));
-    return outcomes.map((outcome) => (mayPass(outcome) ? answers.shift()! : outcome));
+    const replies = await this.attempt(calls.filter((_, i) => mayPass(outcomes[i]!)));
+    return outcomes.map((outcome) => (mayPass(outcome) ? replies.shift()! : outcome));
   }
 
   private async attempt(calls: ScriptCall<unknown>[], first?: BlockingWait): Promise<Settled<unknown>[]> {
@@ -103,7 +103,7 @@ export class RetryingTransport implements StoreTransport {
    * Waits until `close` gives up. That closes the wait's connection. A trip over the application's own connection may
    * still get a reply, and its reply counts.
    */
-  private untilGivenUp<Answer>(wait: Promise<Answer>): Promise<Answer> {
+  private untilGivenUp<Reply>(wait: Promise<Reply>): Promise<Reply> {
     return new Promise((resolve, reject) => {
       this.endWait = () => reject(new Error('the worker is being stopped'));
       wait.then(resolve, reject);

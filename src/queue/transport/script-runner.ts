@@ -12,23 +12,23 @@ export type ScriptName = keyof typeof luaScripts;
 export type ScriptArgument = string | number;
 
 /** A call of a script, with the decoder of its reply. Built by allCalls, run by ScriptRunner. */
-export interface ScriptCall<Answer> extends StoreCall<Answer> {
+export interface ScriptCall<Reply> extends StoreCall<Reply> {
   readonly script: ScriptName;
   readonly keys: readonly string[];
   readonly args: readonly ScriptArgument[];
   /** Set where its transitions are written down. */
   readonly audit?: AuditMark;
   /** Returns the call to send instead, if the reply says that nothing was done. */
-  readonly resend?: (reply: unknown) => ScriptCall<Answer> | undefined;
+  readonly resend?: (reply: unknown) => ScriptCall<Reply> | undefined;
 }
 
 /** A step that is a single command of Redis without a script. */
-export interface CommandCall<Answer> extends StoreCall<Answer> {
+export interface CommandCall<Reply> extends StoreCall<Reply> {
   readonly args: readonly ScriptArgument[];
   send(client: RedisClient): Promise<unknown>;
 }
 
-export type RedisCall<Answer> = ScriptCall<Answer> | CommandCall<Answer>;
+export type RedisCall<Reply> = ScriptCall<Reply> | CommandCall<Reply>;
 
 /** A wait on sorted sets that ends with the first marker. It takes no job, so a cut wait loses nothing. */
 export interface BlockingWait {
@@ -68,7 +68,7 @@ function bareScriptOf(text: string): { sha: string; text: string } {
 export class ScriptRunner {
   constructor(private readonly client: RedisClient) {}
 
-  run<Answer>(call: RedisCall<Answer>): Promise<Answer> {
+  run<Reply>(call: RedisCall<Reply>): Promise<Reply> {
     if ('send' in call) {
       return call.send(this.client).then(
         (reply) => call.decode(reply),
@@ -87,15 +87,15 @@ export class ScriptRunner {
    *
    * @param first waits for a marker on one of these keys, or for this many seconds, before the first call
    */
-  runTogether<Answers extends unknown[]>(
-    calls: { [Index in keyof Answers]: ScriptCall<Answers[Index]> },
+  runTogether<Replies extends unknown[]>(
+    calls: { [Index in keyof Replies]: ScriptCall<Replies[Index]> },
     first?: BlockingWait,
-  ): Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }> {
+  ): Promise<{ [Index in keyof Replies]: Settled<Replies[Index]> }> {
     const woken = first && this.wait(first);
     const settling = calls.map((call) => this.settle(call));
     // The wait does not delay claims sent after it.
     const settled = calls.length > 0 ? Promise.all(settling) : Promise.resolve(woken).then(() => []);
-    return settled as Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }>;
+    return settled as Promise<{ [Index in keyof Replies]: Settled<Replies[Index]> }>;
   }
 
   /** Waits for a marker. Takes a failure of the connection for the end of the wait. */
@@ -167,9 +167,9 @@ function textsOf(script: string, { keys, args, audit }: ScriptCall<unknown>): st
     : [script, String(keys.length)].concat(keys, args.map(String));
 }
 
-function decoded<Answer>(call: ScriptCall<Answer>, reply: unknown): Settled<Answer> {
+function decoded<Reply>(call: ScriptCall<Reply>, reply: unknown): Settled<Reply> {
   try {
-    return { ok: true, answer: call.decode(reply) };
+    return { ok: true, reply: call.decode(reply) };
   } catch (failure) {
     return { ok: false, error: new ReplyDecodeError(call.script, failure) };
   }

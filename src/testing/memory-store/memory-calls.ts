@@ -140,7 +140,7 @@ export class MemoryCalls implements StoreCalls {
   stats = () => callOf('queueStats', () => operate.stats(this.queue));
   now = () => callOf('now', () => this.queue.now);
   cancel = (id: string, ifStatus?: JobStatus) =>
-    callOf('jobCancel', () => operate.cancel(this.queue, id, '', ifStatus).answer);
+    callOf('jobCancel', () => operate.cancel(this.queue, id, '', ifStatus).outcome);
   cancelAndReturn = (id: string, request: string, ifStatus?: JobStatus) =>
     callOf('jobCancel', () => operate.cancel(this.queue, id, request, ifStatus));
   reschedule = (id: string, at: { delayMs: number } | { runAtMs: number }) =>
@@ -198,7 +198,7 @@ export class MemoryCalls implements StoreCalls {
 }
 
 /** Makes the call of a step that ends claims. */
-function freeing<Answer>(queue: MemoryQueue, script: string, run: () => Answer): MemoryCall<Answer> {
+function freeing<Reply>(queue: MemoryQueue, script: string, run: () => Reply): MemoryCall<Reply> {
   return callOf(script, () => {
     const answer = run();
     queue.freed();

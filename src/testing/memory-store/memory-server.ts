@@ -30,7 +30,7 @@ export class MemoryServer implements QueueHost {
   }
 
   /** Runs a step, which sees one time as a script on Redis does. */
-  step<Answer>(run: () => Answer): Answer {
+  step<Reply>(run: () => Reply): Reply {
     const outer = this.stepAt;
     this.stepAt = this.now();
     try {

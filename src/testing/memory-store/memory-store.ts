@@ -5,7 +5,7 @@ import type { JobEvent } from '../../queue/model/job-event.js';
 import { silentLogger, type JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
 import { within } from '../../queue/runtime/within.js';
-import type { EncodedJob, EnqueueAnswer } from '../../queue/store/enqueue-call.js';
+import type { EncodedJob, EnqueueReply } from '../../queue/store/enqueue-call.js';
 import type {
   CallLimit,
   ConsumerWait,
@@ -30,7 +30,7 @@ const TRIP_MS = 10_000;
  * Simulates the network between a store and its server. It may run a call late, never, or twice, or lose the reply with a
  * promise that never resolves.
  */
-export type StoreLink = <Answer>(script: string, run: () => Answer) => Promise<Answer>;
+export type StoreLink = <Reply>(script: string, run: () => Reply) => Promise<Reply>;
 
 interface MemoryStoreOptions {
   /** The server that several stores share, as processes share a Redis. @default a new server */
@@ -70,17 +70,17 @@ export class MemoryStore implements QueueStore {
 
   async prepare(): Promise<void> {}
 
-  exec<Answer>(call: StoreCall<Answer>, { timeoutMs }: CallLimit = {}): Promise<Answer> {
-    const answer = this.link(call.script, () =>
-      this.server.step(() => call.decode((call as MemoryCall<Answer>).run())),
+  exec<Reply>(call: StoreCall<Reply>, { timeoutMs }: CallLimit = {}): Promise<Reply> {
+    const reply = this.link(call.script, () =>
+      this.server.step(() => call.decode((call as MemoryCall<Reply>).run())),
     );
-    return timeoutMs === undefined ? this.resend(call, answer) : this.limit(timeoutMs, answer);
+    return timeoutMs === undefined ? this.resend(call, reply) : this.limit(timeoutMs, reply);
   }
 
   /** Sends a call without a limit again on each connection that replaces a silent one. */
-  private async resend<Answer>(call: StoreCall<Answer>, answer: Promise<Answer>): Promise<Answer> {
+  private async resend<Reply>(call: StoreCall<Reply>, reply: Promise<Reply>): Promise<Reply> {
     try {
-      return await this.limit(TRIP_MS, answer);
+      return await this.limit(TRIP_MS, reply);
     } catch (error) {
       if (error instanceof RedisUnsuitableError) {
         return this.exec(call);
@@ -89,8 +89,8 @@ export class MemoryStore implements QueueStore {
     }
   }
 
-  private limit<Answer>(timeoutMs: number, answer: Promise<Answer>): Promise<Answer> {
-    return within(this.clock, timeoutMs, answer, () => {
+  private limit<Reply>(timeoutMs: number, reply: Promise<Reply>): Promise<Reply> {
+    return within(this.clock, timeoutMs, reply, () => {
       throw new RedisUnsuitableError(`The store gave no answer within ${timeoutMs} ms.`);
     });
   }
@@ -124,9 +124,9 @@ export class MemoryStore implements QueueStore {
       queue: StoreCalls,
       jobs: readonly EncodedJob[],
       { replicas }: ReplicationOptions,
-    ): Promise<EnqueueAnswer[]> => {
-      const answers = await this.exec(queue.enqueue(jobs));
-      return answers.map((answer) => ({ ...answer, replication: { acknowledged: replicas, failure: undefined } }));
+    ): Promise<EnqueueReply[]> => {
+      const replies = await this.exec(queue.enqueue(jobs));
+      return replies.map((reply) => ({ ...reply, replication: { acknowledged: replicas, failure: undefined } }));
     },
   };
 
@@ -146,13 +146,13 @@ class MemoryTransport implements StoreTransport {
 
   constructor(private readonly store: MemoryStore) {}
 
-  async carry<Answers extends unknown[]>(calls: {
-    [Index in keyof Answers]: StoreCall<Answers[Index]>;
-  }): Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }> {
+  async carry<Replies extends unknown[]>(calls: {
+    [Index in keyof Replies]: StoreCall<Replies[Index]>;
+  }): Promise<{ [Index in keyof Replies]: Settled<Replies[Index]> }> {
     const settled: Settled<unknown>[] = await Promise.all(
       (calls as StoreCall<unknown>[]).map((call) => this.untilAnswered(call)),
     );
-    return settled as { [Index in keyof Answers]: Settled<Answers[Index]> };
+    return settled as { [Index in keyof Replies]: Settled<Replies[Index]> };
   }
 
   close(): void {
@@ -167,7 +167,7 @@ class MemoryTransport implements StoreTransport {
     const attempt = async (): Promise<Settled<unknown>> => {
       for (;;) {
         try {
-          return { ok: true, answer: await this.store.exec(call, { timeoutMs: TRIP_MS }) };
+          return { ok: true, reply: await this.store.exec(call, { timeoutMs: TRIP_MS }) };
         } catch (error) {
           if (this.closed || !(error instanceof RedisUnsuitableError)) {
             return { ok: false, error: error as Error };
@@ -194,13 +194,13 @@ class MemoryWait implements WorkerWait {
     this.transport = store.transport(silentLogger);
   }
 
-  async wait<Answers extends unknown[]>(
+  async wait<Replies extends unknown[]>(
     queues: readonly StoreCalls[],
     ms: number,
-    calls: { [Index in keyof Answers]: StoreCall<Answers[Index]> },
-  ): Promise<WaitOutcome<Answers>> {
+    calls: { [Index in keyof Replies]: StoreCall<Replies[Index]> },
+  ): Promise<WaitOutcome<Replies>> {
     const nudged = this.closed ? undefined : await this.marker(queues, ms);
-    const outcomes = await this.transport.carry<Answers>(calls);
+    const outcomes = await this.transport.carry<Replies>(calls);
     return { outcomes, cancelIn: queues.find((queue) => queue.key === nudged) };
   }
 
@@ -231,6 +231,6 @@ class MemoryWait implements WorkerWait {
   }
 }
 
-async function runAtOnce<Answer>(_script: string, run: () => Answer): Promise<Answer> {
+async function runAtOnce<Reply>(_script: string, run: () => Reply): Promise<Reply> {
   return run();
 }

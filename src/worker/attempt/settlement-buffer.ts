@@ -1,9 +1,9 @@
-import type { CompleteAnswer } from '../../queue/store/complete-answer.js';
+import type { CompleteReply } from '../../queue/store/complete-reply.js';
 import { show } from '../../queue/errors/show.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { StoredError } from '../../queue/errors/stored-error.js';
 import type { Failure, Release } from '../../queue/store/store-calls.js';
-import type { FailOutcome, ReleaseOutcome } from '../../queue/store/call-answers.js';
+import type { FailOutcome, ReleaseOutcome } from '../../queue/store/call-outcomes.js';
 import { RestsExhaustedError } from '../../queue/errors/rests-exhausted-error.js';
 import { serializeError } from '../../queue/errors/serialize-error.js';
 import type { ContentRules } from '../../queue/codec/codec.js';
@@ -149,7 +149,7 @@ export class SettlementBuffer {
   }
 
   /** Reports completions. A completion that must be sent again returns to the buffer. */
-  confirmCompletions(attempts: readonly Attempt[], { lost, followed }: CompleteAnswer): void {
+  confirmCompletions(attempts: readonly Attempt[], { lost, followed }: CompleteReply): void {
     const lostOnes = new Set(lost);
     attempts.forEach((attempt, i) => {
       if (lostOnes.has(i)) {

@@ -80,23 +80,23 @@ async function startWhenExtended(owner: AttemptStarter, attempt: Attempt): Promi
 
 async function startWhenTold(owner: AttemptStarter, attempt: Attempt, waited: boolean): Promise<void> {
   const { claim } = attempt;
-  const answer = await sendStart(owner, claim, waited);
+  const reply = await sendStart(owner, claim, waited);
   if (attempt.isEnded) {
     owner.idle(attempt);
-  } else if (answer === 'started') {
+  } else if (reply === 'started') {
     start(owner, attempt);
-  } else if (answer === 'lost') {
+  } else if (reply === 'lost') {
     lose(owner, attempt);
     owner.idle(attempt);
   } else {
-    owner.settlements.refuse({ ...claim, attempt: claim.attempt - 1 }, answer); // the end refunds the attempt
+    owner.settlements.refuse({ ...claim, attempt: claim.attempt - 1 }, reply); // the end refunds the attempt
     owner.idle(attempt);
   }
 }
 
 async function reportMeanwhile(owner: AttemptStarter, attempt: Attempt): Promise<void> {
-  const answer = await sendStart(owner, attempt.claim, true);
-  if (answer === 'lost' && !attempt.isEnded) {
+  const reply = await sendStart(owner, attempt.claim, true);
+  if (reply === 'lost' && !attempt.isEnded) {
     lose(owner, attempt);
   }
 }

@@ -1,14 +1,14 @@
 import type { Settled } from '../../queue/store/queue-store.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
-import type { ClaimAnswer } from '../../queue/store/store-calls.js';
+import type { ClaimReply } from '../../queue/store/store-calls.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 
 interface RunnerClaim {
-  readonly call: StoreCall<ClaimAnswer>;
+  readonly call: StoreCall<ClaimReply>;
   /** Receives the reply before `conclude` starts its jobs. */
-  look(outcome: Settled<ClaimAnswer>): void;
+  look(outcome: Settled<ClaimReply>): void;
   /** Receives the reply, or the final error. */
-  conclude(outcome: Settled<ClaimAnswer>): void;
+  conclude(outcome: Settled<ClaimReply>): void;
 }
 
 interface RunnerClaimRequest {
@@ -32,14 +32,14 @@ export function claimFor(runner: QueueRunner, { worker, stream, count, sharers }
   runner.claiming += count;
   runner.outlook.claims();
   runner.claimsInFlight.set(stream, { token, worker, stream, askedAtMs });
-  const build = (bytes: number): StoreCall<ClaimAnswer> => {
+  const build = (bytes: number): StoreCall<ClaimReply> => {
     const mostBytes = Math.floor(bytes / sharers);
     const call = runner.calls.claim({ count, token, worker, stream, attemptLimits, slots, mostBytes, only });
     call.afterCut = () => build(budget.afterCut(bytes));
     return call;
   };
-  const look = (outcome: Settled<ClaimAnswer>) => outcome.ok && runner.outlook.learn(outcome.answer, count);
-  const conclude = (outcome: Settled<ClaimAnswer>) => {
+  const look = (outcome: Settled<ClaimReply>) => outcome.ok && runner.outlook.learn(outcome.reply, count);
+  const conclude = (outcome: Settled<ClaimReply>) => {
     if (runner.claimsInFlight.get(stream)?.token === token) {
       runner.claimsInFlight.delete(stream); // else the next claim of the stream is already in flight
     }
@@ -48,12 +48,12 @@ export function claimFor(runner: QueueRunner, { worker, stream, count, sharers }
       return;
     }
     if (stream === 'trip') {
-      budget.answered(clock.monotonic() - askedAtMs, outcome.answer.isFull);
+      budget.answered(clock.monotonic() - askedAtMs, outcome.reply.isFull);
     }
     if (stream === 'wait') {
       look(outcome);
     }
-    runner.take(outcome.answer, count, askedAtMs);
+    runner.take(outcome.reply, count, askedAtMs);
   };
   return { call: build(budget.bytes), look, conclude };
 }

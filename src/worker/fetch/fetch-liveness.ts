@@ -3,13 +3,13 @@
  * job does not look like a hanging worker.
  */
 export class FetchLiveness {
-  private lastAnswer: number | undefined;
+  private lastReply: number | undefined;
   private full = false;
 
   constructor(private readonly now: () => number) {}
 
   answered(): void {
-    this.lastAnswer = this.now();
+    this.lastReply = this.now();
   }
 
   /** Updates the state. Must be called whenever a slot was filled or freed. */
@@ -25,6 +25,6 @@ export class FetchLiveness {
     if (this.full) {
       return 0;
     }
-    return this.lastAnswer === undefined ? undefined : Math.round(this.now() - this.lastAnswer);
+    return this.lastReply === undefined ? undefined : Math.round(this.now() - this.lastReply);
   }
 }

@@ -1,7 +1,7 @@
-import type { CompleteAnswer } from '../../queue/store/complete-answer.js';
+import type { CompleteReply } from '../../queue/store/complete-reply.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
-import type { ClaimAnswer, Failure, Release } from '../../queue/store/store-calls.js';
-import type { FailOutcome, ReleaseOutcome } from '../../queue/store/call-answers.js';
+import type { ClaimReply, Failure, Release } from '../../queue/store/store-calls.js';
+import type { FailOutcome, ReleaseOutcome } from '../../queue/store/call-outcomes.js';
 import type { Clock } from '../../queue/runtime/clock.js';
 import type { Settled, StoreTransport } from '../../queue/store/queue-store.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
@@ -218,7 +218,7 @@ export class FetchLoop {
   }
 
   private complete(runner: QueueRunner, completions: Attempt[]): PendingCall {
-    const confirm = (answer: CompleteAnswer) => runner.settlements.confirmCompletions(completions, answer);
+    const confirm = (reply: CompleteReply) => runner.settlements.confirmCompletions(completions, reply);
     const call = runner.calls.complete(completions, runner.isLimited);
     return this.settlement(runner, completions.length, call, confirm);
   }
@@ -235,16 +235,16 @@ export class FetchLoop {
     return this.settlement(runner, releases.length, call, confirm);
   }
 
-  private settlement<Answer>(
+  private settlement<Reply>(
     runner: QueueRunner,
     count: number,
-    call: StoreCall<Answer>,
-    confirm: (answer: Answer) => void,
+    call: StoreCall<Reply>,
+    confirm: (reply: Reply) => void,
   ): PendingCall {
     return pendingCall(call, (outcome) => {
       runner.settlements.arrived(count);
       if (outcome.ok) {
-        confirm(outcome.answer);
+        confirm(outcome.reply);
       }
       this.reportFault(runner, outcome);
     });
@@ -252,11 +252,11 @@ export class FetchLoop {
 
   private claim(runner: QueueRunner, count: number, sharers: number): PendingCall {
     const { call, look, conclude } = claimFor(runner, { worker: this.worker, stream: 'trip', count, sharers });
-    const done = (outcome: Settled<ClaimAnswer>) => {
+    const done = (outcome: Settled<ClaimReply>) => {
       conclude(outcome);
       this.reportFault(runner, outcome);
     };
-    return { ...pendingCall(call, done), look: (outcome) => look(outcome as Settled<ClaimAnswer>) };
+    return { ...pendingCall(call, done), look: (outcome) => look(outcome as Settled<ClaimReply>) };
   }
 
   /** Reports a permanent error, which is a fault of the data or the setup, and rests the queue. */
@@ -270,6 +270,6 @@ export class FetchLoop {
   }
 }
 
-function pendingCall<Answer>(call: StoreCall<Answer>, done: (outcome: Settled<Answer>) => void): PendingCall {
-  return { call, done: (outcome) => done(outcome as Settled<Answer>) };
+function pendingCall<Reply>(call: StoreCall<Reply>, done: (outcome: Settled<Reply>) => void): PendingCall {
+  return { call, done: (outcome) => done(outcome as Settled<Reply>) };
 }

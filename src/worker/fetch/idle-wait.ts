@@ -1,4 +1,4 @@
-import type { ClaimAnswer, StoreCalls } from '../../queue/store/store-calls.js';
+import type { ClaimReply, StoreCalls } from '../../queue/store/store-calls.js';
 import type { Clock } from '../../queue/runtime/clock.js';
 import { InterruptibleWait } from '../../queue/runtime/interruptible-wait.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
@@ -196,7 +196,7 @@ export class IdleWait {
   private claim(runner: QueueRunner, sharers: number) {
     const count = Math.min(runner.capacity.freeForWait, 500);
     const { call, conclude } = claimFor(runner, { worker: this.worker, stream: 'wait', count, sharers });
-    const done = (outcome: Settled<ClaimAnswer>) => {
+    const done = (outcome: Settled<ClaimReply>) => {
       conclude(outcome);
       if (!outcome.ok) {
         runner.rest(LONGEST_WAIT_MS);

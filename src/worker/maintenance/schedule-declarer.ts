@@ -62,9 +62,9 @@ export class ScheduleDeclarer {
           return;
         }
         try {
-          const answers = await queue.schedules.declare(this.worker, declares, schedules);
-          const missing = schedules.filter((_, i) => answers[i] === 'upsert');
-          const conflicts = schedules.filter((_, i) => answers[i] === 'conflict');
+          const replies = await queue.schedules.declare(this.worker, declares, schedules);
+          const missing = schedules.filter((_, i) => replies[i] === 'upsert');
+          const conflicts = schedules.filter((_, i) => replies[i] === 'conflict');
           await Promise.all(missing.map((schedule) => this.put(queue, schedule, conflicts)));
           conflicts.forEach((schedule) => this.logConflict(queue, schedule));
         } catch (error) {

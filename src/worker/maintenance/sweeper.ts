@@ -170,7 +170,7 @@ export class Sweeper {
     }
   }
 
-  private run<Answer>(queue: JobQueue, build: (calls: StoreCalls) => StoreCall<Answer>): Promise<Answer> {
+  private run<Reply>(queue: JobQueue, build: (calls: StoreCalls) => StoreCall<Reply>): Promise<Reply> {
     return queue.exec(build, limitOf(this.intervalMs));
   }
 

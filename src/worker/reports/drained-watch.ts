@@ -34,9 +34,9 @@ export class DrainedWatch {
   private async ask(): Promise<void> {
     try {
       this.hasEnded = false;
-      const answer = await this.queue.store.exec(this.calls.publishDrained(), { timeoutMs: LONGEST_TRIP_MS });
+      const reply = await this.queue.store.exec(this.calls.publishDrained(), { timeoutMs: LONGEST_TRIP_MS });
       // This worker's settlement may be in flight, or another worker may run jobs, so the next idle moment asks again.
-      this.hasEnded ||= answer === 'busy';
+      this.hasEnded ||= reply === 'busy';
     } catch (error) {
       this.hasEnded = true;
       this.warn(`Could not publish that queue "${this.queue.name}" has drained: ${(error as Error).message}`);

@@ -1,4 +1,4 @@
-import type { ClaimAnswer } from '../../queue/store/store-calls.js';
+import type { ClaimReply } from '../../queue/store/store-calls.js';
 
 /** The expectation of the next claim, from a runner's last claim. */
 export class ClaimOutlook {
@@ -19,12 +19,12 @@ export class ClaimOutlook {
   }
 
   /** Evaluates the reply of a claim. `asked` slots were reserved for its claim. */
-  learn(answer: ClaimAnswer, asked: number): void {
-    const found = answer.jobs.length + answer.refused.length;
-    this.nextDueInMs = answer.nextDueInMs;
-    this.isLimited = answer.isLimited;
-    this.awaitsSlots = answer.awaitsSlots;
-    this.mayHaveJobs = answer.isFull || found >= asked || (answer.awaitsSlots && this.freedSlots);
+  learn(reply: ClaimReply, asked: number): void {
+    const found = reply.jobs.length + reply.refused.length;
+    this.nextDueInMs = reply.nextDueInMs;
+    this.isLimited = reply.isLimited;
+    this.awaitsSlots = reply.awaitsSlots;
+    this.mayHaveJobs = reply.isFull || found >= asked || (reply.awaitsSlots && this.freedSlots);
   }
 
   /** Records that settlements are sent. A slot that they free for a waiting job is claimed at once. */

@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import type { Clock } from '../../queue/runtime/clock.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import type { AttemptLimits, ClaimAnswer, Failure, Release, StoreCalls } from '../../queue/store/store-calls.js';
+import type { AttemptLimits, ClaimReply, Failure, Release, StoreCalls } from '../../queue/store/store-calls.js';
 import { Attempt, type AttemptOwner } from '../attempt/attempt.js';
 import { BatchCourier } from './batch-courier.js';
 import { ClaimOutlook } from './claim-outlook.js';
@@ -114,17 +114,17 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   }
 
   /** Takes the jobs of a claim. `asked` slots were reserved for it at `askedAtMs`, before it ran. */
-  take(answer: ClaimAnswer, asked: number, askedAtMs: number): void {
+  take(reply: ClaimReply, asked: number, askedAtMs: number): void {
     this.claiming -= asked;
-    const found = answer.jobs.length + answer.refused.length;
-    const pauseMs = answer.left && this.names.looked(answer.left, found);
+    const found = reply.jobs.length + reply.refused.length;
+    const pauseMs = reply.left && this.names.looked(reply.left, found);
     if (!this.outlook.mayHaveJobs && pauseMs !== undefined) {
       this.rest(pauseMs);
     }
-    answer.refused.forEach(({ job, error }) => this.settlements.refuse(job, error));
+    reply.refused.forEach(({ job, error }) => this.settlements.refuse(job, error));
     const now = this.clock.monotonic();
     const isSure = !mayBeLost(this.queue, now - askedAtMs);
-    answer.jobs.forEach((job) => this.run(job, askedAtMs, isSure));
+    reply.jobs.forEach((job) => this.run(job, askedAtMs, isSure));
     this.bulk?.look();
     this.releaseIfClosed();
     this.claimedAt = now;

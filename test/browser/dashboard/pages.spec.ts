@@ -13,7 +13,7 @@ async function open(hash: string): Promise<void> {
   await page.goto(`${world.url}#${hash}`);
 }
 
-/** Answers later than from one reading of the queues to the next. */
+/** Replies later than from one reading of the queues to the next. */
 async function continueLate(route: Route): Promise<void> {
   await sleep(3_000);
   await route.continue();

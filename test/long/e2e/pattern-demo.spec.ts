@@ -17,16 +17,16 @@ beforeAll(async () => {
   ({ url, redis } = await startPatternDemo());
 }, 180_000);
 
-async function get<Answer>(path: string): Promise<Answer> {
+async function get<Reply>(path: string): Promise<Reply> {
   const response = await fetch(url + path);
   expect([path, response.status]).toEqual([path, 200]);
-  return (await response.json()) as Answer;
+  return (await response.json()) as Reply;
 }
 
-async function post<Answer>(path: string, form: Record<string, string> = {}): Promise<Answer> {
+async function post<Reply>(path: string, form: Record<string, string> = {}): Promise<Reply> {
   const response = await fetch(url + path, { method: 'POST', body: new URLSearchParams(form) });
   expect([path, response.status]).toEqual([path, 200]);
-  return (await response.json()) as Answer;
+  return (await response.json()) as Reply;
 }
 
 /** Returns the status of the response to a form, or to a text as JSON. */

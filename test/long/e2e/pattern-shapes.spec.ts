@@ -5,7 +5,7 @@ import { beforeAll, expect, it, jest } from '@jest/globals';
 import { startPatternDemo } from '../../support/queue/pattern-demo.js';
 import { patiently } from '../../support/faults/wait.js';
 import { readRecording, Recorder, writeRecording } from './pattern-recording.js';
-import { ANSWERS, type Answers, type Call, type Stats } from './pattern-shapes.js';
+import { ANSWERS, type Replies, type Call, type Stats } from './pattern-shapes.js';
 
 jest.setTimeout(90_000);
 
@@ -18,12 +18,12 @@ beforeAll(async () => {
 }, 180_000);
 
 /** Makes a call, with a form or with no body at all; its answer has the shape of the original's. */
-async function ask<Made extends Call>(made: Made, form?: Record<string, string>): Promise<Answers[Made]> {
+async function ask<Made extends Call>(made: Made, form?: Record<string, string>): Promise<Replies[Made]> {
   const [method, path] = made.split(' ');
   const response = await fetch(url + path, { method, body: form && new URLSearchParams(form) });
   expect([made, response.status]).toEqual([made, 200]);
   expect(response.headers.get('content-type')).toMatch(/^application\/json/);
-  const answer = (await response.json()) as Answers[Made];
+  const answer = (await response.json()) as Replies[Made];
   expect(answer).toEqual(ANSWERS[made]);
   return answer;
 }
@@ -35,7 +35,7 @@ it.each(['/', '/index.html'])('the page is at %s', async (path) => {
 
 it('a script of calls gets the answers of the original, in every state of a job', async () => {
   const recorder = new Recorder();
-  const note = <Answer>(made: Call, form: Record<string, string> | undefined, answer: Answer, moving = false) => {
+  const note = <Reply>(made: Call, form: Record<string, string> | undefined, answer: Reply, moving = false) => {
     recorder.note(made, form, answer, moving);
     return answer;
   };

@@ -61,7 +61,7 @@ export const ANSWERS = {
 export type Call = keyof typeof ANSWERS;
 
 /** The response of each call, by its type. */
-export interface Answers extends Record<Call, unknown> {
+export interface Replies extends Record<Call, unknown> {
   'GET /jobs': Jobs;
   'GET /stats': Stats;
   'POST /enqueue': { enqueued: string[]; stats: Stats };

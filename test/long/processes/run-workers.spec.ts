@@ -11,7 +11,7 @@ import { FROM_TYPESCRIPT, firstStatus, isAlive, startWorkers } from './workers-a
 // Each test starts several apps, on a machine that also runs the other tests.
 jest.setTimeout(90_000);
 
-type Answer = { pid: number; args: string[]; metadata: Record<string, string> };
+type Reply = { pid: number; args: string[]; metadata: Record<string, string> };
 const SOON = { timeoutMs: 40_000 };
 
 it('from TypeScript, worker processes are ready when the worker of each runs, do the jobs, and share one log', async () => {
@@ -27,7 +27,7 @@ it('from TypeScript, worker processes are ready when the worker of each runs, do
 
   const sent = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', tenant: 'acme' };
   const job = await app.queue.enqueue({ do: 'answer' }, { metadata: sent });
-  const { pid, args, metadata } = (await job.result(SOON)) as Answer;
+  const { pid, args, metadata } = (await job.result(SOON)) as Reply;
   expect(status.map((each) => each.pid)).toContain(pid);
   expect(args).toEqual(['--region', 'north']);
   expect(metadata).toEqual(sent);
@@ -62,7 +62,7 @@ it('a follow-up in a worker process reads the results of its batch', async () =>
     next: expect.anything(),
     ids: [`${one!.id} completed`, `${two!.id} completed`],
   });
-  expect(pids).toContain((sum['first'] as { result: Answer }).result.pid);
+  expect(pids).toContain((sum['first'] as { result: Reply }).result.pid);
   expect(await app.supervisor.kill('SIGTERM')).toBe(0);
 });
 
@@ -75,7 +75,7 @@ describe('a worker process that', () => {
     await app.supervisor.prints(/worker-1 \(\d+\) was ended by SIGKILL; restarting it in 10 ms/);
     await app.allRun(2);
 
-    const { pid } = (await (await app.queue.enqueue({ do: 'answer' })).result(SOON)) as Answer;
+    const { pid } = (await (await app.queue.enqueue({ do: 'answer' })).result(SOON)) as Reply;
     expect(pid).not.toBe(first!.pid);
     const job = await app.queue.enqueue({ do: 'wait', ms: 300 });
     await app.supervisor.prints(/the job waits/);

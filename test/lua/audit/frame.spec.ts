@@ -4,7 +4,7 @@ import { audited } from '#queue/scripts/calls/audited-calls.js';
 import type { ScriptCall } from '#queue/transport/script-runner.js';
 import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
-const run = <Answer>(q: TestQueue, call: ScriptCall<Answer>) =>
+const run = <Reply>(q: TestQueue, call: ScriptCall<Reply>) =>
   q.run(audited(call, { stream: q.keys.audit, maxEntries: 100 }));
 
 async function trail(q: TestQueue): Promise<Record<string, string>[]> {

@@ -29,10 +29,10 @@ describe('job/cancel.lua', () => {
     const q = testQueue({ resultTtlMs: 1 });
     await q.addAll('a');
     const answer = await q.run(q.scripts.cancelAndReturn('a', 'r'));
-    expect(answer).toMatchObject({ answer: 'cancelled', cancelled: { id: 'a', status: 'cancelled' } });
+    expect(answer).toMatchObject({ outcome: 'cancelled', cancelled: { id: 'a', status: 'cancelled' } });
     await q.addAndClaim('b');
-    expect(await q.run(q.scripts.cancelAndReturn('b', 'r'))).toEqual({ answer: 'requested' });
-    expect(await q.run(q.scripts.cancelAndReturn('none', 'r'))).toEqual({ answer: 'missing' });
+    expect(await q.run(q.scripts.cancelAndReturn('b', 'r'))).toEqual({ outcome: 'requested' });
+    expect(await q.run(q.scripts.cancelAndReturn('none', 'r'))).toEqual({ outcome: 'missing' });
   });
 
   it('spares a job whose status is another by now, ours or foreign', async () => {
@@ -59,9 +59,9 @@ describe('job/cancel.lua', () => {
     await q.run(q.scripts.cancel('b'));
     await expectUnchanged(q, async () => {
       expect(await q.run(q.scripts.cancelAndReturn('a', 'r'))).toEqual(first);
-      expect(await q.run(q.scripts.cancelAndReturn('a', 'of another'))).toEqual({ answer: 'cancelled' });
+      expect(await q.run(q.scripts.cancelAndReturn('a', 'of another'))).toEqual({ outcome: 'cancelled' });
       expect(await q.run(q.scripts.cancel('a'))).toBe('cancelled');
-      expect(await q.run(q.scripts.cancelAndReturn('b', 'r'))).toEqual({ answer: 'cancelled' });
+      expect(await q.run(q.scripts.cancelAndReturn('b', 'r'))).toEqual({ outcome: 'cancelled' });
       expect(await q.run(q.scripts.cancel('b'))).toBe('cancelled');
     });
   });

@@ -9,10 +9,14 @@ describe('schedule/run.lua', () => {
     await schedules.put(schedules.define('s', undefined, { payload: 5 }));
     await q.run(schedules.scripts.pause('s'));
     const call = schedules.scripts.run('s', 's:now');
-    expect(await q.run(call)).toEqual({ answer: 'added', jobId: 's:now', name: q.name });
+    expect(await q.run(call)).toEqual({ outcome: 'added', jobId: 's:now', name: q.name });
     expect(await q.job('s:now')).toMatchObject({ payload: '5', schedule: 's' });
-    expect(await expectUnchanged(q, () => q.run(call))).toEqual({ answer: 'exists', jobId: 's:now', name: q.name });
-    expect(await q.run(schedules.scripts.run('t', 't:now'))).toMatchObject({ answer: 'missing' });
+    expect(await expectUnchanged(q, () => q.run(call))).toEqual({
+      outcome: 'exists',
+      jobId: 's:now',
+      name: q.name,
+    });
+    expect(await q.run(schedules.scripts.run('t', 't:now'))).toMatchObject({ outcome: 'missing' });
   });
 
   it('without overlap answers the job that is unfinished', async () => {
@@ -20,9 +24,9 @@ describe('schedule/run.lua', () => {
     const schedules = new TestSchedules(q);
     await schedules.put(schedules.define('s', undefined, { overlap: false }));
     await q.run(schedules.scripts.run('s', 's:1'));
-    expect(await q.run(schedules.scripts.run('s', 's:2'))).toEqual({ answer: 'kept', jobId: 's:1', name: q.name });
+    expect(await q.run(schedules.scripts.run('s', 's:2'))).toEqual({ outcome: 'kept', jobId: 's:1', name: q.name });
     expect(await q.pending()).toEqual(['s:1']);
     await schedules.put(schedules.define('s', undefined, { overlap: false, name: 'newer' }));
-    expect(await q.run(schedules.scripts.run('s', 's:2'))).toMatchObject({ answer: 'kept', name: q.name });
+    expect(await q.run(schedules.scripts.run('s', 's:2'))).toMatchObject({ outcome: 'kept', name: q.name });
   });
 });

@@ -12,8 +12,8 @@ describe('schedule/upsert.lua', () => {
     const { q, schedules } = setUp();
     const before = await q.now();
     const call = schedules.scripts.upsert(schedules.define('s'), undefined, undefined);
-    const { answer, nowMs } = await expectUnchanged(q, () => q.run(call));
-    expect(answer).toBe('next');
+    const { outcome, nowMs } = await expectUnchanged(q, () => q.run(call));
+    expect(outcome).toBe('next');
     expect(nowMs).toBeGreaterThanOrEqual(before);
     expect(nowMs).toBeLessThanOrEqual(await q.now());
   });

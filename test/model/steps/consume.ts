@@ -42,11 +42,11 @@ function tokenOf(real: RealQueue, claimed: number, id: string): string {
 /** Mostly one of the newest claims. */
 const which = fc.oneof({ weight: 4, arbitrary: fc.nat(2) }, { weight: 1, arbitrary: fc.nat(30) });
 
-function onClaim<Answer>(
+function onClaim<Reply>(
   text: string,
   number: number,
-  does: (real: RealQueue, ticket: Ticket) => Promise<Answer>,
-  says: (model: Parameters<typeof complete>[0], ticket: Ticket) => Answer,
+  does: (real: RealQueue, ticket: Ticket) => Promise<Reply>,
+  says: (model: Parameters<typeof complete>[0], ticket: Ticket) => Reply,
 ): Step {
   return step(`${text} of claim -${number + 1}`, {
     when: (model) => model.tickets.length > 0,

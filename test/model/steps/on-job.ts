@@ -7,10 +7,10 @@ import type { QueueModel } from '../rules/queue-model.js';
 /** Counts from the newest. */
 export const whichJob = fc.nat(12);
 
-export function onJob<Answer>(
+export function onJob<Reply>(
   text: string,
   number: number,
-  does: (real: RealQueue, id: string, model: QueueModel) => Promise<Answer>,
+  does: (real: RealQueue, id: string, model: QueueModel) => Promise<Reply>,
   says: (model: QueueModel, id: string) => unknown,
 ): Step {
   return step(`${text} of job -${number + 1}`, {

@@ -30,7 +30,7 @@ const durable = (options: QueueOptions = {}) =>
   queueOn(pair.redis, { durability: 'replica', durabilityTimeoutMs: 10_000, ...options });
 
 /** Runs `action` while the replica is frozen. */
-async function whileFrozen<Answer>(action: () => Promise<Answer>): Promise<Answer> {
+async function whileFrozen<Reply>(action: () => Promise<Reply>): Promise<Reply> {
   await pair.replica.kill('SIGSTOP');
   try {
     return await action();

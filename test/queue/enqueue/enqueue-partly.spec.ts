@@ -1,6 +1,6 @@
 // A call with many jobs travels in several steps. Where some of them fail, the error has an answer for each job.
 import { describe, expect, it } from '@jest/globals';
-import { bulkAnswers } from '#queue/enqueue/bulk-answers.js';
+import { bulkReplies } from '#queue/enqueue/bulk-replies.js';
 import { RedisOutOfMemoryError } from '#queue/errors/errors.js';
 import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import type { EncodedJob } from '#queue/store/enqueue-call.js';
@@ -50,7 +50,7 @@ describe('enqueueMany that was written in part', () => {
       Promise.resolve({ id: 'e', outcome: 'new', full: { group: undefined, limit: 1, unit: 'jobs' } } as const),
     ];
     const outcomes = await Promise.allSettled(answers);
-    const error = await failure<EnqueueError>(() => bulkAnswers('q', jobs, outcomes));
+    const error = await failure<EnqueueError>(() => bulkReplies('q', jobs, outcomes));
     expect(error).toMatchObject({ outcome: 'unknown', jobIds: ['a', 'b', 'c', 'd', 'e'] });
     expect(error.message).toContain('1 of 5 jobs');
     expect(error.items).toEqual([

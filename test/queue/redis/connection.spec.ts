@@ -204,8 +204,8 @@ describe('the server', () => {
       scripts.complete([{ ...jobs[1]!, result: '1' }]),
       scripts.claim({ count: 1, token: 't', worker: 'w', stream: '0' }),
     ]);
-    expect(done).toEqual({ ok: true, answer: { lost: [], followed: [] } });
-    expect(claimed).toMatchObject({ ok: true, answer: { jobs: [] } });
+    expect(done).toEqual({ ok: true, reply: { lost: [], followed: [] } });
+    expect(claimed).toMatchObject({ ok: true, reply: { jobs: [] } });
     expect(await handles[0].result()).toBe(1);
     queue.close();
   });
@@ -216,7 +216,7 @@ describe('the server', () => {
     const broken = { ...scripts.stats(), args: ['x'] };
     const [failed, pending] = await inside(queue).runner.runTogether([broken, scripts.list('pending', 0, 1)]);
     expect(failed).toMatchObject({ ok: false, error: expect.any(Error) });
-    expect(pending).toEqual({ ok: true, answer: [] });
+    expect(pending).toEqual({ ok: true, reply: [] });
   });
 });
 

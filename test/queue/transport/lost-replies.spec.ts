@@ -16,10 +16,10 @@ async function behindProxy(options: QueueOptions = {}) {
 }
 
 /** Runs one call whose first reply is lost with the connection; the client sends it again. */
-async function withLostReply<Answer>(
+async function withLostReply<Reply>(
   { proxy, queue }: { proxy: FaultProxy; queue: JobQueue },
-  action: (queue: JobQueue) => Promise<Answer>,
-): Promise<Answer> {
+  action: (queue: JobQueue) => Promise<Reply>,
+): Promise<Reply> {
   const lost = proxy.loseReplies();
   const answer = action(queue);
   await lost;

@@ -36,7 +36,7 @@ it('says once what ends the trips of many queues, and again when it ends them ag
 
 it('says once that the connection is lost, and waits for it once, however many trips do', async () => {
   const { transport, client, warnings } = transportOf('ready', async () => 'done');
-  expect(await transport.carry([call])).toEqual([{ ok: true, answer: 'done' }]);
+  expect(await transport.carry([call])).toEqual([{ ok: true, reply: 'done' }]);
   client.status = 'reconnecting';
   const trips = Promise.all(Array.from({ length: 20 }, () => transport.carry([call])));
   expect([client.listenerCount('ready'), warnings.length]).toEqual([1, 1]);

@@ -33,11 +33,11 @@ export class RunningShop {
     this.url = url!;
   }
 
-  get<Answer>(path: string): Promise<Answer> {
+  get<Reply>(path: string): Promise<Reply> {
     return this.ask(path);
   }
 
-  post<Answer>(path: string, form: Record<string, string> = {}): Promise<Answer> {
+  post<Reply>(path: string, form: Record<string, string> = {}): Promise<Reply> {
     return this.ask(path, { method: 'POST', body: new URLSearchParams(form) });
   }
 
@@ -46,10 +46,10 @@ export class RunningShop {
     return (await this.post<{ enqueued: string[] }>('/enqueue', form)).enqueued;
   }
 
-  private async ask<Answer>(path: string, request?: RequestInit): Promise<Answer> {
+  private async ask<Reply>(path: string, request?: RequestInit): Promise<Reply> {
     const response = await fetch(this.url + path, request);
     expect([path, response.status]).toEqual([path, 200]);
-    return (await response.json()) as Answer;
+    return (await response.json()) as Reply;
   }
 }
 

@@ -26,7 +26,7 @@ interface Play {
 
 type Step = (play: Play) => Promise<unknown>;
 
-async function send<Answer>(play: Play, call: ScriptCall<Answer>): Promise<Answer> {
+async function send<Reply>(play: Play, call: ScriptCall<Reply>): Promise<Reply> {
   play.sent.push(call);
   return play.q.run(call);
 }

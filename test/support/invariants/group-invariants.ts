@@ -35,8 +35,8 @@ export async function groupViolations(
   [...claimed.keys()].forEach((name) => names.add(name));
   const defaults = await redis.hgetall(of('settings'));
   const groups = [...names];
-  const read = <Answer>(command: (pipeline: ChainableCommander, name: string) => unknown) =>
-    readEach<string, Answer>(redis, groups, command);
+  const read = <Reply>(command: (pipeline: ChainableCommander, name: string) => unknown) =>
+    readEach<string, Reply>(redis, groups, command);
   const waitingOf = await read<number>((pipeline, name) => pipeline.zcard(of(`waiting:${name}`)));
   const runningOf = await read<string[]>((pipeline, name) => pipeline.zrange(of(`running:${name}`), 0, '-1'));
   const stateOf = await read<Settings>((pipeline, name) => pipeline.hgetall(of(`state:${name}`)));

@@ -20,7 +20,7 @@ export interface Inside {
   /** Runs single calls of all queues on the client. A test's replacement of `run` is removed after the test. */
   readonly runner: ScriptRunner;
   scripts(): Promise<QueueCalls>;
-  run<Answer>(call: RedisCall<Answer>): Promise<Answer>;
+  run<Reply>(call: RedisCall<Reply>): Promise<Reply>;
 }
 
 export function inside(queue: JobQueue): Inside {

@@ -44,7 +44,7 @@ export class TestQueue {
     this.runner = new ScriptRunner(redis);
   }
 
-  run<Answer>(call: ScriptCall<Answer>): Promise<Answer> {
+  run<Reply>(call: ScriptCall<Reply>): Promise<Reply> {
     return this.runner.run(call);
   }
 
@@ -165,7 +165,7 @@ export function queueOn(redis: Redis, options: QueueOptions = {}, name?: string)
 }
 
 /** Expects that an action leaves the queue's data in Redis as it is. */
-export async function expectUnchanged<Answer>(queue: TestQueue, action: () => Promise<Answer>): Promise<Answer> {
+export async function expectUnchanged<Reply>(queue: TestQueue, action: () => Promise<Reply>): Promise<Reply> {
   const before = await queue.snapshot();
   const answer = await action();
   expect(await queue.snapshot()).toEqual(before);

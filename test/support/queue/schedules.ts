@@ -29,7 +29,7 @@ export class TestSchedules {
   /** Puts a schedule that is due in an hour. With `worker`, as a worker's code declares it. */
   async put(schedule: StoredSchedule, worker?: string, dueInMs = HOUR): Promise<string> {
     const next = (await this.q.now()) + dueInMs;
-    return (await this.q.run(this.scripts.upsert(schedule, worker, next))).answer;
+    return (await this.q.run(this.scripts.upsert(schedule, worker, next))).outcome;
   }
 
   /** Makes the schedule due since this many ms, and returns its due time. */

@@ -14,17 +14,17 @@ export async function keysLike(redis: Redis, pattern: string): Promise<string[]>
 }
 
 /** Sends one read for each item in one round trip, and returns the replies in the order of the items. */
-export async function readEach<Item, Answer>(
+export async function readEach<Item, Reply>(
   redis: Redis,
   items: readonly Item[],
   ask: (pipeline: ChainableCommander, item: Item) => unknown,
-): Promise<Answer[]> {
+): Promise<Reply[]> {
   const pipeline = redis.pipeline();
   items.forEach((item) => ask(pipeline, item));
   const answers = (await pipeline.exec()) ?? [];
   return answers.map(([error, answer]) => {
     if (error) throw error;
-    return answer as Answer;
+    return answer as Reply;
   });
 }
 

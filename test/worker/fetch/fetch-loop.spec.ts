@@ -26,11 +26,11 @@ async function workerOfOne({
   slotsOfEach = 1,
 } = {}) {
   const log: string[] = [];
-  const answers: ((answer: unknown) => void)[] = [];
+  const answers: ((reply: unknown) => void)[] = [];
   const carry = ([call]: ScriptCall<unknown>[]) => {
     const id = call!.script === 'attemptComplete' ? ` of ${call!.args[7]}` : '';
     log.push(call!.script.replace(/^(job|attempt)/, '').toLowerCase() + id);
-    return new Promise<Settled<unknown>[]>((resolve) => answers.push((answer) => resolve([{ ok: true, answer }])));
+    return new Promise<Settled<unknown>[]>((resolve) => answers.push((reply) => resolve([{ ok: true, reply }])));
   };
   const host = {
     changed: () => {},

@@ -54,10 +54,10 @@ export function missed(recoveries: readonly Recovery[]): string[] {
  * Asks until there is a reply, or returns undefined after the timeout. An error, such as one of a stopped server, is no
  * reply. A question that hangs is abandoned, and may see the end of the run.
  */
-export async function inTime<Answer>(
-  ask: (isOver: () => boolean) => Answer | undefined | Promise<Answer | undefined>,
+export async function inTime<Reply>(
+  ask: (isOver: () => boolean) => Reply | undefined | Promise<Reply | undefined>,
   withinMs = COMES_MS,
-): Promise<Answer | undefined> {
+): Promise<Reply | undefined> {
   const endMs = performance.now() + withinMs;
   const isOver = () => performance.now() >= endMs;
   do {

@@ -89,7 +89,7 @@ export class QueueAccess {
    * @param cutOff the message if Redis goes away in between
    * @throws ServiceUnavailableException
    */
-  async ask<Answer>(question: () => Promise<Answer>, cutOff = AWAY, patienceMs = PATIENCE_MS): Promise<Answer> {
+  async ask<Reply>(question: () => Promise<Reply>, cutOff = AWAY, patienceMs = PATIENCE_MS): Promise<Reply> {
     if (!this.ready) throw new ServiceUnavailableException(AWAY);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {

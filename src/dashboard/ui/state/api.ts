@@ -20,25 +20,25 @@ export class Problem extends Error {
 
 type Query = Record<string, string | number | null | undefined>;
 
-export function get<Answer>(path: string, query: Query = {}, signal?: AbortSignal): Promise<Answer> {
+export function get<Reply>(path: string, query: Query = {}, signal?: AbortSignal): Promise<Reply> {
   const url = new URL(`api/${path}`, BASE);
   for (const [key, value] of Object.entries(query)) {
     if (value !== null && value !== undefined && value !== '') {
       url.searchParams.set(key, String(value));
     }
   }
-  return ask<Answer>(url, { signal: signal ?? null });
+  return ask<Reply>(url, { signal: signal ?? null });
 }
 
-export function post<Answer>(path: string, body: unknown): Promise<Answer> {
-  return ask<Answer>(new URL(`api/${path}`, BASE), {
+export function post<Reply>(path: string, body: unknown): Promise<Reply> {
+  return ask<Reply>(new URL(`api/${path}`, BASE), {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-job-queue-dashboard': '1' },
     body: JSON.stringify(body),
   });
 }
 
-async function ask<Answer>(url: URL, init: RequestInit): Promise<Answer> {
+async function ask<Reply>(url: URL, init: RequestInit): Promise<Reply> {
   let response: Response;
   try {
     response = await fetch(url, { credentials: 'same-origin', ...init });
@@ -52,7 +52,7 @@ async function ask<Answer>(url: URL, init: RequestInit): Promise<Answer> {
   if (!response.ok) {
     throw problemOf(response.status, body);
   }
-  return body as Answer;
+  return body as Reply;
 }
 
 function problemOf(status: number, body: unknown): Problem {

@@ -3,8 +3,8 @@ import { get, Problem } from './api.js';
 
 type Query = Record<string, string | number | null | undefined>;
 
-export interface Loaded<Answer> {
-  data: Answer | null;
+export interface Loaded<Reply> {
+  data: Reply | null;
   problem: Problem | null;
   reload(): void;
 }
@@ -13,9 +13,9 @@ export interface Loaded<Answer> {
  * Loads a response of the server, and again when `version` changes. The previous one stays visible while it loads, and
  * while the server is away.
  */
-export function useLoaded<Answer>(path: string | null, query: Query, version: unknown = 0): Loaded<Answer> {
+export function useLoaded<Reply>(path: string | null, query: Query, version: unknown = 0): Loaded<Reply> {
   const key = path === null ? '' : JSON.stringify([path, query]);
-  const [state, setState] = useState<{ key: string; data: Answer | null; problem: Problem | null }>({
+  const [state, setState] = useState<{ key: string; data: Reply | null; problem: Problem | null }>({
     key: '',
     data: null,
     problem: null,
@@ -41,10 +41,10 @@ export function useLoaded<Answer>(path: string | null, query: Query, version: un
     const mine = new AbortController();
     stop.current = mine;
     const load = async () => {
-      let data: Answer | null = null;
+      let data: Reply | null = null;
       let problem: Problem | null = null;
       try {
-        data = await get<Answer>(path, query, mine.signal);
+        data = await get<Reply>(path, query, mine.signal);
       } catch (error) {
         problem = error as Problem;
       }

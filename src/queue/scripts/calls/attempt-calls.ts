@@ -2,14 +2,14 @@ import type { StoredError } from '../../errors/stored-error.js';
 import { RestsExhaustedError } from '../../errors/rests-exhausted-error.js';
 import type { ClaimRef, ClaimedJob } from '../../model/job.js';
 import { decodeClaim, decodeNamedClaim } from '../../replies/decode-claim.js';
-import type { FailOutcome, ReleaseOutcome } from '../../store/call-answers.js';
+import type { FailOutcome, ReleaseOutcome } from '../../store/call-outcomes.js';
 import { refusalOf } from '../../store/claim-refusal.js';
-import { ALL_COMPLETED, type CompleteAnswer } from '../../store/complete-answer.js';
+import { ALL_COMPLETED, type CompleteReply } from '../../store/complete-reply.js';
 import type {
-  ClaimAnswer,
+  ClaimReply,
   ClaimRequest,
   Completion,
-  ExtendAnswer,
+  ExtendReply,
   Failure,
   Release,
 } from '../../store/store-calls.js';
@@ -23,7 +23,7 @@ import { inGroups } from '../in-groups.js';
 /** Returns the calls of `lua/attempt`, one for each script; see the headers there. */
 export function attemptCalls({ keys, options, retention }: CallContext) {
   return {
-    claim(request: ClaimRequest): ScriptCall<ClaimAnswer> {
+    claim(request: ClaimRequest): ScriptCall<ClaimReply> {
       const { count, token, worker, stream, slots, mostBytes, only } = request;
       const attemptLimits = only?.limits ?? request.attemptLimits ?? [];
       const { visibilityMs, maxAttempts } = options;
@@ -77,7 +77,7 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
      *
      * @param isLimited whether the queue has limits, so that each freed slot wakes a worker
      */
-    complete(completions: readonly Completion[], isLimited = false): ScriptCall<CompleteAnswer> {
+    complete(completions: readonly Completion[], isLimited = false): ScriptCall<CompleteReply> {
       const { completedHistory, resultTtlMs } = options;
       return {
         script: 'attemptComplete',
@@ -89,7 +89,7 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
           resultTtlMs,
           ...completionArguments(completions),
         ],
-        decode: (reply) => (reply ? completeAnswer(reply as number[]) : ALL_COMPLETED),
+        decode: (reply) => (reply ? completeReply(reply as number[]) : ALL_COMPLETED),
       };
     },
 
@@ -97,7 +97,7 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
     extend(
       claims: readonly Pick<ClaimRef, 'id' | 'token'>[],
       visibilityMs = options.visibilityMs,
-    ): ScriptCall<ExtendAnswer> {
+    ): ScriptCall<ExtendReply> {
       return {
         script: 'attemptExtend',
         keys: keys.forExtend,
@@ -194,7 +194,7 @@ function completionArguments(completions: readonly Completion[]): ScriptArgument
   });
 }
 
-function completeAnswer(positions: readonly number[]): CompleteAnswer {
+function completeReply(positions: readonly number[]): CompleteReply {
   return {
     lost: positions.flatMap((position) => (position > 0 ? position - 1 : [])),
     followed: positions.flatMap((position) => (position < 0 ? -position - 1 : [])),

@@ -40,11 +40,11 @@ export function auditCalls({ keys }: CallContext) {
   };
 }
 
-function command<Answer>(
+function command<Reply>(
   script: string,
-  send: CommandCall<Answer>['send'],
-  decode: (reply: unknown) => Answer,
-): CommandCall<Answer> {
+  send: CommandCall<Reply>['send'],
+  decode: (reply: unknown) => Reply,
+): CommandCall<Reply> {
   return { script, args: [], send, decode };
 }
 

@@ -3,7 +3,7 @@ import type { GroupLimits } from '../../model/limits.js';
 import type { ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
 import type { GroupPage } from '../../store/verbs/group-verbs.js';
 import { decodeClean } from '../../replies/decode-clean.js';
-import type { CleanAnswer } from '../../store/call-answers.js';
+import type { CleanReply } from '../../store/call-outcomes.js';
 import { decodeGroupLimits } from '../../replies/decode-limits.js';
 import { groupArguments } from '../../store/group-arguments.js';
 import type { PauseOptions } from '../../model/pause.js';
@@ -49,7 +49,7 @@ export function groupCalls({ keys }: CallContext) {
       return call('groupResume', keys.standard, [name], (reply) => Number(reply) === 1);
     },
 
-    clean(name: string, olderThanMs: number, limit: number, passed: number): ScriptCall<CleanAnswer> {
+    clean(name: string, olderThanMs: number, limit: number, passed: number): ScriptCall<CleanReply> {
       return call('groupClean', keys.standard, [name, olderThanMs, limit, passed], decodeClean);
     },
   };

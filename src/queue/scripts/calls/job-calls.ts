@@ -6,8 +6,8 @@ import type {
   RescheduleOutcome,
   RestartOutcome,
   UpdateOutcome,
-} from '../../store/call-answers.js';
-import { type EncodedJob, type EnqueueAnswer, decodeEnqueue, optionsOf } from '../../store/enqueue-call.js';
+} from '../../store/call-outcomes.js';
+import { type EncodedJob, type EnqueueReply, decodeEnqueue, optionsOf } from '../../store/enqueue-call.js';
 import type { CommandCall, ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
 import { type CallContext, call } from '../script-call.js';
 import { inGroups } from '../in-groups.js';
@@ -60,11 +60,11 @@ export function jobCalls(context: CallContext) {
       id: string,
       request: string,
       ifStatus: JobStatus | '' = '',
-    ): ScriptCall<{ answer: CancelOutcome; cancelled?: JobRecord }> {
+    ): ScriptCall<{ outcome: CancelOutcome; cancelled?: JobRecord }> {
       return call('jobCancel', keys.standard, [...retention, id, request, ifStatus], (reply) =>
         Array.isArray(reply)
-          ? { answer: 'cancelled', cancelled: decodeJob(keys.queue, id, reply as string[]) }
-          : { answer: reply as CancelOutcome },
+          ? { outcome: 'cancelled', cancelled: decodeJob(keys.queue, id, reply as string[]) }
+          : { outcome: reply as CancelOutcome },
       );
     },
 
@@ -91,7 +91,7 @@ function enqueue(
   context: CallContext,
   jobs: readonly EncodedJob[],
   mayBeBounded: boolean,
-): ScriptCall<EnqueueAnswer[]> {
+): ScriptCall<EnqueueReply[]> {
   const { keys, options } = context;
   const { maxPending, maxPendingBytes, events, eventExtras } = options;
   const publishes = eventExtras?.enqueued === true && events !== 'off';

@@ -5,7 +5,7 @@ import type { PauseOptions } from '../../model/pause.js';
 import { decodeClean } from '../../replies/decode-clean.js';
 import { decodeJobs } from '../../replies/decode-job.js';
 import { decodeStats } from '../../replies/decode-stats.js';
-import type { DrainedAnswer } from '../../store/call-answers.js';
+import type { DrainedOutcome } from '../../store/call-outcomes.js';
 import type { FoundJobs, JobQuery } from '../../store/find-query.js';
 import type { UnservedJobs } from '../../store/store-calls.js';
 import type { CommandCall, ScriptCall } from '../../transport/script-runner.js';
@@ -84,9 +84,9 @@ export function queueCalls({ keys, options }: CallContext) {
     },
 
     /** Publishes that the queue is drained, if it is. */
-    publishDrained(): ScriptCall<DrainedAnswer> {
+    publishDrained(): ScriptCall<DrainedOutcome> {
       const { events } = options;
-      return call('queuePublishDrained', keys.standard, [events], (reply) => reply as DrainedAnswer);
+      return call('queuePublishDrained', keys.standard, [events], (reply) => reply as DrainedOutcome);
     },
 
     content(): ScriptCall<AnnouncedContent | undefined> {

@@ -3,9 +3,9 @@ import type { Recurrence, ScheduleRecord, StoredSchedule } from '../../model/sch
 import type {
   DueLook,
   DueSchedule,
-  ResumeAnswer,
+  ResumeReply,
   TickOutcome,
-  UpsertAnswer,
+  UpsertOutcome,
 } from '../../store/verbs/schedule-verbs.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
 import { type CallContext, call } from '../script-call.js';
@@ -30,8 +30,8 @@ export function scheduleCalls({ keys }: CallContext) {
       const definition = [version, JSON.stringify(recurrence), name, payload, options, onMissed, missedAfterMs];
       const limit = recurrence.limit ?? '';
       return call('scheduleUpsert', keys.standard, [...owner, ...definition, limit], (reply) => {
-        const [answer, nowMs] = reply as [UpsertAnswer, number];
-        return { answer, nowMs };
+        const [outcome, nowMs] = reply as [UpsertOutcome, number];
+        return { outcome, nowMs };
       });
     },
 
@@ -63,8 +63,8 @@ export function scheduleCalls({ keys }: CallContext) {
 
     run(id: string, jobId: string) {
       return call('scheduleRun', keys.standard, [id, jobId], (reply) => {
-        const [answer, standing, name] = reply as ['added' | 'exists' | 'kept' | 'missing', string, string];
-        return { answer, jobId: standing, name };
+        const [outcome, standing, name] = reply as ['added' | 'exists' | 'kept' | 'missing', string, string];
+        return { outcome, jobId: standing, name };
       });
     },
 
@@ -73,17 +73,17 @@ export function scheduleCalls({ keys }: CallContext) {
     },
 
     /** @param next the next due time, with the version of the definition that determined it */
-    resume(id: string, next?: { dueMs: number; version: string }): ScriptCall<ResumeAnswer> {
+    resume(id: string, next?: { dueMs: number; version: string }): ScriptCall<ResumeReply> {
       return call('scheduleResume', keys.standard, [id, dueArg(next?.dueMs), next?.version ?? ''], (reply) => {
-        const [answer, nowMs, version, recurrence] = reply as [
+        const [outcome, nowMs, version, recurrence] = reply as [
           'resumed' | 'missing' | 'next',
           number,
           string,
           string,
         ];
-        return answer === 'next'
-          ? { answer, nowMs, version, recurrence: JSON.parse(recurrence) as Recurrence }
-          : { answer };
+        return outcome === 'next'
+          ? { outcome, nowMs, version, recurrence: JSON.parse(recurrence) as Recurrence }
+          : { outcome };
       });
     },
 

@@ -1,5 +1,5 @@
 import { decodeReclaimed } from '../../replies/decode-reclaimed.js';
-import type { TendAnswer } from '../../store/verbs/batch-verbs.js';
+import type { TendReply } from '../../store/verbs/batch-verbs.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
 import { EVICTED_TTL_MS, UNDECLARED_AGE_MS, WORKER_FORGOTTEN_MS } from '../lifetimes.js';
 import { type CallContext, call } from '../script-call.js';
@@ -50,20 +50,20 @@ export function sweepCalls({ keys, options, retention }: CallContext) {
       return call('sweepTidy', keys.standard, args, (reply) => Number(reply) === 1);
     },
 
-    tendBatches(limit: number, all: boolean): ScriptCall<TendAnswer | undefined> {
+    tendBatches(limit: number, all: boolean): ScriptCall<TendReply | undefined> {
       return call('sweepTendBatches', keys.standard, [...retention, limit, all ? '1' : '0'], (reply) => {
         const [more, hasNews, failed, ...toCancel] = (reply as [number, number, string[], ...string[]] | null) ?? [
           0,
           0,
           [],
         ];
-        const answer = {
+        const work = {
           more: Number(more) === 1,
           hasNews: Number(hasNews) === 1,
           failed,
           toCancel: toCancel.map((member) => memberOf(keys.queue, member)),
         };
-        return reply === null ? undefined : answer;
+        return reply === null ? undefined : work;
       });
     },
   };

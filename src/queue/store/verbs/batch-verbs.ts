@@ -3,7 +3,7 @@ import type { BatchNews, BatchPage, BatchRecord, EncodedBatch } from '../../mode
 import type { StoreCall } from '../store-call.js';
 
 /** The work that maintenance of a queue's batches left. */
-export interface TendAnswer {
+export interface TendReply {
   /** True if it used up its limit. */
   more: boolean;
   /** True if the outbox holds news. */

@@ -1,6 +1,6 @@
 import type { GroupStats } from '../../model/group.js';
 import type { GroupLimits } from '../../model/limits.js';
-import type { CleanAnswer } from '../call-answers.js';
+import type { CleanReply } from '../call-outcomes.js';
 import type { StoreCall } from '../store-call.js';
 import type { PauseOptions } from '../../model/pause.js';
 
@@ -23,5 +23,5 @@ export interface GroupVerbs {
   /** Returns whether it was paused. */
   resume(name: string): StoreCall<boolean>;
   /** @param passed how many to pass over, as the last call returned */
-  clean(name: string, olderThanMs: number, limit: number, passed: number): StoreCall<CleanAnswer>;
+  clean(name: string, olderThanMs: number, limit: number, passed: number): StoreCall<CleanReply>;
 }

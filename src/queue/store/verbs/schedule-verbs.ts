@@ -23,11 +23,11 @@ export interface DueLook {
   due: DueSchedule[];
 }
 
-export type UpsertAnswer = 'created' | 'changed' | 'unchanged' | 'conflict' | 'declared' | 'next';
+export type UpsertOutcome = 'created' | 'changed' | 'unchanged' | 'conflict' | 'declared' | 'next';
 export type TickOutcome = 'enqueued' | 'kept' | 'skipped' | 'lost';
 
-export type ResumeAnswer =
-  { answer: 'resumed' | 'missing' } | { answer: 'next'; nowMs: number; version: string; recurrence: Recurrence };
+export type ResumeReply =
+  { outcome: 'resumed' | 'missing' } | { outcome: 'next'; nowMs: number; version: string; recurrence: Recurrence };
 
 export interface ScheduleVerbs {
   /** @param worker who declares it in code; undefined for a call */
@@ -35,7 +35,7 @@ export interface ScheduleVerbs {
     schedule: StoredSchedule,
     worker: string | undefined,
     nextDueMs: number | undefined,
-  ): StoreCall<{ answer: UpsertAnswer; nowMs: number }>;
+  ): StoreCall<{ outcome: UpsertOutcome; nowMs: number }>;
   declare(
     worker: string,
     declares: boolean,
@@ -46,10 +46,10 @@ export interface ScheduleVerbs {
   run(
     id: string,
     jobId: string,
-  ): StoreCall<{ answer: 'added' | 'exists' | 'kept' | 'missing'; jobId: string; name: string }>;
+  ): StoreCall<{ outcome: 'added' | 'exists' | 'kept' | 'missing'; jobId: string; name: string }>;
   pause(id: string): StoreCall<'paused' | 'missing'>;
   /** @param next the next due time, with the version of the definition that determined it */
-  resume(id: string, next?: { dueMs: number; version: string }): StoreCall<ResumeAnswer>;
+  resume(id: string, next?: { dueMs: number; version: string }): StoreCall<ResumeReply>;
   remove(id: string): StoreCall<'removed' | 'missing' | 'declared'>;
   list(offset: number, limit: number): StoreCall<ScheduleRecord[]>;
   /** Returns a list of one, or of none. */

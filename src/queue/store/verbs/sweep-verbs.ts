@@ -1,9 +1,9 @@
-import type { ReclaimedJob } from '../call-answers.js';
+import type { ReclaimedJob } from '../call-outcomes.js';
 import type { StoreCall } from '../store-call.js';
-import type { TendAnswer } from './batch-verbs.js';
+import type { TendReply } from './batch-verbs.js';
 
 /** The result of a look at the clients of the Redis pattern. */
-interface AdoptAnswer {
+interface AdoptReply {
   reclaimed: ReclaimedJob[];
   deadLetters: number;
   /** The number of claims that a sweep of such a client reclaimed. */
@@ -31,7 +31,7 @@ export interface SweepVerbs {
    *
    * @param paceMs as of tidy, for the failed jobs
    */
-  adoptForeign(limit: number, paceMs?: number): StoreCall<AdoptAnswer>;
+  adoptForeign(limit: number, paceMs?: number): StoreCall<AdoptReply>;
   /** Keeps jobs that such a client has just failed. Returns how many are dead letters now. */
   adoptFailed(ids: readonly string[]): StoreCall<number>;
   /**
@@ -45,5 +45,5 @@ export interface SweepVerbs {
    *
    * @param all true to look again at batches and jobs that were checked recently
    */
-  tendBatches(limit: number, all: boolean): StoreCall<TendAnswer | undefined>;
+  tendBatches(limit: number, all: boolean): StoreCall<TendReply | undefined>;
 }

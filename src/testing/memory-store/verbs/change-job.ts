@@ -1,6 +1,6 @@
 // Changes one job for operators; see lua/job.
 import { leavePlain } from './write-options.js';
-import type { RestartOutcome, UpdateOutcome } from '../../../queue/store/call-answers.js';
+import type { RestartOutcome, UpdateOutcome } from '../../../queue/store/call-outcomes.js';
 import { jobReopened } from './batch/job-ended.js';
 import { holderOf } from './enqueue.js';
 import { removeFirst, type Hash, type MemoryQueue } from '../state/memory-queue.js';

@@ -3,7 +3,7 @@ import {
   EnqueueRejected,
   optionsOf,
   type EncodedJob,
-  type EnqueueAnswer,
+  type EnqueueReply,
 } from '../../../queue/store/enqueue-call.js';
 import { follow, refuseFollow } from './batch/follow.js';
 import { configureGroup } from './configure-group.js';
@@ -13,19 +13,19 @@ import type { AskedOptions } from '../state/asked-options.js';
 import type { Hash, MemoryQueue } from '../state/memory-queue.js';
 
 /** @throws EnqueueRejected: nothing was written */
-export function enqueue(queue: MemoryQueue, jobs: readonly EncodedJob[]): EnqueueAnswer[] {
+export function enqueue(queue: MemoryQueue, jobs: readonly EncodedJob[]): EnqueueReply[] {
   const asked = jobs.map(askedOf);
   jobs.forEach((job, i) => refuseExpiryFirst(queue, job, asked[i]));
   jobs.forEach((job, i) => refuseFollow(queue, job, asked[i]));
   return jobs.map((job, i) => {
-    const answer = add(queue, job, asked[i]);
-    const standing = answer.outcome === 'new' ? undefined : queue.job(answer.id)?.name;
-    const name = answer.name ?? standing;
+    const reply = add(queue, job, asked[i]);
+    const standing = reply.outcome === 'new' ? undefined : queue.job(reply.id)?.name;
+    const name = reply.name ?? standing;
     return {
-      id: answer.id,
-      outcome: answer.outcome,
+      id: reply.id,
+      outcome: reply.outcome,
       ...(name !== undefined && name !== job.name && { name }),
-      ...(answer.full && { full: answer.full }),
+      ...(reply.full && { full: reply.full }),
     };
   });
 }
@@ -45,7 +45,7 @@ function refuseExpiryFirst(queue: MemoryQueue, job: EncodedJob, options: AskedOp
   }
 }
 
-type Added = Pick<EnqueueAnswer, 'id' | 'outcome' | 'name' | 'full'>;
+type Added = Pick<EnqueueReply, 'id' | 'outcome' | 'name' | 'full'>;
 
 function add(queue: MemoryQueue, { id, name, payload }: EncodedJob, options: AskedOptions | undefined): Added {
   const known = queue.job(id);

@@ -5,9 +5,9 @@ import { DECLARED_MS } from '../../../queue/scripts/calls/schedule-calls.js';
 import type {
   DueLook,
   DueSchedule,
-  ResumeAnswer,
+  ResumeReply,
   TickOutcome,
-  UpsertAnswer,
+  UpsertOutcome,
 } from '../../../queue/store/verbs/schedule-verbs.js';
 import { holderOf, own, write } from './enqueue.js';
 import { configureGroup } from './configure-group.js';
@@ -75,26 +75,26 @@ export function upsert(
   { id, version, recurrence, name, payload, options, onMissed, missedAfterMs }: StoredSchedule,
   worker: string | undefined,
   nextDueMs: number | undefined,
-): { answer: UpsertAnswer; nowMs: number } {
+): { outcome: UpsertOutcome; nowMs: number } {
   const { now } = queue;
   const known = queue.schedules.get(id);
   if (known && worker === undefined && known.source === 'code' && isDeclared(queue, id)) {
-    return { answer: 'declared', nowMs: now };
+    return { outcome: 'declared', nowMs: now };
   }
   if (known?.version === version) {
     takeOver(queue, id, known, worker);
     if (known.ended_at_ms !== undefined) {
       setDue(queue, id, known, Infinity);
     }
-    return { answer: 'unchanged', nowMs: now };
+    return { outcome: 'unchanged', nowMs: now };
   }
   if (known && worker !== undefined && known.source === 'code' && isDeclaredByAnother(queue, known, worker)) {
     queue.scheduleOwners.set(id, now);
     endRest(queue, id, known);
-    return { answer: 'conflict', nowMs: now };
+    return { outcome: 'conflict', nowMs: now };
   }
   if (nextDueMs === undefined) {
-    return { answer: 'next', nowMs: now };
+    return { outcome: 'next', nowMs: now };
   }
   const schedule = known ?? { created_at_ms: String(now) };
   Object.assign(schedule, {
@@ -114,7 +114,7 @@ export function upsert(
   if (!known || (schedule.paused_at_ms === undefined && dueAt > now)) {
     setDue(queue, id, schedule, nextDueMs);
   }
-  return { answer: known ? 'changed' : 'created', nowMs: now };
+  return { outcome: known ? 'changed' : 'created', nowMs: now };
 }
 
 export function declare(
@@ -196,19 +196,19 @@ function make(queue: MemoryQueue, id: string, dueAtMs: number, schedule: Hash): 
   if (schedule.on_missed === 'skip' && queue.now - dueAtMs > Number(schedule.missed_after_ms)) {
     return 'skipped';
   }
-  const { answer, jobId } = addJob(queue, `@schedule:${id}:${dueAtMs}`, id, schedule);
+  const { outcome, jobId } = addJob(queue, `@schedule:${id}:${dueAtMs}`, id, schedule);
   Object.assign(schedule, { last_tick_at_ms: String(dueAtMs), last_job: jobId });
-  return answer === 'kept' ? 'kept' : 'enqueued';
+  return outcome === 'kept' ? 'kept' : 'enqueued';
 }
 
 function addJob(queue: MemoryQueue, jobId: string, id: string, schedule: Hash) {
   if (queue.job(jobId)) {
-    return { answer: 'exists' as const, jobId, name: schedule.name! };
+    return { outcome: 'exists' as const, jobId, name: schedule.name! };
   }
   const options = JSON.parse(schedule.options || '{}') as Parameters<typeof writeOptions>[2];
   const owner = options.unique === undefined ? undefined : holderOf(queue, options.unique);
   if (owner !== undefined) {
-    return { answer: 'kept' as const, jobId: owner, name: queue.job(owner)?.name ?? schedule.name! };
+    return { outcome: 'kept' as const, jobId: owner, name: queue.job(owner)?.name ?? schedule.name! };
   }
   configureGroup(queue, options, true);
   const job = write(queue, jobId, schedule.name!, schedule.payload!);
@@ -218,12 +218,12 @@ function addJob(queue: MemoryQueue, jobId: string, id: string, schedule: Hash) {
   queue.toBack(jobId, job);
   queue.count('enqueued');
   queue.host.observer?.enqueued(queue, jobId, options);
-  return { answer: 'added' as const, jobId, name: schedule.name! };
+  return { outcome: 'added' as const, jobId, name: schedule.name! };
 }
 
 export function run(queue: MemoryQueue, id: string, jobId: string) {
   const schedule = queue.schedules.get(id);
-  return schedule ? addJob(queue, jobId, id, schedule) : { answer: 'missing' as const, jobId: '', name: '' };
+  return schedule ? addJob(queue, jobId, id, schedule) : { outcome: 'missing' as const, jobId: '', name: '' };
 }
 
 export function pause(queue: MemoryQueue, id: string): 'paused' | 'missing' {
@@ -236,21 +236,21 @@ export function pause(queue: MemoryQueue, id: string): 'paused' | 'missing' {
   return schedule ? 'paused' : 'missing';
 }
 
-export function resume(queue: MemoryQueue, id: string, next?: { dueMs: number; version: string }): ResumeAnswer {
+export function resume(queue: MemoryQueue, id: string, next?: { dueMs: number; version: string }): ResumeReply {
   const schedule = queue.schedules.get(id);
   if (!schedule) {
-    return { answer: 'missing' };
+    return { outcome: 'missing' };
   }
   if (schedule.paused_at_ms === undefined) {
-    return { answer: 'resumed' };
+    return { outcome: 'resumed' };
   }
   if (next?.version !== schedule.version) {
     const recurrence = JSON.parse(schedule.recurrence!) as Recurrence;
-    return { answer: 'next', nowMs: queue.now, version: schedule.version!, recurrence };
+    return { outcome: 'next', nowMs: queue.now, version: schedule.version!, recurrence };
   }
   delete schedule.paused_at_ms;
   setDue(queue, id, schedule, next!.dueMs);
-  return { answer: 'resumed' };
+  return { outcome: 'resumed' };
 }
 
 export function remove(queue: MemoryQueue, id: string): 'removed' | 'missing' | 'declared' {

@@ -1,5 +1,5 @@
 // The verbs that run by the clock; see lua/sweep.
-import type { ReclaimedJob } from '../../../queue/store/call-answers.js';
+import type { ReclaimedJob } from '../../../queue/store/call-outcomes.js';
 import { WORKER_FORGOTTEN_MS } from '../../../queue/scripts/lifetimes.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { trimDeadLetters } from './attempt/ends.js';

@@ -1,7 +1,7 @@
 // Claims jobs; see lua/attempt/claim.lua. The reply is decoded like that of the script.
 import { refusalOf } from '../../../../queue/store/claim-refusal.js';
 import type { StoredError } from '../../../../queue/errors/stored-error.js';
-import type { ClaimAnswer, ClaimRequest } from '../../../../queue/store/store-calls.js';
+import type { ClaimReply, ClaimRequest } from '../../../../queue/store/store-calls.js';
 import type { TakenJobs } from '../../state/flow-control.js';
 import { headByTurn } from '../../state/head-by-turn.js';
 import { decodeClaim, decodeNamedClaim } from '../../../../queue/replies/decode-claim.js';
@@ -14,7 +14,7 @@ interface Taken extends TakenJobs {
   left?: { elsewhere: boolean };
 }
 
-export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimAnswer {
+export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimReply {
   const { worker, stream, token, only, attemptLimits = [] } = request;
   const claimer = `${worker}:${stream}`;
   const last = queue.batches.get(claimer);

@@ -3,7 +3,7 @@ import { failureJobName } from '../../../../queue/codec/failure-job.js';
 import { FAILURE_PREFIX } from '../../../../queue/validation/names.js';
 import { jobEnded } from '../batch/job-ended.js';
 import { EVICTED_TTL_MS } from '../../../../queue/scripts/lifetimes.js';
-import type { DrainedAnswer } from '../../../../queue/store/call-answers.js';
+import type { DrainedOutcome } from '../../../../queue/store/call-outcomes.js';
 import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 
 /** Makes a job a dead letter. */
@@ -99,7 +99,7 @@ export function remember(queue: MemoryQueue, history: string[], ids: readonly st
 }
 
 /** Publishes that the queue has drained, once for all jobs that have ended since; see lua/queue/publish-drained.lua. */
-export function publishDrained(queue: MemoryQueue): DrainedAnswer {
+export function publishDrained(queue: MemoryQueue): DrainedOutcome {
   const waiting = queue.pending.length + queue.prioritized.size;
   if (waiting + queue.claims.size + queue.scheduled.upTo(queue.now).length > 0) {
     return 'busy';

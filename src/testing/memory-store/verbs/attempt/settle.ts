@@ -1,7 +1,7 @@
 // Ends claims: complete, fail, release, extend, and the death of the worker; see lua/attempt and lua/lib/settle.
-import type { CompleteAnswer } from '../../../../queue/store/complete-answer.js';
-import type { Completion, ExtendAnswer, Failure, Release } from '../../../../queue/store/store-calls.js';
-import type { FailOutcome, ReleaseOutcome } from '../../../../queue/store/call-answers.js';
+import type { CompleteReply } from '../../../../queue/store/complete-reply.js';
+import type { Completion, ExtendReply, Failure, Release } from '../../../../queue/store/store-calls.js';
+import type { FailOutcome, ReleaseOutcome } from '../../../../queue/store/call-outcomes.js';
 import { RestsExhaustedError } from '../../../../queue/errors/rests-exhausted-error.js';
 import { REFUNDED, logAttempt, loggedOutcome } from './attempt-log.js';
 import { jobEnded } from '../batch/job-ended.js';
@@ -26,7 +26,7 @@ function settledBy(queue: MemoryQueue, { id, fence }: { id: string; fence: numbe
   return job?.claim_token === '' && Number(job.fence) === fence ? job : undefined;
 }
 
-export function complete(queue: MemoryQueue, completions: readonly Completion[]): CompleteAnswer {
+export function complete(queue: MemoryQueue, completions: readonly Completion[]): CompleteReply {
   const done: string[] = [];
   const lost: number[] = [];
   completions.forEach((completion, i) => {
@@ -202,20 +202,20 @@ export function extend(
   queue: MemoryQueue,
   claims: readonly { id: string; token: string }[],
   visibilityMs: number,
-): ExtendAnswer {
-  const answer: ExtendAnswer = { lost: [], cancelRequested: [] };
+): ExtendReply {
+  const reply: ExtendReply = { lost: [], cancelRequested: [] };
   for (const { id, token } of claims) {
     const job = queue.job(id);
     if (job?.claim_token !== token) {
-      answer.lost.push(id);
+      reply.lost.push(id);
       continue;
     }
     queue.claims.set(id, queue.now + visibilityMs);
     if (job.cancel_requested_at_ms !== undefined) {
-      answer.cancelRequested.push(id);
+      reply.cancelRequested.push(id);
     }
   }
-  return answer;
+  return reply;
 }
 
 /** Ends a claim whose worker is gone. An unstarted job gets no crash. */

@@ -1,7 +1,7 @@
 // The verbs of operators; see lua/job and lua/queue.
 import { leavePlain } from '../write-options.js';
 import type { JobRecord, JobStatus, QueueStats } from '../../../../queue/model/job.js';
-import type { CancelOutcome } from '../../../../queue/store/call-answers.js';
+import type { CancelOutcome } from '../../../../queue/store/call-outcomes.js';
 import { WORKER_SEEN_MS } from '../../../../queue/scripts/lifetimes.js';
 import { jobEnded, jobReopened } from '../batch/job-ended.js';
 import { holderOf } from '../enqueue.js';
@@ -47,33 +47,33 @@ export function cancel(
   id: string,
   request: string,
   ifStatus?: JobStatus,
-): { answer: CancelOutcome; cancelled?: JobRecord } {
+): { outcome: CancelOutcome; cancelled?: JobRecord } {
   const job = queue.job(id);
   if (!job) {
-    return { answer: 'missing' };
+    return { outcome: 'missing' };
   }
   if (job.status === 'cancelled') {
     const mine = request !== '' && job.cancel_request === request;
-    return { answer: 'cancelled', ...(mine && { cancelled: record(queue, id)! }) };
+    return { outcome: 'cancelled', ...(mine && { cancelled: record(queue, id)! }) };
   }
   if (job.status === 'completed' || job.status === 'failed') {
-    return { answer: 'finished' };
+    return { outcome: 'finished' };
   }
   if (ifStatus !== undefined && job.status !== ifStatus) {
-    return { answer: 'changed' };
+    return { outcome: 'changed' };
   }
   if (job.status !== 'processing' && queue.takeOut(id)) {
     if (request !== '') {
       job.cancel_request = request;
     }
     endCancelled(queue, id, job);
-    return { answer: 'cancelled', ...(request !== '' && { cancelled: record(queue, id)! }) };
+    return { outcome: 'cancelled', ...(request !== '' && { cancelled: record(queue, id)! }) };
   }
   job.cancel_requested_at_ms ??= String(queue.now);
   if (job.worker !== undefined && job.claim_token) {
     queue.host.nudge(job.worker, queue.name);
   }
-  return { answer: 'requested' };
+  return { outcome: 'requested' };
 }
 
 export function remove(

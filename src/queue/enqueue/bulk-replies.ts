@@ -1,22 +1,22 @@
 import { EnqueueError, type EnqueueItem } from '../errors/enqueue-errors.js';
-import type { EnqueueAnswer, EncodedJob } from '../store/enqueue-call.js';
+import type { EnqueueReply, EncodedJob } from '../store/enqueue-call.js';
 
 /**
- * Returns the answers for the jobs of a call, which may take several steps.
+ * Returns the replies for the jobs of a call, which may take several steps.
  *
  * @throws EnqueueError with all jobs of the call in order and their outcomes, for a repeat with the same ids. It is
  *   `not-sent` only if nothing of the call was written. An error that fails all steps alike and is no EnqueueError is
  *   thrown unchanged.
  */
-export function bulkAnswers(
+export function bulkReplies(
   queue: string,
   jobs: readonly EncodedJob[],
-  outcomes: readonly PromiseSettledResult<EnqueueAnswer>[],
-): EnqueueAnswer[] {
+  outcomes: readonly PromiseSettledResult<EnqueueReply>[],
+): EnqueueReply[] {
   const failures = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));
   const [first] = failures;
   if (first === undefined) {
-    return outcomes.map((each) => (each as PromiseFulfilledResult<EnqueueAnswer>).value);
+    return outcomes.map((each) => (each as PromiseFulfilledResult<EnqueueReply>).value);
   }
   const nothingWritten =
     failures.length === jobs.length &&
@@ -33,7 +33,7 @@ export function bulkAnswers(
   throw new EnqueueError(nothingWritten ? 'not-sent' : 'unknown', queue, ids, reason, { cause, items });
 }
 
-function itemOf(job: EncodedJob, result: PromiseSettledResult<EnqueueAnswer>): EnqueueItem {
+function itemOf(job: EncodedJob, result: PromiseSettledResult<EnqueueReply>): EnqueueItem {
   if (result.status === 'fulfilled') {
     const { id, outcome, full } = result.value;
     return { id, outcome: full ? 'not-sent' : outcome };

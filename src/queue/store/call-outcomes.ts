@@ -8,7 +8,7 @@ export type FailOutcome = 'retry' | 'failed' | 'cancelled' | 'lost';
 export type ReleaseOutcome = 'released' | 'failed' | 'cancelled' | 'lost';
 
 /** `busy`: jobs wait or run. `already`: no job has ended since the last such event. */
-export type DrainedAnswer = 'published' | 'busy' | 'already';
+export type DrainedOutcome = 'published' | 'busy' | 'already';
 
 /** The outcome of an extended claim; `cancel-requested`: it was extended, and its job is to be cancelled. */
 export type ExtendOutcome = 'extended' | 'cancel-requested' | 'lost';
@@ -38,7 +38,7 @@ export interface ReclaimedJob {
 }
 
 /** The number of deleted jobs, and of jobs that the next call passes over; undefined when no more are old. */
-export interface CleanAnswer {
+export interface CleanReply {
   deleted: number;
   next: number | undefined;
 }

@@ -1,5 +1,5 @@
 /** The completions that were not simply written, by position from 0. */
-export interface CompleteAnswer {
+export interface CompleteReply {
   /** The claim was no longer the caller's. */
   readonly lost: readonly number[];
   /**
@@ -10,4 +10,4 @@ export interface CompleteAnswer {
 }
 
 /** The reply where each completion was written. */
-export const ALL_COMPLETED: CompleteAnswer = { lost: [], followed: [] };
+export const ALL_COMPLETED: CompleteReply = { lost: [], followed: [] };
