@@ -1,6 +1,7 @@
 // Entry point `nest-job-queue/core`: the queue, its worker and its errors. Needs ioredis, and nothing of Nest.
 export type { ClaimOptions } from './queue/consume/manual-consumer.js';
 export { JobQueue } from './queue/job-queue.js';
+export type { JobAdmin } from './queue/job-admin.js';
 export type { QueueAdmin } from './queue/queue-admin.js';
 export type { ListOptions } from './queue/operate/find-jobs.js';
 export type { Start } from './queue/operate/reschedule-options.js';

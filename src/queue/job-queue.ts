@@ -1,7 +1,5 @@
 import { Schedules } from './schedules/schedules.js';
 import { AwaitedResults } from './results/awaited-results.js';
-import { listBatches } from './operate/list-batches.js';
-import type { BatchRecord } from './model/batch.js';
 import { type BatchOptions, encodeBatch } from './batches/batch-options.js';
 import { Batch } from './batches/batch.js';
 import { type ClaimOptions, ManualConsumer } from './consume/manual-consumer.js';
@@ -149,11 +147,6 @@ export class JobQueue extends QueueAdmin {
   findBatch(id: string): Batch<JobQueue> {
     checkText('batch id', id);
     return new Batch<JobQueue>(this, id, (_job, queue) => queue ?? this);
-  }
-
-  /** Lists unfinished batches of this queue, the oldest first, at most `limit` (default 50, at most 1,000). */
-  async listBatches(options?: { limit?: number }): Promise<BatchRecord[]> {
-    return listBatches(this, options);
   }
 
   /**

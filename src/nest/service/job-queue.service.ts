@@ -3,22 +3,19 @@ import { Batch } from '../../queue/batches/batch.js';
 import { encodeBatch } from '../../queue/batches/batch-options.js';
 import { checkObject } from '../../queue/validation/validate-options.js';
 import { type JobDefinition, type PayloadFor, type ResultFor } from '../../queue/enqueue/define-job.js';
-import type { JobRecord, QueueStats } from '../../queue/model/job.js';
-import { DeadLetters } from '../../queue/dead-letters/dead-letters.js';
-import type { DoctorOptions, DoctorReport } from '../../queue/model/doctor-report.js';
 import { checkResultOptions, type JobHandle, type ResultOptions } from '../../queue/results/job-handle.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { checkQueueName, checkText } from '../../queue/validation/names.js';
-import type { InputOf, OutputOf, StandardSchema } from '../../queue/validation/standard-schema.js';
+import type { OutputOf, StandardSchema } from '../../queue/validation/standard-schema.js';
 import { typedSource } from '../../queue/enqueue/encode-typed-job.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { JobEvents } from './job-events.js';
 import { JobSchedules } from './job-schedules.js';
 import { batchHome, type JobBatchOptions } from './batch-home.js';
-import { AdminApi, onlyQueue } from './admin-api.js';
+import { QueueAdminApi } from './queue-admin-api.js';
 import { optionsFor, type EnqueueJobOptions, type JobOfAnyName } from './enqueue-job-options.js';
 import { enqueueMany } from './enqueue-many.js';
-import { chosenQueue, takeQueue, type QueueChoice } from './queue-choice.js';
+import { onlyQueue, takeQueue, type QueueChoice } from './queue-choice.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
 import { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
 
@@ -33,7 +30,7 @@ import { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
  * const { messageId } = await job.result({ timeoutMs: 10_000 });
  */
 @Injectable()
-export class JobQueueService extends AdminApi {
+export class JobQueueService extends QueueAdminApi {
   /** The job events of the whole fleet: an Observable, and for `for await`. */
   readonly events: JobEvents;
   /** The recurring jobs. */
@@ -45,12 +42,12 @@ export class JobQueueService extends AdminApi {
 
   /** @internal */
   constructor(
-    private readonly queues: QueueRegistry,
-    private readonly handlers: HandlerRegistry,
+    queues: QueueRegistry,
+    handlers: HandlerRegistry,
     /** The worker of this process. @internal */
     private readonly lifecycle: WorkerLifecycle,
   ) {
-    super();
+    super(queues, handlers);
     this.events = new JobEvents(queues, queues.redis.connection.logger);
   }
 
@@ -142,31 +139,6 @@ export class JobQueueService extends AdminApi {
   }
 
   /**
-   * Returns the queue of a name, for all that can be done with one.
-   *
-   * @throws InvalidOptionError for a name that cannot be part of a key
-   */
-  queue(name: string): JobQueue {
-    return this.queues.queue(name);
-  }
-
-  /** Returns the record of a job by its definition and its id; null if it is unknown or has expired. */
-  get<Payload extends StandardSchema, Result extends StandardSchema>(
-    job: JobDefinition<Payload, Result>,
-    id: string,
-    options?: QueueChoice,
-  ): Promise<JobRecord<InputOf<Payload>, InputOf<Result>> | null>;
-  /** Returns a job by its name or queue and its id; null if it is unknown or has expired. */
-  get<Payload = unknown, Result = unknown>(
-    job: string,
-    id: string,
-    options?: QueueChoice,
-  ): Promise<JobRecord<Payload, Result> | null>;
-  async get(job: string | JobDefinition, id: string, options: QueueChoice = {}): Promise<JobRecord | null> {
-    return this.ask(job, (queue) => queue.get(id), onlyQueue('get', options));
-  }
-
-  /**
    * Waits for a job's result.
    * @param job its definition, by whose schema the result is read, its name, or the name of its queue
    * @param options.timeoutMs how long to wait, in ms. Default 30,000
@@ -189,48 +161,6 @@ export class JobQueueService extends AdminApi {
     const { timeoutMs, signal } = checkResultOptions(rest);
     const read = (queue: JobQueue) => (typeof job === 'string' ? queue : typedSource(queue, job));
     return this.ask(job, (queue) => read(queue).awaitResult(id, { timeoutMs, signal }), name, timeoutMs);
-  }
-
-  /**
-   * Returns the dead letters of a queue. The definition of the call, or of a handler here, checks an edited payload.
-   *
-   * @param job a definition, a job's name, or the name of the queue. `options.queue` overrides them. It shows all of it
-   * @example await jobs.deadLetters('email').redriveAll({ error: 'ECONNREFUSED' });
-   */
-  deadLetters(job: string | JobDefinition, options: QueueChoice = {}): DeadLetters {
-    const target = this.target(job, onlyQueue('deadLetters', options));
-    return new DeadLetters(target, {
-      ask: (question) => this.askQueue(target, question),
-      definitionOf: (name) =>
-        typeof job !== 'string' && job.name === name ? job : this.handlers.definitionOf(target.name, name),
-    });
-  }
-
-  /**
-   * Audits a queue, and repairs it on request; see JobQueue.doctor.
-   *
-   * @param job a definition, a job's name, or the name of the queue. The whole queue is audited
-   * @example const { counts, findings } = await jobs.doctor('email', { mend: true });
-   */
-  async doctor(job: string | JobDefinition, options: DoctorOptions & QueueChoice = {}): Promise<DoctorReport> {
-    const { queue, rest } = takeQueue('doctor', options);
-    return this.target(job, queue).doctor(rest);
-  }
-
-  /** Returns depths, ages and counters of one queue, or of all queues that this process knows, by name. */
-  stats(job: string | JobDefinition, options?: QueueChoice): Promise<QueueStats>;
-  /** Returns the figures of each queue that the process knows, by name. */
-  stats(): Promise<Record<string, QueueStats>>;
-  async stats(
-    job?: string | JobDefinition,
-    options: QueueChoice = {},
-  ): Promise<QueueStats | Record<string, QueueStats>> {
-    if (job !== undefined) {
-      return this.ask(job, (queue) => queue.stats(), onlyQueue('stats', options));
-    }
-    const names = this.queues.all.map((queue) => queue.name);
-    const stats = await Promise.all(names.map((each) => this.askQueue(this.queue(each), (queue) => queue.stats())));
-    return Object.fromEntries(names.map((each, i) => [each, stats[i]!]));
   }
 
   /** Stops the claims of this process, from one queue or from all. Running jobs and other processes continue. */
@@ -263,30 +193,6 @@ export class JobQueueService extends AdminApi {
    */
   drain(): Promise<void> {
     return this.lifecycle.drain();
-  }
-
-  /** Returns the names of all queues that this process knows: of its handlers, of `forRoot({ queues })`, and those asked for. */
-  queueNames(): string[] {
-    return this.queues.all.map((queue) => queue.name);
-  }
-
-  /** Returns the queue of a call. @internal */
-  protected target(job: string | JobDefinition, queue: string | undefined): JobQueue {
-    return this.queue(chosenQueue(job, queue, (name) => this.handlers.queueOf(name)));
-  }
-
-  /** Returns the definition to which this process binds a name, or undefined. @internal */
-  protected definitionOf(queue: string, name: string): JobDefinition | undefined {
-    return this.handlers.definitionOf(queue, name);
-  }
-
-  /** Asks a queue within its time limit. @internal */
-  protected askQueue<Reply>(
-    queue: JobQueue,
-    question: (queue: JobQueue) => Promise<Reply>,
-    waitMs = 0,
-  ): Promise<Reply> {
-    return this.queues.redis.answer(queue.options.enqueueTimeoutMs, waitMs, () => question(queue));
   }
 }
 

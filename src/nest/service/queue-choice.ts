@@ -1,7 +1,7 @@
 import { isJobDefinition, type JobDefinition } from '../../queue/enqueue/define-job.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
-import { checkObject } from '../../queue/validation/validate-options.js';
+import { checkKnown, checkObject } from '../../queue/validation/validate-options.js';
 
 /** The queue of a call, if the job's name alone does not decide it. */
 export interface QueueChoice {
@@ -21,6 +21,12 @@ export function takeQueue<Options extends object>(
   checkObject(subject, 'an object of options', options);
   const { queue, ...rest } = options;
   return { queue, rest };
+}
+
+/** Returns the queue, where a call takes no other option. @throws InvalidOptionError */
+export function onlyQueue(subject: string, options: QueueChoice): string | undefined {
+  checkKnown(subject, options, ['queue']);
+  return options.queue;
 }
 
 /**
