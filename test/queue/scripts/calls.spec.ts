@@ -1,0 +1,78 @@
+// One verb is one script, one call of its name, and one spec of its name (test/lua/headers.spec.ts).
+import { describe, expect, it } from '@jest/globals';
+import { luaScripts } from '#queue/lua.generated.js';
+import { resolveQueueOptions } from '#queue/model/queue-options.js';
+import { allCalls } from '#queue/scripts/calls/all-calls.js';
+import { attemptCalls } from '#queue/scripts/calls/attempt-calls.js';
+import { jobCalls } from '#queue/scripts/calls/job-calls.js';
+import { queueCalls } from '#queue/scripts/calls/queue-calls.js';
+import { QueueKeys } from '#queue/scripts/queue-keys.js';
+
+const calls = allCalls(new QueueKeys('jobs'), resolveQueueOptions('queue', {}));
+
+/** The calls of each folder of lua. */
+const ROOMS: Record<string, object> = {
+  attempt: attemptCalls(calls),
+  job: jobCalls(calls),
+  queue: queueCalls(calls),
+  batch: calls.batches,
+  deadLetter: calls.deadLetters,
+  doctor: calls.doctor,
+  group: calls.groups,
+  history: calls.history,
+  limits: calls.limits,
+  schedule: calls.schedules,
+  sweep: calls.sweep,
+  worker: calls.workers,
+};
+
+/** The calls that are no script of their own. */
+const NO_SCRIPT: Record<string, string> = {
+  'job.get': 'one command',
+  'job.cancelAndReturn': 'job/cancel with a request id',
+  'queue.now': 'one command',
+  'group.named': 'group/list of some groups',
+  'history.minuteLeft': 'history/close-minute before the minute is over',
+  'limits.change': 'limits/set of some limits',
+  'schedule.get': 'schedule/list of one schedule',
+};
+
+/** The scripts that are no call of a queue. */
+const NO_CALL: Record<string, string> = {
+  auditFrame: 'wraps the other scripts; see audited-script.ts',
+  queueCheckPermissions: 'asks Redis about the permissions of its user; see script-permissions.ts',
+};
+
+const scriptOf = (room: string, verb: string) => room + verb[0]!.toUpperCase() + verb.slice(1);
+
+const verbs = Object.entries(ROOMS).flatMap(([room, of]) => Object.keys(of).map((verb) => [room, verb] as const));
+
+it('has a call for each script, and a script for each call, but for those with a reason', () => {
+  const scripts = verbs.map(([room, verb]) => scriptOf(room, verb));
+  expect(Object.keys(luaScripts).filter((script) => !scripts.includes(script))).toEqual(Object.keys(NO_CALL));
+  const own = verbs.filter(([room, verb]) => !(scriptOf(room, verb) in luaScripts));
+  expect(own.map((names) => names.join('.')).toSorted()).toEqual(Object.keys(NO_SCRIPT).toSorted());
+});
+
+/** The calls whose script a function names that several calls share. */
+const SHARED: Record<string, { script: string }> = {
+  'job.enqueue': calls.enqueue([]),
+  'group.list': calls.groups.list({ by: 'depth', offset: 0, limit: 1 }),
+  'history.closeMinute': calls.history.closeMinute({
+    pending: 0,
+    processing: 0,
+    oldestPendingAgeMs: 0,
+    version: '',
+    gapMs: 0,
+  }),
+  'schedule.list': calls.schedules.list(0, 1),
+};
+
+describe('each call runs the script of its name', () => {
+  const named = verbs.filter(([room, verb]) => scriptOf(room, verb) in luaScripts);
+  it.each(named)('%s.%s', (room, verb) => {
+    const method = (ROOMS[room] as Record<string, () => unknown>)[verb]!;
+    const text = SHARED[`${room}.${verb}`] ? JSON.stringify(SHARED[`${room}.${verb}`]) : method.toString();
+    expect(text).toMatch(new RegExp(`["']${scriptOf(room, verb)}["']`));
+  });
+});
