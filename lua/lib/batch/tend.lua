@@ -32,9 +32,13 @@ local function tend_guests(limit)
   end
 end
 
--- Returns how many jobs wait for it in turn, if it must not run.
+-- Returns how many jobs wait for it in turn, if it must not run. A job whose hash is gone becomes due, so that a claim
+--   sets it aside.
 local function tend_waiting(id)
-  local after, since, unmet = unpack(redis.call('HMGET', job .. id, 'after', 'enqueued_at_ms', 'unmet'))
+  local after, since, unmet, status = unpack(redis.call('HMGET', job .. id, 'after', 'enqueued_at_ms', 'unmet', 'status'))
+  if not status then
+    redis.call('ZADD', scheduled, 'XX', now, id)
+  end
   if not (after or unmet) or not redis.call('ZSCORE', scheduled, id) then
     redis.call('ZREM', awaiting, id)
     return 0

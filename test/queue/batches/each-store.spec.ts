@@ -5,7 +5,9 @@ import { InvalidOptionError, QueueClosedError, RateLimitedError } from '#queue/e
 import type { GroupLimits } from '#queue/model/limits.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { tendBatches } from '#queue/operate/tend-batches.js';
+import { MemoryStore } from '#testing/memory-store/memory-store.js';
 import { eventually, sleep } from '../../support/faults/wait.js';
+import { inside } from '../../support/queue/inside.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
 const FOLLOW_UPS = { then: { name: 'then' }, onFailure: { name: 'broke' }, finally: { name: 'last' } };
@@ -42,6 +44,16 @@ const sum = async (job: { batch?: { members(): AsyncIterable<{ result?: unknown 
   for await (const { result } of job.batch!.members()) total += Number(result);
   return total;
 };
+
+/** Deletes the hash of a job, as somebody with redis-cli may. */
+async function loseHash(queue: JobQueue, id: string): Promise<void> {
+  if (queue.store instanceof MemoryStore) {
+    queue.store.server.all.find(({ name }) => name === queue.name)!.drop(id);
+  } else {
+    const { keys } = await inside(queue).scripts();
+    await inside(queue).connection.client.del(keys.job(id));
+  }
+}
 
 onEachStore('after', () => {
   it('starts jobs that name one which runs already, however soon its result is forgotten', async () => {
@@ -294,6 +306,37 @@ onEachStore('a job after others', () => {
     await tendBatches(queue);
     expect(await queue.get(three.id)).toMatchObject({ status: 'failed' });
     expect((await queue.get(two.id))!.lastError).toContain(one.id);
+  });
+
+  it('stays cancelled where the one before it completes', async () => {
+    const queue = newQueue();
+    const one = await queue.enqueue(1);
+    const two = await queue.enqueue(2, { after: [one.id] });
+    await queue.cancel(two.id);
+    await queue.complete((await queue.claim())!);
+    expect(await queue.claim()).toBeNull();
+    expect(await two.get()).toMatchObject({ status: 'cancelled' });
+  });
+
+  it('is a dead letter where the hash of the one before it is gone, whoever deleted it', async () => {
+    const queue = newQueue();
+    const one = await queue.enqueue(1);
+    const two = await queue.enqueue(2, { after: [one.id] });
+    await loseHash(queue, one.id);
+    await tendBatches(queue);
+    expect(await two.get()).toMatchObject({ status: 'failed' });
+    await queue.claim(); // sets the other aside
+  });
+
+  it('is set aside where its own hash is gone', async () => {
+    const queue = newQueue();
+    const one = await queue.enqueue(1, { delayMs: 60_000 });
+    const two = await queue.enqueue(2, { after: [one.id] });
+    await loseHash(queue, two.id);
+    await tendBatches(queue);
+    expect(await queue.claim()).toBeNull();
+    expect(await two.get()).toMatchObject({ status: 'failed' });
+    expect((await queue.stats()).scheduled).toBe(1);
   });
 
   it('is refused after an unknown one and after a dead letter', async () => {

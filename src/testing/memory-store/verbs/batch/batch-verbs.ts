@@ -8,7 +8,7 @@ import type { MemoryQueue } from '../../state/memory-queue.js';
 import { endCancelled } from '../attempt/ends.js';
 import { configureGroup } from '../configure-group.js';
 import type { AskedOptions } from '../../state/asked-options.js';
-import { endUnmet } from './end-unmet.js';
+import { endUnmet, findLostEnds } from './end-unmet.js';
 import { fire, noteEnd } from './job-ended.js';
 import { callOf } from '../memory-call.js';
 
@@ -125,8 +125,9 @@ function stop(queue: MemoryQueue, batch: FollowUpBatch): void {
   }
 }
 
-/** Ends jobs that must not run. Finds unreported ends: purged members, and discarded follow-ups. */
+/** Ends jobs that must not run. Finds unreported ends: jobs without a hash, purged members, and discarded follow-ups. */
 export function tendBatches(queue: MemoryQueue) {
+  findLostEnds(queue);
   const failed = endUnmet(queue);
   for (const batch of queue.followUps.values()) {
     if (batch.stoppedAt !== undefined && batch.firedAt === undefined) {

@@ -2,6 +2,7 @@
 import { unmetMessage } from '../../../../queue/store/claim-refusal.js';
 import type { MemoryQueue } from '../../state/memory-queue.js';
 import { bury, endCancelled } from '../attempt/ends.js';
+import { updateDependent } from './job-ended.js';
 
 /** Ends unmet jobs, and the jobs that wait for them in turn. Returns the dead letters. */
 export function endUnmet(queue: MemoryQueue): string[] {
@@ -21,6 +22,25 @@ export function endUnmet(queue: MemoryQueue): string[] {
     }
   }
   return failed;
+}
+
+/**
+ * Finds ends that no verb reported, because a hash is gone. A waiting job without a hash becomes due, so that a claim sets
+ * it aside.
+ */
+export function findLostEnds(queue: MemoryQueue): void {
+  for (const id of queue.scheduled.members()) {
+    const job = queue.job(id);
+    if (!job && queue.scheduled.score(id) === Infinity) {
+      queue.scheduled.set(id, queue.now);
+    }
+    for (const before of job?.after?.split(' ') ?? []) {
+      const status = queue.job(before)?.status ?? 'removed';
+      if (status === 'completed' || status === 'failed' || status === 'cancelled' || status === 'removed') {
+        updateDependent(queue, id, before, status);
+      }
+    }
+  }
 }
 
 function unmetIn(queue: MemoryQueue): string[] {

@@ -84,10 +84,11 @@ export function fire(queue: MemoryQueue, batch: FollowUpBatch): void {
   }
 }
 
-function updateDependent(queue: MemoryQueue, id: string, ended: string, status: EndStatus): void {
+/** Removes an ended job from those that a waiting job waits for. A cancelled job waits no more. */
+export function updateDependent(queue: MemoryQueue, id: string, ended: string, status: EndStatus): void {
   const job = queue.job(id);
   const after = job?.after?.split(' ') ?? [];
-  if (!job || job.unmet !== undefined || !after.includes(ended)) {
+  if (!job || job.unmet !== undefined || !after.includes(ended) || !queue.scheduled.has(id)) {
     return;
   }
   const left = after.filter((each) => each !== ended);
