@@ -1,6 +1,6 @@
 // npm run simulate -- --seed N --steps N [--seeds N] [--plant NAME]: fleets by virtual time; see CONTRIBUTING.md.
 import { parseArgs } from 'node:util';
-import { plants } from './plants.js';
+import { plants } from './plants/plants.js';
 import { World } from './world.js';
 
 const { values } = parseArgs({
@@ -20,7 +20,7 @@ if (plant !== undefined && !(plant in plants)) {
 const first = Number(values.seed);
 for (let seed = first; seed < first + Number(values.seeds); seed++) {
   const begun = performance.now();
-  const outcome = await new World(seed, plant).run(Number(values.steps));
+  const outcome = await new World(seed, Number(values.steps), plants[plant ?? '']).run();
   const { violations, steps, jobs, simulatedMs, kills, freezes, deploys, calls, digest } = outcome;
   const total = Object.values(calls).reduce((sum, count) => sum + count, 0);
   const seconds = ((performance.now() - begun) / 1_000).toFixed(1);

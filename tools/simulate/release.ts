@@ -2,11 +2,37 @@
 // other, in both directions. They differ in options and handlers, not in the library. Only Redis runs two versions of
 // the scripts: see "earlier-version" in tools/chaos.
 import type { QueueOptions } from '#queue/model/queue-options.js';
+import type { DeclaredSchedule } from '#worker/handlers/worker-queue.js';
 
 const YEAR = 365 * 24 * 3_600_000;
 
 /** A job that only handlers of the newer version know. */
 export const NEW_NAME = 'added-later';
+
+/** A job that workers of the newer version run several at a time. */
+export const BULK_NAME = 'in-bulk';
+export const BULK_SIZE = 4;
+
+/** The payload of a job whose handler fails for good. */
+export const FAILING = 'fails';
+
+/** The attempts of a schedule's job. */
+export const TICK_ATTEMPTS = 3;
+
+/** Schedules that all versions declare alike. None of their ticks is left out. */
+export const SCHEDULES = { 'each-second': { everyMs: 1_000 } } as const;
+
+export type ScheduleId = keyof typeof SCHEDULES;
+
+/** Returns the schedules of a version. The versions disagree on the interval of the last one. */
+export function declaredSchedules({ tickMs }: Release): Record<string, DeclaredSchedule> {
+  const options = { onMissed: 'once', maxAttempts: TICK_ATTEMPTS } as const;
+  return {
+    'each-second': { recurrence: SCHEDULES['each-second'], options },
+    'one-at-a-time': { recurrence: { everyMs: 700 }, options: { ...options, overlap: false } },
+    'by-version': { recurrence: { everyMs: tickMs }, options },
+  };
+}
 
 /** Short times, so that much happens, and unlimited histories, so that all can be checked at the end. */
 export const OPTIONS: QueueOptions & { maxAttempts: number; maxCrashes: number } = {
@@ -36,6 +62,10 @@ export interface Release {
   concurrencyFactor: number;
   /** The names that its workers have handlers for, beside that of the queue. */
   names: readonly string[];
+  /** True if its workers run several jobs of BULK_NAME at a time. */
+  hasBulk: boolean;
+  /** The interval of one of its schedules, in ms. */
+  tickMs: number;
   /** The share of attempts that fail. */
   failing: number;
 }
@@ -45,6 +75,8 @@ export const OLDER: Release = {
   limits: LIMITS,
   concurrencyFactor: 1,
   names: [],
+  hasBulk: false,
+  tickMs: 900,
   failing: 0.15,
 };
 
@@ -53,6 +85,8 @@ export const NEWER: Release = {
   limits: LIMITS,
   concurrencyFactor: 2,
   names: [NEW_NAME],
+  hasBulk: true,
+  tickMs: 1_300,
   failing: 0.1,
 };
 

@@ -1,25 +1,18 @@
-// A fleet by virtual time and a seed: its processes, its faults, and the course of a run.
+// A fleet by virtual time and a seed: its faults, its checks, and the course of a run.
 import { MemoryServer } from '#testing/memory-store/memory-server.js';
 import { turn } from '#testing/time/real-time.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { memoryViolations } from '../../test/support/invariants/memory-invariants.js';
 import { Random } from '../chaos/random.js';
-import { History } from './history.js';
-import { NO_FAULTS, type NetworkFaults } from './network.js';
-import { plantOf } from './plants.js';
-import { BatchProducer } from './batch-producer.js';
-import {
-  SimulatedOperator,
-  SimulatedProducer,
-  SimulatedWorker,
-  type QueueName,
-  type SimulatedProcess,
-} from './process.js';
-import { NEWER, OLDER, type Release } from './release.js';
-import { WatchedServer } from './watched-server.js';
-
-const HOUR = 3_600_000;
-const WORKERS = 4;
+import { Fleet } from './fleet.js';
+import { History } from './history/history.js';
+import { drawParts, type Part } from './parts.js';
+import type { Plant } from './plants/plant.js';
+import { CHANGED_GROUP } from './processes/limits-operator.js';
+import type { QueueName, SimulatedProcess } from './processes/process.js';
+import { NEWER, OLDER } from './release.js';
+import { NO_FAULTS, type NetworkFaults } from './server/network.js';
+import { WatchedServer } from './server/watched-server.js';
 
 /** The share of a long run's steps that bring a fault, and the number of faults in a short run. */
 const FAULT_SHARE = 0.004;
@@ -31,6 +24,16 @@ const LOOK_EVERY = 50;
 /** The time the fleet may take to end all jobs after the last fault, in ms of its time. */
 const CALM_MS = 3 * 60_000;
 const MOST_CALM_STEPS = 5_000;
+
+/** The calls after which a unique key may have two holders. */
+const PLACES = new Set([
+  'jobEnqueue',
+  'scheduleTick',
+  'scheduleRun',
+  'attemptFail',
+  'attemptRelease',
+  'sweepReclaim',
+]);
 
 export interface Outcome {
   violations: string[];
@@ -47,26 +50,43 @@ export interface Outcome {
   digest: number;
 }
 
+/** A run by a seed: its clock, its server, its fleet, and the faults that strike them. */
 export class World {
   readonly clock: VirtualClock;
   readonly random: Random;
   readonly server: MemoryServer;
   readonly watched: WatchedServer;
-  readonly history = new History();
+  readonly history: History;
+  /** The parts of the library that the run exercises beside plain jobs. */
+  parts: ReadonlySet<Part>;
   isEnding = false;
   private readonly faults: NetworkFaults;
-  private processes: SimulatedProcess[] = [];
-  private workers = 0;
+  private readonly fleet = new Fleet(this);
   private kills = 0;
   private freezes = 0;
   private deploys = 0;
 
-  /** @param plant a fault of the store, which the run must find */
-  constructor(seed: number, plant?: string) {
+  /**
+   * @param steps the number of steps with faults
+   * @param plant a fault of the store, which the run must find
+   */
+  constructor(
+    seed: number,
+    private readonly steps: number,
+    plant?: Plant,
+  ) {
     this.clock = new VirtualClock(Date.UTC(2030, 0, 1), seed);
     this.random = new Random(seed);
+    const drawn = drawParts(this.random, steps);
+    this.parts = plant ? new Set(plant.part === undefined ? [] : [plant.part]) : drawn;
     this.server = new MemoryServer(() => this.clock.now());
-    this.watched = new WatchedServer(() => this.server.all, plant === undefined ? undefined : plantOf(plant));
+    this.history = new History(() => this.clock.now());
+    this.server.observer = this.history.observer;
+    this.watched = new WatchedServer(
+      () => this.server.all,
+      plant,
+      (script, process) => this.lookAfter(script, process),
+    );
     const share = () => this.random.next() * 0.04;
     this.faults = { lost: share(), unanswered: share(), repeated: share(), delayed: 0.3, longestMs: 40 };
   }
@@ -76,10 +96,21 @@ export class World {
     return this.isEnding || process.name.startsWith('ordered') ? NO_FAULTS : this.faults;
   }
 
-  /** Runs a fleet for this many steps, lets it finish its jobs, and returns what was wrong. */
-  async run(steps: number): Promise<Outcome> {
+  /** Returns whether the settings of a group change in the run. */
+  isOfLimits(group: string): boolean {
+    return this.parts.has('limits') && group === CHANGED_GROUP;
+  }
+
+  /** Returns the last fence of a queue. */
+  sequenceOf(name: QueueName): number {
+    return this.server.all.find((queue) => queue.name === name)?.sequence ?? 0;
+  }
+
+  /** Runs a fleet, lets it finish its jobs, and returns what was wrong. */
+  async run(): Promise<Outcome> {
+    const { steps } = this;
     const begunAt = this.clock.now();
-    this.begin();
+    this.fleet.begin();
     let step = 0;
     const faultShare = Math.max(FAULT_SHARE, FEWEST_FAULTS / steps);
     for (; step < steps && this.violations.length === 0; step++) {
@@ -89,7 +120,7 @@ export class World {
       await this.calm();
       this.history.finish(this.server.all);
     }
-    this.processes.forEach((process) => process.kill());
+    this.fleet.kill();
     return {
       violations: this.violations,
       steps: step,
@@ -107,34 +138,6 @@ export class World {
     return [...this.watched.violations, ...this.history.violations];
   }
 
-  private begin(): void {
-    for (let i = 0; i < WORKERS; i++) {
-      this.addWorker('mixed');
-    }
-    this.addWorker('limited');
-    this.addWorker('limited');
-    this.add(new SimulatedWorker('ordered-worker', this, this.skew(), 'ordered', OLDER));
-    this.add(new SimulatedProducer('ordered-producer', this, this.skew(), 'ordered'));
-    this.add(new SimulatedProducer('producer-a', this, this.skew(), 'mixed'));
-    this.add(new SimulatedProducer('producer-b', this, this.skew(), 'mixed'));
-    this.add(new BatchProducer('producer-c', this, this.skew()));
-    this.add(new SimulatedOperator('operator', this, this.skew()));
-  }
-
-  private add(process: SimulatedProcess): void {
-    this.processes.push(process);
-    process.start();
-  }
-
-  private addWorker(queue: QueueName, release = this.workers % 2 === 0 ? OLDER : NEWER): void {
-    this.add(new SimulatedWorker(`worker-${this.workers++}`, this, this.skew(), queue, release));
-  }
-
-  /** Returns the error of a wall clock, in ms. */
-  private skew(): number {
-    return this.random.between(-HOUR, HOUR);
-  }
-
   private async step(step: number, faultShare: number): Promise<void> {
     await this.clock.fireNext();
     if (this.random.chance(faultShare)) {
@@ -147,33 +150,26 @@ export class World {
 
   /** Kills, freezes or replaces a worker, or breaks a job. */
   private befall(): void {
-    const workers = this.processes.filter(
-      (each): each is SimulatedWorker => each instanceof SimulatedWorker && each.queue !== 'ordered',
-    );
+    const { victims } = this.fleet;
     const what = this.random.next();
-    if (what < 0.2 || workers.length === 0) {
+    if (what < 0.2 || victims.length === 0) {
       this.breakJob();
       return;
     }
-    const victim = this.random.pick(workers);
+    const victim = this.random.pick(victims);
     if (what < 0.5) {
       this.kills++;
       victim.kill();
-      this.replace(victim, victim.release);
+      this.fleet.replace(victim, victim.release);
     } else if (what < 0.65) {
       this.deploys++;
       void victim.stop();
-      this.replace(victim, victim.release === OLDER ? NEWER : OLDER);
+      this.fleet.replace(victim, victim.release === OLDER ? NEWER : OLDER);
     } else {
       this.freezes++;
       victim.clock.freeze();
       this.clock.setTimeout(() => victim.clock.thaw(), this.random.between(100, 12_000));
     }
-  }
-
-  private replace(victim: SimulatedWorker, release: Release): void {
-    this.processes = this.processes.filter((each) => each !== victim);
-    this.clock.setTimeout(() => this.addWorker(victim.queue, release), this.random.between(1, 10_000));
   }
 
   /** Deletes the hash of a waiting job, as somebody with redis-cli may. */
@@ -187,7 +183,23 @@ export class World {
     }
   }
 
+  /** Checks what a call must leave, where it may have broken it. */
+  private lookAfter(script: string, process: string): void {
+    const { unique, follow } = this.history;
+    const place = PLACES.has(script) && (this.parts.has('unique') || this.parts.has('schedules'));
+    if (place || (script === 'sweepTendBatches' && this.parts.has('batches'))) {
+      for (const queue of this.server.all) {
+        if (place) {
+          unique.looks(queue);
+        } else if (this.fleet.hasWorker(process, queue.name)) {
+          follow.tended(queue);
+        }
+      }
+    }
+  }
+
   private look(): void {
+    this.server.all.forEach((queue) => this.history.schedules.looks(queue));
     for (const queue of this.server.all) {
       memoryViolations(queue)
         .filter((fault) => !this.isBroken(fault))
@@ -204,14 +216,23 @@ export class World {
   /** Lets all enqueued jobs end, without further faults. */
   private async calm(): Promise<void> {
     this.isEnding = true;
-    this.processes.forEach(({ clock }) => clock.thaw());
-    this.addWorker('mixed', NEWER); // one for each name
+    this.fleet.thaw();
+    this.history.schedules.finish(this.server.all);
+    this.fleet.addWorker('mixed', NEWER); // one for each name
     const until = this.clock.now() + CALM_MS;
     for (let i = 0; i < MOST_CALM_STEPS && this.clock.now() < until && !this.isIdle; i++) {
+      this.endSchedules();
       await this.clock.fireNext();
     }
     await turn();
     this.look();
+  }
+
+  /** Makes no further ticks: the workers of a fleet never end a schedule. */
+  private endSchedules(): void {
+    for (const { scheduleDue } of this.server.all) {
+      scheduleDue.members().forEach((id) => scheduleDue.set(id, Infinity));
+    }
   }
 
   private get isIdle(): boolean {

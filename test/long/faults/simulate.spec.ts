@@ -11,7 +11,7 @@ it.each(Array.from({ length: SEEDS / AT_ONCE }, (_, i) => [i * AT_ONCE + 1, (i +
   async (first, last) => {
     const broken: string[] = [];
     for (let seed = first; seed <= last; seed++) {
-      const { violations } = await new World(seed).run(STEPS);
+      const { violations } = await new World(seed, STEPS).run();
       broken.push(...violations.map((violation) => `seed ${seed}: ${violation}`));
     }
     expect(broken).toEqual([]);

@@ -1,6 +1,7 @@
 // Checks what only the order of events shows: overlapping claims, stale settlements, early starts and wrong order.
 import type { Facts } from '../histories/facts.js';
 import { RESCHEDULED } from '../histories/marks.js';
+import { startedEarly } from './rules.js';
 import type { Snapshot } from './snapshot.js';
 
 /** The server's clock and the machine's monotonic one are set apart by corrections, in ms. */
@@ -43,7 +44,7 @@ function early(facts: Facts): string[] {
     const startedMs = facts.attempts.startedMs.get(name) ?? Infinity;
     const [process, number] = name.split(':').map(Number);
     const moved = facts.jobs.get(process!)!.marks[number!]! & RESCHEDULED;
-    if (!moved && startedMs < dueMs - CLOCK_TOLERANCE_MS) {
+    if (!moved && startedEarly(startedMs, dueMs, CLOCK_TOLERANCE_MS)) {
       faults.push(`I5: job ${name} started ${dueMs - startedMs} ms before it was due`);
     }
   }

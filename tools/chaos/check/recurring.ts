@@ -1,15 +1,13 @@
 // Ticks of schedules: none twice, none left out, none lost, and none while they rest. By the server's clock, whatever breaks.
 import type { Facts } from '../histories/facts.js';
 import { FORGOTTEN_MS, type Between } from '../histories/operations.js';
+import { latestNextTick, TICK_LATEST_MS } from './rules.js';
 import type { Snapshot } from './snapshot.js';
 import type { Tick } from '../histories/ticks.js';
 import { BY_HAND, SCHEDULES, type ScheduleId } from '../processes/workload.js';
 
 /** A clock may be set back a little. */
 const CLOCK_TOLERANCE_MS = 50;
-
-/** Workers look every 5 s, so a tick comes within 5 s while they reach Redis. A slow machine may need longer. */
-const LATEST_MS = 30_000;
 
 interface MadeTick {
   id: string;
@@ -69,9 +67,8 @@ function isOpen({ completions, doubts }: Tick): boolean {
 }
 
 /**
- * Returns ticks that were left out. The maker of a tick reads the server's clock, then takes the first due time after
- * it. So a tick is due no later than the first due time after the previous one was made. Due times that pass during an
- * outage share one tick.
+ * Returns ticks that were left out. A tick is due no later than the first due time after the previous one was made. Due
+ * times that pass during an outage share one tick.
  */
 function leftOut(
   schedule: ScheduleId,
@@ -91,7 +88,7 @@ function leftOut(
   for (const { dueMs, madeMs } of ticks.filter((tick) => tick.dueMs >= from.dueMs && tick.dueMs < to.dueMs)) {
     if (dueMs > latestMs)
       faults.push(`tick: of ${schedule} that of ${latestMs} was not made, but that of ${dueMs}`);
-    latestMs = (Math.floor((madeMs + CLOCK_TOLERANCE_MS) / everyMs) + 1) * everyMs;
+    latestMs = latestNextTick(madeMs + CLOCK_TOLERANCE_MS, everyMs);
   }
   if (to.dueMs > latestMs) {
     faults.push(`tick: of ${schedule} that of ${latestMs} was not made, and ${to.dueMs} is due next`);
@@ -124,7 +121,7 @@ function late(facts: Facts, made: readonly MadeTick[]): string[] {
     }),
     ...[...ticks, ...waits]
       .map((tick) => ({ ...tick, lateMs: tick.madeMs - tick.dueMs - outageMs(tick, facts, offMs) }))
-      .filter(({ lateMs }) => lateMs > LATEST_MS)
+      .filter(({ lateMs }) => lateMs > TICK_LATEST_MS)
       .map(
         ({ schedule, dueMs, lateMs }) =>
           `tick: of ${schedule} that of ${dueMs} waited ${lateMs} ms while nothing was broken`,

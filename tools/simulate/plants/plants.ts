@@ -1,49 +1,8 @@
 // Faults planted into the store, each of which the simulation must find.
-import type { Hash, MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
+import { spoils, spoilsQueues, type Plant } from './plant.js';
+import { partPlants } from './part-plants.js';
 
-export interface Plant {
-  /** The invariant that it breaks. */
-  breaks: string;
-  /** Prepares the call; `after` gets the result. */
-  before?(script: string, queues: readonly MemoryQueue[], isRepeat: boolean): unknown;
-  after?(script: string, queues: readonly MemoryQueue[], planted: unknown): void;
-}
-
-type Moved = Map<string, string>;
-
-function statuses(queues: readonly MemoryQueue[]): Moved {
-  return new Map(
-    queues.flatMap(({ jobs }) => [...jobs].map(([id, job]) => [id, `${job.status} ${job.claim_token}`])),
-  );
-}
-
-/** Returns the jobs that the call moved, with their queues. */
-function moved(
-  queues: readonly MemoryQueue[],
-  before: unknown,
-): { queue: MemoryQueue; id: string; job: Hash; was: string }[] {
-  return queues.flatMap((queue) =>
-    [...queue.jobs].flatMap(([id, job]) => {
-      const was = (before as Moved).get(id) ?? '';
-      return was === `${job.status} ${job.claim_token}` ? [] : [{ queue, id, job, was }];
-    }),
-  );
-}
-
-/** Returns a plant that spoils the jobs that a script moved. */
-function spoils(breaks: string, scripts: string[], spoil: (each: ReturnType<typeof moved>[number]) => void): Plant {
-  return {
-    breaks,
-    before: (script, queues) => (scripts.includes(script) ? statuses(queues) : undefined),
-    after: (script, queues, before) => {
-      if (scripts.includes(script)) {
-        moved(queues, before).forEach(spoil);
-      }
-    },
-  };
-}
-
-export const plants: Record<string, Plant> = {
+const basePlants: Record<string, Plant> = {
   'an acknowledged job is gone': spoils('I1', ['jobEnqueue'], ({ queue, id, job }) => {
     if (job.status === 'pending' && id.endsWith('7')) {
       queue.takeOut(id);
@@ -111,11 +70,13 @@ export const plants: Record<string, Plant> = {
   'a limit is not kept': {
     breaks: 'limits',
     before: (script, queues) => {
+      const set = queues.map(({ flow }) => flow.set);
       if (script === 'attemptClaim') {
         queues.forEach(({ flow }) => (flow.set = { maxRunning: 4 }));
       }
+      return set;
     },
-    after: (_script, queues) => queues.forEach(({ flow }) => (flow.set = undefined)),
+    after: (_script, queues, set) => queues.forEach(({ flow }, i) => (flow.set = (set as (typeof flow.set)[])[i])),
   },
   'a job that is reclaimed goes to the back of its group': spoils(
     'order',
@@ -126,15 +87,16 @@ export const plants: Record<string, Plant> = {
       }
     },
   ),
-  'a batch forgets its members': {
-    breaks: 'batch',
-    after: (script, queues) => {
-      if (script === 'jobEnqueue') {
-        queues.forEach(({ followUps }) => followUps.forEach(({ open }) => open.clear()));
-      }
-    },
-  },
+  'a claim looks at all jobs': spoilsQueues('I4', ['attemptClaim'], ({ jobs }) => {
+    const fields = Array.from({ length: 60 });
+    [...jobs.keys()].forEach((id) => fields.forEach(() => jobs.get(id)));
+  }),
+  'a batch forgets its members': spoilsQueues('batch', ['jobEnqueue'], ({ followUps }) => {
+    followUps.forEach(({ open }) => open.clear());
+  }),
 };
+
+export const plants: Record<string, Plant> = { ...basePlants, ...partPlants };
 
 /** @throws Error for an unknown name */
 export function plantOf(name: string): Plant {

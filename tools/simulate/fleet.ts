@@ -1,0 +1,97 @@
+// The processes of a simulated fleet: which there are at the start, and which replace those that end.
+import { LimitsOperator } from './processes/limits-operator.js';
+import { SimulatedOperator } from './processes/operator.js';
+import type { QueueName, SimulatedProcess } from './processes/process.js';
+import { ScheduleKeeper } from './processes/schedule-keeper.js';
+import { SimulatedWorker } from './processes/worker.js';
+import { AfterProducer } from './producers/after-producer.js';
+import { BatchProducer } from './producers/batch-producer.js';
+import { SimulatedProducer } from './producers/producer.js';
+import { UniqueProducer } from './producers/unique-producer.js';
+import { NEWER, OLDER, type Release } from './release.js';
+import type { World } from './world.js';
+
+const HOUR = 3_600_000;
+const WORKERS = 4;
+
+export class Fleet {
+  private processes: SimulatedProcess[] = [];
+  private workers = 0;
+
+  constructor(private readonly world: World) {}
+
+  begin(): void {
+    for (let i = 0; i < WORKERS; i++) {
+      this.addWorker('mixed');
+    }
+    this.addWorker('limited');
+    this.addWorker('limited');
+    const { world } = this;
+    const hasMiddleware = world.parts.has('middleware');
+    this.add(new SimulatedWorker('ordered-worker', world, this.skew(), 'ordered', OLDER));
+    this.add(new SimulatedProducer('ordered-producer', world, this.skew(), 'ordered'));
+    this.add(new SimulatedProducer('producer-a', world, this.skew(), 'mixed'));
+    this.add(new SimulatedProducer('producer-b', world, this.skew(), 'mixed', hasMiddleware));
+    this.add(new BatchProducer('producer-c', world, this.skew()));
+    this.add(new SimulatedOperator('operator', world, this.skew()));
+    this.beginParts();
+  }
+
+  /** Adds a worker. Versions alternate by default. */
+  addWorker(queue: QueueName, release: Release = this.workers % 2 === 0 ? OLDER : NEWER): void {
+    this.add(new SimulatedWorker(`worker-${this.workers++}`, this.world, this.skew(), queue, release));
+  }
+
+  /** Returns the workers that faults may strike: a second worker would break the order of the ordered queue. */
+  get victims(): SimulatedWorker[] {
+    return this.processes.filter(
+      (each): each is SimulatedWorker => each instanceof SimulatedWorker && each.queue !== 'ordered',
+    );
+  }
+
+  /** Starts another worker for one that ended, some time later. */
+  replace(victim: SimulatedWorker, release: Release): void {
+    const { clock, random } = this.world;
+    this.processes = this.processes.filter((each) => each !== victim);
+    clock.setTimeout(() => this.addWorker(victim.queue, release), random.between(1, 10_000));
+  }
+
+  hasWorker(name: string, queue: string): boolean {
+    return this.victims.some((each) => each.name === name && each.queue === queue);
+  }
+
+  thaw(): void {
+    this.processes.forEach(({ clock }) => clock.thaw());
+  }
+
+  kill(): void {
+    this.processes.forEach((process) => process.kill());
+  }
+
+  private beginParts(): void {
+    const { world } = this;
+    if (world.parts.has('schedules')) {
+      this.add(new ScheduleKeeper('schedule-keeper', world, this.skew()));
+    }
+    if (world.parts.has('unique')) {
+      this.add(new UniqueProducer('unique-a', world, this.skew(), true));
+      this.add(new UniqueProducer('unique-b', world, this.skew(), false));
+    }
+    if (world.parts.has('after')) {
+      this.add(new AfterProducer('after', world, this.skew()));
+    }
+    if (world.parts.has('limits')) {
+      this.add(new LimitsOperator('limits-operator', world, this.skew()));
+    }
+  }
+
+  private add(process: SimulatedProcess): void {
+    this.processes.push(process);
+    process.start();
+  }
+
+  /** Returns the error of a wall clock, in ms. */
+  private skew(): number {
+    return this.world.random.between(-HOUR, HOUR);
+  }
+}

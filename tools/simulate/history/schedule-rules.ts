@@ -1,0 +1,102 @@
+// The ticks of schedules, as the server made them.
+import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
+import { latestNextTick, TICK_LATEST_MS } from '../../chaos/check/rules.js';
+import { SCHEDULES, type ScheduleId } from '../release.js';
+import type { Fault } from './history.js';
+
+const SCHEDULED = /^@schedule:(.+):(\d{13})$/;
+
+interface MadeTicks {
+  ids: Set<string>;
+  /** The number of ticks since the schedule was created. */
+  count: number;
+  createdAt: string | undefined;
+  /** The latest due time of the next tick, or undefined after a change, a pause or a removal. */
+  latestMs: number | undefined;
+}
+
+export class ScheduleRules {
+  private readonly made = new Map<string, MadeTicks>();
+
+  constructor(private readonly fault: Fault) {}
+
+  /** Called before an operator changes a schedule: its next due time may be any. */
+  changes(schedule: string): void {
+    this.of(schedule).latestMs = undefined;
+  }
+
+  /** Called when the server has added a job. */
+  enqueued(queue: MemoryQueue, id: string): void {
+    const [, schedule, due] = SCHEDULED.exec(id) ?? [];
+    if (schedule === undefined) {
+      return;
+    }
+    const ticks = this.of(schedule);
+    const [dueMs, { now }] = [Number(due), queue];
+    const stored = queue.schedules.get(schedule);
+    // One tick makes one job, whatever number of processes make ticks.
+    if (ticks.ids.has(id)) {
+      this.fault(`tick: ${id} was made twice`);
+    }
+    ticks.ids.add(id);
+    if (ticks.createdAt !== stored?.created_at_ms) {
+      Object.assign(ticks, { createdAt: stored?.created_at_ms, count: 0 });
+    }
+    ticks.count++;
+    if (stored?.paused_at_ms !== undefined) {
+      this.fault(`tick: ${id} was made while the schedule was paused`);
+    }
+    if (dueMs > now) {
+      this.fault(`tick: ${id} was made ${dueMs - now} ms before it was due`);
+    }
+    this.isOnTime(schedule, dueMs, now);
+    this.isNext(schedule, ticks, dueMs, now);
+  }
+
+  /** Checks that the counter of a schedule, which limits its jobs, counts each tick once. */
+  looks({ schedules }: MemoryQueue): void {
+    for (const [id, { ticks = '0', created_at_ms: created }] of schedules) {
+      const { count, createdAt } = this.of(id);
+      if (Number(ticks) !== (createdAt === created ? count : 0)) {
+        this.fault(`tick: ${id} counts ${ticks} ticks, and ${count} were made`);
+      }
+    }
+  }
+
+  /** Checks that no schedule is overdue for long while a process ticks. */
+  finish(queues: readonly MemoryQueue[]): void {
+    for (const { scheduleDue, now } of queues) {
+      const late = scheduleDue.upTo(now - TICK_LATEST_MS);
+      late.forEach((id) => this.fault(`tick: ${id} is overdue since ${now - scheduleDue.score(id)!} ms`));
+    }
+  }
+
+  private isOnTime(schedule: string, dueMs: number, nowMs: number): void {
+    if (nowMs - dueMs > TICK_LATEST_MS) {
+      this.fault(`tick: that of ${dueMs} of ${schedule} waited ${nowMs - dueMs} ms`);
+    }
+  }
+
+  /** Checks that no tick is left out. Each is due no later than the first due time after the previous one was made. */
+  private isNext(schedule: string, ticks: MadeTicks, dueMs: number, nowMs: number): void {
+    const declared = SCHEDULES[schedule as ScheduleId];
+    if (!declared) {
+      return; // an operator changes it
+    }
+    if (ticks.latestMs !== undefined && dueMs > ticks.latestMs) {
+      this.fault(`tick: of ${schedule} that of ${ticks.latestMs} was not made, but that of ${dueMs}`);
+    }
+    ticks.latestMs = latestNextTick(nowMs, declared.everyMs);
+  }
+
+  private of(schedule: string): MadeTicks {
+    const known = this.made.get(schedule) ?? {
+      ids: new Set<string>(),
+      count: 0,
+      createdAt: undefined,
+      latestMs: undefined,
+    };
+    this.made.set(schedule, known);
+    return known;
+  }
+}

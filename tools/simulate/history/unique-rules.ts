@@ -1,0 +1,74 @@
+// The holders of unique keys.
+import type { AskedOptions } from '#testing/memory-store/state/asked-options.js';
+import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
+import type { Fault, Known } from './history.js';
+
+interface Window {
+  id: string;
+  untilMs: number;
+}
+
+export class UniqueRules {
+  private readonly windows = new Map<string, Window>();
+  /** The time when each job ended last, by the server's clock. */
+  private readonly endedAtMs = new Map<string, number>();
+
+  constructor(
+    private readonly jobs: ReadonlyMap<string, Known>,
+    private readonly fault: Fault,
+  ) {}
+
+  ended(id: string, nowMs: number): void {
+    this.endedAtMs.set(id, nowMs);
+  }
+
+  startsAnew(id: string): void {
+    this.endedAtMs.set(id, Infinity);
+  }
+
+  /** Checks that no other job is added within the time of a key, counted from the enqueue of its holder. */
+  enqueued({ now }: MemoryQueue, id: string, { unique, unique_for: kind }: AskedOptions): void {
+    if (unique === undefined || typeof kind !== 'number') {
+      return;
+    }
+    const last = this.windows.get(unique);
+    if (last && last.id !== id && now < last.untilMs && !this.isGone(last.id)) {
+      this.fault(`unique: ${id} got the key ${unique} ${last.untilMs - now} ms before ${last.id} lost it`);
+    }
+    this.windows.set(unique, { id, untilMs: now + kind });
+  }
+
+  /** Checks that an enqueue is kept away only by a job that had not ended when it was sent. */
+  kept(id: string, owner: string, sentAtMs: number): void {
+    const endedAtMs = this.endedAtMs.get(owner) ?? Infinity;
+    if (!this.jobs.has(owner) || endedAtMs < sentAtMs) {
+      this.fault(`unique: ${id} was kept away by ${owner}, which had ended`);
+    }
+  }
+
+  /**
+   * Checks that of one key at most one job waits, and with `unfinished` none beside it runs. The claim of a `pending` job ends its
+   * hold. A redriven job, or one that is run again, takes a free key only.
+   */
+  looks({ pending, prioritized, scheduled, claims, jobs }: MemoryQueue): void {
+    const holders = new Map<string, string>();
+    const waiting = [...pending, ...prioritized.members(), ...scheduled.members()];
+    for (const id of [...waiting, ...claims.members()]) {
+      const { unique, unique_for: kind, fence } = jobs.get(id) ?? {};
+      const holds = unique !== undefined && (kind === 'unfinished' || fence === undefined);
+      if (!holds || this.jobs.get(id)?.again) {
+        continue;
+      }
+      const other = holders.get(unique);
+      if (other !== undefined) {
+        this.fault(`unique: ${other} and ${id} hold the key ${unique}`);
+      }
+      holders.set(unique, id);
+    }
+  }
+
+  private isGone(id: string): boolean {
+    const job = this.jobs.get(id);
+    return job === undefined || job.removed || job.broken;
+  }
+}

@@ -1,0 +1,58 @@
+// One process of the simulated fleet, with its own clock and a network to the server.
+import { EnqueueError } from '#queue/errors/enqueue-errors.js';
+import { RedisUnsuitableError } from '#queue/errors/errors.js';
+import { JobQueue } from '#queue/job-queue.js';
+import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import type { EnqueueMiddleware } from '#queue/enqueue/enqueue-middleware.js';
+import { linkOf } from '../server/network.js';
+import { OLDER, type Release } from '../release.js';
+import type { World } from '../world.js';
+import { ProcessClock } from './process-clock.js';
+
+export type QueueName = 'mixed' | 'ordered' | 'limited';
+
+export abstract class SimulatedProcess {
+  readonly clock: ProcessClock;
+  protected readonly queues: Record<QueueName, JobQueue>;
+
+  constructor(
+    readonly name: string,
+    protected readonly world: World,
+    skewMs: number,
+    readonly release: Release = OLDER,
+    middleware?: readonly EnqueueMiddleware[],
+  ) {
+    this.clock = new ProcessClock(world.clock, skewMs);
+    const { clock, random, watched, server } = world;
+    const faults = () => world.faultsOf(this);
+    const link = linkOf(name, this.clock, clock, random, faults, watched);
+    const store = new MemoryStore(this.clock, { server, link });
+    const { options, limits } = release;
+    const shared = { ...options, ...(middleware && { middleware }) };
+    const open = (queue: QueueName, more = {}) => new JobQueue(store, queue, { ...shared, ...more });
+    this.queues = { mixed: open('mixed'), ordered: open('ordered'), limited: open('limited', limits) };
+  }
+
+  abstract start(): void;
+
+  /** Ends it as a SIGKILL does. */
+  kill(): void {
+    this.clock.kill();
+    this.world.server.disconnect(this.name);
+  }
+
+  protected sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => this.clock.setTimeout(resolve, ms));
+  }
+
+  /** Repeats a call with an unknown outcome until it has a reply. */
+  protected async untilAnswered<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+    for (;;) {
+      try {
+        return await call();
+      } catch (error) {
+        if (!(error instanceof EnqueueError || error instanceof RedisUnsuitableError)) throw error;
+      }
+    }
+  }
+}

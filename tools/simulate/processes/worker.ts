@@ -1,0 +1,115 @@
+// A worker of the simulated fleet, with its sweeps and schedules. Its handlers act by the seed, and report to the history.
+import { NonRetryableError } from '#queue/errors/errors.js';
+import type { BulkHandler } from '#worker/handlers/bulk-handler.js';
+import type { Job } from '#worker/handlers/job.js';
+import { Worker } from '#worker/worker.js';
+import { BULK_NAME, BULK_SIZE, declaredSchedules, FAILING, type Release } from '../release.js';
+import type { World } from '../world.js';
+import { attemptMiddleware } from './middleware.js';
+import { SimulatedProcess, type QueueName } from './process.js';
+
+const CONCURRENCY: Record<QueueName, number> = { mixed: 4, ordered: 1, limited: 3 };
+
+export class SimulatedWorker extends SimulatedProcess {
+  private worker: Worker | undefined;
+
+  constructor(
+    name: string,
+    world: World,
+    skewMs: number,
+    readonly queue: QueueName,
+    release: Release,
+  ) {
+    super(name, world, skewMs, release);
+  }
+
+  start(): void {
+    const queue = this.queues[this.queue];
+    const { history, parts } = this.world;
+    const concurrency = CONCURRENCY[this.queue] * this.release.concurrencyFactor;
+    const schedules = parts.has('schedules') && this.queue === 'mixed' ? declaredSchedules(this.release) : {};
+    const hasMiddleware = parts.has('middleware') && this.queue === 'mixed';
+    this.worker = new Worker([{ queue, concurrency, handlers: this.handlers(), schedules }], {
+      id: this.name,
+      sweepIntervalMs: 1_000,
+      logFailures: false,
+      ...(hasMiddleware && { middleware: attemptMiddleware(history) }),
+    });
+    void this.worker.start();
+  }
+
+  /** Ends it as a deploy does: its jobs have some time to end, and go back after it. */
+  async stop(): Promise<void> {
+    await this.worker?.stop({ timeoutMs: 1_000 });
+    this.kill();
+  }
+
+  private handlers() {
+    const { parts } = this.world;
+    const handle = (job: Job) => (this.queue === 'ordered' ? this.inOrder(job) : this.handle(job));
+    const names = [this.queues[this.queue].name, ...this.release.names];
+    const bulk: BulkHandler = { bulk: { size: BULK_SIZE, waitMs: 20 }, handle: (jobs) => this.handleAll(jobs) };
+    return {
+      ...Object.fromEntries(names.map((name) => [name, handle])),
+      ...(parts.has('bulk') && this.queue === 'mixed' && { [BULK_NAME]: this.release.hasBulk ? bulk : handle }),
+    };
+  }
+
+  private async inOrder(job: Job): Promise<unknown> {
+    const { history, random } = this.world;
+    history.started(job);
+    history.inOrder(job.payload as number);
+    await this.sleep(random.between(0, 180));
+    return history.returned(job);
+  }
+
+  private async handle(job: Job): Promise<unknown> {
+    const { random, history } = this.world;
+    history.started(job);
+    const fate = random.next();
+    await this.sleep(this.duration());
+    if (fate < 0.1) {
+      await job.progress({ at: job.attempt }).catch(() => undefined); // the claim may be lost
+    }
+    const isPlain = history.jobs.get(job.id)?.isPlain; // no replacement deletes its checkpoint
+    if (isPlain && this.world.parts.has('checkpoints') && random.chance(0.3)) {
+      await this.checkpoint(job);
+    }
+    if (job.payload === FAILING) {
+      throw new NonRetryableError('the handler fails for good');
+    }
+    if (fate > 1 - this.release.failing) {
+      throw new Error('the handler fails');
+    }
+    return history.returned(job);
+  }
+
+  /** Handles the jobs of one call of a bulk handler: each ends on its own, or all fail. */
+  private async handleAll(jobs: Job[]): Promise<unknown[]> {
+    const { random, history } = this.world;
+    jobs.forEach((job) => history.started(job));
+    await this.sleep(this.duration());
+    if (random.chance(this.release.failing)) {
+      throw new Error('the bulk handler fails');
+    }
+    return jobs.map((job) =>
+      random.chance(this.release.failing) ? new Error('the job of a call fails') : history.returned(job),
+    );
+  }
+
+  private async checkpoint(job: Job): Promise<void> {
+    const { history } = this.world;
+    const value = history.runs.nextNumber();
+    history.runs.checkpointSent(job, value);
+    await job.checkpoint(value).then(
+      () => history.runs.checkpointStored(job, value),
+      () => undefined, // the claim may be lost
+    );
+    await this.sleep(this.world.random.between(0, 500));
+  }
+
+  private duration(): number {
+    const { random } = this.world;
+    return random.chance(0.1) ? random.between(1_000, 8_000) : random.between(0, 50);
+  }
+}

@@ -1,0 +1,59 @@
+// A producer of jobs that wait for others: each of a chain for one or two of those before it.
+import { EnqueueError } from '#queue/errors/enqueue-errors.js';
+import { JobQueueError, RedisUnsuitableError } from '#queue/errors/errors.js';
+import { SimulatedProcess } from '../processes/process.js';
+import { FAILING } from '../release.js';
+
+const ATTEMPTS = 3;
+const LONGEST_CHAIN = 4;
+
+export class AfterProducer extends SimulatedProcess {
+  start(): void {
+    void this.produce();
+  }
+
+  private async produce(): Promise<void> {
+    const { random } = this.world;
+    for (let count = 0; !this.world.isEnding; count++) {
+      await this.chain(`${this.name}-${count}`);
+      await this.sleep(random.between(1, 1_500));
+    }
+  }
+
+  private async chain(name: string): Promise<void> {
+    const { random } = this.world;
+    const ids: string[] = [];
+    for (let i = 0; i < random.between(2, LONGEST_CHAIN); i++) {
+      const id = `${name}-${i}`;
+      const after = i === 0 ? [] : [...new Set([ids.at(-1)!, random.pick(ids)])];
+      if (!(await this.isAdded(id, after))) {
+        return; // a job before it has ended badly
+      }
+      ids.push(id);
+    }
+  }
+
+  private async isAdded(id: string, after: readonly string[]): Promise<boolean> {
+    const { random, history } = this.world;
+    const payload = random.chance(0.1) ? FAILING : history.runs.nextNumber();
+    const delayMs = random.chance(0.3) ? random.between(1, 1_000) : 0;
+    history.sent(id, 'mixed', ATTEMPTS, { isFinal: payload === FAILING });
+    history.follow.follows(id, after);
+    const options = {
+      id,
+      maxAttempts: ATTEMPTS,
+      ...(after.length > 0 && { after }),
+      ...(delayMs > 0 && { delayMs }),
+    };
+    try {
+      await this.untilAnswered(() => this.queues.mixed.enqueue(payload, options));
+      history.acknowledged(id);
+      return true;
+    } catch (error) {
+      const isUnknown = error instanceof EnqueueError || error instanceof RedisUnsuitableError;
+      if (isUnknown || !(error instanceof JobQueueError)) throw error;
+      history.jobs.get(id)!.refused = true;
+      return false;
+    }
+  }
+}

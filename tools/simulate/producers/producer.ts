@@ -1,0 +1,55 @@
+// A producer of plain jobs, some of them with a priority, a delay or another name.
+import { enqueueMiddleware } from '../processes/middleware.js';
+import { SimulatedProcess, type QueueName } from '../processes/process.js';
+import { BULK_NAME, MOST_ATTEMPTS, NEW_NAME } from '../release.js';
+import type { World } from '../world.js';
+
+export class SimulatedProducer extends SimulatedProcess {
+  private count = 0;
+
+  constructor(
+    name: string,
+    world: World,
+    skewMs: number,
+    private readonly queue: QueueName,
+    private readonly hasMiddleware = false,
+  ) {
+    super(name, world, skewMs, undefined, hasMiddleware ? enqueueMiddleware() : undefined);
+  }
+
+  start(): void {
+    void this.produce();
+  }
+
+  private async produce(): Promise<void> {
+    const { random, history } = this.world;
+    for (; !this.world.isEnding; this.count++) {
+      const id = `${this.name}-${this.count}`;
+      const isOrdered = this.queue === 'ordered';
+      const maxAttempts = isOrdered ? MOST_ATTEMPTS : random.between(1, 5);
+      const options: { delayMs?: number } = isOrdered ? {} : this.options(maxAttempts);
+      const payload = isOrdered ? this.count : history.runs.nextNumber();
+      history.sent(id, this.queue, maxAttempts, { isPlain: !isOrdered });
+      if (options.delayMs !== undefined) {
+        history.runs.isDue(id, this.world.clock.now() + options.delayMs);
+      }
+      if (this.hasMiddleware) {
+        history.middleware.sent(id);
+      }
+      await this.untilAnswered(() => this.queues[this.queue].enqueue(payload, { ...options, id }));
+      history.acknowledged(id);
+      await this.sleep(random.between(1, 200));
+    }
+  }
+
+  private options(maxAttempts: number): { maxAttempts: number; delayMs?: number } {
+    const { random, parts } = this.world;
+    const name = random.chance(0.1) ? NEW_NAME : parts.has('bulk') && random.chance(0.3) ? BULK_NAME : undefined;
+    return {
+      maxAttempts,
+      ...(random.chance(0.2) && { priority: random.between(1, 3) }),
+      ...(random.chance(0.2) && { delayMs: random.between(1, 5_000) }),
+      ...(name !== undefined && { name }),
+    };
+  }
+}

@@ -1,0 +1,29 @@
+// Checks that a claim takes no more jobs than the limits in force let run.
+import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
+
+/** Returns the limits that a claim broke. A lower limit ends no running job, so only a claim must keep it. */
+export function overTaken(queue: MemoryQueue, before: ReadonlyMap<string, unknown>): string[] {
+  const { flow, claims, jobs } = queue;
+  const taken = claims.members().filter((id) => !before.has(id));
+  if (taken.length === 0) {
+    return [];
+  }
+  const { maxRunning = Infinity } = flow.limits;
+  const groups = new Set(taken.flatMap((id) => jobs.get(id)?.group ?? []));
+  return [
+    ...(claims.size > maxRunning ? [`limits: a claim left ${claims.size} jobs running of ${maxRunning}`] : []),
+    ...(queue.pausedAt === undefined ? [] : [`limits: a claim took ${taken[0]} from the paused queue`]),
+    ...[...groups].flatMap((group) => overTakenIn(queue, group)),
+  ];
+}
+
+function overTakenIn({ flow, claims, jobs }: MemoryQueue, group: string): string[] {
+  const { maxRunning = Infinity } = flow.limitsOf(group);
+  const running = claims.members().filter((id) => jobs.get(id)?.group === group).length;
+  return [
+    ...(running > maxRunning ? [`limits: a claim left ${running} jobs of group ${group} running`] : []),
+    ...(flow.groups.get(group)?.pausedAt === undefined
+      ? []
+      : [`limits: a claim took a job of paused group ${group}`]),
+  ];
+}

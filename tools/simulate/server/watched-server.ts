@@ -1,0 +1,140 @@
+// The server of a simulation: checks the invariants before and after each call.
+import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
+import type { Plant } from '../plants/plant.js';
+import { ClaimCheck } from './claim-check.js';
+import type { Server } from './network.js';
+import { overTaken } from './slot-check.js';
+import { WorkCheck } from './work-check.js';
+
+/**
+ * Calls that must change nothing the second time. An extend is not one of them, because a repeat counts from its own
+ * time. Neither is a reschedule.
+ */
+const REPEATABLE = new Set([
+  'attemptClaim',
+  'attemptComplete',
+  'attemptFail',
+  'attemptRelease',
+  'attemptStart',
+  'attemptCheckpoint',
+  'jobEnqueue',
+  'jobCancel',
+  'jobRemove',
+  'jobUpdate',
+  'jobPromote',
+  'jobSetPriority',
+  'jobRunAgain',
+  'deadLetterRedrive',
+  'batchCreate',
+  'batchSeal',
+  'scheduleTick',
+  'scheduleRun',
+]);
+
+/** The id of an enqueue request does not come from the process's clock, so a seed does not repeat it. */
+const DRAWN_OUTSIDE = /"request":"[^"]*",?|\\"request\\":\\"[^"\\]*\\",?/g;
+
+export class WatchedServer implements Server {
+  readonly violations = new Set<string>();
+  /** The number of calls, by script. */
+  readonly calls = new Map<string, number>();
+  private total = 0;
+  private digest = 0;
+  private last = '';
+  /** The number of jobs that the last claim of each process took. */
+  private readonly lastTaken = new Map<string, number>();
+  private readonly claims = new ClaimCheck(this.violations);
+  private readonly work = new WorkCheck();
+
+  /** @param looks checks the queues after a call of a process */
+  constructor(
+    private readonly queues: () => readonly MemoryQueue[],
+    private readonly plant: Plant | undefined,
+    private readonly looks: (script: string, process: string) => void,
+  ) {}
+
+  run<Answer>(script: string, run: () => Answer, process: string, isRepeat: boolean): Answer {
+    const queues = this.queues();
+    const before = queues.map((queue) => this.claims.before(queue));
+    const stateBefore = isRepeat && REPEATABLE.has(script) ? this.state() : undefined;
+    const planted = this.plant?.before?.(script, queues, isRepeat);
+    const workBefore = queues.map((queue) => this.work.before(queue));
+    const answer = run();
+    this.plant?.after?.(script, queues, planted);
+    this.work.after(script, queues, workBefore).forEach((fault) => this.violations.add(fault));
+    this.count(script, process);
+    queues.forEach((queue, i) => this.claims.after(queue, before[i] ?? new Map(), script, process));
+    const taken = this.claimCount() - before.reduce((sum, { size }) => sum + size, 0);
+    if (script === 'attemptClaim') {
+      queues.flatMap((queue, i) => overTaken(queue, before[i]!)).forEach((fault) => this.violations.add(fault));
+      this.takesOnce(process, taken, isRepeat);
+    }
+    this.looks(script, process);
+    if (stateBefore !== undefined && this.isImmediate(process, script)) {
+      this.expectSame(script, stateBefore);
+    }
+    // A claim that brought nothing is not remembered: its repeat may bring what became due since.
+    this.last = script === 'attemptClaim' && taken === 0 ? '' : `${process} ${script} ${this.total}`;
+    return answer;
+  }
+
+  /** Checks that a repeated claim takes nothing more, even after calls of other processes. */
+  private takesOnce(process: string, taken: number, isRepeat: boolean): void {
+    if (isRepeat && taken > 0 && this.lastTaken.get(process)! > 0) {
+      this.violations.add(`I3: a repeated claim of ${process} took ${taken} more jobs`);
+    }
+    this.lastTaken.set(process, taken);
+  }
+
+  private claimCount(): number {
+    return this.queues().reduce((sum, { claims }) => sum + claims.size, 0);
+  }
+
+  /** Returns whether no other call ran since the call that is repeated. */
+  private isImmediate(process: string, script: string): boolean {
+    return this.last === `${process} ${script} ${this.total - 1}`;
+  }
+
+  /** Records each call with its sender, script and time, and the places of jobs after it. */
+  private count(script: string, process: string): void {
+    this.total++;
+    this.calls.set(script, (this.calls.get(script) ?? 0) + 1);
+    const places = this.queues().map(
+      ({ now, jobs, pending, prioritized, scheduled, claims, dead, sequence }) =>
+        `${now} ${jobs.size} ${pending.length} ${prioritized.size} ${scheduled.size} ${claims.size} ${dead.size} ${sequence}`,
+    );
+    this.digestOf(`${process} ${script} ${places.join(' ')}`);
+  }
+
+  private digestOf(text: string): void {
+    for (let i = 0; i < text.length; i++) {
+      this.digest = (Math.imul(this.digest, 31) + text.charCodeAt(i)) | 0;
+    }
+  }
+
+  /** Returns a number that differs where any call of the run or any job at its end differs. */
+  digestOfState(): number {
+    this.digestOf(this.state().replace(DRAWN_OUTSIDE, ''));
+    return this.digest;
+  }
+
+  private expectSame(script: string, before: string): void {
+    if (this.state() !== before) {
+      this.violations.add(`I3: a repeated ${script} changed the queue`);
+    }
+  }
+
+  private state(): string {
+    return JSON.stringify(
+      this.queues().map((queue) => [
+        [...queue.jobs],
+        queue.pending,
+        [queue.prioritized, queue.scheduled, queue.claims, queue.dead, queue.scheduleDue].map((set) =>
+          set.members().map((member) => [member, set.score(member)]),
+        ),
+        [...queue.unique],
+        queue.totals,
+      ]),
+    );
+  }
+}
