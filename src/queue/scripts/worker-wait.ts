@@ -14,7 +14,7 @@ import type { QueueCalls } from './calls/all-calls.js';
 export const LONGEST_WAIT_TRIP_MS = 2_000;
 
 /** The marker that `lua/job/cancel.lua` adds to the key of the worker. */
-const CANCEL_MARKER = 'cancel';
+const CANCEL_MARKER = Buffer.from('cancel');
 
 /** The time an unused nudge is kept, in ms. */
 const NUDGE_KEPT_MS = 10_000;
@@ -49,8 +49,10 @@ export class RedisWorkerWait implements WorkerWait {
       keys: [...this.queues.map(this.nudgeKeyOf), ...queues.map((queue) => (queue as QueueCalls).keys.wake)],
       seconds: ms / 1_000,
       onMarker: (key, member) => {
-        cancelIn =
-          member === CANCEL_MARKER ? this.queues.find((queue) => this.nudgeKeyOf(queue) === key) : undefined;
+        if (member.equals(CANCEL_MARKER)) {
+          const nudged = key.toString();
+          cancelIn = this.queues.find((queue) => this.nudgeKeyOf(queue) === nudged);
+        }
       },
       onRefusal: (error) => (refusal = { error, passes: isPassing(error) }),
     });

@@ -34,8 +34,8 @@ export type RedisCall<Reply> = ScriptCall<Reply> | CommandCall<Reply>;
 export interface BlockingWait {
   keys: readonly string[];
   seconds: number;
-  /** Receives the marker that ended the wait. */
-  onMarker?: (key: string, member: string) => void;
+  /** Receives the marker that ended the wait, as bytes. Claims wait behind it, so only a cancel is made a text. */
+  onMarker?: (key: Buffer, member: Buffer) => void;
   /** Called when the server refused the wait. The calls after it then ran at once. */
   onRefusal?: (error: Error) => void;
 }
@@ -101,7 +101,7 @@ export class ScriptRunner {
   /** Waits for a marker. Takes a failure of the connection for the end of the wait. */
   wait({ keys, seconds, onMarker, onRefusal }: BlockingWait): Promise<unknown> {
     return this.client.bzpopminBuffer(...keys, seconds).then(
-      (popped) => popped && onMarker?.(String(popped[0]), String(popped[1])),
+      (popped) => popped && onMarker?.(popped[0], popped[1]),
       (error: Error) => {
         // If the connection failed, the calls behind it report so too.
         if (error.name === 'ReplyError') {
