@@ -182,15 +182,13 @@ function isRefusal(error: Error): boolean {
 class Deadline {
   private timer: Timer | undefined;
   private passed: Promise<never> | undefined;
-  private begunAt: number;
+  private begunAt = 0;
   private patience: ((limitMs: number) => number) | undefined;
 
   constructor(
     private readonly ms: number,
     private readonly clock: Clock,
-  ) {
-    this.begunAt = clock.monotonic();
-  }
+  ) {}
 
   get isRunning(): boolean {
     return this.passed !== undefined;

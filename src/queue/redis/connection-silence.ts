@@ -47,6 +47,7 @@ class Traffic {
   readonly stream: Redis['stream'] | undefined;
   private movedAt: number;
   private bytesRead: number;
+  /** Read at first only for a full buffer, because Node adds up all buffered writes. */
   private bytesSent: number;
   private wasFull: boolean;
 
@@ -57,8 +58,8 @@ class Traffic {
     this.movedAt = askedAt;
     this.stream = streamOf(node);
     this.bytesRead = this.stream?.bytesRead ?? 0;
-    this.bytesSent = sentBytes(this.stream);
     this.wasFull = isFull(this.stream);
+    this.bytesSent = this.wasFull ? sentBytes(this.stream) : 0;
   }
 
   /** Returns how long the connection may still be silent, in ms. */
