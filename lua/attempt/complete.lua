@@ -21,7 +21,7 @@
 -- KEYS[16] groups       prefix of the keys of groups
 -- ARGV[1] completed_history in ids
 -- ARGV[2] evicted_ttl in ms
--- ARGV[3] publish (listened, always, off, see lib/core/events)
+-- ARGV[3] publish (listened, always, off, see lib/core/listened)
 -- ARGV[4] result_ttl in ms
 -- ARGV[5..] for each group of jobs of one claim: its token, their ending, how many follow, and for each: id, fence,
 --   result (JSON, or '' for none)
@@ -36,12 +36,14 @@ local job, claims, completed, stats, unique, events, wake, scheduled, settings, 
   batch_guests, batch_outbox, awaiting, groups = unpack(KEYS)
 local completed_history, evicted_ttl, publish, result_ttl = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
 --@include lib/core/clock
---@include lib/core/events
+--@include lib/core/listened
 --@include lib/retention/cut_history
 --@include lib/settle/count_completed
-local done, kept_until_of, exceptions, position, left_groups = {}, {}, {}, 0, nil
+-- The nils reserve room for one job, because a growing table costs as much again.
+local done, done_keys, kept_until_of, done_count = { nil }, { nil }, { nil }, 0
+local exceptions, position, left_groups = {}, 0, nil
 local kept_until = string.format('%d', now + result_ttl)
-local end_job_with_options
+local end_job_with_options, emit_event
 
 local at = 5
 while at <= #ARGV do
@@ -86,9 +88,15 @@ while at <= #ARGV do
         left_groups = left_groups or {}
         left_groups[id] = group
       end
-      done[#done + 1], kept_until_of[#done + 1] = id, until_then
+      done_count = done_count + 1
+      done[done_count], done_keys[done_count], kept_until_of[done_count] = id, key, until_then
       if listened then
-        emit(id, 'completed', nil, 'result', with_results and result ~= '' and result)
+        if not emit_event then
+          -- Included here, so that jobs whose events nobody awaits do not pay for it.
+--@include lib/core/emit
+          emit_event = emit
+        end
+        emit_event(id, 'completed', nil, 'result', with_results and result ~= '' and result)
       end
     else
       -- Included here, since a current claim does not pay for it.
@@ -102,7 +110,7 @@ while at <= #ARGV do
   end
   at = last + 1
 end
-if #done > 0 then
+if done_count > 0 then
   if wake and (not settings or redis.call('HEXISTS', settings, 'max_running') == 1) then
     redis.call('ZADD', wake, '0', '1') -- a slot is free
   end
@@ -120,9 +128,9 @@ if #done > 0 then
   end
   local length = count_completed(done)
   redis.call('ZREM', claims, unpack(done)) -- after all that may break off, because a reclaim finds the rest by the claims
-  for i = 1, #done do
-    redis.call('PEXPIREAT', job .. done[i], kept_until_of[i]) -- a past instant deletes the hash at once
+  for i = 1, done_count do
+    redis.call('PEXPIREAT', done_keys[i], kept_until_of[i]) -- a past instant deletes the hash at once
   end
-  cut_history(completed, length, #done, completed_history)
+  cut_history(completed, length, done_count, completed_history)
 end
 return #exceptions > 0 and exceptions or nil

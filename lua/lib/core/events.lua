@@ -1,27 +1,4 @@
--- emit(id, status, message, field, content): publishes {"id","status","name","attempt"}. Adds the error's message up to
---   1,000 bytes, and `content` (JSON, up to 2,000 bytes) as `field`. With publish = 'listened' it does so only with a
---   subscriber.
--- listened: whether emit publishes.
--- with_results: whether results are published too, as with publish = 'listened+results'.
+-- The event of each job: see lib/core/listened and lib/core/emit.
 -- Needs: job, events, publish.
-local with_results = publish == 'always+results' or publish == 'listened+results'
-local listened = publish == 'always' or publish == 'always+results'
-if publish == 'listened' or publish == 'listened+results' then
-  listened = redis.call('PUBSUB', 'NUMSUB', events)[2] > 0 or redis.call('PUBSUB', 'NUMPAT') > 0
-end
-
-local function emit(id, status, message, field, content)
-  if not listened then
-    return
-  end
-  if message and #message > 1000 then
-    message = string.gsub(string.sub(message, 1, 1000), '[\192-\255][\128-\191]*$', '') -- cut at the end of a character
-  end
-  local name, attempts = unpack(redis.call('HMGET', job .. id, 'name', 'attempts'))
-  local event = cjson.encode({ id = id, status = status, name = name or nil, attempt = tonumber(attempts or nil),
-    error = message })
-  if content and #content <= 2000 then
-    event = string.sub(event, 1, -2) .. ',"' .. field .. '":' .. content .. '}'
-  end
-  redis.call('PUBLISH', events, event)
-end
+--@include lib/core/listened
+--@include lib/core/emit

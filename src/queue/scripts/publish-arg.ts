@@ -1,6 +1,6 @@
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
 
-/** Returns when events are published, and whether with results; see lua/lib/core/events.lua. */
+/** Returns when events are published, and whether with results; see lua/lib/core/listened.lua. */
 export function publishArg({ events, eventExtras }: ResolvedQueueOptions): string {
   return eventExtras?.results && events !== 'off' ? `${events}+results` : events;
 }

@@ -1,4 +1,4 @@
-// Creates the events of a job, as lua/lib/core/events.lua does.
+// Creates the events of a job, as lua/lib/core/emit.lua does.
 import type { JobEvent } from '../../../queue/model/job-event.js';
 
 const LONGEST_ERROR = 1_000;

@@ -117,7 +117,7 @@ export class MemoryQueue {
     }
   }
 
-  /** Publishes an event, as lua/lib/core/events.lua does; `content` is JSON. */
+  /** Publishes an event, as lua/lib/core/emit.lua does; `content` is JSON. */
   emit(id: string, status: string, more: EventContent = {}): void {
     this.host.observer?.changed(this, id, status);
     if (this.options.events !== 'off') {
