@@ -36,6 +36,8 @@ export default {
   testTimeout: 60_000,
   // Much of what they do is to wait for processes and claims: on two cores three take a fifth less time than two.
   maxWorkers: availableParallelism() + 1,
+  // Node 20 frees no module of a test file. Without a limit the collection of garbage takes ever longer, to the heap's end.
+  workerIdleMemoryLimit: '1GB',
   testSequencer: '<rootDir>/test/support/longest-first.mjs',
   reporters: [
     'default',
