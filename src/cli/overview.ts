@@ -32,7 +32,7 @@ export interface QueueOverview {
 /** Reads one queue, or all, the worst first. An unreadable queue has a verdict with the reason and no figures. */
 export async function readOverview(session: Session, name?: string): Promise<Overview> {
   const [server, queues] = await Promise.all([
-    session.answer(readServerVerdict(RedisStore.of(session.client))),
+    session.awaitReply(readServerVerdict(RedisStore.of(session.client))),
     name === undefined ? overviewOfAll(session) : readOrVerdict(name, session.known(name)).then((each) => [each]),
   ]);
   return { server, queues };

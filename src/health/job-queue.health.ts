@@ -97,7 +97,7 @@ export class JobQueueHealthIndicator implements OnModuleInit {
     let server: ServerVerdict | undefined;
     try {
       const { redis } = registry;
-      [read] = await redis.answerNow(limits.timeoutMs, () =>
+      [read] = await redis.askNow(limits.timeoutMs, () =>
         Promise.all([
           Promise.all(queues.map(signsOrVerdict)),
           readServerVerdict(redis.store).then((verdict) => (server = verdict)),

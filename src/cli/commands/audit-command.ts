@@ -25,7 +25,7 @@ async function audit(context: Context, [name]: string[], options: Record<string,
   const { session, out } = context;
   const queue = await session.known(name!);
   const { client, keys } = await redisWithAllKeys(queue);
-  if ((await session.answer(client.exists(keys.audit))) === 0) {
+  if ((await session.awaitReply(client.exists(keys.audit))) === 0) {
     const hint = 'Set its option `auditTrail` in all processes, and restart them.';
     throw new CliError(`Queue ${JSON.stringify(name)} has no audit trail. ${hint}`, EXIT.notFound);
   }

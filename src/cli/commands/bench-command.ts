@@ -60,7 +60,7 @@ async function runBench(context: Context, _args: string[], options: Record<strin
   } finally {
     interruption.close();
     await queue.purge({ confirm: queue.name });
-    await session.answer(forget(queue));
+    await session.awaitReply(forget(queue));
   }
 }
 

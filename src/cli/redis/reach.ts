@@ -7,7 +7,7 @@ import type { ClientOfCommand } from './address.js';
 import { CliError, EXIT } from '../exit-codes.js';
 
 /** The time Redis may take to connect, and to reply, in ms. */
-export const ANSWER_MS = 5_000;
+export const REPLY_MS = 5_000;
 
 /**
  * Connects the client. Returns how far the server's clock is ahead of this machine's, in ms.
@@ -19,8 +19,8 @@ export async function reach({ client, place, isTls }: ClientOfCommand): Promise<
   client.on('error', (error: Error) => (reason = error));
   try {
     const ready = client.connect().then(() => greet(client));
-    const { mode, skewMs } = await within(systemClock, ANSWER_MS, ready, () => {
-      throw new Error(`no answer within ${duration(ANSWER_MS)}`);
+    const { mode, skewMs } = await within(systemClock, REPLY_MS, ready, () => {
+      throw new Error(`no answer within ${duration(REPLY_MS)}`);
     });
     refuseMode(mode, place);
     await selectAgain(client, place);

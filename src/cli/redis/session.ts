@@ -16,7 +16,7 @@ import { systemClock } from '../../queue/runtime/clock.js';
 import { within } from '../../queue/runtime/within.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { failureOf, silent } from '../failure.js';
-import { ANSWER_MS, reach } from './reach.js';
+import { REPLY_MS, reach } from './reach.js';
 
 /** Options that every command has. */
 export interface SessionOptions extends AddressOptions {
@@ -80,8 +80,8 @@ export class Session {
    *
    * @throws CliError
    */
-  answer<Reply>(asked: Promise<Reply>): Promise<Reply> {
-    return within(systemClock, ANSWER_MS, asked, () => {
+  awaitReply<Reply>(asked: Promise<Reply>): Promise<Reply> {
+    return within(systemClock, REPLY_MS, asked, () => {
       throw silent(this.place);
     });
   }
@@ -90,7 +90,7 @@ export class Session {
   lost(signal: AbortSignal): Promise<never> {
     return new Promise((_, reject) => {
       const onClose = () => reject(failureOf(new Error('closed'), this.place, true));
-      const beat = () => void this.answer(this.client.ping()).catch(reject);
+      const beat = () => void this.awaitReply(this.client.ping()).catch(reject);
       const timer = setInterval(beat, BEAT_MS);
       this.client.once('close', onClose);
       signal.addEventListener('abort', () => {
@@ -119,7 +119,7 @@ export class Session {
     const queue = this.queue(name);
     const { keys } = await redisWithAllKeys(queue);
     const { stats, pending, workers, names, scheduleDue } = keys;
-    if ((await this.answer(this.client.exists(stats, pending, workers, names, scheduleDue))) === 0) {
+    if ((await this.awaitReply(this.client.exists(stats, pending, workers, names, scheduleDue))) === 0) {
       throw new CliError(
         `There is no queue ${JSON.stringify(name)}. "queues" lists those that are there.`,
         EXIT.notFound,
@@ -131,7 +131,7 @@ export class Session {
   /** Returns a queue, there or not, which writes its audit trail if it has one. */
   async audited(name: string): Promise<JobQueue> {
     const { keys } = await redisWithAllKeys(this.queue(name));
-    return (await this.answer(this.client.exists(keys.audit))) === 0
+    return (await this.awaitReply(this.client.exists(keys.audit))) === 0
       ? this.queue(name)
       : this.queue(name, KEEPS_ALL);
   }
@@ -179,7 +179,7 @@ export class Session {
     for (const node of nodes) {
       let cursor = '0';
       do {
-        const [next, keys] = await this.answer(node.scan(cursor, 'MATCH', match, 'COUNT', SCAN_COUNT));
+        const [next, keys] = await this.awaitReply(node.scan(cursor, 'MATCH', match, 'COUNT', SCAN_COUNT));
         keys.forEach((key) => found.add(this.nameIn(key)));
         cursor = next;
       } while (cursor !== '0');

@@ -119,14 +119,14 @@ export class RedisConnection implements ServerConnection {
    * @param waitMs how much longer the reply itself may take
    * @throws RedisUnsuitableError when there is no reply in time
    */
-  async answer<Value>(timeoutMs: number, waitMs: number, ask: () => Promise<Value>): Promise<Value> {
+  async ask<Value>(timeoutMs: number, waitMs: number, ask: () => Promise<Value>): Promise<Value> {
     if (!this.ready) {
       // Waits for the connection, because a command in the client's own queue could not be taken back.
       await this.limit(timeoutMs, this.connection.whenReady());
     }
     const longestMs = timeoutMs + waitMs;
-    const answer = withResponseTimeout(this.client, Math.max(SHORTEST_TRIP_MS, longestMs), ask());
-    return this.limit(longestMs, answer, silenceOf(this.client));
+    const reply = withResponseTimeout(this.client, Math.max(SHORTEST_TRIP_MS, longestMs), ask());
+    return this.limit(longestMs, reply, silenceOf(this.client));
   }
 
   /**
@@ -134,7 +134,7 @@ export class RedisConnection implements ServerConnection {
    *
    * @throws RedisUnsuitableError when it is not, or does not reply in time
    */
-  async answerNow<Value>(timeoutMs: number, ask: () => Promise<Value>): Promise<Value> {
+  async askNow<Value>(timeoutMs: number, ask: () => Promise<Value>): Promise<Value> {
     if (!this.ready && this.client.status !== 'wait') {
       throw new RedisUnsuitableError(`Redis at ${this.address} is not reachable.`);
     }
@@ -151,11 +151,11 @@ export class RedisConnection implements ServerConnection {
   }
 
   /** @param silence the wait continues while bytes arrive on this connection; absent for a strict limit */
-  private limit<Value>(timeoutMs: number, answer: Promise<Value>, silence?: Silence): Promise<Value> {
+  private limit<Value>(timeoutMs: number, reply: Promise<Value>, silence?: Silence): Promise<Value> {
     const late = () => {
       throw new RedisUnsuitableError(`Redis at ${this.address} did not answer within ${timeoutMs} ms.`);
     };
-    return within(systemClock, timeoutMs, answer, late, { moreMs: () => silence?.remainingMs(timeoutMs) ?? 0 });
+    return within(systemClock, timeoutMs, reply, late, { moreMs: () => silence?.remainingMs(timeoutMs) ?? 0 });
   }
 
   /** Closes the connection if it was made here, within `timeoutMs`. */

@@ -7,7 +7,7 @@ import { auditCodec } from './codec-audit.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 
 /** The time the server may take to reply to all calls, in ms. */
-const ANSWER_MS = 2_000;
+const REPLY_MS = 2_000;
 
 /**
  * The time after which a process without maintenance checks again for another that maintains the queues, in ms. By then
@@ -35,7 +35,7 @@ export class BootAudit {
       return;
     }
     try {
-      this.asking ??= this.queues.redis.answer(ANSWER_MS, 0, () => this.look());
+      this.asking ??= this.queues.redis.ask(REPLY_MS, 0, () => this.look());
       await this.asking;
     } catch (error) {
       this.asking = undefined;

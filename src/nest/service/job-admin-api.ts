@@ -186,6 +186,6 @@ export abstract class JobAdminApi {
     question: (queue: JobQueue) => Promise<Reply>,
     waitMs = 0,
   ): Promise<Reply> {
-    return this.queues.redis.answer(queue.options.enqueueTimeoutMs, waitMs, () => question(queue));
+    return this.queues.redis.ask(queue.options.enqueueTimeoutMs, waitMs, () => question(queue));
   }
 }

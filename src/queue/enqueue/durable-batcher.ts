@@ -48,12 +48,12 @@ export class DurabilityTimeoutError extends JobQueueError {
  * @param prepare see EnqueueBatcher
  */
 export function durableBatcher(queue: QueueAccess, prepare?: () => Promise<void>): EnqueueBatcher {
-  const { replicas, durabilityTimeoutMs: timeoutMs, enqueueTimeoutMs: answerMs } = queue.options;
+  const { replicas, durabilityTimeoutMs: timeoutMs, enqueueTimeoutMs: replyMs } = queue.options;
   const { store } = queue;
   return new EnqueueBatcher({
     queue: queue.name,
     store,
-    timeoutMs: answerMs + 2 * timeoutMs, // an enqueue may have to let another one's wait pass before its own begins
+    timeoutMs: replyMs + 2 * timeoutMs, // an enqueue may have to let another one's wait pass before its own begins
     wholeTicks: true, // each batch has its own WAIT, and they run one after the other
     open: () => queue.calls(),
     async prepare() {
@@ -61,7 +61,7 @@ export function durableBatcher(queue: QueueAccess, prepare?: () => Promise<void>
       await store.replicated.ready();
     },
     via: store.replicated,
-    deliver: (calls, jobs) => store.replicated.send(calls, jobs, { replicas, timeoutMs, answerMs }),
+    deliver: (calls, jobs) => store.replicated.send(calls, jobs, { replicas, timeoutMs, replyMs }),
   });
 }
 

@@ -23,7 +23,7 @@ export interface ReplicationOptions {
   /** The time to wait for the replicas, in ms. */
   timeoutMs: number;
   /** The time the server may take besides that, in ms, before its connection counts as dead. */
-  answerMs: number;
+  replyMs: number;
 }
 
 /**

@@ -116,7 +116,7 @@ export class DurableConnection {
   }
 
   private async sendBatch(writes: readonly PendingWrite[]): Promise<void> {
-    const { replicas, timeoutMs, answerMs } = writes[0]!.replication;
+    const { replicas, timeoutMs, replyMs } = writes[0]!.replication;
     const client = this.open();
     const pipeline = client.pipeline();
     for (const { call } of writes) {
@@ -132,7 +132,7 @@ export class DurableConnection {
     pipeline.wait(replicas, timeoutMs);
     const answered = pipeline.exec();
     // A frozen server never replies, so the connection is closed and its calls fail.
-    const endWatch = watchSilence(client, timeoutMs + answerMs, () => client.disconnect());
+    const endWatch = watchSilence(client, timeoutMs + replyMs, () => client.disconnect());
     const replies = await answered.finally(endWatch);
     const counts = replies!.slice(-1 - queues.length, -1) as CommandReply[];
     const [refused, acknowledged] = replies!.at(-1) as CommandReply;

@@ -29,15 +29,15 @@ export class MemoryConnection implements ServerConnection {
   }
 
   /** Has no limit: a wait for the clock of the test takes as long as the test lets it. */
-  async answer<Value>(_timeoutMs: number, _waitMs: number, ask: () => Promise<Value>): Promise<Value> {
+  async ask<Value>(_timeoutMs: number, _waitMs: number, ask: () => Promise<Value>): Promise<Value> {
     if (this.isClosed) {
       throw new RedisUnsuitableError('The app is closed, and its queues in memory with it.');
     }
     return ask();
   }
 
-  answerNow<Value>(_timeoutMs: number, ask: () => Promise<Value>): Promise<Value> {
-    return this.answer(0, 0, ask);
+  askNow<Value>(_timeoutMs: number, ask: () => Promise<Value>): Promise<Value> {
+    return this.ask(0, 0, ask);
   }
 
   async ping(): Promise<void> {}
