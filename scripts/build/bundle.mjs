@@ -9,7 +9,7 @@ import { rolldown } from 'rolldown';
 import { minifySync } from 'rolldown/utils';
 import { facadeName, keepApart, partsOf, readShared } from './bundle-parts.mjs';
 import { pruneTypes } from './prune-types.mjs';
-import { SharedModules } from './shared-modules.mjs';
+import { PEERS, SharedModules } from './shared-modules.mjs';
 import { typesOfBoth } from './types-of-both.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -99,8 +99,35 @@ async function generate(format, input, plugins, groups) {
   await bundler.close();
   return output.map(({ fileName, code }) => ({
     fileName,
-    code: fileName === ZOD ? minified(fileName, code) : code,
+    code: fileName === ZOD ? minified(fileName, code) : withPeerErrors(code),
   }));
+}
+
+/** Lets a missing peer say what to install. A bundler of the app still finds the package. */
+function withPeerErrors(code) {
+  return Object.entries(PEERS).reduce((text, [name, entry]) => {
+    const hint = `${entry} needs the package ${name}. Run: npm install ${name}`;
+    const required = `require("${name}")`;
+    return text.includes(required)
+      ? `${text.replace(required, `requirePeer(() => ${required}, ${JSON.stringify(hint)})`)}\n${requirePeer.toString()}\n`
+      : text;
+  }, code);
+}
+
+/**
+ * Becomes part of the bundle. Only the use of a missing package throws. Node 20 would end the process where a CommonJS
+ * module throws below an imported ES module.
+ */
+function requirePeer(load, hint) {
+  try {
+    return load();
+  } catch (cause) {
+    if (cause.code !== 'MODULE_NOT_FOUND') throw cause;
+    const use = () => {
+      throw new Error(hint, { cause });
+    };
+    return new Proxy({}, { get: use });
+  }
 }
 
 function minified(fileName, code) {

@@ -4,11 +4,13 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { parseAst } from 'rolldown/parseAst';
 
+/** The package that an entry point needs, and that apps without this entry point need not have. */
+export const PEERS = { '@opentelemetry/api': 'nest-job-queue/tracing' };
 /**
- * The packages that a shared module may import. CommonJS can load them in every version that is supported, and every
- * app has them. rxjs is not one of them, because an app without NestJS has none.
+ * The packages that a shared module may import. CommonJS can load them in every version that is supported. Every app
+ * has them, but for PEERS. rxjs is not one of them, because an app without NestJS has none.
  */
-const PACKAGES = ['croner', 'ioredis', 'zod'];
+const PACKAGES = ['croner', 'ioredis', 'zod', ...Object.keys(PEERS)];
 /** The folder of a program, which is no part of the library. */
 const PROGRAM = 'cli';
 

@@ -1,6 +1,7 @@
 // Compares each entry point with its checked-in report, api/NAME.api.md, so that every change of the public API is
 // seen. `npm run api:update` rewrites the reports. The stripped declarations, without @internal parts, must also
-// compile for users with `skipLibCheck: false`. Reads dist/esm, which `npm run build:esm` makes.
+// compile for users with `skipLibCheck: false`. Reads dist/esm as `npm run build:esm` makes it. `npm run build` replaces
+// that by bundles, whose types api-extractor reports in another order.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,6 +20,12 @@ const entries = Object.entries(exports)
   .filter(([, target]) => typeof target === 'object')
   .map(([path, target]) => [path === '.' ? 'index' : path.slice(2).replaceAll('/', '-'), target.import.types]);
 
+if (!existsSync(join(root, 'dist/esm/queue'))) {
+  console.error(
+    'check-api: dist/esm has no compiled sources. Run `npm run build:esm`, which replaces what is there.',
+  );
+  process.exit(1);
+}
 mkdirSync(reports, { recursive: true });
 const problems = checkDeclarations(entries.map(([, types]) => join(root, types)));
 /** Types that a user cannot name, because their entry point does not export them. */

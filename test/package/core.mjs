@@ -4,13 +4,17 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { Redis } from 'ioredis';
 import { JobQueue, Worker } from 'nest-job-queue/core';
 import { JobMetrics } from 'nest-job-queue/metrics';
 
+const require = createRequire(import.meta.url);
 for (const name of ['@nestjs', 'reflect-metadata', 'rxjs']) assert.ok(!existsSync(`node_modules/${name}`));
 assert.ok(!existsSync('node_modules/@opentelemetry') && !existsSync('node_modules/prom-client'));
-await assert.rejects(import('nest-job-queue/tracing'), /@opentelemetry\/api/);
+for (const { jobTracing } of [await import('nest-job-queue/tracing'), require('nest-job-queue/tracing')]) {
+  assert.throws(() => jobTracing(), /npm install @opentelemetry\/api/);
+}
 
 const redis = new Redis(process.env.REDIS_URL, { maxRetriesPerRequest: null });
 const queue = new JobQueue(redis, `core-${process.pid}`);
