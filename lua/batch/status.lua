@@ -6,5 +6,5 @@
 --   sealed_at_ms, stopped_at_ms, fired_at_ms, ended_at_ms, total, completed, failed, cancelled, removed. Repeated:
 --   reads again.
 --@include lib/core/keys
---@include lib/batch/look
-return look(ARGV[1])
+--@include lib/batch/read_batch
+return read_batch(ARGV[1])

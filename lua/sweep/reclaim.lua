@@ -31,7 +31,7 @@
 --@include lib/limits/refund
 --@include lib/settle/crash
 --@include lib/settle/count_completed
---@include lib/settle/finish_end
+--@include lib/settle/finish_broken_end
 local broken_ms = 60000
 local limit, gap = tonumber(ARGV[first]), tonumber(ARGV[first + 1])
 local wait = announced.visibility and announced.visibility / 3 or tonumber(ARGV[first + 2])
@@ -61,7 +61,7 @@ for _, id in ipairs(expired) do
     if group then
       free_slot(group, id)
     end
-    ended[#ended + 1] = { id = id, status = status, is_finished = finish_end(id, status) }
+    ended[#ended + 1] = { id = id, status = status, is_finished = finish_broken_end(id, status) }
   end
 end
 -- The job claimed first must be claimed first again, so it is put to the front last.

@@ -24,7 +24,7 @@ end
 --@include lib/group/join
 --@include lib/place/requeue
 --@include lib/settle/finish
---@include lib/settle/finish_end
+--@include lib/settle/finish_broken_end
 --@include lib/place/remove_waiting
 --@include lib/batch/cancel_member
 local limit, reply = tonumber(ARGV[first]), { 0, 0, {} }

@@ -2,13 +2,13 @@
 --   letter, or is cancelled if that was requested. Returns how many jobs wait for it in turn.
 -- unmet: the id of that job, a blank, and its end.
 -- The job leaves scheduled last. If the step breaks off, the next maintenance finishes its end.
--- Needs: keys, read, lib/settle/finish, lib/settle/finish_end.
+-- Needs: keys, read, lib/settle/finish, lib/settle/finish_broken_end.
 local bad_ends = { removed = 'was deleted', cancelled = 'was cancelled', failed = 'failed' }
 
 local function end_unmet(id, unmet)
   local status, cancel, dependents = unpack(read(job .. id, 'status', 'cancel_requested_at_ms', 'dependents'))
   if status ~= 'scheduled' then
-    if not finish_end(id, status) then
+    if not finish_broken_end(id, status) then
       return 0
     end
   elseif cancel then

@@ -1,5 +1,5 @@
 -- tend_batches(limit, all), tend_guests(limit), tend_awaiting(limit): see lua/sweep/tend-batches.
--- Needs: keys, clock, read, job_ended, cancel_member, lib/settle/finish_end; reply, which receives a 1 first if more is
+-- Needs: keys, clock, read, job_ended, cancel_member, lib/settle/finish_broken_end; reply, which receives a 1 first if more is
 --   left, third the dead letters, and then the members to cancel in other queues.
 --@include lib/batch/tend_batch
 --@include lib/batch/end_unmet

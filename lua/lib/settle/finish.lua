@@ -1,6 +1,6 @@
 -- The ends of a job other than completed: as a dead letter, or cancelled. Each clears the claim token, frees the unique
 --   key if the job still owns it, counts and publishes. The history is last: a job in it has ended completely, see
---   lib/settle/finish_end.
+--   lib/settle/finish_broken_end.
 -- Needs: keys, retention, now, now_text, add_to_history, emit, read, lib/group/place; for bury also the needs of
 --   lib/settle/report_failure.
 --@include lib/settle/lifetime

@@ -1,4 +1,4 @@
--- finish_end(id, status): finishes the end of a job that broke off at a key of another type. The job has its last
+-- finish_broken_end(id, status): finishes the end of a job that broke off at a key of another type. The job has its last
 --   status, and still its claim. A job in another state is in its place. A client of the pattern ends a job with its token.
 -- Returns false if it breaks off again.
 -- close_end(id, status): counts it if it completed. Its caller removes the claim next. Returns false if it breaks off again.
@@ -25,7 +25,7 @@ end
 
 local broken_ends = { completed = complete_again, failed = bury_again, cancelled = cancel_again }
 
-local function finish_end(id, status)
+local function finish_broken_end(id, status)
   local finish = read(job .. id, 'claim_token')[1] == '' and broken_ends[status]
   return not finish or (pcall(finish, id))
 end

@@ -1,7 +1,7 @@
--- look(id): returns the number of a batch's open members, and the fields that lua/batch/status lists. nil for an
+-- read_batch(id): returns the number of a batch's open members, and the fields that lua/batch/status lists. nil for an
 --   unknown batch.
 -- Needs: batch_record.
-local function look(id)
+local function read_batch(id)
   local key = batch_record .. id
   local fields = redis.call('HMGET', key, 'created_at_ms', 'sealed_at_ms', 'stopped_at_ms', 'fired_at_ms', 'ended_at_ms',
     'total', 'completed', 'failed', 'cancelled', 'removed')
