@@ -196,3 +196,18 @@ it('a step in memory sees one time, as a script on Redis does', async () => {
   const { dueAt, lastErrorAt } = (await queue.get(id))!;
   expect(dueAt!.getTime() - lastErrorAt!.getTime()).toBe(1_000);
 });
+
+it('looks at no waiting job for an enqueue without bounds', async () => {
+  const server = new MemoryServer(() => Date.now());
+  const queue = new JobQueue(new MemoryStore(systemClock, { server }), 'jobs');
+  await queue.enqueueMany(Array.from({ length: 100 }, (_, payload) => ({ payload, group: 'g' })));
+  const { jobs } = server.all[0]!;
+  const get = jobs.get.bind(jobs);
+  let looks = 0;
+  jobs.get = (id) => {
+    looks++;
+    return get(id);
+  };
+  await queue.enqueue(100, { group: 'g' });
+  expect(looks).toBeLessThan(10);
+});

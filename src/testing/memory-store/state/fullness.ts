@@ -43,6 +43,9 @@ export function groupFullness(
   ofGroup: Bounds,
   payload: string,
 ): Full | undefined {
+  if (ofGroup.maxPending === undefined && ofGroup.maxPendingBytes === undefined) {
+    return undefined; // an enqueue without bounds looks at no waiting job
+  }
   const later = queue.scheduled.members();
   const waiting = [...queue.pending, ...queue.prioritized.members()];
   const line = waiting.filter((id) => queue.job(id)?.group === group);
@@ -63,8 +66,10 @@ function boundReached(
   if (maxPending !== undefined && counted.length >= maxPending) {
     return { limit: maxPending, unit: 'jobs' };
   }
+  if (maxPendingBytes === undefined) {
+    return undefined;
+  }
   const sizes = weighed.map((id) => Buffer.byteLength(queue.job(id)?.payload ?? ''));
   const bytes = sizes.reduce((sum, size) => sum + size, Buffer.byteLength(payload));
-  const isOver = maxPendingBytes !== undefined && bytes > maxPendingBytes;
-  return isOver ? { limit: maxPendingBytes, unit: 'bytes' } : undefined;
+  return bytes > maxPendingBytes ? { limit: maxPendingBytes, unit: 'bytes' } : undefined;
 }
