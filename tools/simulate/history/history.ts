@@ -120,6 +120,14 @@ export class History {
     return fence;
   }
 
+  /** Called when middleware threw, before or after the handler: the attempt fails. */
+  threw({ id, fence }: Pick<Job, 'id' | 'fence'>): void {
+    const job = this.jobs.get(id);
+    if (job) {
+      job.ok = job.ok.filter((each) => each !== fence);
+    }
+  }
+
   /** Called when a plain job began in a queue with one worker. */
   inOrder(number: number): void {
     if (number <= this.lastInOrder) {

@@ -78,15 +78,14 @@ const basePlants: Record<string, Plant> = {
     },
     after: (_script, queues, set) => queues.forEach(({ flow }, i) => (flow.set = (set as (typeof flow.set)[])[i])),
   },
-  'a job that is reclaimed goes to the back of its group': spoils(
-    'order',
-    ['sweepReclaim'],
-    ({ queue, id, job }) => {
+  'a job that is reclaimed goes to the back of its group': {
+    ...spoils('order', ['sweepReclaim'], ({ queue, id, job }) => {
       if (job.group !== undefined && queue.pending[0] === id) {
         queue.pending.push(queue.pending.shift()!);
       }
-    },
-  ),
+    }),
+    part: 'limits', // paused groups have longer lines
+  },
   'a claim looks at all jobs': spoilsQueues('I4', ['attemptClaim'], ({ jobs }) => {
     const fields = Array.from({ length: 60 });
     [...jobs.keys()].forEach((id) => fields.forEach(() => jobs.get(id)));

@@ -26,15 +26,15 @@ export class LimitsOperator extends SimulatedProcess {
   private async set(): Promise<void> {
     const { random } = this.world;
     await this.queues.limited.limits.set({
-      maxRunning: random.between(1, 4),
-      ...(random.chance(0.5) && { rateLimit: { limit: random.between(5, 30), periodMs: 1_000, burst: 3 } }),
+      maxRunning: random.between(2, 4),
+      ...(random.chance(0.5) && { rateLimit: { limit: random.between(10, 30), periodMs: 1_000, burst: 3 } }),
       groups: { maxRunning: 1, weight: random.between(1, 3) },
     });
   }
 
   private async change(): Promise<void> {
     const { random } = this.world;
-    await this.queues.limited.limits.change({ maxRunning: random.chance(0.3) ? null : random.between(1, 5) });
+    await this.queues.limited.limits.change({ maxRunning: random.chance(0.3) ? null : random.between(2, 5) });
   }
 
   private async clear(): Promise<void> {

@@ -1,7 +1,9 @@
-// Middleware of the simulated fleet. It adds a mark to each enqueue, and records the way of each attempt.
+// Middleware of the simulated fleet. It adds a mark to each enqueue, and records the way of each attempt. It throws now and
+// then.
 import type { EnqueueMiddleware } from '#queue/enqueue/enqueue-middleware.js';
 import type { AttemptMiddleware } from '#worker/handlers/attempt-middleware.js';
 import type { Job } from '#worker/handlers/job.js';
+import type { Random } from '../../chaos/random.js';
 import type { History } from '../history/history.js';
 
 /** The middleware of producers, the first outermost. */
@@ -10,8 +12,15 @@ export const ENQUEUE_MARKS = ['a', 'b'] as const;
 /** The mark of a job that passed both. */
 export const BOTH_MARKS = ENQUEUE_MARKS.join('');
 
-export function enqueueMiddleware(): EnqueueMiddleware[] {
-  return ENQUEUE_MARKS.map((mark) => ({
+const REFUSED_SHARE = 0.05;
+const THROWN_SHARE = 0.03;
+
+/** The error of a middleware that lets no request pass. Nothing was sent. */
+export class RefusedByMiddleware extends Error {}
+
+export function enqueueMiddleware(random: Random): EnqueueMiddleware[] {
+  const passed = new Set<string | undefined>();
+  const marking = ENQUEUE_MARKS.map((mark): EnqueueMiddleware => ({
     enqueue: (request, next) => {
       request.jobs.forEach(({ options }) => {
         options.metadata = { ...options.metadata, marks: `${options.metadata?.marks ?? ''}${mark}` };
@@ -19,18 +28,42 @@ export function enqueueMiddleware(): EnqueueMiddleware[] {
       return next();
     },
   }));
+  const refusing: EnqueueMiddleware = {
+    enqueue: ({ jobs }, next) => {
+      const id = jobs[0]?.options.id;
+      // A repeat must pass, because an earlier call may have written the job.
+      if (!passed.has(id) && random.chance(REFUSED_SHARE)) {
+        throw new RefusedByMiddleware();
+      }
+      passed.add(id);
+      return next();
+    },
+  };
+  return [...marking, refusing];
 }
 
-export function attemptMiddleware({ middleware }: History): AttemptMiddleware[] {
+export function attemptMiddleware(history: History, random: Random): AttemptMiddleware[] {
   return ['outer', 'inner'].map((name) => {
     const around = async (jobs: readonly Job[], next: () => Promise<unknown>) => {
-      jobs.forEach((job) => middleware.enters(name, job));
+      jobs.forEach((job) => history.middleware.enters(name, job));
       try {
-        return await next();
+        throwNowAndThen(random);
+        const result = await next();
+        throwNowAndThen(random);
+        return result;
+      } catch (error) {
+        jobs.forEach((job) => history.threw(job));
+        throw error;
       } finally {
-        jobs.forEach((job) => middleware.leaves(name, job));
+        jobs.forEach((job) => history.middleware.leaves(name, job));
       }
     };
     return { attempt: (job, next) => around([job], next), bulk: around };
   });
+}
+
+function throwNowAndThen(random: Random): void {
+  if (random.chance(THROWN_SHARE)) {
+    throw new Error('the middleware throws');
+  }
 }

@@ -46,7 +46,7 @@ export abstract class SimulatedProcess {
   }
 
   /** Repeats a call with an unknown outcome until it has a reply. */
-  protected async untilAnswered<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+  protected async untilAnswered<Reply>(call: () => Promise<Reply>): Promise<Reply> {
     for (;;) {
       try {
         return await call();

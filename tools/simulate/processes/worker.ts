@@ -25,7 +25,7 @@ export class SimulatedWorker extends SimulatedProcess {
 
   start(): void {
     const queue = this.queues[this.queue];
-    const { history, parts } = this.world;
+    const { history, parts, random } = this.world;
     const concurrency = CONCURRENCY[this.queue] * this.release.concurrencyFactor;
     const schedules = parts.has('schedules') && this.queue === 'mixed' ? declaredSchedules(this.release) : {};
     const hasMiddleware = parts.has('middleware') && this.queue === 'mixed';
@@ -33,7 +33,7 @@ export class SimulatedWorker extends SimulatedProcess {
       id: this.name,
       sweepIntervalMs: 1_000,
       logFailures: false,
-      ...(hasMiddleware && { middleware: attemptMiddleware(history) }),
+      ...(hasMiddleware && { middleware: attemptMiddleware(history, random) }),
     });
     void this.worker.start();
   }

@@ -36,7 +36,7 @@ export class BatchProducer extends SimulatedProcess {
       await this.untilAnswered(() => this.enqueue(id, members));
       members.forEach((member) => history.acknowledged(member.id));
       history.follow.sealed(id);
-      await this.sleep(random.between(1, 1_000));
+      await this.sleep(random.between(1, parts.has('limits') ? 2_000 : 1_000));
     }
   }
 

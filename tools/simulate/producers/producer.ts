@@ -1,5 +1,5 @@
 // A producer of plain jobs, some of them with a priority, a delay or another name.
-import { enqueueMiddleware } from '../processes/middleware.js';
+import { enqueueMiddleware, RefusedByMiddleware } from '../processes/middleware.js';
 import { SimulatedProcess, type QueueName } from '../processes/process.js';
 import { BULK_NAME, MOST_ATTEMPTS, NEW_NAME } from '../release.js';
 import type { World } from '../world.js';
@@ -14,7 +14,7 @@ export class SimulatedProducer extends SimulatedProcess {
     private readonly queue: QueueName,
     private readonly hasMiddleware = false,
   ) {
-    super(name, world, skewMs, undefined, hasMiddleware ? enqueueMiddleware() : undefined);
+    super(name, world, skewMs, undefined, hasMiddleware ? enqueueMiddleware(world.random) : undefined);
   }
 
   start(): void {
@@ -36,9 +36,19 @@ export class SimulatedProducer extends SimulatedProcess {
       if (this.hasMiddleware) {
         history.middleware.sent(id);
       }
+      await this.enqueue(id, payload, options);
+      await this.sleep(random.between(1, 200));
+    }
+  }
+
+  private async enqueue(id: string, payload: number, options: object): Promise<void> {
+    const { history } = this.world;
+    try {
       await this.untilAnswered(() => this.queues[this.queue].enqueue(payload, { ...options, id }));
       history.acknowledged(id);
-      await this.sleep(random.between(1, 200));
+    } catch (error) {
+      if (!(error instanceof RefusedByMiddleware)) throw error;
+      history.jobs.get(id)!.refused = true;
     }
   }
 

@@ -53,13 +53,13 @@ export class WatchedServer implements Server {
     private readonly looks: (script: string, process: string) => void,
   ) {}
 
-  run<Answer>(script: string, run: () => Answer, process: string, isRepeat: boolean): Answer {
+  run<Reply>(script: string, run: () => Reply, process: string, isRepeat: boolean): Reply {
     const queues = this.queues();
     const before = queues.map((queue) => this.claims.before(queue));
     const stateBefore = isRepeat && REPEATABLE.has(script) ? this.state() : undefined;
     const planted = this.plant?.before?.(script, queues, isRepeat);
     const workBefore = queues.map((queue) => this.work.before(queue));
-    const answer = run();
+    const reply = run();
     this.plant?.after?.(script, queues, planted);
     this.work.after(script, queues, workBefore).forEach((fault) => this.violations.add(fault));
     this.count(script, process);
@@ -75,7 +75,7 @@ export class WatchedServer implements Server {
     }
     // A claim that brought nothing is not remembered: its repeat may bring what became due since.
     this.last = script === 'attemptClaim' && taken === 0 ? '' : `${process} ${script} ${this.total}`;
-    return answer;
+    return reply;
   }
 
   /** Checks that a repeated claim takes nothing more, even after calls of other processes. */
