@@ -17,6 +17,6 @@ export class WorkerBootError extends JobQueueError {
     readonly error?: ReportedError,
   ) {
     const why = error ? `${error.name}: ${error.message.replace(/\.$/, '')}` : 'its output says why';
-    super(`${processName} did not come up in ${tries} tries; the last one ${outcome}: ${why}.`);
+    super(`${processName} failed to boot ${tries} times; the last process ${outcome}: ${why}.`);
   }
 }

@@ -87,7 +87,11 @@ class Child {
   private stopAlone(): void {
     send({ type: 'stopping' });
     setTimeout(() => {
-      new ChildLogger().error(`The app did not close within ${this.stopTimeoutMs} ms`, undefined, 'Workers');
+      new ChildLogger().error(
+        `The app did not close within ${this.stopTimeoutMs} ms; exiting. Find the shutdown hook that hangs, or raise stopTimeoutMs.`,
+        undefined,
+        'Workers',
+      );
       process.exit(1);
     }, this.stopTimeoutMs);
     void this.stop();
@@ -101,7 +105,11 @@ class Child {
     try {
       await (await this.booted())?.close();
     } catch (error) {
-      new ChildLogger().error('The app did not close', (error as Error)?.stack ?? String(error), 'Workers');
+      new ChildLogger().error(
+        'The app failed to close; exiting. A shutdown hook threw an error',
+        (error as Error)?.stack ?? String(error),
+        'Workers',
+      );
       process.exit(1);
     }
     process.exit(0);

@@ -111,7 +111,12 @@ export function resolveRunWorkersOptions(options: RunWorkersOptions): ResolvedRu
   const checked = checkOptions('runWorkers', optionsSchema, options);
   const entry = checked.entry ?? process.argv[1];
   if (entry === undefined) {
-    throw new InvalidOptionError('runWorkers.entry', 'the file that each process runs', 'none', 'Set it.');
+    throw new InvalidOptionError(
+      'runWorkers.entry',
+      'the file that each process runs',
+      'none',
+      "Pass { entry: './dist/worker.js' }.",
+    );
   }
   return {
     ...checked,

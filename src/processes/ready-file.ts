@@ -20,7 +20,9 @@ export class ReadyFile {
         rmSync(this.path, { force: true });
       }
     } catch (error) {
-      this.logger.error(`The ready file cannot be changed: ${(error as Error).message}`);
+      this.logger.error(
+        `Could not ${exists ? 'write' : 'delete'} the ready file ${this.path}: ${(error as Error).message}. Check its folder and permissions.`,
+      );
     }
   }
 }

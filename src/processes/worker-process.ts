@@ -109,7 +109,7 @@ export class WorkerProcess {
   kill(reason: string): void {
     if (this.child && this.killedFor === undefined) {
       this.killedFor = reason;
-      this.logger.error(`${this.name} (${this.pid}) is killed: ${reason}`);
+      this.logger.error(`Killing ${this.name} (${this.pid}): ${reason}`);
       this.child.kill('SIGKILL');
     }
   }

@@ -64,7 +64,11 @@ export class WorkerProcesses {
       this.resolveEnded = resolve;
     });
     this.events = new SafeObservable(
-      (error) => this.logger.error('A listener to events of worker processes failed', error),
+      (error) =>
+        this.logger.error(
+          'A listener of worker process events threw an error; the others got the event. Catch errors inside the listener',
+          error,
+        ),
       (subscriber) => {
         const subscription = this.subject.subscribe(subscriber);
         return () => subscription.unsubscribe();
@@ -206,7 +210,7 @@ export class WorkerProcesses {
     const clean = await Promise.all(processes.map((each) => each.stop(this.options.stopTimeoutMs)));
     const unclean = processes.filter((_, i) => !clean[i]).map(({ name }) => name);
     this.logger.log(
-      `All worker processes have ended${unclean.length > 0 ? `, not in order: ${unclean.join(', ')}` : ''}`,
+      `All worker processes have ended${unclean.length > 0 ? `, some with an error: ${unclean.join(', ')}` : ''}`,
     );
     this.subject.complete();
     this.resolveEnded({ exitCode: unclean.length > 0 || this.error ? 1 : 0, unclean, error: this.error });

@@ -28,7 +28,7 @@ it('an error is logged on one line of bounded length, with its stack behind it',
   const logger = { ...silent, error: (text: string) => void lines.push(text) };
   expect(await statusOf(new Error(`no job a\u001b[2J\nFORGED ${'x'.repeat(100_000)}`), logger)).toBe(500);
   expect(lines).toHaveLength(1);
-  expect(lines[0]).toMatch(/^The dashboard could not answer a request: Error: no job a\\x1b\[2J\\nFORGED x+/);
+  expect(lines[0]).toMatch(/^The dashboard failed to handle a request: Error: no job a\\x1b\[2J\\nFORGED x+/);
   expect(lines[0]!.length).toBeLessThan(10_000);
 });
 

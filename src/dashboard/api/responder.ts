@@ -60,7 +60,7 @@ export class Responder implements BeforeApplicationShutdown {
     if (error instanceof JobQueueError) {
       return [409, problemOf(error.name, error.message)];
     }
-    this.logger.error('The dashboard could not answer a request', error);
+    this.logger.error('The dashboard failed to handle a request', error);
     return [500, problemOf('internal', 'The dashboard failed; the log of the app says why.')];
   }
 }

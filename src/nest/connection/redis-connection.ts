@@ -76,7 +76,7 @@ export class RedisConnection implements ServerConnection {
   async require(timeoutMs: number): Promise<void> {
     if (!(await this.reach(timeoutMs, false))) {
       throw new RedisUnsuitableError(
-        `Redis at ${this.address} did not answer within ${timeoutMs} ms (${this.lastError}).`,
+        `Redis at ${this.address} did not answer within ${timeoutMs} ms (${this.lastError}). Check that it runs, and its address.`,
       );
     }
   }

@@ -83,7 +83,11 @@ export class JobEvents extends SafeObservable<FleetJobEvent> implements AsyncIte
     private readonly filters: readonly JobEventFilter[] = [],
   ) {
     super(
-      (error) => logger.error('A listener of job events threw', error),
+      (error) =>
+        logger.error(
+          'A listener of job events threw an error; the others got the event. Catch errors inside the listener',
+          error,
+        ),
       (subscriber) => this.open(subscriber),
     );
   }

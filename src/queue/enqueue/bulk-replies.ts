@@ -2,7 +2,7 @@ import { EnqueueError, type EnqueueItem } from '../errors/enqueue-errors.js';
 import type { EnqueueReply, EncodedJob } from '../store/enqueue-call.js';
 
 /**
- * Returns the replies for the jobs of a call, which may take several steps.
+ * Returns the outcomes of the jobs of a call, which may take several steps.
  *
  * @throws EnqueueError with all jobs of the call in order and their outcomes, for a repeat with the same ids. It is
  *   `not-sent` only if nothing of the call was written. An error that fails all steps alike and is no EnqueueError is

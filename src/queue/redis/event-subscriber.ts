@@ -111,7 +111,7 @@ export class EventSubscriber {
       try {
         listener(event);
       } catch (error) {
-        this.connection.logger.error(`A listener on ${channel} threw`, error);
+        this.connection.logger.error(`A listener on ${channel} threw an error`, error);
       }
     }
   }

@@ -17,7 +17,7 @@ export async function publishEvent(
     await queue.store.exec(calls.publish(claim, status), { timeoutMs: LONGEST_TRIP_MS });
   } catch (error) {
     warn(
-      `The event "${status}" of job ${claim.id} of queue "${queue.name}" was missed: ${(error as Error).message}`,
+      `Could not publish the event "${status}" of job ${claim.id} of queue "${queue.name}": ${(error as Error).message}`,
     );
   }
 }

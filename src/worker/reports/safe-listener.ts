@@ -6,7 +6,11 @@ export function safeListener<Event>(
   listener: ((event: Event) => void) | undefined,
   logger: JobQueueLogger,
 ): ((event: Event) => void) | undefined {
-  const report = (error: unknown) => SafeLogger.of(logger).error('A listener for job events threw', error);
+  const report = (error: unknown) =>
+    SafeLogger.of(logger).error(
+      'A listener of job events threw an error; the others got the event. Catch errors inside the listener',
+      error,
+    );
   const call = listener;
   return (
     call &&

@@ -123,7 +123,9 @@ export class Heartbeat {
   }
 
   private warn(error: unknown): void {
-    this.logger.warn(`Heartbeat of queue "${this.runner.name}" failed: ${(error as Error).message}`);
+    this.logger.warn(
+      `Could not extend the claims of queue "${this.runner.name}"; trying again: ${(error as Error).message}`,
+    );
   }
 
   private async extend(attempts: Attempt[]): Promise<void> {

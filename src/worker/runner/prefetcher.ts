@@ -133,7 +133,7 @@ export class Prefetcher {
 
   /**
    * Waits for a claim in flight, because its jobs would otherwise start before the released ones. Also waits after the
-   * process stood still, because the job before them stood still too.
+   * process was suspended, because the job before them was suspended too.
    */
   private releaseInTurn(latest: Waiting, lateMs: number): void {
     if (lateMs > RELEASED_AFTER_MS / 2) {

@@ -54,7 +54,7 @@ it('a process that ends while its entry file is read is given up', async () => {
   expect(await app.supervisor.exited).toBe(1);
   expect(app.supervisor.output).toContain('worker-1 | TypeError: no such import');
   expect(app.supervisor.output).toMatch(/worker-1 \(\d+\) ended with code 1; restarting it in 10 ms/);
-  expect(app.supervisor.output).toContain('did not come up in 2 tries; the last one ended with code 1: its output');
+  expect(app.supervisor.output).toContain('failed to boot 2 times; the last process ended with code 1: its output');
 });
 
 it('a process that boots at the third try is tried later each time, and its failures are forgotten', async () => {

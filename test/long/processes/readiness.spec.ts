@@ -1,4 +1,4 @@
-// What a probe is told of worker processes while Redis goes away and comes back.
+// The replies to a probe of worker processes while Redis goes away and returns.
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -112,7 +112,7 @@ describe('a worker process that', () => {
     const app = startWorkers({ options: { processes: 1, maxBootFailures: 2 }, env: { TEST_FAIL_BOOT: '1' } });
     expect(await app.supervisor.exited).toBe(1);
     expect(app.supervisor.output).toMatch(
-      /WorkerBootError: worker-\d did not come up in 2 tries; the last one ended with code 1: TypeError: no such thing\./,
+      /WorkerBootError: worker-\d failed to boot 2 times; the last process ended with code 1: TypeError: no such thing\./,
     );
     expect(app.supervisor.output).not.toMatch(/^ready/m);
     expect(app.supervisor.output).toMatch(/All worker processes have ended/);
@@ -161,7 +161,7 @@ describe('a stop', () => {
     const asked = performance.now();
     expect(await app.supervisor.kill('SIGINT')).toBe(1);
     expect(performance.now() - asked).toBeLessThan(5_000);
-    expect(app.supervisor.output).toMatch(/have ended, not in order: worker-1$/m);
+    expect(app.supervisor.output).toMatch(/have ended, some with an error: worker-1$/m);
     expect(isAlive(status!.pid!)).toBe(false);
   });
 
@@ -172,8 +172,8 @@ describe('a stop', () => {
     await app.queue.enqueue({ do: 'block' });
     await patiently(async () => (await app.queue.stats()).processing === 1);
     expect(await app.supervisor.kill('SIGTERM')).toBe(1);
-    expect(app.supervisor.output).toMatch(/worker-[12] \(\d+\) is killed: it did not stop within 1500 ms/);
-    expect(app.supervisor.output).toMatch(/have ended, not in order: worker-[12]$/m);
+    expect(app.supervisor.output).toMatch(/Killing worker-[12] \(\d+\): it did not stop within 1500 ms/);
+    expect(app.supervisor.output).toMatch(/have ended, some with an error: worker-[12]$/m);
     expect(status.filter((each) => isAlive(each.pid!))).toEqual([]);
   });
 

@@ -67,7 +67,7 @@ describe('without Redis at boot', () => {
     const booting = app.init();
     await expect(booting).rejects.toThrow(RedisUnsuitableError);
     await expect(booting).rejects.toThrow(
-      `Redis at 127.0.0.1:${port} did not answer within 300 ms (connect ECONNREFUSED 127.0.0.1:${port}).`,
+      `Redis at 127.0.0.1:${port} did not answer within 300 ms (connect ECONNREFUSED 127.0.0.1:${port}). Check that it runs, and its address.`,
     );
     expect(performance.now() - started).toBeLessThan(3_000);
   });

@@ -49,7 +49,9 @@ describe('events', () => {
     await worker.event('completed', jobs.length);
     expect((await queue.stats()).totals).toMatchObject({ completed: 40, retried: 10 });
     expect(worker.warnings).toHaveLength(worker.events.length);
-    expect(worker.warnings[0]).toMatch(/A listener for job events threw: Error: broken listener\n/);
+    expect(worker.warnings[0]).toMatch(
+      /A listener of job events threw an error; the others got the event. Catch errors inside the listener: Error: broken listener\n/,
+    );
     await worker.worker.stop();
     expect(await queue.stats()).toMatchObject({ pending: 0, processing: 0, workers: 0 });
   });

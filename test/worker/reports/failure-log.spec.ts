@@ -163,7 +163,7 @@ describe('equal failures in a burst', () => {
     expect(lines[1]).toMatch(/^warn 99 more failed attempts .* the last with Error: no user 99 of "tenant-99"$/);
   });
 
-  it('of other messages are told apart, but for a flood of them', () => {
+  it('of other messages are distinguished, but for a flood of them', () => {
     const { lines, logger } = keptLog();
     const log = new FailureLog(SafeLogger.of(logger));
     const job = { id: 'j', name: 'n', queue: 'q', attempt: 1, maxAttempts: 2 };
