@@ -116,7 +116,7 @@ describe('jobs', () => {
   });
 });
 
-/** Waits until the browser's own viewer has read a PDF: its title stands in the toolbar. */
+/** Waits until the browser's own viewer has read a PDF: its title is in the toolbar. */
 async function viewsPdf(where: Page) {
   const viewer = await patiently(
     () => where.frames().find((frame) => frame.url().startsWith('chrome-extension:')),

@@ -33,7 +33,7 @@ beforeEach(() => shop.post('/reset'));
 
 afterEach(() => expect(page.complaints).toEqual([]));
 
-/** Makes the claim of a job run out so many ms from now, by the server's clock. */
+/** Makes the claim of a job expire in this many ms, by the server's clock. */
 async function claimEndsIn(id: string, ms: number): Promise<void> {
   const [seconds] = await redis.time();
   expect(await redis.zadd('queue:jobs:claims', 'XX', 'CH', Number(seconds) * 1_000 + 999 + ms, id)).toBe(1);
@@ -302,7 +302,7 @@ describe('the charts', () => {
 });
 
 describe('the story', () => {
-  it('of a shop that was started again is told from its beginning', async () => {
+  it('of a restarted shop is told from its beginning', async () => {
     const told = await page.evaluate(`import('/page/story.js').then(({ showStory }) => {
       const line = (n, at, text) => ({ n, at, tone: 'plain', text });
       showStory([line(1, 1, 'before'), line(2, 2, 'before')]);

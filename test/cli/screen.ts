@@ -4,7 +4,7 @@ const ESCAPE = '\u001B';
 /** A control sequence, or one character. */
 const PART = new RegExp(`${ESCAPE}\\[(\\??[\\d;]*)([A-Za-z])|[^]`, 'gu');
 
-/** A screen of so many columns and rows. */
+/** A screen of `columns` and `rows`. */
 export class Screen {
   readonly lines: string[];
   isCursorShown = true;

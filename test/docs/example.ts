@@ -1,4 +1,4 @@
-// Examples of the docs, loaded as they stand there.
+// Examples of the docs, loaded as written.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -175,7 +175,7 @@ describe('a mistake in the options', () => {
     ['a percent sign in the password that is not encoded', `redis://me:%${SECRET}@cache:6379`],
     ['a password without a host', `redis://:${SECRET}`],
     ['several URLs', [url]],
-  ])('is told without the password: %s', async (_, redis) => {
+  ])('is reported without the password: %s', async (_, redis) => {
     const error = await failure(() => startApp({ jobs: { redis: redis as JobQueueModuleOptions['redis'] } }));
     expect(error.name).toBe('InvalidOptionError');
     expectNoPassword(error);

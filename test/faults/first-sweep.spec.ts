@@ -1,4 +1,4 @@
-// A Redis that was away for longer than a claim lasts, and comes back before any sweep has ever run.
+// A Redis that was away for longer than a claim lasts, and returns before any sweep has ever run.
 import { describe, expect, it } from '@jest/globals';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
 import { FaultProxy } from '../support/faults/fault-proxy.js';
@@ -25,7 +25,7 @@ describe('the first sweep of a queue, after a restart of Redis', () => {
     await worker.event('started');
     const { keys } = await inside(elsewhere).scripts();
 
-    proxy.refuse(); // the worker comes back later than the one that sweeps
+    proxy.refuse(); // the worker reconnects later than the sweeper
     await server.kill();
     await sleep(VISIBILITY_MS); // the claim expires without a server, so there is no signal
     await server.restart();

@@ -19,7 +19,7 @@ async function why(queue: JobQueue, id: string) {
   return whyNotRunning(job, await readJobSigns(queue, job));
 }
 
-/** Makes the jobs of a queue wait since so many ms. */
+/** Makes the jobs of a queue wait since this many ms. */
 async function aged(queue: JobQueue, ids: readonly string[], ms: number): Promise<void> {
   const { keys, client } = await redisOf(queue);
   const since = String(Date.now() - ms);

@@ -30,7 +30,7 @@ export function onEachStore(name: string, tests: () => void): void {
   });
 }
 
-/** Lets time pass where the test's clock stands: in memory, until nothing is left to do. */
+/** Lets time pass without the test's clock: in memory, until nothing is left to do. */
 export async function passTime(app: INestApplication): Promise<void> {
   if (inMemory) {
     await app.get(JobQueueTesting).drain({ delayed: true });

@@ -1,4 +1,4 @@
-// The order in which the benchmark lets contestants that stand side by side do something, see bench/turns/turns.mjs.
+// The order in which the benchmark lets contestants take turns, see bench/turns/turns.mjs.
 import { expect, it } from '@jest/globals';
 import { Turns } from '../../../bench/turns/turns.mjs';
 

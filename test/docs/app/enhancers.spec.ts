@@ -1,4 +1,4 @@
-// The examples of docs/enhancers.md and docs/scopes.md, as they stand there.
+// The examples of docs/enhancers.md and docs/scopes.md, as written.
 import { expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import { ContextIdFactory } from '@nestjs/core';

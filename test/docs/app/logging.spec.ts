@@ -1,4 +1,4 @@
-// The examples of docs/logging.md, as they stand there.
+// The examples of docs/logging.md, as written.
 import type { Type } from '@nestjs/common';
 import { expect, it } from '@jest/globals';
 import { JobHandler, JobQueueService, type Job } from 'nest-job-queue';

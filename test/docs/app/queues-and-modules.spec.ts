@@ -1,4 +1,4 @@
-// The examples of docs/queues-and-modules.md and docs/encryption.md, as they stand there.
+// The examples of docs/queues-and-modules.md and docs/encryption.md, as written.
 import { randomBytes } from 'node:crypto';
 import { Module, type Type } from '@nestjs/common';
 import { ConfigModule } from '@nestjs/config';

@@ -1,4 +1,4 @@
-// The examples of docs/threads.md, as they stand there.
+// The examples of docs/threads.md, as written.
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';

@@ -157,7 +157,7 @@ describe.each([coreDriver, nestDriver()])('through $name, one enqueue with', (dr
 
 it('the table has a cell for each option and each pair of them', () => {
   const columns = [ALONE, ...Object.keys(OPTIONS)];
-  // A pair stands there once; two kinds of unique make none, since they are one option.
+  // A pair is there once; two kinds of unique make none, because they are one option.
   const wanted = Object.keys(ALL).map((row) => {
     const i = columns.indexOf(row);
     return [row, columns.slice(0, i === -1 ? columns.length : i)];

@@ -1,4 +1,4 @@
-// The example of docs/batches.md as it stands there, and the tables of its options in docs/options.md.
+// The example of docs/batches.md as written, and the tables of its options in docs/options.md.
 import { expect, it } from '@jest/globals';
 import { Module, type DynamicModule, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';

@@ -1,4 +1,4 @@
-// The example of docs/bulk-handlers.md, as it stands there.
+// The example of docs/bulk-handlers.md, as written.
 import { expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import { JobQueueService } from 'nest-job-queue';

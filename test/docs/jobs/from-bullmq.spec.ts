@@ -1,4 +1,4 @@
-// The example of docs/from-bullmq.md, as it stands there.
+// The example of docs/from-bullmq.md, as written.
 import { expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import { startApp } from '../../nest/app.js';

@@ -1,4 +1,4 @@
-// The examples on changes from outside, checkpoints and final failures, as they stand there.
+// The examples on changes from outside, checkpoints and final failures, as written.
 import { describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import type { JobQueueService } from 'nest-job-queue';

@@ -1,4 +1,4 @@
-// The examples on types, many jobs and what becomes of them, as they stand there, and what the text promises.
+// The examples on types, many jobs and their ends, and the promises of the text.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import type { DynamicModule, INestApplication, Type } from '@nestjs/common';

@@ -1,4 +1,4 @@
-// The examples of docs/jobs.md on how one job fares, as they stand there, and what the text beside each promises.
+// The examples of docs/jobs.md on one job, and the promises of the text beside each.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, jest } from '@jest/globals';

@@ -1,4 +1,4 @@
-// The example of docs/limits.md as it stands there.
+// The example of docs/limits.md as written.
 import { expect, it, jest } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';

@@ -1,4 +1,4 @@
-// Every example of docs/recurring-jobs.md, as it stands there, and what the text beside it promises.
+// Every example of docs/recurring-jobs.md, as written, and what the text beside it promises.
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Provider, Type } from '@nestjs/common';

@@ -59,7 +59,7 @@ it('every script', () => {
     .filter((file) => file.endsWith('.lua') && !file.startsWith('lib/'))
     .map((file) => file.slice(0, -'.lua'.length));
   const named = firstColumn('The scripts');
-  // `schedule-…` stands for all that begin so.
+  // `schedule-…` means all that begin so.
   const families = named.filter((name) => name.endsWith('…')).map((name) => name.slice(0, -1));
   const isNamed = (script: string) =>
     named.includes(script) || families.some((family) => script.startsWith(family));

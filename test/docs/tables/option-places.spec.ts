@@ -1,4 +1,4 @@
-// The table in docs/jobs.md of where an option may stand: it is taken there, and unknown everywhere else.
+// The table in docs/jobs.md of the places of an option: it is accepted there, and unknown everywhere else.
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { defineJob } from '#queue/enqueue/define-job.js';

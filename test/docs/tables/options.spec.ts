@@ -1,4 +1,4 @@
-// The options that the docs tell of: each stands there once, with its default.
+// The options in the docs: each is there once, with its default.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from '@jest/globals';
@@ -9,7 +9,7 @@ import { resolveRunWorkersOptions } from '#processes/options.js';
 import { queueOptionFields, resolveQueueOptions } from '#queue/model/queue-options.js';
 import { rowsOf } from '../table.js';
 
-/** Whose default is told in words, since it depends on other things. */
+/** Options whose default is in words, because it depends on other things. */
 const IN_WORDS = ['redis', 'cancelledTtlMs', 'foreignVisibilityMs', 'processes', 'entry'];
 
 /** Returns a default as a table writes it; undefined for no default, and for a default in words. */

@@ -1,4 +1,4 @@
-// Every example of docs/processes.md, as it stands there.
+// Every example of docs/processes.md, as written.
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { beforeAll, expect, it, jest } from '@jest/globals';
@@ -23,7 +23,7 @@ beforeAll(async () => {
   entry = join(writeExample({ 'worker.ts': exampleOf('processes.md', 'entry') }), 'worker.ts');
 });
 
-it('the entry file runs the handlers in processes, until it is told to stop', async () => {
+it('the entry file runs the handlers in processes, until a stop signal', async () => {
   const supervisor = startProcess('node', ['--import', LOADER, entry], { REDIS_URL: url });
   const queue = new JobQueue(connect({}, url), 'resize');
   const job = await queue.enqueue({ file: 'mug.png' });

@@ -1,4 +1,4 @@
-// The README's quickstart, as it stands there: type-checked, compiled, run, and stopped.
+// The README's quickstart, as written: type-checked, compiled, run, and stopped.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

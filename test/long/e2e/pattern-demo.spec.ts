@@ -193,7 +193,7 @@ describe('the demo of the pattern', () => {
   it('stops workers, and resets: no jobs, nothing of what they made, zero totals', async () => {
     expect(await get('/mails')).not.toEqual([]);
     expect(await post<Stats>('/workers/stop')).toMatchObject({ workers_running: 0 });
-    // A worker that has not heard of the stop may begin with one: the reset waits for it.
+    // A worker that does not know of the stop yet may begin a job: the reset waits for it.
     await post('/enqueue', { count: '2' });
     const { stats } = await post<{ stats: Stats }>('/reset');
     expect(stats).toEqual(STATS);

@@ -18,7 +18,7 @@ describe('each line of code on the page', () => {
     expect(squeeze(read(`src/${file}`))).toContain(squeeze(code).trim()),
   );
 
-  it('stands beside each action, each slider and each step', () => expect(lines).toHaveLength(16));
+  it('is beside each action, each slider and each step', () => expect(lines).toHaveLength(16));
 });
 
 describe('a job in words', () => {

@@ -70,7 +70,7 @@ describe('a worker that is killed in the middle of a job', () => {
 });
 
 describe('a worker that freezes past its claim', () => {
-  it('and thaws is told to abort at its next heartbeat; the job is recorded once', async () => {
+  it('and thaws aborts at its next heartbeat; the job is recorded once', async () => {
     const queue = newQueue({ visibilityMs: VISIBILITY_MS });
     const frozen = await startProcess(queue, { workMs: 3_600_000 });
     const { id } = await queue.enqueue({});
@@ -122,7 +122,7 @@ describe('a worker that freezes past its claim', () => {
   });
 });
 
-describe('a worker that freezes before it hears what it has claimed', () => {
+describe('a worker that freezes before the reply of its claim', () => {
   it.each([
     ['the job', enqueueOne, 0],
     ['an isolated one', enqueueIsolated, 2],

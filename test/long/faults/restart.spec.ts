@@ -34,7 +34,7 @@ async function ownServer(args: string[] = []) {
 }
 
 describe('Redis that restarts with its data (AOF)', () => {
-  it('is asked for no more jobs by a worker that was told to stop while it was away', async () => {
+  it('gets no claim of a worker that stopped while Redis was away', async () => {
     const { server, queue, observer } = await ownServer(WITH_AOF);
     const running = gate();
     const worker = await startWorker(queue, () => running.promise, { perQueue: 2 });

@@ -93,7 +93,7 @@ describe('a user with few permissions', () => {
     expect(await refusedCommands(cluster)).toEqual(new Set(['config|get']));
   });
 
-  it.each(['cluster|slots', 'cluster|info', 'asking'])('is told that %s is missing', async (permission) => {
+  it.each(['cluster|slots', 'cluster|info', 'asking'])('reports that %s is missing', async (permission) => {
     const client = await createClusterUser(cluster, `${permissions} -${permission}`);
     const queue = newQueue(uniqueQueueName(), client);
     await expect(queue.enqueue(1)).rejects.toMatchObject({
@@ -121,7 +121,7 @@ describe('the audit of the servers', () => {
   });
 });
 
-describe('a client that is told where a slot is while its connections are replaced', () => {
+describe('a client that learns the place of a slot while its connections are replaced', () => {
   it('connects again all the same', async () => {
     const client = cluster.connect();
     const queue = newQueue(uniqueQueueName(), client);

@@ -45,7 +45,7 @@ describe('a master that is killed', () => {
 });
 
 describe('a master that freezes, and continues when another has taken its place', () => {
-  it('loses what it alone was told, and nothing else', async () => {
+  it('loses only writes that it alone received', async () => {
     const name = uniqueQueueName();
     const { master: old, replica: heir } = set;
     const queue = newQueue(options, set.connect(), name);

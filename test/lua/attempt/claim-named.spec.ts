@@ -174,7 +174,7 @@ const manyJobs = (name: string, count: number) =>
 
 async function behindTenThousand(): Promise<TestQueue> {
   const q = testQueue();
-  q.broken = true; // it is not, but to look at each of so many jobs takes long
+  q.broken = true; // it is not, but checking each job takes long
   for (let i = 0; i < 20; i++) {
     await q.run(q.scripts.enqueue(manyJobs(`b${i}`, 500)));
   }

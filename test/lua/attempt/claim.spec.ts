@@ -274,7 +274,7 @@ describe('attempt/claim.lua: jobs that must not run', () => {
     expect(await q.job('bad')).toMatchObject({ status: ended, last_error: refused[0]!.error.message });
   });
 
-  it('skips an id that stands in pending although its job has ended', async () => {
+  it('skips an id that is in pending although its job has ended', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('twice');
     await q.run(q.scripts.complete([{ ...job, result: '1' }]));

@@ -111,7 +111,7 @@ describe('traps', () => {
     const q = testQueue();
     await q.run(q.scripts.groups.set('z', { maxRunning: 1 }));
     await fill(q, 'z', 5);
-    const [head] = await q.claim(1); // z stands at its limit from now on
+    const [head] = await q.claim(1); // z is at its limit from now on
     await fill(q, 'a', 100);
     await turns(q, 40);
     await fill(q, 'n', 100);
@@ -272,7 +272,7 @@ describe('limits of a group', () => {
     expect(await waitOf('worker-3')).toBeUndefined();
   });
 
-  it('limits for all groups, changed at run time, reach those that stood blocked', async () => {
+  it('limits for all groups, changed at run time, reach blocked groups', async () => {
     const q = await limited({ groups: { maxRunning: 1 } });
     await fill(q, 'a', 4);
     await q.claim(4);

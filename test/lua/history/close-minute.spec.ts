@@ -38,7 +38,7 @@ describe('history/close-minute.lua', () => {
     await q.addAll('a', 'b');
     clock.nowMs += MINUTE;
     await close(q);
-    // The first replica died before it heard the answer; the others, and its repeat, come in the same minute.
+    // The first replica died before its reply; the others, and its repeat, come in the same minute.
     for (const later of [0, 5, 20_000, 58_000]) {
       clock.nowMs = START + MINUTE + 1_000 + later;
       await close(q);
@@ -82,7 +82,7 @@ describe('history/close-minute.lua', () => {
     ]);
   });
 
-  it('marks each version once, also where two run side by side, and one that comes back', async () => {
+  it('marks each version once, also if two run side by side or one returns', async () => {
     const { clock, q } = clocked();
     for (const version of ['1.0', '1.0', '1.1', '1.0', '1.1']) {
       await close(q, { version });

@@ -10,7 +10,7 @@ describe('job/enqueue.lua: unique keys', () => {
     ['pending', pendingKey],
     ['unfinished', unfinishedKey],
     ['a time', windowKey],
-  ])('held for %s: the job that waits stands', async (_for, key) => {
+  ])('held for %s: the waiting job stays', async (_for, key) => {
     const q = testQueue();
     expect(await q.add('a', key)).toEqual({ id: 'a', outcome: 'new' });
     const answer = await expectUnchanged(q, () => q.add('b', key));

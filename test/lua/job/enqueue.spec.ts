@@ -205,7 +205,7 @@ describe('job/enqueue.lua: many plain jobs of one name', () => {
     expect((await q.run(q.scripts.complete([{ ...claim, result: '' }]))).lost).toEqual([]);
   });
 
-  it('are added once with their metadata where the call is repeated, also where a bound stands in the way of it', async () => {
+  it('are added once with their metadata if the call is repeated, also if a bound would refuse the repeat', async () => {
     const plainOptions = '{"plain":true,"metadata":{"a":"b"}}';
     const withMetadata = ids.map((id, i) => (i % 3 === 0 ? plain(id) : { ...plain(id), plainOptions }));
     for (const bound of [undefined, MANY]) {

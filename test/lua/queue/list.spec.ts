@@ -35,7 +35,7 @@ describe('queue/list.lua', () => {
 
   it('shows a job once whose id was used again and ended again', async () => {
     const q = testQueue();
-    q.broken = true; // its id stands in the history twice
+    q.broken = true; // its id is in the history twice
     for (const _time of [1, 2]) {
       await q.redis.del(q.keys.job('daily'));
       await q.addAndClaim('daily').then((job) => q.run(q.scripts.complete([{ ...job, result: '' }])));

@@ -68,7 +68,7 @@ describe('queue/purge.lua', () => {
     expect((await q.claim(1))[0]!.fence).toBeGreaterThan(fence);
   });
 
-  it('forgets workers and what they announced where none was seen of late', async () => {
+  it('forgets workers and their announcements if none was seen recently', async () => {
     const q = testQueue();
     await q.addAll('a');
     await q.run(q.scripts.workers.register('w1', true, handlersOf(q)));

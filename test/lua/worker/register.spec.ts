@@ -23,7 +23,7 @@ describe('worker/register.lua', () => {
     expect(await q.field('a', 'last_error')).toContain('(maxAttempts 1)');
   });
 
-  it('stands for a first sweep, so that an outage before one is known for what it is; a later sweep counts', async () => {
+  it('counts as a first sweep, so that an outage before it is recognized; a later sweep counts', async () => {
     const q = testQueue();
     const before = await q.now();
     await q.run(q.scripts.workers.register('w1', true));

@@ -109,7 +109,7 @@ describe('currentJob', () => {
     expect(await (await app.get(JobQueueService).enqueue(name, {})).result()).toBe(true);
   });
 
-  it('stands in front of each line with logContext, and nowhere else', async () => {
+  it('is in front of each line with logContext, and nowhere else', async () => {
     const name = uniqueQueueName();
     const log = new KeptLog();
     const seen: unknown[] = [];

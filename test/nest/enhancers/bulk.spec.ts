@@ -115,7 +115,7 @@ onEachStore('a bulk handler', () => {
     expect(await outcomes(name, { providers: [Handler] })).toEqual(Array(3).fill('away after 2'));
   });
 
-  it('stands behind global guards, where these hold for jobs, and its schema reads before them', async () => {
+  it('runs behind global guards, if these apply to jobs, and its schema reads before them', async () => {
     const Numbers = defineJob(uniqueQueueName(), { payload: z.number().transform((n) => n + 1) });
     @JobHandler(Numbers, BULK)
     class Handler {

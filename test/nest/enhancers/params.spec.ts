@@ -111,7 +111,7 @@ onEachStore('@JobPayload', () => {
     expect(await runOne(name, { providers: [Handler] }, { to: 'ada' })).toEqual([1, 'ada']);
   });
 
-  it('stands beside decorators of createParamDecorator', async () => {
+  it('works beside decorators of createParamDecorator', async () => {
     const name = uniqueQueueName();
     const Tenant = createParamDecorator((_: unknown, context: ExecutionContext) => getJob(context).metadata.tenant);
     @JobHandler(name)

@@ -81,7 +81,7 @@ describe('@OnJobEvent', () => {
       }
     }
     const app = await startApp({ providers: [handlerOf(name), Listener] });
-    const elsewhere = await startApp({ providers: [Listener] }); // no handler: it hears nothing
+    const elsewhere = await startApp({ providers: [Listener] }); // no handler: it gets no event
     const jobs = elsewhere.get(JobQueueService);
     for (const payload of ['yes', 'later', 'no']) {
       await (await jobs.enqueue(name, payload)).result().catch(() => undefined);

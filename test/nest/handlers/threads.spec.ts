@@ -145,7 +145,7 @@ describe('a handler in threads', () => {
     const first = await claimEnd();
     // Twice as long as the claim was: only heartbeats do that.
     await eventually(async () => (await claimEnd()) >= first + 600, { what: 'heartbeats' });
-    // The thread ends when it is told, which an event loop that it holds up could not do.
+    // The thread ends at the request, which a blocked event loop could not do.
     writeFileSync(told, '');
     expect(await job.result(SOON)).toBe('told');
     expect(await job.get()).toMatchObject({ attempts: 1, crashes: 0 });

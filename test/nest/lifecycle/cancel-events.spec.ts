@@ -35,7 +35,7 @@ describe('a job that a call cancels while it waits', () => {
     ['pending', {}],
     ['prioritized', { priority: 5 }],
     ['scheduled', { delayMs: 60_000 }],
-  ])('%s, is told once: to the listeners of the process of the call, and to the fleet', async (_, options) => {
+  ])('%s, has one event: for the listeners of the process of the call, and for the fleet', async (_, options) => {
     const name = uniqueQueueName();
     const [caller, other] = [await hearing(), await hearing()];
     const fleet: string[] = [];
@@ -62,7 +62,7 @@ describe('a job that a call cancels while it waits', () => {
     listening.unsubscribe();
   });
 
-  it('is told also where the queue itself was asked, and says that it had run before', async () => {
+  it('has an event also if the queue itself was called, which says that the job had run before', async () => {
     const name = uniqueQueueName();
     const { jobs, seen } = await hearing();
     const queue = jobs.queue(name);
@@ -72,7 +72,7 @@ describe('a job that a call cancels while it waits', () => {
     expect(seen).toMatchObject([{ job: { id, attempt: 1 }, error: { message: /before its next attempt/ } }]);
   });
 
-  it('is told of once although the answer was lost with its connection', async () => {
+  it('has one event although the reply was lost with its connection', async () => {
     const proxy = await FaultProxy.start();
     const { jobs, seen } = await hearing(proxy.url);
     const name = uniqueQueueName();
@@ -88,7 +88,7 @@ describe('a job that a call cancels while it waits', () => {
     expect(seen).toMatchObject([{ type: 'cancelled', job: { id, queue: name } }]);
   });
 
-  it('is told of although nothing is kept of it', async () => {
+  it('has an event although the job is not kept', async () => {
     const name = uniqueQueueName();
     const { jobs, seen } = await hearing();
     const { id } = await jobs.enqueue(name, 'gone');
@@ -98,7 +98,7 @@ describe('a job that a call cancels while it waits', () => {
   });
 });
 
-it('a job that a call cancels while it runs is told of once, where it runs, by its next heartbeat, and not by the call', async () => {
+it('a job that a call cancels while it runs has one event, in its process, by its next heartbeat, and not by the call', async () => {
   const name = uniqueQueueName();
   const caller = await hearing();
   const running = signal();

@@ -1,4 +1,4 @@
-// What the app's logger hears of handlers that throw.
+// The lines of the app's logger for handlers that throw.
 import { describe, expect, it } from '@jest/globals';
 import type { LoggerService } from '@nestjs/common';
 import { JobHandler, JobQueueService, OnJobEvent, type JobQueueModuleOptions } from 'nest-job-queue';

@@ -96,7 +96,7 @@ const CAUSES: Record<JobEventStatus | JobEventType, Cause> = {
 describe.each(Object.entries(CAUSES))(
   'the event %s',
   (kind, { options, handle, act, here, everywhere, carries = { attempt: 1 } }) => {
-    it(`is told ${[here && 'by @OnJobEvent', everywhere && 'by jobs.events'].filter(Boolean).join(' and ')}`, async () => {
+    it(`is published ${[here && 'by @OnJobEvent', everywhere && 'by jobs.events'].filter(Boolean).join(' and ')}`, async () => {
       const name = uniqueQueueName();
       const running = gate();
       const stuckTimers = holdTimers(STUCK_AFTER_MS);

@@ -83,7 +83,7 @@ describe('service.events', () => {
     expect(seen.filter((id) => id !== 'last' && id !== 'x')).toEqual(ids);
   });
 
-  it('is filtered by all filters that stand one on the other', async () => {
+  it('is filtered by all chained filters', async () => {
     const { jobs, run } = await producer();
     const [queue, other] = [uniqueQueueName(), uniqueQueueName('other')];
     const of = (first: JobEventFilter, second: JobEventFilter) => {

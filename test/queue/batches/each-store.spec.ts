@@ -243,7 +243,7 @@ onEachStore('a batch', () => {
   it.each([
     ['met its last rest', { rests: meetLimit }, {}],
     ['expired', { rests: handle }, { expiresInMs: 1 }],
-  ])('hears of a member in another queue that %s, without a sweep', async (_, handlers, options) => {
+  ])('gets the end of a member in another queue that %s, without a sweep', async (_, handlers, options) => {
     const [home, pages] = [newQueue(), newQueue({ maxRests: 1 })];
     const batch = home.batch({ onFailure: { name: 'broke' } });
     await batch.add('rests', 1, { queue: pages, ...options });

@@ -165,7 +165,7 @@ describe('a queue with encrypted()', () => {
     await stop();
   });
 
-  it('stands over another codec', async () => {
+  it('wraps another codec', async () => {
     const bigints: JobCodec = {
       name: 'bigints',
       encode: (value) => ({ digits: String(value) }),

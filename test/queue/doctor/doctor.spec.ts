@@ -167,7 +167,7 @@ async function fill(queue: JobQueue, count: number): Promise<void> {
   );
 }
 
-/** Enqueues on, jobs of every sort, until it is told to stop. */
+/** Enqueues jobs of every sort until it is stopped. */
 async function produce(queue: JobQueue, signal: AbortSignal): Promise<void> {
   for (let i = 0; !signal.aborted; i++) {
     const handle = await queue.enqueue(

@@ -12,7 +12,7 @@ function walk(...slices: string[]): { fresh: string; again: string } {
 }
 
 it.each([
-  ['a list that stands still', ['abc', 'def', 'g'], 'abc def g', '  '],
+  ['a list that does not change', ['abc', 'def', 'g'], 'abc def g', '  '],
   ['one id came at the head: the last slice ends in the next', ['abc', 'cde', 'f'], 'abc de f', '  '],
   ['a whole slice came', ['abc', 'abc', 'bcd'], 'abc  d', '  '],
   ['an id twice in one slice', ['aba'], 'ab', 'a'],

@@ -146,7 +146,7 @@ describe('an enqueue that fails', () => {
     expect(await state.total('enqueued')).toBe(3);
   });
 
-  it('I3: whose reply was lost with the connection is sent again by the client, and stands once', async () => {
+  it('I3: whose reply was lost with the connection is sent again by the client, and is there once', async () => {
     const proxy = await FaultProxy.start();
     const { queue, state } = coreQueue({ enqueueTimeoutMs: 10_000 }, unreliable(proxy.url));
     await queue.enqueue(['first'], { id: 'first' });

@@ -10,7 +10,7 @@ import { failure } from '../../support/faults/failure.js';
 const failed = (outcome: 'not-sent' | 'unknown', id: string) => new EnqueueError(outcome, 'q', [id], 'no answer');
 
 describe('enqueueMany that was written in part', () => {
-  it('answers for each job, and repeated with the ids adds nothing twice', async () => {
+  it('returns an outcome for each job, and repeated with the ids adds nothing twice', async () => {
     const { queue, state } = coreQueue();
     state.broken = true; // one job is left halfway
     await queue.enqueue({}, { id: 'known' });

@@ -60,7 +60,7 @@ describe.each([
 });
 
 describe('an enqueue that would expire before it may start', () => {
-  it('is told the option, the expected and the found, by the clock of the server', async () => {
+  it('gets the option, the expected and the found value, by the clock of the server', async () => {
     const clock = { nowMs: Date.UTC(2000, 0, 1) };
     const { queue } = coreQueue({}, connectClocked(clock));
     const runAt = new Date(clock.nowMs + HOUR);

@@ -95,9 +95,9 @@ describe('the logger of a queue', () => {
     const queue = newQueue({ logger: { log() {}, error() {}, warn: (text) => void lines.push(text) } }, connect());
     const worker = new Worker([{ queue, handlers: { email: () => 'sent' } }]);
     await worker.start();
-    inside(queue).connection.logger.warn('still heard');
+    inside(queue).connection.logger.warn('still logged');
     await worker.stop();
-    expect(lines).toEqual(['still heard']);
+    expect(lines).toEqual(['still logged']);
   });
 
   it.each([null, {}, console.log, { log() {}, warn() {} }])('is refused where it is none: %p', (logger) => {

@@ -1,4 +1,4 @@
-// A call that gets no answer may have cancelled the job: whoever repeats it is told, once.
+// A call without a reply may have cancelled the job: its repeat gets the result, once.
 import { expect, it } from '@jest/globals';
 import { Canceller } from '#queue/operate/canceller.js';
 import { coreQueue } from '../../support/queue/core-queue.js';

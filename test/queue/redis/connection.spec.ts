@@ -120,7 +120,7 @@ describe('an answer', () => {
 });
 
 describe('the errors of a connection that is made here', () => {
-  it('are heard once each, also the second of a socket, to which ioredis listens once', async () => {
+  it('are logged once each, also the second of a socket, to which ioredis listens once', async () => {
     const connection = Connection.of(connect());
     const warnings: string[] = [];
     connection.logger = { log: () => {}, warn: (line) => void warnings.push(line), error: () => {} };

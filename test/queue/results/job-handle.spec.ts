@@ -13,7 +13,7 @@ async function completeNext(queue: JobQueue): Promise<void> {
   await queue.complete((await queue.claim())!, { rows: 5, secret: true });
 }
 
-describe('the handle of an enqueue for which another job stands', () => {
+describe('the handle of an enqueue that found another job', () => {
   it('reads the result of one of the same definition by its schema', async () => {
     const { queue } = coreQueue();
     const first = await queue.enqueue(Import, null, { unique });

@@ -59,7 +59,7 @@ describe('the next tick', () => {
     );
   });
 
-  it('is told alike by what was checked and stored', () => {
+  it('has the same defaults checked and stored', () => {
     fc.assert(
       fc.property(recurrence, instant, (each, after) => {
         const stored = JSON.parse(JSON.stringify(checkRecurrence('s', each))) as Recurrence;

@@ -83,7 +83,7 @@ describe('a job whose attempts are used up', () => {
     const claim = scripts.claim({ count: 1, token: 't', worker: 'w', stream: '0', attemptLimits });
     const { refused } = await inside(queue).run(claim);
     expect(refused.map(({ error }) => error.message)).toEqual(['The job has used 3 attempts, and its limit is 2.']);
-    // A repeat after a lost reply is told the same.
+    // A repeat after a lost reply gets the same reply.
     expect((await inside(queue).run(claim)).refused).toMatchObject([{ id, error: refused[0]!.error }]);
     await inside(queue).run(scripts.fail(refused.map((each) => ({ ...each, final: true, backoffMs: 0 }))));
   });

@@ -70,7 +70,7 @@ describe('I3: a reply that was lost', () => {
   it.each([
     ['pending', {}],
     ['scheduled', { delayMs: 60_000 }],
-  ])('of a cancel of a %s job: it is told of once', async (_, options) => {
+  ])('of a cancel of a %s job: its event is published once', async (_, options) => {
     const setup = await behindProxy();
     const told: string[] = [];
     setup.queue.onCancelled(({ id }) => told.push(id));

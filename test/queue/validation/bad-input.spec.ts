@@ -214,7 +214,7 @@ describe('other calls refuse, and change nothing', () => {
     expect(await queue.complete(job)).toBe(true);
   });
 
-  it('a result that JSON cannot carry, and the claim stands', async () => {
+  it('a result that JSON cannot carry, and the claim stays', async () => {
     const { queue } = coreQueue();
     await queue.enqueue(1);
     const job = (await queue.claim())!;
@@ -224,7 +224,7 @@ describe('other calls refuse, and change nothing', () => {
     expect(await queue.complete(job, { total: '5' })).toBe(true);
   });
 
-  it('a backoff function that answers nonsense, and the claim stands', async () => {
+  it('a backoff function that returns nonsense, and the claim stays', async () => {
     const { queue } = coreQueue({ backoff: () => -5 });
     await queue.enqueue(1);
     const job = (await queue.claim())!;

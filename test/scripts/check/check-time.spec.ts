@@ -16,7 +16,7 @@ it('names the calls of the process clock in queues and workers', () => {
   ]);
 });
 
-it('leaves real connections and what stands above the seam alone', () => {
+it('leaves real connections and code above the seam alone', () => {
   const src = folderWith({ 'queue/redis/a.ts': 'setTimeout(cut, 5);\n', 'nest/a.ts': 'Date.now();\n' });
   expect(checkTime(src)).toEqual([]);
 });

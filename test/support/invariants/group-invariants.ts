@@ -77,7 +77,7 @@ export async function groupViolations(
 function headFaults(name: string, rank: string | undefined, noted: string | null): string[] {
   const place = Number(rank) % 2 ** 40;
   const isNoted = rank === undefined ? noted === null : noted !== null && Number(noted) <= place;
-  return isNoted ? [] : [`group ${name}: its head stands at ${place}, and is noted at ${noted}`];
+  return isNoted ? [] : [`group ${name}: its head is at ${place}, and is noted at ${noted}`];
 }
 
 function placeFaults(
@@ -92,9 +92,9 @@ function placeFaults(
   const isHeldBack = ['review_cursor', 'paused_at_ms'].some((field) => settings[field] !== undefined);
   const isBlocked = isHeldBack || running >= most || isHeld(settings, most);
   if (waiting > 0 && !isBlocked && turn === null && gate === null) {
-    return [`group ${name}: may run, and stands neither in turns nor in gated`];
+    return [`group ${name}: may run, and is neither in turns nor in gated`];
   }
-  return waiting === 0 && turn !== null ? [`group ${name}: stands in turns without a job`] : [];
+  return waiting === 0 && turn !== null ? [`group ${name}: is in turns without a job`] : [];
 }
 
 /** Returns whether the group is held. A hold counts as long as the settings give a reason for it. */

@@ -1,4 +1,4 @@
-// The queues of a test: what runs, when, and what the test is told.
+// The queues of a test: which jobs run, when, and the report to the test.
 import { describe, expect, it } from '@jest/globals';
 import {
   Injectable,

@@ -1,4 +1,4 @@
-// Where the testing module stands: in the place of JobQueueModule, by overrideModule, beside an app, without a server.
+// The places of the testing module: instead of JobQueueModule, by overrideModule, beside an app, without a server.
 import { describe, expect, it, jest } from '@jest/globals';
 import { Injectable, Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';

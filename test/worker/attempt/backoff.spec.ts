@@ -31,7 +31,7 @@ onEachStore('backoff', () => {
     }
   });
 
-  it('by a function is told the attempt and the error', async () => {
+  it('by a function gets the attempt and the error', async () => {
     const queue = newQueue({ maxAttempts: 2 });
     const { id } = await queue.enqueue({});
     const told: unknown[] = [];

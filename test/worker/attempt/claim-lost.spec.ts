@@ -166,7 +166,7 @@ describe('a cancel', () => {
     await expect(queue.result(id)).rejects.toThrow(JobCancelledError);
   });
 
-  it('of another process is told by the first heartbeat that begins after its answer', async () => {
+  it('of another process is reported by the first heartbeat after its reply', async () => {
     const queue = newQueue({ visibilityMs: 300 });
     const jobs = await queue.enqueueMany([{ payload: 1 }, { payload: 2 }, { payload: 3 }, { payload: 4 }]);
     const beats = countBeats(queue);

@@ -1,4 +1,4 @@
-// A handler that ignores its signal keeps its slot: operators are told, again and again, until it ends.
+// A handler that ignores its signal keeps its slot: the log warns repeatedly until it ends.
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { resolveThread } from '#nest/handlers/thread-option.js';
 import type { HandlerFunction } from '#worker/handlers/handler.js';

@@ -222,7 +222,7 @@ describe('each job ends by its own outcome', () => {
     expect((await handles[0]!.get())!.checkpoint).toBe('here');
   });
 
-  it('a job whose worker is gone comes back alone, and the others end', async () => {
+  it('a job whose worker is gone returns alone, and the others end', async () => {
     const queue = newQueue({ maxCrashes: 10 });
     const state = queueOn(connect(), {}, queue.name);
     const handles = await add(queue, 2);

@@ -144,7 +144,7 @@ it('claims for one half of the slots of a limited queue before the jobs of the o
   expect(log).toEqual(['claim', 'run a', 'run b', 'complete of a', 'claim', 'claim', 'run c']);
 });
 
-it('releases at a pause what waited together with what a claim in flight brings, so that their order stands', async () => {
+it('releases at a pause the prefetched jobs with those of a claim in flight, so that their order stays', async () => {
   const { runner } = await workerOfOne({ handle: () => new Promise(() => {}), prefetch: 3 });
   runner.claiming = 4;
   runner.take(answerOf('a', 'b', 'c'), 3, performance.now());

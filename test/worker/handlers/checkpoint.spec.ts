@@ -34,7 +34,7 @@ describe.each(Object.entries(stores))('on %s', (_kind, make) => {
   });
 });
 
-it('a typed handler has it too, and one whose claim is lost is told', async () => {
+it('a typed handler has it too, and a handler whose claim is lost gets an error', async () => {
   const queue = newQueue();
   const Count = defineJob(queue.name, { payload: z.object({}) });
   const seen = gate<[Error, boolean]>();

@@ -128,7 +128,7 @@ describe('onFailed', () => {
     expect((await queue.get(id))!.status).toBe('failed');
   });
 
-  it('may stand in a worker without the handler of the jobs', async () => {
+  it('may be in a worker without the handler of the jobs', async () => {
     const queue = newQueue();
     const told = gate<JobFailure>();
     const onFailed = { [queue.name]: ({ payload }: Job<JobFailure>) => told.open(payload) };

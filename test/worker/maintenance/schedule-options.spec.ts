@@ -151,7 +151,7 @@ const CASES: Record<Exclude<keyof ScheduleOptions, keyof typeof TESTED_ELSEWHERE
 /** Options that are tested in test/queue/schedules/schedules.spec.ts, test/nest/handlers/recurring-jobs.spec.ts and test/queue/schedules/typed-schedules.spec.ts. */
 const TESTED_ELSEWHERE = { name: true, onMissed: true, missedAfterMs: true, overlap: true, definition: true };
 
-/** Resolves when so many attempts have ended, or were refused. */
+/** Resolves when `count` attempts have ended, or were refused. */
 async function ended(heard: WorkerEvent[], count: number): Promise<void> {
   await eventually(() => heard.filter(({ type }) => type !== 'started').length >= count);
 }

@@ -54,7 +54,7 @@ async function workerWithIsolated(
 
 describe('an isolated job', () => {
   it.each([
-    ['is asked for, where its claim surely stands', VISIBILITY_MS / 3, ['attemptStart', 'run']],
+    ['starts by a call, if its claim is surely current', VISIBILITY_MS / 3, ['attemptStart', 'run']],
     [
       'has its claim extended first, where that may have run out',
       VISIBILITY_MS,
@@ -91,7 +91,7 @@ describe('an isolated job', () => {
     expect(log).toEqual(['attemptStart', 'run']);
   });
 
-  it('goes back at a pause once no claim is in flight, as what that brings would stand before it', async () => {
+  it('goes back at a pause once no claim is in flight, because jobs of that claim would be before it', async () => {
     const { runner, isolation, log } = await workerWithIsolated(0, { claiming: 2 });
     runner.close();
     isolation.check();
@@ -103,7 +103,7 @@ describe('an isolated job', () => {
     expect(log).toEqual([]);
   });
 
-  it('goes back where Redis does not say whether its claim stands', async () => {
+  it('goes back if Redis does not say whether its claim is current', async () => {
     const { runner, isolation, log } = await workerWithIsolated(VISIBILITY_MS, { fails: ['attemptExtend'] });
     isolation.check();
     await eventually(() => runner.attempts.size === 0);

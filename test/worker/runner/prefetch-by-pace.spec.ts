@@ -130,7 +130,7 @@ describe('what was prefetched', () => {
     expect(back).toEqual([attempt('a'), attempt('b')]);
   });
 
-  it('stays for as long again where the process stood still, and the job before it with it', async () => {
+  it('stays for as long again if the process was suspended, and the job before it too', async () => {
     const { prefetcher, back, clock } = prefetcherOf(1);
     prefetcher.add(attempt('a'), 0);
     await clock.jump(LONGER_THAN_A_WAIT_MS);

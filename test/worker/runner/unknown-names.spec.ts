@@ -100,7 +100,7 @@ it("a foreign producer's jobs of unknown names stay in pending, where foreign wo
 
 it('reaches its own jobs behind 10,000 of another name, and the cost of looking is bounded', async () => {
   const queue = newQueue();
-  leaveBroken(queue); // it is not broken, but to look at each of so many jobs takes long
+  leaveBroken(queue); // it is not broken, but checking each job takes long
   await queue.enqueueMany(Array.from({ length: 10_000 }, () => ({ payload: {}, name: 'fax' })));
   const { id } = await queue.enqueue({}, { name: 'mail' });
   const worker = await startWorker([{ queue, handlers: { mail: () => 'sent' } }]);

@@ -191,7 +191,7 @@ class Sight {
 
   private isNotThere(): void {
     if (this.stored || this.jobs.starts[this.number]! > 0) {
-      this.fault('I3', 'is there although its producer was told that it was not added');
+      this.fault('I3', 'is there although its producer got the reply that it was not added');
     }
   }
 
@@ -205,7 +205,10 @@ class Sight {
       const done = this.jobs.completedFence[this.number]!;
       if (this.jobs.oks[this.number] === 0) this.fault('I2', 'is completed and no handler of it returned');
       if (this.completions > 0 && resultFence !== done) {
-        this.fault('I2', `has the result of the claim ${resultFence}, and ${done} was told that it was completed`);
+        this.fault(
+          'I2',
+          `has the result of the claim ${resultFence}, and ${done} got the reply that it was completed`,
+        );
       }
       return;
     }

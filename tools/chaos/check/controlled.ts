@@ -9,7 +9,7 @@ export function uncontrolled(facts: Facts): string[] {
   const { begunPaused, audits } = facts.operations;
   return [
     ...begunPaused.map((what) => `paused: ${what}, which was made while the queue was paused`),
-    ...facts.operations.effects.filter((effect) => isCalm(effect, facts) && !stands(effect)).map(inWords),
+    ...facts.operations.effects.filter((effect) => isCalm(effect, facts) && !lasts(effect)).map(inWords),
     ...(audits.answered === 0 && audits.asked >= FEWEST_AUDITS
       ? [`doctor: none of ${audits.asked} audits beside the traffic came to an end`]
       : []),
@@ -22,7 +22,7 @@ function isCalm({ fromMs, look }: Effect, facts: Facts): boolean {
   return !facts.remarks.faults.some(({ beganMs, healedMs }) => healedMs >= fromMs && beganMs <= look.notedMs);
 }
 
-function stands({ control, schedule, look }: Effect): boolean {
+function lasts({ control, schedule, look }: Effect): boolean {
   const seen = look.schedules[schedule];
   switch (control) {
     case 'pause':

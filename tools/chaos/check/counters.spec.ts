@@ -94,7 +94,7 @@ describe('the counters', () => {
     expect(verdictOf(run).violations).toEqual(['I1: vanished_total is 1, and nothing says what it should be']);
   });
 
-  it('takes the end of a handler that threw, and was told nothing, for a retry or a release', () => {
+  it('takes the end of a handler that threw, and got no reply, for a retry or a release', () => {
     const run = countedRun();
     cutOff(run, ...start(5, 2, 40), ['end', PRODUCER, 5, 40]);
     expect([counted(run, 'retried'), counted(run, 'released')]).toEqual([

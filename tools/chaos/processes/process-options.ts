@@ -1,4 +1,4 @@
-// What a process of a run is told when it is started, and what it says back.
+// The options of a process of a run, and its replies.
 import type { Line } from './line.js';
 
 export type Role =

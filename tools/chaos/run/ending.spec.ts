@@ -20,7 +20,7 @@ const outcome = (violations: string[], verdict: Growth['verdict']) => {
   return { violations, growth: [{ verdict }] } as unknown as Outcome;
 };
 
-it('finds who never came back', () => {
+it('finds processes that never recovered', () => {
   const backs = [back('cut', 10), back('cut', Infinity), back('cut', 10, Infinity)];
   expect(wedged(backs)).toEqual([
     expect.stringMatching(/^fault 2: a worker had no answer/),
@@ -28,7 +28,7 @@ it('finds who never came back', () => {
   ]);
 });
 
-it('finds who came back later than is stated for that kind of fault, with room for a slow machine', () => {
+it('finds processes that recovered later than stated for that kind of fault, with room for a slow machine', () => {
   expect(overdue([back('cut', 8_000, 8_000), back('half-open', 10_000), back('redis-kill', Infinity)])).toEqual([]);
   expect(overdue([back('cut', 8_001), back('slot-move', 10, 9_000)])).toEqual([
     'cut: all workers were back after 8001 ms, expected at most 2000 ms, and 8000 ms on a slow machine',

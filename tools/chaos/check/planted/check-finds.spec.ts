@@ -24,7 +24,7 @@ import {
 describe('the checker of histories', () => {
   it.each<Plant>([
     [
-      'a minute that is told twice',
+      'a minute that is reported twice',
       /^history: the minutes tell of 4 completed, but the counter gained 2/,
       ({ snapshot }) => (snapshot.minutes.told['completed'] = 4),
     ],

@@ -41,7 +41,7 @@ describe('the checker of operations', () => {
         ]),
     ],
     [
-      'a pause that does not stand',
+      'a pause that does not last',
       /^operator: pause of the queue was answered, and then it was {"pausedAtMs":0}/,
       { pause: done(3_000, 'pause', '', {}) },
     ],
@@ -184,13 +184,13 @@ describe('the checker of operations', () => {
       ],
     ],
     ['a server stood in for it', [['window', 2_990, 3_020]]],
-  ])('does not ask a pause to stand where %s', (_, entries) => {
+  ])('does not expect a pause to last if %s', (_, entries) => {
     const run = operatedRun({ pause: done(3_000, 'pause', '', { sequence: 102 }) });
     run.files = { first: entries, ...run.files };
     expect(unruly(run)).toEqual([]);
   });
 
-  it('does not ask a pause to stand where the resume before it was not answered', () => {
+  it('does not expect a pause to last if the resume before it got no reply', () => {
     const unanswered: Entry[] = [
       ['time', 2_900],
       ['asks', 'resume', ''],
