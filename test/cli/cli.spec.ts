@@ -281,7 +281,7 @@ describe('on a pipe', () => {
   });
 });
 
-describe('what goes wrong', () => {
+describe('a failing command', () => {
   it.each<[string, string[], number, RegExp]>([
     ['a queue that is not there', ['stats', 'no-such-queue'], EXIT.notFound, /There is no queue "no-such-queue"/],
     [

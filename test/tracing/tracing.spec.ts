@@ -113,7 +113,7 @@ describe('a call of a bulk handler', () => {
   });
 });
 
-describe('what is not sampled', () => {
+describe('an unsampled call', () => {
   const tracer = new BasicTracerProvider({ sampler: new AlwaysOffSampler() }).getTracer('test');
 
   it('by link leaves the job plain', async () => {

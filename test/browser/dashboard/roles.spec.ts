@@ -36,7 +36,7 @@ it('a viewer sees everything, and no action', async () => {
   expect(refused).toBe(403);
 });
 
-it('what the operator does is seen by the viewer, with a name in the log', async () => {
+it('an action of the operator is seen by the viewer, with a name in the log', async () => {
   await viewer.goto(`${world.url}#/queue/email?state=pending`);
   await operator.goto(`${world.url}#/queue/email?state=pending`);
   await operator.getByRole('button', { name: 'Pause the queue' }).click();

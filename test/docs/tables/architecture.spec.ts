@@ -76,7 +76,7 @@ it('every field of a hash that an operator can read', () => {
   expect(fields.filter((field) => !marked(section).includes(field))).toEqual([]);
 });
 
-it('what an idle worker costs, by the bounds that a test holds', () => {
+it('the cost of an idle worker, by the bounds that a test holds', () => {
   const spec = read('test/worker/fetch/idle-cost.spec.ts');
   const rows = [...text.matchAll(/^\| (\d+) \| ([\d.]+) \| (\d+) \|$/gm)];
   expect(rows).toHaveLength(3);

@@ -108,7 +108,7 @@ it('all that waits is listed, oldest first', async () => {
   await ask('POST /reset');
 });
 
-it('what no original has is not found', async () => {
+it('a path that no original has is not found', async () => {
   expect((await fetch(`${url}/nowhere`)).status).toBe(404);
   expect((await fetch(`${url}/stats`, { method: 'POST' })).status).toBe(404);
 });

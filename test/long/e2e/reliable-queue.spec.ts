@@ -158,7 +158,7 @@ describe("the article's bugs are not here:", () => {
     expect(await job.get()).toMatchObject({ crashes: 1 });
   });
 
-  it('what is known of a job goes with it: no counter of attempts is left behind', async () => {
+  it('the data of a job go with it: no counter of attempts is left behind', async () => {
     const queue = ownQueue();
     await queue.enqueue({}, { resultTtlMs: 1_000 });
     await queue.complete((await queue.claim())!, null);

@@ -88,7 +88,7 @@ describe('a run', () => {
   });
 });
 
-describe('what is printed', () => {
+describe('the output', () => {
   it('at --help is how to use it, and no server starts', async () => {
     for (const flag of ['--help', '-h']) {
       const shop = startProcess('node', [...MAIN, flag], env());

@@ -175,7 +175,7 @@ describe('the Streams article', () => {
       expect(await job.result(SOON)).toBeUndefined(); // it continued
     });
 
-    it('what is done does not pile up', async () => {
+    it('ended jobs do not pile up', async () => {
       const many = await jobs.enqueueMany(
         Sleep,
         Array.from({ length: 150 }, () => ({ payload: { ms: 0 } })),

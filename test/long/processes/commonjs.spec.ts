@@ -86,7 +86,7 @@ it('the CommonJS build runs the handlers of a CommonJS app in processes and thre
   expect(await supervisor.kill('SIGTERM')).toBe(0);
 }, 120_000);
 
-describe('what comes from the CommonJS copy is known by the ES one:', () => {
+describe('an object of the CommonJS copy is known by the ES one:', () => {
   const load = createRequire(import.meta.url);
   const errors = () => load(join(folder, 'library/queue/errors/errors.js')) as typeof errorsModule;
   const definitions = () => load(join(folder, 'library/queue/enqueue/define-job.js')) as typeof defineJobModule;

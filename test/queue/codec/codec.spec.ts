@@ -70,7 +70,7 @@ describe('a codec', () => {
     expect((await queue.stats()).pending).toBe(0);
   });
 
-  it('that is none is refused', () => {
+  it('that is no codec is refused', () => {
     const options = { codec: { name: 'Not A Name', encode: String, decode: String } };
     expect(() => new JobQueue(connect(), uniqueQueueName(), options)).toThrow(
       'codec: expected { name, encode, decode }, with a name of 1 to 32 of a-z 0-9 -',

@@ -113,7 +113,7 @@ describe('hostile text is data', () => {
   });
 });
 
-describe('what cannot be stored as it is is refused by type, and nothing is written', () => {
+describe('a value that cannot be stored unchanged is refused by type, and nothing is written', () => {
   it.each<[string, Parameters<ReturnType<typeof coreQueue>['queue']['enqueue']>]>([
     ['an id with a line break', [1, { id: 'a\r\n' }]],
     ['an id with a brace', [1, { id: '{a}' }]],

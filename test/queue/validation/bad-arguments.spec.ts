@@ -135,7 +135,7 @@ describe('every method of a queue refuses an argument that is none, by name, and
   });
 });
 
-describe('what is made without a queue refuses an argument that is none, by name', () => {
+describe('a function without a queue refuses an invalid argument, by name', () => {
   const client = connect();
   const queue = new JobQueue(client, 'jobs');
   const handlers = { a: () => 1 };

@@ -39,7 +39,7 @@ describe('a queue refuses', () => {
     );
   });
 
-  it('what other queues call by another name, even beside a missing option', async () => {
+  it('an option that other queues call by another name, even beside a missing option', async () => {
     const error = await failure(
       () => new JobQueue(connect(), 'jobs', { rateLimit: { max: 10, duration: 1_000 } } as object),
     );

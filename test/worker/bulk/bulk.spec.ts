@@ -158,7 +158,7 @@ describe('each job ends by its own outcome', () => {
     expect(await c!.result()).toBeUndefined();
   });
 
-  it('what is thrown fails all, and so does what is no list of outcomes', async () => {
+  it('an error fails all, and so does a return value that is no list of outcomes', async () => {
     const wrong: unknown[] = [new Error('all'), [1], 'text', new Map([['stranger', 1]])];
     for (const outcome of wrong) {
       const queue = newQueue();

@@ -82,7 +82,7 @@ describe('defineHandler refuses', () => {
     expect(error.subject).toBe(`defineHandler("send").${option}`);
   });
 
-  it('what is no definition, and what is no function', () => {
+  it('a value that is no definition, and a value that is no function', () => {
     // @ts-expect-error -- a name
     expect(refusal(() => defineHandler('send', handle)).found).toBe('"send"');
     // @ts-expect-error -- a number

@@ -33,7 +33,7 @@ function prefetcherOf(concurrency: number, prefetch?: number) {
 
 const attempt = (id: string) => ({ id }) as Attempt;
 
-describe('what may be prefetched', () => {
+describe('the limit of prefetched jobs', () => {
   it('is nothing before a job has ended', () => {
     const { prefetcher, end } = prefetcherOf(1);
     expect([prefetcher.room, prefetcher.roomForWait]).toEqual([0, 0]);
@@ -82,7 +82,7 @@ describe('what may be prefetched', () => {
   });
 });
 
-describe('what was prefetched', () => {
+describe('a prefetched job', () => {
   it('comes in its order', () => {
     const { prefetcher, back } = prefetcherOf(1);
     ['a', 'b', 'c'].forEach((id) => prefetcher.add(attempt(id), 0));

@@ -90,7 +90,7 @@ describe('claims', () => {
   });
 });
 
-describe('what was written', () => {
+describe('the written entries', () => {
   it('tells of an enqueue that is not answered, until it is', () => {
     const lines = ['["process",1,"producer"]', '["enqueue",0,3]', '["enqueued",0,3]', '["answer",1,"new","x"]'];
     expect(unanswered(written(...lines, ''))).toBe(0);
