@@ -7,10 +7,15 @@ import { promisify } from 'node:util';
 const LOADER = fileURLToPath(new URL('../../support/typescript.mjs', import.meta.url));
 
 /** Runs a TypeScript file of a folder, and returns the JSON of the last line that it prints. */
-export async function runExample(folder: string, file: string, env: Record<string, string>): Promise<unknown> {
+export async function runExample(
+  folder: string,
+  file: string,
+  env: Record<string, string>,
+  timeoutMs = 60_000,
+): Promise<unknown> {
   const { stdout } = await promisify(execFile)(process.execPath, ['--import', LOADER, join(folder, file)], {
     env: { ...process.env, ...env },
-    timeout: 60_000,
+    timeout: timeoutMs,
   });
   return JSON.parse(stdout.trim().split('\n').at(-1)!);
 }

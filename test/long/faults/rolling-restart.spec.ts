@@ -31,4 +31,4 @@ it('a rolling restart of all workers loses, doubles and delays nothing', async (
   expect(totals.completed).toBe(traffic.acknowledged.length);
   expect(totals.reclaimed ?? 0).toBe(0);
   await Promise.all(fleet.map((worker) => worker.signal('SIGTERM')));
-}, 60_000);
+}, 180_000);
