@@ -1,7 +1,7 @@
 import type { CanActivate, ModuleMetadata, Type } from '@nestjs/common';
 import { z } from 'zod';
 import { DEFAULT_CONNECTION } from '../nest/connection/connection-tokens.js';
-import { checkOptions } from '../queue/validation/validate-options.js';
+import { checkKnown, checkOptions } from '../queue/validation/validate-options.js';
 import type { Redact, RedactedPart } from '../queue/codec/redact.js';
 import { wholeNumber } from '../queue/validation/numbers.js';
 
@@ -162,6 +162,16 @@ const mountSchema = z.strictObject(
 );
 
 export type ResolvedMount = z.output<typeof mountSchema>;
+
+/**
+ * Checks the names of all options of `forRoot`, so that a misspelled one is answered with the probable one.
+ *
+ * @throws InvalidOptionError
+ */
+export function checkDashboardNames(options: DashboardMount & DashboardOptions): void {
+  const known = [...Object.keys(mountSchema.shape), 'imports', ...Object.keys(optionsSchema.shape)];
+  checkKnown('JobQueueDashboardModule', options, known);
+}
 
 /**
  * Checks the options and fills in the defaults.

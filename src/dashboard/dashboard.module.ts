@@ -19,6 +19,7 @@ import { JobDescriber } from './views/job-describer.js';
 import { KnownQueues } from './api/known-queue.js';
 import { Responder } from './api/responder.js';
 import {
+  checkDashboardNames,
   resolveDashboardOptions,
   resolveMount,
   type DashboardMount,
@@ -88,6 +89,7 @@ export class JobQueueDashboardModule implements OnApplicationBootstrap {
    * @example JobQueueDashboardModule.forRoot({ guards: [AdminGuard], readOnly: true })
    */
   static forRoot(options: DashboardMount & DashboardOptions = {}): DynamicModule {
+    checkDashboardNames(options);
     const { path, guards, allowRemote, connection, imports, ...rest } = options;
     const resolved = resolveDashboardOptions(rest);
     return declare({ path, guards, allowRemote, connection, imports }, [

@@ -1,6 +1,7 @@
 import { Module, type DynamicModule, type InjectionToken, type Provider } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { InvalidOptionError } from '../queue/errors/errors.js';
+import { show } from '../queue/errors/show.js';
 import { checkConnectionName, DEFAULT_CONNECTION, partToken } from './connection/connection-tokens.js';
 import { declaredNames } from './connection/inject-queue.decorator.js';
 import { declaredQueueProvider, queueProvider } from './connection/queue-providers.js';
@@ -49,18 +50,21 @@ export class JobQueueModule {
    * Sets up the queues of one Redis server.
    *
    * @param options all optional; a bad one stops the boot with an InvalidOptionError
+   * @throws InvalidOptionError if they are no object, such as a URL
    * @example JobQueueModule.forRoot({ redis: 'redis://cache:6379', maxAttempts: 5 })
    * @example JobQueueModule.forRoot({ name: 'billing', redis: 'redis://billing:6379' })
    */
   static forRoot(options: JobQueueModuleOptions & JobQueueModuleExtras = {}): DynamicModule {
-    const queues: unknown = (options as JobQueueModuleOptions | null)?.queues;
+    checkIsObject(options);
+    const queues: unknown = options.queues;
     return facade(options, JobQueueCoreModule.forRoot(options), Object.keys(queues ?? {}).filter(isQueueName));
   }
 
   /**
    * Sets up the queues of one Redis server, with options from providers.
    *
-   * @throws InvalidOptionError unless exactly one of useFactory, useClass and useExisting is given
+   * @throws InvalidOptionError unless exactly one of useFactory, useClass and useExisting is given. Also for another
+   *   option: one of `forRoot` would be ignored here
    * @example
    * JobQueueModule.forRootAsync({
    *   inject: [ConfigService],
@@ -74,6 +78,16 @@ export class JobQueueModule {
         'JobQueueModule.forRootAsync',
         'one of useFactory, useClass and useExisting',
         ways.join(' and ') || 'none',
+      );
+    }
+    const other = Object.keys(options).find((key) => !ASYNC_OPTIONS.includes(key));
+    if (other !== undefined) {
+      const remedy = `Return it from ${ways[0]!}, if it is an option of forRoot.`;
+      throw new InvalidOptionError(
+        `JobQueueModule.forRootAsync.${other}`,
+        ASYNC_OPTIONS.join(', '),
+        show(other),
+        remedy,
       );
     }
     return facade(options, JobQueueCoreModule.forRootAsync(options), []);
@@ -100,6 +114,26 @@ export class JobQueueModule {
       providers: [...queueProviders, ...service],
       exports: [...queueProviders.map(({ provide }) => provide), ...(service.length > 0 ? [JobQueueService] : [])],
     };
+  }
+}
+
+/** The options of `forRootAsync`. */
+const ASYNC_OPTIONS: readonly string[] = [
+  'useFactory',
+  'useClass',
+  'useExisting',
+  'inject',
+  'imports',
+  'provideInjectionTokensFrom',
+  'isGlobal',
+  'name',
+] satisfies (keyof JobQueueModuleAsyncOptions)[];
+
+/** @throws InvalidOptionError for a URL or a list in the place of the options, which Nest would spread */
+function checkIsObject(options: unknown): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    const expected = "an object of options, such as { redis: 'redis://localhost:6379' }";
+    throw new InvalidOptionError('JobQueueModule.forRoot', expected, show(options));
   }
 }
 

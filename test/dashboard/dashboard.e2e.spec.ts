@@ -547,6 +547,7 @@ async function listenFor(url: string): Promise<{ count(): number; stop(): void }
 it('refuses options that it does not know', async () => {
   const { JobQueueDashboardModule } = await import('nest-job-queue/dashboard');
   expect(() => JobQueueDashboardModule.forRoot({ readonly: true } as object)).toThrow(/readOnly/);
+  expect(() => JobQueueDashboardModule.forRoot({ pth: 'x' } as object)).toThrow('Did you mean path?');
   expect(() => JobQueueDashboardModule.forRoot({ path: '../x' })).toThrow(/path: expected/);
   expect(() => JobQueueDashboardModule.forRoot({ guards: ['no'] as never })).toThrow(/guards/);
 });

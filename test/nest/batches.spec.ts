@@ -69,3 +69,18 @@ it('refuses follow-ups of several queues, and a batch without a place', async ()
   expect(jobs.batch({ queue: PAGE, then: { name: 'x' }, finally: { name: BOOK } }).queue).toBe(PAGE);
   await expect(jobs.batch({ queue: PAGE }).add(Page, { page: 'x' } as never)).rejects.toThrow('page');
 });
+
+it.each<[unknown, string]>([
+  ['book', 'batch.then: expected an object with the `name` of a job, found "book".'],
+  [{ nam: 'book' }, 'batch.then.nam: expected a known option, found "nam". Did you mean name?'],
+])('refuses %j as a follow-up, and says why', async (then, message) => {
+  const jobs = await service();
+  expect(() => jobs.batch({ then } as never)).toThrow(message);
+});
+
+it('a purge without its options is told what they are', async () => {
+  const jobs = await service();
+  await expect(jobs.purge(BOOK, undefined as never)).rejects.toThrow(
+    'purge: expected { confirm: the name of the queue }, found undefined.',
+  );
+});

@@ -71,6 +71,23 @@ describe('forRoot', () => {
     );
   });
 
+  it.each<[unknown, string]>([
+    ['redis://cache:6379', 'found "redis://cache:6379"'],
+    [null, 'found null'],
+    [['a'], 'found ["a"]'],
+  ])('refuses %j in the place of its options', (options, found) => {
+    const expected =
+      "JobQueueModule.forRoot: expected an object of options, such as { redis: 'redis://localhost:6379' }, ";
+    expect(() => JobQueueModule.forRoot(options as never)).toThrow(`${expected}${found}.`);
+  });
+
+  it.each<[object, string]>([
+    [{ logFailures: { attempt: 'log' } }, 'Did you mean attempts?'],
+    [{ globalEnhancers: ['guard'] }, 'found ["guard"].'],
+  ])('helps with %j', async (jobs, help) => {
+    await expect(startApp({ module: JobQueueModule.forRoot(jobs) })).rejects.toThrow(help);
+  });
+
   it('takes a URL, options of ioredis, or a client', async () => {
     const { hostname, port } = new URL(testRedisUrl());
     await expectItRuns(JobQueueModule.forRoot(URL_OPTIONS()), 5);
@@ -173,6 +190,13 @@ describe('forRootAsync', () => {
     );
     expect(() => JobQueueModule.forRootAsync({ useClass: OptionsFactory, useFactory: URL_OPTIONS })).toThrow(
       'found useFactory and useClass',
+    );
+  });
+
+  it('refuses an option of forRoot beside them, because it would have no effect', () => {
+    const options = { useFactory: URL_OPTIONS, redis: 'redis://cache:6379' };
+    expect(() => JobQueueModule.forRootAsync(options)).toThrow(
+      /^JobQueueModule\.forRootAsync\.redis: expected .*, found "redis"\. Return it from useFactory, if/,
     );
   });
 

@@ -1,4 +1,4 @@
-import type { BatchOptions } from '../../queue/batches/batch-options.js';
+import { checkFollowUp, type BatchOptions } from '../../queue/batches/batch-options.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { checkObject } from '../../queue/validation/validate-options.js';
 import type { JobQueue } from '../../queue/job-queue.js';
@@ -24,7 +24,12 @@ export function batchHome(
     return queueOf(options.queue);
   }
   const named = (['then', 'onFailure', 'finally'] as const).flatMap((kind) => {
-    const name = options[kind]?.name;
+    const followUp = options[kind];
+    if (followUp === undefined) {
+      return [];
+    }
+    checkFollowUp(`batch.${kind}`, followUp);
+    const { name } = followUp;
     return name === undefined ? [] : [{ kind, target: targetOf(name) }];
   });
   const [first] = named;

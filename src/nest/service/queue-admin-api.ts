@@ -11,6 +11,7 @@ import type { Groups } from '../../queue/operate/groups.js';
 import type { History } from '../../queue/operate/history.js';
 import type { Limits } from '../../queue/operate/limits.js';
 import { purge } from '../../queue/operate/purge.js';
+import { checkObject } from '../../queue/validation/validate-options.js';
 import { JobAdminApi } from './job-admin-api.js';
 import { onlyQueue, takeQueue, type QueueChoice } from './queue-choice.js';
 
@@ -78,6 +79,7 @@ export abstract class QueueAdminApi extends JobAdminApi {
    * @throws InvalidOptionError
    */
   async purge(job: string | JobDefinition, options: { confirm: string } & QueueChoice): Promise<number> {
+    checkObject('purge', '{ confirm: the name of the queue }', options);
     const { queue, rest } = takeQueue('purge', options);
     const target = this.target(job, queue);
     return purge(target, rest, (question) => this.askQueue(target, question));

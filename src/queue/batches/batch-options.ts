@@ -6,7 +6,7 @@ import type { JobMetadata } from '../model/metadata.js';
 import { optionsOf } from '../store/enqueue-call.js';
 import { checkJobId } from '../validation/names.js';
 import { duration } from '../validation/numbers.js';
-import { checkKnown, checkOptions } from '../validation/validate-options.js';
+import { checkKnown, checkObject, checkOptions } from '../validation/validate-options.js';
 
 /** A job that follows a batch. Its id is fixed: `@batch:{id of the batch}:then`, `:on_failure` or `:finally`. */
 export interface FollowUp extends JobRules {
@@ -94,6 +94,16 @@ export function encodeBatch(queue: EncodeTarget, options: BatchOptions): Encoded
   return { id, failFast, resultTtlMs, followUps };
 }
 
+/**
+ * Checks that a follow-up is an object without unknown options, which names its job.
+ *
+ * @throws InvalidOptionError
+ */
+export function checkFollowUp(subject: string, asked: FollowUp): void {
+  checkObject(subject, 'an object with the `name` of a job', asked);
+  checkKnown(subject, asked, FOLLOW_UP_OPTIONS);
+}
+
 function encodeFollowUp(
   queue: EncodeTarget,
   batch: string,
@@ -101,7 +111,7 @@ function encodeFollowUp(
   followUpOptions: FollowUp,
 ): EncodedFollowUp {
   const subject = `batch.${kind}`;
-  checkKnown(subject, followUpOptions, FOLLOW_UP_OPTIONS);
+  checkFollowUp(subject, followUpOptions);
   const { payload = { batchId: batch }, ...options } = followUpOptions;
   const job = encodeJob(queue, payload, options, subject);
   const asked = JSON.parse(optionsOf(job) || '{}') as { worker?: string };

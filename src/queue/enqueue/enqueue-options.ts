@@ -1,7 +1,7 @@
 // The options of an enqueue, their schema, and the contradictions among them.
 import { z } from 'zod';
 import { storedBackoffSchema, type StoredBackoff } from '../model/backoff.js';
-import { checkOptions } from '../validation/validate-options.js';
+import { checkOptions, notSuggested } from '../validation/validate-options.js';
 import { beforeStart } from '../store/enqueue-call.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { metadataSchema, type JobMetadata } from '../model/metadata.js';
@@ -85,21 +85,24 @@ export interface UniqueOptions {
   onConflict?: 'keep' | 'replace';
 }
 
-const uniqueSchema = z.strictObject({
-  key: z
-    .string({ error: 'expected text' })
-    .min(1, 'expected text of 1 to 512 characters')
-    .max(512, 'expected text of 1 to 512 characters')
-    .refine((key) => !/\p{Surrogate}/u.test(key), 'expected well-formed text')
-    .refine(
-      (key) => !key.startsWith(SCHEDULE_PREFIX),
-      `expected text that does not begin with ${SCHEDULE_PREFIX}, which is for schedules`,
-    ),
-  for: z.union([z.enum(['pending', 'unfinished']), z.strictObject({ ms: duration(1) })], {
-    error: "expected 'pending', 'unfinished' or { ms }",
-  }),
-  onConflict: z.enum(['keep', 'replace'], { error: "expected 'keep' or 'replace'" }).optional(),
-});
+const uniqueSchema = z.strictObject(
+  {
+    key: z
+      .string({ error: 'expected text' })
+      .min(1, 'expected text of 1 to 512 characters')
+      .max(512, 'expected text of 1 to 512 characters')
+      .refine((key) => !/\p{Surrogate}/u.test(key), 'expected well-formed text')
+      .refine(
+        (key) => !key.startsWith(SCHEDULE_PREFIX),
+        `expected text that does not begin with ${SCHEDULE_PREFIX}, which is for schedules`,
+      ),
+    for: z.union([z.enum(['pending', 'unfinished']), z.strictObject({ ms: duration(1) })], {
+      error: "expected 'pending', 'unfinished' or { ms }",
+    }),
+    onConflict: z.enum(['keep', 'replace'], { error: "expected 'keep' or 'replace'" }).optional(),
+  },
+  { error: 'expected { key, for, onConflict? }' },
+);
 
 const optional = <Schema extends z.ZodType>(schema: Schema) => schema.optional();
 
@@ -133,8 +136,8 @@ const enqueueOptionsSchema = z.strictObject(
     durability: durabilitySchema.optional(),
     cost: optional(wholeNumber(1, 1_000_000)),
     after: optional(afterSchema),
-    batch: z.string().optional(),
-    stopsBatch: z.boolean().optional(),
+    batch: notSuggested(z.string().optional()),
+    stopsBatch: notSuggested(z.boolean().optional()),
     group: groupName.optional(),
     lifo: optional(z.boolean({ error: 'expected true or false' })),
   },

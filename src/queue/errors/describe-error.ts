@@ -8,8 +8,8 @@ const LONGEST_FRAME = 300;
 const FRAME = /^\s*at /;
 
 /**
- * Returns an error as a log shows it. The first line has its name and message. The next lines have its stack, causes
- * and the Accepts any value, and never throws.
+ * Returns an error as a log shows it. The first line has its name and message. The next lines have its stack and
+ * its causes. Accepts any value, and never throws.
  */
 export function describeError(thrown: unknown): string {
   return describeStored(serializeError(thrown));

@@ -1,3 +1,6 @@
+/** The most items of an array that an error shows. */
+const MOST_ITEMS = 3;
+
 /** Removes user and password, because a URL in the wrong place may have them. */
 function withoutUser(text: string): string {
   const [start, end] = [text.indexOf('://'), text.lastIndexOf('@')];
@@ -18,8 +21,15 @@ export function show(value: unknown): string {
   }
   if (typeof value === 'object' && value !== null) {
     return Array.isArray(value)
-      ? `an array of ${value.length}`
+      ? showArray(value)
       : `an object with ${Object.keys(value).slice(0, 5).join(', ').slice(0, 80) || 'no keys'}`;
   }
   return String(value);
+}
+
+/** Returns a short list of scalars as it is, because a wrong list is found by its items. */
+function showArray(items: readonly unknown[]): string {
+  const isShort = items.length > 0 && items.length <= MOST_ITEMS;
+  const areScalars = items.every((item) => ['string', 'number', 'boolean'].includes(typeof item));
+  return isShort && areScalars ? `[${items.map(show).join(', ')}]` : `an array of ${items.length}`;
 }

@@ -1,4 +1,4 @@
-import { checkKnown } from '../validation/validate-options.js';
+import { checkKnown, checkObject } from '../validation/validate-options.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import { tendBatches } from './tend-batches.js';
@@ -18,6 +18,7 @@ export async function purge(
   options: { confirm: string },
   ask: <Reply>(question: () => Promise<Reply>) => Promise<Reply> = (question) => question(),
 ): Promise<number> {
+  checkObject('purge', '{ confirm: the name of the queue }', options);
   checkKnown('purge', options, ['confirm']);
   const { confirm } = options;
   if (confirm !== queue.name) {

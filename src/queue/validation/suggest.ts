@@ -23,7 +23,12 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   dedupe: ['unique'],
   pattern: ['cron'],
   tz: ['timeZone'],
+  jobId: ['id'],
+  data: ['payload'],
 };
+
+/** Objects in which other queues gather options that stand directly in the call here. */
+const GATHERED = ['options', 'opts'];
 
 /** Returns the sentence of an error that suggests the probable option, or lists all known ones. */
 export function suggest(word: string, known: readonly string[]): string {
@@ -31,15 +36,19 @@ export function suggest(word: string, known: readonly string[]): string {
   if (meant !== undefined) {
     return `Did you mean ${meant}?`;
   }
+  if (GATHERED.includes(word)) {
+    return `Write its fields here, without ${word}.`;
+  }
   return known.length > 0 ? `Known: ${known.join(', ')}.` : '';
 }
 
 function nearest(word: string, known: readonly string[]): string | undefined {
+  const most = Math.min(MAX_DISTANCE, Math.ceil(word.length / 2));
   const near = known
     .filter((each) => Math.abs(each.length - word.length) <= MAX_DISTANCE) // the distance is no less; a word may be huge
     .map((each) => ({ each, distance: editDistance(word.toLowerCase(), each.toLowerCase()) }))
     .toSorted((a, b) => a.distance - b.distance)[0];
-  return near && near.distance <= MAX_DISTANCE ? near.each : undefined;
+  return near && near.distance <= most ? near.each : undefined;
 }
 
 /** Returns levenshtein's distance: how many letters to insert, delete or exchange to get from a to b. */

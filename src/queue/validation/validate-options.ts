@@ -99,12 +99,22 @@ function atPath(path: PropertyKey[], issue: z.core.$ZodIssue): z.core.$ZodIssue 
   return { ...issue, path: [...path, ...issue.path] };
 }
 
+const unlisted = new WeakSet<z.ZodType>();
+
+/** Marks an option of the library's own, which no error suggests. */
+export function notSuggested<Schema extends z.ZodType>(schema: Schema): Schema {
+  unlisted.add(schema);
+  return schema;
+}
+
 function knownKeys(schema: z.ZodType, path: PropertyKey[]): string[] {
   let current: unknown = schema;
   for (const key of path) {
     current = shapeOf(current)?.[String(key)] ?? valueOf(current);
   }
-  return Object.keys(shapeOf(current) ?? {});
+  return Object.entries(shapeOf(current) ?? {})
+    .filter(([, field]) => !unlisted.has(field as z.ZodType))
+    .map(([key]) => key);
 }
 
 function unwrap(schema: unknown): unknown {
@@ -112,8 +122,10 @@ function unwrap(schema: unknown): unknown {
   return inner ? unwrap(inner) : schema;
 }
 
+/** Returns the fields of an object; of a union those of its first object. */
 function shapeOf(schema: unknown): Record<string, unknown> | undefined {
-  return (unwrap(schema) as { shape?: Record<string, unknown> })?.shape;
+  const inner = unwrap(schema) as { shape?: Record<string, unknown>; options?: readonly unknown[] } | undefined;
+  return inner?.shape ?? inner?.options?.map(shapeOf).find((shape) => shape !== undefined);
 }
 
 function valueOf(schema: unknown): unknown {

@@ -49,6 +49,15 @@ describe('a queue refuses', () => {
     );
   });
 
+  it.each([
+    [{ pth: 1 }, 'Known: '], // no option is near enough to a short word
+    [{ prefx: 1 }, 'Did you mean prefix?'],
+    [{ opts: { maxAttempts: 1 } }, 'Write its fields here, without opts.'],
+  ])('%j, and suggests only what may be meant', async (options, hint) => {
+    const error = await failure(() => new JobQueue(connect(), 'jobs', options as object));
+    expect(error.message).toContain(hint);
+  });
+
   it.each(['', 'my jobs', 'a{b}', '{jobs}', 'a*', 'jobs\n', 'é', 'x'.repeat(129), 5, undefined, null])(
     'the name %j',
     async (name) => {
@@ -78,6 +87,7 @@ describe('an enqueue refuses, and writes nothing', () => {
     ['enqueue.timeoutMs', { timeoutMs: 0 }],
     ['enqueue.resultTtlMs', { resultTtlMs: 0 }],
     ['enqueue.expiresInMs', { expiresInMs: 0 }],
+    ['enqueue.unique', { unique: 'k' }],
     ['enqueue.unique.key', { unique: { for: 'pending' } }],
     ['enqueue.unique.key', { unique: { key: '', for: 'pending' } }],
     ['enqueue.unique.key', { unique: { key: '\uD800', for: 'pending' } }],
@@ -237,4 +247,17 @@ describe('other calls refuse, and change nothing', () => {
     await queue.enqueue(1);
     expect(await failure(async () => queue.fail((await queue.claim())!, 'no'))).toBeInstanceOf(InvalidOptionError);
   });
+});
+
+it('an unknown option of an enqueue is answered without the options of the library itself', async () => {
+  const { queue } = coreQueue();
+  const error = await failure(() => queue.enqueue(1, { colour: 'red' } as EnqueueOptions));
+  expect(error.message).toContain('Known: maxAttempts');
+  expect(error.message).not.toMatch(/batch/i);
+});
+
+it('a `unique` that is no object is answered with its form', async () => {
+  const { queue } = coreQueue();
+  const error = await failure(() => queue.enqueue(1, { unique: 'k' } as unknown as EnqueueOptions));
+  expect(error.message).toBe('enqueue.unique: expected { key, for, onConflict? }, found "k".');
 });
