@@ -60,6 +60,10 @@ export class RedisStore implements QueueStore {
     return `Redis at ${addressOf(this.connection.client)}`;
   }
 
+  get trouble(): string | undefined {
+    return this.isReady ? undefined : this.connection.trouble;
+  }
+
   get logger(): JobQueueLogger {
     return this.connection.logger;
   }

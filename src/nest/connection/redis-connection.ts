@@ -34,17 +34,20 @@ const LOADING_MS = 500;
 export class RedisConnection implements ServerConnection {
   readonly connection: Connection;
   private readonly owned: boolean;
-  private lastError = 'no answer';
 
   /** @throws RedisUnsuitableError for a client with `keyPrefix` */
   constructor(redis: ResolvedModuleOptions['redis'], logger: JobQueueLogger) {
     this.owned = !isRedisClient(redis);
     const client = isRedisClient(redis) ? redis : open(redis);
-    if (this.owned) {
-      forwardErrors(client, (error) => logger.warn(`Redis connection: ${describe(error)}`));
-    }
     this.connection = Connection.of(client);
     this.connection.logger = logger;
+    if (this.owned) {
+      forwardErrors(client, (error) => {
+        this.connection.trouble = describe(error);
+        logger.warn(`Redis connection: ${describe(error)}`);
+      });
+      logReturns(client, this.connection, logger);
+    }
   }
 
   get store(): RedisStore {
@@ -63,6 +66,11 @@ export class RedisConnection implements ServerConnection {
     return this.client.status === 'end';
   }
 
+  /** The last error of the connection. */
+  get trouble(): string {
+    return this.connection.trouble ?? 'no answer';
+  }
+
   /** The address of Redis, without a password. */
   get address(): string {
     return addressOf(this.client);
@@ -76,7 +84,8 @@ export class RedisConnection implements ServerConnection {
   async require(timeoutMs: number): Promise<void> {
     if (!(await this.reach(timeoutMs, false))) {
       throw new RedisUnsuitableError(
-        `Redis at ${this.address} did not answer within ${timeoutMs} ms (${this.lastError}). Check that it runs, and its address.`,
+        `Could not connect to Redis at ${this.address} within ${timeoutMs} ms: ${this.trouble.replace(/\.$/, '')}. ` +
+          remedyOf(this.trouble),
       );
     }
   }
@@ -89,7 +98,7 @@ export class RedisConnection implements ServerConnection {
   async reach(timeoutMs: number, endAtError = true): Promise<boolean> {
     const away = new AbortController();
     const onError = (error: Error) => {
-      this.lastError = describe(error);
+      this.connection.trouble = describe(error);
       if (endAtError) {
         away.abort();
       }
@@ -97,7 +106,7 @@ export class RedisConnection implements ServerConnection {
     const there = this.connection.whenReady().then(
       () => true,
       (error: Error) => {
-        this.lastError = describe(error);
+        this.connection.trouble = describe(error);
         if (error instanceof RedisUnsuitableError) {
           throw error;
         }
@@ -153,7 +162,8 @@ export class RedisConnection implements ServerConnection {
   /** @param silence the wait continues while bytes arrive on this connection; absent for a strict limit */
   private limit<Value>(timeoutMs: number, reply: Promise<Value>, silence?: Silence): Promise<Value> {
     const late = () => {
-      throw new RedisUnsuitableError(`Redis at ${this.address} did not answer within ${timeoutMs} ms.`);
+      const why = this.ready || !this.connection.trouble ? '' : ` (${this.connection.trouble.replace(/\.$/, '')})`;
+      throw new RedisUnsuitableError(`Redis at ${this.address} did not answer within ${timeoutMs} ms${why}.`);
     };
     return within(systemClock, timeoutMs, reply, late, { moreMs: () => silence?.remainingMs(timeoutMs) ?? 0 });
   }
@@ -194,4 +204,28 @@ function pauseBefore(attempt: number): number {
 /** Returns an error's text, because an error of a connection to several addresses has an empty message. */
 function describe(error: Error): string {
   return error.message || (error as NodeJS.ErrnoException).code || error.name;
+}
+
+function remedyOf(trouble: string): string {
+  return /NOAUTH|WRONGPASS|NOPERM/.test(trouble)
+    ? 'Set the right user and password in `redis` or REDIS_URL.'
+    : 'Start Redis, or set `redis` or REDIS_URL to where it is.';
+}
+
+/** Logs when a lost connection is back, because its loss was logged too. */
+function logReturns(client: RedisClient, connection: Connection, logger: JobQueueLogger): void {
+  let wasReady = false;
+  let lostAt: number | undefined;
+  client.on('close', () => {
+    lostAt ??= wasReady ? systemClock.monotonic() : undefined;
+  });
+  client.on('ready', () => {
+    connection.trouble = undefined;
+    wasReady = true;
+    if (lostAt !== undefined) {
+      const seconds = Math.round((systemClock.monotonic() - lostAt) / 100) / 10;
+      logger.log(`Redis connection: back after ${seconds} s`);
+      lostAt = undefined;
+    }
+  });
 }

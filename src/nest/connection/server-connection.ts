@@ -18,6 +18,9 @@ export interface ServerConnection {
   /** The address of the server, without a password. */
   readonly address: string;
 
+  /** The last error of the connection. */
+  readonly trouble: string;
+
   /** @throws RedisUnsuitableError where the server is unsuitable, or not there in time */
   require(timeoutMs: number): Promise<void>;
   /** Waits until the server is there and suitable. Returns false if it is away. */

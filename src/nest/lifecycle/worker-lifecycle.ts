@@ -111,7 +111,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       await this.redis.require(requireRedis.timeoutMs);
     } else if (!(await this.redis.reach(LOOK_MS))) {
       this.logger.warn(
-        `Redis at ${this.redis.address} is unreachable. The app starts without it, and runs jobs once Redis is reachable.`,
+        `Could not connect to Redis at ${this.redis.address} (${this.redis.trouble}). The app starts without it, and runs jobs once Redis is reachable.`,
       );
       return;
     }

@@ -163,7 +163,8 @@ export class EnqueueBatcher {
       );
     }
     const outcome = sent && !isRefusal(error) ? 'unknown' : 'not-sent';
-    return new EnqueueError(outcome, queue, [id], `${store.place}: ${error.message}`, { cause: error });
+    const why = sent || !store.trouble ? '' : ` (${store.trouble.replace(/\.$/, '')})`;
+    return new EnqueueError(outcome, queue, [id], `${store.place}: ${error.message}${why}`, { cause: error });
   }
 }
 

@@ -28,6 +28,8 @@ export class Connection {
   private knownFacts: ServerFacts | undefined;
   private asking: Promise<ServerFacts> | undefined;
   private becomingReady: Promise<void> | undefined;
+  /** The last error of the client since it was connected, if this process listens to its errors. */
+  trouble: string | undefined;
   private ownLogger = SafeLogger.of(silentLogger);
 
   /**

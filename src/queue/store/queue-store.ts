@@ -38,6 +38,8 @@ export interface QueueStore {
   readonly clock: Clock;
   /** The place of the store for errors: `Redis at localhost:6379`. Without a password. */
   readonly place: string;
+  /** The last error of the connection, while the store is away; undefined if it is not known. */
+  readonly trouble?: string | undefined;
   /** The logger for errors of the store's own work. */
   logger: JobQueueLogger;
 

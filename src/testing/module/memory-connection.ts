@@ -7,6 +7,7 @@ import type { MemoryStore } from '../memory-store/memory-store.js';
 export class MemoryConnection implements ServerConnection {
   readonly connection: ServerConnection['connection'];
   readonly ready = true;
+  readonly trouble = 'none';
   isClosed = false;
 
   /** @param stopping called when the worker is being stopped */

@@ -32,14 +32,19 @@ describe('without Redis at boot', () => {
     const name = uniqueQueueName();
     const app = await startApp({ jobs: { redis: url, enqueueTimeoutMs: 200 }, providers: [handlerOf(name)], log });
     expect(log.lines).toContain(
-      `warn Redis at 127.0.0.1:${port} is unreachable. The app starts without it, and runs jobs once Redis is reachable.`,
+      `warn Could not connect to Redis at 127.0.0.1:${port} (connect ECONNREFUSED 127.0.0.1:${port}). ` +
+        'The app starts without it, and runs jobs once Redis is reachable.',
     );
     const jobs = app.get(JobQueueService);
-    await expect(jobs.enqueue(name, null)).rejects.toMatchObject({ name: 'EnqueueError', outcome: 'not-sent' });
+    await expect(jobs.enqueue(name, null)).rejects.toMatchObject({
+      name: 'EnqueueError',
+      outcome: 'not-sent',
+      message: expect.stringContaining(`no answer within 200 ms (connect ECONNREFUSED 127.0.0.1:${port}).`),
+    });
     await expect(jobs.get(name, 'x')).rejects.toThrow(RedisUnsuitableError);
     await expect(jobs.clean(name, 'completed')).rejects.toThrow(RedisUnsuitableError);
     await expect(jobs.deadLetters(name).redriveAll()).rejects.toThrow(RedisUnsuitableError);
-    await expect(jobs.stats()).rejects.toThrow(`Redis at 127.0.0.1:${port} did not answer within 200 ms.`);
+    await expect(jobs.stats()).rejects.toThrow(`did not answer within 200 ms (connect ECONNREFUSED`);
     const started = performance.now();
     await app.close();
     expect(performance.now() - started).toBeLessThan(2_000);
@@ -67,7 +72,8 @@ describe('without Redis at boot', () => {
     const booting = app.init();
     await expect(booting).rejects.toThrow(RedisUnsuitableError);
     await expect(booting).rejects.toThrow(
-      `Redis at 127.0.0.1:${port} did not answer within 300 ms (connect ECONNREFUSED 127.0.0.1:${port}). Check that it runs, and its address.`,
+      `Could not connect to Redis at 127.0.0.1:${port} within 300 ms: connect ECONNREFUSED 127.0.0.1:${port}. ` +
+        'Start Redis, or set `redis` or REDIS_URL to where it is.',
     );
     expect(performance.now() - started).toBeLessThan(3_000);
   });
@@ -122,11 +128,14 @@ describe('when Redis goes away', () => {
   it('its jobs continue when it is back', async () => {
     const server = await startOwnRedis();
     const name = uniqueQueueName();
-    const app = await startApp({ jobs: { redis: server.url }, providers: [handlerOf(name)] });
+    const log = new KeptLog();
+    const app = await startApp({ jobs: { redis: server.url }, providers: [handlerOf(name)], log });
     const jobs = app.get(JobQueueService);
     await (await jobs.enqueue(name, null)).result();
+    expect(log.lines.join()).not.toContain('back after');
     await server.restart();
     expect(await (await jobs.enqueue(name, null)).result()).toBe('done');
+    expect(log.lines).toContainEqual(expect.stringMatching(/^log Redis connection: back after [\d.]+ s$/));
     await app.close();
     await server.stop();
   });
@@ -136,9 +145,19 @@ it('an error of the connection is said by the logger, the same one once', async 
   const server = await startOwnRedis({ args: ['--requirepass', 'secret'] });
   const log = new KeptLog();
   const app = await startApp({ jobs: { redis: server.url }, log });
-  const errors = log.lines.filter((line) => line.includes('NOAUTH'));
+  const errors = log.lines.filter((line) => line.includes('Redis connection: NOAUTH'));
   expect(errors).toHaveLength(1);
   await app.close();
+  await server.stop();
+});
+
+it('a wrong password is named, with what to set', async () => {
+  const server = await startOwnRedis({ args: ['--requirepass', 'secret'] });
+  const url = server.url.replace('//', '//:wrong@');
+  const app = await compileApp({ jobs: { redis: url, requireRedis: { timeoutMs: 500 } } });
+  await expect(app.init()).rejects.toThrow(
+    /^Could not connect to Redis at .* within 500 ms: WRONGPASS .*\. Set the right user and password in `redis` or REDIS_URL\.$/,
+  );
   await server.stop();
 });
 
