@@ -376,7 +376,8 @@ if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.me
   // `node scripts/redis/redis-server.mjs` shows what would be used, fetching it where needed.
   try {
     const binary = await findRedisServer();
-    console.log(`${binary.server} (${binary.source})`);
+    const env = Object.entries(binary.env).map(([name, value]) => `${name}=${value} `);
+    console.log(`${env.join('')}${binary.server} (${binary.source})`);
   } catch (error) {
     console.error(error.message);
     process.exitCode = 1;

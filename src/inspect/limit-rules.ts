@@ -54,8 +54,8 @@ export function rateLimited(signs: QueueSigns): ReturnType<Rule> {
     severity: heldSeverity(signs),
     state: 'limited',
     summary: isFar
-      ? `rate limit: ${count(stats.pending)} wait, the next may start in ${left(nextStartAt, at)}`
-      : `rate limit: ${comes}${may} may start, ${waits(signs)}`,
+      ? `limited by its rate: ${count(stats.pending)} wait, the next may start in ${left(nextStartAt, at)}`
+      : `limited by its rate: ${comes}${may} may start, ${waits(signs)}`,
     cause: `the queue has used up its rate limit${may === '' ? '' : ` of ${may}`}${isFar ? `; the next job may start in ${left(nextStartAt, at)}` : ''}`,
     next: 'raise the rate limit if this is too slow',
   };

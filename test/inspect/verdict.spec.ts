@@ -145,7 +145,7 @@ describe('the verdict says', () => {
       'until when a rate limit holds it back',
       { pending: 60 },
       { nextStartAt: new Date(AT.getTime() + 5_000) },
-      { severity: 'notice', state: 'limited', summary: 'rate limit: 60 wait, the next may start in 5 s' },
+      { severity: 'notice', state: 'limited', summary: 'limited by its rate: 60 wait, the next may start in 5 s' },
     ],
     [
       'that as many run as may',
@@ -338,7 +338,7 @@ describe('the verdict says', () => {
       {
         severity: 'warning',
         state: 'limited',
-        summary: 'rate limit: 12/s in, 10/s may start, 900 waiting for 2 min',
+        summary: 'limited by its rate: 12/s in, 10/s may start, 900 waiting for 2 min',
         cause: 'the queue has used up its rate limit of 10/s',
         next: 'raise the rate limit if this is too slow',
       },

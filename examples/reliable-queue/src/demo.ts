@@ -6,7 +6,7 @@ import { runWorkers } from 'nest-job-queue/workers';
 import { AppModule } from './app.module.js';
 import { SendEmail } from './jobs.js';
 
-@Module({ imports: [JobQueueModule.forRoot({ worker: false })] })
+@Module({ imports: [JobQueueModule.forRoot({ worker: false, audit: 'off' })] })
 class ProducerModule {}
 
 const WAIT = { timeoutMs: 120_000 };

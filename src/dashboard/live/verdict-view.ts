@@ -51,7 +51,7 @@ function queuesVerdict(queues: readonly QueueVerdictView[]): VerdictView {
 }
 
 function sentenceOf({ queue, summary }: QueueVerdict): string {
-  return summary.startsWith('rate limit') ? `\`${queue}\` waits, ${summary}.` : `\`${queue}\` is ${summary}.`;
+  return `\`${queue}\` is ${summary}.`;
 }
 
 function asSentence(words: string): string {
