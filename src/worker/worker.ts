@@ -285,7 +285,7 @@ export class Worker {
       this.options.logger,
     );
     this.heartbeats.forEach((heartbeat) => heartbeat.stop());
-    this.runners.forEach((runner) => runner.attempts.forEach((attempt) => attempt.abandon()));
+    this.runners.flatMap(({ attempts }) => [...attempts]).forEach((attempt) => attempt.abandon());
     this.failures.flush();
     this.reports?.abandon();
     this.transport?.close();

@@ -13,6 +13,7 @@ import type { Completion, Failure, Release } from '../../queue/store/store-calls
 import { serializeError } from '../../queue/errors/serialize-error.js';
 import type { Handler } from '../handlers/handler.js';
 import { Job, type JobReporter } from '../handlers/job.js';
+import type { ListItem } from './attempt-list.js';
 import { callHandler } from './call-handler.js';
 import { StuckWatch } from './stuck-watch.js';
 import type { StuckJob } from '../../queue/model/worker-record.js';
@@ -39,7 +40,7 @@ export interface AttemptOwner {
  * One run of a handler for one claim, from its start to its settlement. Its end is decided once: by the handler's return or
  * error, its timeout, a lost claim, or a shutdown.
  */
-export class Attempt implements Completion {
+export class Attempt implements Completion, ListItem<Attempt> {
   readonly job: Job;
   /** JSON of the result, once completed. */
   result = '';
@@ -58,6 +59,8 @@ export class Attempt implements Completion {
   /** True if its handler was called and has not ended. */
   private runs = false;
   private watch: StuckWatch | undefined;
+  before: Attempt | undefined;
+  behind: Attempt | undefined;
 
   constructor(
     readonly claim: ClaimedJob,

@@ -31,7 +31,7 @@ export function claimFor(runner: QueueRunner, { worker, stream, count, sharers }
   const token = clock.randomId();
   runner.claiming += count;
   runner.outlook.claims();
-  runner.claimsInFlight.set(stream, { token, worker, stream, askedAtMs });
+  runner.claimsInFlight[stream] = { token, worker, stream, askedAtMs };
   const build = (bytes: number): StoreCall<ClaimReply> => {
     const mostBytes = Math.floor(bytes / sharers);
     const call = runner.calls.claim({ count, token, worker, stream, attemptLimits, slots, mostBytes, only });
@@ -40,8 +40,8 @@ export function claimFor(runner: QueueRunner, { worker, stream, count, sharers }
   };
   const look = (outcome: Settled<ClaimReply>) => outcome.ok && runner.outlook.learn(outcome.reply, count);
   const conclude = (outcome: Settled<ClaimReply>) => {
-    if (runner.claimsInFlight.get(stream)?.token === token) {
-      runner.claimsInFlight.delete(stream); // else the next claim of the stream is already in flight
+    if (runner.claimsInFlight[stream]?.token === token) {
+      runner.claimsInFlight[stream] = undefined; // else the next claim of the stream is already in flight
     }
     if (!outcome.ok) {
       runner.abandonClaim(count);

@@ -46,7 +46,7 @@ interface FetchObserver {
 /** Runners that share a connection, and which of their round trips are in flight. */
 interface ConnectionGroup {
   runners: readonly QueueRunner[];
-  inFlight: Set<RoundTrip>;
+  inFlight: Record<RoundTrip, boolean>;
 }
 
 /**
@@ -72,7 +72,7 @@ export class FetchLoop {
     private readonly observer: FetchObserver,
   ) {
     together.forEach(shareBudget);
-    this.groups = together.map((runners) => ({ runners, inFlight: new Set() }));
+    this.groups = together.map((runners) => ({ runners, inFlight: { claims: false, settlements: false } }));
     this.runners = together.flat();
     this.line = this.runners;
   }
@@ -85,7 +85,7 @@ export class FetchLoop {
   }
 
   private get isInFlight(): boolean {
-    return this.groups.some(({ inFlight }) => inFlight.size > 0);
+    return this.groups.some(({ inFlight }) => inFlight.claims || inFlight.settlements);
   }
 
   /**
@@ -141,7 +141,7 @@ export class FetchLoop {
   }
 
   private readyFor(trip: RoundTrip): ConnectionGroup[] {
-    return this.groups.filter(({ inFlight }) => !inFlight.has(trip));
+    return this.groups.filter(({ inFlight }) => !inFlight[trip]);
   }
 
   private send(trip: RoundTrip, group: ConnectionGroup, pendingCalls: PendingCall[]): void {
@@ -155,11 +155,11 @@ export class FetchLoop {
     { inFlight }: ConnectionGroup,
     pendingCalls: PendingCall[],
   ): Promise<void> {
-    inFlight.add(trip);
+    inFlight[trip] = true;
     const { measure } = this.observer;
     const sentAt = measure ? this.clock.monotonic() : 0;
     const outcomes = await this.transport.carry(pendingCalls.map(({ call }) => call));
-    inFlight.delete(trip);
+    inFlight[trip] = false;
     measure?.({
       operation: trip === 'claims' ? 'claim' : 'settle',
       durationMs: this.clock.monotonic() - sentAt,

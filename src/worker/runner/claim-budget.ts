@@ -7,6 +7,9 @@ export interface ClaimInFlight {
   readonly askedAtMs: number;
 }
 
+/** The claims of a runner in flight: one that is answered at once, and one behind a wait. */
+export type ClaimsInFlight = Record<'trip' | 'wait', ClaimInFlight | undefined>;
+
 /** The budget of a claim at the start, in bytes. */
 const FIRST_BYTES = 256 * 1_024;
 

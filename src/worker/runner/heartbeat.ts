@@ -60,11 +60,11 @@ export class Heartbeat {
 
   /** Called when this process cancels a claimed job. */
   private cancel(id: string): void {
-    this.runner.attempts.forEach((attempt) => {
+    for (const attempt of this.runner.attempts) {
       if (attempt.id === id && !attempt.isEnded) {
         attempt.cancel();
       }
-    });
+    }
   }
 
   private async beat(): Promise<void> {
@@ -79,7 +79,8 @@ export class Heartbeat {
   /** Returns claims in flight for so long that their jobs, which are not known here yet, need more time. */
   private lateBatches(): ClaimInFlight[] {
     const latest = this.runner.clock.monotonic() - this.intervalMs;
-    return [...this.runner.claimsInFlight.values()].filter(({ askedAtMs }) => askedAtMs <= latest);
+    const { trip, wait } = this.runner.claimsInFlight;
+    return [trip, wait].filter((claim) => claim !== undefined && claim.askedAtMs <= latest) as ClaimInFlight[];
   }
 
   /**

@@ -4,9 +4,10 @@ import type { ClaimedJob } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { AttemptLimits, ClaimReply, Failure, Release, StoreCalls } from '../../queue/store/store-calls.js';
 import { Attempt, type AttemptOwner } from '../attempt/attempt.js';
+import { AttemptList } from '../attempt/attempt-list.js';
 import { BatchCourier } from './batch-courier.js';
 import { ClaimOutlook } from './claim-outlook.js';
-import { ClaimBudget, type ClaimInFlight } from './claim-budget.js';
+import { ClaimBudget, type ClaimsInFlight } from './claim-budget.js';
 import { Prefetcher, type PrefetchOwner } from './prefetcher.js';
 import { ownAttemptLimits, attemptLimitsOf } from '../handlers/handler.js';
 import type { BulkOwner } from '../bulk/bulk-gatherer.js';
@@ -32,7 +33,7 @@ const LONGEST_UNPOLLED_MS = 1_000;
  */
 export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner, BulkOwner {
   /** The claimed attempts that have not ended. The heartbeat extends their claims. */
-  readonly attempts = new Set<Attempt>();
+  readonly attempts = new AttemptList<Attempt>();
   running = 0;
   /** The attempts that wait for a slot, prefetched or answered late. They begin in order. */
   readonly prefetcher: Prefetcher;
@@ -47,7 +48,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   /** The payload bytes that a claim may bring. Runners of one connection share it. */
   budget = new ClaimBudget();
   /** The claims in flight, by their stream. */
-  readonly claimsInFlight = new Map<string, ClaimInFlight>();
+  readonly claimsInFlight: ClaimsInFlight = { trip: undefined, wait: undefined };
   /** Slots that claims in flight may fill. */
   claiming = 0;
   readonly outlook = new ClaimOutlook();
@@ -247,7 +248,6 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
 
   /**
    * Starts the handler, unless a stop, a cancel or a lost claim came first, or the job has expired.
-   *
    * @param waitedMs the age of its claim; undefined if it starts at once, as the claim decided
    */
   begin(attempt: Attempt, waitedMs?: number): void {
