@@ -34,7 +34,6 @@ import * as operate from './verbs/operate/operate.js';
 import type { LimitVerbs } from '../../queue/store/verbs/limit-verbs.js';
 import { limitVerbs } from './verbs/limits.js';
 import { workerVerbs } from './verbs/workers.js';
-import { WORKER_SEEN_MS } from '../../queue/scripts/lifetimes.js';
 import * as schedules from './verbs/schedules.js';
 import { complete, extend, fail, release } from './verbs/attempt/settle.js';
 import { reclaim, tidy } from './verbs/sweep.js';
@@ -83,9 +82,15 @@ export class MemoryCalls implements StoreCalls {
 
   extendBatch = ({ worker, stream, token }: Pick<ClaimRequest, 'worker' | 'stream' | 'token'>) =>
     callOf('attemptExtendBatch', () => {
-      const batch = this.queue.batches.get(`${worker}:${stream}`);
-      const claims = batch?.token === token ? batch.claims.map(({ id }) => ({ id, token })) : [];
-      return claims.length - extend(this.queue, claims, this.options.visibilityMs).lost.length;
+      const { queue, options } = this;
+      const batch = queue.batches.get(`${worker}:${stream}`);
+      if (batch?.token !== token || batch.keptUntil <= queue.now) {
+        return 0;
+      }
+      const claims = batch.claims.map(({ id }) => ({ id, token }));
+      const extended = claims.length - extend(queue, claims, options.visibilityMs).lost.length;
+      batch.keptUntil = extended > 0 ? queue.now + options.visibilityMs : batch.keptUntil;
+      return extended;
     });
 
   setName = ({ id, token, name }: Pick<ClaimedJob, 'id' | 'token' | 'name'>) =>
@@ -179,19 +184,24 @@ export class MemoryCalls implements StoreCalls {
   content = () => callOf('queueContent', () => this.queue.content);
   unserved = (jobs: readonly { id: string; name: string }[]) =>
     callOf('queueUnserved', () => {
-      const names = [...this.queue.handlerLimits.keys()];
-      const live = [...this.queue.workers.values()].filter((seenAt) => seenAt >= this.queue.now - WORKER_SEEN_MS);
-      const served = (name: string) => live.length > 0 && names.includes(name);
-      const waiting = jobs.flatMap(({ id, name }, i) =>
-        this.queue.job(id)?.status === 'pending' && !served(name) ? [i] : [],
-      );
-      return { waiting, workers: live.length, names: live.length > 0 ? names : [] };
+      const { queue } = this;
+      const waits = (id: string) => ['pending', 'scheduled'].includes(queue.job(id)?.status ?? '');
+      const waiting = jobs.flatMap(({ id, name }, i) => (waits(id) && !queue.isServed(name) ? [i] : []));
+      return {
+        waiting,
+        workers: queue.liveWorkers,
+        names: [...queue.names.keys()].filter((name) => queue.isServed(name)).slice(0, 10),
+      };
     });
 
   publish = ({ id, name }: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck') =>
     callOf('queuePublish', () => {
-      this.queue.host.publish(this.queue.name, { id, status, name });
-      return true;
+      const { host, name: queue, options } = this.queue;
+      const isPublished = options.events === 'always' || (options.events !== 'off' && host.isListened(queue));
+      if (isPublished) {
+        host.publish(queue, { id, status, name });
+      }
+      return isPublished;
     });
 
   publishDrained = () => callOf('queuePublishDrained', () => publishDrained(this.queue));

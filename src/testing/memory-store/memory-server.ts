@@ -105,6 +105,10 @@ export class MemoryServer implements QueueHost {
     this.listeners.get(queue)?.forEach((listener) => listener(event));
   }
 
+  isListened(queue: string): boolean {
+    return (this.listeners.get(queue)?.size ?? 0) > 0;
+  }
+
   subscribe(queue: string, listener: (event: JobEvent) => void): () => void {
     const listeners = this.listeners.get(queue) ?? new Set();
     this.listeners.set(queue, listeners.add(listener));

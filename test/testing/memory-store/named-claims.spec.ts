@@ -35,3 +35,16 @@ it.each([
   expect(firstPlain).toBeLessThan(30);
   expect(ids.filter((id) => id.startsWith('other'))).toEqual([]);
 });
+
+it('passes over a group whose first job has another name', async () => {
+  const only = { limits: [{ name: 'a', maxAttempts: 3, maxCrashes: 3 }], cursor: 0 };
+  for (const queue of [newQueue(), newQueue({}, new MemoryStore())]) {
+    await queue.enqueue(1, { name: 'b', group: 'g' });
+    await queue.enqueue(2, { name: 'a', group: 'g' });
+    await queue.enqueue(3, { name: 'a', group: 'h' });
+    const { jobs } = await queue.exec((calls) =>
+      calls.claim({ count: 5, worker: 'w', stream: '0', token: 't', only }),
+    );
+    expect(jobs.map(({ payload }) => payload)).toEqual([3]);
+  }
+});

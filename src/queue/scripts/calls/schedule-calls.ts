@@ -63,7 +63,11 @@ export function scheduleCalls({ keys }: CallContext) {
 
     run(id: string, jobId: string) {
       return call('scheduleRun', keys.standard, [id, jobId], (reply) => {
-        const [outcome, standing, name] = reply as ['added' | 'exists' | 'kept' | 'missing', string, string];
+        const [outcome, standing = '', name = ''] = reply as [
+          'added' | 'exists' | 'kept' | 'missing',
+          string?,
+          string?,
+        ];
         return { outcome, jobId: standing, name };
       });
     },

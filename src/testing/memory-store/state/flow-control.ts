@@ -87,12 +87,18 @@ export class FlowControl {
     return group?.own ?? group?.configured ?? {};
   }
 
-  /** Takes up to `count` of the jobs that may start, by turns. @param ids in the order of their line */
-  take(ids: readonly string[], count: number, isNamed = false): TakenJobs {
+  /**
+   * Takes up to `count` of the jobs that may start, by turns. A group whose head has another name is passed over.
+   *
+   * @param ids in the order of their line @param isMine for a claim of certain names: whether it takes a job
+   */
+  take(ids: readonly string[], count: number, isMine?: (id: string) => boolean): TakenJobs {
     const taken: string[] = [];
-    const line = [...ids];
+    const isMeant = (id: string) => !isMine || isMine(id);
+    const line = ids.filter((id) => this.queue.job(id)?.group !== undefined || isMeant(id));
     while (taken.length < count && this.hasRoom(taken.length)) {
-      const heads = this.openHeads(withPlainHead(this.queue, line, taken, isNamed), taken);
+      const order = withPlainHead(this.queue, line, taken, isMine !== undefined);
+      const heads = this.openHeads(order, taken).filter(({ id }) => isMeant(id));
       if (heads.length === 0) {
         break;
       }

@@ -3,6 +3,8 @@ import type { JobEvent } from '../../../queue/model/job-event.js';
 import { eventOf, type EventContent } from './event-of.js';
 import type { ResolvedQueueOptions } from '../../../queue/model/queue-options.js';
 import type { AnnouncedContent } from '../../../queue/codec/announced-content.js';
+import type { WorkerDetails } from '../../../queue/model/worker-record.js';
+import { WORKER_SEEN_MS } from '../../../queue/scripts/lifetimes.js';
 import type { AskedOptions } from './asked-options.js';
 import { FlowControl } from './flow-control.js';
 import type { FollowUpBatch } from './follow-up-batch.js';
@@ -33,12 +35,16 @@ export interface QueueHost {
   /** Ends the wait of a worker, which is to ask for its claims. */
   nudge(worker: string, queue: string): void;
   publish(queue: string, event: JobEvent): void;
+  /** Returns whether anyone listens to the events of a queue. */
+  isListened(queue: string): boolean;
 }
 
 /** The last claim of a claimer. */
 export interface ClaimBatch {
   token: string;
   claims: { id: string; verdict: string }[];
+  /** Until when a repeat gets the same jobs, in ms. */
+  keptUntil: number;
 }
 
 const RANKS_PER_PRIORITY = 2 ** 40;
@@ -68,6 +74,10 @@ export class MemoryQueue {
   readonly totals: Record<string, number> = {};
   /** The time of each worker's last announcement, in ms. */
   readonly workers = new Map<string, number>();
+  /** The details of workers, and when each started, in ms. */
+  readonly workerDetails = new Map<string, { startedAt: number; details: WorkerDetails }>();
+  /** The time of the last announcement of each name that workers handle, in ms. */
+  readonly names = new Map<string, number>();
   readonly handlerLimits = new Map<string, { maxAttempts: number; maxCrashes: number }>();
   readonly schedules = new Map<string, Hash>();
   readonly scheduleDue = new ScoredSet();
@@ -201,6 +211,16 @@ export class MemoryQueue {
   /** Returns the waiting jobs, the most urgent first. */
   get line(): string[] {
     return [...this.prioritized.members(), ...this.pending];
+  }
+
+  /** Returns how many workers are live. */
+  get liveWorkers(): number {
+    return [...this.workers.values()].filter((seenAt) => seenAt >= this.now - WORKER_SEEN_MS).length;
+  }
+
+  /** Returns whether a live worker handles a name. */
+  isServed(name: string): boolean {
+    return this.liveWorkers > 0 && (this.names.get(name) ?? 0) >= this.now - WORKER_SEEN_MS;
   }
 
   /** Returns whether something can be claimed now. */

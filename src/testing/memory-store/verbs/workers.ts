@@ -12,19 +12,36 @@ export function workerVerbs(queue: MemoryQueue, options: ResolvedQueueOptions): 
         if (serves) {
           queue.workers.set(worker, queue.now);
           queue.content = announcedContent(options);
-          handlers.forEach((handler) => queue.handlerLimits.set(handler.name, handler));
+          for (const handler of handlers) {
+            queue.handlerLimits.set(handler.name, handler);
+            queue.names.set(handler.name, queue.now);
+          }
         } else {
           queue.workers.delete(worker);
         }
       }),
-    describe: () => callOf<void>('workerDescribe', () => undefined),
+    describe: (worker, details, ageMs) =>
+      callOf<void>('workerDescribe', () => {
+        if (details) {
+          [...queue.workerDetails.keys()]
+            .filter((each) => !queue.workers.has(each))
+            .forEach((each) => queue.workerDetails.delete(each));
+          queue.workerDetails.set(worker, { startedAt: queue.now - Math.round(ageMs), details });
+        } else {
+          queue.workerDetails.delete(worker);
+        }
+      }),
     list: (most) =>
       callOf('workerList', () =>
         [...queue.workers]
           .filter(([, seenAt]) => seenAt >= queue.now - WORKER_SEEN_MS)
           .toSorted(([, a], [, b]) => b - a)
           .slice(0, most)
-          .map(([id, seenAt]) => ({ id, seenAt: new Date(seenAt) })),
+          .map(([id, seenAt]) => {
+            const { startedAt, details } = queue.workerDetails.get(id) ?? {};
+            const started = startedAt !== undefined && { startedAt: new Date(startedAt) };
+            return { id, seenAt: new Date(seenAt), ...details, ...started };
+          }),
       ),
   };
 }

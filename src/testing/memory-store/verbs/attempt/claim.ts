@@ -21,7 +21,8 @@ export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimReply {
   const entries: ReplyEntry[] = [];
   let dueInMs = -1;
   let left: Taken['left'];
-  if (last?.token === token) {
+  const isRepeated = last?.token === token && last.keptUntil > queue.now;
+  if (isRepeated) {
     entries.push(...repeated(queue, last));
   } else {
     queue.promote(Math.max(request.count, 100));
@@ -40,7 +41,9 @@ export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimReply {
       queue.host.wake(queue.name);
     }
   }
-  const reply = [queue.now, dueInMs, 0, ...entries.flat(1), ...(queue.flow.isActive ? ['1'] : [])];
+  const isLimited = queue.flow.isActive || queue.restsUntil > queue.now;
+  const end = isLimited ? [awaitsSlots(queue, isRepeated) ? 2 : 1] : [];
+  const reply = [queue.now, dueInMs, 0, ...entries.flat(1), ...end];
   const maxAttemptsOf = (name: string) =>
     (only?.limits ?? attemptLimits).find((limit) => limit.name === name)?.maxAttempts ?? queue.options.maxAttempts;
   return only
@@ -51,20 +54,25 @@ export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimReply {
 function take(queue: MemoryQueue, { count, only, slots = count }: ClaimRequest): Taken {
   const names = only && new Set(only.limits.map(({ name }) => name));
   if (queue.flow.isActive) {
-    const mine = queue.line.filter((id) => !names || names.has(queue.job(id)?.name ?? queue.name));
-    const taken = queue.flow.take(mine, Math.min(count, slots), names !== undefined);
+    const isMine = names && ((id: string) => names.has(queue.job(id)?.name ?? queue.name));
+    const taken = queue.flow.take(queue.line, Math.min(count, slots), isMine);
     taken.ids.forEach((id) => queue.takeOut(id));
     return {
       ...taken,
-      ...(names && { left: { elsewhere: mine.length < queue.line.length && queue.workers.size > 1 } }),
+      ...(names && { left: leftOf(queue, queue.line, names) }),
     };
   }
   if (!names) {
     return { ids: takeNext(queue, count) };
   }
-  const waiting = queue.line;
   const ids = takeNamed(queue, names, count);
-  return { ids, left: { elsewhere: ids.length < waiting.length && [...queue.workers.keys()].length > 1 } };
+  return { ids, left: leftOf(queue, queue.line, names) };
+}
+
+/** Returns whether a live worker handles a job that the claim left because of its name. */
+function leftOf(queue: MemoryQueue, ids: readonly string[], names: ReadonlySet<string>): Taken['left'] {
+  const others = ids.map((id) => queue.job(id)?.name ?? queue.name).filter((name) => !names.has(name));
+  return { elsewhere: others.some((name) => queue.isServed(name)) };
 }
 
 /** Takes jobs of certain names from a queue without limits and groups. */
@@ -106,7 +114,7 @@ function claimAll(
 ): ReplyEntry[] {
   const { token, worker, slots } = request;
   const entries: ReplyEntry[] = [];
-  const batch: ClaimBatch = { token, claims: [] };
+  const batch: ClaimBatch = { token, claims: [], keptUntil: queue.now + queue.options.visibilityMs };
   for (const id of ids) {
     const job = queue.job(id) ?? revive(queue, id);
     const verdict = verdictOn(queue, job, request);
@@ -129,6 +137,19 @@ function claimAll(
     queue.batches.set(claimer, batch);
   }
   return entries;
+}
+
+/** Returns whether jobs wait for a slot of the queue or of their group. A repeated claim does not look. */
+function awaitsSlots(queue: MemoryQueue, isRepeated: boolean): boolean {
+  const { hasGroups, limits } = queue.flow;
+  const isGrouped = (id: string) => queue.job(id)?.group !== undefined;
+  if (isRepeated) {
+    return hasGroups || limits.maxRunning !== undefined;
+  }
+  return (
+    queue.pausedAt === undefined &&
+    queue.line.some((id) => (isGrouped(id) ? hasGroups : limits.maxRunning !== undefined))
+  );
 }
 
 /** Counts the wait of free slots for a rate or a rest, unless it is counted already. */

@@ -2,7 +2,6 @@
 import { leavePlain } from '../write-options.js';
 import type { JobRecord, JobStatus, QueueStats } from '../../../../queue/model/job.js';
 import type { CancelOutcome } from '../../../../queue/store/call-outcomes.js';
-import { WORKER_SEEN_MS } from '../../../../queue/scripts/lifetimes.js';
 import { jobEnded, jobReopened } from '../batch/job-ended.js';
 import { holderOf } from '../enqueue.js';
 import { removeFirst, type Hash, type MemoryQueue } from '../../state/memory-queue.js';
@@ -34,7 +33,7 @@ export function stats(queue: MemoryQueue): QueueStats {
     oldestPendingAgeMs: oldest(first),
     oldestUnheldAgeMs: oldest(first.filter((id) => queue.flow.mayStart(queue.job(id)?.group))),
     expiredClaims: queue.claims.upTo(now).length,
-    workers: [...queue.workers.values()].filter((seenAt) => seenAt >= now - WORKER_SEEN_MS).length,
+    workers: queue.liveWorkers,
     pausedAt: queue.pausedAt === undefined ? null : new Date(queue.pausedAt),
     ...pauseNote(queue.pause),
     totals: { ...queue.totals },

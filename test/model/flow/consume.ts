@@ -1,0 +1,174 @@
+// Claims, the calls of their holders, also after the claim ended, and the announcements of workers.
+import fc from 'fast-check';
+import type { ClaimedJob } from '#queue/model/job.js';
+import type { ClaimReply, ClaimRequest, Release } from '#queue/store/store-calls.js';
+import { any, ask, HOUR, pick, step, type Side } from './side.js';
+
+const WORKERS = ['ada', 'bob'];
+const LIMITS = [
+  { name: 'mail', maxAttempts: 1, maxCrashes: 1 },
+  { name: 'image', maxAttempts: 3, maxCrashes: 2 },
+];
+
+const claimMany = fc.constantFrom(1, 1, 2, 5).map((count) =>
+  step(`claimMany(${count})`, async (side) => {
+    const found = await side.queue.claimMany(count);
+    side.claims.push(...found);
+    return found.map(({ id, attempt, checkpoint }) => ({ id, attempt, checkpoint }));
+  }),
+);
+
+/** Returns the answer without fences, which also count places in line, and without the hint at the cost of a settle. */
+function told({ jobs, refused, isLimited, awaitsSlots, left }: ClaimReply) {
+  return {
+    jobs: jobs.map(({ fence: _fence, plain: _plain, ...job }) => job),
+    refused: refused.map(({ id, error }) => ({ id, error })),
+    isLimited,
+    awaitsSlots,
+    elsewhere: left?.elsewhere,
+  };
+}
+
+async function take(side: Side, request: ClaimRequest) {
+  const answer = await ask(side, (calls) => calls.claim(request));
+  const known = new Set(side.claims.map(({ token, id }) => `${token} ${id}`));
+  side.claims.push(...answer.jobs.filter(({ token, id }) => !known.has(`${token} ${id}`)));
+  await ask(side, (calls) => calls.fail(answer.refused.map((each) => ({ ...each, final: true, backoffMs: 0 }))));
+  return told(answer);
+}
+
+const claim = fc
+  .record({
+    worker: fc.constantFrom(...WORKERS),
+    count: fc.constantFrom(1, 2, 5),
+    slots: fc.constantFrom(undefined, 1, 2),
+    isNamed: fc.constantFrom(false, false, true),
+  })
+  .map(({ worker, count, slots, isNamed }) =>
+    step(`claim(${worker}, ${count} for ${slots} slots${isNamed ? ', named' : ''})`, (side) => {
+      const request: ClaimRequest = {
+        worker,
+        count,
+        stream: '0',
+        token: `t${side.requests.length}`,
+        ...(slots !== undefined && { slots }),
+        ...(isNamed ? { only: { limits: LIMITS, cursor: -1 } } : { attemptLimits: LIMITS }),
+      };
+      side.requests.push(request);
+      return take(side, request);
+    }),
+  );
+
+/** The last request of a worker is the one that it may send again. */
+const lastOf = ({ requests }: Side, worker: string) => requests.findLast((each) => each.worker === worker);
+const onRequest = fc.constantFrom(...WORKERS).chain((worker) =>
+  fc.constantFrom(
+    step(`claim(${worker}) again`, async (side) => {
+      const last = lastOf(side, worker);
+      return last && take(side, last);
+    }),
+    step(`extendBatch(${worker})`, async (side) => {
+      const last = lastOf(side, worker);
+      // Redis sets the expiry of the batch by its own clock then, so the claim is not repeated later.
+      side.requests.push(...(last ? [{ ...last, token: `${last.token} extended` }] : []));
+      return last && ask(side, (calls) => calls.extendBatch(last));
+    }),
+  ),
+);
+
+export const claims = fc.oneof(
+  { weight: 5, arbitrary: claimMany },
+  { weight: 5, arbitrary: claim },
+  { weight: 1, arbitrary: onRequest },
+);
+
+type OnClaim = (side: Side, job: ClaimedJob) => Promise<unknown>;
+const no = new Error('no');
+const release = (each: Omit<Release, 'id' | 'token' | 'fence'>): OnClaim => {
+  return (side, job) => ask(side, (calls) => calls.release([{ ...job, ...each } as Release]));
+};
+const stored = { name: 'Error', message: 'no' };
+const settles: [string, OnClaim][] = [
+  ['complete with a result', ({ queue }, job) => queue.complete(job, job.id)],
+  ['complete', ({ queue }, job) => queue.complete(job)],
+  ['fail at once', ({ queue }, job) => queue.fail(job, no, { delayMs: 0 })],
+  ['fail for an hour', ({ queue }, job) => queue.fail(job, no, { delayMs: HOUR })],
+  ['fail finally', ({ queue }, job) => queue.fail(job, no, { final: true })],
+  [
+    'fail, begun',
+    (side, job) =>
+      ask(side, (calls) => calls.fail([{ ...job, error: stored, final: false, backoffMs: 0, begun: true }])),
+  ],
+  ['release', ({ queue }, job) => queue.release(job)],
+  ['release, snoozed', ({ queue }, job) => queue.release(job, { delayMs: HOUR })],
+  ['release, not started', release({ reason: 'interruption', delayMs: 0, unstarted: true })],
+  ['release, rate limited', release({ reason: 'rate_limited', delayMs: HOUR, maxRests: 1 })],
+  ['release, unhandled', release({ reason: 'unhandled', delayMs: 0, name: 'found' })],
+];
+/** Mostly ends the claim for its caller; a call for an ended claim is a repeat or a stale one. */
+export const settle = fc
+  .tuple(fc.constantFrom(...settles), any, fc.constantFrom(true, true, true, false))
+  .map(([[name, does], number, forgets]) =>
+    step(`${name}(${number}${forgets ? '' : ', kept'})`, async (side) => {
+      const job = pick(side.claims, number);
+      side.claims = forgets ? side.claims.filter((each) => each !== job) : side.claims;
+      return job && does(side, job);
+    }),
+  );
+
+const reports: [string, OnClaim][] = [
+  ['checkpoint', (side, job) => ask(side, (calls) => calls.checkpoint(job, `{"of":"${job.id}"}`))],
+  ['progress', (side, job) => ask(side, (calls) => calls.progress(job, '50'))],
+  ['start', (side, job) => ask(side, (calls) => calls.start(job))],
+  ['setName', (side, job) => ask(side, (calls) => calls.setName({ ...job, name: 'renamed' }))],
+  ['log', (side, job) => ask(side, (calls) => calls.log(job, 2, ['"one"', '"two"']))],
+  ['extend', (side) => ask(side, (calls) => calls.extend(side.claims))],
+  ['extend for an hour', (side, job) => ask(side, (calls) => calls.extend([job], HOUR))],
+  ['publish', (side, job) => ask(side, (calls) => calls.publish(job, 'stuck'))],
+];
+export const report = fc.tuple(fc.constantFrom(...reports), any).map(([[name, does], number]) =>
+  step(`${name}(${number})`, async (side) => {
+    const job = pick(side.claims, number);
+    return job && does(side, job);
+  }),
+);
+
+const details = { host: 'h', pid: 1, slots: 2 };
+const announcements: [string, (side: Side, worker: string) => Promise<unknown>][] = [
+  ['workers.register', (side, worker) => ask(side, (calls) => calls.workers.register(worker, true, LIMITS))],
+  ['workers.register', (side, worker) => ask(side, (calls) => calls.workers.register(worker, true, []))],
+  ['workers.register, gone', (side, worker) => ask(side, (calls) => calls.workers.register(worker, false))],
+  ['workers.describe', (side, worker) => ask(side, (calls) => calls.workers.describe(worker, details, HOUR))],
+  ['workers.describe, gone', (side, worker) => ask(side, (calls) => calls.workers.describe(worker, undefined, 0))],
+];
+const looks: [string, (side: Side) => Promise<unknown>][] = [
+  ['content', (side) => ask(side, (calls) => calls.content())],
+  ['publishDrained', (side) => ask(side, (calls) => calls.publishDrained())],
+  [
+    'unserved',
+    (side) => {
+      const jobs = side.ids.slice(-5).flatMap((id) => ['mail', 'other'].map((name) => ({ id, name })));
+      return ask(side, (calls) => calls.unserved(jobs)).then(({ names, ...rest }) => ({
+        ...rest,
+        names: names.toSorted(),
+      }));
+    },
+  ],
+];
+export const announce = fc.oneof(
+  fc
+    .tuple(fc.constantFrom(...announcements), fc.constantFrom(...WORKERS))
+    .map(([[name, does], worker]) => step(`${name}(${worker})`, (side) => does(side, worker))),
+  fc.constantFrom(...looks).map(([name, does]) => step(name, does)),
+);
+
+/** Runs the members of batches in the other queue. */
+export const workElsewhere = fc.constantFrom('complete', 'fail').map((end) =>
+  step(`${end} in the other queue`, async ({ other }) => {
+    const found = await other.claimMany(2);
+    for (const job of found) {
+      await (end === 'complete' ? other.complete(job, job.id) : other.fail(job, no, { final: true }));
+    }
+    return found.map(({ id }) => id);
+  }),
+);

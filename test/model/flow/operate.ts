@@ -1,0 +1,151 @@
+// The steps of operators, of sweeps, and time that passes.
+import fc from 'fast-check';
+import { JOB_STATUSES } from '#queue/model/job.js';
+import { tendBatches } from '#queue/operate/tend-batches.js';
+import { any, ask, given, HOUR, MINUTE, pick, rarely, step, type Side } from './side.js';
+
+const verbs: [string, (side: Side, id: string) => Promise<unknown>][] = [
+  ['cancel', ({ queue }, id) => queue.cancel(id)],
+  [
+    'cancelAndReturn',
+    async (side, id) => {
+      const { outcome, cancelled } = await ask(side, (calls) => calls.cancelAndReturn(id, 'r'));
+      return { outcome, cancelled: cancelled?.id };
+    },
+  ],
+  ['cancel, if it waits', (side, id) => ask(side, (calls) => calls.cancel(id, 'pending'))],
+  ['remove', ({ queue }, id) => queue.remove(id)],
+  ['remove, if it waits', (side, id) => ask(side, (calls) => calls.remove(id, 'scheduled'))],
+  ['promote', ({ queue }, id) => queue.promote(id)],
+  ['promote', ({ queue }, id) => queue.promote(id)],
+  ['update', ({ queue }, id) => queue.update(id, 'newer')],
+  ['update, if a mail', (side, id) => ask(side, (calls) => calls.update(id, '"mail"', 'mail'))],
+  ['setPriority', ({ queue }, id) => queue.setPriority(id, 5)],
+  ['setPriority to none', ({ queue }, id) => queue.setPriority(id, 0)],
+  ['reschedule', ({ queue }, id) => queue.reschedule(id, { delayMs: HOUR })],
+  ['reschedule to now', ({ queue }, id) => queue.reschedule(id, { delayMs: 0 })],
+  ['reschedule late', (side, id) => ask(side, (calls) => calls.reschedule(id, { runAtMs: side.now() + 3 * HOUR }))],
+  ['runAgain', ({ queue }, id) => queue.runAgain(id)],
+  ['runAgain, once', (side, id) => ask(side, (calls) => calls.runAgain(id, 'r'))],
+  ['deadLetters.redrive', ({ queue }, id) => queue.deadLetters.redrive(id)],
+  ['deadLetters.redrive, mended', ({ queue }, id) => queue.deadLetters.redrive(id, { payload: 'mended' })],
+  ['deadLetters.discard', ({ queue }, id) => queue.deadLetters.discard(id)],
+  ['get', ({ queue }, id) => queue.get(id).then((job) => job?.status)],
+];
+export const onJob = fc.tuple(fc.constantFrom(...verbs), any).map(([[name, does], number]) =>
+  step(`${name}(${number})`, async (side) => {
+    const id = pick(side.ids, number);
+    return id === undefined ? undefined : does(side, id);
+  }),
+);
+
+const rate = fc.constantFrom({ limit: 1, periodMs: HOUR, burst: 3 }, { limit: 1, periodMs: HOUR, burst: 1 });
+const groupLimits = (rates: boolean) =>
+  fc
+    .record({
+      maxRunning: rarely(fc.constantFrom(1, 1, 2)),
+      weight: rarely(fc.constantFrom(1, 3)),
+      rateLimit: rates ? rarely(rate) : fc.constant(undefined),
+      onDeadHead: rarely(fc.constantFrom('skip', 'hold')),
+    })
+    .map(given);
+export const onGroup = (group: string, rates: boolean) =>
+  fc.oneof(
+    groupLimits(rates).map((limits) =>
+      step(`groups.set(${group}, ${JSON.stringify(limits)})`, ({ queue }) => queue.groups.set(group, limits)),
+    ),
+    fc.constantFrom(
+      step(`groups.clear(${group})`, ({ queue }) => queue.groups.clear(group)),
+      step(`groups.pause(${group})`, ({ queue }) => queue.groups.pause(group, { by: 'me', reason: 'test' })),
+      step(`groups.resume(${group})`, ({ queue }) => queue.groups.resume(group)),
+      step(`groups.clean(${group})`, ({ queue }) => queue.groups.clean(group)),
+      step(`groups.clean(${group}, old)`, ({ queue }) => queue.groups.clean(group, { olderThanMs: 30 * MINUTE })),
+    ),
+  );
+
+const queueLimits = (rates: boolean) =>
+  fc
+    .record({
+      maxRunning: rarely(fc.constantFrom(1, 3)),
+      rateLimit: rates ? rarely(rate) : fc.constant(undefined),
+      maxPending: rarely(fc.constant(6)),
+    })
+    .map(given);
+export const onLimits = (rates: boolean) =>
+  fc.oneof(
+    queueLimits(rates).map((limits) =>
+      step(`limits.set(${JSON.stringify(limits)})`, ({ queue }) => queue.limits.set(limits)),
+    ),
+    fc
+      .constantFrom(2, null)
+      .map((maxRunning) =>
+        step(`limits.change(${maxRunning})`, ({ queue }) => queue.limits.change({ maxRunning })),
+      ),
+    fc.constant(step('limits.clear()', ({ queue }) => queue.limits.clear())),
+  );
+
+const ages = fc.constantFrom(0, 30 * MINUTE);
+const onQueue = fc.oneof(
+  { weight: 2, arbitrary: fc.constant(step('pause()', ({ queue }) => queue.pause({ by: 'me' }))) },
+  { weight: 3, arbitrary: fc.constant(step('resume()', ({ queue }) => queue.resume())) },
+  {
+    weight: 3,
+    arbitrary: fc
+      .tuple(fc.constantFrom('pending', 'scheduled', 'completed', 'failed', 'cancelled'), ages)
+      .map(([status, olderThanMs]) =>
+        step(`clean(${status}, ${olderThanMs})`, ({ queue }) => queue.clean(status as 'pending', { olderThanMs })),
+      ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(fc.constantFrom(...JOB_STATUSES), ages).map(([status, olderThanMs]) =>
+      step(`find(${status}, ${olderThanMs})`, async ({ queue }) => {
+        const jobs = await queue.list(status, { olderThanMs, metadata: { tenant: 'a' }, limit: 100 });
+        return jobs.map(({ id }) => id);
+      }),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc
+      .constantFrom<'list' | 'redriveAll' | 'discardAll'>('list', 'redriveAll', 'discardAll')
+      .map((verb) =>
+        step(`deadLetters.${verb}`, async ({ queue }) => {
+          const found = await queue.deadLetters[verb]({ error: 'NO', olderThanMs: 1 });
+          return typeof found === 'number' ? found : found.jobs.map(({ id }) => id);
+        }),
+      ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.constant(step('purge()', ({ queue }) => queue.purge({ confirm: queue.name }))),
+  },
+);
+
+const sweeps: [string, (side: Side) => Promise<unknown>][] = [
+  ['reclaim', ({ queue }) => queue.reclaim()],
+  ['reclaim one', ({ queue }) => queue.reclaim({ limit: 1 })],
+  ['sweep.promote', (side) => ask(side, (calls) => calls.sweep.promote(2))],
+  ['sweep.tidy', (side) => ask(side, (calls) => calls.sweep.tidy(500))],
+  ['sweep.adoptForeign', (side) => ask(side, (calls) => calls.sweep.adoptForeign(100))],
+  ['sweep.adoptFailed', (side) => ask(side, (calls) => calls.sweep.adoptFailed(side.ids))],
+];
+const sweep = fc.constantFrom(...sweeps).map(([name, does]) => step(name, does));
+
+const pass = fc
+  .constantFrom(1, 11, 31, 61)
+  .map((minutes) => step(`${minutes} min pass`, async () => undefined, minutes * MINUTE));
+
+export const operate = fc.oneof(
+  { weight: 4, arbitrary: onQueue },
+  { weight: 3, arbitrary: sweep },
+  { weight: 3, arbitrary: pass },
+);
+
+/** Runs maintenance, so that both sides have reported each end. */
+export async function maintain({ queue, other }: Side): Promise<void> {
+  await tendBatches(queue, { all: true });
+  await tendBatches(other, { all: true });
+  await tendBatches(queue, { all: true });
+  await queue.exec((calls) => calls.sweep.promote(100));
+}

@@ -1,0 +1,116 @@
+// Enqueues and batches.
+import fc from 'fast-check';
+import type { Batch } from '#queue/batches/batch.js';
+import type { JobQueue } from '#queue/job-queue.js';
+import { any, given, HOUR, MINUTE, pick, rarely, step, type Side } from './side.js';
+
+const optionsIn = (group: string | undefined) =>
+  fc
+    .record({
+      group: fc.constant(group),
+      name: rarely(fc.constantFrom('mail', 'image')),
+      priority: rarely(fc.constantFrom(1, 5)),
+      lifo: rarely(fc.constant(true)),
+      cost: rarely(fc.constantFrom(2, 3)),
+      delayMs: rarely(fc.constant(HOUR)),
+      expiresInMs: rarely(fc.constant(2 * HOUR)),
+      unique: rarely(
+        fc.constantFrom(
+          { key: 'k', for: 'pending' },
+          { key: 'k', for: 'unfinished' },
+          { key: 'k', for: { ms: HOUR } },
+          { key: 'k', for: 'unfinished', onConflict: 'replace' },
+        ),
+      ),
+      metadata: rarely(fc.constant({ tenant: 'a' })),
+      maxAttempts: rarely(fc.constantFrom(1, 2)),
+      resultTtlMs: rarely(fc.constant(30 * MINUTE)),
+    })
+    .map(({ lifo, ...asked }) =>
+      asked.group === undefined && asked.priority === undefined ? { ...asked, lifo } : asked,
+    );
+
+interface Asked {
+  name?: string | undefined;
+  unique?: object | undefined;
+  lifo?: boolean | undefined;
+}
+
+function nextId({ ids }: Side): string {
+  return `j${String(ids.length).padStart(3, '0')}`;
+}
+
+async function add(side: Side, asked: Asked, after?: number): Promise<unknown> {
+  const { queue, ids } = side;
+  const id = nextId(side);
+  const before = after === undefined ? undefined : pick(ids, after);
+  ids.push(id); // also for a refused one
+  const waits = before && { after: [before], unique: undefined, lifo: undefined };
+  const { outcome, id: owner } = await queue.enqueue(ids.length, given({ ...asked, id, ...waits }));
+  return { outcome, owner };
+}
+
+async function addMember(
+  side: Side,
+  { name, unique: _unique, ...asked }: Asked,
+  batch: Batch<JobQueue>,
+): Promise<unknown> {
+  const id = nextId(side);
+  side.ids.push(id);
+  return (await batch.add(name ?? side.queue.name, side.ids.length, given({ ...asked, id }))).outcome;
+}
+
+export const enqueueIn = (group: string | undefined, mayWait: boolean) =>
+  fc.oneof(
+    {
+      weight: 9,
+      arbitrary: fc
+        .tuple(optionsIn(group), mayWait ? rarely(any) : fc.constant(undefined))
+        .map(([asked, after]) =>
+          step(`enqueue(${JSON.stringify(given({ ...asked, after }))})`, (side) => add(side, asked, after)),
+        ),
+    },
+    {
+      weight: 1,
+      arbitrary: any.map((number) =>
+        step(`enqueue(known -${number + 1})`, async ({ queue, ids }) => {
+          const id = pick(ids, number);
+          return id === undefined ? undefined : (await queue.enqueue(7, { id, ...(group && { group }) })).outcome;
+        }),
+      ),
+    },
+  );
+
+export const onBatch = (group: string | undefined) =>
+  fc.oneof(
+    fc.boolean().map((failFast) =>
+      step(`batch(${failFast})`, async (side) => {
+        const followUp = { name: side.queue.name, ...(group && { group }) };
+        const id = `b${side.batches.length}`;
+        side.batches.push(
+          side.queue.batch({ id, failFast, then: followUp, onFailure: followUp, finally: followUp }),
+        );
+      }),
+    ),
+    fc.tuple(optionsIn(group), any).map(([asked, number]) =>
+      step(`batch.add(${number}, ${JSON.stringify(given(asked))})`, async (side) => {
+        const batch = pick(side.batches, number);
+        return batch && addMember(side, asked, batch);
+      }),
+    ),
+    any.map((number) =>
+      step(`batch.add(${number}) of another queue`, async (side) => {
+        const { batches, other, ids } = side;
+        const id = nextId(side);
+        ids.push(id);
+        return (await pick(batches, number)?.add(other.name, ids.length, { id, queue: other }))?.outcome;
+      }),
+    ),
+    any.map((number) => step(`batch.seal(${number})`, async ({ batches }) => pick(batches, number)?.seal())),
+    fc.constant(
+      step('listBatches()', async ({ queue }) => (await queue.listBatches()).map(({ id }) => id).toSorted()),
+    ),
+    fc
+      .nat({ max: 2 })
+      .map((number) => step(`batch.cancel(${number})`, async ({ batches }) => pick(batches, number)?.cancel())),
+  );

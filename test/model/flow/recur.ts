@@ -1,0 +1,61 @@
+// Schedules: those of calls, and those that the code of workers declares.
+import fc from 'fast-check';
+import { encodeSchedule } from '#queue/schedules/schedule.js';
+import type { Recurrence } from '#queue/model/schedule.js';
+import { ask, MINUTE, step, type Side } from './side.js';
+
+const ids = fc.constantFrom('report', 'sweep');
+const recurrence = fc.constantFrom<Recurrence[]>(
+  { everyMs: 10 * MINUTE },
+  { everyMs: 60 * MINUTE },
+  { cron: '*/30 * * * *' },
+  { everyMs: 10 * MINUTE, limit: 1 },
+);
+const definition = fc.record({
+  recurrence,
+  payload: fc.constantFrom('daily', 'weekly'),
+  overlap: fc.boolean(),
+  onMissed: fc.constantFrom<('skip' | 'once')[]>('skip', 'once'),
+});
+
+const upsertIn = (group: object) =>
+  fc
+    .tuple(ids, definition)
+    .map(([id, { recurrence: times, ...options }]) =>
+      step(`schedules.upsert(${id}, ${JSON.stringify({ times, ...options })})`, ({ queue }) =>
+        queue.schedules.upsert(id, times, { ...options, ...group }),
+      ),
+    );
+
+const byCodeIn = (group: object) =>
+  fc
+    .tuple(ids, recurrence, fc.constantFrom('ada', 'bob'), fc.constantFrom('put', 'declare', 'leave'))
+    .map(([id, times, worker, verb]) =>
+      step(`schedules.${verb}(${id}, ${JSON.stringify(times)}) by ${worker}`, async ({ queue }: Side) => {
+        const schedule = encodeSchedule(queue, id, times, group);
+        return verb === 'put'
+          ? queue.schedules.put(schedule, worker)
+          : queue.schedules.declare(worker, verb === 'declare', [schedule]);
+      }),
+    );
+
+const tick = fc.constant(step('schedules.tick', ({ queue }) => queue.schedules.tick()));
+
+const run = ids.map((id) =>
+  step(`schedules.runNow(${id})`, (side) => ask(side, (calls) => calls.schedules.run(id, `run${side.ids.length}`))),
+);
+
+const verbs = fc
+  .tuple(ids, fc.constantFrom<'pause' | 'resume' | 'remove' | 'get'>('pause', 'resume', 'remove', 'get'))
+  .map(([id, verb]) => step(`schedules.${verb}(${id})`, ({ queue }) => queue.schedules[verb](id)));
+
+export function recurIn(name: string | undefined) {
+  const group = name === undefined ? {} : { group: name };
+  return fc.oneof(
+    { weight: 3, arbitrary: upsertIn(group) },
+    { weight: 3, arbitrary: byCodeIn(group) },
+    { weight: 6, arbitrary: tick },
+    { weight: 1, arbitrary: run },
+    { weight: 2, arbitrary: verbs },
+  );
+}

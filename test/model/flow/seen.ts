@@ -1,0 +1,64 @@
+// The visible state of a queue, which is compared after every step.
+import type { JobQueue } from '#queue/job-queue.js';
+import { JOB_STATUSES, type AttemptRecord, type JobRecord, type QueueStats } from '#queue/model/job.js';
+import { ask, type Side } from './side.js';
+
+/** Returns a queue's visible state, without random parts. The calls of one state travel together. */
+export async function seen(side: Side) {
+  const { queue, other } = side;
+  const [stats, jobs, group, groups, limits, workers, schedules, elsewhere, batches] = await Promise.all([
+    queue.stats(),
+    jobsOf(queue),
+    queue.groups.get('a'),
+    queue.groups.list(),
+    queue.limits.get(),
+    ask(side, (calls) => calls.workers.list(9)),
+    queue.schedules.list(),
+    other.stats(),
+    batchesOf(side),
+  ]);
+  return {
+    stats: figures(stats),
+    jobs,
+    group,
+    groups: groups.map(({ name }) => name),
+    limits,
+    workers: byId(workers),
+    schedules: byId(schedules),
+    elsewhere: figures(elsewhere),
+    batches,
+  };
+}
+
+function byId<Item extends { id: string }>(items: readonly Item[]): Item[] {
+  return items.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+function batchesOf({ batches }: Side) {
+  return Promise.all(
+    batches.map(async (batch) => {
+      const record = await batch.status().catch((error: Error) => error.name);
+      return typeof record === 'string' ? record : { record, results: await batch.results({ limit: 1_000 }) };
+    }),
+  );
+}
+
+/** Returns the figures that do not depend on which jobs a store looks at for the oldest. */
+function figures(stats: QueueStats) {
+  const { maintainedAt: _at, maintenanceOverdue: _overdue, unserved: _unserved, ...all } = stats;
+  const { oldestPendingAgeMs: _oldest, oldestUnheldAgeMs: _unheld, ...rest } = all;
+  return rest;
+}
+
+async function jobsOf(queue: JobQueue) {
+  const lists = await Promise.all(JOB_STATUSES.map((status) => queue.list(status, { limit: 1_000 })));
+  return Object.fromEntries(JOB_STATUSES.map((status, i) => [status, lists[i]!.map(told)]));
+}
+
+/** Returns a job without its fences, which also count places in line. */
+function told({ fence: _fence, attemptLog, ...job }: JobRecord) {
+  return {
+    ...job,
+    attemptLog: attemptLog.map(({ fence: _each, ...attempt }: AttemptRecord & { fence?: number }) => attempt),
+  };
+}
