@@ -50,8 +50,9 @@ export function pick<Item>(items: readonly Item[], number: number): Item | undef
 
 export const any = fc.nat({ max: 7 });
 
-export function rarely<Value>(value: fc.Arbitrary<Value>) {
-  return fc.option(value, { freq: 3, nil: undefined });
+/** Returns a value in one of four cases, else undefined. */
+export function rarely<Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> {
+  return fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: value });
 }
 
 export function given(asked: object): object {

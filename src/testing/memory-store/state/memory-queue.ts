@@ -137,7 +137,7 @@ export class MemoryQueue {
 
   /** Puts a new, retried, redriven or promoted job behind all others of its priority; with `lifo` before them. */
   toBack(id: string, job: Hash, readyAt: number | undefined = this.now, isLifo = false): void {
-    if (job.group !== undefined && job.fence !== undefined && this.flow.isOrdered(job.group)) {
+    if (job.group !== undefined && job.rank !== undefined && this.flow.isOrdered(job.group)) {
       return this.toFront(id, job); // a retry runs before the others of its group
     }
     this.toEnd(id, job, readyAt, isLifo);
@@ -150,10 +150,11 @@ export class MemoryQueue {
     if (readyAt !== undefined) {
       job.ready_at_ms = String(readyAt);
     }
+    if (job.priority || job.group !== undefined) {
+      job.rank = String((1_000 - Number(job.priority ?? 0)) * RANKS_PER_PRIORITY + ++this.sequence);
+    }
     if (job.priority) {
-      const rank = (1_000 - Number(job.priority)) * RANKS_PER_PRIORITY + ++this.sequence;
-      job.rank = String(rank);
-      this.prioritized.set(id, rank);
+      this.prioritized.set(id, Number(job.rank));
     } else if (isLifo) {
       this.pending.unshift(id);
     } else {
@@ -162,16 +163,27 @@ export class MemoryQueue {
     this.host.wake(this.name);
   }
 
-  /** Puts a job before all others, or with a priority to its old place. For a release or a reclaim. */
+  /** Puts a job before all others, or with a priority or a group to its old place. For a release or a reclaim. */
   toFront(id: string, job: Hash): void {
     job.status = 'pending';
     job.ready_at_ms = String(this.now);
     if (job.priority) {
       this.prioritized.set(id, Number(job.rank));
+    } else if (job.group !== undefined) {
+      this.pending.splice(this.placeInGroup(job), 0, id);
     } else {
       this.pending.unshift(id);
     }
     this.host.wake(this.name);
+  }
+
+  /** Returns where a job without a priority belongs in the line of its group, by its rank. */
+  private placeInGroup({ group, rank }: Hash): number {
+    const later = this.pending.findIndex((id) => {
+      const other = this.job(id);
+      return other?.group === group && Number(other?.rank) > Number(rank);
+    });
+    return later < 0 ? this.pending.length : later;
   }
 
   toLater(id: string, job: Hash, dueAt: number): void {
