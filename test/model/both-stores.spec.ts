@@ -18,7 +18,7 @@ import { seen } from './flow/seen.js';
 import { newSide, type FlowStep, type Side } from './flow/side.js';
 import { flowSteps } from './flow/steps.js';
 
-const RUNS = Number(process.env.MODEL_RUNS ?? 8);
+const RUNS = Number(process.env.MODEL_RUNS ?? 6);
 const SEED = Number(process.env.MODEL_SEED ?? 1);
 /** In memory no job becomes a dead letter because no worker handles its name. */
 const OPTIONS = { unhandledAgeMs: 0 };

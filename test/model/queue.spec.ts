@@ -1,6 +1,11 @@
 // Random sequences of everything that can be done with a queue, on each store and by the rules in test/model/rules.
 // After every step the answers and all that can be seen must be equal. A failure is shrunk to a short sequence and printed
 // with what brings it back: MODEL_SEED, MODEL_PATH and MODEL_REPLAY. MODEL_RUNS makes more of them.
+//
+// both-stores.spec compares the stores with each other, and has more verbs. The rules are kept because they are independent
+// of both stores. They find a fault that both have, or that is in the code which both run: decoders, filters, the next
+// time of a schedule. Of ten faults planted in one store they found all, with a shorter sequence. Few runs in memory
+// are enough, since both-stores.spec holds memory against Redis.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
@@ -10,7 +15,7 @@ import { QueueModel } from './rules/queue-model.js';
 import { kinds } from './steps/kinds.js';
 import type { Step } from './step.js';
 
-const RUNS = Number(process.env.MODEL_RUNS ?? 60);
+const RUNS = Number(process.env.MODEL_RUNS ?? 44);
 const SEED = Number(process.env.MODEL_SEED ?? 1);
 const LONGEST = 60;
 
@@ -42,7 +47,7 @@ const stores: [string, () => (name: string) => RealQueue, share?: number][] = [
       )(connect()),
     0.3,
   ],
-  ['memory', () => (name) => new QueueInMemory(name)],
+  ['memory', () => (name) => new QueueInMemory(name), 0.3],
 ];
 
 describe.each(stores)(
