@@ -155,8 +155,9 @@ export function redrive(queue: MemoryQueue, ids: readonly string[], payload: str
     const job = queue.job(id)!;
     queue.dead.delete(id);
     removeFirst(queue.failed, id);
-    job.attempts = '0';
+    Object.assign(job, { attempts: '0', claimed_at_ms: '0' });
     [
+      'failed_at_ms',
       'errors',
       'crashes',
       'next_crash_is_last',
