@@ -1,4 +1,4 @@
-// Every public method of the core and every call of the store is a step of the sequences, or has a reason here. So no new
+// Every public method of the core is a step of the sequences, or has a reason here. So has every call of the store. So no
 // verb is forgotten.
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';

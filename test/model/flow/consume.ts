@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import type { ClaimedJob } from '#queue/model/job.js';
 import type { ClaimReply, ClaimRequest, Release } from '#queue/store/store-calls.js';
-import { any, ask, HOUR, pick, step, type Side } from './side.js';
+import { any, ask, HOUR, MINUTE, pick, step, type Side } from './side.js';
 
 const WORKERS = ['ada', 'bob'];
 const LIMITS = [
@@ -18,7 +18,7 @@ const claimMany = fc.constantFrom(1, 1, 2, 5).map((count) =>
   }),
 );
 
-/** Returns the answer without fences, which also count places in line, and without the hint at the cost of a settle. */
+/** Returns the reply without fences, which also count places in line. */
 function told({ jobs, refused, isLimited, awaitsSlots, left }: ClaimReply) {
   return {
     jobs: jobs.map(({ fence: _fence, plain: _plain, ...job }) => job),
@@ -46,7 +46,8 @@ const claim = fc
   })
   .map(({ worker, count, slots, isNamed }) =>
     step(`claim(${worker}, ${count} for ${slots} slots${isNamed ? ', named' : ''})`, (side) => {
-      const request: ClaimRequest = {
+      const request: ClaimRequest & { atMs: number } = {
+        atMs: side.now(),
         worker,
         count,
         stream: '0',
@@ -59,8 +60,9 @@ const claim = fc
     }),
   );
 
-/** The last request of a worker is the one that it may send again. */
-const lastOf = ({ requests }: Side, worker: string) => requests.findLast((each) => each.worker === worker);
+/** Returns the last request of a worker, if it is recent. Redis counts the expiry of a repeat by its own clock. */
+const lastOf = ({ requests, now }: Side, worker: string) =>
+  requests.findLast((each) => each.worker === worker && now() - each.atMs < MINUTE);
 const onRequest = fc.constantFrom(...WORKERS).chain((worker) =>
   fc.constantFrom(
     step(`claim(${worker}) again`, async (side) => {
@@ -69,8 +71,6 @@ const onRequest = fc.constantFrom(...WORKERS).chain((worker) =>
     }),
     step(`extendBatch(${worker})`, async (side) => {
       const last = lastOf(side, worker);
-      // Redis sets the expiry of the batch by its own clock then, so the claim is not repeated later.
-      side.requests.push(...(last ? [{ ...last, token: `${last.token} extended` }] : []));
       return last && ask(side, (calls) => calls.extendBatch(last));
     }),
   ),
@@ -85,7 +85,7 @@ export const claims = fc.oneof(
 type OnClaim = (side: Side, job: ClaimedJob) => Promise<unknown>;
 const no = new Error('no');
 const release = (each: Omit<Release, 'id' | 'token' | 'fence'>): OnClaim => {
-  return (side, job) => ask(side, (calls) => calls.release([{ ...job, ...each } as Release]));
+  return (side, job) => ask(side, (calls) => calls.release([{ ...job, ...each }]));
 };
 const stored = { name: 'Error', message: 'no' };
 const settles: [string, OnClaim][] = [

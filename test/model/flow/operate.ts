@@ -93,7 +93,7 @@ const onQueue = fc.oneof(
     arbitrary: fc
       .tuple(fc.constantFrom('pending', 'scheduled', 'completed', 'failed', 'cancelled'), ages)
       .map(([status, olderThanMs]) =>
-        step(`clean(${status}, ${olderThanMs})`, ({ queue }) => queue.clean(status as 'pending', { olderThanMs })),
+        step(`clean(${status}, ${olderThanMs})`, ({ queue }) => queue.clean(status, { olderThanMs })),
       ),
   },
   {

@@ -1,4 +1,4 @@
-// A queue on one of the stores, with the state of its callers; and a step, which does the same on both.
+// A queue on one of the stores, with the state of its callers. A step does the same on both.
 import type { Batch } from '#queue/batches/batch.js';
 import type { ClaimedJob } from '#queue/model/job.js';
 import type { ClaimRequest, StoreCalls } from '#queue/store/store-calls.js';
@@ -17,7 +17,7 @@ export interface Side {
   readonly ids: string[];
   readonly batches: Batch<JobQueue>[];
   /** The claim requests of workers, to be repeated and extended. */
-  readonly requests: ClaimRequest[];
+  readonly requests: (ClaimRequest & { atMs: number })[];
   /** Returns the time of the store, which is the same on both sides. */
   now(): number;
 }

@@ -7,7 +7,7 @@ import { recurIn } from './recur.js';
 import type { FlowStep } from './side.js';
 
 /**
- * The steps of a queue whose jobs are all of one group, or of none. The order of several groups is not compared,
+ * Returns the steps of a queue whose jobs are all of one group, or of none. The order of several groups is not compared,
  * because the memory store takes turns without virtual time. Rates and after are not combined. On Redis, a job whose
  * after went wrong waits for the rate before its refusal.
  */

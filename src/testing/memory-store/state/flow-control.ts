@@ -90,7 +90,8 @@ export class FlowControl {
   /**
    * Takes up to `count` of the jobs that may start, by turns. A group whose head has another name is passed over.
    *
-   * @param ids in the order of their line @param isMine for a claim of certain names: whether it takes a job
+   * @param ids in the order of their line.
+   * @param isMine for a claim of certain names: returns whether it takes a job
    */
   take(ids: readonly string[], count: number, isMine?: (id: string) => boolean): TakenJobs {
     const taken: string[] = [];
