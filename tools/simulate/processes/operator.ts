@@ -78,7 +78,7 @@ export class SimulatedOperator extends SimulatedProcess {
 
   private async reschedule(): Promise<void> {
     const { random, clock, history } = this.world;
-    const id = this.pick();
+    const id = this.pick(true); // a replacement would give it another start
     if (id !== undefined) {
       const delayMs = random.between(0, 3_000);
       const dueAt = clock.now() + delayMs;
