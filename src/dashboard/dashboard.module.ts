@@ -1,13 +1,15 @@
 import {
+  Inject,
   Logger,
   Module,
+  Optional,
   type DynamicModule,
   type InjectionToken,
   type OnApplicationBootstrap,
   type OptionalFactoryDependency,
   type Provider,
 } from '@nestjs/common';
-import { Inject } from '@nestjs/common';
+import { InvalidOptionError } from '../queue/errors/errors.js';
 import { partToken } from '../nest/connection/connection-tokens.js';
 import { QueueRegistry } from '../nest/connection/queue-registry.js';
 import { JobQueueService } from '../nest/service/job-queue.service.js';
@@ -79,8 +81,24 @@ const PROVIDERS: Provider[] = [
 export class JobQueueDashboardModule implements OnApplicationBootstrap {
   private readonly logger = new Logger('JobQueueDashboard');
 
-  /** @internal `forRoot` makes it. */
-  constructor(@Inject(DASHBOARD_MOUNT) private readonly mount: ResolvedMount) {}
+  private readonly mount: ResolvedMount;
+
+  /**
+   * Called by Nest.
+   *
+   * @throws InvalidOptionError where an app imports the class alone
+   * @internal
+   */
+  constructor(@Optional() @Inject(DASHBOARD_MOUNT) mount?: ResolvedMount) {
+    if (!mount) {
+      throw new InvalidOptionError(
+        'imports',
+        'JobQueueDashboardModule.forRoot() or JobQueueDashboardModule.forRootAsync()',
+        'JobQueueDashboardModule alone',
+      );
+    }
+    this.mount = mount;
+  }
 
   /**
    * Mounts the dashboard.

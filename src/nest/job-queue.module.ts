@@ -80,6 +80,14 @@ export class JobQueueModule {
         ways.join(' and ') || 'none',
       );
     }
+    if (options.useClass && typeof options.useClass.prototype?.createJobQueueOptions !== 'function') {
+      const found = `${options.useClass.name} without this method`;
+      throw new InvalidOptionError(
+        'JobQueueModule.forRootAsync.useClass',
+        'a class with createJobQueueOptions()',
+        found,
+      );
+    }
     const other = Object.keys(options).find((key) => !ASYNC_OPTIONS.includes(key));
     if (other !== undefined) {
       const remedy = `Return it from ${ways[0]!}, if it is an option of forRoot.`;

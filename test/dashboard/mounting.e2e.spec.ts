@@ -107,3 +107,11 @@ describe.each<Platform>(['express', 'fastify'])('on %s', (platform) => {
     },
   );
 });
+
+it('says what to import where an app imports the class of the module alone', async () => {
+  const imports = [JobQueueModule.forRoot({ redis: testRedisUrl(), worker: false }), JobQueueDashboardModule];
+  await expect(Test.createTestingModule({ imports }).compile()).rejects.toThrow(
+    'imports: expected JobQueueDashboardModule.forRoot() or JobQueueDashboardModule.forRootAsync(), ' +
+      'found JobQueueDashboardModule alone.',
+  );
+});

@@ -193,6 +193,14 @@ describe('forRootAsync', () => {
     );
   });
 
+  it('refuses a class that makes no options', () => {
+    class Settings {}
+    const useClass = Settings as unknown as typeof OptionsFactory;
+    expect(() => JobQueueModule.forRootAsync({ useClass })).toThrow(
+      'JobQueueModule.forRootAsync.useClass: expected a class with createJobQueueOptions(), found Settings without this method.',
+    );
+  });
+
   it('refuses an option of forRoot beside them, because it would have no effect', () => {
     const options = { useFactory: URL_OPTIONS, redis: 'redis://cache:6379' };
     expect(() => JobQueueModule.forRootAsync(options)).toThrow(
