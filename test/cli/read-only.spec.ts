@@ -45,7 +45,7 @@ it(
       audit: [[queue.name]],
       top: [['--count', '1']],
     };
-    const [named] = section!.split('need these permissions');
+    const [named] = section!.split('```');
     const commands = [...named!.matchAll(/`([a-z-]+)`/g)].map(([, name]) => name!);
     expect(commands).toEqual(expect.arrayContaining(Object.keys(reads)));
     for (const command of commands.filter((name) => name !== 'tail')) {
