@@ -2,6 +2,7 @@ import {
   ConfigurableModuleBuilder,
   Module,
   type ConfigurableModuleAsyncOptions,
+  type DynamicModule,
   type Provider,
 } from '@nestjs/common';
 import { DiscoveryModule, LazyModuleLoader, ModuleRef, ModulesContainer } from '@nestjs/core';
@@ -20,6 +21,7 @@ import {
   RESOLVED_OPTIONS,
   resolveModuleOptions,
   type JobQueueModuleOptions,
+  type JobQueueOptionsFactory,
   type ResolvedModuleOptions,
 } from './options/job-queue.options.js';
 import { JobQueueService } from './service/job-queue.service.js';
@@ -203,3 +205,31 @@ const providers: Provider[] = [
 /** One connection with its queues, handlers and worker. Global, but other modules find only its parts, by their tokens. */
 @Module({ imports: [DiscoveryModule, LifecycleOrderModule], providers })
 export class JobQueueCoreModule extends ConfigurableModuleClass {}
+
+/** Returns the core module of `forRootAsync`. It names a class without the method, which Nest's error does not. */
+export function asyncCoreModule(options: JobQueueModuleAsyncOptions): DynamicModule {
+  const core = JobQueueCoreModule.forRootAsync(options);
+  if (options.useFactory) {
+    return core;
+  }
+  const useFactory = (maker: unknown) => {
+    checkMaker(options.useClass ? 'useClass' : 'useExisting', maker);
+    return maker.createJobQueueOptions();
+  };
+  return {
+    ...core,
+    providers: core.providers!.map((each) => (isMadeOptions(each) ? { ...each, useFactory } : each) as Provider),
+  };
+}
+
+/** @throws InvalidOptionError for an object without the method */
+function checkMaker(way: string, maker: unknown): asserts maker is JobQueueOptionsFactory {
+  if (typeof (maker as JobQueueOptionsFactory | null | undefined)?.createJobQueueOptions !== 'function') {
+    const isObject = typeof maker === 'object' && maker !== null;
+    throw new InvalidOptionError(
+      `JobQueueModule.forRootAsync.${way}`,
+      'a class with createJobQueueOptions()',
+      isObject ? `${maker.constructor.name} without this method` : show(maker),
+    );
+  }
+}

@@ -14,6 +14,7 @@ import { QueueRegistry } from './connection/queue-registry.js';
 import { WorkerLifecycle } from './lifecycle/worker-lifecycle.js';
 
 import {
+  asyncCoreModule,
   JobQueueCoreModule,
   type JobQueueModuleAsyncOptions,
   type JobQueueModuleExtras,
@@ -55,7 +56,7 @@ export class JobQueueModule {
    * @example JobQueueModule.forRoot({ name: 'billing', redis: 'redis://billing:6379' })
    */
   static forRoot(options: JobQueueModuleOptions & JobQueueModuleExtras = {}): DynamicModule {
-    checkIsObject(options);
+    checkIsObject('JobQueueModule.forRoot', "{ redis: 'redis://localhost:6379' }", options);
     const queues: unknown = options.queues;
     return facade(options, JobQueueCoreModule.forRoot(options), Object.keys(queues ?? {}).filter(isQueueName));
   }
@@ -72,20 +73,14 @@ export class JobQueueModule {
    * })
    */
   static forRootAsync(options: JobQueueModuleAsyncOptions): DynamicModule {
+    const example = "{ useFactory: () => ({ redis: 'redis://localhost:6379' }) }";
+    checkIsObject('JobQueueModule.forRootAsync', example, options);
     const ways = (['useFactory', 'useClass', 'useExisting'] as const).filter((way) => options[way] !== undefined);
     if (ways.length !== 1) {
       throw new InvalidOptionError(
         'JobQueueModule.forRootAsync',
         'one of useFactory, useClass and useExisting',
         ways.join(' and ') || 'none',
-      );
-    }
-    if (options.useClass && typeof options.useClass.prototype?.createJobQueueOptions !== 'function') {
-      const found = `${options.useClass.name} without this method`;
-      throw new InvalidOptionError(
-        'JobQueueModule.forRootAsync.useClass',
-        'a class with createJobQueueOptions()',
-        found,
       );
     }
     const other = Object.keys(options).find((key) => !ASYNC_OPTIONS.includes(key));
@@ -98,7 +93,7 @@ export class JobQueueModule {
         remedy,
       );
     }
-    return facade(options, JobQueueCoreModule.forRootAsync(options), []);
+    return facade(options, asyncCoreModule(options), []);
   }
 
   /**
@@ -138,10 +133,9 @@ const ASYNC_OPTIONS: readonly string[] = [
 ] satisfies (keyof JobQueueModuleAsyncOptions)[];
 
 /** @throws InvalidOptionError for a URL or a list in the place of the options, which Nest would spread */
-function checkIsObject(options: unknown): void {
+function checkIsObject(subject: string, example: string, options: unknown): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    const expected = "an object of options, such as { redis: 'redis://localhost:6379' }";
-    throw new InvalidOptionError('JobQueueModule.forRoot', expected, show(options));
+    throw new InvalidOptionError(subject, `an object of options, such as ${example}`, show(options));
   }
 }
 

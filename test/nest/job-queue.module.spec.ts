@@ -193,11 +193,27 @@ describe('forRootAsync', () => {
     );
   });
 
-  it('refuses a class that makes no options', () => {
+  it('takes a class whose method is a property', async () => {
+    class Settings implements JobQueueOptionsFactory {
+      createJobQueueOptions = () => URL_OPTIONS();
+    }
+    await expectItRuns(JobQueueModule.forRootAsync({ useClass: Settings }), 5);
+  });
+
+  it.each(['useClass', 'useExisting'] as const)('refuses a class in %s that makes no options', async (way) => {
+    @Injectable()
     class Settings {}
-    const useClass = Settings as unknown as typeof OptionsFactory;
-    expect(() => JobQueueModule.forRootAsync({ useClass })).toThrow(
-      'JobQueueModule.forRootAsync.useClass: expected a class with createJobQueueOptions(), found Settings without this method.',
+    @Module({ providers: [Settings], exports: [Settings] })
+    class SettingsModule {}
+    const module = JobQueueModule.forRootAsync({ imports: [SettingsModule], [way]: Settings });
+    await expect(compileApp({ module })).rejects.toThrow(
+      `JobQueueModule.forRootAsync.${way}: expected a class with createJobQueueOptions(), found Settings without this method.`,
+    );
+  });
+
+  it.each([undefined, null, 'redis://localhost'])('refuses %j instead of its options', (options) => {
+    expect(() => JobQueueModule.forRootAsync(options as never)).toThrow(
+      `JobQueueModule.forRootAsync: expected an object of options, such as { useFactory: () => ({ redis: 'redis://localhost:6379' }) }, found ${JSON.stringify(options) ?? 'undefined'}.`,
     );
   });
 
