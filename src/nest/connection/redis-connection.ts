@@ -104,7 +104,10 @@ export class RedisConnection implements ServerConnection {
       }
     };
     const there = this.connection.whenReady().then(
-      () => true,
+      () => {
+        this.connection.trouble = undefined; // a client that was handed in has no listener that does so
+        return true;
+      },
       (error: Error) => {
         this.connection.trouble = describe(error);
         if (error instanceof RedisUnsuitableError) {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { JobQueueService, RedisUnsuitableError } from 'nest-job-queue';
+import { RedisConnection } from '#nest/connection/redis-connection.js';
 import { freePort } from '../../../scripts/redis/redis-server.mjs';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
@@ -158,6 +159,19 @@ it('a wrong password is named, with what to set', async () => {
   await expect(app.init()).rejects.toThrow(
     /^Could not connect to Redis at .* within 500 ms: WRONGPASS .*\. Set the right user and password in `redis` or REDIS_URL\.$/,
   );
+  await server.stop();
+});
+
+it('forgets the error of a handed-in client once it is connected', async () => {
+  const { port, url } = await redisUrlWithoutServer();
+  const client = connect({}, url);
+  const connection = new RedisConnection(client, new KeptLog());
+  expect(await connection.reach(2_000)).toBe(false);
+  expect(connection.trouble).toContain('ECONNREFUSED');
+  const server = await startOwnRedis({ port });
+  expect(await connection.reach(10_000, false)).toBe(true);
+  expect(connection.connection.trouble).toBeUndefined();
+  client.disconnect();
   await server.stop();
 });
 
