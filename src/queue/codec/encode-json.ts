@@ -31,6 +31,9 @@ function check(subject: string, value: unknown): void {
   try {
     checkValue(subject, value, 0);
   } catch (error) {
+    if (error instanceof NestingFault) {
+      throw error.explained();
+    }
     throw error instanceof InvalidPayloadError ? error : unreadable(subject, error);
   }
 }
@@ -41,7 +44,8 @@ function unreadable(subject: string, error: unknown): InvalidPayloadError {
 }
 
 function fault(path: string, expected: string, found: string): InvalidPayloadError {
-  return new InvalidPayloadError(path.slice(0, LONGEST_PATH), expected, found);
+  const shown = path.length > LONGEST_PATH ? `${path.slice(0, LONGEST_PATH)}…` : path;
+  return new InvalidPayloadError(shown, expected, found);
 }
 
 function stringify(subject: string, value: unknown): string {
@@ -55,6 +59,29 @@ function stringify(subject: string, value: unknown): string {
     throw fault(subject, 'a value that JSON can carry', show(value));
   }
   return json;
+}
+
+/** Thrown where a value is nested too deep. It collects the objects on its way out, which cost nothing before. */
+class NestingFault extends Error {
+  /** The objects around the place, the innermost first. */
+  readonly outwards: { path: string; value: object }[] = [];
+
+  constructor(private readonly path: string) {
+    super();
+  }
+
+  /** Names a cycle by its first repeat, because the path to the place repeats it many times. */
+  explained(): InvalidPayloadError {
+    const known = new Map<object, string>();
+    for (const { path, value } of this.outwards.toReversed()) {
+      const first = known.get(value);
+      if (first !== undefined) {
+        return fault(path, 'a value without cycles', `a reference back to ${first}`);
+      }
+      known.set(value, path);
+    }
+    return fault(this.path, `nesting of at most ${MAX_DEPTH}`, 'a deeper one, or a cycle');
+  }
 }
 
 function checkValue(path: string, value: unknown, depth: number): void {
@@ -98,8 +125,19 @@ function checkConverted(path: string, value: { toJSON(key: string): unknown }, d
 
 function checkObject(path: string, value: object, depth: number): void {
   if (depth === MAX_DEPTH) {
-    throw fault(path, `nesting of at most ${MAX_DEPTH}`, 'a deeper one, or a cycle');
+    throw new NestingFault(path);
   }
+  try {
+    checkContent(path, value, depth);
+  } catch (error) {
+    if (error instanceof NestingFault) {
+      error.outwards.push({ path, value });
+    }
+    throw error;
+  }
+}
+
+function checkContent(path: string, value: object, depth: number): void {
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) {
       checkValue(`${path}[${i}]`, value[i], depth + 1);

@@ -60,12 +60,18 @@ describe('a payload that JSON cannot carry is refused with its path, and nothing
     expect(await keysLike(state.redis, `*${queue.name}*`)).toEqual([]);
   });
 
+  it('nesting that is too deep', () => {
+    expect(() => encodeJson('payload', nested(201), 1_000_000)).toThrow(
+      /^payload(\[0\])+.*…: expected nesting of at most 200, found a deeper one, or a cycle\.$/,
+    );
+  });
+
   it.each([
-    ['a cycle', cycle()],
-    ['nesting that is too deep', nested(201)],
-  ])('%s', (_what, payload) => {
+    ['payload.list[0]', 'payload', cycle()],
+    ['payload.a[1].list[0]', 'payload.a[1]', { same: [1], a: ['x', cycle()] }],
+  ])('a cycle, named by its first repeat at %s', (path, first, payload) => {
     expect(() => encodeJson('payload', payload, 1_000_000)).toThrow(
-      /^payload.*: expected nesting of at most 200, found a deeper one, or a cycle\.$/,
+      `${path}: expected a value without cycles, found a reference back to ${first}.`,
     );
   });
 
