@@ -28,6 +28,9 @@ const WITHOUT_NEST = ['queue', 'worker', 'inspect', 'metrics', 'tracing', 'cli']
 const BASE = ['runtime', 'errors', 'validation', 'codec', 'model'];
 const above = (...rooms) => [...BASE, ...rooms];
 
+/** The rooms of src/dashboard/ui that every page may import. */
+const PAGE_BASE = ['state', 'parts'];
+
 const DASHBOARD_BASE = ['tokens.ts', 'dashboard-options.ts'];
 
 /**
@@ -80,6 +83,16 @@ const ROOMS = {
     live: [...DASHBOARD_BASE, 'security', 'views', 'search', 'actions'],
     api: [...DASHBOARD_BASE, 'security', 'views', 'search', 'actions', 'live'],
     page: [...DASHBOARD_BASE, 'security', 'api'],
+    ui: ['dashboard-options.ts', 'views'],
+  },
+  'dashboard/ui': {
+    state: [],
+    parts: ['state'],
+    ...Object.fromEntries(
+      ['charts', 'limits', 'job', 'batch', 'schedules', 'log', 'overview'].map((room) => [room, PAGE_BASE]),
+    ),
+    queue: [...PAGE_BASE, 'charts', 'limits', 'batch'],
+    workers: [...PAGE_BASE, 'overview'],
   },
   inspect: {
     'words.ts': [],
@@ -120,7 +133,7 @@ const CLOSED = {
 export function checkImports(src) {
   const files = readdirSync(src, { recursive: true })
     .map((file) => String(file).split(sep).join('/'))
-    .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
+    .filter((file) => /\.tsx?$/.test(file) && !file.endsWith('.d.ts'))
     .toSorted();
   const graph = new Map();
   const problems = [];
@@ -183,6 +196,7 @@ function folderOf(file) {
 function resolve(src, file, name) {
   if (!name.startsWith('.')) return undefined;
   const target = posix.join(posix.dirname(file), name).replace(/\.js$/, '.ts');
+  if (existsSync(join(src, `${target}x`))) return `${target}x`;
   // A generated file counts even before it exists.
   return existsSync(join(src, target)) || name.endsWith('.js') ? target : undefined;
 }

@@ -67,6 +67,17 @@ describe('check-imports', () => {
     ['nest/lifecycle/a.ts', "import '../service/x.js';", /src\/nest\/lifecycle may import of the other rooms only/],
     ['dashboard/views/a.ts', "import '../api/x.js';", /only tokens.ts, dashboard-options.ts, security,/],
     [
+      'dashboard/ui/parts/a.tsx',
+      "import '../queue/x.js';",
+      /src\/dashboard\/ui\/parts may import of the other rooms/,
+    ],
+    ['dashboard/ui/batch/a.tsx', "import '../queue/x.js';", /of the other rooms only state, parts,/],
+    [
+      'dashboard/ui/state/a.ts',
+      "import '../../api/x.js';",
+      /src\/dashboard\/ui may import of the other rooms only/,
+    ],
+    [
       'metrics/prometheus.ts',
       "import './open-telemetry.js';",
       /src\/metrics\/prometheus.ts may import of the other/,
@@ -80,5 +91,11 @@ describe('check-imports', () => {
   it('refuses a cycle', () => {
     const src = folderWith({ 'queue/a.ts': "import './b.js';", 'queue/b.ts': "import type { A } from './a.js';" });
     expect(checkImports(src)).toEqual(['cycle: queue/a.ts -> queue/b.ts -> queue/a.ts']);
+  });
+
+  it('refuses a cycle between pages', () => {
+    const [a, b] = ['dashboard/ui/queue/a.tsx', 'dashboard/ui/queue/b.tsx'];
+    const src = folderWith({ [a]: "import { B } from './b.js';", [b]: "import { A } from './a.js';" });
+    expect(checkImports(src)).toEqual([`cycle: ${a} -> ${b} -> ${a}`]);
   });
 });

@@ -3,10 +3,9 @@ import type { BatchMemberView, BatchPageView, BatchView } from '../../views/batc
 import type { JobRow } from '../../views/views.js';
 import { count, plural } from '../parts/format.js';
 import { CopyId, Notice, StateMark, Time } from '../parts/parts.js';
-import { JobRowLine } from '../queue/job-row-line.js';
-import { tried } from '../queue/bulk-bar.js';
-import { ask } from '../shell/confirm.js';
-import { say } from '../shell/toasts.js';
+import { JobRowLine } from '../parts/job-row-line.js';
+import { ask } from '../parts/confirm.js';
+import { say, tried } from '../parts/toasts.js';
 import { get, post, Problem } from '../state/api.js';
 import { may, overview } from '../state/live.js';
 import { href } from '../state/route.js';

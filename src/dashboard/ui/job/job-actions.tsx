@@ -1,9 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { JobAction, JobView } from '../../views/views.js';
-import { ACTION_WORDS, actionsOf, destroys } from '../queue/actions.js';
-import { outcomeWords, tried } from '../queue/bulk-bar.js';
-import { ask } from '../shell/confirm.js';
-import { say } from '../shell/toasts.js';
+import { ACTION_WORDS, actionsOf, destroys, outcomeWords } from '../parts/actions.js';
+import { ask } from '../parts/confirm.js';
+import { say, tried } from '../parts/toasts.js';
 import { post } from '../state/api.js';
 
 /** Shows the actions that the user may apply to this job now. */

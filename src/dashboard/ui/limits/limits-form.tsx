@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { say } from '../shell/toasts.js';
+import { say } from '../parts/toasts.js';
 
 /** Shows a dialog that shows limits, sets them and clears them. The children are its title and its fields. */
 export function LimitsForm<Limits>(props: {

@@ -1,4 +1,5 @@
 import type { JobAction, State } from '../../views/views.js';
+import { plural } from './format.js';
 
 export const ACTION_WORDS: Record<JobAction, string> = {
   redrive: 'Redrive',
@@ -35,4 +36,11 @@ export function actionsOf(state: State): readonly JobAction[] {
 /** Returns whether an action cannot be undone. */
 export function destroys(action: JobAction): boolean {
   return action === 'discard' || action === 'remove' || action === 'cancel';
+}
+
+/** Returns the number of changed jobs, and of those that had changed before. */
+export function outcomeWords(action: JobAction, { done, spared }: { done: number; spared: number }): string {
+  const changed =
+    spared > 0 ? ` ${plural(spared, 'job')} had changed and ${spared === 1 ? 'was' : 'were'} left alone.` : '';
+  return `${plural(done, 'job')} ${PAST_WORDS[action]}.${changed}`;
 }

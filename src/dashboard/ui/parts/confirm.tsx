@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { count } from '../parts/format.js';
+import { count } from './format.js';
 
 interface Question {
   title: string;

@@ -1,6 +1,6 @@
 import type { JobRow } from '../../views/views.js';
-import { short } from '../parts/format.js';
-import { CopyId, StateMark, Time } from '../parts/parts.js';
+import { short } from './format.js';
+import { CopyId, StateMark, Time } from './parts.js';
 import { href } from '../state/route.js';
 
 const TIMES: Record<JobRow['state'], string> = {

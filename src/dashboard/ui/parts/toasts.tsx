@@ -16,6 +16,16 @@ export function say(text: string, bad = false): void {
   setTimeout(() => dismiss(id), bad ? 12_000 : 5_000);
 }
 
+/** Returns the result of an action. Shows its error, and then returns undefined. */
+export async function tried<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    say((error as Error).message, true);
+    return undefined;
+  }
+}
+
 function dismiss(id: number): void {
   toasts.value = toasts.value.filter((each) => each.id !== id);
 }

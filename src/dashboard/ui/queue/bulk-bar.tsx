@@ -1,10 +1,10 @@
 import type { JobAction, JobMatch, State } from '../../views/views.js';
 import { count, plural } from '../parts/format.js';
-import { ask } from '../shell/confirm.js';
-import { say } from '../shell/toasts.js';
-import { Problem, post } from '../state/api.js';
+import { ask } from '../parts/confirm.js';
+import { say, tried } from '../parts/toasts.js';
+import { post } from '../state/api.js';
 import { may } from '../state/live.js';
-import { ACTION_WORDS, actionsOf, destroys, PAST_WORDS } from './actions.js';
+import { ACTION_WORDS, actionsOf, destroys, outcomeWords } from '../parts/actions.js';
 import type { Selection } from './selection.js';
 
 interface BulkProps {
@@ -118,21 +118,6 @@ async function actOnAll(
 /** Counts jobs in the words of their list: 1 dead letter, 14 pending jobs. */
 function howMany(total: number, words: string): string {
   return `${count(total)} ${total === 1 ? words.replace(/(job|letter)s\b/, '$1') : words}`;
-}
-
-export async function tried(work: () => Promise<string>): Promise<string | undefined> {
-  try {
-    return await work();
-  } catch (error) {
-    say((error as Problem).message, true);
-    return undefined;
-  }
-}
-
-export function outcomeWords(action: JobAction, { done, spared }: { done: number; spared: number }): string {
-  const changed =
-    spared > 0 ? ` ${plural(spared, 'job')} had changed and ${spared === 1 ? 'was' : 'were'} left alone.` : '';
-  return `${plural(done, 'job')} ${PAST_WORDS[action]}.${changed}`;
 }
 
 const BODIES: Record<JobAction, string> = {

@@ -1,11 +1,10 @@
 import { useState } from 'preact/hooks';
 import type { GroupView } from '../../views/views.js';
 import { plural } from '../parts/format.js';
-import { ask } from '../shell/confirm.js';
-import { say } from '../shell/toasts.js';
+import { ask } from '../parts/confirm.js';
+import { say, tried } from '../parts/toasts.js';
 import { post } from '../state/api.js';
 import { may } from '../state/live.js';
-import { tried } from './bulk-bar.js';
 import { GroupLimitsDialog } from '../limits/group-limits-dialog.js';
 
 type GroupAction = 'pause' | 'resume' | 'clean';

@@ -4,9 +4,9 @@ import { count, plural } from '../parts/format.js';
 import { Notice } from '../parts/parts.js';
 import { get, Problem } from '../state/api.js';
 import { BulkBar } from './bulk-bar.js';
-import { JobRowLine } from './job-row-line.js';
+import { JobRowLine } from '../parts/job-row-line.js';
 import { useSelection } from './selection.js';
-import { actionsOf } from './actions.js';
+import { actionsOf } from '../parts/actions.js';
 import { may } from '../state/live.js';
 import { useVirtualRows } from './virtual-rows.js';
 

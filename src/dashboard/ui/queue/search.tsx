@@ -5,9 +5,9 @@ import { Notice } from '../parts/parts.js';
 import { get, Problem } from '../state/api.js';
 import { may } from '../state/live.js';
 import { setParams } from '../state/route.js';
-import { actionsOf } from './actions.js';
+import { actionsOf } from '../parts/actions.js';
 import { BulkBar } from './bulk-bar.js';
-import { JobRowLine } from './job-row-line.js';
+import { JobRowLine } from '../parts/job-row-line.js';
 import { useSelection } from './selection.js';
 
 /** The matches of one step; then the search waits until the user continues. */

@@ -1,9 +1,8 @@
 import type { ScheduleView } from '../../views/views.js';
 import { count } from '../parts/format.js';
 import { Notice, Time } from '../parts/parts.js';
-import { tried } from '../queue/bulk-bar.js';
-import { ask } from '../shell/confirm.js';
-import { say } from '../shell/toasts.js';
+import { ask } from '../parts/confirm.js';
+import { say, tried } from '../parts/toasts.js';
 import { post } from '../state/api.js';
 import { may, now } from '../state/live.js';
 import { href, route, setParams } from '../state/route.js';

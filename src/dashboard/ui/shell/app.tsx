@@ -9,11 +9,11 @@ import { connection, overview, session, trouble } from '../state/live.js';
 import { route } from '../state/route.js';
 import { WorkersPage } from '../workers/workers-page.js';
 import { Clock, Notice } from '../parts/parts.js';
-import { Confirm } from './confirm.js';
+import { Confirm } from '../parts/confirm.js';
 import { Header } from './header.js';
 import { KeysHelp, useKeys } from './keys.js';
 import { RunsPanel } from './runs-panel.js';
-import { Toasts } from './toasts.js';
+import { Toasts } from '../parts/toasts.js';
 import { useTitle } from './use-title.js';
 
 export function App() {

@@ -4,7 +4,7 @@ import { get, Problem } from '../state/api.js';
 import { connection, session } from '../state/live.js';
 import { go, href, route } from '../state/route.js';
 import { chooseTheme, dark } from '../state/theme.js';
-import { say } from './toasts.js';
+import { say } from '../parts/toasts.js';
 
 const LINKS: readonly [path: string, text: string][] = [
   ['', 'Overview'],

@@ -2,11 +2,11 @@ import { signal } from '@preact/signals';
 import type { RunView } from '../../views/views.js';
 import { count } from '../parts/format.js';
 import { Time } from '../parts/parts.js';
-import { ACTION_WORDS, PAST_WORDS } from '../queue/actions.js';
+import { ACTION_WORDS, PAST_WORDS } from '../parts/actions.js';
 import { Problem, post } from '../state/api.js';
 import { now, overview } from '../state/live.js';
 import { href } from '../state/route.js';
-import { say } from './toasts.js';
+import { say } from '../parts/toasts.js';
 
 const SHOWN_MS = 60_000;
 const dismissed = signal<ReadonlySet<string>>(new Set());
