@@ -6,6 +6,12 @@ export const WORKER_SEEN_MS = 30_000;
 /** The time a silent worker is remembered, in ms. */
 export const WORKER_FORGOTTEN_MS = 10 * WORKER_SEEN_MS;
 
+/** The time a name is remembered after its last announcement, in ms; see lua/sweep/tidy.lua. */
+export const NAME_FORGOTTEN_MS = 2 * 86_400_000;
+
+/** The greatest age of the announcement of a failure handler, in ms; see lua/lib/settle/report_failure.lua. */
+export const FAILURE_HANDLER_SEEN_MS = 86_400_000;
+
 /** The time an undeclared schedule is kept before it is removed, in ms. */
 export const UNDECLARED_AGE_MS = 86_400_000;
 

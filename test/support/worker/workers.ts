@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect } from '@jest/globals';
 import type { Redis, RedisOptions } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';
+import { systemClock } from '#queue/runtime/clock.js';
 import type { JobQueueOptions } from '#queue/enqueue/enqueue-middleware.js';
 import type { Handler, HandlerFunction } from '#worker/handlers/handler.js';
 import type { Job } from '#worker/handlers/job.js';
@@ -10,10 +11,12 @@ import type { WorkerOptions, WorkerQueue } from '#worker/worker-options.js';
 import type { WorkerEvent } from '#worker/reports/worker-event.js';
 import type { RedisClient } from '#queue/redis/redis-client.js';
 import type { QueueStore } from '#queue/store/queue-store.js';
+import { MemoryServer } from '#testing/memory-store/memory-server.js';
 import { MemoryStore } from '#testing/memory-store/memory-store.js';
 import type { MemoryCalls } from '#testing/memory-store/memory-calls.js';
 import { violations } from '../invariants/invariants.js';
 import { memoryViolations } from '../invariants/memory-invariants.js';
+import { connectClocked } from '../redis/clocked-redis.js';
 import { connect, uniqueQueueName } from '../redis/redis.js';
 import { eventually, within } from '../faults/wait.js';
 import { inside } from '../queue/inside.js';
@@ -65,6 +68,14 @@ export function newQueue(
   const queue = new JobQueue(client, name, options);
   queues.add(queue);
   return queue;
+}
+
+/** Makes an unused queue whose time the test moves. Its keys on Redis expire by the time of the server. */
+export function newClockedQueue(options: JobQueueOptions = {}): { queue: JobQueue; clock: { nowMs: number } } {
+  const clock = { nowMs: Date.now() };
+  const now = () => clock.nowMs;
+  const store = memory && new MemoryStore({ ...systemClock, now }, { server: new MemoryServer(now) });
+  return { queue: newQueue(options, store ?? connectClocked(clock)), clock };
 }
 
 /** Marks a queue as left in a state that no script produces. */

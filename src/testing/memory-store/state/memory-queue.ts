@@ -5,6 +5,7 @@ import type { ResolvedQueueOptions } from '../../../queue/model/queue-options.js
 import type { AnnouncedContent } from '../../../queue/codec/announced-content.js';
 import type { WorkerDetails } from '../../../queue/model/worker-record.js';
 import { WORKER_SEEN_MS } from '../../../queue/scripts/lifetimes.js';
+import { Announcements } from './announcements.js';
 import type { AskedOptions } from './asked-options.js';
 import { FlowControl } from './flow-control.js';
 import type { FollowUpBatch } from './follow-up-batch.js';
@@ -72,13 +73,8 @@ export class MemoryQueue {
   /** Batches with a follow-up, by their ids. */
   readonly followUps = new Map<string, FollowUpBatch>();
   readonly totals: Record<string, number> = {};
-  /** The time of each worker's last announcement, in ms. */
-  readonly workers = new Map<string, number>();
   /** The details of workers, and when each started, in ms. */
   readonly workerDetails = new Map<string, { startedAt: number; details: WorkerDetails }>();
-  /** The time of the last announcement of each name that workers handle, in ms. */
-  readonly names = new Map<string, number>();
-  readonly handlerLimits = new Map<string, { maxAttempts: number; maxCrashes: number }>();
   readonly schedules = new Map<string, Hash>();
   readonly scheduleDue = new ScoredSet();
   readonly scheduleOwners = new Map<string, number>();
@@ -95,6 +91,7 @@ export class MemoryQueue {
   restsUntil = 0;
   /** The number of ended jobs when the queue last published that it is drained. */
   drainedAfter = '';
+  private lastAnnounced = new Announcements();
 
   constructor(
     readonly name: string,
@@ -104,6 +101,26 @@ export class MemoryQueue {
 
   get now(): number {
     return this.host.now();
+  }
+
+  /** Returns what workers announced and a purge has not forgotten. */
+  get announced(): Announcements {
+    if (this.lastAnnounced.expiresAt <= this.now) {
+      this.lastAnnounced = new Announcements();
+    }
+    return this.lastAnnounced;
+  }
+
+  get workers(): Announcements['workers'] {
+    return this.announced.workers;
+  }
+
+  get names(): Announcements['names'] {
+    return this.announced.names;
+  }
+
+  get handlerLimits(): Announcements['handlerLimits'] {
+    return this.announced.handlerLimits;
   }
 
   /** Returns a job's hash; undefined once it is forgotten. */
@@ -233,6 +250,24 @@ export class MemoryQueue {
   /** Returns whether a live worker handles a name. */
   isServed(name: string): boolean {
     return this.liveWorkers > 0 && (this.names.get(name) ?? 0) >= this.now - WORKER_SEEN_MS;
+  }
+
+  /** Forgets what maintenance and the last worker left, if no worker, job, schedule or open batch is left. */
+  forgetIfUnused(): void {
+    const { workers, claims, scheduled, dead, completed, cancelled, scheduleDue, followUps } = this;
+    const sizes = [workers, claims, scheduled, dead, scheduleDue].map(({ size }) => size);
+    const isUsed = this.hasClaimable || sizes.some((size) => size > 0) || completed.length + cancelled.length > 0;
+    if (!isUsed && [...followUps.values()].every(({ endedAt }) => endedAt !== undefined)) {
+      this.forgetSweeps();
+      this.announced.forgetHandlers();
+    }
+  }
+
+  /** Forgets when maintenance ran, and the announced storage format. */
+  forgetSweeps(): void {
+    this.content = undefined;
+    this.lastSweepAt = undefined;
+    this.sweepHoldUntil = 0;
   }
 
   /** Returns whether something can be claimed now. */

@@ -1,6 +1,6 @@
 // The verbs that run by the clock; see lua/sweep.
 import type { ReclaimedJob } from '../../../queue/store/call-outcomes.js';
-import { WORKER_FORGOTTEN_MS } from '../../../queue/scripts/lifetimes.js';
+import { NAME_FORGOTTEN_MS, WORKER_FORGOTTEN_MS } from '../../../queue/scripts/lifetimes.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { trimDeadLetters } from './attempt/ends.js';
 import { crash } from './attempt/settle.js';
@@ -58,6 +58,12 @@ export function tidy(queue: MemoryQueue): boolean {
       queue.workers.delete(worker);
     }
   }
+  for (const [name, announcedAt] of queue.names) {
+    if (announcedAt <= now - NAME_FORGOTTEN_MS) {
+      queue.names.delete(name);
+    }
+  }
+  queue.forgetIfUnused();
   return false;
 }
 

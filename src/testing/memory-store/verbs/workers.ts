@@ -10,7 +10,9 @@ export function workerVerbs(queue: MemoryQueue, options: ResolvedQueueOptions): 
     register: (worker, serves, handlers = []) =>
       callOf<void>('workerRegister', () => {
         if (serves) {
+          queue.announced.expiresAt = Infinity;
           queue.workers.set(worker, queue.now);
+          queue.lastSweepAt ??= queue.now;
           queue.content = announcedContent(options);
           for (const handler of handlers) {
             queue.handlerLimits.set(handler.name, handler);
@@ -18,6 +20,7 @@ export function workerVerbs(queue: MemoryQueue, options: ResolvedQueueOptions): 
           }
         } else {
           queue.workers.delete(worker);
+          queue.forgetIfUnused();
         }
       }),
     describe: (worker, details, ageMs) =>

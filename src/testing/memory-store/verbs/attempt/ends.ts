@@ -2,7 +2,7 @@
 import { failureJobName } from '../../../../queue/codec/failure-job.js';
 import { FAILURE_PREFIX } from '../../../../queue/validation/names.js';
 import { jobEnded } from '../batch/job-ended.js';
-import { EVICTED_TTL_MS } from '../../../../queue/scripts/lifetimes.js';
+import { EVICTED_TTL_MS, FAILURE_HANDLER_SEEN_MS } from '../../../../queue/scripts/lifetimes.js';
 import type { DrainedOutcome } from '../../../../queue/store/call-outcomes.js';
 import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 
@@ -38,7 +38,8 @@ function reportFailure(
   { name, payload, attempts, fence }: Hash,
   reason: string,
 ): void {
-  if (name === undefined || !queue.handlerLimits.has(failureJobName(name))) {
+  const announcedAt = queue.names.get(failureJobName(name ?? '')) ?? -Infinity;
+  if (name === undefined || announcedAt < queue.now - FAILURE_HANDLER_SEEN_MS) {
     return;
   }
   const telling: Hash = {

@@ -2,6 +2,7 @@
 import { leavePlain } from '../write-options.js';
 import type { JobRecord, JobStatus, QueueStats } from '../../../../queue/model/job.js';
 import type { CancelOutcome } from '../../../../queue/store/call-outcomes.js';
+import { WORKER_FORGOTTEN_MS } from '../../../../queue/scripts/lifetimes.js';
 import { jobEnded, jobReopened } from '../batch/job-ended.js';
 import { holderOf } from '../enqueue.js';
 import { removeFirst, type Hash, type MemoryQueue } from '../../state/memory-queue.js';
@@ -276,5 +277,12 @@ export function purge(queue: MemoryQueue): { deleted: number; more: boolean } {
   [queue.prioritized, queue.scheduled, queue.claims, queue.dead].forEach((set) => set.clear());
   [queue.pending, queue.completed, queue.failed, queue.cancelled].forEach((ids) => ids.splice(0));
   [queue.unique, queue.uniqueExpiries, queue.replaced].forEach((map) => map.clear());
+  queue.forgetSweeps();
+  if (queue.liveWorkers > 0) {
+    queue.announced.expiresAt = queue.now + WORKER_FORGOTTEN_MS + 2 * queue.options.visibilityMs;
+  } else {
+    queue.workers.clear();
+    queue.announced.forgetHandlers();
+  }
   return { deleted, more: false };
 }

@@ -1,0 +1,31 @@
+import { FAILURE_PREFIX } from '../../../queue/validation/names.js';
+
+/** The announcements of a queue's workers; see lua/worker/register.lua. */
+export class Announcements {
+  /** The time of each worker's last announcement, in ms. */
+  readonly workers = new Map<string, number>();
+  /** The time of the last announcement of each name that workers handle, in ms. */
+  readonly names = new Map<string, number>();
+  readonly handlerLimits = new Map<string, { maxAttempts: number; maxCrashes: number }>();
+  /** The time when they are forgotten after a purge, unless a worker announces itself before, in ms. */
+  expiresAt = Infinity;
+
+  /** Returns up to ten names that were announced since then, the latest first. */
+  namesSince(since: number): string[] {
+    return [...this.names]
+      .filter(([, at]) => at >= since)
+      .toSorted(([a, atA], [b, atB]) => atB - atA || (a < b ? 1 : -1))
+      .slice(0, 10)
+      .map(([name]) => name);
+  }
+
+  /** Forgets the handlers. The names of failure handlers stay, because a dead letter may still need its failure job. */
+  forgetHandlers(): void {
+    this.handlerLimits.clear();
+    for (const name of this.names.keys()) {
+      if (!name.startsWith(FAILURE_PREFIX)) {
+        this.names.delete(name);
+      }
+    }
+  }
+}
