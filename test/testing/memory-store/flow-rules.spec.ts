@@ -24,6 +24,19 @@ onEachStore('limits and groups', () => {
     expect(restsUntil!.getTime() - Date.now()).toBeGreaterThan(HOUR - 10_000);
   });
 
+  it('forget the spent rate with the last limits, and keep it while there is a rate', async () => {
+    const hourly = { rateLimit: { limit: 1, periodMs: HOUR } };
+    const queue = newQueue();
+    await queue.limits.set(hourly);
+    await queue.enqueueMany([1, 2, 3].map((payload) => ({ payload })));
+    expect(await payloads(queue)).toEqual([1]);
+    await queue.limits.set({ ...hourly, maxRunning: 9 });
+    expect(await payloads(queue)).toEqual([]);
+    await queue.limits.clear();
+    await queue.limits.set(hourly);
+    expect(await payloads(queue)).toEqual([2]);
+  });
+
   it('start no job whose cost the rate does not have yet, and none behind it', async () => {
     const queue = newQueue();
     await queue.limits.set({ rateLimit: { limit: 1, periodMs: HOUR, burst: 5 } });

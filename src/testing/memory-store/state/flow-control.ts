@@ -170,6 +170,9 @@ export class FlowControl {
     const before = this.limits;
     this.set = limits;
     this.rates.note(before, this.limits);
+    const { maxRunning, rateLimit, groups } = this.queue.options;
+    const mayReturn = this.limits.rateLimit ?? maxRunning ?? rateLimit ?? groups;
+    this.arrival = mayReturn ? this.arrival : 0;
   }
 
   /** Sets the limits of one group; undefined clears them. */
