@@ -3,7 +3,7 @@
 -- lib/limits/slots_and_rate, lib/core/rank, lib/place/promote.
 local soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
 local is_due = soonest[2] and tonumber(soonest[2]) <= now
-local asked, wait, gate_opens_in, alike = count, nil, nil, nil
+local asked, wait, gate_opens_in, alike, waits_here = count, nil, nil, nil, nil
 is_limited = limited or has_groups
 known_jobs = has_groups and {} or nil
 if is_limited and not paused then
@@ -26,7 +26,11 @@ if not paused then
     local waiting = more or redis.call('LLEN', pending) + redis.call('ZCARD', prioritized) > 0
     local has_slot = slots_left > #ids
     more = more and count > 0 and #ids == count and has_slot and not wait
-    wait = waiting and wait or nil
+    if names and not has_groups then
+      wait = (waits_here or unpaid_wait) and wait or nil -- jobs of other names wait for their own worker
+    else
+      wait = waiting and wait or nil
+    end
     awaits_slots = max_running and waiting or has_groups
       and tonumber(alike and alike.waiting or redis.call('HGET', groups .. 'settings', 'waiting') or 0) > 0
     wait = gate_opens_in and math.min(gate_opens_in, wait or gate_opens_in) or wait

@@ -4,7 +4,9 @@
 -- Returns the ids; whether claimable jobs are left; the next cursor, or -1 if all jobs were read.
 -- elsewhere: whether a live worker handles a job that was left
 -- unserved: the names of left jobs that no live worker handles
--- Needs: job, pending, prioritized, sequence, now, read, names, workers, sweep, first_limit, overdue, full, most_bytes.
+-- waits_here: in a queue without groups, whether a job that it handles waits for the rate or the rest
+-- Needs: job, pending, prioritized, sequence, now, read, names, workers, sweep, first_limit, overdue, full, most_bytes,
+--   waits_here, lib/limits/slots_and_rate.
 local window, slice = 100, 500
 local cursor, max_age, seen_ms = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 local urgent, plain, looked, newest, served = {}, {}, {}, {}, {}
@@ -55,14 +57,16 @@ local function remove(id)
 end
 
 local function take_named(count)
-  look_at(redis.call('ZRANGE', prioritized, 0, window - 1), urgent, count)
-  look_at(pending_from(0, window), plain, count)
-  if cursor >= 0 and #urgent + #plain < count then
-    look_behind_cursor(count)
+  -- One more job is looked for where it would wait for the rate or the rest.
+  local most = (interval or rests_until > now) and slots_left > 0 and not has_groups and count + 1 or count
+  look_at(redis.call('ZRANGE', prioritized, 0, window - 1), urgent, most)
+  look_at(pending_from(0, window), plain, most)
+  if cursor >= 0 and #urgent + #plain < most then
+    look_behind_cursor(most)
   end
-  if #urgent + #plain < count then
+  if #urgent + #plain < most then
     local before = #plain
-    look_at(redis.call('LRANGE', pending, 0, window - 1), plain, count)
+    look_at(redis.call('LRANGE', pending, 0, window - 1), plain, most)
     for i = before + 1, #plain do
       newest[plain[i]] = true
     end
@@ -75,12 +79,13 @@ local function take_named(count)
     local id = is_plain and plain[p] or urgent[u]
     bytes_taken = bytes_taken + redis.call('HSTRLEN', job .. id, 'payload')
     if bytes_taken > most_bytes and #ids > 0 then
-      full, cursor = true, tonumber(ARGV[8]) -- found jobs that were left must be found again
+      full, waits_here, cursor = true, true, tonumber(ARGV[8]) -- found jobs that were left must be found again
       return ids, true, cursor
     end
     ids[#ids + 1] = id
     u, p = is_plain and u or u + 1, is_plain and p + 1 or p
     remove(id)
   end
+  waits_here = urgent[u] or plain[p]
   return ids, #ids == count and redis.call('EXISTS', pending, prioritized) > 0, cursor
 end

@@ -38,6 +38,7 @@ import * as schedules from './verbs/schedules.js';
 import { complete, extend, fail, release } from './verbs/attempt/settle.js';
 import { reclaim, tidy } from './verbs/sweep.js';
 import type { PauseOptions } from '../../queue/model/pause.js';
+import { WORKER_SEEN_MS } from '../../queue/scripts/lifetimes.js';
 
 export class MemoryCalls implements StoreCalls {
   readonly sweep: SweepVerbs;
@@ -190,7 +191,7 @@ export class MemoryCalls implements StoreCalls {
       return {
         waiting,
         workers: queue.liveWorkers,
-        names: [...queue.names.keys()].filter((name) => queue.isServed(name)).slice(0, 10),
+        names: queue.liveWorkers > 0 ? queue.announced.namesSince(queue.now - WORKER_SEEN_MS) : [],
       };
     });
 

@@ -61,6 +61,26 @@ onEachStore('limits and groups', () => {
     expect(await limited()).toBe(1);
   });
 
+  it.each(['spent by the claim', 'spent before'])(
+    'count no wait for a rate where only jobs of other names wait: %s',
+    async (when) => {
+      const queue = newQueue();
+      const only = { limits: [{ name: 'a', maxAttempts: 3, maxCrashes: 3 }], cursor: 0 };
+      const claim = (token: string) =>
+        queue.exec((calls) => calls.claim({ worker: 'w', stream: '0', count: 3, token, only }));
+      await queue.limits.set({ rateLimit: { limit: 1, periodMs: HOUR } });
+      await queue.enqueueMany(['a', 'b', 'b'].map((name) => ({ payload: name, name })));
+      const { jobs, nextDueInMs } = await claim('1');
+      expect(jobs).toHaveLength(1);
+      const again = when === 'spent before' ? await claim('2') : undefined;
+      expect((await queue.stats()).totals).not.toHaveProperty('limited');
+      expect([nextDueInMs, again?.nextDueInMs]).toEqual([undefined, undefined]);
+      await queue.enqueue(1, { name: 'a' });
+      expect((await claim('3')).nextDueInMs).toBeGreaterThan(HOUR - 10_000);
+      expect((await queue.stats()).totals).toMatchObject({ limited: 1 });
+    },
+  );
+
   it('count no wait for a rate where no slot is free', async () => {
     const queue = newQueue();
     await queue.limits.set({ maxRunning: 1, rateLimit: { limit: 1, periodMs: HOUR } });

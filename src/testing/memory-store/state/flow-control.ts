@@ -26,6 +26,8 @@ interface FlowQueue {
   job(id: string): Record<string, string> | undefined;
 }
 
+type IdTest = (id: string) => boolean;
+
 /** The first job of a group, or of the jobs without one. */
 interface Head {
   id: string;
@@ -91,19 +93,21 @@ export class FlowControl {
    * Takes up to `count` of the jobs that may start, by turns. A group whose head has another name is passed over.
    *
    * @param ids in the order of their line.
+   * @param fits returns whether the bytes of the claim have room for a job
    * @param isMine for a claim of certain names: returns whether it takes a job
    */
-  take(ids: readonly string[], count: number, isMine?: (id: string) => boolean): TakenJobs {
+  take(ids: readonly string[], count: number, fits: IdTest, isMine?: IdTest): TakenJobs {
     const taken: string[] = [];
     const isMeant = (id: string) => !isMine || isMine(id);
     const line = ids.filter((id) => this.queue.job(id)?.group !== undefined || isMeant(id));
     while (taken.length < count && this.hasRoom(taken.length)) {
       const order = withPlainHead(this.queue, line, taken, isMine !== undefined);
-      const heads = this.openHeads(order, taken).filter(({ id }) => isMeant(id));
-      if (heads.length === 0) {
+      const [first, ...others] = this.openHeads(order, taken).filter(({ id }) => isMeant(id));
+      const next =
+        first && others.reduce((best, head) => (this.isBefore(head.name, best.name) ? head : best), first);
+      if (!next || !fits(next.id)) {
         break;
       }
-      const next = heads.reduce((best, head) => (this.isBefore(head.name, best.name) ? head : best));
       const payableAt = rateOpensAt(this.limits.rateLimit, this.arrival, this.costOf(next.id));
       if (payableAt > this.queue.now) {
         return { ids: taken, payableAt }; // and none behind it

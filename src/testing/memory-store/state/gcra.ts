@@ -19,3 +19,13 @@ export function rateOpensAt(rate: RateLimit | undefined, arrival: number, cost =
 export function paid(rate: RateLimit | undefined, arrival: number, cost: number, now: number): number {
   return rate ? Math.max(arrival, now) + costInMs(rate, cost) : arrival;
 }
+
+/** Returns how many jobs of cost 1 a rate lets start now. */
+export function startsNow(rate: RateLimit | undefined, arrival: number, now: number): number {
+  if (!rate) {
+    return Infinity;
+  }
+  const intervalMs = rate.periodMs / rate.limit;
+  const spentMs = Math.max(0, arrival - now);
+  return Math.max(0, Math.floor((rate.burst ?? 1) - spentMs / intervalMs + 1e-6));
+}

@@ -2,123 +2,107 @@
 import { refusalOf } from '../../../../queue/store/claim-refusal.js';
 import type { StoredError } from '../../../../queue/errors/stored-error.js';
 import type { ClaimReply, ClaimRequest } from '../../../../queue/store/store-calls.js';
-import type { TakenJobs } from '../../state/flow-control.js';
 import { headByTurn } from '../../state/head-by-turn.js';
 import { decodeClaim, decodeNamedClaim } from '../../../../queue/replies/decode-claim.js';
-import { removeFirst, type ClaimBatch, type Hash, type MemoryQueue } from '../../state/memory-queue.js';
+import type { ClaimBatch, Hash, MemoryQueue } from '../../state/memory-queue.js';
+import { ClaimBytes } from './claim-bytes.js';
+import { NamedJobs, takeNamed, type Taken } from './take-named.js';
+
+/** The next due time of a claim whose bytes were used up. */
+const FULL = -2;
 
 /** The entry of one job in the reply of lua/attempt/claim.lua. */
 type ReplyEntry = [string, string, string | null, number, unknown[]];
-
-interface Taken extends TakenJobs {
-  left?: { elsewhere: boolean };
-}
 
 export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimReply {
   const { worker, stream, token, only, attemptLimits = [] } = request;
   const claimer = `${worker}:${stream}`;
   const last = queue.batches.get(claimer);
-  const entries: ReplyEntry[] = [];
-  let dueInMs = -1;
-  let left: Taken['left'];
+  const bytes = new ClaimBytes(request.mostBytes);
+  const named = only && new NamedJobs(queue, only.limits);
   const isRepeated = last?.token === token && last.keptUntil > queue.now;
-  if (isRepeated) {
-    entries.push(...repeated(queue, last));
-  } else {
-    queue.promote(Math.max(request.count, 100));
-    const rests = queue.pausedAt !== undefined || queue.restsUntil > queue.now;
-    const taken: Taken = rests ? { ids: [] } : take(queue, request);
-    left = taken.left;
-    const soonest = queue.scheduled.members()[0];
-    const opensAt = queue.flow.opensAt(queue.line, taken);
-    const dueAt = Math.min(opensAt, soonest === undefined ? Infinity : queue.scheduled.score(soonest)!);
-    if (queue.pausedAt === undefined && dueAt !== Infinity) {
-      dueInMs = Math.max(0, dueAt - queue.now);
-    }
-    countWait(queue, opensAt, request, taken.ids.length);
-    entries.push(...claimAll(queue, request, claimer, taken.ids));
-    if (taken.ids.length > 0 && (queue.hasClaimable || dueInMs === 0)) {
-      queue.host.wake(queue.name);
-    }
+  const { entries, dueInMs } = isRepeated
+    ? { entries: repeated(queue, last, bytes), dueInMs: -1 }
+    : claimNew(queue, request, bytes, named);
+  const looks = !isRepeated && queue.pausedAt === undefined;
+  const [elsewhere, ...unserved] = looks && named ? named.left : [0];
+  if (elsewhere === 1) {
+    queue.host.wake(queue.name); // for the worker that handles it
   }
   const isLimited = queue.flow.isActive || queue.restsUntil > queue.now;
   const end = isLimited ? [awaitsSlots(queue, isRepeated) ? 2 : 1] : [];
-  const reply = [queue.now, dueInMs, 0, ...entries.flat(1), ...end];
+  const reply = [queue.now, bytes.isFull ? FULL : dueInMs, 0, ...entries.flat(1), ...end];
   const maxAttemptsOf = (name: string) =>
     (only?.limits ?? attemptLimits).find((limit) => limit.name === name)?.maxAttempts ?? queue.options.maxAttempts;
   return only
-    ? decodeNamedClaim([reply, -1, left?.elsewhere ? 1 : 0], queue.name, token, maxAttemptsOf)
+    ? decodeNamedClaim([reply, -1, elsewhere, ...unserved], queue.name, token, maxAttemptsOf)
     : decodeClaim(reply, queue.name, token, maxAttemptsOf);
 }
 
-function take(queue: MemoryQueue, { count, only, slots = count }: ClaimRequest): Taken {
-  const names = only && new Set(only.limits.map(({ name }) => name));
-  if (queue.flow.isActive) {
-    const isMine = names && ((id: string) => names.has(queue.job(id)?.name ?? queue.name));
-    const taken = queue.flow.take(queue.line, Math.min(count, slots), isMine);
-    taken.ids.forEach((id) => queue.takeOut(id));
-    return {
-      ...taken,
-      ...(names && { left: leftOf(queue, queue.line, names) }),
-    };
+function claimNew(queue: MemoryQueue, request: ClaimRequest, bytes: ClaimBytes, named: NamedJobs | undefined) {
+  queue.promote(Math.max(request.count, 100));
+  const isPaused = queue.pausedAt !== undefined;
+  const taken: Taken = isPaused ? { ids: [], waiting: [] } : take(queue, request, bytes, named);
+  const soonest = queue.scheduled.members()[0];
+  const opensAt = queue.flow.opensAt(taken.waiting, taken);
+  const dueAt = Math.min(opensAt, soonest === undefined ? Infinity : queue.scheduled.score(soonest)!);
+  const dueInMs = isPaused || dueAt === Infinity ? -1 : Math.max(0, dueAt - queue.now);
+  countWait(queue, opensAt, request, taken.ids.length);
+  const entries = claimAll(queue, request, taken.ids, named?.overdue);
+  if (taken.ids.length > 0 && (queue.hasClaimable || dueInMs === 0)) {
+    queue.host.wake(queue.name);
   }
-  if (!names) {
-    return { ids: takeNext(queue, count) };
-  }
-  const ids = takeNamed(queue, names, count);
-  return { ids, left: leftOf(queue, queue.line, names) };
+  return { entries, dueInMs };
 }
 
-/** Returns whether a live worker handles a job that the claim left because of its name. */
-function leftOf(queue: MemoryQueue, ids: readonly string[], names: ReadonlySet<string>): Taken['left'] {
-  const others = ids.map((id) => queue.job(id)?.name ?? queue.name).filter((name) => !names.has(name));
-  return { elsewhere: others.some((name) => queue.isServed(name)) };
-}
-
-/** Takes jobs of certain names from a queue without limits and groups. */
-function takeNamed(queue: MemoryQueue, names: ReadonlySet<string>, count: number): string[] {
-  const mine = queue.line.filter((id) => names.has(queue.job(id)?.name ?? queue.name));
-  const urgent = mine.filter((id) => queue.prioritized.has(id));
-  const others = mine.filter((id) => !queue.prioritized.has(id));
-  const ids: string[] = [];
-  while (ids.length < Math.min(count, mine.length)) {
-    const head = headByTurn({ urgent, others, rank: () => 0 }, queue.sequence + ids.length + 1, true)!;
-    removeFirst(urgent, head);
-    removeFirst(others, head);
-    queue.takeOut(head);
-    ids.push(head);
+function take(queue: MemoryQueue, request: ClaimRequest, bytes: ClaimBytes, named: NamedJobs | undefined): Taken {
+  const { flow } = queue;
+  const { count, slots = count } = request;
+  const isLimited = flow.isActive || queue.restsUntil > queue.now;
+  const most = isLimited ? Math.min(count, slots) : count;
+  const fits = (id: string) => bytes.takes(queue.job(id));
+  if (named && !flow.hasGroups) {
+    return takeNamed(queue, named, most, fits);
   }
-  return ids;
+  if (queue.restsUntil > queue.now) {
+    return { ids: [], waiting: queue.line };
+  }
+  if (!flow.isActive) {
+    return { ids: takeNext(queue, most, fits), waiting: queue.line };
+  }
+  const taken = flow.take(queue.line, most, fits, named && ((id) => named.mayTake(id)));
+  taken.ids.forEach((id) => queue.takeOut(id));
+  return { ...taken, waiting: queue.line };
 }
 
 /** Takes jobs of a queue without limits and groups. */
-function takeNext(queue: MemoryQueue, count: number): string[] {
+function takeNext(queue: MemoryQueue, count: number, fits: (id: string) => boolean): string[] {
   const ids: string[] = [];
-  let turn = queue.sequence;
-  while (ids.length < count && queue.prioritized.size > 0) {
-    turn += 1;
-    const urgent = queue.prioritized.members();
-    const rank = (id: string) => queue.prioritized.score(id)!;
-    const id = headByTurn({ urgent, others: queue.pending, rank }, turn)!;
+  const rank = (id: string) => queue.prioritized.score(id)!;
+  for (let turn = queue.sequence + 1; ids.length < count && queue.hasClaimable; turn++) {
+    const id = headByTurn({ urgent: queue.prioritized.members(), others: queue.pending, rank }, turn)!;
+    if (!fits(id)) {
+      break;
+    }
     queue.takeOut(id);
     ids.push(id);
   }
-  return [...ids, ...queue.pending.splice(0, count - ids.length)];
+  return ids;
 }
 
 function claimAll(
   queue: MemoryQueue,
   request: ClaimRequest,
-  claimer: string,
   ids: readonly string[],
+  overdue?: ReadonlyMap<string, string>,
 ): ReplyEntry[] {
-  const { token, worker, slots } = request;
+  const { token, worker, stream, slots } = request;
   const entries: ReplyEntry[] = [];
   const batch: ClaimBatch = { token, claims: [], keptUntil: queue.now + queue.options.visibilityMs };
   for (const id of ids) {
     const job = queue.job(id) ?? revive(queue, id);
-    const verdict = verdictOn(queue, job, request);
-    const runs = verdict === '' || verdict === 'expires' || verdict === 'isolated';
+    const verdict = overdue?.get(id) ?? verdictOn(queue, job, request);
+    const runs = mayRun(verdict);
     const unstarted = verdict === 'isolated' || (runs && entries.length >= (slots ?? Infinity));
     job.status = 'processing';
     job.attempts = String(Number(job.attempts ?? 0) + (runs ? 1 : 0));
@@ -134,7 +118,7 @@ function claimAll(
     entries.push(entryOf(id, job, verdict, unstarted));
   }
   if (entries.length > 0) {
-    queue.batches.set(claimer, batch);
+    queue.batches.set(`${worker}:${stream}`, batch);
   }
   return entries;
 }
@@ -172,11 +156,31 @@ function revive(queue: MemoryQueue, id: string): Hash {
 }
 
 /** Returns again the jobs that the claim with this token got and still holds. */
-function repeated(queue: MemoryQueue, { token, claims }: ClaimBatch): ReplyEntry[] {
-  return claims.flatMap(({ id, verdict }) => {
-    const job = queue.job(id);
-    return job?.claim_token === token ? [entryOf(id, job, verdict, job.unstarted_fence === job.fence)] : [];
+function repeated(queue: MemoryQueue, batch: ClaimBatch, bytes: ClaimBytes): ReplyEntry[] {
+  const { token } = batch;
+  const held = batch.claims.filter(({ id }) => queue.job(id)?.claim_token === token);
+  const handed = held.filter(({ id }) => bytes.takes(queue.job(id)));
+  const beyond = held.filter((each) => !handed.includes(each));
+  beyond.toReversed().forEach(({ id, verdict }) => putBack(queue, id, verdict));
+  batch.claims = beyond.length > 0 ? handed : batch.claims;
+  return handed.map(({ id, verdict }) => {
+    const job = queue.job(id)!;
+    return entryOf(id, job, verdict, job.unstarted_fence === job.fence);
   });
+}
+
+/** Puts a job that its claimer never saw back to the front. */
+function putBack(queue: MemoryQueue, id: string, verdict: string): void {
+  const job = queue.job(id)!;
+  queue.flow.refund(job);
+  queue.claims.delete(id);
+  const attempts = Number(job.attempts) - (mayRun(verdict) ? 1 : 0);
+  Object.assign(job, { claim_token: '', claimed_at_ms: '0', attempts: String(Math.max(0, attempts)) });
+  queue.toFront(id, job);
+}
+
+function mayRun(verdict: string): boolean {
+  return ['', 'expires', 'isolated'].includes(verdict);
 }
 
 function entryOf(id: string, job: Hash, verdict: string, unstarted: boolean): ReplyEntry {
