@@ -47,7 +47,7 @@ it('a hidden tab costs nothing, and is live again once it is seen', async () => 
 });
 
 it('three viewers cost what one costs', async () => {
-  const one = await commands();
+  const one = Math.max(await commands(), await commands()); // a busy machine may leave a read out
   const others = [await openQueue(), await openQueue()];
   // A page that has just been opened still reads more.
   await patiently(async () => (await commands()) < one * 1.5, { timeoutMs: 15_000 });

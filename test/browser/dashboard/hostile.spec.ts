@@ -54,7 +54,7 @@ it('shows markup in lists, groups and jobs as the text that it is', async () => 
   await says(page, '.groups', '<img src=x');
   expect(await page.locator('#app img, #app script').count()).toBe(0);
   expect(await violationsInEveryLook(page)).toEqual([]);
-  await page.locator('.job-row[data-job=markup] .row-link').click();
+  await page.locator('.job-row[data-job=markup] .row-link').press('Enter'); // a row that moves loses no key
   await says(page, 'h1', '<img src=x');
   await says(page, '.tree', '<script>window.hacked');
   expect(await page.locator('#app img, #app script').count()).toBe(0);
