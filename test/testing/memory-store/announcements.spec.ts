@@ -1,6 +1,9 @@
 // Both stores forget what workers announced, at the same moments.
 import { expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
+import { systemClock } from '#queue/runtime/clock.js';
+import { MemoryServer } from '#testing/memory-store/memory-server.js';
+import { MemoryStore } from '#testing/memory-store/memory-store.js';
 import { newClockedQueue, newQueue, onEachStore } from '../../support/worker/workers.js';
 
 const HOUR = 3_600_000;
@@ -51,4 +54,17 @@ onEachStore('what workers announced', () => {
     expect(await statusOfFailed(queue)).toBe('failed');
     expect(await queue.claim()).toBeNull();
   });
+});
+
+it('forgets the details of workers in memory ten minutes after the last were stored, as their key on Redis expires', async () => {
+  let now = 0;
+  const server = new MemoryServer(() => now);
+  const queue = newQueue({}, new MemoryStore({ ...systemClock, now: () => now }, { server }));
+  await register(queue, true);
+  await queue.exec((calls) => calls.workers.describe('w', { host: 'h', pid: 1, slots: 1 }, 0));
+  now = 599_999;
+  await register(queue, true);
+  expect(await queue.workers()).toMatchObject([{ id: 'w', host: 'h' }]);
+  now = 600_000;
+  expect((await queue.workers())[0]).not.toHaveProperty('host');
 });

@@ -75,6 +75,8 @@ export class MemoryQueue {
   readonly totals: Record<string, number> = {};
   /** The details of workers, and when each started, in ms. */
   readonly workerDetails = new Map<string, { startedAt: number; details: WorkerDetails }>();
+  /** The time until which the details of workers are kept, in ms. */
+  detailsKeptUntil = Infinity;
   readonly schedules = new Map<string, Hash>();
   readonly scheduleDue = new ScoredSet();
   readonly scheduleOwners = new Map<string, number>();

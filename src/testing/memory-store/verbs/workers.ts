@@ -1,6 +1,6 @@
 import { announcedContent } from '../../../queue/codec/announced-content.js';
 import type { ResolvedQueueOptions } from '../../../queue/model/queue-options.js';
-import { WORKER_SEEN_MS } from '../../../queue/scripts/lifetimes.js';
+import { WORKER_DETAILS_MS, WORKER_SEEN_MS } from '../../../queue/scripts/lifetimes.js';
 import type { WorkerVerbs } from '../../../queue/store/store-calls.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { callOf } from './memory-call.js';
@@ -25,18 +25,21 @@ export function workerVerbs(queue: MemoryQueue, options: ResolvedQueueOptions): 
       }),
     describe: (worker, details, ageMs) =>
       callOf<void>('workerDescribe', () => {
+        dropOldDetails(queue);
         if (details) {
           [...queue.workerDetails.keys()]
             .filter((each) => !queue.workers.has(each))
             .forEach((each) => queue.workerDetails.delete(each));
+          queue.detailsKeptUntil = queue.now + WORKER_DETAILS_MS;
           queue.workerDetails.set(worker, { startedAt: queue.now - Math.round(ageMs), details });
         } else {
           queue.workerDetails.delete(worker);
         }
       }),
     list: (most) =>
-      callOf('workerList', () =>
-        [...queue.workers]
+      callOf('workerList', () => {
+        dropOldDetails(queue);
+        return [...queue.workers]
           .filter(([, seenAt]) => seenAt >= queue.now - WORKER_SEEN_MS)
           .toSorted(([, a], [, b]) => b - a)
           .slice(0, most)
@@ -44,7 +47,13 @@ export function workerVerbs(queue: MemoryQueue, options: ResolvedQueueOptions): 
             const { startedAt, details } = queue.workerDetails.get(id) ?? {};
             const started = startedAt !== undefined && { startedAt: new Date(startedAt) };
             return { id, seenAt: new Date(seenAt), ...details, ...started };
-          }),
-      ),
+          });
+      }),
   };
+}
+
+function dropOldDetails(queue: MemoryQueue): void {
+  if (queue.detailsKeptUntil <= queue.now) {
+    queue.workerDetails.clear();
+  }
 }
