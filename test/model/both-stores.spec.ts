@@ -20,8 +20,7 @@ import { flowSteps } from './flow/steps.js';
 
 const RUNS = Number(process.env.MODEL_RUNS ?? 6);
 const SEED = Number(process.env.MODEL_SEED ?? 1);
-/** In memory no job becomes a dead letter because no worker handles its name. */
-const OPTIONS = { unhandledAgeMs: 0 };
+const OPTIONS = { unhandledAgeMs: 30 * 60_000 };
 const sequences = fc
   .tuple(fc.constantFrom(undefined, 'a'), fc.boolean())
   .chain(([group, rates]) => fc.array(flowSteps(group, rates), { minLength: 20, maxLength: 60, size: 'max' }));

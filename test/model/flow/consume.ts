@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import type { ClaimedJob } from '#queue/model/job.js';
 import type { ClaimReply, ClaimRequest, Release } from '#queue/store/store-calls.js';
-import { any, ask, HOUR, MINUTE, pick, step, type Side } from './side.js';
+import { any, ask, given, HOUR, MINUTE, pick, step, type Side } from './side.js';
 
 const WORKERS = ['ada', 'bob'];
 const LIMITS = [
@@ -19,13 +19,15 @@ const claimMany = fc.constantFrom(1, 1, 2, 5).map((count) =>
 );
 
 /** Returns the reply without fences, which also count places in line. */
-function told({ jobs, refused, isLimited, awaitsSlots, left }: ClaimReply) {
+function told({ jobs, refused, isLimited, isFull, awaitsSlots, left }: ClaimReply) {
   return {
+    isFull,
     jobs: jobs.map(({ fence: _fence, plain: _plain, ...job }) => job),
     refused: refused.map(({ id, error }) => ({ id, error })),
     isLimited,
     awaitsSlots,
     elsewhere: left?.elsewhere,
+    unserved: left?.unserved.toSorted(),
   };
 }
 
@@ -42,17 +44,18 @@ const claim = fc
     worker: fc.constantFrom(...WORKERS),
     count: fc.constantFrom(1, 2, 5),
     slots: fc.constantFrom(undefined, 1, 2),
+    mostBytes: fc.constantFrom(undefined, undefined, 2),
     isNamed: fc.constantFrom(false, false, true),
   })
-  .map(({ worker, count, slots, isNamed }) =>
-    step(`claim(${worker}, ${count} for ${slots} slots${isNamed ? ', named' : ''})`, (side) => {
+  .map(({ worker, count, slots, mostBytes, isNamed }) =>
+    step(`claim(${worker}, ${count} for ${slots} slots, ${mostBytes} bytes${isNamed ? ', named' : ''})`, (side) => {
       const request: ClaimRequest & { atMs: number } = {
         atMs: side.now(),
         worker,
         count,
         stream: '0',
         token: `t${side.requests.length}`,
-        ...(slots !== undefined && { slots }),
+        ...given({ slots, mostBytes }),
         ...(isNamed ? { only: { limits: LIMITS, cursor: -1 } } : { attemptLimits: LIMITS }),
       };
       side.requests.push(request);
@@ -68,6 +71,10 @@ const onRequest = fc.constantFrom(...WORKERS).chain((worker) =>
     step(`claim(${worker}) again`, async (side) => {
       const last = lastOf(side, worker);
       return last && take(side, last);
+    }),
+    step(`claim(${worker}) again, 1 byte`, async (side) => {
+      const last = lastOf(side, worker);
+      return last && take(side, { ...last, mostBytes: 1 });
     }),
     step(`extendBatch(${worker})`, async (side) => {
       const last = lastOf(side, worker);
@@ -133,10 +140,15 @@ export const report = fc.tuple(fc.constantFrom(...reports), any).map(([[name, do
   }),
 );
 
+const limitsOfAll = ({ queue }: Side) => [...LIMITS, { name: queue.name, maxAttempts: 2, maxCrashes: 2 }];
 const details = { host: 'h', pid: 1, slots: 2 };
 const announcements: [string, (side: Side, worker: string) => Promise<unknown>][] = [
   ['workers.register', (side, worker) => ask(side, (calls) => calls.workers.register(worker, true, LIMITS))],
   ['workers.register', (side, worker) => ask(side, (calls) => calls.workers.register(worker, true, []))],
+  [
+    'workers.register, for all names',
+    (side, worker) => ask(side, (calls) => calls.workers.register(worker, true, limitsOfAll(side))),
+  ],
   ['workers.register, gone', (side, worker) => ask(side, (calls) => calls.workers.register(worker, false))],
   ['workers.describe', (side, worker) => ask(side, (calls) => calls.workers.describe(worker, details, HOUR))],
   ['workers.describe, gone', (side, worker) => ask(side, (calls) => calls.workers.describe(worker, undefined, 0))],
