@@ -9,7 +9,7 @@
 -- ARGV[11] the visibility timeout of foreign claims in ms, unless a worker announced it
 -- ARGV[12] the interval in ms at which failures are adopted, see lib/retention/once_per_interval
 -- Returns how many dead letters were adopted, how many claims a sweep of such a client reclaimed, 1 if such clients
---   worked here within ten minutes, then for each reclaimed claim: id, pending | failed | cancelled.
+--   worked here within ten minutes, then the reclaimed claims as in lua/sweep/reclaim.
 -- Repeated: reads the next slice.
 --@include lib/core/keys
 --@include lib/retention/retention_args

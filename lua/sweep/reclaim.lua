@@ -10,7 +10,8 @@
 -- ARGV[12] the wait after a gap in ms, unless a worker announced the visibility timeout, of which a heartbeat is a
 --   third
 -- ARGV[13] the interval of the caller's maintenance in ms, or '' if it only reclaims
--- Returns more ('1' if expired claims are left), then for each claim: id, pending | failed | cancelled.
+-- Returns more ('1' if expired claims are left), then for each claim: id, pending | failed | cancelled, and the worker,
+--   '' if it is unknown.
 -- Repeated: reclaims the next slice, because a reclaimed claim is no longer in claims.
 --@include lib/core/keys
 --@include lib/retention/retention_args
@@ -67,7 +68,8 @@ end
 -- The job claimed first must be claimed first again, so it is put to the front last.
 table.sort(taken, function(a, b) return a.fence > b.fence end)
 for _, claim in ipairs(taken) do
-  replies[#replies + 1], replies[#replies + 2] = claim.id, crash(claim.id, 'claim expired')
+  local n = #replies
+  replies[n + 1], replies[n + 2], replies[n + 3] = claim.id, crash(claim.id, 'claim expired')
 end
 place_groups()
 -- The claims go last: if a step breaks off, the next reclaim finds the jobs.

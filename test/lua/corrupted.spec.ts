@@ -92,7 +92,7 @@ describe('I7: a job key that is not a hash stops no batch', () => {
     await corrupt(q, 'bad');
     const { reclaimed } = await q.run(q.scripts.sweep.reclaim(10, 1_000_000, 0));
     expect(reclaimed).toContainEqual({ id: 'bad', status: 'failed' });
-    expect(reclaimed).toContainEqual({ id: 'good', status: 'pending' });
+    expect(reclaimed).toContainEqual({ id: 'good', status: 'pending', worker: 'worker-1' });
   });
 });
 

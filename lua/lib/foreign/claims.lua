@@ -2,7 +2,7 @@
 --   first sees it.
 -- note_claims(): records the claims of the next slice of processing.
 -- slice_of(list, field): returns the next slice of any list.
--- reclaim_claims(replies): reclaims expired claims. Adds the id and status of each job. Counts in replies[2] the jobs that
+-- reclaim_claims(replies): reclaims expired claims. Adds what lua/sweep/reclaim returns of each. Counts in replies[2] the jobs that
 --   a client reclaimed.
 -- Needs: keys, now, read, limit, visibility, crash, note_foreign_client.
 local function sighting(id)
@@ -49,7 +49,8 @@ local function reclaim_claims(replies)
   for _, seen in ipairs(redis.call('ZRANGE', foreign_claims, '-inf', now - visibility, 'BYSCORE', 'LIMIT', 0, limit)) do
     local id = string.match(seen, '^[^:]*:[^:]*:(.*)$')
     if sighting(id) == seen and redis.call('LPOS', processing, id) then
-      replies[#replies + 1], replies[#replies + 2] = id, crash_foreign(id)
+      local n = #replies
+      replies[n + 1], replies[n + 2], replies[n + 3] = id, crash_foreign(id)
       redis.call('LREM', processing, 1, id) -- last: if the step breaks off, the next sweep finds the job
     elseif was_swept_by_client(id) then
       replies[2] = replies[2] + 1

@@ -1,7 +1,7 @@
 -- crash(id, what): ends a claim whose worker is gone. It counts the crash, clears the token and raises the fence, so that
 -- a stale settle is refused. The job goes to the front, to the dead letters, or is cancelled if that was requested.
 -- An unstarted job (prefetched, isolated or expired) gets no crash, because it had not started. Its attempt is given
--- back, and its cost refunded.
+-- back, and its cost refunded. Returns the new status, and the worker, '' if it is unknown.
 -- Needs: keys, now, lib/limits/refund, places, attempts, limits, ends, read, name_in_payload.
 local function bury_named(id, reason)
   local name = read(job .. id, 'name')[1] or name_in_payload(job .. id)
@@ -42,7 +42,7 @@ local function crash(id, what)
   redis.call('HINCRBY', stats, 'reclaimed_total', 1)
   if not status then
     bury(id, 'The job hash is missing: it was deleted or has expired.')
-    return 'failed'
+    return 'failed', ''
   end
   attempts = tonumber(attempts) or 0
   local charged = not unstarted_fence or unstarted_fence ~= fence
@@ -55,7 +55,7 @@ local function crash(id, what)
   if cancel then
     end_crashed_claim(key, id, fields, reason)
     end_cancelled(id)
-    return 'cancelled'
+    return 'cancelled', worker or ''
   end
   local bad_end, next_crash_is_last
   if charged then
@@ -64,7 +64,7 @@ local function crash(id, what)
   if bad_end then
     end_crashed_claim(key, id, fields, reason)
     bury_named(id, reason .. bad_end)
-    return 'failed'
+    return 'failed', worker or ''
   end
   to_front(id, priority, rank, group) -- first: if it breaks off, the crash is not counted
   end_crashed_claim(key, id, fields, reason)
@@ -72,5 +72,5 @@ local function crash(id, what)
     redis.call('HSET', key, 'next_crash_is_last', '1')
   end
   emit(id, 'reclaimed')
-  return 'pending'
+  return 'pending', worker or ''
 end

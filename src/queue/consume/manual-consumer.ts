@@ -137,7 +137,8 @@ export class ManualConsumer {
       calls.sweep.reclaim(limit, Number.MAX_SAFE_INTEGER, 0),
     );
     const foreign = (await this.queue.exec((calls) => calls.sweep.adoptForeign(limit))).reclaimed;
-    return { reclaimed: [...reclaimed, ...foreign], more: more || foreign.length === limit };
+    const all = [...reclaimed, ...foreign].map(({ id, status }) => ({ id, status }));
+    return { reclaimed: all, more: more || foreign.length === limit };
   }
 
   /** Ends waiting claims. */

@@ -35,6 +35,8 @@ export type RestartOutcome = 'pending' | 'refused' | 'missing';
 export interface ReclaimedJob {
   id: string;
   status: JobStatus;
+  /** The worker that had claimed it, if it is known. */
+  worker?: string;
 }
 
 /** The number of deleted jobs, and of jobs that the next call passes over; undefined when no more are old. */

@@ -11,6 +11,7 @@ import type { StoreCall } from '../../queue/store/store-call.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import { FailureLog } from '../reports/failure-log.js';
 import { HistoryKeeper } from './history-keeper.js';
+import type { ReclaimedJob } from '../../queue/store/call-outcomes.js';
 import { emitEnds, type SweptJob } from './sweep-events.js';
 import { UNMET } from '../../queue/store/claim-refusal.js';
 import type { WorkerEventListener } from '../reports/worker-event.js';
@@ -141,8 +142,8 @@ export class Sweeper {
     return Math.floor(0.75 * Math.min(this.intervalMs, LONGEST_PACE_MS));
   }
 
-  private async reportReclaimed(queue: JobQueue, reclaimed: readonly SweptJob[]): Promise<void> {
-    reclaimed.forEach(({ id, status }) => this.failures.workerLost(id, queue.name, status));
+  private async reportReclaimed(queue: JobQueue, reclaimed: readonly ReclaimedJob[]): Promise<void> {
+    reclaimed.forEach((job) => this.failures.workerLost(job, queue.name));
     await this.emitEnds(queue, reclaimed);
   }
 

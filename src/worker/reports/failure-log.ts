@@ -1,5 +1,5 @@
 import { systemClock, type Clock } from '../../queue/runtime/clock.js';
-import type { JobStatus } from '../../queue/model/job.js';
+import type { ReclaimedJob } from '../../queue/store/call-outcomes.js';
 import type { StoredError } from '../../queue/errors/stored-error.js';
 import { describeStored, errorKey } from '../../queue/errors/describe-error.js';
 import type { LogLevel, SafeLogger } from '../../queue/errors/safe-logger.js';
@@ -68,19 +68,20 @@ export class FailureLog {
     this.add(this.levels.attempts, 'failed attempts without a claim', job, error, what);
   }
 
-  /** Logs a job whose worker is gone, as a sweep found it. @param status what became of the job */
-  workerLost(id: string, queue: string, status: JobStatus): void {
+  /** Logs a job whose worker is gone, as a sweep found it. */
+  workerLost({ id, status, worker = '' }: ReclaimedJob, queue: string): void {
     const level = status === 'failed' ? this.levels.deadLetters : this.levels.attempts;
     if (level === 'off') {
       return;
     }
+    const which = worker && ` ${worker.slice(0, LONGEST_ID)}`;
     const now = status === 'failed' ? 'a dead letter' : status;
     this.burst.add({
       level,
       kind: JSON.stringify(['lost its worker', queue, status]),
       plural: `jobs of queue "${queue}" lost their worker and are ${status === 'failed' ? 'dead letters' : status}`,
       jobId: id,
-      message: `Job ${id.slice(0, LONGEST_ID)} of queue "${queue}" lost its worker and is now ${now}.`,
+      message: `Job ${id.slice(0, LONGEST_ID)} of queue "${queue}" lost its worker${which} and is now ${now}.`,
     });
   }
 

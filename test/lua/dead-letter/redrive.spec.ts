@@ -39,7 +39,9 @@ describe('dead-letter/redrive.lua', () => {
     const { jobs } = await q.run(q.claimCall(1));
     expect(jobs.map((job) => job.id)).toEqual(['a']);
     await q.expireClaims('a');
-    expect((await q.run(q.scripts.sweep.reclaim(10, 1e12, 0))).reclaimed).toEqual([{ id: 'a', status: 'pending' }]);
+    expect((await q.run(q.scripts.sweep.reclaim(10, 1e12, 0))).reclaimed).toEqual([
+      { id: 'a', status: 'pending', worker: 'worker-1' },
+    ]);
   });
 
   it('leaves no error in a job that then completes', async () => {

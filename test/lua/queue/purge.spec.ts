@@ -94,7 +94,7 @@ describe('queue/purge.lua', () => {
     await q.addAndClaim('b');
     await q.expireClaims('b');
     const { reclaimed } = await q.run(q.scripts.sweep.reclaim(10, 1e12, 0));
-    expect(reclaimed).toEqual([{ id: 'b', status: 'failed' }]); // by the handler's maxAttempts of 1
+    expect(reclaimed).toEqual([{ id: 'b', status: 'failed', worker: 'worker-1' }]); // by the handler's maxAttempts of 1
     await q.run(q.scripts.workers.register('w1', true, handlersOf(q)));
     expect(await Promise.all(announced.map((key) => q.redis.pttl(key)))).toEqual([-1, -1, -1]);
   });

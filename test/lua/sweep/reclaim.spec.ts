@@ -19,7 +19,10 @@ describe('sweep/reclaim.lua', () => {
     const job = await q.addAndClaim('a');
     await q.expireClaims('a');
     await q.takeWake();
-    expect(await sweep(q)).toEqual({ reclaimed: [{ id: 'a', status: 'pending' }], more: false });
+    expect(await sweep(q)).toEqual({
+      reclaimed: [{ id: 'a', status: 'pending', worker: 'worker-1' }],
+      more: false,
+    });
     const hash = await q.job('a');
     expect(hash).toMatchObject({
       status: 'pending',
@@ -96,7 +99,7 @@ describe('sweep/reclaim.lua', () => {
     await crash(q, 'a');
     await sweep(q);
     await crash(q, 'a');
-    expect((await sweep(q)).reclaimed).toEqual([{ id: 'a', status: 'failed' }]);
+    expect((await sweep(q)).reclaimed).toEqual([{ id: 'a', status: 'failed', worker: 'worker-1' }]);
     expect(await q.ranked(q.keys.dead)).toEqual(['a']);
     expect(await q.field('a', 'last_error')).toBe(
       `claim expired (worker worker-1) on attempt 2 (maxAttempts 2); its name is "${q.name}"`,
@@ -110,7 +113,7 @@ describe('sweep/reclaim.lua', () => {
     await crash(q, 'a');
     await sweep(q);
     await crash(q, 'a');
-    expect((await sweep(q)).reclaimed).toEqual([{ id: 'a', status: 'failed' }]);
+    expect((await sweep(q)).reclaimed).toEqual([{ id: 'a', status: 'failed', worker: 'worker-1' }]);
     expect(await q.field('a', 'last_error')).toContain('crashed its worker 2 times (maxCrashes 2)');
     expect(await q.job('a')).toMatchObject({ crashes: '2' });
   });
@@ -119,7 +122,7 @@ describe('sweep/reclaim.lua', () => {
     const claimer = testQueue({ maxAttempts: 1 });
     await claimer.addAndClaim('a');
     await claimer.expireClaims('a');
-    expect((await sweep(claimer)).reclaimed).toEqual([{ id: 'a', status: 'failed' }]);
+    expect((await sweep(claimer)).reclaimed).toEqual([{ id: 'a', status: 'failed', worker: 'worker-1' }]);
   });
 
   it('ends a job that was asked to cancel', async () => {
@@ -127,7 +130,7 @@ describe('sweep/reclaim.lua', () => {
     await q.addAndClaim('a');
     await q.run(q.scripts.cancel('a'));
     await q.expireClaims('a');
-    expect((await sweep(q)).reclaimed).toEqual([{ id: 'a', status: 'cancelled' }]);
+    expect((await sweep(q)).reclaimed).toEqual([{ id: 'a', status: 'cancelled', worker: 'worker-1' }]);
     expect(await q.redis.lrange(q.keys.cancelled, 0, -1)).toEqual(['a']);
   });
 

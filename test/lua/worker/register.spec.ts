@@ -19,7 +19,7 @@ describe('worker/register.lua', () => {
     await q.run(q.scripts.workers.register('w1', true, [{ name: q.name, maxAttempts: 1, maxCrashes: 5 }]));
     await q.expireClaims('a');
     const { reclaimed } = await q.run(q.scripts.sweep.reclaim(10, 1e12, 0));
-    expect(reclaimed).toEqual([{ id: 'a', status: 'failed' }]);
+    expect(reclaimed).toEqual([{ id: 'a', status: 'failed', worker: 'worker-1' }]);
     expect(await q.field('a', 'last_error')).toContain('(maxAttempts 1)');
   });
 

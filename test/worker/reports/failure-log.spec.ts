@@ -100,7 +100,7 @@ onEachStore('a handler that throws', () => {
     const job = { id: forged, name: forged, queue: 'q', attempt: 1, maxAttempts: 1 };
     const log = new FailureLog(SafeLogger.of(logger));
     log.deadLetter(job, { name: forged, message: forged });
-    log.workerLost(forged, 'q', 'failed');
+    log.workerLost({ id: forged, status: 'failed', worker: forged }, 'q');
     expect(lines).toHaveLength(2);
     for (const line of lines) {
       expect(line).not.toMatch(/\p{Cc}/u);
@@ -146,10 +146,10 @@ describe('equal failures in a burst', () => {
   it('are logged as they are where only one more came', () => {
     const { lines, logger } = keptLog();
     const log = new FailureLog(SafeLogger.of(logger));
-    for (const id of ['a', 'b']) log.workerLost(id, 'q', 'pending');
+    for (const id of ['a', 'b']) log.workerLost({ id, status: 'pending', worker: `w-${id}` }, 'q');
     log.flush();
     expect(lines).toEqual(
-      ['a', 'b'].map((id) => `warn Job ${id} of queue "q" lost its worker and is now pending.`),
+      ['a', 'b'].map((id) => `warn Job ${id} of queue "q" lost its worker w-${id} and is now pending.`),
     );
   });
 
@@ -206,14 +206,16 @@ it('logs a job whose worker is gone: at warn while it is tried again, at error a
   const { id } = await queue.enqueue({});
   const sweeper = new Sweeper([queue], 1_000, logger);
   const { keys } = await inside(queue).scripts();
+  let worker: unknown;
   for (let i = 0; i < 2; i++) {
     await queue.claim();
+    worker = (await queue.get(id))!.worker;
     await inside(queue).connection.client.zadd(keys.claims, 'XX', 1, id);
     await sweeper.runOnce();
   }
   expect(lines).toEqual([
-    `warn Job ${id} of queue "${queue.name}" lost its worker and is now pending.`,
-    `error Job ${id} of queue "${queue.name}" lost its worker and is now a dead letter.`,
+    `warn Job ${id} of queue "${queue.name}" lost its worker ${String(worker)} and is now pending.`,
+    `error Job ${id} of queue "${queue.name}" lost its worker ${String(worker)} and is now a dead letter.`,
   ]);
 });
 

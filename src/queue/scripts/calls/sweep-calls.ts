@@ -11,8 +11,8 @@ export function sweepCalls({ keys, options, retention }: CallContext) {
     reclaim(limit: number, gapMs: number, waitMs: number, everyMs?: number) {
       const args = [...retention, limit, gapMs, waitMs, everyMs ?? ''];
       return call('sweepReclaim', keys.standard, args, (reply) => {
-        const [more, ...pairs] = reply as string[];
-        return { reclaimed: decodeReclaimed(pairs), more: more === '1' };
+        const [more, ...claims] = reply as string[];
+        return { reclaimed: decodeReclaimed(claims), more: more === '1' };
       });
     },
 
@@ -23,14 +23,14 @@ export function sweepCalls({ keys, options, retention }: CallContext) {
     adoptForeign(limit: number, paceMs = 0) {
       const args = [...retention, limit, options.foreignVisibilityMs, paceMs];
       return call('sweepAdoptForeign', keys.standard, args, (reply) => {
-        const [deadLetters, sweptByClients, clientsAtWork, ...pairs] = reply as [
+        const [deadLetters, sweptByClients, clientsAtWork, ...claims] = reply as [
           number,
           number,
           number,
           ...string[],
         ];
         return {
-          reclaimed: decodeReclaimed(pairs),
+          reclaimed: decodeReclaimed(claims),
           deadLetters,
           sweptByClients: Number(sweptByClients),
           clientsAtWork: Number(clientsAtWork) === 1,

@@ -29,7 +29,10 @@ export function reclaim(
   });
   const reclaimed = taken
     .toSorted((a, b) => fenceOf(b) - fenceOf(a))
-    .map((id) => ({ id, status: crash(queue, id, 'claim expired') }));
+    .map((id) => {
+      const worker = queue.job(id)?.worker;
+      return { id, status: crash(queue, id, 'claim expired'), ...(worker !== undefined && { worker }) };
+    });
   return { reclaimed, more: expired.length === limit };
 }
 
