@@ -96,6 +96,9 @@ export function full(signs: QueueSigns): ReturnType<Rule> {
   };
 }
 
+/** The next step where groups hold the jobs back. The dashboard makes a link of it. */
+export const LOOK_AT_GROUPS = 'look at the groups whose jobs wait longest';
+
 export function heldByGroups(signs: QueueSigns): ReturnType<Rule> {
   const { heldByGroups: held = 0, pending, processing, pausedAt } = signs.stats;
   if (held === 0 || held < pending || pausedAt || !isOld(signs, PATIENCE_MS)) {
@@ -107,7 +110,7 @@ export function heldByGroups(signs: QueueSigns): ReturnType<Rule> {
     state: 'limited',
     summary: `limited: ${waits(signs)} in groups that may start none now${running}`,
     cause: 'each of their groups is paused, waits for a job of its own, or is at its limit',
-    next: 'look at the groups whose jobs wait longest',
+    next: LOOK_AT_GROUPS,
   };
 }
 

@@ -1,7 +1,8 @@
 // The one sentence on top of the dashboard: the worse of what is said of Redis and of the queues.
 import { describe, expect, it } from '@jest/globals';
-import { overallVerdict } from '#dashboard/live/verdict-view.js';
+import { overallVerdict, verdictView } from '#dashboard/live/verdict-view.js';
 import type { QueueView, VerdictView } from '#dashboard/views/views.js';
+import { LOOK_AT_GROUPS } from '#inspect/limit-rules.js';
 import type { Severity } from '#inspect/queue-signs.js';
 
 const queue = (severity: VerdictView['severity']) =>
@@ -31,5 +32,20 @@ describe('the sentence on Redis and all queues', () => {
 
   it('is that of the queues where nothing is known of Redis', () => {
     expect(overallVerdict(null, [queue('warn')]).sentence).toBe('`email` speaks.');
+  });
+});
+
+describe('the verdict on a queue', () => {
+  const verdict = { queue: 'email', severity: 'notice', state: 'limited', summary: 'limited' } as const;
+
+  it('leads to the groups where they are the next step', () => {
+    expect(verdictView({ ...verdict, next: LOOK_AT_GROUPS })).toMatchObject({
+      remedy: 'Look at the groups whose jobs wait longest.',
+      remedyView: 'groups',
+    });
+  });
+
+  it('leads nowhere with another next step', () => {
+    expect(verdictView({ ...verdict, next: 'add workers' })).not.toHaveProperty('remedyView');
   });
 });

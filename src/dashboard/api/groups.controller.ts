@@ -10,7 +10,7 @@ import { SharedReads } from '../live/shared-reads.js';
 import { Permissions } from '../security/permissions.js';
 import { checkInput, KnownQueues, queueName } from './known-queue.js';
 import { Responder } from './responder.js';
-import type { GroupView } from '../views/views.js';
+import type { GroupView } from '../views/group-views.js';
 import { pauseOf } from '../actions/pause-of.js';
 
 const SHOWN = 100;

@@ -1,3 +1,4 @@
+import { LOOK_AT_GROUPS } from '../../inspect/limit-rules.js';
 import type { QueueVerdict } from '../../inspect/queue-signs.js';
 import type { ServerVerdict } from '../../inspect/server-verdict.js';
 import type { QueueVerdictView, VerdictView } from '../views/views.js';
@@ -10,8 +11,9 @@ const BY_SEVERITY: readonly VerdictView['severity'][] = ['idle', 'ok', 'notice',
 /** Returns the verdict on a queue, in the words of health and the command line. */
 export function verdictView(verdict: QueueVerdict): VerdictView {
   const remedy = verdict.next === undefined ? {} : { remedy: asSentence(verdict.next) };
+  const view = verdict.next === LOOK_AT_GROUPS ? { remedyView: 'groups' as const } : {};
   const severity = verdict.state === 'idle' ? 'idle' : SEVERITIES[verdict.severity];
-  return { severity, sentence: sentenceOf(verdict), ...remedy };
+  return { severity, sentence: sentenceOf(verdict), ...remedy, ...view };
 }
 
 /** Returns one sentence for Redis and all queues: the worse verdict, or that on Redis where both are as bad. */

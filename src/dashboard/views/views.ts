@@ -2,7 +2,6 @@
 // clock.
 import type { ServerVerdict } from '../../inspect/server-verdict.js';
 import type { AttemptRecord } from '../../queue/model/job.js';
-import type { GroupLimits } from '../../queue/model/limits.js';
 import type { DashboardAction } from '../dashboard-options.js';
 
 export type State = 'pending' | 'scheduled' | 'processing' | 'completed' | 'failed' | 'cancelled';
@@ -14,6 +13,8 @@ export interface VerdictView {
   sentence: string;
   /** The next step. */
   remedy?: string;
+  /** The view of the queue where the next step is taken. */
+  remedyView?: 'groups';
 }
 
 export interface PercentilesView {
@@ -263,22 +264,6 @@ export interface ActionLogEntry {
   /** The subject of the action, in words. */
   subject: string;
   count: number;
-}
-
-/** A group of a queue that has jobs. */
-export interface GroupView {
-  name: string;
-  pending: number;
-  running: number;
-  oldestPendingAgeMs: number;
-  pausedAt: number | null;
-  /** The job that holds it back. */
-  heldBy: string | null;
-  opensAt: number | null;
-  /** Its own limits in words; null for none. */
-  limits: string | null;
-  /** The same as figures. */
-  limitsSet: GroupLimits;
 }
 
 /** Figures of each step, for the charts. `at` has the starts of the steps. */

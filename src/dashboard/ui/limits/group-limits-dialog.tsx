@@ -1,4 +1,4 @@
-import type { GroupView } from '../../views/views.js';
+import type { GroupView } from '../../views/group-views.js';
 import { post } from '../state/api.js';
 import { Field, figuresOf, LimitFields, numberOf } from './limit-fields.js';
 import { LimitsForm } from './limits-form.js';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { GroupView } from '../../views/views.js';
+import type { GroupView } from '../../views/group-views.js';
 import { plural } from '../parts/format.js';
 import { ask } from '../parts/confirm.js';
 import { say, tried } from '../parts/toasts.js';

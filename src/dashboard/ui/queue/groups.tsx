@@ -1,4 +1,5 @@
-import type { GroupView, QueueView } from '../../views/views.js';
+import type { GroupView } from '../../views/group-views.js';
+import type { QueueView } from '../../views/views.js';
 import { count, duration, percent, plural } from '../parts/format.js';
 import { Notice, Time } from '../parts/parts.js';
 import { now } from '../state/live.js';

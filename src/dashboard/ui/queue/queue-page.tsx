@@ -7,7 +7,7 @@ import { ask } from '../parts/confirm.js';
 import { say } from '../parts/toasts.js';
 import { Problem, post } from '../state/api.js';
 import { connection, may, overview } from '../state/live.js';
-import { route } from '../state/route.js';
+import { href, route } from '../state/route.js';
 import { LazyCharts } from '../charts/lazy-charts.js';
 import { ErrorGroups } from './error-groups.js';
 import { Batches } from './batches.js';
@@ -83,7 +83,7 @@ function Unreadable({ queue: { name, verdict } }: { queue: QueueVerdictView }) {
           <bdi>{name}</bdi>
         </h1>
       </div>
-      <VerdictLine verdict={verdict} />
+      <VerdictLine name={name} verdict={verdict} />
     </div>
   );
 }
@@ -108,7 +108,7 @@ function QueueHead({ queue }: { queue: QueueView }) {
           <PauseButton queue={queue} />
         </span>
       </div>
-      <VerdictLine verdict={verdict}>
+      <VerdictLine name={name} verdict={verdict}>
         {pausedAt !== null && (
           <>
             {' '}
@@ -134,15 +134,26 @@ function QueueHead({ queue }: { queue: QueueView }) {
   );
 }
 
-function VerdictLine({ verdict, children }: { verdict: VerdictView; children?: ComponentChildren }) {
+interface VerdictLineProps {
+  name: string;
+  verdict: VerdictView;
+  children?: ComponentChildren;
+}
+
+function VerdictLine({ name, verdict, children }: VerdictLineProps) {
+  const { remedy, remedyView } = verdict;
   return (
     <p class={`verdict-line answer-${verdict.severity}`}>
       <VerdictMark severity={verdict.severity} />
       <span>
         <Sentence text={verdict.sentence} />{' '}
-        {verdict.remedy && (
+        {remedy && (
           <span class="remedy-inline">
-            <Sentence text={verdict.remedy} />
+            {remedyView ? (
+              <a href={href(['queue', name], { view: remedyView })}>{remedy}</a>
+            ) : (
+              <Sentence text={remedy} />
+            )}
           </span>
         )}
         {children}

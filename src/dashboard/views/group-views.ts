@@ -1,0 +1,17 @@
+import type { GroupLimits } from '../../queue/model/limits.js';
+
+/** A group of a queue that has jobs. */
+export interface GroupView {
+  name: string;
+  pending: number;
+  running: number;
+  oldestPendingAgeMs: number;
+  pausedAt: number | null;
+  /** The job that holds it back. */
+  heldBy: string | null;
+  opensAt: number | null;
+  /** Its own limits in words; null for none. */
+  limits: string | null;
+  /** The same as figures. */
+  limitsSet: GroupLimits;
+}
