@@ -36,7 +36,7 @@ it('shows a crash from beginning to end on one screen: killed, the claim expires
   const planned = await stepTexts();
   await page.getByRole('button', { name: 'Crash a worker and watch' }).click();
   // Everything is visible: the broken lane with the job and its claim, the other workers, and the steps.
-  const claim = /its claim runs out in \d\.\d s/;
+  const claim = /its claim expires in \d\.\d s/;
   const inSight = ['#crash', '#crash-steps li', '#workers > li', '#waiting', '#done'];
   expect(await seenWhen(claim, ...inSight, '#workers > [data-state=dead] .job .ring')).toEqual({
     left: expect.stringMatching(/^[0-2]$/),
@@ -48,8 +48,8 @@ it('shows a crash from beginning to end on one screen: killed, the claim expires
     'A mail is enqueued.',
     'W claims it. Its heartbeat keeps the claim alive.',
     'The process is killed with SIGKILL. Nobody tells Redis.',
-    'No heartbeat comes any more: the claim runs out.',
-    'The sweep takes it back: the job is at the front of the queue.',
+    'No heartbeat comes any more: the claim expires.',
+    'The sweep reclaims the job: it is at the front of the queue.',
     'Another process takes it: attempt 2, under the same message id.',
     'Completed. Nothing is lost.',
   ]);
@@ -60,13 +60,13 @@ it('shows a crash from beginning to end on one screen: killed, the claim expires
     'Mail to ada@…, order N is enqueued.',
     'W claims it. Its heartbeat keeps the claim alive.',
     'W is killed with SIGKILL. Nobody tells Redis.',
-    'No heartbeat came: its claim ran out.',
+    'No heartbeat came: its claim expired.',
     'The sweep took it back: the job is at the front of the queue.',
     'W takes it: attempt 2, under the same message id.',
     'Completed. Nothing was lost.',
   ]);
   // The newest first.
-  const order = /completed after all.*attempt 2.*claim of Mail to ada@…, order \d+ ran out.*killed \(SIGKILL\)/;
+  const order = /completed after all.*attempt 2.*claim of Mail to ada@…, order \d+ expired.*killed \(SIGKILL\)/;
   await says(page, '#story', order);
 });
 
@@ -170,14 +170,14 @@ it('kills the process that its button names, with SIGKILL, and a new one takes i
 });
 
 it('hangs for real: a silent process loses its job to another, and is killed and replaced', async () => {
-  const taken = await numberOf(page, 'Taken back');
+  const taken = await numberOf(page, 'Reclaimed');
   await shop.post('/workers/configure', { hang_rate: '1', work_latency_ms: '0' });
   const enqueued = await shop.enqueue({ kind: 'email' });
   await page.locator('#workers > [data-state=hanging]').first().waitFor();
   await shop.post('/workers/configure', { hang_rate: '0' });
   await patiently(async () => (await job(enqueued[0]!)).status === 'completed', { timeoutMs: 30_000 });
   expect((await job(enqueued[0]!)).errors[0]).toMatchObject({ outcome: 'crash' });
-  await patiently(async () => (await numberOf(page, 'Taken back')) > taken);
+  await patiently(async () => (await numberOf(page, 'Reclaimed')) > taken);
   await says(page, '#story li', /was killed by its supervisor: its event loop gave no answer for 5000 ms/, 30_000);
   await workersRun(page, 2);
 });

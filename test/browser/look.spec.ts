@@ -104,10 +104,10 @@ it('on a phone says what came of a button in sight of the button, however far do
   page = await openPage(shop.url, { colorScheme: 'dark', viewport: PHONE, reducedMotion: 'reduce' });
   await says(page, '#done-count', /\d/);
   // The story comes first, and what is below it is folded.
-  expect(await page.getByRole('button', { name: 'Take back expired claims' }).isVisible()).toBe(false);
+  expect(await page.getByRole('button', { name: 'Reclaim expired claims' }).isVisible()).toBe(false);
   await page.getByText('Enqueue, workers, queue').click();
-  await page.getByRole('button', { name: 'Take back expired claims' }).click();
-  const said = page.locator('#answer', { hasText: 'No claim had run out.' });
+  await page.getByRole('button', { name: 'Reclaim expired claims' }).click();
+  const said = page.locator('#answer', { hasText: 'No claim had expired.' });
   await said.waitFor();
   const { y, height } = (await said.boundingBox())!;
   expect(await page.evaluate('scrollY')).toBeGreaterThan(0);
@@ -185,7 +185,7 @@ it('on a phone looks as in the README: the broken lane and its claim, and a line
   page = await openPage(shop.url, { colorScheme: 'dark', viewport: PHONE });
   await shop.post('/workers/crash');
   await page.locator('#workers > [data-state=dead] .ring.low').waitFor({ timeout: 40_000 });
-  await says(page, '#crash-said', /No heartbeat any more: its claim runs out\.$/);
+  await says(page, '#crash-said', /No heartbeat any more: its claim expires\.$/);
   await picture('control-page-phone.png');
   expect(await violations(page)).toEqual([]);
   await says(page, '#crash-steps .told', 'Completed. Nothing was lost.', 40_000);

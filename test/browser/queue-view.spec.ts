@@ -182,13 +182,13 @@ describe('a list', () => {
     expect((await redis.scan('0', 'MATCH', 'queue:jobs:job:*', 'COUNT', 200_000))[1]).toEqual([]);
   }, 120_000);
 
-  it('shows a claim in red when it has run out, and not before', async () => {
+  it('shows a claim in red when it has expired, and not before', async () => {
     const { id } = await queue.enqueue({}, { name: 'email' });
     await queue.claim();
     const row = `.processing li[data-job="${id}"]`;
     await says(page, `${row}:not(.expired) .note`, /^claim: \d+\.\d s left$/);
     await claimEndsIn(id, -10_000);
-    await says(page, `${row}.expired .note`, 'claim has run out');
+    await says(page, `${row}.expired .note`, 'claim has expired');
   });
 
   it('and the picture show a job that waits for its next attempt with a clock', async () => {
@@ -215,17 +215,17 @@ describe('a list', () => {
 });
 
 it('expired claims are reclaimed by hand; the page says when there is none', async () => {
-  const takeBack = page.getByRole('button', { name: 'Take back expired claims' });
-  await takeBack.click();
-  await says(page, '#answer', 'No claim had run out.');
+  const reclaim = page.getByRole('button', { name: 'Reclaim expired claims' });
+  await reclaim.click();
+  await says(page, '#answer', 'No claim had expired.');
   await queue.enqueue({}, { name: 'email' });
   const claimed = await queue.claim();
   await claimEndsIn(claimed!.id, -10_000);
-  await takeBack.click();
-  await says(page, '#answer', '1 taken back.');
+  await reclaim.click();
+  await says(page, '#answer', '1 reclaimed.');
   await says(page, '.pending .rows li', 'attempt 1, 1 crashed');
   // A snapshot counts before it reads the rows.
-  await patiently(async () => (await numberOf(page, 'Taken back')) === 1);
+  await patiently(async () => (await numberOf(page, 'Reclaimed')) === 1);
 });
 
 it('asks nothing of Redis while it is hidden, and shows what is new when it is seen again', async () => {

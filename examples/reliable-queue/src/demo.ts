@@ -24,7 +24,7 @@ const jobs = app.get(JobQueueService);
 const mails = [
   { to: 'ada@example.com' },
   { to: 'grace@example.com', trouble: 'error', times: 1 }, // tried again after the backoff
-  { to: 'edsger@example.com', trouble: 'crash', times: 1 }, // taken back when its claim has expired
+  { to: 'edsger@example.com', trouble: 'crash', times: 1 }, // reclaimed when its claim has expired
   { to: 'alan@example.com', trouble: 'crash', times: 9 }, // whoever takes it dies of it
 ] as const;
 const handles = await jobs.enqueueMany(

@@ -34,7 +34,7 @@ export function connectActions() {
   });
   on('reclaim', async () => {
     const { reclaimed } = await post('/reclaim');
-    return reclaimed.length === 0 ? 'No claim had run out.' : `${count(reclaimed.length)} taken back.`;
+    return reclaimed.length === 0 ? 'No claim had expired.' : `${count(reclaimed.length)} reclaimed.`;
   });
   on('reset', async () => {
     if (!(await confirmed())) return undefined;

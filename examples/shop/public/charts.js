@@ -46,7 +46,7 @@ function make() {
     chartIn('totals', [
       [3, 'completed', '--green'],
       [4, 'given up', '--red'],
-      [5, 'taken back', '--violet'],
+      [5, 'reclaimed', '--violet'],
     ]),
   ];
 }

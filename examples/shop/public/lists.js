@@ -117,5 +117,5 @@ function updateRow(row, job) {
 function noteOf({ status, claimEndsInMs, ageS }) {
   if (status === 'scheduled') return 'waits for its next attempt';
   if (claimEndsInMs === undefined) return status === 'pending' ? `for ${age(ageS)}` : `${age(ageS)} ago`;
-  return claimEndsInMs > 0 ? `claim: ${seconds(claimEndsInMs)} left` : 'claim has run out';
+  return claimEndsInMs > 0 ? `claim: ${seconds(claimEndsInMs)} left` : 'claim has expired';
 }

@@ -33,7 +33,7 @@ export function crack() {
   return svg('svg', box, svg('polyline', { points }));
 }
 
-/** Draws a claim: full when it begins, empty when it runs out, full again at each heartbeat. */
+/** Draws a claim: full when it begins, empty when it expires, full again at each heartbeat. */
 export function claimRing() {
   const circle = (name) => svg('circle', { cx: 10, cy: 10, r: 8, class: name });
   const left = circle('left');

@@ -6,7 +6,7 @@ export const USAGE = `Usage: main.js [flags]
   --redis-host HOST      (localhost; REDIS_URL names the whole address)
   --redis-port PORT      (6379)
   --visibility-ms MS     how long a claim lasts (5000)
-  --reclaim-ms MS        how often expired claims are taken back; 0: only when asked (0)
+  --reclaim-ms MS        how often expired claims are reclaimed; 0: only when asked (0)
   --workers N            worker processes at the start, 0 to 8 (0)
   --queue-name NAME      (jobs)
   --first-jobs           enqueues a job of each kind at the start

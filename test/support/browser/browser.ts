@@ -53,7 +53,7 @@ export class RunningShop {
   }
 }
 
-/** Starts a shop whose claims run out soon; `flags` are those of its command line. */
+/** Starts a shop whose claims expire soon; `flags` are those of its command line. */
 export async function startShop(flags: string[] = []): Promise<RunningShop> {
   buildShop();
   // Writes survive a restart.

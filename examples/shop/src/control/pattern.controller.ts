@@ -74,8 +74,8 @@ export class PatternController {
   @HttpCode(200)
   async reclaim(): Promise<{ reclaimed: string[]; stats: StatsView }> {
     const reclaimed = await this.queue.reclaim();
-    if (reclaimed.length === 0) this.story.tell('plain', 'A sweep by hand found no claim that had run out.');
-    return { reclaimed, stats: await this.stats.after(`Taken back: ${reclaimed.join(', ') || 'nothing'}.`) };
+    if (reclaimed.length === 0) this.story.tell('plain', 'A sweep by hand found no claim that had expired.');
+    return { reclaimed, stats: await this.stats.after(`Reclaimed: ${reclaimed.join(', ') || 'nothing'}.`) };
   }
 
   /** Stops the workers, deletes all jobs and their output, and counts from zero. */

@@ -74,7 +74,7 @@ export class QueueAccess {
     return this.ask(() => this.queue.purge({ confirm: this.name }), CUT_OFF, PURGE_PATIENCE_MS);
   }
 
-  /** Returns in how many ms the claims of these jobs run out; undefined for claims of a foreign client. */
+  /** Returns in how many ms the claims of these jobs expire; undefined for claims of a foreign client. */
   async claimsEndIn(ids: string[]): Promise<(number | undefined)[]> {
     if (ids.length === 0) return [];
     const [[seconds, micros], ends] = await this.ask(async () => {

@@ -17,7 +17,7 @@ const MOST = 8;
 /** A claim that lasts longer than the dead worker can have asked for is another's. */
 const SLACK_MS = 1_000;
 
-/** The worker processes that died, until their jobs have been taken back. */
+/** The worker processes that died, until their jobs have been reclaimed. */
 @Injectable()
 export class Wrecks {
   private wrecks: Wreck[] = [];

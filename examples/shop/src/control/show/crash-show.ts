@@ -164,12 +164,12 @@ export class CrashShow implements OnModuleDestroy {
       const seconds = ((endsInMs ?? 0) / 1_000).toFixed(1);
       const text =
         endsInMs !== undefined && endsInMs > 0
-          ? `No heartbeat any more: its claim runs out in ${seconds} s.`
-          : 'Its claim has run out; the next sweep takes it back, or “Take back expired claims”.';
+          ? `No heartbeat any more: its claim expires in ${seconds} s.`
+          : 'Its claim has expired; the next sweep reclaims it, or “Reclaim expired claims”.';
       this.tell('claim', text, 'warn');
     } else if (attempts > show.attempt || status === 'pending') {
       show.stage = 'back';
-      this.tell('claim', 'No heartbeat came: its claim ran out.');
+      this.tell('claim', 'No heartbeat came: its claim expired.');
       this.tell('back', 'The sweep took it back: the job is at the front of the queue.');
     }
   }

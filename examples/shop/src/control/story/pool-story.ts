@@ -62,5 +62,5 @@ function during(job: CurrentJob | undefined): string {
 }
 
 function runsOut(): string {
-  return `runs out within ${settings.visibilityMs / 1_000} s`;
+  return `expires within ${settings.visibilityMs / 1_000} s`;
 }

@@ -49,8 +49,8 @@ export class QueueStory implements OnApplicationBootstrap {
       case 'reclaimed':
         tell(
           'warn',
-          `The claim of ${job} ran out: it is back at the front of the queue.`,
-          'claims ran out; their jobs are back.',
+          `The claim of ${job} expired: it is back at the front of the queue.`,
+          'claims expired; their jobs are back.',
         );
         return this.troubles.happened(event.id);
       case 'failed':
