@@ -15,7 +15,7 @@ const MOST_EXPIRED = 100;
 export interface JobSigns extends QueueSigns {
   /** The number of jobs before this one. Absent if they are too many to count. */
   ahead?: number;
-  /** True if its claim has expired, and maintenance has not taken it back. */
+  /** True if its claim has expired, and maintenance has not reclaimed the job. */
   hasExpired?: true;
   /** The group of the job, if it has one. */
   group?: GroupStats;

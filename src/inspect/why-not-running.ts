@@ -70,7 +70,7 @@ function running(job: JobRecord, signs: JobSigns): Reason {
 function reclaimOf({ stats, sinceMaintenanceMs = 0 }: JobSigns): string {
   return sinceMaintenanceMs > 0 || stats.maintainedAt === null
     ? 'start a process whose maintenance is on: no process maintains the queue'
-    : 'wait for the next maintenance, which takes it back';
+    : 'wait for the next maintenance, which reclaims it';
 }
 
 function scheduled(job: JobRecord, signs: JobSigns): Reason {

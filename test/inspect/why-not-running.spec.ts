@@ -282,7 +282,7 @@ describe('a job does not run, because', () => {
     const other = (await queue.list('processing'))[1]!.id;
     expect(await why(queue, other)).toBeUndefined();
     await client.hset(keys.sweep, { last_run_at_ms: Date.now(), maintained_at_ms: Date.now() });
-    expect((await why(queue, gone!.id))!.next).toBe('wait for the next maintenance, which takes it back');
+    expect((await why(queue, gone!.id))!.next).toBe('wait for the next maintenance, which reclaims it');
   });
 
   it('it waits in its worker to run alone, because another crash would be its last', async () => {

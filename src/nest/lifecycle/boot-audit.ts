@@ -94,7 +94,7 @@ function isUsed({ workers, pending, scheduled, processing }: QueueStats): boolea
 function unmaintained(queue: string, maintainedAt: Date | null): string {
   const last = maintainedAt ? `since ${maintainedAt.toISOString()}` : 'yet';
   return (
-    `No process has maintained queue "${queue}" ${last}, and this one has maintenance: false. Expired claims are not taken ` +
-    'back, and nothing is deleted by age. Leave maintenance on in at least one process of the fleet.'
+    `No process has maintained queue "${queue}" ${last}, and this one has maintenance: false. Expired claims are not ` +
+    'reclaimed, and nothing is deleted by age. Leave maintenance on in at least one process of the fleet.'
   );
 }
