@@ -1,7 +1,9 @@
 import type { CanActivate, ModuleMetadata, Type } from '@nestjs/common';
 import { z } from 'zod';
 import { DEFAULT_CONNECTION } from '../nest/connection/connection-tokens.js';
-import { checkKnown, checkOptions } from '../queue/validation/validate-options.js';
+import { InvalidOptionError } from '../queue/errors/errors.js';
+import { show } from '../queue/errors/show.js';
+import { checkKnown, checkObject, checkOptions } from '../queue/validation/validate-options.js';
 import type { Redact, RedactedPart } from '../queue/codec/redact.js';
 import { wholeNumber } from '../queue/validation/numbers.js';
 
@@ -178,8 +180,34 @@ export function checkDashboardNames(options: DashboardMount & DashboardOptions):
  *
  * @throws InvalidOptionError that names the option
  */
-export function resolveDashboardOptions(options: DashboardOptions = {}): ResolvedDashboardOptions {
+export function resolveDashboardOptions(options: DashboardOptions): ResolvedDashboardOptions {
   return checkOptions('JobQueueDashboardModule', optionsSchema, options);
+}
+
+/**
+ * Checks that `forRootAsync` has a factory, and beside it only where the dashboard is mounted.
+ *
+ * @throws InvalidOptionError
+ */
+export function checkAsyncOptions(options: DashboardMount & { useFactory?: unknown }): void {
+  const subject = 'JobQueueDashboardModule.forRootAsync';
+  checkObject(subject, 'an object with useFactory', options);
+  if (typeof options.useFactory !== 'function') {
+    throw new InvalidOptionError(
+      `${subject}.useFactory`,
+      'a function that returns the options',
+      show(options.useFactory),
+    );
+  }
+  const other = Object.keys(options).find((key) => key in optionsSchema.shape);
+  if (other !== undefined) {
+    throw new InvalidOptionError(
+      `${subject}.${other}`,
+      'no such option here',
+      show(other),
+      'Return it from useFactory.',
+    );
+  }
 }
 
 /**

@@ -21,6 +21,7 @@ import { JobDescriber } from './views/job-describer.js';
 import { KnownQueues } from './api/known-queue.js';
 import { Responder } from './api/responder.js';
 import {
+  checkAsyncOptions,
   checkDashboardNames,
   resolveDashboardOptions,
   resolveMount,
@@ -118,6 +119,7 @@ export class JobQueueDashboardModule implements OnApplicationBootstrap {
   /**
    * Mounts the dashboard, with options from providers.
    *
+   * @throws InvalidOptionError that names the option. At boot, if the factory returns no options
    * @example
    * JobQueueDashboardModule.forRootAsync({
    *   guards: [AdminGuard],
@@ -126,6 +128,7 @@ export class JobQueueDashboardModule implements OnApplicationBootstrap {
    * })
    */
   static forRootAsync(options: JobQueueDashboardAsyncOptions): DynamicModule {
+    checkAsyncOptions(options);
     const { useFactory, inject = [], ...mount } = options;
     return declare(mount, [{ provide: DASHBOARD_RAW_OPTIONS, useFactory, inject }]);
   }

@@ -15,7 +15,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import { JobQueueModule } from 'nest-job-queue';
-import { JobQueueDashboardModule } from 'nest-job-queue/dashboard';
+import { JobQueueDashboardModule, type JobQueueDashboardAsyncOptions } from 'nest-job-queue/dashboard';
 import { KeptLog } from '../nest/app.js';
 import { testRedisUrl, uniqueQueueName } from '../support/redis/redis.js';
 import { ask, type Platform } from './dashboard-app.js';
@@ -114,4 +114,29 @@ it('says what to import where an app imports the class of the module alone', asy
     'imports: expected JobQueueDashboardModule.forRoot() or JobQueueDashboardModule.forRootAsync(), ' +
       'found JobQueueDashboardModule alone.',
   );
+});
+
+it.each<[string, unknown, RegExp]>([
+  [
+    'a factory that returns nothing',
+    { useFactory: () => undefined },
+    /^JobQueueDashboardModule: expected an object of dashboard options, found undefined\.$/,
+  ],
+  [
+    'no factory',
+    { guards: [] },
+    /^JobQueueDashboardModule\.forRootAsync\.useFactory: expected a function that returns the options, found undefined\.$/,
+  ],
+  [
+    'an option beside the factory',
+    { readOnly: true, useFactory: () => ({}) },
+    /^JobQueueDashboardModule\.forRootAsync\.readOnly: expected no such option here, found "readOnly"\. Return it from useFactory\.$/,
+  ],
+])('forRootAsync refuses %s, which would serve the defaults', async (_, options, message) => {
+  const boot = async () => {
+    const dashboard = JobQueueDashboardModule.forRootAsync(options as JobQueueDashboardAsyncOptions);
+    const imports = [JobQueueModule.forRoot({ redis: testRedisUrl(), worker: false }), dashboard];
+    await Test.createTestingModule({ imports }).compile();
+  };
+  await expect(boot()).rejects.toThrow(message);
 });

@@ -7,7 +7,7 @@ import { rowsOf } from '../table.js';
 const WITHOUT_DEFAULT = ['can', 'user', 'label'];
 
 it('every option with its default', () => {
-  const defaults = { ...resolveDashboardOptions(), ...resolveMount({}) };
+  const defaults = { ...resolveDashboardOptions({}), ...resolveMount({}) };
   const rows = rowsOf('dashboard options', 'docs/options.md').slice(2);
   const told = rows.map(([name, said]) => [name!.replaceAll('`', ''), said!.replaceAll('`', '')] as const);
   expect(told.map(([name]) => name).toSorted()).toEqual([...Object.keys(defaults), ...WITHOUT_DEFAULT].toSorted());
