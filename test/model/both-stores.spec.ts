@@ -75,6 +75,7 @@ it(
       }
       // Every step was awaited, so nothing is in flight.
       await state.run(state.scripts.sweep.tidy(500));
+      await inMemory.queue.exec((calls) => calls.sweep.tidy(500));
       expect(await violations(redis, state.scripts)).toEqual([]);
       expect(memoryViolations(server.queue(name, inMemory.queue.options))).toEqual([]);
       [onRedis, inMemory].forEach(({ queue, other }) => [queue, other].forEach((each) => each.close()));

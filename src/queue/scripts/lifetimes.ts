@@ -9,6 +9,9 @@ export const WORKER_FORGOTTEN_MS = 10 * WORKER_SEEN_MS;
 /** The time the details of workers are kept after the last were stored, in ms; see lua/worker/describe.lua. */
 export const WORKER_DETAILS_MS = 600_000;
 
+/** The time the history is kept, in ms. */
+export const HISTORY_KEPT_MS = 72 * 3_600_000;
+
 /** The time a name is remembered after its last announcement, in ms; see lua/sweep/tidy.lua. */
 export const NAME_FORGOTTEN_MS = 2 * 86_400_000;
 

@@ -244,15 +244,13 @@ function deadLetterVerbs(queue: MemoryQueue): DeadLetterVerbs {
   };
 }
 
-/** Returns the verbs of the history. The memory store records no past minutes, so a reading finds nothing. */
-function historyVerbs(queue: MemoryQueue): HistoryVerbs {
-  const left = () => callOf('historyCloseMinute', () => 60_000 - (queue.now % 60_000));
-  const nothing = { sinceMs: undefined, closedAtMs: undefined, entries: [], marks: [] };
+function historyVerbs({ history }: MemoryQueue): HistoryVerbs {
   return {
-    addDurations: () => callOf('historyAddDurations', () => true),
-    closeMinute: left,
-    minuteLeft: left,
-    read: () => callOf('historyRead', () => ({ nowMs: queue.now, ...nothing })),
+    addDurations: (worker, batch, counts) =>
+      callOf('historyAddDurations', () => history.addDurations(worker, batch, counts)),
+    closeMinute: (reading) => callOf('historyCloseMinute', () => history.closeMinute(reading)),
+    minuteLeft: (version) => callOf('historyCloseMinute', () => history.minuteLeft(version)),
+    read: (backMs, after, most) => callOf('historyRead', () => history.read(backMs, after, most)),
   };
 }
 

@@ -9,6 +9,23 @@ interface ServerClock {
   nowMs: number;
 }
 
+/** Makes the instants when keys expire relative to the test's clock, so that a key lives as long as it says. */
+const RELATIVE_EXPIRY = `local redis = (function(server, now)
+  local function of(call)
+    return function(command, key, ...)
+      local args = { ... }
+      if command == 'PEXPIREAT' then
+        command, args[1] = 'PEXPIRE', string.format('%.0f', tonumber(args[1]) - now)
+      elseif command == 'SET' and args[2] == 'PXAT' then
+        args[2], args[3] = 'PX', string.format('%.0f', tonumber(args[3]) - now)
+      end
+      return call(command, key, unpack(args))
+    end
+  end
+  return setmetatable({ call = of(server.call), pcall = of(server.pcall) }, { __index = server })
+end)(redis, NOW)
+`;
+
 /** Returns a client that sends each script as text, otherwise unchanged. */
 export function connectClocked(clock: ServerClock): Redis {
   const client = connect();
@@ -21,7 +38,10 @@ export function connectClocked(clock: ServerClock): Redis {
     if (command.name === 'eval') {
       const { nowMs } = clock;
       const time = `{ '${Math.floor(nowMs / 1_000)}', '${Math.floor((nowMs % 1_000) * 1_000)}' }`;
-      command.args[0] = String(command.args[0]).replace(TIME, time);
+      const text = String(command.args[0]).replace(TIME, time);
+      const flagsEnd = text.indexOf('\n') + 1;
+      const expiry = RELATIVE_EXPIRY.replace('NOW', String(Math.floor(nowMs)));
+      command.args[0] = text.slice(0, flagsEnd) + expiry + text.slice(flagsEnd);
     }
     return send(command);
   };

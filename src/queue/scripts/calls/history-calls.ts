@@ -1,10 +1,8 @@
 import { Histogram } from '../../model/histogram.js';
 import type { HistoryMark, StoredMinute } from '../../model/history.js';
 import type { HistorySlice, MinuteReading } from '../../store/store-calls.js';
+import { HISTORY_KEPT_MS } from '../lifetimes.js';
 import { type CallContext, call } from '../script-call.js';
-
-/** The time the history is kept, in ms. */
-const HISTORY_KEPT_MS = 72 * 3_600_000;
 
 type StreamEntry = [id: string, fields: string[]];
 

@@ -5,6 +5,7 @@ import type { ResolvedQueueOptions } from '../../../queue/model/queue-options.js
 import type { AnnouncedContent } from '../../../queue/codec/announced-content.js';
 import type { WorkerDetails } from '../../../queue/model/worker-record.js';
 import { WORKER_SEEN_MS } from '../../../queue/scripts/lifetimes.js';
+import { MemoryHistory } from '../history/minutes.js';
 import { Announcements } from './announcements.js';
 import type { AskedOptions } from './asked-options.js';
 import { FlowControl } from './flow-control.js';
@@ -82,6 +83,7 @@ export class MemoryQueue {
   readonly scheduleOwners = new Map<string, number>();
   readonly flow: FlowControl = new FlowControl(this);
   readonly waits = new LimitWaits();
+  readonly history: MemoryHistory = new MemoryHistory(this);
   /** The storage format that the last worker announced. */
   content: AnnouncedContent | undefined;
   sequence = 0;
