@@ -21,7 +21,6 @@ const COMPARED = 'what it answers is compared after every step';
 const PRIVATE = 'a private part of the others';
 const PLUMBING = 'runs a script for the others; it does nothing with jobs by itself';
 const LISTENING = 'changes nothing in Redis';
-const READS = 'reads what workers wrote, minute by minute; here is no worker';
 const TRAIL = 'each sequence on Redis is also held against its trail, by test/support/invariants/audit-gaps';
 
 const NO_STEP: Record<string, string> = {
@@ -38,7 +37,6 @@ const NO_STEP: Record<string, string> = {
   'groups.list': COMPARED,
   'groups.get': COMPARED,
   'limits.get': COMPARED,
-  'history.read': READS,
   'auditTrail.read': TRAIL,
   'auditTrail.latest': TRAIL,
   'auditTrail.take': TRAIL,
@@ -90,10 +88,6 @@ it('has a step for every method of the core, but for those with a reason', () =>
 
 const NO_CALL: Record<string, string> = {
   now: 'both stores have the clock of the test',
-  'history.addDurations': 'the memory store records no minutes',
-  'history.closeMinute': 'the memory store records no minutes',
-  'history.minuteLeft': 'the memory store records no minutes',
-  'history.read': 'the memory store records no minutes',
   'audit.read': 'the memory store has no trail, and says so',
   'audit.latest': 'the memory store has no trail, and says so',
   'audit.take': 'the memory store has no trail, and says so',

@@ -130,6 +130,18 @@ const sweeps: [string, (side: Side) => Promise<unknown>][] = [
   ['sweep.adoptForeign', (side) => ask(side, (calls) => calls.sweep.adoptForeign(100))],
   ['sweep.adoptFailed', (side) => ask(side, (calls) => calls.sweep.adoptFailed(side.ids))],
 ];
+const reading = { pending: 1, processing: 0, oldestPendingAgeMs: 5, version: '1', gapMs: 30 * MINUTE };
+const records: [string, (side: Side) => Promise<unknown>][] = [
+  ['history.closeMinute', (side) => ask(side, (calls) => calls.history.closeMinute(reading))],
+  ['history.minuteLeft', (side) => ask(side, (calls) => calls.history.minuteLeft('2'))],
+  [
+    'history.addDurations',
+    (side) => ask(side, (calls) => calls.history.addDurations('ada', `at ${side.now()}`, ['w1', 2, 'r3', 1])),
+  ],
+  ['history.read', ({ queue }) => queue.history.read({ lastMs: 12 * HOUR, stepMs: 10 * MINUTE })],
+];
+const minute = fc.constantFrom(...records).map(([name, does]) => step(name, does));
+
 const sweep = fc.constantFrom(...sweeps).map(([name, does]) => step(name, does));
 
 const pass = fc
@@ -140,6 +152,7 @@ export const operate = fc.oneof(
   { weight: 4, arbitrary: onQueue },
   { weight: 3, arbitrary: sweep },
   { weight: 3, arbitrary: pass },
+  { weight: 2, arbitrary: minute },
 );
 
 /** Runs maintenance, so that both sides have reported each end. */

@@ -9,7 +9,7 @@ interface ServerClock {
   nowMs: number;
 }
 
-/** Makes the instants when keys expire relative to the test's clock, so that a key lives as long as it says. */
+/** Makes the expiry of a key relative to the test's clock. Redis deletes the key by its own. */
 const RELATIVE_EXPIRY = `local redis = (function(server, now)
   local function of(call)
     return function(command, key, ...)

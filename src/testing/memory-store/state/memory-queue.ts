@@ -5,7 +5,7 @@ import type { ResolvedQueueOptions } from '../../../queue/model/queue-options.js
 import type { AnnouncedContent } from '../../../queue/codec/announced-content.js';
 import type { WorkerDetails } from '../../../queue/model/worker-record.js';
 import { WORKER_SEEN_MS } from '../../../queue/scripts/lifetimes.js';
-import { MemoryHistory } from '../history/minutes.js';
+import { MemoryHistory } from './history.js';
 import { Announcements } from './announcements.js';
 import type { AskedOptions } from './asked-options.js';
 import { FlowControl } from './flow-control.js';

@@ -1,7 +1,7 @@
 import type { RuntimeLimits } from '../../../queue/model/limits.js';
 import type { LimitsInForce, LimitVerbs } from '../../../queue/store/verbs/limit-verbs.js';
 import { rateOpensAt } from '../state/gcra.js';
-import { changedLimits } from '../state/changed-limits.js';
+import { changedLimits } from './changed-limits.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { callOf } from './memory-call.js';
 
