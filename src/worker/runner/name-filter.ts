@@ -75,8 +75,9 @@ export class NameFilter {
     if (cursor === -1 && this.cursor !== -1) {
       this.nextPassAt = now + Math.max(PASS_PAUSE_MS, PASS_PAUSE_FACTOR * (now - this.passBeganAt));
     }
+    const isHeld = found === 0 && cursor === this.cursor; // a limit lets none of its jobs start
     this.cursor = cursor;
-    if (cursor !== -1) {
+    if (cursor !== -1 && !isHeld) {
       return found > 0 ? 0 : SLICE_PAUSE_MS;
     }
     return elsewhere ? POLL_MS : undefined;

@@ -63,6 +63,21 @@ describe('an idle worker', () => {
     expect(await connectionsOf(redis)).toHaveLength(2);
   });
 
+  it('does not spin for a spent rate once it has met a job of another name', async () => {
+    const server = await startOwnRedis();
+    const queue = newQueue({}, connect({}, server.url));
+    await queue.limits.set({ rateLimit: { limit: 1, periodMs: 3_600_000 } });
+    const worker = await startWorker([{ queue, handlers: { mail: () => undefined } }]);
+    await queue.enqueueMany(['fax', 'mail', 'mail'].map((name) => ({ payload: 1, name })));
+    await worker.event('completed');
+    const admin = connect({}, server.url);
+    const claims = async () =>
+      Number(/cmdstat_evalsha:calls=(\d+)/.exec(await admin.info('commandstats'))?.[1] ?? 0);
+    const before = await claims();
+    await sleep(1_000);
+    expect((await claims()) - before).toBeLessThanOrEqual(20); // not one each 2 ms
+  });
+
   it('asks once a second, and does not spin, where the server refuses the wait', async () => {
     const server = await startOwnRedis();
     const admin = connect({}, server.url);

@@ -37,6 +37,14 @@ describe('NameFilter', () => {
     expect(filter.looked({ ...none, cursor: 1_000 }, 0)).toBe(2);
   });
 
+  it('waits for a limit where a claim found jobs and started none, so its search went no further', () => {
+    const { filter } = filterAt();
+    filter.met('fax');
+    expect(filter.looked({ ...none, cursor: 0 }, 0)).toBeUndefined();
+    expect(filter.looked({ ...none, cursor: 0 }, 1)).toBe(0);
+    expect(filter.looked({ ...none, cursor: 500 }, 0)).toBe(2);
+  });
+
   it('looks ten times a second while another worker handles what waits; else it waits to be woken', () => {
     const { filter } = filterAt();
     filter.met('fax');
