@@ -218,6 +218,7 @@ it('asks before it resets, counts what would go, and keeps all where the answer 
 it('has numbers that add up, and agree with the picture and the lists', async () => {
   // What another client deleted would be counted as removed.
   await shop.post('/reset');
+  await says(page, '#numbers [data-stat=enqueued_total]', /^0$/); // the reset is seen
   await shop.post('/workers/start', { size: '2', work_latency_ms: '600', fail_rate: '0.5' });
   await enqueue('all', 3);
   const seen = `(() => {
