@@ -8,7 +8,7 @@ const MOST_AHEAD = 100;
 /** Leaves all values out, because only the place is needed. */
 const MOST_BYTES = 0;
 
-/** The number of expired claims that are read: those that expired first. */
+/** The number of expired claims that are read, the oldest first. */
 const MOST_EXPIRED = 100;
 
 /** The facts about a job beside its record. */

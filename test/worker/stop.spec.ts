@@ -102,7 +102,7 @@ describe('stop', () => {
     worker.worker.resume();
     await queue.enqueue({});
     await worker.worker.start();
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, 50)); // shows that no claim follows, so there is no signal
     expect(await queue.stats()).toMatchObject({ pending: 1, workers: 0 });
   });
 
@@ -211,7 +211,7 @@ describe('start while Redis is away', () => {
     await other.enqueue({});
     const worker = new TestWorker([{ queue, handlers: { [queue.name]: () => 'done' } }], {});
     const started = worker.worker.start();
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await new Promise((resolve) => redis.once('reconnecting', resolve)); // an attempt to connect has failed again
     expect(worker.worker.sinceLastFetchMs).toBeUndefined();
     proxy.heal();
     await started;

@@ -21,7 +21,7 @@ local function tend_batches(limit, all)
   end
 end
 
--- Draws some of many guests by chance, and sends the ends of those that have ended.
+-- Draws some guests by chance, and sends the end of each guest that has ended.
 local function tend_guests(limit)
   local drawn = redis.call('HRANDFIELD', batch_guests, limit, 'WITHVALUES')
   for i = 1, #drawn, 2 do

@@ -3,7 +3,7 @@ import { addressOf } from '../../queue/redis/address.js';
 import { Connection } from '../../queue/redis/connection.js';
 import { RedisUnsuitableError } from '../../queue/errors/errors.js';
 import { silenceOf, type Silence } from '../../queue/redis/connection-silence.js';
-import { forwardErrors } from '../../queue/redis/connection-errors.js';
+import { errorText, forwardErrors } from '../../queue/redis/connection-errors.js';
 import { auditServer, type ServerFinding } from '../../queue/doctor/server-audit.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
@@ -43,8 +43,8 @@ export class RedisConnection implements ServerConnection {
     this.connection.logger = logger;
     if (this.owned) {
       forwardErrors(client, (error) => {
-        this.connection.trouble = describe(error);
-        logger.warn(`Redis connection: ${describe(error)}`);
+        this.connection.noteError(error);
+        logger.warn(`Redis connection: ${errorText(error)}`);
       });
       logReturns(client, this.connection, logger);
     }
@@ -84,7 +84,7 @@ export class RedisConnection implements ServerConnection {
   async require(timeoutMs: number): Promise<void> {
     if (!(await this.reach(timeoutMs, false))) {
       throw new RedisUnsuitableError(
-        `Could not connect to Redis at ${this.address} within ${timeoutMs} ms: ${this.trouble.replace(/\.$/, '')}. ` +
+        `Could not connect to Redis at ${this.address} within ${timeoutMs} ms: ${this.trouble}. ` +
           remedyOf(this.trouble),
       );
     }
@@ -98,7 +98,7 @@ export class RedisConnection implements ServerConnection {
   async reach(timeoutMs: number, endAtError = true): Promise<boolean> {
     const away = new AbortController();
     const onError = (error: Error) => {
-      this.connection.trouble = describe(error);
+      this.connection.noteError(error);
       if (endAtError) {
         away.abort();
       }
@@ -109,7 +109,7 @@ export class RedisConnection implements ServerConnection {
         return true;
       },
       (error: Error) => {
-        this.connection.trouble = describe(error);
+        this.connection.noteError(error);
         if (error instanceof RedisUnsuitableError) {
           throw error;
         }
@@ -165,7 +165,7 @@ export class RedisConnection implements ServerConnection {
   /** @param silence the wait continues while bytes arrive on this connection; absent for a strict limit */
   private limit<Value>(timeoutMs: number, reply: Promise<Value>, silence?: Silence): Promise<Value> {
     const late = () => {
-      const why = this.ready || !this.connection.trouble ? '' : ` (${this.connection.trouble.replace(/\.$/, '')})`;
+      const why = this.ready || !this.connection.trouble ? '' : ` (${this.connection.trouble})`;
       throw new RedisUnsuitableError(`Redis at ${this.address} did not answer within ${timeoutMs} ms${why}.`);
     };
     return within(systemClock, timeoutMs, reply, late, { moreMs: () => silence?.remainingMs(timeoutMs) ?? 0 });
@@ -202,11 +202,6 @@ function open(redis: Exclude<ResolvedModuleOptions['redis'], RedisClient>): Redi
 /** Returns the pause before an attempt. Half of it is random, so that a fleet does not reconnect at once. */
 function pauseBefore(attempt: number): number {
   return Math.min(LONGEST_PAUSE_MS, 50 * 2 ** attempt) * (0.5 + Math.random() / 2);
-}
-
-/** Returns an error's text, because an error of a connection to several addresses has an empty message. */
-function describe(error: Error): string {
-  return error.message || (error as NodeJS.ErrnoException).code || error.name;
 }
 
 function remedyOf(trouble: string): string {

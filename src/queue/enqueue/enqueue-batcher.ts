@@ -163,7 +163,7 @@ export class EnqueueBatcher {
       );
     }
     const outcome = sent && !isRefusal(error) ? 'unknown' : 'not-sent';
-    const why = sent || !store.trouble ? '' : ` (${store.trouble.replace(/\.$/, '')})`;
+    const why = sent || !store.trouble ? '' : ` (${store.trouble})`;
     return new EnqueueError(outcome, queue, [id], `${store.place}: ${error.message}${why}`, { cause: error });
   }
 }

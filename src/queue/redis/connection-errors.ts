@@ -31,3 +31,8 @@ function forwardLateErrors(client: Redis, forward: Forward): void {
     }
   });
 }
+
+/** Returns an error's text, because an error of a connection to several addresses has an empty message. */
+export function errorText(error: Error): string {
+  return error.message || (error as NodeJS.ErrnoException).code || error.name;
+}

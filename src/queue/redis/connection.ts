@@ -2,7 +2,7 @@ import type { RedisOptions } from 'ioredis';
 import { onPermissionError, requireAsking } from './cluster-permissions.js';
 import { requireDatabase } from './database.js';
 import { RedisUnsuitableError } from '../errors/errors.js';
-import { forwardErrors } from './connection-errors.js';
+import { errorText, forwardErrors } from './connection-errors.js';
 import { silentLogger, type JobQueueLogger } from '../runtime/logger.js';
 import { SafeLogger } from '../errors/safe-logger.js';
 import { explainRefusal } from './permission-error.js';
@@ -28,9 +28,14 @@ export class Connection {
   private knownFacts: ServerFacts | undefined;
   private asking: Promise<ServerFacts> | undefined;
   private becomingReady: Promise<void> | undefined;
-  /** The last error of the client since it was connected, if this process listens to its errors. */
+  /** The last error since the client was connected, without a final period. Undefined if nobody listens to errors. */
   trouble: string | undefined;
   private ownLogger = SafeLogger.of(silentLogger);
+
+  /** Keeps an error of the client, for errors that say why Redis cannot be used. */
+  noteError(error: Error): void {
+    this.trouble = errorText(error).replace(/\.$/, '');
+  }
 
   /**
    * Returns the connection of a client, always the same object.

@@ -46,7 +46,7 @@ export function checkJobId(id: unknown, subject = 'job id'): asserts id is strin
   }
 }
 
-/** Checks a job name: any text up to 256 characters. It is data, and never part of a key if a queue is given. */
+/** Checks a job name: text of 1 to 256 characters. It is part of a key only where it also names the queue. */
 export function checkJobName(name: unknown, subject = 'job name'): asserts name is string {
   if (typeof name !== 'string' || name.length === 0 || name.length > 256 || /\p{Surrogate}/u.test(name)) {
     throw new InvalidOptionError(subject, 'text of 1 to 256 characters', show(name));

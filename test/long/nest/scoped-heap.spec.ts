@@ -4,7 +4,7 @@ import { runExample } from '../../docs/app/child.js';
 import { writeExample } from '../../docs/app/files.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 
-/** A busy machine needs minutes for so many attempts. */
+/** The timeout of the test, in ms: a busy machine needs minutes for 100,000 attempts. */
 const LONG_MS = 300_000;
 
 const APP = `

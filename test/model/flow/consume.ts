@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import type { ClaimedJob } from '#queue/model/job.js';
 import type { ClaimReply, ClaimRequest, Release } from '#queue/store/store-calls.js';
-import { any, ask, given, HOUR, MINUTE, pick, step, type Side } from './side.js';
+import { drawnIndex, ask, given, HOUR, MINUTE, pick, step, type Side } from './side.js';
 
 const WORKERS = ['ada', 'bob'];
 const LIMITS = [
@@ -114,7 +114,7 @@ const settles: [string, OnClaim][] = [
 ];
 /** Mostly ends the claim for its caller; a call for an ended claim is a repeat or a stale one. */
 export const settle = fc
-  .tuple(fc.constantFrom(...settles), any, fc.constantFrom(true, true, true, false))
+  .tuple(fc.constantFrom(...settles), drawnIndex, fc.constantFrom(true, true, true, false))
   .map(([[name, does], number, forgets]) =>
     step(`${name}(${number}${forgets ? '' : ', kept'})`, async (side) => {
       const job = pick(side.claims, number);
@@ -133,7 +133,7 @@ const reports: [string, OnClaim][] = [
   ['extend for an hour', (side, job) => ask(side, (calls) => calls.extend([job], HOUR))],
   ['publish', (side, job) => ask(side, (calls) => calls.publish(job, 'stuck'))],
 ];
-export const report = fc.tuple(fc.constantFrom(...reports), any).map(([[name, does], number]) =>
+export const report = fc.tuple(fc.constantFrom(...reports), drawnIndex).map(([[name, does], number]) =>
   step(`${name}(${number})`, async (side) => {
     const job = pick(side.claims, number);
     return job && does(side, job);

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { JOB_STATUSES } from '#queue/model/job.js';
 import { tendBatches } from '#queue/operate/tend-batches.js';
-import { any, ask, given, HOUR, MINUTE, pick, rarely, step, type Side } from './side.js';
+import { drawnIndex, ask, given, HOUR, MINUTE, pick, rarely, step, type Side } from './side.js';
 
 const verbs: [string, (side: Side, id: string) => Promise<unknown>][] = [
   ['cancel', ({ queue }, id) => queue.cancel(id)],
@@ -32,7 +32,7 @@ const verbs: [string, (side: Side, id: string) => Promise<unknown>][] = [
   ['deadLetters.discard', ({ queue }, id) => queue.deadLetters.discard(id)],
   ['get', ({ queue }, id) => queue.get(id).then((job) => job?.status)],
 ];
-export const onJob = fc.tuple(fc.constantFrom(...verbs), any).map(([[name, does], number]) =>
+export const onJob = fc.tuple(fc.constantFrom(...verbs), drawnIndex).map(([[name, does], number]) =>
   step(`${name}(${number})`, async (side) => {
     const id = pick(side.ids, number);
     return id === undefined ? undefined : does(side, id);

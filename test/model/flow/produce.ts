@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import type { Batch } from '#queue/batches/batch.js';
 import type { JobQueue } from '#queue/job-queue.js';
-import { any, given, HOUR, MINUTE, pick, rarely, step, type Side } from './side.js';
+import { drawnIndex, given, HOUR, MINUTE, pick, rarely, step, type Side } from './side.js';
 
 const optionsIn = (group: string | undefined) =>
   fc
@@ -65,14 +65,14 @@ export const enqueueIn = (group: string | undefined, mayWait: boolean) =>
     {
       weight: 9,
       arbitrary: fc
-        .tuple(optionsIn(group), mayWait ? rarely(any) : fc.constant(undefined))
+        .tuple(optionsIn(group), mayWait ? rarely(drawnIndex) : fc.constant(undefined))
         .map(([asked, after]) =>
           step(`enqueue(${JSON.stringify(given({ ...asked, after }))})`, (side) => add(side, asked, after)),
         ),
     },
     {
       weight: 1,
-      arbitrary: any.map((number) =>
+      arbitrary: drawnIndex.map((number) =>
         step(`enqueue(known -${number + 1})`, async ({ queue, ids }) => {
           const id = pick(ids, number);
           return id === undefined ? undefined : (await queue.enqueue(7, { id, ...(group && { group }) })).outcome;
@@ -92,13 +92,13 @@ export const onBatch = (group: string | undefined) =>
         );
       }),
     ),
-    fc.tuple(optionsIn(group), any).map(([asked, number]) =>
+    fc.tuple(optionsIn(group), drawnIndex).map(([asked, number]) =>
       step(`batch.add(${number}, ${JSON.stringify(given(asked))})`, async (side) => {
         const batch = pick(side.batches, number);
         return batch && addMember(side, asked, batch);
       }),
     ),
-    any.map((number) =>
+    drawnIndex.map((number) =>
       step(`batch.add(${number}) of another queue`, async (side) => {
         const { batches, other, ids } = side;
         const id = nextId(side);
@@ -106,7 +106,7 @@ export const onBatch = (group: string | undefined) =>
         return (await pick(batches, number)?.add(other.name, ids.length, { id, queue: other }))?.outcome;
       }),
     ),
-    any.map((number) => step(`batch.seal(${number})`, async ({ batches }) => pick(batches, number)?.seal())),
+    drawnIndex.map((number) => step(`batch.seal(${number})`, async ({ batches }) => pick(batches, number)?.seal())),
     fc.constant(
       step('listBatches()', async ({ queue }) => (await queue.listBatches()).map(({ id }) => id).toSorted()),
     ),

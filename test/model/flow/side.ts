@@ -48,7 +48,7 @@ export function pick<Item>(items: readonly Item[], number: number): Item | undef
   return items.length === 0 ? undefined : items[items.length - 1 - (number % items.length)];
 }
 
-export const any = fc.nat({ max: 7 });
+export const drawnIndex = fc.nat({ max: 7 });
 
 /** Returns a value in one of four cases, else undefined. */
 export function rarely<Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> {

@@ -61,7 +61,7 @@ describe('the audit at boot', () => {
   (existsSync('/dev/full') ? it : it.skip)('warns of a write to the AOF that failed', async () => {
     const { url, dir } = await startOwnRedis({ args: [...SOUND, '--appendonly', 'no'] });
     mkdirSync(join(dir, 'appendonlydir'));
-    // What Redis writes to from the moment that an AOF is asked for until its base is written.
+    // The file to which Redis writes until the base of a new AOF is there.
     symlinkSync('/dev/full', join(dir, 'appendonlydir', 'temp-appendonly.aof.incr'));
     const redis = connect({}, url);
     await redis.config('SET', 'appendonly', 'yes');

@@ -94,7 +94,7 @@ async function sweep(queue: JobQueue): Promise<void> {
 const FOR_OPERATORS = /^(history|worker_details)/;
 
 /**
- * Returns the keys without those that expire within half a minute: replies to repeated claims, and evicted jobs.
+ * Returns the keys that live longer than half a minute. Kept replies to claims, and evicted jobs, expire sooner.
  */
 async function keysOf(state: TestQueue): Promise<string[]> {
   const base = state.keys.jobPrefix.slice(0, -'job:'.length);

@@ -258,6 +258,6 @@ it('an unknown option of an enqueue is answered without the options of the libra
 
 it('a `unique` that is no object is answered with its form', async () => {
   const { queue } = coreQueue();
-  const error = await failure(() => queue.enqueue(1, { unique: 'k' } as unknown as EnqueueOptions));
+  const error = await failure(() => queue.enqueue(1, { unique: 'k' as never }));
   expect(error.message).toBe('enqueue.unique: expected { key, for, onConflict? }, found "k".');
 });

@@ -12,7 +12,7 @@ export async function violations(page: Page): Promise<string[]> {
     .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 120)).join(' | ')))`)) as string[];
 }
 
-/** Those that began before. */
+/** A script that waits for the end of all running transitions. */
 const TRANSITIONS_END = `Promise.allSettled(document.getAnimations()
   .filter((each) => each instanceof CSSTransition).map(({ finished }) => finished)).then(() => {})`;
 
@@ -28,7 +28,7 @@ export async function violationsInEveryLook(page: Page): Promise<string[]> {
   for (const viewport of [size, PHONE]) {
     await page.setViewportSize(viewport);
     for (const colorScheme of ['light', 'dark'] as const) {
-      // Less motion: what fades away has no contrast while it does.
+      // Less motion, because text that fades away has no contrast meanwhile.
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
       await page.evaluate(TRANSITIONS_END);
       const tooWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');

@@ -82,7 +82,7 @@ it.each<[string, () => number]>([
   ['throws what cannot be read', () => raise(new Proxy({}, { get: raise, getPrototypeOf: raise }))],
   ['answers NaN', () => Number.NaN],
   ['answers Infinity', () => Infinity],
-  ['answers a BigInt', () => 5n as unknown as number],
+  ['answers a BigInt', () => 5n as never],
 ])('a backoff function that %s does not keep the error of the job from its store', async (_, backoff) => {
   const queue = newQueue({ maxAttempts: 2, backoff });
   const { id } = await queue.enqueue({});
@@ -100,7 +100,7 @@ it('an unawaited report of a job whose claim is lost does not end the process', 
     await inside(queue).connection.client.hset(keys.job(id), 'claim_token', 'of another');
     void job.progress({ percent: 1 });
     void job.log('half way');
-    void job.log(5 as unknown as string);
+    void job.log(5 as never);
     job.signal.addEventListener('abort', () => aborted.open());
     await aborted.promise;
   });
@@ -114,7 +114,7 @@ it('a logger that throws, and listeners that throw and reject, keep no job from 
   const logger = { log: raise, warn: raise, error: () => Promise.reject(new Error('no log')) };
   const jobs = await queue.enqueueMany(Array.from({ length: 3 }, () => ({ payload: {} })));
   let calls = 0;
-  const onEvent = () => (calls++ % 2 ? raise() : (Promise.reject(new Error('listener')) as unknown as void));
+  const onEvent = () => (calls++ % 2 ? raise() : (Promise.reject(new Error('listener')) as never));
   const worker = await startWorker(queue, () => raise(), {
     logger,
     onEvent,

@@ -38,7 +38,7 @@ export function destroys(action: JobAction): boolean {
   return action === 'discard' || action === 'remove' || action === 'cancel';
 }
 
-/** Returns the number of changed jobs, and of those that had changed before. */
+/** Says how many jobs an action changed, and how many it left alone because they had changed before. */
 export function outcomeWords(action: JobAction, { done, spared }: { done: number; spared: number }): string {
   const changed =
     spared > 0 ? ` ${plural(spared, 'job')} had changed and ${spared === 1 ? 'was' : 'were'} left alone.` : '';

@@ -21,7 +21,8 @@ export class MemoryHistory {
   private marks: HistoryMark[] = [];
   private wait = new Histogram();
   private run = new Histogram();
-  private totals: Partial<HistoryCounts> = {};
+  /** The counters at the last entry. */
+  private totals: HistoryCounts | undefined;
   private readonly versions = new Map<string, number>();
   private readonly lastBatches = new Map<string, string>();
 
@@ -112,7 +113,6 @@ export class MemoryHistory {
 
   /** Returns the increase of each counter since the last entry. */
   private gained(): HistoryCounts {
-    const before = this.totals;
     const {
       enqueued = 0,
       completed = 0,
@@ -121,11 +121,18 @@ export class MemoryHistory {
       retried = 0,
       reclaimed = 0,
     } = this.queue.totals;
-    this.totals = { enqueued, completed, failed, cancelled, retried, reclaimed };
-    const gains = Object.entries(this.totals).map(([name, total]) => {
-      return [name, Math.max(0, total - (before[name as keyof HistoryCounts] ?? total))] as const;
-    });
-    return Object.fromEntries(gains) as unknown as HistoryCounts;
+    const totals = { enqueued, completed, failed, cancelled, retried, reclaimed };
+    const before = this.totals ?? totals;
+    this.totals = totals;
+    const gain = (name: keyof HistoryCounts) => Math.max(0, totals[name] - before[name]);
+    return {
+      enqueued: gain('enqueued'),
+      completed: gain('completed'),
+      failed: gain('failed'),
+      cancelled: gain('cancelled'),
+      retried: gain('retried'),
+      reclaimed: gain('reclaimed'),
+    };
   }
 }
 

@@ -82,7 +82,7 @@ export class NamedJobs {
   }
 }
 
-/** The jobs that a claim has taken, and those that it found and left, which may wait for a limit. */
+/** The jobs that a claim has taken. `waiting` are the jobs that it found and left, because of a limit or its size. */
 export interface Taken extends TakenJobs {
   waiting: readonly string[];
 }

@@ -84,7 +84,7 @@ export function fire(queue: MemoryQueue, batch: FollowUpBatch): void {
   }
 }
 
-/** Removes an ended job from those that a waiting job waits for. A cancelled job waits no more. */
+/** Removes an ended job from the `after` of a waiting job. A cancelled job waits no more. */
 export function updateDependent(queue: MemoryQueue, id: string, ended: string, status: EndStatus): void {
   const job = queue.job(id);
   const after = job?.after?.split(' ') ?? [];
