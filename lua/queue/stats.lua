@@ -13,6 +13,7 @@
 --     front of the line; '' for none
 --   maintained_at_ms, maintenance_overdue
 --   since when, by whom and why it is paused
+--   dropped_at_ms: when the cap last deleted dead letters
 --   the counters
 -- Repeated: reads again.
 --@include lib/core/keys
@@ -62,6 +63,7 @@ local reply = {
   'paused_at_ms', paused_at or '',
   'paused_by', paused_by or '',
   'pause_reason', pause_reason or '',
+  'dropped_at_ms', redis.call('HGET', sweep, 'dropped_at_ms') or '',
 }
 for _, value in ipairs(redis.call('HGETALL', stats)) do
   reply[#reply + 1] = value

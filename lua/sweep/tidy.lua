@@ -12,7 +12,8 @@
 -- ARGV[5] completed_history, ARGV[6] failed_history, ARGV[7] cancelled_history in ids; ARGV[8] dead_letter_cap
 -- ARGV[9] evicted_ttl in ms; announced limits override these
 -- ARGV[10] the interval in ms, see lib/retention/once_per_interval; 0 also for the rest of an earlier call
--- Returns more: 1 if a kind used up its limit. Repeated: continues, or leaves it to the first.
+-- Returns more (1 if a kind used up its limit), and how many dead letters the cap deleted since the last report, see
+--   lib/retention/report_dropped. Repeated: continues, or leaves it to the first.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/core/read
@@ -26,12 +27,13 @@ local more = 0
 
 --@include lib/retention/once_per_interval
 if not once_per_interval('tidied_at_ms', tonumber(ARGV[10])) then
-  return 0
+  return { 0, 0 }
 end
 
 --@include lib/retention/trim_lists
 --@include lib/group/place
 --@include lib/retention/trim_dead_letters
+--@include lib/retention/report_dropped
 
 -- Removes entries of the set with a score up to `latest`, a slice at a time. `drop` does the rest.
 local function leave(set, latest, drop)
@@ -77,5 +79,6 @@ redis.call('ZREMRANGEBYSCORE', workers, '-inf', now - worker_age)
 redis.call('ZREMRANGEBYSCORE', names, '-inf', now - name_age)
 place_groups()
 forget_rest()
+local dropped = report_dropped()
 forget_idle_queue()
-return more
+return { more, dropped }

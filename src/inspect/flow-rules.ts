@@ -1,6 +1,15 @@
 // Rules for queues in which work flows, and how well.
 import type { QueueSigns, Severity } from './queue-signs.js';
-import { closedUntil, deadLetters, isOverdue, LONG_WAIT_MS, mostRunning, type Rule, waits } from './rule.js';
+import {
+  closedUntil,
+  deadLetters,
+  type Finding,
+  isOverdue,
+  LONG_WAIT_MS,
+  mostRunning,
+  type Rule,
+  waits,
+} from './rule.js';
 import { keptSlots } from './stuck-rules.js';
 import { count, duration, rate } from './words.js';
 
@@ -10,6 +19,8 @@ const FAILING_SHARE = 0.5;
 const FEWEST_ATTEMPTS = 10;
 /** The time running jobs of unknown duration may keep others waiting, in ms. */
 const UNKNOWN_RUN_MS = 1_800_000;
+/** The time for which deleted dead letters are reported, in ms: a day. */
+const DROPPED_SHOWN_MS = 86_400_000;
 
 export function failing(signs: QueueSigns): ReturnType<Rule> {
   const { rates } = signs;
@@ -83,7 +94,26 @@ function slowCause(signs: QueueSigns): string {
     : 'the jobs that run take long';
 }
 
-export function flowing(signs: QueueSigns): ReturnType<Rule> {
+/** Finds that the cap deleted dead letters lately, whose payloads are gone. */
+export function dropped(signs: QueueSigns): ReturnType<Rule> {
+  const { droppedAt, totals } = signs.stats;
+  const ago = droppedAt && (signs.at ?? new Date()).getTime() - droppedAt.getTime();
+  if (ago === undefined || ago > DROPPED_SHOWN_MS) {
+    return undefined;
+  }
+  const otherwise = flowing(signs) ?? idle(signs);
+  const others = `\`deadLetterCap\` deleted ${count(totals['dropped'] ?? 0)}, the last ${duration(ago)} ago`;
+  return {
+    ...otherwise,
+    severity: 'notice',
+    summary: `${otherwise.summary}; ${others}`,
+    cause:
+      'the queue has more dead letters than `deadLetterCap` keeps, so the oldest are deleted with their payloads',
+    next: 'mend the cause of the failures, then redrive or discard dead letters; or raise `deadLetterCap`',
+  };
+}
+
+export function flowing(signs: QueueSigns): Finding | undefined {
   const { pending, processing } = signs.stats;
   if (pending === 0 && processing === 0) {
     return undefined;
@@ -94,6 +124,11 @@ export function flowing(signs: QueueSigns): ReturnType<Rule> {
     state: 'flowing',
     summary: `flowing: ${[waitingIn(signs), running].filter((part) => part !== '').join(', ')}${deadLetters(signs)}`,
   };
+}
+
+/** Returns the finding on a queue without a problem and without work. */
+export function idle(signs: QueueSigns): Finding {
+  return { severity: 'ok', state: 'idle', summary: `idle: nothing waits${deadLetters(signs)}` };
 }
 
 function waitingIn({ stats }: QueueSigns): string {

@@ -1,7 +1,7 @@
-import { behind, failing, flowing, slow } from './flow-rules.js';
+import { behind, dropped, failing, flowing, idle, slow } from './flow-rules.js';
 import { full, heldByGroups, paused, rateLimited, resting } from './limit-rules.js';
 import type { QueueSigns, QueueVerdict, Severity } from './queue-signs.js';
-import { deadLetters, type Finding, type Rule } from './rule.js';
+import { type Finding, type Rule } from './rule.js';
 import { expired, maintained, noWorker, stuckHandlers, takesNothing, unserved } from './stuck-rules.js';
 
 const ORDER: readonly Severity[] = ['ok', 'notice', 'warning', 'critical'];
@@ -22,6 +22,7 @@ const RULES: readonly Rule[] = [
   behind,
   slow,
   maintained,
+  dropped,
   flowing,
 ];
 
@@ -47,7 +48,6 @@ const HOLDING: readonly Rule[] = [
  * verdictOf({ queue: 'email', stats: await queue.stats() }).summary; // "flowing: 12 waiting, the oldest for 0.2 s"
  */
 export function verdictOf(signs: QueueSigns): QueueVerdict {
-  const idle: Finding = { severity: 'ok', state: 'idle', summary: `idle: nothing waits${deadLetters(signs)}` };
   let worst: Finding | undefined;
   for (const rule of RULES) {
     const found = rule(signs);
@@ -55,7 +55,7 @@ export function verdictOf(signs: QueueSigns): QueueVerdict {
       worst = found;
     }
   }
-  return { queue: signs.queue, ...(worst ?? idle) };
+  return { queue: signs.queue, ...(worst ?? idle(signs)) };
 }
 
 /** Returns what keeps the waiting jobs of a queue from being taken; undefined for nothing. */

@@ -41,7 +41,7 @@ export class FleetReader {
 }
 
 /** The first values of the counters that alerts use. Prometheus sees no increase in a counter that appears. */
-const NO_EVENTS = { enqueued: 0, completed: 0, failed: 0, retried: 0, reclaimed: 0, crashed: 0 };
+const NO_EVENTS = { enqueued: 0, completed: 0, failed: 0, retried: 0, reclaimed: 0, crashed: 0, dropped: 0 };
 
 async function figuresOf(queue: MeasuredQueue): Promise<FleetFigure[]> {
   const labels = { queue: queue.name };

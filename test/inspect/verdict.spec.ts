@@ -83,6 +83,29 @@ describe('the verdict is quiet', () => {
   });
 });
 
+describe('the verdict notes dead letters that the cap deleted', () => {
+  const droppedAt = new Date(AT.getTime() - 5 * MINUTE);
+  const stats = { failed: 10_000, totals: { dropped: 40_000 }, droppedAt };
+
+  it.each<[string, Partial<QueueStats>, string]>([
+    ['idle', {}, 'idle: nothing waits, 10,000 dead letters'],
+    ['flowing', { processing: 4 }, 'flowing: 4 running, 10,000 dead letters'],
+  ])('of a queue that is %s', (state, more, summary) => {
+    expect(judge({ ...stats, ...more })).toMatchObject({
+      severity: 'notice',
+      state,
+      summary: `${summary}; \`deadLetterCap\` deleted 40,000, the last 5 min ago`,
+      cause: expect.stringContaining('the oldest are deleted with their payloads'),
+      next: expect.stringContaining('raise `deadLetterCap`'),
+    });
+  });
+
+  it('until a day later', () => {
+    const longAgo = new Date(AT.getTime() - 25 * 60 * MINUTE);
+    expect(judge({ ...stats, droppedAt: longAgo })).toMatchObject({ severity: 'ok' });
+  });
+});
+
 describe('the verdict says', () => {
   it.each<[string, Partial<QueueStats>, Partial<QueueSigns>, object]>([
     [

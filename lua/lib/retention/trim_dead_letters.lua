@@ -1,12 +1,19 @@
 -- trim_dead_letters(most): deletes up to `most` of the oldest dead letters beyond the cap, and returns how many were
---   too many. Jobs that such a dead letter held back may run.
--- Needs: job, dead, dead_letter_cap, lib/group/place.
+--   too many. Jobs that such a dead letter held back may run. Their number is counted for good, and until the next
+--   tidy reports it, see lib/retention/report_dropped.
+-- Needs: keys, now, dead_letter_cap, lib/group/place.
 local function trim_dead_letters(most)
   local excess = redis.call('ZCARD', dead) - dead_letter_cap
   local oldest = excess > 0 and redis.call('ZPOPMIN', dead, math.min(excess, most)) or {}
+  local dropped = 0
   for i = 1, #oldest, 2 do
     end_hold_of(oldest[i])
-    redis.call('UNLINK', job .. oldest[i])
+    dropped = dropped + redis.call('UNLINK', job .. oldest[i])
+  end
+  if dropped > 0 then
+    redis.call('HINCRBY', stats, 'dropped_total', dropped)
+    redis.call('HINCRBY', sweep, 'dropped', dropped)
+    redis.call('HSET', sweep, 'dropped_at_ms', now)
   end
   return excess
 end

@@ -273,6 +273,8 @@ export interface QueueStats {
   pausedBy?: string;
   /** The reason of its pause, if one was given. */
   pauseReason?: string;
+  /** The time when `deadLetterCap` last deleted dead letters. `totals.dropped` counts them. Absent: never. */
+  droppedAt?: Date;
   /** Counters since the queue exists: enqueued, completed, failed, reclaimed, … */
   totals: Record<string, number>;
 }

@@ -21,3 +21,8 @@ export const pauseOptions = z.strictObject(
   { by: text(200), reason: text(500) },
   { error: 'expected an object with by, reason' },
 );
+
+/** Returns the name and the reason of a pause of a queue or a group, as its stats have it. */
+export function pauseNote({ by, reason }: PauseOptions = {}): { pausedBy?: string; pauseReason?: string } {
+  return { ...(by !== undefined && { pausedBy: by }), ...(reason !== undefined && { pauseReason: reason }) };
+}

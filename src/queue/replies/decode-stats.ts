@@ -35,6 +35,7 @@ export function decodeStats(reply: readonly (string | number)[]): QueueStats {
     pausedAt: date('paused_at_ms'),
     ...said('pausedBy', values.get('paused_by')),
     ...said('pauseReason', values.get('pause_reason')),
+    ...(date('dropped_at_ms') && { droppedAt: date('dropped_at_ms')! }),
     totals,
   };
 }

@@ -128,7 +128,13 @@ export class Sweeper {
     this.failures.adopted(queue.name, adopted.deadLetters);
     await this.reportReclaimed(queue, adopted.reclaimed);
     await this.foreignClients.saw(queue, adopted);
-    await this.inSlices((i) => this.run(queue, (calls) => calls.sweep.tidy(SLICE, i === 0 ? this.paceMs : 0)));
+    await this.inSlices(async (i) => {
+      const { more, dropped } = await this.run(queue, (calls) =>
+        calls.sweep.tidy(SLICE, i === 0 ? this.paceMs : 0),
+      );
+      this.failures.dropped(queue.name, dropped);
+      return more;
+    });
     await tendBatches(queue, {
       limit: limitOf(this.intervalMs),
       isStopped: () => this.stopped,

@@ -111,6 +111,15 @@ export class FailureLog {
     }
   }
 
+  /** Logs how many dead letters the cap of a queue deleted. Also logged if failures are not: their payloads are gone. */
+  dropped(queue: string, count: number): void {
+    if (count > 0) {
+      const what = `${count} dead letter(s) of queue "${queue}" with their payloads`;
+      const remedy = 'Redrive or discard dead letters, or raise `deadLetterCap`.';
+      this.logger.warn(`\`deadLetterCap\` deleted the oldest ${what}. ${remedy}`);
+    }
+  }
+
   /** Logs the current sums. */
   flush(): void {
     this.burst.flush();

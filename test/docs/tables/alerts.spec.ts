@@ -81,6 +81,10 @@ const CASES: Record<string, Case> = {
       { ...total('failed', '40x60'), ...of('dead_letters', '0+1x60') },
     ],
   },
+  JobQueueDeadLettersDropped: {
+    fires: total('dropped', '0x30 40000x30'), // one import of many rows
+    quiet: [total('dropped', '40000x60'), total('failed', growing(1))],
+  },
   JobQueueAttemptsFail: {
     fires: { ...attempts('retry', growing(6)), ...attempts('completed', growing(4)) },
     quiet: [{ ...attempts('retry', growing(4)), ...attempts('completed', growing(6)) }],

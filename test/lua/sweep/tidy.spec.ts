@@ -7,7 +7,7 @@ const unfinished = (key: string) => ({ unique: key, unique_for: 'unfinished' });
 describe('sweep/tidy.lua', () => {
   it('changes nothing on an empty queue', async () => {
     const q = testQueue();
-    expect(await expectUnchanged(q, () => q.run(q.scripts.sweep.tidy(100)))).toBe(false);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.sweep.tidy(100)))).toEqual({ more: false, dropped: 0 });
   });
 
   it.each([
@@ -40,7 +40,7 @@ describe('sweep/tidy.lua', () => {
       q.broken = true; // hashes without a place
       await q.redis.rpush(q.keys[history], 'new', 'gone-3', 'live', 'gone-2', 'gone-1');
       await q.redis.hset(q.keys.job('live'), 'status', history);
-      expect(await q.run(q.scripts.sweep.tidy(100))).toBe(false);
+      expect(await q.run(q.scripts.sweep.tidy(100))).toMatchObject({ more: false });
       expect(await q.redis.lrange(q.keys[history], 0, -1)).toEqual(['new', 'gone-3', 'live']);
     },
   );
@@ -60,7 +60,7 @@ describe('sweep/tidy.lua', () => {
       for (const id of ['other', 'ends']) await end(id);
       await q.add('waits');
       expect(await q.redis.lrange(q.keys[history], 0, -1)).toEqual(['ends', 'other', 'waits', 'ends']);
-      expect(await q.run(q.scripts.sweep.tidy(100))).toBe(false);
+      expect(await q.run(q.scripts.sweep.tidy(100))).toMatchObject({ more: false });
       expect(await q.redis.lrange(q.keys[history], 0, -1)).toEqual(['ends', 'other']);
     },
   );
@@ -78,7 +78,7 @@ describe('sweep/tidy.lua', () => {
     await q.redis.zrem(q.keys.claims, 'done', 'gone');
     await q.redis.hset(q.keys.job('done'), 'status', 'completed', 'claim_token', '');
     await q.redis.del(q.keys.job('gone'));
-    expect(await q.run(q.scripts.sweep.tidy(100))).toBe(false);
+    expect(await q.run(q.scripts.sweep.tidy(100))).toMatchObject({ more: false });
     expect((await q.redis.hkeys(q.keys.unique)).toSorted()).toEqual(['later', 'runs', 'waits', 'window']);
     q.broken = true; // an ended job that is in no history
   });
@@ -86,9 +86,9 @@ describe('sweep/tidy.lua', () => {
   it('I4: looks at a bounded number, and says that more is left', async () => {
     const q = testQueue();
     await q.redis.rpush(q.keys.completed, 'a', 'b', 'c');
-    expect(await q.run(q.scripts.sweep.tidy(2))).toBe(true);
+    expect(await q.run(q.scripts.sweep.tidy(2))).toMatchObject({ more: true });
     expect(await q.redis.llen(q.keys.completed)).toBe(1);
-    expect(await q.run(q.scripts.sweep.tidy(2))).toBe(false);
+    expect(await q.run(q.scripts.sweep.tidy(2))).toMatchObject({ more: false });
     expect(await q.redis.exists(q.keys.completed)).toBe(0);
   });
 
@@ -106,8 +106,8 @@ describe('sweep/tidy.lua', () => {
     }
     const caps = { completedHistory: 1, cancelledHistory: 2, failedHistory: 1, deadLetterCap: 2 };
     const q = queueOn(before.redis, caps, before.name);
-    expect(await q.run(q.scripts.sweep.tidy(2))).toBe(true);
-    expect(await q.run(q.scripts.sweep.tidy(2))).toBe(false);
+    expect(await q.run(q.scripts.sweep.tidy(2))).toMatchObject({ more: true });
+    expect(await q.run(q.scripts.sweep.tidy(2))).toMatchObject({ more: false });
     expect(await q.redis.lrange(q.keys.completed, 0, -1)).toEqual(['e']);
     expect(await q.redis.lrange(q.keys.cancelled, 0, -1)).toEqual(['xe', 'xd']);
     expect(await q.redis.llen(q.keys.failed)).toBe(1);
@@ -115,6 +115,30 @@ describe('sweep/tidy.lua', () => {
     // As those that a completion pushes off: long enough to fetch a result that was just announced.
     expect(await q.redis.pttl(q.keys.job('a'))).toBeLessThanOrEqual(10_000);
     expect(await q.redis.exists(q.keys.job('a'), ...ids.map((id) => q.keys.job(`f${id}`)))).toBe(3);
+  });
+
+  it('reports once a minute how many dead letters the cap deleted, whoever deleted them', async () => {
+    const q = testQueue({ deadLetterCap: 1 });
+    const report = async () => (await q.run(q.scripts.sweep.tidy(100))).dropped;
+    const fails = async (...ids: string[]) => {
+      for (const id of ids) {
+        const error = { name: 'Error', message: 'no' };
+        await q.run(q.scripts.fail([{ ...(await q.addAndClaim(id)), error, final: true, backoffMs: 0 }]));
+      }
+    };
+    await fails('a');
+    expect(await report()).toBe(0);
+    const before = await q.run(q.scripts.stats());
+    expect([before.droppedAt, before.totals.dropped]).toEqual([undefined, undefined]);
+    await fails('b', 'c');
+    expect(await report()).toBe(2);
+    await fails('d');
+    expect(await report()).toBe(0); // within a minute
+    await q.redis.hset(q.keys.sweep, 'dropped_reported_at_ms', 1);
+    expect(await report()).toBe(1);
+    const { droppedAt, totals, failed } = await q.run(q.scripts.stats());
+    expect([totals.dropped, failed]).toEqual([3, 1]);
+    expect(droppedAt!.getTime()).toBeGreaterThan(Date.now() - 60_000);
   });
 
   it('keeps what workers announced for jobs that wait in groups, and for open batches', async () => {
@@ -172,7 +196,7 @@ describe('sweep/tidy.lua', () => {
     await q.add('waits', { delay_ms: HOUR });
     const tidied = async (paceMs: number) => {
       await q.redis.rpush(q.keys.completed, 'gone');
-      expect(await q.run(q.scripts.sweep.tidy(100, paceMs))).toBe(false);
+      expect(await q.run(q.scripts.sweep.tidy(100, paceMs))).toMatchObject({ more: false });
       return (await q.redis.del(q.keys.completed)) === 0;
     };
     expect([await tidied(HOUR), await tidied(HOUR), await tidied(0)]).toEqual([true, false, true]);
@@ -212,7 +236,7 @@ describe('sweep/tidy.lua', () => {
     const schedules = new TestSchedules(q);
     await schedules.put(schedules.define('gone'), 'w1');
     await schedules.silence('gone', 25 * HOUR);
-    expect(await q.run(q.scripts.sweep.tidy(10))).toBe(false);
+    expect(await q.run(q.scripts.sweep.tidy(10))).toMatchObject({ more: false });
     expect(await q.snapshot()).toEqual({});
     await schedules.put(schedules.define('quiet'), 'w1');
     await schedules.put(schedules.define('called'));
@@ -230,7 +254,7 @@ describe('sweep/tidy.lua: dead letters whose hashes are gone', () => {
     await q.run(q.scripts.fail(jobs.map((job) => ({ ...job, error, final: true, backoffMs: 0 }))));
     await q.redis.del(...Array.from({ length: 24 }, (_, i) => q.keys.job(`job-${i}`)), q.keys.failed);
     expect((await q.run(q.scripts.stats())).failed).toBe(25);
-    while (await q.run(q.scripts.sweep.tidy(10))) {
+    while ((await q.run(q.scripts.sweep.tidy(10))).more) {
       // until nothing is left
     }
     await q.run(q.scripts.sweep.tidy(10));

@@ -35,6 +35,7 @@ export function trimDeadLetters(model: QueueModel, isGone: (id: string) => boole
     .toSorted((a, b) => a.endedAt! - b.endedAt! || Number(isGone(b.id)) - Number(isGone(a.id)))
     .slice(0, excess)
     .forEach((oldest) => model.jobs.delete(oldest.id));
+  model.count('dropped', excess);
 }
 
 /** Returns the outcome of waiting for the job's result. */

@@ -158,7 +158,7 @@ const sweeps = fc.constantFrom(
     says: (model) => promote(model, 2),
   }),
   step('tidy', {
-    does: (real) => real.queue.exec((calls) => calls.sweep.tidy(500)),
+    does: async (real) => (await real.queue.exec((calls) => calls.sweep.tidy(500))).more,
     says: (model) => {
       tidy(model);
       return false;

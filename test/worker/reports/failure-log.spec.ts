@@ -109,6 +109,27 @@ onEachStore('a handler that throws', () => {
   });
 });
 
+onEachStore('dead letters beyond the cap', () => {
+  it('are counted, and logged as a warning by the first sweep', async () => {
+    const queue = newQueue({ maxAttempts: 1, deadLetterCap: 2 });
+    const { lines, logger } = keptLog();
+    await queue.enqueueMany(Array.from({ length: 5 }, () => ({ payload: {} })));
+    const worker = await startWorker(queue, () => Promise.reject(new Error('no')));
+    await worker.event('failed', 5);
+    await worker.worker.stop();
+    for (let i = 0; i < 2; i++) {
+      await new Sweeper([queue], 1, logger).runOnce();
+    }
+    expect(lines).toEqual([
+      `warn \`deadLetterCap\` deleted the oldest 3 dead letter(s) of queue "${queue.name}" with their payloads. ` +
+        'Redrive or discard dead letters, or raise `deadLetterCap`.',
+    ]);
+    const { failed, totals, droppedAt } = await queue.stats();
+    expect({ failed, dropped: totals['dropped'] }).toEqual({ failed: 2, dropped: 3 });
+    expect(droppedAt).toBeInstanceOf(Date);
+  });
+});
+
 describe('equal failures in a burst', () => {
   it('are summed up: the first in full, the others as a count with their jobs', async () => {
     const queue = newQueue({ maxAttempts: 1 });

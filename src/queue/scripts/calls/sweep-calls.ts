@@ -1,5 +1,6 @@
 import { decodeReclaimed } from '../../replies/decode-reclaimed.js';
 import type { TendReply } from '../../store/verbs/batch-verbs.js';
+import type { TidyReply } from '../../store/verbs/sweep-verbs.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
 import { EVICTED_TTL_MS, UNDECLARED_AGE_MS, WORKER_FORGOTTEN_MS } from '../lifetimes.js';
 import { type CallContext, call } from '../script-call.js';
@@ -42,12 +43,15 @@ export function sweepCalls({ keys, options, retention }: CallContext) {
       return call('sweepAdoptFailed', keys.standard, [options.deadLetterCap, ...ids], Number);
     },
 
-    tidy(limit: number, paceMs = 0): ScriptCall<boolean> {
+    tidy(limit: number, paceMs = 0): ScriptCall<TidyReply> {
       const { deadLetterAgeMs, completedHistory, failedHistory, cancelledHistory, deadLetterCap } = options;
       const ages = [deadLetterAgeMs, WORKER_FORGOTTEN_MS, UNDECLARED_AGE_MS];
       const caps = [completedHistory, failedHistory, cancelledHistory, deadLetterCap];
       const args = [limit, ...ages, ...caps, EVICTED_TTL_MS, paceMs];
-      return call('sweepTidy', keys.standard, args, (reply) => Number(reply) === 1);
+      return call('sweepTidy', keys.standard, args, (reply) => {
+        const [more, dropped] = reply as number[];
+        return { more: Number(more) === 1, dropped: Number(dropped) };
+      });
     },
 
     tendBatches(limit: number, all: boolean): ScriptCall<TendReply | undefined> {

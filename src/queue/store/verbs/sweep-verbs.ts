@@ -12,6 +12,14 @@ interface AdoptReply {
   clientsAtWork: boolean;
 }
 
+/** The result of a tidy. */
+export interface TidyReply {
+  /** True if more is left to tidy. */
+  more: boolean;
+  /** How many dead letters `deadLetterCap` deleted since the last report. */
+  dropped: number;
+}
+
 /** The verbs that run by the clock, in bounded slices. */
 export interface SweepVerbs {
   /**
@@ -35,11 +43,11 @@ export interface SweepVerbs {
   /** Keeps jobs that such a client has just failed. Returns how many are dead letters now. */
   adoptFailed(ids: readonly string[]): StoreCall<number>;
   /**
-   * Returns whether more is left to tidy.
+   * Deletes unused data.
    *
    * @param paceMs does nothing if another call with a pace began within this many ms; 0: always runs
    */
-  tidy(limit: number, paceMs?: number): StoreCall<boolean>;
+  tidy(limit: number, paceMs?: number): StoreCall<TidyReply>;
   /**
    * Returns undefined if the queue has no batches, and none of its jobs is in one.
    *

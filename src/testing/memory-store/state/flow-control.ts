@@ -9,7 +9,7 @@ import { RateChanges } from './rate-changes.js';
 import type { ScoredSet } from './scored-set.js';
 import { GroupHolds } from './group-holds.js';
 import type { GroupState } from './group-state.js';
-import { pauseNote } from './pause-note.js';
+import { pauseNote } from '../../../queue/model/pause.js';
 
 /** The part of a queue that flow control uses. */
 interface FlowQueue {

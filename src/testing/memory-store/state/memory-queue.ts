@@ -8,6 +8,7 @@ import { WORKER_SEEN_MS } from '../../../queue/scripts/lifetimes.js';
 import { MemoryHistory } from './history.js';
 import { Announcements } from './announcements.js';
 import type { AskedOptions } from './asked-options.js';
+import { DroppedLetters } from './dropped-letters.js';
 import { FlowControl } from './flow-control.js';
 import type { FollowUpBatch } from './follow-up-batch.js';
 import { LimitWaits } from './limit-waits.js';
@@ -83,6 +84,7 @@ export class MemoryQueue {
   readonly scheduleOwners = new Map<string, number>();
   readonly flow: FlowControl = new FlowControl(this);
   readonly waits = new LimitWaits();
+  dropped = new DroppedLetters();
   readonly history: MemoryHistory = new MemoryHistory(this);
   /** The storage format that the last worker announced. */
   content: AnnouncedContent | undefined;
@@ -270,6 +272,7 @@ export class MemoryQueue {
   /** Forgets when maintenance ran, and the announced storage format. */
   forgetSweeps(): void {
     this.content = undefined;
+    this.dropped = new DroppedLetters();
     this.lastSweepAt = undefined;
     this.sweepHoldUntil = 0;
   }

@@ -1,6 +1,7 @@
 // The verbs that run by the clock; see lua/sweep.
 import type { ReclaimedJob } from '../../../queue/store/call-outcomes.js';
 import { NAME_FORGOTTEN_MS, WORKER_FORGOTTEN_MS } from '../../../queue/scripts/lifetimes.js';
+import type { TidyReply } from '../../../queue/store/verbs/sweep-verbs.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { trimDeadLetters } from './attempt/ends.js';
 import { crash } from './attempt/settle.js';
@@ -37,7 +38,7 @@ export function reclaim(
 }
 
 /** Deletes unused data: ids of expired jobs, expired unique keys, silent workers. */
-export function tidy(queue: MemoryQueue): boolean {
+export function tidy(queue: MemoryQueue): TidyReply {
   const { now, options } = queue;
   for (const [key, until] of queue.uniqueExpiries) {
     const owner = queue.unique.get(key);
@@ -66,8 +67,9 @@ export function tidy(queue: MemoryQueue): boolean {
       queue.names.delete(name);
     }
   }
+  const dropped = queue.dropped.report(now);
   queue.forgetIfUnused();
-  return false;
+  return { more: false, dropped };
 }
 
 function trimHistory(queue: MemoryQueue, history: string[], status: string | undefined): void {

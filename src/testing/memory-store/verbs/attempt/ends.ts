@@ -67,7 +67,10 @@ export function trimDeadLetters(queue: MemoryQueue): void {
   const excess = queue.dead.size - queue.options.deadLetterCap;
   for (const id of excess > 0 ? queue.dead.members().slice(0, excess) : []) {
     queue.dead.delete(id);
-    queue.drop(id);
+    if (queue.drop(id)) {
+      queue.count('dropped');
+      queue.dropped.add(queue.now);
+    }
   }
 }
 

@@ -8,7 +8,7 @@ import { holderOf } from '../enqueue.js';
 import { removeFirst, type Hash, type MemoryQueue } from '../../state/memory-queue.js';
 import { endCancelled, freeUnique } from '../attempt/ends.js';
 import { record } from './list.js';
-import { pauseNote } from '../../state/pause-note.js';
+import { pauseNote } from '../../../../queue/model/pause.js';
 
 export function stats(queue: MemoryQueue): QueueStats {
   const { now } = queue;
@@ -37,6 +37,7 @@ export function stats(queue: MemoryQueue): QueueStats {
     workers: queue.liveWorkers,
     pausedAt: queue.pausedAt === undefined ? null : new Date(queue.pausedAt),
     ...pauseNote(queue.pause),
+    ...(queue.dropped.at !== undefined && { droppedAt: new Date(queue.dropped.at) }),
     totals: { ...queue.totals },
   } as QueueStats;
 }
