@@ -3,6 +3,7 @@ import { ATTEMPT_WORDS } from '../inspect/attempt-words.js';
 import type { Reason } from '../inspect/why-not-running.js';
 import type { AttemptRecord, JobRecord } from '../queue/model/job.js';
 import type { StoredError } from '../queue/errors/stored-error.js';
+import { own } from '../queue/runtime/own.js';
 import type { Output } from './output.js';
 import { age, clipped, instant, lines, padded, type Part, text, type Text } from './text.js';
 
@@ -79,10 +80,10 @@ function waitLine(before: AttemptRecord | undefined, ms: number): Text {
 
 function attemptLines(attempt: AttemptRecord, out: Output, verbose: boolean): Text[] {
   const { outcome, startedAt, endedAt, worker, error } = attempt;
-  const [shape, color] = SHAPES[outcome] ?? ['?', 'yellow']; // the hash may be of a later version
+  const [shape, color] = own(SHAPES, outcome) ?? ['?', 'yellow']; // the hash may be of a later version
   const ran = age(endedAt.getTime() - startedAt.getTime());
   const who = worker === null ? '' : text`  ${clipped(worker, 40)}`;
-  const head = text`  ${out.color(color, shape)} attempt ${padded(`${attempt.attempt}`, 2)} ${ATTEMPT_WORDS[outcome] ?? outcome} after ${ran}${who}`;
+  const head = text`  ${out.color(color, shape)} attempt ${padded(`${attempt.attempt}`, 2)} ${own(ATTEMPT_WORDS, outcome) ?? outcome} after ${ran}${who}`;
   return [head, ...(error ? errorLines(error, verbose) : [])];
 }
 

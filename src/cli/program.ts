@@ -45,7 +45,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     .option('--verbose', 'show the stack of an error, and all of a job')
     .showHelpAfterError('Add --help to see what can be said.')
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput(wantsJson ? { writeErr: () => undefined } : {})
+    .configureOutput({ outputError: printUsageError, ...(wantsJson && { writeErr: () => undefined }) })
     .exitOverride();
   const run: Run =
     (action) =>
@@ -81,6 +81,13 @@ export async function main(argv: readonly string[]): Promise<number> {
   } catch (error) {
     return report(error, { json: wantsJson, verbose: program.opts<GlobalOptions>().verbose === true });
   }
+}
+
+/** Prints an error of commander, which quotes arguments as they are. Its suggestion has a line of its own. */
+function printUsageError(words: string, write: (shown: string) => void): void {
+  const [suggestion = ''] = /\n\(Did you mean .*\?\)\n$/.exec(words) ?? [];
+  const said = words.slice(0, words.length - suggestion.length).trimEnd();
+  write(`${valueOf(said)}${suggestion || '\n'}`);
 }
 
 function confirmer({ yes }: GlobalOptions): Context['confirm'] {

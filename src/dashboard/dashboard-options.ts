@@ -199,7 +199,7 @@ export function checkAsyncOptions(options: DashboardMount & { useFactory?: unkno
       show(options.useFactory),
     );
   }
-  const other = Object.keys(options).find((key) => key in optionsSchema.shape);
+  const other = Object.keys(options).find((key) => Object.hasOwn(optionsSchema.shape, key));
   if (other !== undefined) {
     throw new InvalidOptionError(
       `${subject}.${other}`,

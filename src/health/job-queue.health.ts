@@ -203,12 +203,6 @@ function queueHealth(signs: QueueSigns): QueueHealth {
 
 /** Returns a row for each queue that could not be read. */
 function unreadableHealth(read: readonly (QueueSigns | QueueVerdict)[]): Record<string, UnreadableQueueHealth> {
-  const rows: Record<string, UnreadableQueueHealth> = {};
-  for (const each of read) {
-    if (!('stats' in each)) {
-      const { queue, ...verdict } = each;
-      rows[queue] = { verdict };
-    }
-  }
-  return rows;
+  const verdicts = read.flatMap((each) => ('stats' in each ? [] : [each]));
+  return Object.fromEntries(verdicts.map(({ queue, ...verdict }) => [queue, { verdict }]));
 }

@@ -1,6 +1,7 @@
 import { JobQueue } from '../../queue/job-queue.js';
 import type { EnqueueMiddleware } from '../../queue/enqueue/enqueue-middleware.js';
 import { QueueLayoutError } from '../../queue/errors/layout-error.js';
+import { own } from '../../queue/runtime/own.js';
 import { checkQueueName } from '../../queue/validation/names.js';
 import { resolveQueueOptions, type QueueOptions } from '../../queue/model/queue-options.js';
 import type { QueueLimits } from '../../queue/model/limits.js';
@@ -88,12 +89,12 @@ export class QueueRegistry {
 
   /** Returns how many of the queue's jobs this process runs at once. */
   concurrencyOf(name: string): number {
-    return this.settings.queues[name]?.concurrency ?? this.own.get(name)?.concurrency ?? DEFAULT_CONCURRENCY;
+    return own(this.settings.queues, name)?.concurrency ?? this.own.get(name)?.concurrency ?? DEFAULT_CONCURRENCY;
   }
 
   /** Returns how many more jobs it prefetches, if an option says so. */
   prefetchOf(name: string): number | undefined {
-    return this.settings.queues[name]?.prefetch ?? this.own.get(name)?.prefetch;
+    return own(this.settings.queues, name)?.prefetch ?? this.own.get(name)?.prefetch;
   }
 
   /** Calls the watcher with each queue that becomes known. Returns a function that unsubscribes. */
@@ -126,8 +127,8 @@ export class QueueRegistry {
   }
 
   private optionsOf(name: string): QueueOptions {
-    const { concurrency: _concurrency, prefetch: _prefetch, ...settings } = this.settings.queues[name] ?? {};
-    const { concurrency: _own, prefetch: _ownPrefetch, ...own } = this.own.get(name) ?? {};
-    return { ...this.settings.queueDefaults, ...given(own), ...settings };
+    const { concurrency: _concurrency, prefetch: _prefetch, ...settings } = own(this.settings.queues, name) ?? {};
+    const { concurrency: _own, prefetch: _ownPrefetch, ...ofHandler } = this.own.get(name) ?? {};
+    return { ...this.settings.queueDefaults, ...given(ofHandler), ...settings };
   }
 }

@@ -1,3 +1,5 @@
+import { own } from '../runtime/own.js';
+
 /** The most letters by which a mistyped option may differ. */
 const MAX_DISTANCE = 3;
 
@@ -32,7 +34,7 @@ const GATHERED = ['options', 'opts'];
 
 /** Returns the sentence of an error that suggests the probable option, or lists all known ones. */
 export function suggest(word: string, known: readonly string[]): string {
-  const meant = OTHER_NAMES[word]?.find((each) => known.includes(each)) ?? nearest(word, known);
+  const meant = own(OTHER_NAMES, word)?.find((each) => known.includes(each)) ?? nearest(word, known);
   if (meant !== undefined) {
     return `Did you mean ${meant}?`;
   }

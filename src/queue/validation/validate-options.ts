@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
+import { own } from '../runtime/own.js';
 import { suggest } from './suggest.js';
 
 /**
@@ -110,7 +111,7 @@ export function notSuggested<Schema extends z.ZodType>(schema: Schema): Schema {
 function knownKeys(schema: z.ZodType, path: PropertyKey[]): string[] {
   let current: unknown = schema;
   for (const key of path) {
-    current = shapeOf(current)?.[String(key)] ?? valueOf(current);
+    current = own(shapeOf(current), String(key)) ?? valueOf(current);
   }
   return Object.entries(shapeOf(current) ?? {})
     .filter(([, field]) => !unlisted.has(field as z.ZodType))

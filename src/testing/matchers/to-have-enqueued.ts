@@ -138,7 +138,7 @@ function part(found: unknown, expected: unknown): unknown {
   if (!isRecord(found) || !isRecord(expected)) {
     return found;
   }
-  const keys = Object.keys(found).filter((key) => key in expected);
+  const keys = Object.keys(found).filter((key) => Object.hasOwn(expected, key));
   return Object.fromEntries(keys.map((key) => [key, part(found[key], expected[key])]));
 }
 

@@ -1,6 +1,7 @@
 import { checkKnown } from '../../queue/validation/validate-options.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
+import { own } from '../../queue/runtime/own.js';
 import { show } from '../../queue/errors/show.js';
 import { checkSchedule, encodeSchedule } from '../../queue/schedules/schedule.js';
 import { type StoredSchedule } from '../../queue/model/schedule.js';
@@ -81,6 +82,6 @@ function withDefinition(
     return options; // null is refused by the check of options
   }
   const { name = queue.name, ...rest } = options;
-  const definition = definitionOf(handlers[name]);
+  const definition = definitionOf(own(handlers, name));
   return definition?.name === name ? { payload: null, ...rest, definition } : options;
 }
