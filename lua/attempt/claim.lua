@@ -29,8 +29,8 @@
 --   how long ago a worker may have been seen and still counts, in ms
 -- Returns now in ms, the wait, the fence of the first job (each further one is higher by 1), then for each job: id,
 --   name, payload, enqueued_at_ms, details.
---   wait: ms until the next job is claimable by its due time or a limit; -1 for none; -2 if the bytes were used up and
---     more jobs wait
+--   wait: ms until the next job is claimable by its due time or a limit; nil for none; full if the bytes were used up
+--     and more jobs wait
 --   name: nil for that of the previous job; '' for none
 --   details: nil for a first attempt of a plain job that starts at once, or its options if it has metadata
 --   else an array: attempts, options, verdict, whether it waits for start; with a checkpoint: nil, that (JSON)
@@ -38,7 +38,7 @@
 --   or why it must not run, see lib/settle/refusal: missing, cancelled, unmet, expired, exhausted, unhandled; the
 --     claimer settles it as failed
 --   In a repeated call: an array for each, with its fence at the end
---   After all jobs: 1 if the queue has limits or groups, or 2 if jobs wait there for a slot
+--   After all jobs: limited if the queue has limits or groups, or awaits-slots if jobs wait there for a slot
 --   With names an array: all of that, the next place to search (-1: all jobs were read), 1 if a live worker handles a
 --     job that was left, then the names of left jobs that no live worker handles
 -- Repeated with the same token: the same jobs, if that claim still holds them. With fewer bytes: as many as these
@@ -51,7 +51,7 @@ local first_limit = names and 11 or 8
 --@include lib/core/clock
 --@include lib/core/read
 -- The nils reserve room for one job, because a growing table costs as much again.
-local reply, replied, name_before = { now, -1, 0, nil, nil, nil, nil, nil }, 3, nil
+local reply, replied, name_before = { now, false, 0, nil, nil, nil, nil, nil }, 3, nil
 local function hand_over(id, name, payload, enqueued_at, rest)
   name = name or ''
   reply[replied + 1], reply[replied + 2], reply[replied + 3] = id, name ~= name_before and name, payload
@@ -78,16 +78,17 @@ end
 if #ids > 0 then
 --@include lib/settle/claim_ids
   if more or full or due_waits then
-    redis.call('ZADD', wake, '0', '1')
+--@include lib/core/wake
   end
 end
 if left and left[2] == 1 then
-  redis.call('ZADD', wake, '0', '1') -- for the worker that handles it
+  -- For the worker that handles it.
+--@include lib/core/wake
 end
 if full then
-  reply[2] = -2
+  reply[2] = 'full'
 end
 if is_limited then
-  reply[replied + 1] = awaits_slots and 2 or 1
+  reply[replied + 1] = awaits_slots and 'awaits-slots' or 'limited'
 end
 return names and { reply, unpack(left or { -1, 0 }) } or reply

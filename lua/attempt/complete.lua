@@ -25,8 +25,8 @@
 -- ARGV[4] result_ttl in ms
 -- ARGV[5..] for each group of jobs of one claim: its token, their ending, how many follow, and for each: id, fence,
 --   result (JSON, or '' for none)
---   ending: '1' for plain jobs, which are first attempts without options, unique key and error
---   '2' for jobs whose only option is a group; '' for others
+--   ending: plain for first attempts without options, unique key and error
+--   grouped for jobs whose only option is a group; '' for others
 --   or JSON if a handler or options ask for more: plain, result_ttl_ms instead of ARGV[4]
 -- Returns nil if all were completed, because any table is answered beside the client's own buffer.
 --   Else the positions (from 1) of lost claims, which are not current and were not completed by this very claim
@@ -48,8 +48,9 @@ local end_job_with_options, emit_event
 local at = 5
 while at <= #ARGV do
   local token, ending, last = ARGV[at], ARGV[at + 1], at + 2 + 3 * tonumber(ARGV[at + 2])
-  local asked = #ending > 1 and cjson.decode(ending)
-  local plain, only_grouped = ending == '1' or asked and asked.plain, ending == '2'
+  local plain, only_grouped = ending == 'plain', ending == 'grouped'
+  local asked = not plain and not only_grouped and ending ~= '' and cjson.decode(ending)
+  plain = plain or asked and asked.plain
   local until_then = asked and asked.result_ttl_ms and string.format('%d', now + asked.result_ttl_ms) or kept_until
   for i = at + 3, last, 3 do
     local id, fence, result = ARGV[i], ARGV[i + 1], ARGV[i + 2]
@@ -112,7 +113,8 @@ while at <= #ARGV do
 end
 if done_count > 0 then
   if wake and (not settings or redis.call('HEXISTS', settings, 'max_running') == 1) then
-    redis.call('ZADD', wake, '0', '1') -- a slot is free
+    -- A slot is free.
+--@include lib/core/wake
   end
   if left_groups then
     -- Included here, since a job without a group pays nothing for it.

@@ -106,6 +106,6 @@ if added > 0 then
   redis.call('HINCRBY', stats, 'enqueued_total', added == 1 and '1' or string.format('%d', added))
 end
 if claimable then
-  redis.call('ZADD', wake, '0', '1')
+--@include lib/core/wake
 end
 return #replies > 0 and replies or nil

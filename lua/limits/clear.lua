@@ -8,4 +8,4 @@
 --@include lib/limits/write
 redis.call('HDEL', settings, 'limits_set', 'rests_until_ms')
 hold_configured_limits()
-redis.call('ZADD', wake, '0', '1')
+--@include lib/core/wake

@@ -6,5 +6,5 @@
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/core/pause
-redis.call('ZADD', wake, 0, '1')
+--@include lib/core/wake
 return resume(settings)

@@ -17,6 +17,6 @@ local moved = promote(tonumber(ARGV[1]), rejoin_group)
 open_groups(tonumber(ARGV[1]))
 place_groups()
 if moved > 0 then
-  redis.call('ZADD', wake, 0, '1')
+--@include lib/core/wake
 end
 return moved

@@ -1,4 +1,7 @@
-export function readLuaScripts(dir: string): Record<string, string>;
+export function readLuaScripts(
+  dir: string,
+  onStaleNeeds?: (file: string, right: string) => void,
+): Record<string, string>;
 export function renderModule(
   scripts: Readonly<Record<string, string>>,
   transitions: Readonly<Record<string, string>>,

@@ -1,14 +1,19 @@
 // Turns lua/**/*.lua into one TypeScript module, src/queue/lua.generated.ts. Bundles cannot read files at run time, and
 // every build and jest share the module.
 //
-// A line `--@include lib/room/name` is replaced by lua/lib/room/name.lua, once in a script. A library may include
-// others. No two top-level locals of a script have one name. A script's name is its path in camel case:
-// lua/attempt/claim.lua is `attemptClaim`. A line `-- Transition: NAME` in its header is for the audit trail. It names
+// A line `--@include lib/room/name` is replaced by lua/lib/room/name.lua. A library that defines names comes once in a
+// script. One that is only a statement comes as often as it is included. A library may include others. No two top-level
+// locals of a script have one name. Local functions and constants that a script does not use are dropped. Every name must
+// be defined where it is used. The line `-- Needs:` of a library lists the names that it takes from others.
+//
+// A script's name is its path in camel case: lua/attempt/claim.lua is `attemptClaim`. A line `-- Transition: NAME` in its header is for the audit trail. It names
 // how the script changes the status of jobs or deletes them. `-- Transition: none` declares that it does neither. Only
 // a script with the flag no-writes may leave the line out. Comments and blank lines are dropped.
 import { existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { dropUnused, resolveNames } from './lua-names.mjs';
+import { needsOf, withNeeds } from './lua-needs.mjs';
 
 /** Before and behind each function at the start of a line. */
 const FUNCTION_BOUNDARY = /(?<=^end\n)|(?=^local function )/m;
@@ -40,19 +45,29 @@ const INCLUDE = /^--@include lib\/([a-z0-9_/-]+)$/;
 
 /**
  * Reads a folder of Lua scripts and returns their texts ready for SCRIPT LOAD, by camel-cased path. Throws an error
- * with the file's name for a library that is missing, included twice or never included.
+ * with the file's name for a library that is missing, included twice or never included. Also for a name that nothing
+ * defines where it is used.
+ *
+ * @param {(file: string, right: string) => void} onStaleNeeds gets each library whose line `-- Needs:` is wrong, and
+ *   its right text. Throws an error by default.
  */
-export function readLuaScripts(dir) {
+export function readLuaScripts(dir, onStaleNeeds = refuseStaleNeeds) {
   const libs = readLibs(join(dir, 'lib'));
-  const included = new Set();
+  const included = new Map();
   const scripts = {};
+  const uses = [];
   for (const { name, file, text } of scriptFiles(dir)) {
     if (name in scripts) throw new Error(`${file}: another script is already called ${name}`);
-    scripts[name] = embed(file, text, libs, included);
+    const embedded = embed(file, text, libs, included);
+    scripts[name] = embedded.script;
+    uses.push(...embedded.uses);
   }
-  for (const name of libs.keys()) {
-    if (!included.has(name))
-      throw new Error(`${dir}/lib/${name}.lua: no script includes it; delete it or include it`);
+  const needs = needsOf(uses, (file) => included.get(file) ?? new Set());
+  for (const [name, text] of libs) {
+    const file = `lib/${name}.lua`;
+    if (!included.has(file)) throw new Error(`${dir}/${file}: no script includes it; delete it or include it`);
+    const right = withNeeds(text, needs.get(file) ?? []);
+    if (right !== text) onStaleNeeds(`${dir}/${file}`, right);
   }
   return scripts;
 }
@@ -148,11 +163,32 @@ function embed(file, text, libs, included) {
   const [first = '', ...rest] = text.split(/\r?\n/);
   const flags = first.startsWith('#!') ? `${first.trimEnd()}\n` : '';
   const lines = flags === '' ? [first, ...rest] : rest;
-  const expanded = expand(file, lines, flags === '' ? 1 : 2, { libs, included, own: new Set() });
-  const script = stripComments(file, expanded);
-  checkLocals(file, script);
+  const expanded = expand(file, lines, flags === '' ? 1 : 2, { libs, included, own: new Set(), path: [] });
+  const whole = expanded.map((line) => line.text).join('\n');
+  checkLocals(file, stripComments(file, whole));
+  const used = dropUnused(whole);
   // Redis reads the flags only from the very first line.
-  return flags + script;
+  return { script: flags + stripComments(file, used), uses: locate(file, used, expanded) };
+}
+
+/** Returns each use of a name that another file defines. Throws for a name without a definition, or with two. */
+function locate(scriptFile, script, expanded) {
+  const lines = expanded.flatMap((line) => Array(line.text.length + 1).fill(line));
+  return resolveNames(script).uses.flatMap(({ name, at, definedAt, hides }) => {
+    const { file, at: place } = lines[at];
+    if (definedAt === undefined)
+      throw new Error(`${place}: nothing defines the name "${name}" in ${scriptFile}; include its library before`);
+    const definition = lines[definedAt];
+    if (definition.file === file) return [];
+    if (hides)
+      throw new Error(`${place}: "${name}" is the local of ${definition.at}, which hides another one; rename one`);
+    return [{ name, file, definedIn: definition.file }];
+  });
+}
+
+function refuseStaleNeeds(file, right) {
+  const needs = /^-- Needs:[^\n]*(?:\n--   [^\n]*)*/m.exec(right)?.[0] ?? 'no line "-- Needs:"';
+  throw new Error(`${file}: expected ${needs}\nnode scripts/build/embed-lua.mjs --write-needs writes it`);
 }
 
 /** Throws if two locals have one name. Which of them a line reads would depend on the order of the includes. */
@@ -167,24 +203,26 @@ function checkLocals(file, script) {
   }
 }
 
-/** Returns the lines with their includes in place; `first` is the number of the first line. */
-function expand(file, lines, first, { libs, included, own }) {
-  const expanded = lines.map((line, index) => {
+/** Returns the lines, each with its file, with their includes in place; `first` is the number of the first line. */
+function expand(file, lines, first, { libs, included, own, path }) {
+  return lines.flatMap((line, index) => {
     const name = INCLUDE.exec(line)?.[1];
     const at = `${file}:${index + first}`;
     if (name === undefined) {
       if (line.includes('@include'))
         throw new Error(`${at}: expected exactly "--@include lib/name", found "${line}"`);
-      return line;
+      return [{ text: line, file, at }];
     }
     const lib = libs.get(name);
     if (lib === undefined) throw new Error(`${at}: there is no lib/${name}.lua`);
-    if (own.has(name)) throw new Error(`${at}: lib/${name}.lua is already included`);
+    if (path.includes(name) || (own.has(name) && /^local /m.test(lib)))
+      throw new Error(`${at}: lib/${name}.lua is already included`);
     own.add(name);
-    included.add(name);
-    return expand(`lib/${name}.lua`, lib.split(/\r?\n/), 1, { libs, included, own });
+    const inner = `lib/${name}.lua`;
+    const expanded = expand(inner, lib.split(/\r?\n/), 1, { libs, included, own, path: [...path, name] });
+    included.set(inner, new Set(expanded.map((each) => each.file)));
+    return expanded;
   });
-  return expanded.join('\n');
 }
 
 function luaFiles(dir) {
@@ -212,7 +250,8 @@ if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.me
   const root = fileURLToPath(new URL('../..', import.meta.url));
   process.chdir(root);
   try {
-    writeIfChanged('src/queue/lua.generated.ts', renderModule(readLuaScripts('lua'), readTransitions('lua')));
+    const scripts = readLuaScripts('lua', process.argv.includes('--write-needs') ? writeIfChanged : undefined);
+    writeIfChanged('src/queue/lua.generated.ts', renderModule(scripts, readTransitions('lua')));
   } catch (error) {
     console.error(`embed-lua: ${error.message}`);
     process.exitCode = 1;

@@ -1,5 +1,5 @@
 -- note(command, key, ...): remembers which job a command changes, with its state before, in `changes` and `order`.
--- Needs: server, prefix.
+-- Needs: prefix, server.
 local changes, order = {}, {}
 
 -- Returns a job's change. The first access to a job in this script reads its previous state.

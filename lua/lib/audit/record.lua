@@ -1,5 +1,5 @@
 -- record(): adds an entry to the stream for each job that changed.
--- Needs: server, stream, most, transition, prefix, changes, order.
+-- Needs: most, prefix, server, stream, transition, lib/audit/changes.
 
 -- Returns the error of this very transition, because a job keeps its last one.
 local function error_of(change, last_error)

@@ -1,6 +1,6 @@
 -- cancel_member(id): cancels a waiting job, without a turn and without a rate. A running job is notified at once.
 --   Finding an id in pending is O(its length), so a script scans this many entries. The current claim ends the others.
--- Needs: keys, now, read, lib/place/remove_waiting, lib/settle/finish.
+-- Needs: lib/core/clock, lib/core/keys, lib/core/read, lib/place/remove_waiting, lib/settle/finish.
 local entries_left = 200000
 
 local function leave_line(id)

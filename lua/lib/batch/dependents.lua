@@ -4,13 +4,13 @@
 --   bad end it must not run (`unmet`). It keeps its place until the next maintenance ends it, see lib/batch/end_unmet.
 --   So a chain of bad ends costs one bounded step each. The first bad end is final.
 -- update_dependents(ids, ended, status): does so for all of them.
--- Needs: job, scheduled, wake, awaiting, now.
+-- Needs: awaiting, job, scheduled, lib/core/clock.
 local function start_dependent(id, due)
   redis.call('HDEL', job .. id, 'after')
   redis.call('HSET', job .. id, 'due_at_ms', due)
   redis.call('ZADD', scheduled, due, id)
   redis.call('ZREM', awaiting, id)
-  redis.call('ZADD', wake, '0', '1')
+--@include lib/core/wake
 end
 
 local function update_dependent(id, ended, status)

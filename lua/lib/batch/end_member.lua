@@ -6,7 +6,7 @@
 -- end_member(id, ref, status, detail): does the same by that field. The end of a guest goes into the outbox, for its
 --   own queue.
 -- open_member(id, ref): reverts the end of a dead letter, if its batch has not fired.
--- Needs: batches, batch_record, batch_guests, batch_outbox, sequence, now_text, and what lib/batch/follow_up needs.
+-- Needs: batch_guests, batch_outbox, batch_record, batches, sequence, lib/core/clock.
 --@include lib/batch/follow_up
 local function note_end(batch, member, status, detail)
   local key = batch_record .. batch

@@ -2,7 +2,7 @@
 --   letter, or is cancelled if that was requested. Returns how many jobs wait for it in turn.
 -- unmet: the id of that job, a blank, and its end.
 -- The job leaves scheduled last. If the step breaks off, the next maintenance finishes its end.
--- Needs: keys, read, lib/settle/finish, lib/settle/finish_broken_end.
+-- Needs: reply, lib/core/keys, lib/core/read, lib/settle/finish, lib/settle/finish_broken_end.
 local bad_ends = { removed = 'was deleted', cancelled = 'was cancelled', failed = 'failed' }
 
 local function end_unmet(id, unmet)

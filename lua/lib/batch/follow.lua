@@ -1,6 +1,6 @@
 -- follow(id, options): makes a new job a member of its batch. Lets it wait for the jobs of its `after`. Returns whether
 --   it may start by its own options, because all that it waits for have ended.
--- Needs: job, scheduled, batch_guests, awaiting, now, join, leave_plain.
+-- Needs: awaiting, batch_guests, job, scheduled, lib/batch/join, lib/core/clock, lib/enqueue/leave_plain.
 local never = '253402300799000' -- the score of a start that never comes: the year 9999
 
 local function wait_after(id, options)

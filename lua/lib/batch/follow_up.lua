@@ -2,7 +2,7 @@
 --   not cancelled, else `on_failure`; `finally` in any case. Each has a fixed id, and waits in scheduled with a past start. So it goes
 --   where its options say. The mark comes last: if the step breaks off before it, the sweep fires again.
 -- end_batch(batch, key): the follow-ups have ended. Deletes the outcomes, and keeps the record for a week.
--- Needs: job, scheduled, settings, stats, wake, batches, now, now_text, write_options.
+-- Needs: batches, job, scheduled, settings, stats, lib/core/clock, lib/enqueue/options.
 local record_ms = 604800000
 
 local function end_batch(batch, key)
@@ -50,7 +50,7 @@ local function fire(batch, key)
     redis.call('ZADD', key .. '/open', 0, id)
   end
   if #follow_ups > 0 then
-    redis.call('ZADD', wake, '0', '1')
+--@include lib/core/wake
   else
     end_batch(batch, key)
   end

@@ -3,7 +3,6 @@
 -- batch, dependents: these fields of its hash.
 -- status: completed, failed, cancelled or removed.
 -- detail: its result as JSON, or the reason of its failure; '' for none.
--- Needs: the needs of the three below.
 --@include lib/enqueue/options
 --@include lib/batch/end_member
 --@include lib/batch/dependents

@@ -2,7 +2,7 @@
 --   batch was stopped, so that the job must not run.
 -- refusal_of(id, options): returns why a new job cannot join its batch or wait for its `after`, and the cause's id. nil
 --   if it can.
--- Needs: job, batch_record.
+-- Needs: batch_record, job.
 local most_dependents = 1000
 
 local function is_member(key, member)

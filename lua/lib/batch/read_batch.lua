@@ -1,6 +1,6 @@
 -- read_batch(id): returns the number of a batch's open members, and the fields that lua/batch/status lists. nil for an
 --   unknown batch.
--- Needs: batch_record.
+-- Needs: lib/core/keys.
 local function read_batch(id)
   local key = batch_record .. id
   local fields = redis.call('HMGET', key, 'created_at_ms', 'sealed_at_ms', 'stopped_at_ms', 'fired_at_ms', 'ended_at_ms',

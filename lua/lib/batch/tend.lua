@@ -1,6 +1,6 @@
 -- tend_batches(limit, all), tend_guests(limit), tend_awaiting(limit): see lua/sweep/tend-batches.
--- Needs: keys, clock, read, job_ended, cancel_member, lib/settle/finish_broken_end; reply, which receives a 1 first if more is
---   left, third the dead letters, and then the members to cancel in other queues.
+-- reply: gets a 1 first if more is left, and third the dead letters. The members to cancel in other queues follow.
+-- Needs: reply, lib/batch/dependents, lib/batch/end_member, lib/core/clock, lib/core/keys.
 --@include lib/batch/tend_batch
 --@include lib/batch/end_unmet
 

@@ -2,7 +2,8 @@
 -- tend_member(batch, member, fired, stopped): notes the end of one member, or cancels it if the batch was stopped.
 -- tend_batch(batch, limit): tends a slice of the open members, from where the last call ended. Returns how many it
 --   looked at, and 1 for the batch.
--- Needs: as lib/batch/tend.
+-- Needs: reply, lib/batch/cancel_member, lib/batch/end_member, lib/batch/follow_up, lib/core/clock, lib/core/keys,
+--   lib/core/read.
 local look_ms = 60000 -- how often all members of a batch are checked
 local unsealed_ms = 604800000
 local ended_states = { completed = true, failed = true, cancelled = true }

@@ -1,6 +1,6 @@
 -- emit(id, status, message, field, content): publishes {"id","status","name","attempt"} if events are listened to. Adds
 --   the error's message up to 1,000 bytes, and `content` (JSON, up to 2,000 bytes) as `field`.
--- Needs: job, events, listened.
+-- Needs: events, job, lib/core/listened.
 local function emit(id, status, message, field, content)
   if not listened then
     return

@@ -1,4 +1,3 @@
 -- The event of each job: see lib/core/listened and lib/core/emit.
--- Needs: job, events, publish.
 --@include lib/core/listened
 --@include lib/core/emit

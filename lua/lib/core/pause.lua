@@ -1,7 +1,7 @@
 -- pause(key, by, reason): records in a hash when, by whom and why it was paused. Returns 1 if it was not paused before,
 --   else 0.
 -- resume(key): removes that. Returns 1 if it was paused, else 0.
--- Needs: now_text.
+-- Needs: lib/core/clock.
 local function pause(key, by, reason)
   if redis.call('HSETNX', key, 'paused_at_ms', now_text) == 0 then
     return 0

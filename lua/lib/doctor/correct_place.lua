@@ -1,6 +1,6 @@
 -- correct_place(at): returns where a job belongs by its fields and places: one of its places, claims, front, scheduled
 --   or dead. Without a payload it can only be dead. Otherwise the place that fits its status comes first.
--- Needs: status_in, see lib/doctor/inspect.
+-- Needs: lib/doctor/inspect.
 local function correct_place(at)
   local claimed = at.token and at.token ~= ''
   if not at.payload or at.status == 'failed' then

@@ -1,6 +1,6 @@
 -- counter_imbalances(counters): returns contradictions between the counters of a queue that only this library uses, each
 --   as counters, found, expected. counters: counter -> number.
--- Needs: keys.
+-- Needs: lib/core/keys.
 local comings, leavings = { 'enqueued', 'redriven', 'rerun' }, { 'completed', 'failed', 'cancelled', 'removed' }
 local claim_ends = { 'completed', 'retried', 'released', 'reclaimed' }
 

@@ -1,7 +1,7 @@
 -- counter_minimums(most): returns the minimum of each counter, by the jobs that prove it, up to `most` of each place.
 --   Actions of the pattern's clients were never counted. So a job counts only if its hash shows an action of this
 --   library.
--- Needs: keys.
+-- Needs: lib/core/keys.
 
 -- Returns how many of these distinct jobs have fields for which `is_ours` is true.
 local function count(ids, fields, is_ours)

@@ -2,7 +2,7 @@
 --   two lists.
 -- fault_of(at): returns nil without a fault, else kind, found, expected. A claim of a client of the pattern takes two
 --   steps. It belongs to the sweep, so it is not a fault.
--- Needs: keys, now.
+-- Needs: lib/core/clock, lib/core/keys.
 local longest_claim = 365 * 86400000
 local status_in = { pending = 'pending', prioritized = 'pending', group = 'pending', scheduled = 'scheduled', claims = 'processing',
   processing = 'processing', dead = 'failed' }

@@ -1,7 +1,7 @@
 -- leave_places(at, but): removes a job from all its places except `but`.
 -- end_for_good(at): leaves an ended job in no place, with an expiry.
 -- lay_ghost(at): ends an id without a hash. at: see lib/doctor/inspect
--- Needs: keys, lifetime_of, bury, lib/group/place.
+-- Needs: lib/core/keys, lib/group/slot, lib/settle/finish, lib/settle/lifetime.
 local function leave_places(at, but)
   local sets = { claims = claims, prioritized = prioritized, scheduled = scheduled, dead = dead }
   for place, set in pairs(sets) do

@@ -1,6 +1,7 @@
 -- repair(at, found, visibility): puts one job where it belongs, from any state. at: see lib/doctor/inspect. found: the
 --   fault.
--- Needs: keys, now, lib/group/place, lib/place/requeue, lib/settle/finish, lib/doctor/inspect.
+-- Needs: lib/core/clock, lib/core/keys, lib/doctor/inspect, lib/group/place, lib/place/requeue,
+--   lib/retention/trim_dead_letters, lib/settle/finish.
 --@include lib/doctor/correct_place
 --@include lib/doctor/leave_places
 

@@ -1,7 +1,7 @@
 -- add_scheduled(id, name, payload, options, schedule_id): adds one claimable job of a schedule: nothing -> pending or
 --   prioritized. Returns added | exists (the id is known) | kept (another job owns the unique key). Then the id of that
 --   job, and for kept its name.
--- Needs: keys, clock, rank, places, unique, options, write_job.
+-- Needs: lib/core/keys, lib/core/write_job, lib/enqueue/options, lib/enqueue/unique, lib/place/requeue.
 --@include lib/limits/write_group
 --@include lib/group/configure
 local function add_scheduled(id, name, payload, options_text, schedule_id)

@@ -1,8 +1,7 @@
 -- add_with_options(id, name, payload, options): adds one job of an enqueue in which some jobs have options. Returns nil
 --   for a new or repeated job. Else exists | kept | replace, the id of the existing job, and its name; or the reply of
 --   lib/enqueue/fullness.
--- Needs: see those that it includes; write_job; the batch's plain, added, max_pending, max_pending_bytes, events and
---   publish.
+-- Needs: added, job, max_pending, max_pending_bytes, plain, lib/core/write_job.
 --@include lib/core/events
 --@include lib/core/rank
 --@include lib/enqueue/unique

@@ -3,9 +3,10 @@
 -- is_known(id): returns whether there is such a job.
 -- are_settings_there: whether the queue has settings; nil until the first is_known().
 -- configure_group_of(options): stores the limits that the job brings for its group.
--- Needs: those that lib/enqueue/add_with_options includes.
 -- At the first job one command also finds out whether the queue has settings. So a queue without any pays nothing for
 -- bounds.
+-- Needs: groups, job, settings, lib/core/clock, lib/enqueue/fullness, lib/enqueue/replace, lib/enqueue/unique,
+--   lib/group/configure.
 local are_settings_there = nil
 
 local function is_known(id)

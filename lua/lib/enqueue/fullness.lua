@@ -4,8 +4,7 @@
 -- note_added(id, options, payload): counts what was added since.
 -- note_later(id, options): counts a delayed job for its group.
 -- Bounds set at run time override those of the producer.
--- Needs: groups, pending, prioritized, scheduled, settings, now, lib/group/place, lib/enqueue/waiting_bytes; the
---   batch's max_pending and max_pending_bytes.
+-- Needs: groups, max_pending, max_pending_bytes, scheduled, settings, lib/core/clock, lib/group/state.
 --@include lib/enqueue/waiting_bytes
 local bounds, added_jobs, added_bytes = nil, 0, 0
 

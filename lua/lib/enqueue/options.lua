@@ -1,6 +1,6 @@
 -- write_options(key, options): writes the options of an enqueue into a job's hash; see lua/job/enqueue.lua for the
 --   options.
--- Needs: now.
+-- Needs: lib/core/clock.
 --@include lib/enqueue/leave_plain
 local function write_options(key, options)
   local fields = {}

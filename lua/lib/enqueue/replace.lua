@@ -2,7 +2,8 @@
 --   Returns replace, or kept if the owner no longer waits.
 -- replaced_before(id, options): returns the owner that this same enqueue has replaced before, which may run or have
 --   ended by now.
--- Needs: job, replaced, memory_ms, plain, now_text, remove_waiting, write_options, leave_plain, own_unique, place.
+-- Needs: job, memory_ms, plain, replaced, lib/core/clock, lib/enqueue/leave_plain, lib/enqueue/options,
+--   lib/enqueue/unique, lib/place/place_new, lib/place/remove_waiting.
 local function leave_place(id)
   if remove_waiting(id) then
     return true

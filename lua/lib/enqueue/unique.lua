@@ -4,7 +4,7 @@
 --   hash.
 -- resolve_unique(options): returns nil if the key is free; else 'kept' or 'replace', the owner's id and its name.
 -- own_unique(id, options): makes the job the owner.
--- Needs: job, unique, unique_expiries, now.
+-- Needs: job, unique, unique_expiries, lib/core/clock.
 local function resolve_unique(options)
   local owner = redis.call('HGET', unique, options.unique)
   if not owner then

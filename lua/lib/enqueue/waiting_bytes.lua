@@ -3,7 +3,7 @@
 -- waiting_sizes(): returns how many jobs wait in each place.
 -- waiting_bytes(sizes): returns their bytes.
 -- waiting_bytes_of(group): returns the bytes of its line.
--- Needs: job, groups, pending, prioritized, scheduled, group_keys.
+-- Needs: groups, job, pending, prioritized, scheduled, lib/group/state.
 local sampled = 50
 
 local function bytes_of(id)

@@ -4,7 +4,7 @@
 -- slice_of(list, field): returns the next slice of any list.
 -- reclaim_claims(replies): reclaims expired claims. Adds what lua/sweep/reclaim returns of each. Counts in replies[2] the jobs that
 --   a client reclaimed.
--- Needs: keys, now, read, limit, visibility, crash, note_foreign_client.
+-- Needs: limit, visibility, lib/core/clock, lib/core/keys, lib/core/read, lib/settle/adopt_failure, lib/settle/crash.
 local function sighting(id)
   local attempts, token = unpack(read(job .. id, 'attempts', 'claim_token'))
   return (attempts or '') .. ':' .. (token or '') .. ':' .. id

@@ -5,7 +5,7 @@
 --   nil. is_stored: true for a job of a schedule or a follow-up. Its text may be old, so the text of an enqueue
 --   overrides it.
 -- hold_configured_settings(name): applies them.
--- Needs: groups, now, touch, lib/group/state, lib/limits/write_group.
+-- Needs: groups, lib/core/clock, lib/group/place, lib/group/state, lib/limits/write_group.
 local configuration_ms = 86400000
 local configured_groups = {}
 

@@ -3,7 +3,7 @@
 -- note_head(name, rank): writes the place of its first job; nil for none.
 -- count_waiting(): writes how many wait in all, once in a script, after the last note_depth. A claim of many groups
 --   notes the heads of some. So a busy group may be before its place in heads, for some of its turns.
--- Needs: lib/group/state, lib/group/scores.
+-- Needs: lib/group/scores, lib/group/state.
 local function note_depth(name, depth, running)
   local before = tonumber(score_in(sets.depths, name) or nil) or 0
   waiting_change = waiting_change + depth - before

@@ -3,7 +3,7 @@
 --   or if its group runs one job at a time. Else it goes to the back. Without a name, because the job's hash is gone,
 --   only its hold ends.
 -- note_groups(): marks the queue as having groups, once in a script. From then on claims look for them.
--- Needs: lib/group/place, lib/core/rank, settings.
+-- Needs: groups, job, settings, lib/core/rank, lib/group/place, lib/group/slot, lib/group/state.
 local are_groups_noted = false
 
 local function note_groups()

@@ -4,7 +4,7 @@
 -- slots_of(name): returns the key of its slots.
 -- recall_slots(names), slots_in_use(name): read how many are in use.
 -- cost_of(id): returns the cost of a job.
--- Needs: job, groups.
+-- Needs: groups, job.
 local function look_at_line(name)
   local head = redis.call('ZRANGE', groups .. 'waiting:' .. name, 0, 0, 'WITHSCORES')
   return head[1] and redis.call('ZCARD', groups .. 'waiting:' .. name) or 0, head[1], head[2]

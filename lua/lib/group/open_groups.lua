@@ -1,7 +1,7 @@
 -- open_groups(most): places up to this many groups whose rate or rest lets them start now. Also places a slice of the
 --   groups affected by changed settings of all groups. The slice follows their heads. If a head moves before the
 --   cursor, the script that moved it places the group.
--- Needs: lib/group/place.
+-- Needs: lib/core/clock, lib/group/gate, lib/group/place, lib/group/state.
 local function open_groups(most)
   for _, name in ipairs(redis.call('ZRANGE', group_keys.gated, '-inf', now, 'BYSCORE', 'LIMIT', 0, most)) do
     touch(name)
@@ -17,7 +17,8 @@ local function open_groups(most)
   end
   if #slice == 200 then
     redis.call('HSET', group_keys.settings, 'review_cursor', slice[200])
-    redis.call('ZADD', wake, '0', '1') -- for the next slice
+    -- For the next slice.
+--@include lib/core/wake
   else
     redis.call('HDEL', group_keys.settings, 'review_cursor')
   end

@@ -9,7 +9,7 @@
 --   lib/group/depth. place_groups() calls them.
 -- free_slot(name, id), hold_group(name, id), end_hold(name, id): the effect on its group of a job that leaves or waits
 --   apart.
--- Needs: job, groups, wake, now, time.
+-- Needs: lib/core/clock.
 --@include lib/group/state
 --@include lib/group/ends
 --@include lib/group/scores
@@ -88,7 +88,7 @@ local function place_groups(is_quiet)
   end
   local entered = write_scores()
   if not is_quiet and (entered > 0 or is_gate_unwatched()) then
-    redis.call('ZADD', wake, '0', '1')
+--@include lib/core/wake
   end
   touched_groups = {}
   count_waiting()

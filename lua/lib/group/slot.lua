@@ -2,7 +2,7 @@
 -- free_slot(name, id): the job no longer runs.
 -- hold_group(name, id, is_dead), end_hold(name, id): it holds the others back, or no longer.
 -- end_hold_of(id): does the same for an unknown group, such as that of a job without a hash.
--- Needs: groups, read_group, touch, touched_groups.
+-- Needs: groups, lib/group/line_and_slots, lib/group/place, lib/group/state.
 local only_slot = { only_slot = true }
 
 local function free_slot(name, id)

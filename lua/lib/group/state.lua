@@ -4,7 +4,7 @@
 --   hash may have a field. Other groups' hashes are not read.
 -- mark_state(name): must be called when such a field is written.
 -- recall_states(names): reads many groups together.
--- Needs: groups, now, time.
+-- Needs: groups, lib/core/clock.
 local group_keys = { turns = groups .. 'turns', gated = groups .. 'gated', finishes = groups .. 'finishes',
   ends = groups .. 'ends', depths = groups .. 'depths', heads = groups .. 'heads', settings = groups .. 'settings',
   states = groups .. 'states' }

@@ -4,7 +4,7 @@
 -- enter_turns(name): write_scores() returns whether it was not there.
 -- leave_turns(name, finish): finish if it is known.
 -- go_idle(name): a group outside turns has no more jobs.
--- Needs: lib/group/state, lib/group/scores, lib/group/ends.
+-- Needs: lib/group/ends, lib/group/scores, lib/group/state.
 local function current_virtual_time()
   virtual_time = virtual_time or tonumber(redis.call('HGET', group_keys.settings, 'virtual_time') or nil) or 0
   return virtual_time

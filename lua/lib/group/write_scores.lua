@@ -1,7 +1,7 @@
 -- write_scores(): writes the changes of lib/group/scores and lib/group/ends. Returns how many groups entered a set.
 -- remove_all(key, names): removes members from a sorted set.
--- Needs: lib/group/ends, lib/group/scores.
 -- In slices of what one call takes.
+-- Needs: lib/group/ends, lib/group/scores.
 local function remove_all(key, names)
   for i = 1, #names, 1000 do
     redis.call('ZREM', key, unpack(names, i, math.min(i + 999, #names)))

@@ -1,6 +1,7 @@
 -- take_times(fields, kind, taken): the times of one kind as text; adds the fields that held them to taken.
--- gained(): what each counter gained since the last entry, as text, and their sum. Needs: stats, open, now, COUNTERS.
+-- gained(): what each counter gained since the last entry, as text, and their sum.
 -- The times of one kind as text, 'bucket:count,…', and the fields that held them.
+-- Needs: COUNTERS, open, stats, lib/core/clock.
 local function take_times(fields, kind, taken)
   local parts = {}
   for i = 1, #fields, 2 do

@@ -1,6 +1,6 @@
 -- keep_waits(): moves the counter of waits from settings to stats, because it never goes back.
 -- A queue without limits keeps no settings, so that its claims pay for none.
--- Needs: settings, stats.
+-- Needs: lib/core/keys.
 local function keep_waits()
   local waits = redis.call('HGET', settings, 'rate_waits')
   if waits then

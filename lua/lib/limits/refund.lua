@@ -3,7 +3,7 @@
 -- Does nothing if the rate was changed after the claim, because it had charged another amount. Returns true if
 --   it refunded.
 -- refund_all(id): refunds to both, while the hash still has the claim. Wakes a worker if the queue's rate earned a start.
--- Needs: job, settings, groups, wake.
+-- Needs: groups, job, settings.
 local function refund(key, id, common)
   local interval, burst, set_at, tat = unpack(redis.call('HMGET', key, 'rate_interval_us', 'rate_burst', 'rate_set_at', 'rate_tat_us'))
   if not interval and common then
@@ -22,7 +22,7 @@ end
 
 local function refund_all(id)
   if refund(settings, id) then
-    redis.call('ZADD', wake, '0', '1')
+--@include lib/core/wake
   end
   local group = redis.call('HGET', job .. id, 'group')
   if group then

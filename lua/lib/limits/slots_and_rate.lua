@@ -10,7 +10,7 @@
 --   jobs start at once. Then one starts every interval. An idle time earns no more than the burst, because tat is never
 --   below now.
 -- paused, has_groups: of the same settings.
--- Needs: job, pending, prioritized, claims, settings, now, time, most_bytes, full.
+-- Needs: claims, full, job, most_bytes, pending, prioritized, settings, lib/core/clock.
 local paused, has_groups, max_running, interval, burst, tat, rests_until = unpack(redis.call('HMGET', settings,
   'paused_at_ms', 'has_groups', 'max_running', 'rate_interval_us', 'rate_burst', 'rate_tat_us', 'rests_until_ms'))
 max_running, interval, burst = tonumber(max_running or nil), tonumber(interval or nil), tonumber(burst or nil)

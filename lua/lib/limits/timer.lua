@@ -2,13 +2,13 @@
 --   not all poll then. Returns the ms that this worker waits, or nil while another one waits no longer than that. A
 --   worker without a free slot hands the wait over by the wake marker. Counts the waits, in a command that it sends
 --   anyway. A wait is another one if the previous is over, or if it ends later.
--- Needs: settings, wake, worker, now.
+-- Needs: settings, worker, lib/core/clock.
 local same_wait_ms = 100 -- by how much a wait may end later and still count as the same one
 
 local function hold_timer(wait, is_full)
   if is_full then
     redis.call('HDEL', settings, 'timer_worker') -- the time stays, so that the next worker's wait is the same one
-    redis.call('ZADD', wake, '0', '1')
+--@include lib/core/wake
     return nil
   end
   local timer_until, holder, waits = unpack(redis.call('HMGET', settings, 'timer_until_ms', 'timer_worker', 'rate_waits'))

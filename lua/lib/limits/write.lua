@@ -1,7 +1,7 @@
 -- write_limits(limits): writes the limits of a queue, in the order of lua/limits/set.lua, '' for none. Wakes a worker,
 --   because more jobs may start now. The spent rate stays spent.
 -- hold_configured_limits(): writes the limits that workers configure. Without any it clears all limits.
--- Needs: settings, stats, groups, wake.
+-- Needs: lib/core/keys.
 --@include lib/limits/write_group
 --@include lib/limits/keep_waits
 local group_defaults_key = groups .. 'settings'
@@ -33,7 +33,7 @@ local function write_limits(limits)
     redis.call('HSET', settings, 'rate_tat_us', spent_until)
   end
   write_group_settings(group_defaults_key, { unpack(limits, 5) })
-  redis.call('ZADD', wake, '0', '1')
+--@include lib/core/wake
 end
 
 local function hold_configured_limits()

@@ -1,6 +1,8 @@
 -- Takes ids for a claim if the queue has more than plain jobs. Promotes due jobs, and obeys a pause, limits and groups.
 -- It is not a function, because a function would bind its outside variables: see lua/attempt/claim.lua,
 -- lib/limits/slots_and_rate, lib/core/rank, lib/place/promote.
+-- Needs: awaits_slots, count, due_waits, groups, ids, is_limited, known_jobs, more, names, pending, prioritized, reply,
+--   scheduled, slots, lib/core/clock, lib/limits/slots_and_rate.
 local soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
 local is_due = soonest[2] and tonumber(soonest[2]) <= now
 local asked, wait, gate_opens_in, alike, waits_here = count, nil, nil, nil, nil
@@ -41,7 +43,7 @@ if not paused then
   end
   if soonest[2] then
     local due_in = math.max(0, tonumber(soonest[2]) - now)
-    reply[2] = reply[2] < 0 and due_in or math.min(reply[2], due_in)
+    reply[2] = reply[2] and math.min(reply[2], due_in) or due_in
     due_waits = due_in == 0
   end
 end

@@ -1,6 +1,6 @@
 -- ids_of(state, offset, limit): returns one page of the ids of the jobs in one state, in the order of lists.
 -- is_ended(state): returns whether its ids are in a history, which has an id twice after its reuse.
--- Needs: keys.
+-- Needs: lib/core/keys.
 local function reversed(list)
   local turned = {}
   for i = #list, 1, -1 do

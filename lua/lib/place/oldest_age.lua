@@ -1,7 +1,7 @@
 -- oldest_age(): returns the age of the oldest waiting job, in ms, a due job included; 0 for none. Then the same for the
 --   jobs that no group holds back.
 -- waiting_since: since when the oldest job of each name that oldest_age() met waits, in ms.
--- Needs: keys, groups, now.
+-- Needs: lib/core/clock, lib/core/keys.
 local waiting_since = {}
 
 local function age_of(id)

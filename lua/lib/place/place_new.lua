@@ -1,6 +1,6 @@
 -- place_new(id, options): puts a new job into scheduled until its start. Else it goes into prioritized or, with the
 --   rest of the batch, into pending. With lifo it goes to the front of pending.
--- Needs: lib/group/join, job, pending, prioritized, scheduled, now, next_rank; the batch's plain and claimable.
+-- Needs: claimable, job, pending, plain, prioritized, scheduled, lib/core/clock, lib/core/rank, lib/group/join.
 local function place_new(id, options)
   local due = options.run_at_ms or options.delay_ms and now + options.delay_ms
   if due and due > now then

@@ -1,7 +1,7 @@
 -- promote(limit, rejoin): moves up to limit due jobs from scheduled to claimable places, and returns how many.
 -- rejoin: see lib/group/join; nil if the queue never had a group.
 -- It also moves a job without a hash, which its claim sets aside with the reason.
--- Needs: job, pending, prioritized, scheduled, settings, now, next_rank, read.
+-- Needs: job, pending, prioritized, scheduled, settings, lib/core/clock, lib/core/rank, lib/core/read.
 local function promote(limit, rejoin)
   local due = redis.call('ZRANGE', scheduled, '-inf', now, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
   local plain, moved = {}, {}

@@ -1,6 +1,7 @@
 -- Puts claimed ids from `place` on back where they were, in their old order. Their sequence numbers are free again. It
 -- is not a function, because a function would bind its outside variables: pending, prioritized, sequence, ids, ranks,
 -- place.
+-- Needs: ids, pending, prioritized, ranks, sequence, lib/settle/claim_ids.
 local to_pending = {}
 for i = #ids, place, -1 do
   local rank = ranks and ranks[ids[i]]

@@ -1,6 +1,6 @@
 -- remove_waiting(id): removes a waiting job from its place, and returns whether it was in one.
 -- remove_sorted(id): does the same except in pending, where a search is O(its length).
--- Needs: keys, lib/group/place.
+-- Needs: groups, job, pending, prioritized, scheduled, lib/group/place, lib/group/slot.
 local function remove_sorted(id)
   local group = redis.pcall('HGET', job .. id, 'group')
   if type(group) == 'string' then

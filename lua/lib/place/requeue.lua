@@ -1,9 +1,9 @@
 -- Puts a claimable job back. A retry goes to the back. A release or a reclaim goes to the front in its old place, or to
 --   a later time. Each sets the status and wakes a worker if one is needed. A job with a group goes to its group's line
 --   instead. The status comes last: where a key has another type, the job keeps its claim.
--- Needs: job, pending, prioritized, scheduled, wake, sequence, now, next_rank, lib/group/join.
+-- Needs: lib/core/clock, lib/core/keys, lib/core/rank, lib/group/join.
 local function wake_one()
-  redis.call('ZADD', wake, 0, '1')
+--@include lib/core/wake
 end
 
 local function to_back(id, priority, group)

@@ -5,8 +5,8 @@
 -- elsewhere: whether a live worker handles a job that was left
 -- unserved: the names of left jobs that no live worker handles
 -- waits_here: in a queue without groups, whether a job that it handles waits for the rate or the rest
--- Needs: job, pending, prioritized, sequence, now, read, names, workers, sweep, first_limit, overdue, full, most_bytes,
---   waits_here, lib/limits/slots_and_rate.
+-- Needs: first_limit, full, job, most_bytes, pending, prioritized, sequence, lib/core/clock, lib/limits/slots_and_rate,
+--   lib/place/claim_waiting.
 local window, slice = 100, 500
 local cursor, max_age, seen_ms = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 local urgent, plain, looked, newest, served = {}, {}, {}, {}, {}

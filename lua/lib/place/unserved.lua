@@ -2,7 +2,7 @@
 --   for max_age. Then overdue[id] says why the job must not run. A foreign producer's job has its name in its payload.
 --   The name is written once it is found, so the payload is read once. Without a name the claimer takes the job. Such a
 --   job also waits while clients of the Redis pattern claim jobs here, because they announce nothing.
--- Needs: job, now, read, names, workers, sweep, served, max_age, seen_ms, overdue.
+-- Needs: job, names, overdue, sweep, workers, lib/core/clock, lib/core/read, lib/place/take_named.
 --@include lib/core/name_in_payload
 local announced_at, young, elsewhere, unserved = {}, {}, false, {}
 

@@ -1,6 +1,6 @@
 -- unserved_names(live): returns JSON of the names that no live worker handles, and how long their jobs have waited; ''
 --   for none. Unserved jobs gather at the front of the line, so reading the front finds them.
--- Needs: names, live_since, now, lib/place/oldest_age.
+-- Needs: live_since, lib/core/clock, lib/core/keys, lib/place/oldest_age.
 local function unserved_names(live)
   local unserved = {}
   for name, since in pairs(waiting_since) do

@@ -1,7 +1,7 @@
 -- empty_groups(): empties the waiting jobs of the first hundred groups. Settings, pauses and rests of groups stay, and what
 --   their rates have spent, as those of the queue do.
 -- end_stray_holds(): ends holds of jobs that were in no place.
--- Needs: groups, limit, looked, has_groups, lib/group/place, lib/purge/empty_places.
+-- Needs: limit, looked, lib/core/keys, lib/group/place, lib/group/slot, lib/group/state, lib/purge/empty_places.
 local function empty_groups()
   for _, group in ipairs(redis.call('ZRANGE', group_keys.depths, 0, 99)) do
     empty_set(groups .. 'waiting:' .. group)

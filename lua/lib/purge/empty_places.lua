@@ -1,6 +1,6 @@
 -- empty_list(list), empty_set(set): take ids out of a place and delete their jobs, until `limit` ids were looked at.
 --   They count the ids in `looked`, and the deleted hashes in `deleted`.
--- Needs: job, settings, limit, looked, deleted, lib/group/place.
+-- Needs: deleted, limit, looked, lib/core/keys, lib/group/slot.
 local has_groups = redis.call('HEXISTS', settings, 'has_groups') == 1
 
 -- Ends a job's slot and hold in the same step as the job, so that an interrupted purge leaves neither.

@@ -1,6 +1,6 @@
 -- forget_queue(seen, stay): deletes what an empty queue needs no more. The announcements of workers get an expiry of
 --   `stay` ms instead if a worker was seen within `seen` ms. A job of its next claim may outlive them.
--- Needs: keys, now.
+-- Needs: lib/core/clock, lib/core/keys.
 --@include lib/retention/forget_names
 local function forget_queue(seen, stay)
   redis.call('UNLINK', unique, unique_expiries, wake, sweep, foreign_claims)

@@ -2,8 +2,8 @@
 --   of the old jobs of one place. Each returns how many the next call skips, or -1 when no more are old.
 -- In a history the oldest is last. An id without a hash, or in use again, only leaves the list. It is in use again also
 --   if its job has ended again and is nearer to the front.
--- Needs: keys, place, limit, passed, latest, deleted, is_old and delete of lib/retention/delete_old, lib/group/place,
---   lib/group/clean.
+-- Needs: deleted, latest, limit, passed, place, lib/core/keys, lib/group/clean, lib/group/place, lib/group/slot,
+--   lib/retention/delete_old.
 local function clean_history(list, field)
   for _ = 1, limit do
     local id = redis.call('LINDEX', list, -1)

@@ -3,7 +3,7 @@
 --   job with the same id has ended since, its hash also lives only that long. The next sweep removes its old place, and
 --   ends this. Avoiding it would cost each job a read. The cut is bounded, so a lower cap takes effect over several
 --   calls.
--- Needs: job, evicted_ttl, now.
+-- Needs: evicted_ttl, job, lib/core/clock.
 local function cut_history(list, length, added, cap)
   local excess = math.min(length - cap, 2 * added + 100)
   if excess > 0 then

@@ -1,6 +1,6 @@
 -- delete(id): deletes a job and its keys, and counts it in deleted.
 -- is_old(id, field, ...): returns whether the first existing time among these fields is `latest` or earlier.
--- Needs: job, unique, unique_expiries, waits, deleted, latest, job_ended.
+-- Needs: deleted, latest, waits, lib/batch/job_ended, lib/core/keys.
 local function delete(id)
   local unique_key, window, batch, dependents = unpack(redis.call('HMGET', job .. id, 'unique', 'window', 'batch', 'dependents'))
   if unique_key and redis.call('HGET', unique, unique_key) == id then

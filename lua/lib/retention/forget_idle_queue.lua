@@ -1,5 +1,6 @@
 -- forget_idle_queue(): deletes the sweep's memory and the workers' announcements, if no worker serves the queue and no
--- job is left. Needs: keys.
+-- job is left.
+-- Needs: lib/core/keys.
 --@include lib/retention/forget_names
 local function forget_idle_queue()
   local used = redis.call('EXISTS', pending, prioritized, scheduled, claims, processing, dead, completed, cancelled,

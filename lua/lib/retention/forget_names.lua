@@ -1,6 +1,6 @@
 -- forget_names(): deletes the names that workers announced. Those of failure handlers stay for a day, see
 --   lib/settle/report_failure.
--- Needs: names.
+-- Needs: lib/core/keys.
 local function forget_names()
   local announced, forgotten, latest = redis.call('ZRANGE', names, 0, -1, 'WITHSCORES'), {}, nil
   for i = 1, #announced, 2 do

@@ -1,5 +1,5 @@
 -- forget_rest(): deletes the rest of a queue without limits and groups, and its timer, once the rest is over.
--- Needs: settings, stats, now.
+-- Needs: lib/core/clock, lib/core/keys.
 --@include lib/limits/keep_waits
 local function forget_rest()
   local rests_until, max_running, interval, has_groups = unpack(redis.call('HMGET', settings, 'rests_until_ms', 'max_running',

@@ -1,6 +1,6 @@
 -- free_key(key): frees an expired unique key.
 -- free_stale_unique(): frees the keys whose owner has ended or is gone.
--- Needs: job, unique, unique_expiries, limit, more, read.
+-- Needs: limit, more, lib/core/keys, lib/core/read.
 
 -- Frees a key whose window is over. A job that has taken it over since holds it until it ends.
 local function free_key(key)

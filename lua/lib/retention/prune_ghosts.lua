@@ -1,6 +1,6 @@
 -- prune_ghosts(): removes dead letters without a hash from dead. A purge by a client of the Redis pattern deletes the
 --   jobs but leaves their ids. They would count as failed. One slice a call, from a cursor.
--- Needs: keys, limit, more, lib/group/place.
+-- Needs: limit, more, lib/core/keys, lib/group/slot.
 local function prune_ghosts()
   local cursor = tonumber(redis.call('HGET', sweep, 'ghost_cursor') or 0)
   local ids, gone = redis.call('ZRANGE', dead, cursor, cursor + limit - 1), {}

@@ -1,7 +1,7 @@
 -- report_dropped(): returns how many dead letters the cap deleted since the last report, at most once a minute. So one
 --   process of the fleet logs the first of a burst at once, and then a sum each minute. A report whose reply is lost is
 --   not repeated; dropped_total has the number.
--- Needs: sweep, now.
+-- Needs: lib/core/clock, lib/core/keys.
 local report_pace = 60000
 local function report_dropped()
   local dropped, reported_at = unpack(redis.call('HMGET', sweep, 'dropped', 'dropped_reported_at_ms'))

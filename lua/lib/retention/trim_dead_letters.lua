@@ -1,7 +1,7 @@
 -- trim_dead_letters(most): deletes up to `most` of the oldest dead letters beyond the cap, and returns how many were
 --   too many. Jobs that such a dead letter held back may run. Their number is counted for good, and until the next
 --   tidy reports it, see lib/retention/report_dropped.
--- Needs: keys, now, dead_letter_cap, lib/group/place.
+-- Needs: dead_letter_cap, lib/core/clock, lib/core/keys, lib/group/slot.
 local function trim_dead_letters(most)
   local excess = redis.call('ZCARD', dead) - dead_letter_cap
   local oldest = excess > 0 and redis.call('ZPOPMIN', dead, math.min(excess, most)) or {}

@@ -1,7 +1,7 @@
 -- trim(list, state): removes ids from the end of a history if their hash has expired. With a state it also removes ids
 --   in use again.
 -- cut(list, cap): removes ids beyond the cap, whose jobs live evicted_ttl more.
--- Needs: job, limit, more, evicted_ttl, read.
+-- Needs: evicted_ttl, limit, more, lib/core/keys, lib/core/read.
 
 -- Returns true if the id is in use again: its job is in another state, or has ended again, nearer to the front.
 local function in_use_again(list, state, id)

@@ -4,7 +4,7 @@
 -- wake_schedule(id, key): ends that rest, with the kept due time.
 -- set_due(id, key, due): sets the next due time. With +inf, or after the last tick of its limit, the schedule has
 --   ended. If a call made it, it is deleted a day later.
--- Needs: schedule_due, schedule_owners, now.
+-- Needs: lib/core/clock, lib/core/keys.
 local function is_declared(id, declaration_ms)
   local seen = redis.call('ZSCORE', schedule_owners, id)
   return seen and tonumber(seen) > now - declaration_ms

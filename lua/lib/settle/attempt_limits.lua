@@ -1,6 +1,6 @@
 -- attempt_limits(id): returns max_attempts and max_crashes of a job: its own, else its handler's as workers announced
 --   them, else the queue's. So a replica without the handler decides like one with it.
--- Needs: keys, retention, read.
+-- Needs: lib/core/keys, lib/core/read, lib/retention/retention_args.
 local function attempt_limits(id)
   local name, max_attempts, max_crashes = unpack(read(job .. id, 'name', 'max_attempts', 'max_crashes'))
   local announced = redis.call('HGET', handler_limits, name or '') or ''

@@ -2,7 +2,7 @@
 --   and the outcome. error: JSON text or nil. It keeps 20 lines. The oldest goes first, but lines that use no attempt
 --   go before errors. Completed attempts are not logged: the hash has them, and a plain job pays nothing.
 -- logged_outcome(id, fence): returns the logged outcome of the claim with that fence, or nil.
--- Needs: job, now, read.
+-- Needs: lib/core/clock, lib/core/keys, lib/core/read.
 local gives_back = { snooze = true, interruption = true, rate_limited = true, unhandled = true }
 
 local function oldest_given_back(lines)

@@ -4,7 +4,7 @@
 -- a client of the pattern left in pending. A plain job that never ran needs no check. A job is isolated if it has
 -- crashed a worker and its next crash would make it a dead letter.
 -- ARGV[5]: the limit if there is no other.
--- Needs: now, read, reports_starts, first_limit.
+-- Needs: first_limit, reports_starts, lib/core/clock, lib/core/read.
 local function check_claim(key, name, payload, attempts)
   local max_attempts, expires_at, cancel, status, crashes, next_crash_is_last, unmet, checkpoint = unpack(read(key, 'max_attempts',
     'expires_at_ms', 'cancel_requested_at_ms', 'status', 'crashes', 'next_crash_is_last', 'unmet', 'checkpoint'))

@@ -1,8 +1,8 @@
 -- Claims the jobs of ids, which are in no place now. It sets fence, token, attempt, expiry, and the memory of the
 --   batch. The id of an ended job that a client of the pattern left in pending is only dropped. It is not a function,
 --   because a function would bind its outside variables.
--- Needs: read, hand_over, reply, job, claims, sequence, batch, now, now_text, visibility, token, worker, slots, ids,
---   overdue, ranks, more, full, bytes, most_bytes, and those of lib/settle/claim_check.
+-- Needs: batch, bytes, claims, full, hand_over, ids, job, known_jobs, more, most_bytes, overdue, reply, sequence,
+--   slots, token, visibility, worker, lib/core/clock, lib/core/read.
 local fence = redis.call('INCRBY', sequence, #ids == 1 and '1' or string.format('%d', #ids)) - #ids
 local expiry = string.format('%d', now + visibility)
 local expiries, remembered, claimed = { nil, nil }, { token, nil }, 0

@@ -2,7 +2,9 @@
 -- a stale settle is refused. The job goes to the front, to the dead letters, or is cancelled if that was requested.
 -- An unstarted job (prefetched, isolated or expired) gets no crash, because it had not started. Its attempt is given
 -- back, and its cost refunded. Returns the new status, and the worker, '' if it is unknown.
--- Needs: keys, now, lib/limits/refund, places, attempts, limits, ends, read, name_in_payload.
+-- Needs: lib/core/clock, lib/core/emit, lib/core/increment, lib/core/keys, lib/core/name_in_payload, lib/core/read,
+--   lib/group/slot, lib/limits/refund, lib/place/requeue, lib/settle/attempt_limits, lib/settle/attempt_log,
+--   lib/settle/finish.
 local function bury_named(id, reason)
   local name = read(job .. id, 'name')[1] or name_in_payload(job .. id)
   bury(id, reason .. (name and '; its name is ' .. cjson.encode(name) or ''))

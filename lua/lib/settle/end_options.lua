@@ -1,7 +1,7 @@
 -- end_options(id, key, result, found): ends the effects of a completed job's options and earlier attempts. These are
 --   its unique key, its last error, its batch, and the jobs that wait for it. Returns its group. found: claim_token,
 --   dependents, unique, last_error_at_ms, batch and group of its hash.
--- Needs: unique; see lib/batch/job_ended.
+-- Needs: unique.
 --@include lib/batch/job_ended
 local function end_options(id, key, result, found)
   local _, dependents, unique_key, last_error_at, batch, group = unpack(found)

@@ -2,7 +2,8 @@
 --   status, and still its claim. A job in another state is in its place. A client of the pattern ends a job with its token.
 -- Returns false if it breaks off again.
 -- close_end(id, status): counts it if it completed. Its caller removes the claim next. Returns false if it breaks off again.
--- Needs: lib/settle/finish, lib/settle/count_completed, completed, announced, read, cut_history.
+-- Needs: lib/batch/job_ended, lib/core/keys, lib/core/read, lib/retention/announced_queue_limits,
+--   lib/retention/cut_history, lib/settle/count_completed, lib/settle/finish, lib/settle/lifetime.
 local function complete_again(id)
   local key = job .. id
   local unique_key, batch, dependents, result = unpack(read(key, 'unique', 'batch', 'dependents', 'result'))

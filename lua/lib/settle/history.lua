@@ -1,5 +1,4 @@
 -- add_to_history(list, ids, cap): adds ids to a capped history, newest first.
--- Needs: those of lib/retention/cut_history.
 --@include lib/retention/cut_history
 local function add_to_history(list, ids, cap)
   if #ids > 0 then

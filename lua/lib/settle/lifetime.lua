@@ -1,6 +1,6 @@
 -- lifetime_of(state, options): returns the lifetime of a completed or cancelled job, in ms, by its options, else by the
 --   queue.
--- Needs: result_ttl, cancelled_ttl.
+-- Needs: lib/retention/retention_args.
 local year = 31536000000 -- ms, the longest that an option may ask for
 local queue_life = { completed = result_ttl, cancelled = cancelled_ttl }
 

@@ -2,7 +2,7 @@
 --   space, and details as JSON.
 -- details: attempts used; max_attempts; started; last_error; unmet: the job that should have completed before, and its
 --   end
--- Needs: read.
+-- Needs: lib/core/read.
 local function refuse(key, reason, attempts, max_attempts)
   local last_error, interruptions, snoozes, unmet = unpack(read(key, 'last_error', 'interruptions', 'snoozes', 'unmet'))
   -- As text, since a number that JSON does not have would end the script halfway.

@@ -1,8 +1,8 @@
 -- release(claim): releases a job whose claim is current. Returns released | cancelled | failed. claim: see
 --   lua/attempt/release
 -- counters: the field that counts the releases of each reason
--- Needs: keys, now, read, increment, events, lib/group/place, lib/place/requeue, lib/settle/attempt_log,
---   lib/settle/finish.
+-- Needs: lib/core/clock, lib/core/emit, lib/core/increment, lib/core/keys, lib/core/read, lib/group/slot,
+--   lib/group/state, lib/place/requeue, lib/settle/attempt_log, lib/settle/finish.
 --@include lib/place/keep_age
 --@include lib/place/wait_apart
 local counters = { interruption = 'interruptions', snooze = 'snoozes', rate_limited = 'rate_limited', unhandled = 'unhandled' }

@@ -1,8 +1,8 @@
 -- Returns again the jobs that the claim with this token got and still holds, from the memory of the batch. That is the
 --   token, then a line for each id, with its verdict after a tab. Jobs that exceed the bytes go back. It is not a
 --   function, because a function would bind its outside variables.
--- Needs: read, hand_over, full, job, pending, prioritized, claims, wake, batch, is_limited, awaits_slots, now,
---   now_text, settings, groups, token, last, bytes, most_bytes.
+-- Needs: awaits_slots, batch, bytes, claims, full, groups, hand_over, is_limited, job, last, most_bytes, pending,
+--   prioritized, settings, token, lib/core/clock, lib/core/read.
 --@include lib/limits/refund
 local handed, beyond = { token }, {}
 for line, id, verdict in string.gmatch(last, '\n(([^\n\t]+)\t?([^\n]*))') do
@@ -55,5 +55,5 @@ awaits_slots = most_running or any_groups -- perhaps; a claim too many costs lit
 if #beyond > 0 then
   full = true
   redis.call('SET', batch, table.concat(handed, '\n'), 'KEEPTTL')
-  redis.call('ZADD', wake, '0', '1')
+--@include lib/core/wake
 end

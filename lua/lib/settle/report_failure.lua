@@ -3,7 +3,7 @@
 --   crash loses a failure and none occurs twice.
 -- found_name: the name of a job without one in its hash.
 -- The failure job has a priority, so that no client of the Redis pattern takes it. Its own failure has no failure job.
--- Needs: keys, now, now_text, read, next_rank, to_back.
+-- Needs: lib/core/clock, lib/core/keys, lib/core/read, lib/place/requeue.
 --@include lib/core/write_job
 local failure_handler_ms = 86400000
 

@@ -4,7 +4,7 @@
 -- first_alike(found): returns the first of them up to one that has a state of its own.
 -- check_keys(): returns whether a group has a finish. Raises an error if a key is spoilt that is first written after a
 --   job is taken.
--- Needs: pending, prioritized, groups, now.
+-- Needs: groups, pending, prioritized, lib/core/clock.
 local function read_alike(count)
   local max_running, interval, weight, virtual_time, review = unpack(redis.call('HMGET', groups .. 'settings', 'max_running',
     'rate_interval_us', 'weight', 'virtual_time', 'review_cursor'))

@@ -1,5 +1,7 @@
 -- Takes ids for a claim in any case, by the means that the queue and the claimer need: see lib/place/claim_waiting.
 -- It is not a function, because a function would bind its outside variables.
+-- Needs: count, ids, left, more, names, overdue, ranks, scheduled, lib/limits/slots_and_rate, lib/place/claim_waiting,
+--   lib/place/promote.
 local take_ungrouped, can_take, report_left
 local rejoin, take_by_groups, place_touched, touch_group
 if has_groups then

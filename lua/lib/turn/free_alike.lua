@@ -4,7 +4,7 @@
 -- left: the group of each job, by its id
 -- Returns the names of the other groups, which lib/group/place has to place. It needs no other library of groups, so a
 -- completion of such jobs alone does not define them.
--- Needs: groups, wake.
+-- Needs: groups.
 --@include lib/turn/no_group
 
 -- Frees the slots. Returns the names of the groups, and the keys of their slots.
@@ -31,7 +31,7 @@ local function enter_alike(scored, n)
     entered = redis.call('ZADD', turns, 'NX', unpack(scored))
   end
   if entered > 0 then
-    redis.call('ZADD', wake, '0', '1')
+--@include lib/core/wake
   end
 end
 

@@ -6,9 +6,9 @@
 -- next_in_line(waiting, may_stay): takes or reads the first id of a line.
 -- slots_that_limit(name, group), take_slot(name, waiting, id, rank): the slots of its group.
 -- check_group_keys(): raises an error if a key is spoilt that is first written after a job is taken.
--- Needs: lib/group/place.
 -- Reads the fields of a job that a claim needs. Returns them, and the cost. The space is the mark of lib/enqueue/options
 -- for a job whose only option is its group. Processes before it wrote none.
+-- Needs: job, lib/core/clock, lib/core/read, lib/group/line_and_slots, lib/group/state.
 local function look_at_job(name, id)
   local found = read(job .. id, 'name', 'payload', 'attempts', 'enqueued_at_ms', 'options', 'status')
   if not found[3] and found[2] and found[5] == ' {"group":"' .. name .. '"}' then

@@ -4,7 +4,9 @@
 -- alike: what lib/turn/take_alike took before, or nil
 -- Returns the ids, whether a group could run another, the ranks of jobs without a group, and the ms until the first
 --   gate opens.
--- Needs: lib/group/place, lib/group/open_groups, lib/limits/slots_and_rate, take_ungrouped and can_take, which the claim sets.
+-- Needs: full, more, pending, prioritized, lib/core/clock, lib/group/depth, lib/group/open_groups, lib/group/place,
+--   lib/group/scores, lib/group/state, lib/group/turns, lib/group/write_scores, lib/limits/slots_and_rate,
+--   lib/turn/claim_others.
 --@include lib/turn/take_head
 --@include lib/core/is_less
 --@include lib/turn/line

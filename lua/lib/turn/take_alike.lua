@@ -5,7 +5,7 @@
 --   bytes, groups, latest_finish
 --   is_done: nothing is left for it; is_more: a group could run another job; waiting: how many jobs wait
 -- It needs no other library of groups, so a claim of such jobs alone does not define them.
--- Needs: job, groups, pending, prioritized, now, now_text, time, most_bytes, known_jobs.
+-- Needs: groups, job, known_jobs, most_bytes, lib/core/clock.
 --@include lib/turn/no_group
 --@include lib/turn/alike_groups
 --@include lib/turn/write_alike

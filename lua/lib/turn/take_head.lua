@@ -2,7 +2,8 @@
 --   the weight.
 -- take_head(name, start, taken): takes the first job of a group for a claim, if its limits allow it.
 -- note_heads(names): writes the places of some heads.
--- Needs: lib/group/place, lib/limits/slots_and_rate, can_take and known_jobs, which the claim sets.
+-- Needs: full, groups, known_jobs, most_bytes, lib/core/clock, lib/group/depth, lib/group/line_and_slots,
+--   lib/group/place, lib/group/scores, lib/group/state, lib/limits/slots_and_rate, lib/turn/claim_others.
 --@include lib/turn/head
 local latest_finish = 0
 

@@ -2,7 +2,7 @@
 -- write_alike(names, ended, depths, emptied, n): takes the groups out of turns.
 -- advance_alike(taken, clock, n, has_finishes): moves the virtual time on.
 -- note_alike_heads(names, n): writes the places of some heads.
--- Needs: groups, time, no_group.
+-- Needs: groups, lib/core/clock, lib/turn/no_group.
 
 -- Writes many groups with a long member first. It turns a small set into a tree, or a small hash into a table.
 local function write_alike(names, ended, depths, emptied, n)

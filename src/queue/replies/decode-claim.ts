@@ -71,12 +71,6 @@ class DecodedClaim implements ClaimReply {
 
 const CLAIM_FIELDS = 5;
 
-/** The next due time of a claim whose bytes were used up. */
-const FULL = -2;
-
-/** The end of a claim whose queue has limits, while jobs wait for a slot. */
-const AWAITS_SLOTS = 2;
-
 /** The rest of the reply for a job with options or with earlier attempts. */
 type ClaimRest = [
   attempts: number | string,
@@ -102,11 +96,11 @@ export function decodeClaim(
 ): ClaimReply {
   const values = reply as (string | number | ClaimRest | null)[];
   const claimedAtMs = Number(values[0]);
-  const dueInMs = Number(values[1]);
-  const decoded = new DecodedClaim(dueInMs < 0 ? undefined : dueInMs, dueInMs === FULL);
+  const wait = values[1] ?? 'none';
+  const decoded = new DecodedClaim(wait === 'none' || wait === 'full' ? undefined : Number(wait), wait === 'full');
   let nameBefore = '';
   decoded.isLimited = (values.length - 3) % CLAIM_FIELDS === 1;
-  decoded.awaitsSlots = decoded.isLimited && values[values.length - 1] === AWAITS_SLOTS;
+  decoded.awaitsSlots = decoded.isLimited && values[values.length - 1] === 'awaits-slots';
   for (let i = 3, fence = Number(values[2]); i + CLAIM_FIELDS <= values.length; i += CLAIM_FIELDS, fence++) {
     const id = values[i] as string;
     const storedName = (values[i + 1] as string | null) ?? nameBefore;

@@ -11,7 +11,7 @@ describe('embed-lua', () => {
       'lib/now.lua': "-- server time\nlocal function now()\n  return redis.call('TIME')[1] -- seconds\nend\n",
     });
     expect(readLuaScripts(dir)).toEqual({
-      claimMany: "local a = 1\nlocal function now()\n  return redis.call('TIME')[1]\nend\nreturn now()\n",
+      claimMany: "local function now()\n  return redis.call('TIME')[1]\nend\nreturn now()\n",
     });
   });
 
@@ -24,6 +24,33 @@ describe('embed-lua', () => {
     expect(readLuaScripts(dir).claim).toBe(
       "local function claim()\nlocal now = redis.call('TIME')[1]\n  return now\nend\nreturn claim()\n",
     );
+  });
+
+  it('puts a statement at each place where a library is included, and drops unused definitions', () => {
+    const dir = folderWith({
+      'claim.lua':
+        'local wake, unused = 1, { a = 1 }\n--@include lib/b\n--@include lib/wake\n--@include lib/wake\n',
+      'lib/b.lua':
+        'local factor = 2\nlocal function twice(n)\n  return n * factor\nend\nlocal function b() end\nb()\n',
+      'lib/wake.lua': '-- Needs: wake.\nerror(wake)\n',
+    });
+    expect(readLuaScripts(dir).claim).toBe(
+      'local wake, unused = 1, { a = 1 }\nlocal function b() end\nb()\nerror(wake)\nerror(wake)\n',
+    );
+  });
+
+  it('writes the line of needs at the end of a header', () => {
+    const dir = folderWith({
+      'claim.lua': 'local now = 1\n--@include lib/b\n--@include lib/c\nreturn b() + c()\n',
+      'lib/b.lua': '-- b(): time.\n-- Needs: old,\n--   older.\nlocal function b()\n  return now\nend\n',
+      'lib/c.lua': '-- c(): more.\nlocal function c()\n  return b() + now\nend\n',
+    });
+    const right: string[] = [];
+    readLuaScripts(dir, (_file, text) => right.push(text));
+    expect(right).toEqual([
+      '-- b(): time.\n-- Needs: now.\nlocal function b()\n  return now\nend\n',
+      '-- c(): more.\n-- Needs: now, lib/b.\nlocal function c()\n  return b() + now\nend\n',
+    ]);
   });
 
   it('keeps the line of flags first', () => {
@@ -39,7 +66,11 @@ describe('embed-lua', () => {
 
   it.each([
     ['a missing library', { 'a.lua': '--@include lib/gone\n' }, /a\.lua:1: there is no lib\/gone\.lua/],
-    ['an unused library', { 'a.lua': 'return 1\n', 'lib/b.lua': 'x()\n' }, /lib\/b\.lua: no script includes it/],
+    [
+      'an unused library',
+      { 'a.lua': 'return 1\n', 'lib/b.lua': 'error()\n' },
+      /lib\/b\.lua: no script includes it/,
+    ],
     [
       'a missing library of a library',
       { 'a.lua': '--@include lib/b\n', 'lib/b.lua': 'x()\n--@include lib/c\n' },
@@ -57,13 +88,39 @@ describe('embed-lua', () => {
     ],
     [
       'a double include',
-      { 'a.lua': '--@include lib/b\n--@include lib/b\n', 'lib/b.lua': 'x()' },
+      { 'a.lua': '--@include lib/b\n--@include lib/b\n', 'lib/b.lua': 'local x = 1\n' },
       /a\.lua:2: .*already/,
     ],
     [
       'a name that is defined twice',
       { 'a.lua': '--@include lib/b\nlocal x, gate = 1, 2\n', 'lib/b.lua': 'local function gate()\nend\n' },
       /a\.lua: the local "gate" is defined twice at the top level.* rename one/,
+    ],
+    [
+      'a name that nothing defines',
+      { 'a.lua': '--@include lib/b\nreturn b()\n', 'lib/b.lua': 'local function b()\n  return now\nend\n' },
+      /lib\/b\.lua:2: nothing defines the name "now" in .*a\.lua/,
+    ],
+    [
+      'a name that a nearer local hides',
+      {
+        'a.lua': 'local now = 1\nlocal function a(now)\n--@include lib/b\n  return now\nend\nreturn a(now)\n',
+        'lib/b.lua': '-- Needs: now.\nnow = now + 1\n',
+      },
+      /lib\/b\.lua:2: "now" is the local of .*a\.lua:2, which hides another one/,
+    ],
+    [
+      'a stale line of needs',
+      {
+        'a.lua': 'local now = 1\n--@include lib/b\nreturn b()\n',
+        'lib/b.lua': '-- Needs: time.\nlocal function b()\n  return now\nend\n',
+      },
+      /lib\/b\.lua: expected -- Needs: now\./,
+    ],
+    [
+      'a need that nothing uses',
+      { 'a.lua': '--@include lib/b\nreturn b\n', 'lib/b.lua': '-- Needs: now.\nlocal b = 1\n' },
+      /lib\/b\.lua: expected no line/,
     ],
     ['a folder without scripts', { 'readme.txt': '' }, /expected at least one \.lua script/],
     ['a long string', { 'a.lua': 'return [[x]]\n' }, /a\.lua: long bracket strings/],

@@ -205,5 +205,5 @@ function endingOf({ plain = false, resultTtlMs }: Completion): string {
   if (resultTtlMs !== undefined) {
     return JSON.stringify({ plain: plain === true, result_ttl_ms: resultTtlMs });
   }
-  return plain === 'grouped' ? '2' : plain ? '1' : '';
+  return plain === 'grouped' ? 'grouped' : plain ? 'plain' : '';
 }

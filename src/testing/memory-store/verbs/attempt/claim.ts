@@ -8,9 +8,6 @@ import type { ClaimBatch, Hash, MemoryQueue } from '../../state/memory-queue.js'
 import { ClaimBytes } from './claim-bytes.js';
 import { NamedJobs, takeNamed, type Taken } from './take-named.js';
 
-/** The next due time of a claim whose bytes were used up. */
-const FULL = -2;
-
 /** The entry of one job in the reply of lua/attempt/claim.lua. */
 type ReplyEntry = [string, string, string | null, number, unknown[]];
 
@@ -22,7 +19,7 @@ export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimReply {
   const named = only && new NamedJobs(queue, only.limits);
   const isRepeated = last?.token === token && last.keptUntil > queue.now;
   const { entries, dueInMs } = isRepeated
-    ? { entries: repeated(queue, last, bytes), dueInMs: -1 }
+    ? { entries: repeated(queue, last, bytes), dueInMs: null }
     : claimNew(queue, request, bytes, named);
   const looks = !isRepeated && queue.pausedAt === undefined;
   const [elsewhere, ...unserved] = looks && named ? named.left : [0];
@@ -30,8 +27,8 @@ export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimReply {
     queue.host.wake(queue.name); // for the worker that handles it
   }
   const isLimited = queue.flow.isActive || queue.restsUntil > queue.now;
-  const end = isLimited ? [awaitsSlots(queue, isRepeated) ? 2 : 1] : [];
-  const reply = [queue.now, bytes.isFull ? FULL : dueInMs, 0, ...entries.flat(1), ...end];
+  const end = isLimited ? [awaitsSlots(queue, isRepeated) ? 'awaits-slots' : 'limited'] : [];
+  const reply = [queue.now, bytes.isFull ? 'full' : dueInMs, 0, ...entries.flat(1), ...end];
   const maxAttemptsOf = (name: string) =>
     (only?.limits ?? attemptLimits).find((limit) => limit.name === name)?.maxAttempts ?? queue.options.maxAttempts;
   return only
@@ -46,7 +43,7 @@ function claimNew(queue: MemoryQueue, request: ClaimRequest, bytes: ClaimBytes, 
   const soonest = queue.scheduled.members()[0];
   const opensAt = queue.flow.opensAt(taken.waiting, taken);
   const dueAt = Math.min(opensAt, soonest === undefined ? Infinity : queue.scheduled.score(soonest)!);
-  const dueInMs = isPaused || dueAt === Infinity ? -1 : Math.max(0, dueAt - queue.now);
+  const dueInMs = isPaused || dueAt === Infinity ? null : Math.max(0, dueAt - queue.now);
   countWait(queue, opensAt, request, taken.ids.length);
   const entries = claimAll(queue, request, taken.ids, named?.overdue);
   if (taken.ids.length > 0 && (queue.hasClaimable || dueInMs === 0)) {

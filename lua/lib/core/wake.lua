@@ -1,0 +1,3 @@
+-- Sets the marker that wakes one idle worker. A statement, so that a script can include it at each place.
+-- Needs: wake.
+redis.call('ZADD', wake, '0', '1')
