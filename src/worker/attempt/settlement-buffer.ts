@@ -11,6 +11,7 @@ import { textRedaction } from '../../queue/codec/redact.js';
 import type { Attempt } from './attempt.js';
 import type { FailedJob, FailureLog } from '../reports/failure-log.js';
 import { Job, type JobReporter } from '../handlers/job.js';
+import type { QueueReporter } from './queue-reporter.js';
 import type { WorkerEvent } from '../reports/worker-event.js';
 
 /** A settlement in flight, with its attempt, or with the job that no handler got and the reason. */
@@ -35,12 +36,13 @@ const GOES_FIRST = new Set<Release['reason']>(['interruption', 'rate_limited']);
 
 /** Receives the results of settlements. */
 interface SettlementOwner {
-  readonly reports: JobReporter;
+  readonly reports: JobReporter & Pick<QueueReporter, 'answered'>;
   readonly content: ContentRules;
   readonly host: {
     emit: ((event: WorkerEvent) => void) | undefined;
     readonly failures: FailureLog;
     readonly warn: (message: string) => void;
+    changed(): void;
   };
   reportLost(attempt: Attempt): void;
   /** Told where jobs may have ended whose batches are in other queues. */
@@ -52,6 +54,8 @@ export class SettlementBuffer {
   completions: Attempt[] = [];
   failures: Settling<Failure>[] = [];
   releases: Settling<Release>[] = [];
+  /** Ended attempts whose last reports are in flight. Redis would refuse a report that is sent again behind the end. */
+  private readonly held = new Set<Attempt>();
   private inFlight = 0;
   /** The last taken batch, in flight while `inFlight` is not 0. */
   private taken: Taken | undefined;
@@ -78,7 +82,31 @@ export class SettlementBuffer {
   }
 
   private get waiting(): number {
-    return this.completions.length + this.failures.length + this.releases.length;
+    return this.completions.length + this.failures.length + this.releases.length + this.held.size;
+  }
+
+  /** Adds the end of an attempt, once the last reports of its job are answered. */
+  add<Kind extends keyof Taken>(kind: Kind, attempt: Attempt, end: Taken[Kind][number]): void {
+    const answered = this.owner.reports.answered(attempt.claim);
+    if (answered) {
+      void this.hold(answered, kind, attempt, end);
+    } else {
+      (this[kind] as Taken[Kind][number][]).push(end);
+    }
+    this.owner.host.changed();
+  }
+
+  private async hold<Kind extends keyof Taken>(
+    answered: Promise<unknown>,
+    kind: Kind,
+    attempt: Attempt,
+    end: Taken[Kind][number],
+  ): Promise<void> {
+    this.held.add(attempt);
+    await answered;
+    this.held.delete(attempt);
+    (this[kind] as Taken[Kind][number][]).push(end);
+    this.owner.host.changed();
   }
 
   /**
@@ -111,7 +139,7 @@ export class SettlementBuffer {
   get unacknowledged(): Attempt[] {
     const { completions, failures, releases } = this;
     const sent = this.inFlight > 0 ? this.taken : undefined;
-    const attempts = [...completions, ...(sent?.completions ?? [])];
+    const attempts = [...this.held, ...completions, ...(sent?.completions ?? [])];
     const others = [...failures, ...releases, ...(sent?.failures ?? []), ...(sent?.releases ?? [])];
     return [...attempts, ...others.flatMap(({ attempt }) => attempt ?? [])];
   }

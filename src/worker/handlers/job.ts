@@ -123,7 +123,8 @@ export class Job<Payload = unknown> {
   }
 
   /**
-   * Stores how far the job is, readable from other processes while it runs.
+   * Stores how far the job is, readable from other processes while it runs. It need not be awaited. A value that waits for
+   * an earlier call is replaced by a later one.
    *
    * @throws ClaimLostError when the claim is no longer current; InvalidPayloadError when it is not JSON
    * @example await job.progress({ percent: 40 });

@@ -260,18 +260,15 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   }
 
   completed(attempt: Attempt): void {
-    this.settlements.completions.push(attempt);
-    this.host.changed();
+    this.settlements.add('completions', attempt, attempt);
   }
 
   failed(attempt: Attempt, failure: Failure): void {
-    this.settlements.failures.push({ settlement: failure, attempt });
-    this.host.changed();
+    this.settlements.add('failures', attempt, { settlement: failure, attempt });
   }
 
   released(attempt: Attempt, release: Release): void {
-    this.settlements.releases.push({ settlement: release, attempt });
-    this.host.changed();
+    this.settlements.add('releases', attempt, { settlement: release, attempt });
   }
 
   idle(attempt: Attempt): void {
