@@ -1,4 +1,3 @@
-import { Cron } from 'croner';
 import { z } from 'zod';
 import { checkOptions } from '../validation/validate-options.js';
 import { InvalidOptionError } from '../errors/errors.js';
@@ -6,6 +5,7 @@ import { oneLine } from '../errors/one-line.js';
 import { show } from '../errors/show.js';
 import { duration } from '../validation/numbers.js';
 import type { Recurrence } from '../model/schedule.js';
+import { nextCronTime } from './cron-times.js';
 import { boundsFields, checkBounds } from './recurrence-bounds.js';
 
 const SHORTEST_PERIOD_MS = 100;
@@ -15,7 +15,7 @@ const LONGEST_REASON = 200;
 const CRON_EXAMPLE = "a cron expression such as '0 3 * * *' (minute hour day month weekday; a second may lead)";
 
 /** The start of the search for a first tick. Without a year, a pattern fires after any time or never. */
-const SOME_TIME = new Date('2024-01-01T00:00:00Z');
+const SOME_TIME = Date.parse('2024-01-01T00:00:00Z');
 
 const recurrenceSchema = z.strictObject(
   {
@@ -55,7 +55,7 @@ const GAPS = 50;
 
 function shortestGap(recurrence: Recurrence): number {
   let shortest = Infinity;
-  for (let i = 0, tick = nextTick(recurrence, SOME_TIME.getTime()); i < GAPS; i++) {
+  for (let i = 0, tick = nextTick(recurrence, SOME_TIME); i < GAPS; i++) {
     const next = nextTick(recurrence, tick);
     shortest = Math.min(shortest, next - tick);
     tick = next;
@@ -77,60 +77,32 @@ export function nextTick(recurrence: Recurrence, afterMs: number): number {
   if (recurrence.everyMs !== undefined) {
     return (Math.floor(afterMs / recurrence.everyMs) + 1) * recurrence.everyMs;
   }
-  const next = timesOf(recurrence.cron, recurrence.timeZone ?? 'UTC').nextRun(new Date(afterMs));
-  if (!next) {
+  const next = nextCronTime(recurrence.cron, recurrence.timeZone ?? 'UTC', afterMs);
+  if (next === undefined) {
     throw new Error(
       `the cron expression ${show(recurrence.cron)} has no time after ${new Date(afterMs).toISOString()}`,
     );
   }
-  return next.getTime();
+  return next;
 }
 
 function checkTimeZone(subject: string, timeZone: string): void {
   try {
-    timesOf('0 0 * * *', timeZone).nextRun(SOME_TIME);
+    nextCronTime('0 0 * * *', timeZone, SOME_TIME);
   } catch {
     throw new InvalidOptionError(subject, "a time zone such as 'Europe/Berlin'", show(timeZone));
   }
 }
 
 function checkCron(subject: string, cron: string, timeZone: string): void {
-  let first: Date | null;
+  let first: number | undefined;
   try {
-    first = timesOf(cron, timeZone).nextRun(SOME_TIME);
+    first = nextCronTime(cron, timeZone, SOME_TIME);
   } catch (error) {
     const reason = (error as Error).message.replace(/^Cron\w+: /, '');
     throw new InvalidOptionError(subject, CRON_EXAMPLE, show(cron), `Reason: ${oneLine(reason, LONGEST_REASON)}`);
   }
-  if (!first) {
+  if (first === undefined) {
     throw new InvalidOptionError(subject, 'a cron expression that fires', `${show(cron)}, which never does`);
   }
-}
-
-const MOST_KNOWN = 1_000;
-const known = new Map<string, Cron>();
-
-/** Returns a parsed expression; few are in use, and each is asked for again and again. */
-function timesOf(cron: string, timeZone: string): Cron {
-  const key = `${timeZone} ${cron}`;
-  let times = known.get(key);
-  if (!times) {
-    times = parse(cron, timeZone);
-    if (known.size >= MOST_KNOWN) {
-      known.clear();
-    }
-    known.set(key, times);
-  }
-  return times;
-}
-
-function parse(cron: string, timeZone: string): Cron {
-  // The library would take a date for an expression too, and no time zone for the zone of the process.
-  if (!/^\s*(@\w+|\S+(\s+\S+){4,5})\s*$/.test(cron)) {
-    throw new Error('five or six fields, or one of @yearly, @monthly, @weekly, @daily, @hourly');
-  }
-  if (timeZone === '') {
-    throw new Error('no time zone');
-  }
-  return new Cron(cron, { timezone: timeZone, paused: true, mode: '5-or-6-parts', fixedTimeRule: 'no-wildcard' });
 }

@@ -1,11 +1,18 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import fc from '../../support/queue/properties.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
+import {
+  changesOf,
+  EXPRESSIONS,
+  expectedTicks,
+  foundTicks,
+  HOUR,
+  MINUTE,
+  minutesOf,
+  type WallMinute,
+} from '../../support/queue/cron-oracle.js';
 import { checkRecurrence, nextTick } from '#queue/schedules/recurrence.js';
 import { type Recurrence } from '#queue/model/schedule.js';
-
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 
 /** Days around changes of daylight-saving time: by an hour, by half an hour, at midnight, in both directions. */
 const CHANGES: [zone: string, day: string][] = [
@@ -19,118 +26,80 @@ const CHANGES: [zone: string, day: string][] = [
   ['America/Santiago', '2026-09-06'],
   ['Africa/Casablanca', '2026-02-15'],
   ['Asia/Kathmandu', '2026-06-01'],
+  ['America/Nuuk', '2026-03-29'],
+  ['America/Nuuk', '2026-10-25'],
   ['UTC', '2026-03-29'],
 ];
 
-function ticks(cron: string, timeZone: string, from: number, to: number): number[] {
-  const found: number[] = [];
-  for (let at = nextTick({ cron, timeZone }, from - 1); at < to; at = nextTick({ cron, timeZone }, at)) {
-    found.push(at);
-  }
-  return found;
-}
-
-const formats = new Map<string, Intl.DateTimeFormat>();
-
-/** Returns the local day and minute of an instant. */
-function wallClock(timeZone: string, at: number): { day: string; minutes: number } {
-  let format = formats.get(timeZone);
-  if (!format) {
-    format = new Intl.DateTimeFormat('en-CA', {
-      timeZone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: '2-digit',
-      day: '2-digit',
-      hour: '2-digit',
-      minute: '2-digit',
-    });
-    formats.set(timeZone, format);
-  }
-  const [day, time] = format.format(at).split(', ') as [string, string];
-  const [hour, minute] = time.split(':').map(Number) as [number, number];
-  return { day, minutes: hour * 60 + minute };
-}
-
-interface Minute {
-  at: number;
-  day: string;
-  minutes: number;
-}
-
-function minutesOf(timeZone: string, from: number, to: number): Minute[] {
-  return Array.from({ length: (to - from) / MINUTE }, (_, i) => {
-    const at = from + i * MINUTE;
-    return { at, ...wallClock(timeZone, at) };
-  });
-}
-
-/**
- * Returns every minute whose clock time matches, only the first showing of each day. One in a gap comes after the gap.
- */
-function fixedTimes(wall: Minute[], times: number[]): number[] {
-  const found = new Set<number>();
-  for (const day of new Set(wall.map((each) => each.day))) {
-    for (const time of times) {
-      const shown = wall.find((each) => each.day === day && each.minutes === time);
-      const gap = wall.findIndex(
-        ({ minutes }, i) =>
-          wall[i]!.day === day &&
-          minutes > time &&
-          (i === 0
-            ? false
-            : wall[i - 1]!.day === day
-              ? wall[i - 1]!.minutes < time
-              : minutes > 0 && time < minutes),
-      );
-      const instant = shown?.at ?? wall[gap]?.at;
-      if (instant !== undefined) found.add(instant);
-    }
-  }
-  return [...found].toSorted((a, b) => a - b);
-}
+/** Zones with different changes: by night, at midnight, after it, by half an hour, and for Ramadan. */
+const KINDS_OF_CHANGES = [
+  'America/Nuuk',
+  'Atlantic/Azores',
+  'Europe/London',
+  'Europe/Berlin',
+  'Europe/Kyiv',
+  'America/New_York',
+  'America/Havana',
+  'America/Santiago',
+  'Asia/Beirut',
+  'Africa/Cairo',
+  'Africa/Casablanca',
+  'Australia/Lord_Howe',
+  'Pacific/Easter',
+  'Antarctica/Troll',
+];
 
 describe('the ticks of a cron expression', () => {
   it.each(CHANGES)('in %s around %s: as time passes, where it has a wildcard or a step', (timeZone, day) => {
     const from = Date.parse(`${day}T00:00:00Z`) - 15 * HOUR;
-    const to = from + 32 * HOUR;
-    const wall = minutesOf(timeZone, from, to);
+    const wall = minutesOf(timeZone, from, from + 32 * HOUR);
     const minutePart = fc.constantFrom('*/5', '*/7', '*/15', '*/30', '*/4', '0', '10', '45', '5,35', '10-20');
     const hourPart = fc.constantFrom('*', '*/2', '*/3', '*', '0-5/1', '22-23');
     fc.assert(
       fc.property(minutePart, hourPart, (minute, hour) => {
         fc.pre(/[*/]/.test(minute + hour));
-        const [inMinute, inHour] = [matcher(minute, 59), matcher(hour, 23)];
-        const expected = wall
-          .filter(({ minutes }) => inMinute(minutes % 60) && inHour(Math.floor(minutes / 60)))
-          .map(({ at }) => at);
-        expect(ticks(`${minute} ${hour} * * *`, timeZone, from, to)).toEqual(expected);
+        const cron = `${minute} ${hour} * * *`;
+        expect(foundTicks(cron, timeZone, wall)).toEqual(expectedTicks(cron, wall));
       }),
       { numRuns: 8 },
     );
   });
 
   it.each(CHANGES)('in %s around %s: at fixed times once a day, whatever the clock does', (timeZone, day) => {
-    // Whole days of the zone, so that the brute force sees each from its beginning.
     const around = Date.parse(`${day}T12:00:00Z`);
-    const all = minutesOf(timeZone, around - 72 * HOUR, around + 72 * HOUR);
-    const wall = all.slice(
-      all.findIndex((each, i) => i > 0 && each.day !== all[i - 1]!.day),
-      all.findLastIndex((each, i) => i > 0 && each.day !== all[i - 1]!.day),
-    );
-    const [from, to] = [wall[0]!.at, wall.at(-1)!.at + MINUTE];
+    const wall = minutesOf(timeZone, around - 40 * HOUR, around + 40 * HOUR);
     fc.assert(
       fc.property(
         fc.uniqueArray(fc.integer({ min: 0, max: 59 }), { minLength: 1, maxLength: 3 }),
-        fc.uniqueArray(fc.integer({ min: 0, max: 4 }), { minLength: 1, maxLength: 3 }),
+        fc.uniqueArray(fc.integer({ min: 0, max: 23 }), { minLength: 1, maxLength: 3 }),
         (minutes, hours) => {
-          const times = hours.flatMap((hour) => minutes.map((minute) => hour * 60 + minute));
           const cron = `${minutes.join(',')} ${hours.join(',')} * * *`;
-          expect(ticks(cron, timeZone, from, to)).toEqual(fixedTimes(wall, times));
+          expect(foundTicks(cron, timeZone, wall)).toEqual(expectedTicks(cron, wall));
         },
       ),
       { numRuns: 20 },
     );
+  });
+
+  it('follow the oracle at one change of each kind of two years', () => {
+    const [from, to] = [Date.parse('2026-01-01T00:00:00Z'), Date.parse('2028-01-01T00:00:00Z')];
+    const seen = new Set<string>();
+    for (const timeZone of KINDS_OF_CHANGES) {
+      for (const change of changesOf(timeZone, from, to)) {
+        const wall = minutesOf(timeZone, change - 30 * HOUR, change + 30 * HOUR);
+        const at = wall.findIndex((each, i) => i > 0 && each.wall - wall[i - 1]!.wall !== MINUTE);
+        const clockOf = (minute: WallMinute) => new Date(minute.wall).toISOString().slice(11, 16);
+        const kind = `${clockOf(wall[at - 1]!)} to ${clockOf(wall[at]!)}`;
+        if (seen.has(kind)) continue;
+        seen.add(kind);
+        for (const cron of EXPRESSIONS) {
+          const expected = { timeZone, cron, ticks: expectedTicks(cron, wall) };
+          expect({ timeZone, cron, ticks: foundTicks(cron, timeZone, wall) }).toEqual(expected);
+        }
+      }
+    }
+    expect(seen).toContain('22:59 to 00:00'); // the gap of Nuuk, which ends at midnight
+    expect(seen.size).toBeGreaterThan(10);
   });
 
   it('are the same whatever the clock and the zone of this process say', () => {
@@ -216,14 +185,4 @@ function failureOf(action: () => Recurrence): InvalidOptionError {
     return error as InvalidOptionError;
   }
   throw new Error('it was not refused');
-}
-
-/** Returns a matcher for one field of an expression, parsed independently of the library. */
-function matcher(field: string, max: number): (value: number) => boolean {
-  return (value) =>
-    field.split(',').some((part) => {
-      const [range, step = '1'] = part.split('/') as [string, string?];
-      const [first, last = first] = range === '*' ? ['0', String(max)] : (range.split('-') as [string, string?]);
-      return value >= Number(first) && value <= Number(last) && (value - Number(first)) % Number(step) === 0;
-    });
 }
