@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { isCluster } from '../queue/redis/redis-client.js';
-import { RedisStore } from '../queue/redis-store.js';
+import { isRedisStore } from '../queue/redis-store.js';
 import type { QueueStore } from '../queue/store/queue-store.js';
 import type { Severity } from './queue-signs.js';
 import { size } from './words.js';
@@ -66,7 +66,7 @@ export function serverVerdictOf(servers: readonly ServerSigns[]): ServerVerdict 
  * snapshot it also reads the settings. Undefined where the store is in memory, or the user may not ask.
  */
 export async function readServerVerdict(store: QueueStore): Promise<ServerVerdict | undefined> {
-  if (!(store instanceof RedisStore)) {
+  if (!isRedisStore(store)) {
     return undefined;
   }
   const { client } = store.connection;

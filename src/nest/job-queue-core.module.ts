@@ -13,6 +13,7 @@ import { HandlerRegistry } from './handlers/handler-registry.js';
 import {
   CONNECTION_NAME,
   DEFAULT_CONNECTION,
+  LIFECYCLE,
   partToken,
   type ConnectionPart,
 } from './connection/connection-tokens.js';
@@ -200,6 +201,7 @@ const providers: Provider[] = [
       CONNECTION_NAME,
     ],
   },
+  { provide: LIFECYCLE, useExisting: WorkerLifecycle },
 ];
 
 /** One connection with its queues, handlers and worker. Global, but other modules find only its parts, by their tokens. */

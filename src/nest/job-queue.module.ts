@@ -1,18 +1,15 @@
-import { Module, type DynamicModule, type InjectionToken, type Provider } from '@nestjs/common';
+import { Module, type DynamicModule, type InjectionToken, type Provider, type Type } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import { show } from '../queue/errors/show.js';
-import { checkConnectionName, DEFAULT_CONNECTION, partToken } from './connection/connection-tokens.js';
+import { checkConnectionName, DEFAULT_CONNECTION } from './connection/connection-tokens.js';
 import { declaredNames } from './connection/inject-queue.decorator.js';
 import { declaredQueueProvider, queueProvider } from './connection/queue-providers.js';
 import { checkQueueName, isQueueName } from '../queue/validation/names.js';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import { z } from 'zod';
 import type { JobQueueModuleOptions } from './options/job-queue.options.js';
-import { JobQueueService } from './service/job-queue.service.js';
-import { QueueRegistry } from './connection/queue-registry.js';
-import { WorkerLifecycle } from './lifecycle/worker-lifecycle.js';
-
+import { serviceProviders } from './connection/service-classes.js';
 import {
   asyncCoreModule,
   JobQueueCoreModule,
@@ -108,15 +105,10 @@ export class JobQueueModule {
     const { queues, connection = DEFAULT_CONNECTION } = featureOf(names);
     queues.forEach((name) => checkQueueName(name));
     const queueProviders = queues.map((name) => queueProvider(name, checkConnectionName(FOR_FEATURE, connection)));
-    const service: Provider[] =
-      connection === DEFAULT_CONNECTION
-        ? [{ provide: JobQueueService, useExisting: partToken('service', connection) }]
-        : [];
-    return {
-      module: JobQueueFeatureModule,
-      providers: [...queueProviders, ...service],
-      exports: [...queueProviders.map(({ provide }) => provide), ...(service.length > 0 ? [JobQueueService] : [])],
-    };
+    return exporting(JobQueueFeatureModule, () => [
+      ...queueProviders,
+      ...(connection === DEFAULT_CONNECTION ? serviceProviders() : []),
+    ]);
   }
 }
 
@@ -177,38 +169,38 @@ const featureSchema = z.strictObject(
 );
 
 /**
- * Returns the injectable parts of a connection. Those of the connection without a name are injected by class. Queues
- * have tokens.
+ * Returns the injectable parts of a connection. The service of the connection without a name is injected by its class.
+ * Queues have tokens.
  */
 function facade(extras: JobQueueModuleExtras, core: DynamicModule, queues: readonly string[]): DynamicModule {
   const { isGlobal = true, name = DEFAULT_CONNECTION } = extras ?? {};
   checkConnectionName('JobQueueModule.forRoot.name', name);
-  const parts: Provider[] =
-    name === DEFAULT_CONNECTION
-      ? [
-          { provide: JobQueueService, useExisting: partToken('service', name) },
-          // For the health indicator and the other entry points.
-          { provide: QueueRegistry, useExisting: partToken('queues', name) },
-          { provide: WorkerLifecycle, useExisting: partToken('lifecycle', name) },
-        ]
-      : [];
-  // Listed when Nest reads the definition, which is after all files are loaded, and not when `forRoot` is called.
-  const listed = () => {
-    const declared = [...declaredNames(name)].filter((queue) => !queues.includes(queue));
-    return [
-      ...queues.map((queue) => queueProvider(queue, name)),
-      ...declared.map((queue) => declaredQueueProvider(queue, name)),
-    ];
-  };
+  const parts = exporting(JobQueueModule, () => [
+    ...(name === DEFAULT_CONNECTION ? serviceProviders() : []),
+    ...queues.map((queue) => queueProvider(queue, name)),
+    ...[...declaredNames(name)]
+      .filter((queue) => !queues.includes(queue))
+      .map((queue) => declaredQueueProvider(queue, name)),
+    { provide: SET_UP, useValue: true },
+  ]);
+  return Object.defineProperties(
+    { module: JobQueueModule, global: isGlobal, imports: [core] },
+    Object.getOwnPropertyDescriptors(parts),
+  );
+}
+
+/**
+ * Returns a module that exports its providers. They are listed when Nest reads the definition, which is after all files
+ * are loaded, and not when it is made.
+ */
+function exporting(module: Type, listed: () => (Provider & { provide: InjectionToken })[]): DynamicModule {
   return {
-    module: JobQueueModule,
-    global: isGlobal,
-    imports: [core],
+    module,
     get providers() {
-      return [...parts, ...listed(), { provide: SET_UP, useValue: true }];
+      return listed();
     },
     get exports() {
-      return [...parts, ...listed()].map((provider) => (provider as { provide: InjectionToken }).provide);
+      return listed().map(({ provide }) => provide);
     },
   };
 }

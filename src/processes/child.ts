@@ -3,7 +3,8 @@ import { NestFactory } from '@nestjs/core';
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import { systemClock } from '../queue/runtime/clock.js';
 import { within } from '../queue/runtime/within.js';
-import { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
+import { LIFECYCLE } from '../nest/connection/connection-tokens.js';
+import type { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
 import { ChildLogger } from './child-logger.js';
 import { PROCESS_NAME, STOP_TIMEOUT, pack, reportedError, toChild, type FromChild } from './messages.js';
 
@@ -117,7 +118,7 @@ class Child {
 }
 
 function lifecycleOf(app: INestApplicationContext): WorkerLifecycle {
-  const lifecycle = app.get(WorkerLifecycle, { strict: false });
+  const lifecycle = app.get<WorkerLifecycle>(LIFECYCLE, { strict: false });
   if (!lifecycle.expected) {
     throw new InvalidOptionError(
       'runWorkers',

@@ -1,7 +1,7 @@
 import type { JobQueue } from './job-queue.js';
 import { InvalidOptionError } from './errors/errors.js';
 import type { RedisClient } from './redis/redis-client.js';
-import { RedisStore } from './redis-store.js';
+import { isRedisStore, type RedisStore } from './redis-store.js';
 import type { QueueCalls } from './scripts/calls/all-calls.js';
 import type { QueueKeys } from './scripts/queue-keys.js';
 
@@ -87,7 +87,7 @@ export function redisClientOf(queue: JobQueue): RedisClient {
 }
 
 function redisStoreOf({ name, store }: JobQueue): RedisStore {
-  if (!(store instanceof RedisStore)) {
+  if (!isRedisStore(store)) {
     throw new InvalidOptionError(`queue "${name}"`, 'a queue on Redis', 'one in memory');
   }
   return store;

@@ -1,3 +1,4 @@
+import { brand, hasBrand } from './errors/brand.js';
 import { Connection } from './redis/connection.js';
 import { addressOf } from './redis/address.js';
 import { silenceOf } from './redis/connection-silence.js';
@@ -31,6 +32,11 @@ import type { StoreCalls } from './store/store-calls.js';
 /** The store behind one client of the application: runs scripts, resends them, and decodes their replies. */
 export class RedisStore implements QueueStore {
   private static readonly known = new WeakMap<RedisClient, RedisStore>();
+
+  static {
+    brand(this, 'RedisStore');
+  }
+
   readonly connection: Connection;
   readonly runner: ScriptRunner;
 
@@ -201,4 +207,9 @@ function markOf({ keys, options }: QueueCalls): AuditMark | undefined {
 /** Returns the keys of calls that this store made. */
 function keysOf(calls: StoreCalls): QueueKeys {
   return (calls as QueueCalls).keys;
+}
+
+/** Returns whether a store is on Redis, also one of another copy of this package. */
+export function isRedisStore(store: QueueStore): store is RedisStore {
+  return hasBrand(store, 'RedisStore');
 }

@@ -7,11 +7,14 @@ export const DEFAULT_CONNECTION = 'default';
 /** Injects the name of the connection that a module belongs to. */
 export const CONNECTION_NAME = Symbol.for('nest-job-queue:connection-name');
 
+/** Injects the worker of a connection, also into another copy of the package. */
+export const LIFECYCLE: symbol = Symbol.for('nest-job-queue:lifecycle');
+
 /** The parts of a connection that other modules of the app may inject. */
 export type ConnectionPart = 'service' | 'queues' | 'lifecycle';
 
-/** Returns the token of a part of a connection. Its text says what is missing, for Nest's error. */
-export function partToken(part: ConnectionPart, connection: string): string {
+/** Returns the token of a part or a queue of a connection. Its text says what is missing, for Nest's error. */
+export function partToken(part: ConnectionPart | `queue "${string}"`, connection: string): string {
   const options = connection === DEFAULT_CONNECTION ? '' : `{ name: '${connection}' }`;
   return `${part} of JobQueueModule.forRoot(${options})`;
 }

@@ -24,8 +24,7 @@ export function InjectQueue(
 
 /** Returns the token of a queue, for `app.get` and for `overrideProvider` in tests. */
 export function getQueueToken(name: string, connection: string = DEFAULT_CONNECTION): string {
-  checkConnectionName('connection', connection);
-  return `nest-job-queue:queue:${name}${connection === DEFAULT_CONNECTION ? '' : ` (${connection})`}`;
+  return partToken(`queue "${name}"`, checkConnectionName('connection', connection));
 }
 
 /**

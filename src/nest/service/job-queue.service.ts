@@ -17,6 +17,7 @@ import { optionsFor, type EnqueueJobOptions, type JobOfAnyName } from './enqueue
 import { enqueueMany } from './enqueue-many.js';
 import { onlyQueue, takeQueue, type QueueChoice } from './queue-choice.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
+import { addServiceClass } from '../connection/service-classes.js';
 import { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
 
 /**
@@ -195,6 +196,8 @@ export class JobQueueService extends QueueAdminApi {
     return this.lifecycle.drain();
   }
 }
+
+addServiceClass(JobQueueService);
 
 function checkGivenQueue(queue: string | undefined): void {
   if (queue !== undefined) {

@@ -4,7 +4,7 @@
  */
 const BRAND = Symbol.for('nest-job-queue:brand');
 
-type Brand = 'JobDefinition' | 'NonRetryableError' | 'RetryLaterError' | 'RateLimitedError';
+type Brand = 'JobDefinition' | 'RedisStore' | 'NonRetryableError' | 'RetryLaterError' | 'RateLimitedError';
 
 /** Marks all instances of a class and of its subclasses. */
 export function brand(type: { prototype: object }, name: Brand): void {
@@ -18,4 +18,28 @@ export function hasBrand(value: unknown, name: Brand): boolean {
   } catch {
     return false; // a thrown value must be settled even if reading it throws
   }
+}
+
+/** Marks the base class of the errors. */
+export const ERROR_FAMILY: unique symbol = Symbol.for('nest-job-queue:error') as never;
+
+/** Returns whether a value is an error of the class with this code, or of a subclass, of any copy of this package. */
+export function isErrorOf(type: { code: string }, value: unknown): boolean {
+  try {
+    // A class of the app that extends one of ours has no code of its own.
+    return Object.hasOwn(type, 'code') && classesOf(value).some((each) => each.code === type.code);
+  } catch {
+    return false; // a thrown value may throw again when it is read
+  }
+}
+
+/** Returns the classes of an error of this package, the most special first. */
+function classesOf(value: unknown): { code?: unknown }[] {
+  const classes: { code?: unknown }[] = [];
+  let type: unknown = (value as { constructor?: unknown } | null | undefined)?.constructor;
+  while (typeof type === 'function' && (type as { [ERROR_FAMILY]?: unknown })[ERROR_FAMILY] === true) {
+    classes.push(Object.hasOwn(type, 'code') ? (type as { code?: unknown }) : {});
+    type = Object.getPrototypeOf(type);
+  }
+  return classes;
 }

@@ -1,4 +1,4 @@
-import { brand, hasBrand } from './brand.js';
+import { brand, ERROR_FAMILY, hasBrand, isErrorOf } from './brand.js';
 import { YEAR_MS } from '../runtime/bounds.js';
 import { oneLine } from './one-line.js';
 
@@ -12,6 +12,9 @@ export class JobQueueError extends Error {
   /** Identifies the error in all versions, also in minified code, where class names change. */
   readonly code: string;
 
+  /** @internal */
+  static readonly [ERROR_FAMILY] = true;
+
   /** True if handlers throw it with their own message. @internal */
   protected static readonly isOfHandlers: boolean = false;
 
@@ -20,6 +23,11 @@ export class JobQueueError extends Error {
     super(new.target.isOfHandlers ? message : oneLine(message), options);
     this.name = new.target.name;
     this.code = new.target.code;
+  }
+
+  /** Returns true also for an error of another copy of this package. @internal */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return Function.prototype[Symbol.hasInstance].call(this, value) || isErrorOf(this, value);
   }
 
   /** The address of the page that says when this error is thrown, and what to do. */
