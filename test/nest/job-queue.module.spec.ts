@@ -149,7 +149,28 @@ describe('forRoot', () => {
 
   it('is refused the second time', async () => {
     const twice = compileApp({ imports: [JobQueueModule.forRoot({ redis: testRedisUrl() })] });
-    await expect(twice).rejects.toThrow('JobQueueModule.forRoot: expected to be imported once in an app');
+    await expect(twice).rejects.toThrow(
+      'JobQueueModule.forRoot: expected to be imported once in an app, found two imports, in RootTestModule.',
+    );
+  });
+
+  it('is refused the second time with the modules that import it, also those of one class', async () => {
+    @Module({})
+    class JobsModule {
+      static register() {
+        return { module: JobsModule, imports: [JobQueueModule.forRoot({ redis: testRedisUrl() })] };
+      }
+    }
+    @Module({ imports: [JobsModule.register()] })
+    class MailModule {}
+    @Module({ imports: [JobsModule.register()] })
+    class ReportModule {}
+    const twice = Test.createTestingModule({ imports: [MailModule, ReportModule] }).compile();
+    await expect(twice).rejects.toThrow(
+      'found two imports, in JobsModule (imported by MailModule and ReportModule). ' +
+        'It is global: import it in the root module only, or share one constant. ' +
+        'A dynamic module that is imported twice is two modules: let it return one constant.',
+    );
   });
 
   it('refuses a server that is too old, with that reason', async () => {

@@ -5,7 +5,8 @@ import {
   type OnApplicationBootstrap,
   type OnModuleDestroy,
 } from '@nestjs/common';
-import { ModulesContainer } from '@nestjs/core';
+import { ModuleRef, ModulesContainer } from '@nestjs/core';
+import { importersInWords } from './connection-importers.js';
 import { DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 
@@ -26,7 +27,10 @@ export interface Runtime {
 export class LifecycleOrder implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   private readonly runtimes = new Map<string, Runtime>();
 
-  constructor(container: ModulesContainer) {
+  constructor(
+    container: ModulesContainer,
+    private readonly ref: ModuleRef,
+  ) {
     const modules = [...container.values()];
     const own = modules.find(({ metatype }) => metatype === LifecycleOrderModule)!;
     own.distance = Math.min(...modules.map(({ distance }) => distance)) - 1;
@@ -38,8 +42,9 @@ export class LifecycleOrder implements OnApplicationBootstrap, OnModuleDestroy, 
       throw new InvalidOptionError(
         'JobQueueModule.forRoot',
         'to be imported once in an app',
-        connection === DEFAULT_CONNECTION ? 'a second import' : `a second import of the name "${connection}"`,
+        `${connection === DEFAULT_CONNECTION ? 'two imports' : `two imports of the name "${connection}"`}${importersInWords(this.ref, connection)}`,
         'It is global: import it in the root module only, or share one constant. ' +
+          'A dynamic module that is imported twice is two modules: let it return one constant. ' +
           'For another Redis server give it another name.',
       );
     }

@@ -121,7 +121,7 @@ describe('the app does not boot with', () => {
       JobQueueModule.forRoot({ name: 'billing', redis: testRedisUrl() }),
     );
     await expect(compileApp({ imports })).rejects.toThrow(
-      'expected to be imported once in an app, found a second import of the name "billing"',
+      'expected to be imported once in an app, found two imports of the name "billing", in RootTestModule',
     );
   });
 
