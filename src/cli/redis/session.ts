@@ -184,7 +184,7 @@ export class Session {
         cursor = next;
       } while (cursor !== '0');
     }
-    return [...found].filter((name) => !name.includes(':job:') && isQueueName(name)).toSorted();
+    return [...found].filter((name) => isQueueName(name)).toSorted();
   }
 
   /** Returns the name in a key of a queue, '' for another key. In a Cluster it is in braces. */

@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import { RedisUnsuitableError } from '../errors/errors.js';
 import { isCluster, type RedisClient } from '../redis/redis-client.js';
 import { QueueKeys } from '../scripts/queue-keys.js';
+import { PARTS_BEFORE_IDS } from '../validation/names.js';
 
 /** Something about a Redis server that endangers jobs. */
 export interface ServerFinding {
@@ -40,7 +41,7 @@ interface KeyedQueue extends Pick<QueueAccess, 'name'> {
 
 /**
  * Checks the server for risks to jobs: a policy that evicts keys, missing or failing persistence, and a replica. Also
- * finds keys of a queue in the other spelling (with or without braces). Skips checks that the ACL user may not do.
+ * finds keys of a queue in the other spelling (with or without braces), and of a queue with an impossible name. Skips checks that the ACL user may not do.
  * Changes nothing.
  *
  * @param cluster whether the queues' names are wrapped in braces unless their options say otherwise
@@ -52,8 +53,10 @@ export async function auditServer(
 ): Promise<ServerFinding[]> {
   const nodes = isCluster(client) ? client.nodes('master') : [client];
   const servers = await Promise.all(nodes.map((node) => auditNode(node, nodes.length > 1)));
-  const spellings = await Promise.all(queues.map((queue) => auditSpelling(client, cluster, queue)));
-  return [...servers.flat(), ...spellings.flat()];
+  const keys = await Promise.all(
+    queues.flatMap((queue) => [auditSpelling(client, cluster, queue), auditNames(client, cluster, queue)]),
+  );
+  return [...servers.flat(), ...keys.flat()];
 }
 
 /** Returns a finding as one line of the log. */
@@ -170,6 +173,35 @@ async function auditSpelling(client: RedisClient, cluster: boolean, { name, opti
       'and let it work them off, or delete those keys.',
   };
   return found.length > 0 ? [finding] : [];
+}
+
+/** Finds queues as `report:job`, which share keys with the queue `report`. Braces keep them apart. */
+async function auditNames(client: RedisClient, cluster: boolean, { name, options }: KeyedQueue) {
+  const { prefix, hashTag = cluster } = options;
+  if (hashTag) {
+    return [];
+  }
+  const { pending, completed } = new QueueKeys(name, { prefix, hashTag });
+  const base = pending.slice(0, -'pending'.length);
+  const lists = PARTS_BEFORE_IDS.flatMap((part) =>
+    [pending, completed].map((key) => ({
+      key: `${base}${part}:${key.slice(base.length)}`,
+      queue: `${name}:${part}`,
+    })),
+  );
+  // Nearly always nothing exists, so one command does.
+  const isAny = await client.exists(...lists.map(({ key }) => key)).catch(() => 0);
+  // A job's id may be `pending`. Its key is a hash.
+  const types = isAny ? await Promise.all(lists.map(({ key }) => client.type(key).catch(() => 'none'))) : [];
+  return lists
+    .filter((_, i) => types[i] === 'list')
+    .map(({ key, queue }): ServerFinding => ({
+      subject: 'keys',
+      where: `queue "${name}"`,
+      expected: `no queue "${queue}", whose keys are among those of "${name}"`,
+      found: key,
+      remedy: `Let the clients that made "${queue}" work off its jobs, give it another name, and delete its keys.`,
+    }));
 }
 
 function readInfo(text: string): Map<string, string> {

@@ -13,16 +13,53 @@ export const FAILURE_PREFIX = '@failed:';
 const ID = /^[\w.:@-]{1,128}$/;
 const QUEUE_NAME = /^[\w.:@/-]{1,128}$/;
 
-/** Checks a queue name, which becomes part of keys: no white space, braces (hash tags) or glob characters. */
+/**
+ * The parts of a queue's keys before an id or a name, as `job` in `queue:report:job:7`. A queue `report:job` would have
+ * such keys too.
+ */
+export const PARTS_BEFORE_IDS = [
+  'job',
+  'replaced',
+  'schedule',
+  'history_batch',
+  'nudge',
+  'batch',
+  'batch_record',
+  'groups',
+] as const;
+
+/**
+ * Checks a queue name, which becomes part of keys: no white space, braces (hash tags) or glob characters. Refuses a name
+ * whose keys could be those of another queue.
+ */
 export function checkQueueName(name: unknown, subject = 'queue name'): asserts name is string {
-  if (!isQueueName(name)) {
+  if (typeof name !== 'string' || !QUEUE_NAME.test(name)) {
     throw new InvalidOptionError(subject, '1 to 128 of A-Z a-z 0-9 _ . : @ / -', show(name));
+  }
+  const part = partBeforeIds(name);
+  if (part !== undefined) {
+    const other = name.slice(0, name.indexOf(`:${part}`));
+    throw new InvalidOptionError(
+      subject,
+      `no part ":${part}", since its keys would be those of queue ${show(other)}; another separator will do, as in ` +
+        show(name.replaceAll(':', '-')),
+      show(name),
+    );
   }
 }
 
 /** Returns whether a text can be the name of a queue. */
 export function isQueueName(name: unknown): name is string {
-  return typeof name === 'string' && QUEUE_NAME.test(name);
+  return typeof name === 'string' && QUEUE_NAME.test(name) && partBeforeIds(name) === undefined;
+}
+
+/** Returns the part of a queue name that comes before ids in the keys of another queue. */
+function partBeforeIds(name: string): string | undefined {
+  const parts: readonly string[] = PARTS_BEFORE_IDS;
+  return name
+    .split(':')
+    .slice(1)
+    .find((part) => parts.includes(part));
 }
 
 /** Checks a job id that the caller chose, because it becomes part of keys and events. */

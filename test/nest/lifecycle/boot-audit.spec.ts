@@ -100,6 +100,20 @@ describe('the audit at boot', () => {
     ]);
   });
 
+  it('warns of a queue whose keys are among those of another', async () => {
+    const { url } = await startOwnRedis({ args: SOUND });
+    const name = uniqueQueueName();
+    const redis = connect({}, url);
+    await redis.lpush(`queue:${name}:job:pending`, 'a');
+    await redis.hset(`queue:${name}:job:completed`, 'status', 'pending'); // the job with the id `completed`
+    expect(await warningsOf({ redis: url }, name)).toEqual([
+      expect.stringContaining(
+        `keys of queue "${name}": expected no queue "${name}:job", whose keys are among those of "${name}", ` +
+          `found queue:${name}:job:pending.`,
+      ),
+    ]);
+  });
+
   it('warns a process that does not maintain its queues where no other does', async () => {
     const { url } = await startOwnRedis({ args: SOUND });
     const queues = { mail: {} };
