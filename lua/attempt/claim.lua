@@ -23,14 +23,16 @@
 -- ARGV[5] max_attempts of jobs without their own
 -- ARGV[6] how many start at once, if the claimer calls start for later ones and runs isolated jobs alone; else ''
 -- ARGV[7] the most bytes of payload to return, or '' for no bound; the first job comes in any case
--- ARGV[8..] by job name: name, max_attempts. With names these are all names that it handles, preceded by:
+-- ARGV[8] '1' if the claimer is a worker that configures limits; else ''. Such a worker takes nothing while Redis knows
+--   no limits of any worker
+-- ARGV[9..] by job name: name, max_attempts. With names these are all names that it handles, preceded by:
 --   where to search for their jobs (see lib/place/take_named; -1: at the ends only)
 --   how long a job waits for a worker of its name before it must not run, in ms (0: without a limit)
 --   how long ago a worker may have been seen and still counts, in ms
 -- Returns now in ms, the wait, the fence of the first job (each further one is higher by 1), then for each job: id,
 --   name, payload, enqueued_at_ms, details.
 --   wait: ms until the next job is claimable by its due time or a limit; nil for none; full if the bytes were used up
---     and more jobs wait
+--     and more jobs wait; unannounced if no limits of a worker are known: announce them with register, then claim again
 --   name: nil for that of the previous job; '' for none
 --   details: nil for a first attempt of a plain job that starts at once, or its options if it has metadata
 --   else an array: attempts, options, verdict, whether it waits for start; with a checkpoint: nil, that (JSON)
@@ -47,7 +49,8 @@ local job, pending, prioritized, scheduled, claims, wake, settings, sequence, ba
   unpack(KEYS)
 local count, visibility, token, worker = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local reports_starts, slots, most_bytes = ARGV[6] ~= '', tonumber(ARGV[6]) or count, tonumber(ARGV[7]) or math.huge
-local first_limit = names and 11 or 8
+local configures_limits = ARGV[8] ~= ''
+local first_limit = names and 12 or 9
 --@include lib/core/clock
 --@include lib/core/read
 -- The nils reserve room for one job, because a growing table costs as much again.
@@ -64,15 +67,19 @@ local ids, more, due_waits, overdue, left, is_limited, awaits_slots = {}, false,
 local ranks, bytes, full, known_jobs = nil, 0, false, nil
 if last and string.sub(last, 1, #token + 1) == token .. '\n' then
 --@include lib/settle/repeated_claim
-elseif not names and redis.call('EXISTS', settings, scheduled, prioritized) == 0 then
+elseif not names and not configures_limits and redis.call('EXISTS', settings, scheduled, prioritized) == 0 then
   ids = redis.call('RPOP', pending, ARGV[1]) or ids
   more = #ids == count and redis.call('LLEN', pending) > 0
 else
   -- Included here, and not above, so that a queue of plain jobs does not pay for it.
 --@include lib/limits/slots_and_rate
+  if configures_limits and not limits_owner then
+    reply[2] = 'unannounced'
+  else
 --@include lib/core/rank
 --@include lib/place/promote
 --@include lib/place/claim_waiting
+  end
 end
 
 if #ids > 0 then

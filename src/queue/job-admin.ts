@@ -171,9 +171,18 @@ export abstract class JobAdmin {
     }
     this.opening ??= this.store
       .open(this.name, this.options, this.callLimit)
-      .then((calls) => (this.opened = codedCalls(calls, this.options.codec, plainJobWarning(this))))
+      .then((calls) => (this.opened = this.coded(calls)))
       .finally(() => (this.opening = undefined));
     return this.opening;
+  }
+
+  /** @internal Returns the calls of this queue for a worker, whose announcement checks how the queue is kept. */
+  uncheckedCalls(): StoreCalls {
+    return this.opened ?? this.coded(this.store.callsOf(this.name, this.options));
+  }
+
+  private coded(calls: StoreCalls): StoreCalls {
+    return codedCalls(calls, this.options.codec, plainJobWarning(this));
   }
 
   /** @internal Runs one step. */

@@ -1,6 +1,7 @@
 import { brand, hasBrand } from './errors/brand.js';
 import { Connection } from './redis/connection.js';
 import { addressOf } from './redis/address.js';
+import { isPassing } from './redis/passing-errors.js';
 import { silenceOf } from './redis/connection-silence.js';
 import { DurableConnection } from './transport/durable-connection.js';
 import { EventSubscriber } from './redis/event-subscriber.js';
@@ -99,26 +100,33 @@ export class RedisStore implements QueueStore {
     options: ResolvedQueueOptions,
     { timeoutMs }: Required<CallLimit>,
   ): Promise<QueueCalls> {
-    const keys = await this.ask(timeoutMs, () => this.keysOfKnownLayout(queue, options));
-    const calls = allCalls(keys, options);
+    return this.ask(timeoutMs, () => this.callsOfKnownLayout(queue, options));
+  }
+
+  /** Reads the layout once for each queue, and not for each job. @throws QueueLayoutError */
+  private async callsOfKnownLayout(queue: string, options: ResolvedQueueOptions): Promise<QueueCalls> {
+    await this.connection.inspect();
+    const calls = this.callsOf(queue, options);
+    checkLayout(queue, await this.connection.client.hget(calls.keys.sweep, LAYOUT_FIELD));
+    return calls;
+  }
+
+  callsOf(queue: string, options: ResolvedQueueOptions): QueueCalls {
+    const { prefix, hashTag = this.isSharded } = options;
+    const calls = allCalls(new QueueKeys(queue, { prefix, hashTag }), options);
     const mark = markOf(calls);
     return mark ? auditedCalls(calls, mark) : calls;
   }
 
-  /** Reads the layout once for each queue, and not for each job. @throws QueueLayoutError */
-  private async keysOfKnownLayout(queue: string, options: ResolvedQueueOptions): Promise<QueueKeys> {
-    const { cluster } = await this.connection.inspect();
-    const { prefix, hashTag = cluster } = options;
-    const keys = new QueueKeys(queue, { prefix, hashTag });
-    checkLayout(queue, await this.connection.client.hget(keys.sweep, LAYOUT_FIELD));
-    return keys;
+  passes(error: unknown): boolean {
+    return isPassing(error);
   }
 
   /** Sends the text of a script in advance. By the time Redis asks for it, the process may have died. */
   async prepare(calls: StoreCalls): Promise<void> {
     const start = calls.start({ id: '', token: this.clock.randomId() });
     await Promise.all([
-      requirePermissions(this.connection, keysOf(calls)),
+      requirePermissions(this, keysOf(calls)),
       this.exec(start, { timeoutMs: LONGEST_TRIP_MS }).catch(() => undefined), // the first start teaches it then
     ]);
   }

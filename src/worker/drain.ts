@@ -1,6 +1,8 @@
-import type { Clock } from '../queue/runtime/clock.js';
 import type { JobQueueLogger } from '../queue/runtime/logger.js';
+import type { QueueStore } from '../queue/store/queue-store.js';
 import { within } from '../queue/runtime/within.js';
+import type { FetchLoop } from './fetch/fetch-loop.js';
+import type { IdleWait } from './fetch/idle-wait.js';
 import type { QueueRunner } from './runner/queue-runner.js';
 import { ShutdownError } from './attempt/worker-errors.js';
 
@@ -9,14 +11,19 @@ const RESERVE = 0.2;
 const LONGEST_RESERVE_MS = 1_000;
 const LOOK_EVERY_MS = 5;
 
+/** A part of a worker that ends with it. */
+interface Role {
+  stop(): Promise<void>;
+}
+
 /** The part of a worker that a drain uses. */
 interface Drainable {
-  readonly clock: Clock;
-  runners(): readonly QueueRunner[];
-  /** Ends all claiming; resolves when no claim is in flight in the idle waits. */
-  quiesce(): Promise<void>;
-  /** Resolves when every settlement has reached the server. */
-  flush(): Promise<void>;
+  readonly store: QueueStore;
+  readonly runners: readonly QueueRunner[];
+  readonly idleWaits: readonly IdleWait[];
+  readonly roles: readonly (Role | undefined)[];
+  readonly loop: FetchLoop | undefined;
+  readonly reports: Role | undefined;
 }
 
 /**
@@ -24,21 +31,22 @@ interface Drainable {
  * until shortly before the deadline. Then it aborts their signals and releases their jobs, attempts uncounted.
  */
 export async function drain(worker: Drainable, timeoutMs: number, logger: JobQueueLogger): Promise<void> {
-  const { clock } = worker;
+  const { runners } = worker;
+  const { clock } = worker.store;
   const started = clock.monotonic();
   const left = () => timeoutMs - (clock.monotonic() - started);
   const reserve = Math.min(LONGEST_RESERVE_MS, timeoutMs * RESERVE);
-  const running = worker.runners().reduce((sum, runner) => sum + runner.running, 0);
+  const running = runners.reduce((sum, runner) => sum + runner.running, 0);
   if (running > 0) {
     logger.log(`Stopping: waiting for ${running} running job(s), at most ${Math.round(timeoutMs - reserve)} ms.`);
   }
-  const quiet = worker.quiesce();
+  const quiet = quiesce(worker);
   await Promise.all([
     within(clock, left() - reserve, quiet, () => undefined),
     handlersDone(worker, () => left() > reserve),
   ]);
 
-  const unfinished = worker.runners().flatMap((runner) => [...runner.attempts]);
+  const unfinished = runners.flatMap((runner) => [...runner.attempts]);
   const interrupted = unfinished.filter((attempt) => !attempt.isEnded);
   if (interrupted.length > 0) {
     logger.warn(
@@ -46,7 +54,7 @@ export async function drain(worker: Drainable, timeoutMs: number, logger: JobQue
     );
     interrupted.forEach((attempt) => attempt.interrupt(new ShutdownError()));
   }
-  const settled = quiet.then(() => worker.flush()).then(() => true);
+  const settled = quiet.then(() => flush(worker)).then(() => true);
   if (!(await within(clock, left(), settled, () => false))) {
     logger.warn(
       'Stopping: Redis did not acknowledge all settlements in time. Those jobs run again after the visibility timeout; ' +
@@ -55,9 +63,28 @@ export async function drain(worker: Drainable, timeoutMs: number, logger: JobQue
   }
 }
 
+/** Ends all claiming. Resolves when no claim is in flight in the idle waits. */
+async function quiesce({ store, runners, idleWaits, roles }: Drainable): Promise<void> {
+  runners.forEach((runner) => runner.close());
+  const stopped = Promise.all([...idleWaits, ...roles].map(async (role) => role?.stop()));
+  if (store.isReady) {
+    await stopped;
+  } else {
+    // Without a server only settlements are worth a wait. A claim that is sent again later would take jobs that no worker
+    // runs.
+    idleWaits.forEach((idleWait) => idleWait.abandon());
+  }
+}
+
+/** Resolves when every settlement has reached the server. */
+async function flush({ store, loop, reports }: Drainable): Promise<void> {
+  await loop?.idle();
+  await (store.isReady ? reports?.stop() : undefined);
+}
+
 /** Resolves when no handler runs and no claim is in flight, or when there is no more time. */
-async function handlersDone(worker: Drainable, hasTime: () => boolean): Promise<void> {
-  while (hasTime() && worker.runners().some((runner) => runner.attempts.size > 0 || runner.claiming > 0)) {
-    await new Promise<void>((resolve) => worker.clock.setTimeout(resolve, LOOK_EVERY_MS));
+async function handlersDone({ runners, store }: Drainable, hasTime: () => boolean): Promise<void> {
+  while (hasTime() && runners.some((runner) => runner.attempts.size > 0 || runner.claiming > 0)) {
+    await new Promise<void>((resolve) => store.clock.setTimeout(resolve, LOOK_EVERY_MS));
   }
 }

@@ -10,17 +10,15 @@ const DEFAULT_CONCURRENCY = 10;
 export const HIGHEST_CONCURRENCY = 100_000;
 
 /** Opens one queue for a worker, and gives it the queue's handlers and retention. */
-export async function openRunner(
+export function openRunner(
   { queue, concurrency = DEFAULT_CONCURRENCY, prefetch, handlers }: WorkerQueue,
   options: ResolvedWorkerOptions,
   host: QueueRunnerHost<QueueRunner>,
-): Promise<QueueRunner> {
-  const calls = await queue.calls();
-  await queue.store.prepare(calls);
+): QueueRunner {
   // Slots of all queues are none to wait in.
   const ahead = prefetch ?? (options.concurrency === undefined ? undefined : 0);
   const resolved = resolveHandlers(queue, handlers, options.middleware);
-  return new QueueRunner(queue, calls, concurrency, ahead, resolved, host);
+  return new QueueRunner(queue, queue.uncheckedCalls(), concurrency, ahead, resolved, host);
 }
 
 /** @throws InvalidOptionError */

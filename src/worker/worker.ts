@@ -4,7 +4,7 @@ import { checkKnown, checkMs } from '../queue/validation/validate-options.js';
 import type { QueueStore, StoreTransport } from '../queue/store/queue-store.js';
 import { LONGEST_TIMER_MS } from '../queue/runtime/bounds.js';
 import { WorkerReports } from './maintenance/worker-reports.js';
-import type { Attempt } from './attempt/attempt.js';
+import { RepeatedStart } from './maintenance/repeated-start.js';
 import { checkWorkerQueues } from './handlers/handler-options.js';
 import { withFailureHandlers } from './handlers/failure-handler.js';
 import { FailureLog } from './reports/failure-log.js';
@@ -47,6 +47,7 @@ export class Worker {
   private transport: StoreTransport | undefined;
   private sweeper: Sweeper | undefined;
   private reports: WorkerReports | undefined;
+  private repeats: RepeatedStart | undefined;
   private readonly schedules: WorkerSchedules;
   private readonly slots: ProcessCapacity;
   private readonly isolation = new CrashIsolation(
@@ -81,14 +82,18 @@ export class Worker {
   }
 
   /**
-   * Starts to claim. Resolves when the server was found suitable and the loops run. While the server is away it waits,
-   * until a stop.
+   * Starts to claim. Resolves when the server was found suitable and the loops run. It waits, until a stop, while the
+   * server is away, loads, is busy, or is a replica. Other errors reject; call it again once their cause is removed.
    *
    * @throws RedisUnsuitableError. RedisPermissionError with the Redis user's missing permissions. QueueLayoutError if a
    *   newer version of the library wrote a queue.
    */
   start(): Promise<void> {
-    this.starting ??= this.begin();
+    this.starting ??= this.begin().catch(async (error: unknown) => {
+      await this.reports?.stop();
+      [this.reports, this.runners, this.starting] = [undefined, [], undefined];
+      throw error;
+    });
     return this.starting;
   }
 
@@ -147,6 +152,11 @@ export class Worker {
     return this.fetchLiveness.sinceMs;
   }
 
+  /** The error for which this worker does not claim from all its queues yet. The worker repeats what failed. */
+  get trouble(): Error | undefined {
+    return this.repeats?.trouble;
+  }
+
   /** The jobs here whose handlers still run although their signals were aborted, each until it ends. */
   get stuck(): StuckJob[] {
     return this.runners.flatMap((runner) => [...runner.attempts].flatMap(({ stuck }) => stuck ?? []));
@@ -167,33 +177,15 @@ export class Worker {
   private async begin(): Promise<void> {
     const { logger } = this.options;
     if (!logger.isSilent) this.store.logger = logger;
-    await Promise.race([this.store.whenReady(), this.halted]);
+    const repeats = new RepeatedStart(this.store, logger);
+    this.repeats = repeats;
+    void this.halted.then(() => repeats.end());
+    await repeats.run('Connecting this worker', () => Promise.race([this.store.whenReady(), this.halted]));
     if (this.stopping) {
       return;
     }
-    const host = {
-      changed: () => this.onChange(),
-      settle: () => this.loop?.settle(),
-      emit: safeListener(this.options.onEvent, logger),
-      warn: (message: string) => logger.warn(message),
-      failures: this.failures,
-      isolate: (runner: QueueRunner, attempt: Attempt, askedAtMs: number) => {
-        this.isolation.isolate(runner, attempt, askedAtMs);
-        this.interruptWaits();
-      },
-      interruptWait: () => this.interruptWaits(),
-      releaseIsolated: (runner: QueueRunner) => this.isolation.releaseOf(runner),
-    };
-    for (const served of this.queues) {
-      const runner = await openRunner(served, this.options, host);
-      runner.setConcurrency(this.concurrencies.get(runner.name) ?? runner.capacity.concurrency);
-      if (this.paused.has(runner.name)) runner.close();
-      this.runners.push(runner);
-    }
-    if (this.stopping) {
-      return;
-    }
-    this.reports = new WorkerReports(this.id, this.runners, this.store, this.options);
+    this.runners = this.queues.map((served) => this.makeRunner(served));
+    this.reports = new WorkerReports(this.id, this.runners, this.store, this.options, repeats);
     await this.reports.start();
     if (!this.stopping) {
       await this.schedules.start();
@@ -201,6 +193,27 @@ export class Worker {
     if (!this.stopping) {
       this.run();
     }
+  }
+
+  private makeRunner(served: WorkerQueue): QueueRunner {
+    const { logger } = this.options;
+    const runner = openRunner(served, this.options, {
+      announce: (each) => this.reports?.announce(each),
+      changed: () => this.onChange(),
+      settle: () => this.loop?.settle(),
+      emit: safeListener(this.options.onEvent, logger),
+      warn: (message) => logger.warn(message),
+      failures: this.failures,
+      isolate: (each, attempt, askedAtMs) => {
+        this.isolation.isolate(each, attempt, askedAtMs);
+        this.interruptWaits();
+      },
+      interruptWait: () => this.interruptWaits(),
+      releaseIsolated: (each) => this.isolation.releaseOf(each),
+    });
+    runner.setConcurrency(this.concurrencies.get(runner.name) ?? runner.capacity.concurrency);
+    if (this.paused.has(runner.name)) runner.close();
+    return runner;
   }
 
   /** Starts the loops. From here on `stop` has work to do. */
@@ -260,30 +273,9 @@ export class Worker {
   });
 
   private async end(timeoutMs: number): Promise<void> {
-    await drain(
-      {
-        clock: this.store.clock,
-        runners: () => this.runners,
-        quiesce: async () => {
-          this.runners.forEach((runner) => runner.close());
-          const roles = [...this.idleWaits, this.sweeper, this.schedules];
-          const stopped = Promise.all(roles.map(async (role) => role?.stop()));
-          if (this.store.isReady) {
-            await stopped;
-          } else {
-            // Without a server only settlements are worth a wait. A claim that is sent again later would take jobs that
-            // no worker runs.
-            this.idleWaits.forEach((idleWait) => idleWait.abandon());
-          }
-        },
-        flush: async () => {
-          await this.loop?.idle();
-          await (this.store.isReady ? this.reports?.stop() : undefined);
-        },
-      },
-      timeoutMs,
-      this.options.logger,
-    );
+    const { store, runners, idleWaits, loop, reports } = this;
+    const roles = [this.sweeper, this.schedules];
+    await drain({ store, runners, idleWaits, roles, loop, reports }, timeoutMs, this.options.logger);
     this.heartbeats.forEach((heartbeat) => heartbeat.stop());
     this.runners.flatMap(({ attempts }) => [...attempts]).forEach((attempt) => attempt.abandon());
     this.failures.flush();

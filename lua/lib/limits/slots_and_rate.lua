@@ -9,10 +9,10 @@
 -- The rate is GCRA: one number, the theoretical arrival time (tat) in microseconds of the server. A burst of n lets n
 --   jobs start at once. Then one starts every interval. An idle time earns no more than the burst, because tat is never
 --   below now.
--- paused, has_groups: of the same settings.
+-- paused, has_groups, limits_owner: of the same settings.
 -- Needs: claims, full, job, most_bytes, pending, prioritized, settings, lib/core/clock.
-local paused, has_groups, max_running, interval, burst, tat, rests_until = unpack(redis.call('HMGET', settings,
-  'paused_at_ms', 'has_groups', 'max_running', 'rate_interval_us', 'rate_burst', 'rate_tat_us', 'rests_until_ms'))
+local paused, has_groups, max_running, interval, burst, tat, rests_until, limits_owner = unpack(redis.call('HMGET', settings,
+  'paused_at_ms', 'has_groups', 'max_running', 'rate_interval_us', 'rate_burst', 'rate_tat_us', 'rests_until_ms', 'limits_owner'))
 max_running, interval, burst = tonumber(max_running or nil), tonumber(interval or nil), tonumber(burst or nil)
 rests_until = tonumber(rests_until or nil) or 0
 local claim_time_us = tonumber(time[1]) * 1e6 + tonumber(time[2])

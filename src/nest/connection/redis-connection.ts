@@ -8,7 +8,7 @@ import { auditServer, type ServerFinding } from '../../queue/doctor/server-audit
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { isRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
-import { withResponseTimeout } from '../../queue/redis/response-timeout.js';
+import { unansweredError, withResponseTimeout } from '../../queue/redis/response-timeout.js';
 import { SHORTEST_TRIP_MS } from '../../queue/runtime/bounds.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import { within } from '../../queue/runtime/within.js';
@@ -148,7 +148,7 @@ export class RedisConnection implements ServerConnection {
    */
   async askNow<Value>(timeoutMs: number, ask: () => Promise<Value>): Promise<Value> {
     if (!this.ready && this.client.status !== 'wait') {
-      throw new RedisUnsuitableError(`Redis at ${this.address} is not reachable.`);
+      throw unansweredError(`Redis at ${this.address} is not reachable.`);
     }
     return this.limit(timeoutMs, ask());
   }
@@ -166,7 +166,7 @@ export class RedisConnection implements ServerConnection {
   private limit<Value>(timeoutMs: number, reply: Promise<Value>, silence?: Silence): Promise<Value> {
     const late = () => {
       const why = this.ready || !this.connection.trouble ? '' : ` (${this.connection.trouble})`;
-      throw new RedisUnsuitableError(`Redis at ${this.address} did not answer within ${timeoutMs} ms${why}.`);
+      throw unansweredError(`Redis at ${this.address} did not answer within ${timeoutMs} ms${why}.`);
     };
     return within(systemClock, timeoutMs, reply, late, { moreMs: () => silence?.remainingMs(timeoutMs) ?? 0 });
   }

@@ -15,6 +15,13 @@ export function isUnanswered(error: unknown): boolean {
   return typeof error === 'object' && error !== null && unanswered.has(error);
 }
 
+/** Returns the error of a server that did not reply in time. */
+export function unansweredError(message: string): RedisUnsuitableError {
+  const error = new RedisUnsuitableError(message);
+  unanswered.add(error);
+  return error;
+}
+
 /** The number of times a connection is checked within its limit. A silent connection is found at most one check late. */
 const LOOKS_PER_LIMIT = 4;
 
@@ -57,10 +64,9 @@ export function watchSilence(client: RedisClient, limitMs: number, onDead: (erro
     if (ended) {
       return;
     }
-    const error = new RedisUnsuitableError(
+    const error = unansweredError(
       `Redis gave no answer within ${Math.round(limitMs)} ms; the connection is replaced.`,
     );
-    unanswered.add(error);
     const leftMs = silence.remainingMs(limitMs);
     silence.replaceDead(limitMs, error);
     if (leftMs > 0) {

@@ -62,10 +62,12 @@ class DecodedClaim implements ClaimReply {
   /**
    * @param nextDueInMs ms until the next scheduled job is due; undefined if none is, or the claim did not look
    * @param isFull true where the bytes of the claim were reached and more jobs wait
+   * @param isUnannounced true where the limits of the claiming worker are unknown
    */
   constructor(
     readonly nextDueInMs: number | undefined,
     readonly isFull: boolean,
+    readonly isUnannounced: boolean,
   ) {}
 }
 
@@ -97,7 +99,12 @@ export function decodeClaim(
   const values = reply as (string | number | ClaimRest | null)[];
   const claimedAtMs = Number(values[0]);
   const wait = values[1] ?? 'none';
-  const decoded = new DecodedClaim(wait === 'none' || wait === 'full' ? undefined : Number(wait), wait === 'full');
+  const dueInMs = Number(wait);
+  const decoded = new DecodedClaim(
+    Number.isNaN(dueInMs) ? undefined : dueInMs,
+    wait === 'full',
+    wait === 'unannounced',
+  );
   let nameBefore = '';
   decoded.isLimited = (values.length - 3) % CLAIM_FIELDS === 1;
   decoded.awaitsSlots = decoded.isLimited && values[values.length - 1] === 'awaits-slots';

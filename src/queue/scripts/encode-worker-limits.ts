@@ -78,8 +78,12 @@ function limitArguments({ maxRunning, rateLimit, groups = {} }: QueueLimits): st
   ];
 }
 
+/** Returns whether a worker with these options configures limits for the fleet. */
+export function configuresLimits({ maxRunning, rateLimit, groups }: QueueLimits): boolean {
+  return maxRunning !== undefined || rateLimit !== undefined || groups !== undefined;
+}
+
 /** Returns the limits as lua/worker/register.lua reads them; '' if the worker configures none. */
 export function configuredLimits(options: QueueLimits): string {
-  const configures = [options.maxRunning, options.rateLimit, options.groups].some((limit) => limit !== undefined);
-  return configures ? JSON.stringify(limitArguments(options)) : '';
+  return configuresLimits(options) ? JSON.stringify(limitArguments(options)) : '';
 }

@@ -1,7 +1,8 @@
-import type { Connection } from '../redis/connection.js';
 import { RedisPermissionError } from '../errors/redis-permission-error.js';
 import type { QueueKeys } from './queue-keys.js';
-import { ScriptRunner, type ScriptCall } from '../transport/script-runner.js';
+import { LONGEST_TRIP_MS } from '../runtime/bounds.js';
+import type { QueueStore } from '../store/queue-store.js';
+import type { ScriptCall } from '../transport/script-runner.js';
 
 /**
  * All commands that the scripts call. `test/lua/queue/check-permissions.spec.ts` compares the list with the scripts.
@@ -26,17 +27,12 @@ export function permissionsCall(
 }
 
 /**
- * Checks before the first job that Redis will not refuse a script halfway. Does nothing if the server does not reply.
+ * Checks before the first job that Redis will not refuse a script halfway.
  *
  * @throws RedisPermissionError that names the missing permissions of the connection's user
  */
-export async function requirePermissions({ client }: Connection, keys: QueueKeys): Promise<void> {
-  const refused = await new ScriptRunner(client).run(permissionsCall(keys)).catch((error: Error) => {
-    if (error instanceof RedisPermissionError) {
-      throw error;
-    }
-    return []; // each trip repeats the check until there is a reply
-  });
+export async function requirePermissions(store: Pick<QueueStore, 'exec'>, keys: QueueKeys): Promise<void> {
+  const refused = await store.exec(permissionsCall(keys), { timeoutMs: LONGEST_TRIP_MS });
   if (refused.length > 0) {
     throw new RedisPermissionError(
       refused.map((command) =>

@@ -1,6 +1,7 @@
 import type { Connection } from '../redis/connection.js';
 import type { RedisClient } from '../redis/redis-client.js';
-import { isPassing, RetryingTransport } from '../transport/retrying-transport.js';
+import { isOfUser, isPassing } from '../redis/passing-errors.js';
+import { RetryingTransport } from '../transport/retrying-transport.js';
 import { ScriptRunner } from '../transport/script-runner.js';
 import type { JobQueueLogger } from '../runtime/logger.js';
 import type { WaitOutcome, WorkerWait } from '../store/queue-store.js';
@@ -54,7 +55,7 @@ export class RedisWorkerWait implements WorkerWait {
           cancelIn = this.queues.find((queue) => this.nudgeKeyOf(queue) === nudged);
         }
       },
-      onRefusal: (error) => (refusal = { error, passes: isPassing(error) }),
+      onRefusal: (error) => (refusal = { error, passes: isPassing(error) || isOfUser(error) }),
     });
     return { outcomes, cancelIn, refusal };
   }

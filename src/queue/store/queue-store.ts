@@ -65,6 +65,12 @@ export interface QueueStore {
    */
   open(queue: string, options: ResolvedQueueOptions, limit: Required<CallLimit>): Promise<StoreCalls>;
 
+  /** Returns the calls of one queue without a look at its format, which `register` checks. Only once the store is ready. */
+  callsOf(queue: string, options: ResolvedQueueOptions): StoreCalls;
+
+  /** Returns whether an error passes without a change to the setup, so that the call can be repeated. */
+  passes(error: unknown): boolean;
+
   /**
    * Prepares for a worker. Then no call is refused halfway, and the first start of a job costs no more than the next.
    *

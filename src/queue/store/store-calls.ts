@@ -61,6 +61,8 @@ export interface ClaimRequest {
   mostBytes?: number;
   /** Set where the claimer takes only jobs whose names it handles, and leaves the others in their places. */
   only?: OnlyNames;
+  /** True for a worker, which announces the limits of its queue. Without a known announcement it gets no job. */
+  announces?: boolean;
 }
 
 /** The jobs that a claimer takes after it met a name that it does not handle. */
@@ -79,6 +81,8 @@ export interface ClaimReply {
   readonly nextDueInMs: number | undefined;
   /** True where the bytes of the claim were reached and more jobs wait. */
   readonly isFull: boolean;
+  /** True if the store knows no limits of a worker, although this one configures some. Then nothing was claimed. */
+  readonly isUnannounced: boolean;
   /** True where the queue has limits for the whole fleet. */
   isLimited: boolean;
   /** True if jobs wait for a slot of the queue or of their group. Then the end of a job lets another start. */

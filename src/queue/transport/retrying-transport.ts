@@ -6,6 +6,7 @@ import { ReplyDecodeError, type BlockingWait, type ScriptCall, type ScriptRunner
 import { LONGEST_TRIP_MS } from '../runtime/bounds.js';
 import type { Settled, StoreTransport } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
+import { isOfUser, isPassing } from '../redis/passing-errors.js';
 import { withResponseTimeout, withHandshakeTimeout } from '../redis/response-timeout.js';
 
 const FIRST_PAUSE_MS = 50;
@@ -13,10 +14,6 @@ const LONGEST_PAUSE_MS = 1_000;
 
 /** The error of calls that were not sent. */
 const NOT_CONNECTED = new Error('not connected');
-
-/** Transient errors: the server is starting, failing over, busy, or full. */
-const PASSING =
-  /^(LOADING|READONLY|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|OOM|NOREPLICAS|MISCONF|UNBLOCKED|MOVED|ASK|NOAUTH|WRONGPASS|NOPERM)\b/;
 
 /**
  * Sends script calls to Redis until they are answered, through outages of any length. Every call of a worker can be
@@ -162,10 +159,5 @@ function mayPass(outcome: Settled<unknown>): outcome is { ok: false; error: Erro
   if (outcome.ok || outcome.error instanceof ReplyDecodeError) {
     return false;
   }
-  return outcome.error.name !== 'ReplyError' || isPassing(outcome.error);
-}
-
-/** Returns whether an error of the server is temporary. */
-export function isPassing({ message }: Error): boolean {
-  return PASSING.test(message);
+  return outcome.error.name !== 'ReplyError' || isPassing(outcome.error) || isOfUser(outcome.error);
 }

@@ -34,7 +34,8 @@ export function claimFor(runner: QueueRunner, { worker, stream, count, sharers }
   runner.claimsInFlight[stream] = { token, worker, stream, askedAtMs };
   const build = (bytes: number): StoreCall<ClaimReply> => {
     const mostBytes = Math.floor(bytes / sharers);
-    const call = runner.calls.claim({ count, token, worker, stream, attemptLimits, slots, mostBytes, only });
+    const request = { count, token, worker, stream, attemptLimits, slots, mostBytes, only, announces: true };
+    const call = runner.calls.claim(request);
     call.afterCut = () => build(budget.afterCut(bytes));
     return call;
   };
@@ -45,6 +46,11 @@ export function claimFor(runner: QueueRunner, { worker, stream, count, sharers }
     }
     if (!outcome.ok) {
       runner.abandonClaim(count);
+      return;
+    }
+    if (outcome.reply.isUnannounced) {
+      runner.abandonClaim(count);
+      runner.host.announce(runner);
       return;
     }
     if (stream === 'trip') {

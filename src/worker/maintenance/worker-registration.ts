@@ -4,7 +4,9 @@ import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 import { limitOf } from '../../queue/runtime/bounds.js';
 import { QueueLayoutError } from '../../queue/errors/layout-error.js';
-import type { Clock, Timer } from '../../queue/runtime/clock.js';
+import type { Timer } from '../../queue/runtime/clock.js';
+import type { QueueStore } from '../../queue/store/queue-store.js';
+import { RepeatedStart } from './repeated-start.js';
 
 const INTERVAL_MS = 10_000;
 /** The interval at which a worker repeats unchanged details, in ms, because a server may have lost them. */
@@ -15,58 +17,89 @@ const MOST_STUCK = 20;
 /**
  * Announces the queues of this worker, and the limits of each queue and its handlers. Operators read "12 waiting, no
  * worker" from it, and sweeps use the limits. It repeats the announcement, so a purge may let it expire.
+ *
+ * A queue is not claimed from before Redis has its announcement. If a claim finds that Redis has lost the limits, the
+ * queue is announced again before its next claim.
  */
 export class WorkerRegistration {
   private timer: Timer | undefined;
   private ended = false;
-  private announcing: Promise<void> | undefined;
+  /** The announcements in flight. */
+  private readonly inFlight = new Map<QueueRunner, Promise<Error | undefined>>();
   private withdrawing: Promise<void> | undefined;
-  private refusal: QueueLayoutError | undefined;
   private readonly startedAtMs: number;
+  /** The queues whose permissions are checked. An announcement of them may have been sent. */
+  private readonly prepared = new Set<QueueRunner>();
   /** The last announced details of this worker for each queue, and their time. */
   private readonly described = new Map<QueueRunner, { text: string; atMs: number }>();
 
   constructor(
     private readonly worker: string,
     private readonly runners: readonly QueueRunner[],
-    private readonly clock: Clock,
+    private readonly store: QueueStore,
     private readonly logger: JobQueueLogger,
     private readonly app: { version: string; concurrency?: number },
+    private readonly repeats: RepeatedStart,
   ) {
-    this.startedAtMs = clock.monotonic();
+    this.startedAtMs = store.clock.monotonic();
   }
 
   /**
-   * Announces the worker, and resolves with the server's reply. The server must know the handlers' limits before the
-   * first claim. A stop in between revokes the announcement.
+   * Announces the worker. Resolves when Redis has the announcement of a queue. The others follow, because in a Cluster
+   * their masters may be away. A stop in between revokes the announcements.
    *
-   * @throws QueueLayoutError if a newer version of the library has written one of the queues; all announcements are
-   * revoked
+   * @throws an error that does not pass, such as RedisPermissionError or QueueLayoutError; all announcements are revoked
    */
   async start(): Promise<void> {
+    let errors: (Error | undefined)[] = [];
+    const begin = async () => {
+      errors = await Promise.all(this.runners.map((runner) => this.announce(runner)));
+      const stays = errors.find((error) => error && !this.store.passes(error));
+      if (stays ?? errors.every((error) => error)) {
+        throw stays ?? errors[0]!;
+      }
+    };
+    try {
+      await this.repeats.run('Announcing this worker', begin);
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
     if (this.ended) {
-      return;
+      return this.withdraw();
     }
-    await this.runOnce();
-    if (this.ended || this.refusal) {
-      this.ended = true;
-      await this.withdraw();
-    }
-    if (this.refusal) {
-      throw this.refusal;
-    }
-    if (this.ended) {
-      return;
-    }
-    this.timer = this.clock.setInterval(() => void this.runOnce(), INTERVAL_MS);
+    this.timer = this.store.clock.setInterval(() => this.announceAll(), INTERVAL_MS);
+    this.runners.filter((_, i) => errors[i]).forEach((runner) => this.open(runner));
   }
 
-  /** Announces the worker once. While a call is in flight, waits for that call. */
-  runOnce(): Promise<void> {
-    this.announcing ??= this.announce(true).finally(() => {
-      this.announcing = undefined;
-    });
-    return this.announcing;
+  /** Announces a queue whose limits Redis does not know. Its next claim waits for that. */
+  open(runner: QueueRunner): void {
+    if (!runner.outlook.isAnnounced) {
+      return; // it is being announced
+    }
+    runner.outlook.isAnnounced = false;
+    void this.repeats
+      .run(announcing(runner.name), async () => {
+        const error = await this.announce(runner);
+        if (error) throw error;
+      })
+      .catch((error: Error) =>
+        this.logger.error(`${announcing(runner.name)} failed; trying again later: ${error.message}`),
+      );
+  }
+
+  /** Announces all queues again. A queue that waited for it is then claimed from. */
+  private announceAll(): void {
+    this.runners.forEach((runner) => void this.announceAgain(runner));
+  }
+
+  private async announceAgain(runner: QueueRunner): Promise<void> {
+    const error = await this.announce(runner);
+    if (error instanceof QueueLayoutError) {
+      this.logger.error(`${announcing(runner.name)} failed: ${error.message}`);
+    } else if (error) {
+      this.logger.warn(`${announcing(runner.name)} failed: ${error.message}`);
+    }
   }
 
   /** Takes the announcement back. */
@@ -78,41 +111,79 @@ export class WorkerRegistration {
   /** Ends without telling the server, which forgets a silent worker itself. */
   abandon(): void {
     this.ended = true;
-    this.clock.clear(this.timer);
+    this.repeats.end();
+    this.store.clock.clear(this.timer);
   }
 
-  /** Waits for an announcement in flight first: sent again by its text, it could arrive after the withdrawal. */
+  /** Waits for announcements in flight first: sent again by its text, one could arrive after the withdrawal. */
   private withdraw(): Promise<void> {
-    this.withdrawing ??= Promise.resolve(this.announcing).then(() => this.announce(false));
+    this.withdrawing ??= this.takeAllBack();
     return this.withdrawing;
   }
 
-  private async announce(serves: boolean): Promise<void> {
-    await Promise.all(
-      this.runners.map(async (runner) => {
-        const { store } = runner.queue;
-        try {
-          const call = runner.calls.workers.register(this.worker, serves, serves ? runner.limits : []);
-          await store.exec(call, limitOf(INTERVAL_MS));
-          await this.describe(runner, serves);
-        } catch (error) {
-          this.report(runner, serves, error as Error);
-        }
-      }),
-    );
+  private async takeAllBack(): Promise<void> {
+    await Promise.all(this.inFlight.values());
+    await Promise.all([...this.prepared].map((runner) => this.takeBack(runner)));
   }
 
-  /** Announces the details of this worker to operators, when they change and once a minute. */
-  private async describe(runner: QueueRunner, serves: boolean): Promise<void> {
-    const details = serves ? this.detailsOf(runner) : undefined;
+  private async takeBack(runner: QueueRunner): Promise<void> {
+    try {
+      await this.store.exec(runner.calls.workers.register(this.worker, false), limitOf(INTERVAL_MS));
+      await this.describe(runner, undefined);
+    } catch (error) {
+      if (!(error instanceof QueueLayoutError)) {
+        this.logger.warn(`${announcing(runner.name)} could not be taken back: ${(error as Error).message}`);
+      }
+    }
+  }
+
+  /** Announces one queue. While a call is in flight, waits for that call. Returns its error. */
+  private announce(runner: QueueRunner): Promise<Error | undefined> {
+    let call = this.inFlight.get(runner);
+    if (!call) {
+      call = this.send(runner).finally(() => this.inFlight.delete(runner));
+      this.inFlight.set(runner, call);
+    }
+    return call;
+  }
+
+  private async send(runner: QueueRunner): Promise<Error | undefined> {
+    try {
+      if (!this.prepared.has(runner)) {
+        await this.store.prepare(runner.calls);
+        this.prepared.add(runner);
+      }
+      await this.store.exec(runner.calls.workers.register(this.worker, true, runner.limits), limitOf(INTERVAL_MS));
+    } catch (error) {
+      return error as Error;
+    }
+    this.opened(runner);
+    await this.describe(runner, this.detailsOf(runner)).catch((error: Error) => {
+      this.logger.warn(`Describing this worker to queue "${runner.name}" failed: ${error.message}`);
+    });
+    return undefined;
+  }
+
+  /** Lets a queue be claimed from that waited for its announcement. */
+  private opened({ name, outlook, host }: QueueRunner): void {
+    this.repeats.succeeded(announcing(name));
+    if (!outlook.isAnnounced) {
+      outlook.isAnnounced = true;
+      outlook.mayHaveJobs = true;
+      host.changed();
+    }
+  }
+
+  /** Sends the details of this worker for operators, when they change and once a minute. */
+  private async describe(runner: QueueRunner, details: WorkerDetails | undefined): Promise<void> {
     const text = JSON.stringify(details ?? null);
     const last = this.described.get(runner);
-    const nowMs = this.clock.monotonic();
+    const nowMs = this.store.clock.monotonic();
     if (last?.text === text && nowMs - last.atMs < DESCRIBED_MS) {
       return;
     }
     const call = runner.calls.workers.describe(this.worker, details, nowMs - this.startedAtMs);
-    await runner.queue.store.exec(call, limitOf(INTERVAL_MS));
+    await this.store.exec(call, limitOf(INTERVAL_MS));
     this.described.set(runner, { text, atMs: nowMs });
   }
 
@@ -129,15 +200,9 @@ export class WorkerRegistration {
       ...(stuck.length > 0 && { stuck: stuck.map(({ id, name }) => ({ id, name })) }),
     };
   }
+}
 
-  /** Reports an error. A newer version that starts while this worker runs is logged; the next boot refuses. */
-  private report(runner: QueueRunner, serves: boolean, error: Error): void {
-    const said = `Announcing this worker to queue "${runner.name}" failed: ${error.message}`;
-    if (!(error instanceof QueueLayoutError)) {
-      this.logger.warn(said);
-    } else if (serves) {
-      this.refusal = error;
-      if (this.timer) this.logger.error(said);
-    }
-  }
+/** Names the announcement of a queue in logs. */
+function announcing(queue: string): string {
+  return `Announcing this worker to queue "${queue}"`;
 }

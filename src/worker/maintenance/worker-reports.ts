@@ -2,6 +2,7 @@ import type { QueueStore } from '../../queue/store/queue-store.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { HistoryWriter } from './history-writer.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
+import type { RepeatedStart } from './repeated-start.js';
 import { WorkerRegistration } from './worker-registration.js';
 
 /** The options of a worker that its reports need. */
@@ -16,9 +17,15 @@ export class WorkerReports {
   private readonly registration: WorkerRegistration;
   private readonly history: HistoryWriter;
 
-  constructor(worker: string, runners: readonly QueueRunner[], store: QueueStore, options: ReportOptions) {
+  constructor(
+    worker: string,
+    runners: readonly QueueRunner[],
+    store: QueueStore,
+    options: ReportOptions,
+    repeats: RepeatedStart,
+  ) {
     const { logger, version } = options;
-    this.registration = new WorkerRegistration(worker, runners, store.clock, logger, options);
+    this.registration = new WorkerRegistration(worker, runners, store, logger, options, repeats);
     this.history = new HistoryWriter(worker, runners, store, logger, version);
   }
 
@@ -26,6 +33,11 @@ export class WorkerReports {
   async start(): Promise<void> {
     await this.registration.start();
     this.history.start();
+  }
+
+  /** Announces a queue whose limits the store does not know. */
+  announce(runner: QueueRunner): void {
+    this.registration.open(runner);
   }
 
   /** Withdraws the registration and sends the remaining measurements. */

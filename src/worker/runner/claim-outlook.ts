@@ -4,6 +4,8 @@ import type { ClaimReply } from '../../queue/store/store-calls.js';
 export class ClaimOutlook {
   /** True if a claim may find something: true until a claim returned too few jobs. */
   mayHaveJobs = true;
+  /** False while the store does not have the announcement of this queue. Then nothing is claimed. */
+  isAnnounced = true;
   /** True if the queue has limits. */
   isLimited = false;
   /** ms until the next scheduled job is due, or a limit lets the next one start. */

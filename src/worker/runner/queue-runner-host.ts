@@ -5,6 +5,8 @@ import type { WorkerEvent } from '../reports/worker-event.js';
 /** The worker of a runner: receives its reports, and coordinates it with the other runners. */
 export interface QueueRunnerHost<Runner = unknown> {
   readonly failures: FailureLog;
+  /** Announces a queue whose limits the store does not know. Nothing is claimed until then. */
+  announce(runner: Runner): void;
   /** Called when there is something to send or to fetch. */
   changed(): void;
   /** Absent without a listener, so that no event is created. */

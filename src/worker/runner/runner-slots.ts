@@ -7,6 +7,8 @@ const MAX_UNSETTLED_ROUNDS = 2;
 interface SlotOwner {
   readonly isClosed: boolean;
   readonly isResting: boolean;
+  /** Its queue is not claimed from before the store has the announcement. */
+  readonly outlook: { readonly isAnnounced: boolean };
   /** True if the queue has limits, so that nothing is prefetched. */
   readonly isLimited: boolean;
   /** Claimed jobs that have not ended. */
@@ -85,9 +87,10 @@ export class RunnerSlots {
   }
 
   private freeOf(room: number): number {
-    const { settlements, isClosed, isResting } = this.owner;
+    const { settlements, isClosed, isResting, outlook } = this.owner;
     const isBehind = settlements.unsettled > MAX_UNSETTLED_ROUNDS * room * this.perSlot;
-    return isClosed || isResting || settlements.blocksClaims || isBehind ? 0 : Math.max(0, this.roomOf(room));
+    const isHeld = isClosed || isResting || !outlook.isAnnounced || settlements.blocksClaims || isBehind;
+    return isHeld ? 0 : Math.max(0, this.roomOf(room));
   }
 
   private roomOf(room: number): number {

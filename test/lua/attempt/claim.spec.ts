@@ -44,6 +44,7 @@ describe('attempt/claim.lua', () => {
       refused: [],
       nextDueInMs: undefined,
       isFull: false,
+      isUnannounced: false,
       isLimited: false,
       awaitsSlots: false,
     });

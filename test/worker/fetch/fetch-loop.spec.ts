@@ -37,6 +37,7 @@ async function workerOfOne({
     settle: () => loop.settle(),
     emit: undefined,
     isolate: () => {},
+    announce: () => {},
     interruptWait: () => undefined,
     releaseIsolated: () => {},
     warn: () => {},
@@ -62,7 +63,7 @@ async function workerOfOne({
     { answered: () => process.nextTick(look) },
   );
   const answerClaims = (trip: number, jobs: ClaimedJob[], limits = { isLimited: false, awaitsSlots: false }) =>
-    answers[trip]!({ jobs, refused: [], nextDueInMs: undefined, isFull: false, ...limits });
+    answers[trip]!({ jobs, refused: [], nextDueInMs: undefined, isFull: false, isUnannounced: false, ...limits });
   const answerClaim = (trip: number, id: string) => answerClaims(trip, [claimed(id)]);
   return {
     runner: runners[0]!,
@@ -84,6 +85,7 @@ function answerOf(...ids: string[]) {
     refused: [],
     nextDueInMs: undefined,
     isFull: false,
+    isUnannounced: false,
     isLimited: false,
     awaitsSlots: false,
   };

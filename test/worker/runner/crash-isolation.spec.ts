@@ -23,6 +23,7 @@ async function workerWithIsolated(
   await enqueueIsolated(queue);
   const log: string[] = [];
   const host: QueueRunnerHost<QueueRunner> = {
+    announce: () => {},
     changed: () => isolation.check(),
     settle: () => {},
     emit: undefined,

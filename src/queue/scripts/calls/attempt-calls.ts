@@ -15,6 +15,7 @@ import type {
 } from '../../store/store-calls.js';
 import type { ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
 import { EVICTED_TTL_MS, WORKER_SEEN_MS } from '../lifetimes.js';
+import { configuresLimits } from '../encode-worker-limits.js';
 import { publishArg } from '../publish-arg.js';
 import type { QueueKeys } from '../queue-keys.js';
 import { type CallContext, call } from '../script-call.js';
@@ -24,10 +25,11 @@ import { inGroups } from '../in-groups.js';
 export function attemptCalls({ keys, options, retention }: CallContext) {
   return {
     claim(request: ClaimRequest): ScriptCall<ClaimReply> {
-      const { count, token, worker, stream, slots, mostBytes, only } = request;
+      const { count, token, worker, stream, slots, mostBytes, only, announces } = request;
       const attemptLimits = only?.limits ?? request.attemptLimits ?? [];
       const { visibilityMs, maxAttempts } = options;
-      const settings = [count, visibilityMs, token, worker, maxAttempts, slots ?? '', mostBytes ?? ''];
+      const limited = announces && configuresLimits(options) ? '1' : '';
+      const settings = [count, visibilityMs, token, worker, maxAttempts, slots ?? '', mostBytes ?? '', limited];
       const maxAttemptsOf = (name: string) =>
         attemptLimits.find((limit) => limit.name === name)?.maxAttempts ?? maxAttempts;
       const claimer = `${worker}:${stream}`;
