@@ -2,6 +2,7 @@
 import { CommanderError } from 'commander';
 import { EnqueueError } from '../queue/errors/enqueue-errors.js';
 import { InvalidOptionError, JobQueueError, RedisUnsuitableError } from '../queue/errors/errors.js';
+import { withoutPassword, withoutPasswords } from '../queue/redis/address.js';
 import { isUnanswered } from '../queue/redis/response-timeout.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { lines, printableJson, valueOf } from './text.js';
@@ -50,16 +51,27 @@ function refusedBy(error: unknown, place: string): CliError | undefined {
 /** Prints the error on stderr, as JSON if the output is JSON. Returns the exit code. */
 export function report(error: unknown, { json, verbose }: { json: boolean; verbose: boolean }): number {
   const exitCode = exitCodeOf(error);
-  const { message, stack } = error as Error;
+  const stack = withoutPasswords((error as Error).stack ?? '');
+  const message = messageOf(error as Error);
   if (json && exitCode !== EXIT.ok) {
     process.stderr.write(`${printableJson({ error: { code: codeOf(error), message } })}\n`);
   } else if (!(error instanceof CommanderError)) {
     // commander has said it
     const hint = isForUser(error) ? '' : '\n--verbose shows where it happened.';
-    const shown = verbose && !(error instanceof CliError) ? (stack ?? message) : `${message}${hint}`;
+    const shown = verbose && !(error instanceof CliError) ? stack || message : `${message}${hint}`;
     process.stderr.write(`${valueOf(lines(shown.split('\n')))}\n`);
   }
   return exitCode;
+}
+
+/** Returns the message without passwords. An argument may be an address where none is expected. */
+function messageOf(error: Error): string {
+  return error instanceof CommanderError ? withoutQuotedPasswords(error.message) : withoutPasswords(error.message);
+}
+
+/** Returns an error of commander, which quotes arguments as they are, without a possible password in these. */
+export function withoutQuotedPasswords(words: string): string {
+  return words.replace(/(?<=').*(?=')/s, withoutPassword);
 }
 
 function exitCodeOf(error: unknown): number {

@@ -8,7 +8,7 @@ import { addChangeCommands } from './commands/change-commands.js';
 import { addCompletion } from './completion.js';
 import type { Context, Run } from './context.js';
 import { CliError, EXIT } from './exit-codes.js';
-import { failureOf, report } from './failure.js';
+import { failureOf, report, withoutQuotedPasswords } from './failure.js';
 import { addFlowCommands } from './commands/flow-commands.js';
 import { addLimits } from './commands/limits-command.js';
 import { addLiveCommands } from './commands/live-commands.js';
@@ -83,10 +83,10 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Prints an error of commander, which quotes arguments as they are. Its suggestion has a line of its own. */
+/** Prints an error of commander. Its suggestion has a line of its own. */
 function printUsageError(words: string, write: (shown: string) => void): void {
   const [suggestion = ''] = /\n\(Did you mean .*\?\)\n$/.exec(words) ?? [];
-  const said = words.slice(0, words.length - suggestion.length).trimEnd();
+  const said = withoutQuotedPasswords(words.slice(0, words.length - suggestion.length).trimEnd());
   write(`${valueOf(said)}${suggestion || '\n'}`);
 }
 

@@ -1,6 +1,7 @@
 // What the command line says about arguments that it does not understand. They may come from a script, not from a person.
 import { afterEach, expect, it, jest } from '@jest/globals';
 import { main } from '#cli/program.js';
+import { withoutPasswords } from '#queue/redis/address.js';
 
 afterEach(() => {
   jest.restoreAllMocks();
@@ -34,6 +35,33 @@ it.each([
     expect(said).not.toMatch(/[\u001b\u009b\u202e]|^forged/m);
     expect(said.length).toBeGreaterThan(0);
   }
+});
+
+it.each([
+  ['an address with one slash', ['stats', '--redis', 'redis:/:hunter2@localhost']],
+  ['an address without a colon', ['stats', '--redis', 'redis//:hunter2@localhost']],
+  ['an address with a path in its password', ['stats', '--redis', 'redis://:1/hunter2@localhost']],
+  ['an address whose password is a parameter', ['stats', '--redis', 'redis://localhost?password=hunter2']],
+  ['a misspelled option', ['stats', '--redsi=redis://:hunter2@localhost:6379']],
+  ['a misspelled option with a bare password', ['stats', '--redsi=:hunter2@localhost']],
+  ['an address in place of a command', ['redis://:hunter2@localhost:6379']],
+  ['a password with a quote', ["redis://:h'hunter2@localhost:6379"]],
+  ['an address in place of a queue', ['stats', 'redis://:hunter2@localhost:6379', '--limit', 'x']],
+  ['an address in place of a number', ['list', 'jobs', '--limit', 'redis://:hunter2@localhost']],
+])('shows no password of %s, in words and in JSON', async (_, args) => {
+  for (const given of [args, [...args, '--json'], [...args, '--verbose']]) {
+    const said = await saidTo(...given);
+    expect(said).not.toContain('hunter2');
+    expect(said.length).toBeGreaterThan(0);
+  }
+});
+
+it('shows an address with a password in an error of the library without it', () => {
+  const message =
+    'expected no queue "redis://:hunter2@localhost:6379", found Redis at localhost:6379, redis://host:port';
+  expect(withoutPasswords(message)).toBe(
+    'expected no queue …@localhost:6379", found Redis at localhost:6379, redis://host:port',
+  );
 });
 
 it('keeps the suggestion on a line of its own', async () => {

@@ -1,5 +1,6 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisClient } from '../../queue/redis/redis-client.js';
+import { withoutPassword } from '../../queue/redis/address.js';
 import { CliError, EXIT } from '../exit-codes.js';
 
 /** The address of Redis. */
@@ -114,7 +115,10 @@ function urlsOf({ redis, cluster, sentinel }: AddressOptions): URL[] {
   const text = redis ?? process.env['REDIS_URL'] ?? 'redis://localhost:6379';
   const parts = cluster || sentinel !== undefined ? text.split(',') : [text];
   const urls = parts.map((part) => urlOf(part.trim()));
-  if (redis !== undefined && urls.some(({ password }) => password !== '')) {
+  if (
+    redis !== undefined &&
+    urls.some(({ password, searchParams }) => password !== '' || searchParams.has('password'))
+  ) {
     const hint = 'Everybody on this machine can read the arguments. Put the address into REDIS_URL.';
     throw new CliError(`--redis has a password in it. ${hint}`, EXIT.usage);
   }
@@ -129,7 +133,7 @@ function urlOf(text: string): URL {
     throw new CliError(`The address of Redis is invalid. ${hint}`, EXIT.usage);
   }
   if (!/^\/?\d*$/.test(url.pathname)) {
-    const found = JSON.stringify(url.pathname.slice(1));
+    const found = JSON.stringify(withoutPassword(url.pathname.slice(1)));
     throw new CliError(
       `The address of Redis ends with the number of a database. Expected redis://host:port/<number>, found ${found}.`,
       EXIT.usage,

@@ -1,3 +1,4 @@
+import { withoutPassword } from '../../queue/redis/address.js';
 import type { RedisOptions } from 'ioredis';
 import { z } from 'zod';
 import { checkOptions } from '../../queue/validation/validate-options.js';
@@ -82,14 +83,4 @@ function isRedisUrl(url: string): boolean {
   } catch {
     return false;
   }
-}
-
-/**
- * Returns a URL without a possible password. It may be before an @, in a query, or after a colon in place of a port.
- */
-function withoutPassword(url: string): string {
-  return url
-    .replace(/^.*@/s, '…@')
-    .replace(/\?.*$/s, '?…')
-    .replace(/:(?!\/\/|\d+([/?]|$)).*$/s, ':…');
 }

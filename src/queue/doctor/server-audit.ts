@@ -41,7 +41,7 @@ interface KeyedQueue extends Pick<QueueAccess, 'name'> {
 
 /**
  * Checks the server for risks to jobs: a policy that evicts keys, missing or failing persistence, and a replica. Also
- * finds keys of a queue in the other spelling (with or without braces), and of a queue with an impossible name. Skips checks that the ACL user may not do.
+ * finds keys of a queue in the other spelling (with or without braces). Finds those of a queue with an impossible name. Skips checks that the ACL user may not do.
  * Changes nothing.
  *
  * @param cluster whether the queues' names are wrapped in braces unless their options say otherwise

@@ -5,10 +5,7 @@ import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { isQueueName, PARTS_BEFORE_IDS } from '#queue/validation/names.js';
 
 /** Parts of names and ids that are also parts of keys. */
-const part = fc.constantFrom(
-  ...PARTS_BEFORE_IDS,
-  ...['report', 'pending', 'claims', 'settings', 'state', 'waiting', 'a', '@', ''],
-);
+const part = fc.constantFrom(...PARTS_BEFORE_IDS, 'report', 'pending', 'settings', 'state', 'a', '@', '');
 const text = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join(':'));
 
 /** Returns every key of a queue whose ids, workers, groups and schedules are these. */
@@ -42,8 +39,8 @@ describe('the keys of queues', () => {
     const prefixes = Object.values(new QueueKeys('report')).filter(
       (value): value is string => typeof value === 'string' && /^queue:report:.+:$/.test(value),
     );
-    const parts = [...new Set([...prefixes.map((prefix) => prefix.split(':')[2]), 'batch'])];
-    expect(parts.toSorted()).toEqual([...PARTS_BEFORE_IDS].toSorted());
+    const parts = new Set([...prefixes.map((prefix) => prefix.split(':')[2]), 'batch']);
+    expect(parts).toEqual(new Set(PARTS_BEFORE_IDS));
   });
 
   it.each(['report:job', 'a:groups:b', 'mail:batch'])('refuses the name %s, and says why', (name) => {
