@@ -2,7 +2,7 @@
 -- Removes news from the outbox that their batch has received. News that a later entry of the same job replaced stay.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV, for each: queue|batch|id, its number
+-- ARGV, for each: queue, batch and id with tabs between, its number
 -- Returns how many were removed. Repeated: 0.
 --@include lib/core/keys
 local gone = 0

@@ -3,7 +3,7 @@
 -- does not exceed the same job's last one changes nothing. So an end may be delivered twice or late.
 -- Transition: deliver
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV, for each: batch, member (queue|id), number, state, result
+-- ARGV, for each: batch, member (queue, tab, id), number, state, result
 --   state: completed, failed, cancelled, removed, or open after a redrive
 --   result: JSON, or the reason of a failure
 -- Returns how many changed the batch. Repeated: 0.

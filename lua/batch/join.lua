@@ -2,7 +2,7 @@
 -- Adds jobs of other queues to a batch, after their enqueue there. An ended job may be known here already.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] batch; ARGV[2..] members, each queue|id
+-- ARGV[1] batch; ARGV[2..] members, each queue, tab, id
 -- Returns joined | stopped (they joined, and the next sweep cancels them) | sealed | no-batch (nothing was written).
 -- Repeated: the same, and nothing changes.
 --@include lib/core/keys

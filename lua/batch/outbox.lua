@@ -3,7 +3,7 @@
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] the most to return
 -- ARGV[2] the most bytes to return; the first job is returned in any case
--- Returns, for each: queue|batch|id, then its number, state and result (JSON, or the reason of a failure), on a line
+-- Returns, for each: queue, batch and id with tabs between, then its number, state and result (JSON, or the reason of a failure), on a line
 --   each. Repeated: draws again.
 --@include lib/core/keys
 local drawn, most_bytes = redis.call('HRANDFIELD', batch_outbox, tonumber(ARGV[1]), 'WITHVALUES'), tonumber(ARGV[2])

@@ -6,7 +6,7 @@
 -- ARGV[3] the most to return
 -- ARGV[4] the most bytes to return; the first member is returned in any case
 -- Returns nil for an unknown batch, else how many members follow this page, then for each: its id, its outcome.
---   id: queue|id for a member of another queue
+--   id: queue, tab, id for a member of another queue
 --   outcome: '' while it is open; else the status, a line feed, and its result as JSON or the reason of its failure.
 -- Repeated: reads again.
 --@include lib/core/keys

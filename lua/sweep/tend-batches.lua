@@ -8,7 +8,7 @@
 -- ARGV[10] the most jobs to read in this call
 -- ARGV[11] '1' to check all batches now, not only those that are due
 -- Returns more: 1 if it used up its limit; 1 if the outbox holds news; an array of the jobs that it made dead letters;
---   then the members to cancel in other queues, each queue|id.
+--   then the members to cancel in other queues, each queue, tab, id.
 --   Returns nil if the queue has none of these. Repeated: continues.
 --@include lib/core/keys
 if redis.call('EXISTS', batches, batch_guests, batch_outbox, awaiting) == 0 then

@@ -26,6 +26,16 @@ describe('on a pipe', () => {
     expect(shown.stdout).toContain('{"to":"ada"}');
   });
 
+  it('takes any text as an id', async () => {
+    const queue = newQueue();
+    const id = `/ada+x@example.com | "é" {1}`;
+    const made = await cli(['enqueue', queue.name, '{"to":"ada"}', '--id', id, '--json']);
+    expect(JSON.parse(made.stdout)).toEqual({ id });
+    expect((await cli(['show', queue.name, id])).stdout).toContain(id);
+    expect(await cli(['cancel', queue.name, id])).toMatchObject({ code: EXIT.ok });
+    expect(await queue.get(id)).toMatchObject({ status: 'cancelled' });
+  });
+
   it('leaves a queue alone whose keys a newer version wrote, and says what to do', async () => {
     const name = uniqueQueueName();
     const redis = connect();

@@ -146,6 +146,20 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect((await app.get(`/api/find?id=${first}`)).body).toMatchObject({ jobs: [{ id: first, queue: name }] });
   });
 
+  it.each(['ada+x@example.com', 'a/../b c', '#1?x=y&z', '%2F', '日本語'])(
+    'shows and cancels a job with the id %j',
+    async (id) => {
+      const name = uniqueQueueName('mail');
+      const app = await start({ dashboard: { queues: [name] } });
+      await app.queue(name).enqueue({ to: 'ada' }, { id });
+      const query = new URLSearchParams({ queue: name, id }).toString();
+      expect((await app.get(`/api/job?${query}`)).body).toMatchObject({ id, state: 'pending' });
+      expect((await app.get(`/api/find?${query}`)).body).toMatchObject({ jobs: [{ id }] });
+      await app.post('/api/jobs/act', { action: 'cancel', queue: name, state: 'pending', ids: [id] });
+      expect((await app.get(`/api/job?${query}`)).body).toMatchObject({ id, state: 'cancelled' });
+    },
+  );
+
   it('hides what the queue hides, also where errors and log lines quote it, in pages, searches and groups', async () => {
     const name = uniqueQueueName('pay');
     const app = await start({ jobs: { queues: { [name]: { redact: ['iban'] } } } });

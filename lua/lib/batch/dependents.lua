@@ -1,5 +1,5 @@
 -- Jobs that start after others. Such a job waits in scheduled with a start that never comes. Its field `after` has the
---   unfinished jobs, separated by blanks. Each of them has its id in the field `dependents`.
+--   unfinished jobs, on a line each. Each of them has its id in the field `dependents`.
 -- update_dependent(id, ended, status): removes an ended job from `after`. After the last one the job may start. After a
 --   bad end it must not run (`unmet`). It keeps its place until the next maintenance ends it, see lib/batch/end_unmet.
 --   So a chain of bad ends costs one bounded step each. The first bad end is final.
@@ -15,13 +15,13 @@ end
 
 local function update_dependent(id, ended, status)
   local after, delay, unmet = unpack(redis.call('HMGET', job .. id, 'after', 'after_delay_ms', 'unmet'))
-  local named = ' ' .. (after or '') .. ' '
-  local from, to = string.find(named, ' ' .. ended .. ' ', 1, true)
+  local named = '\n' .. (after or '') .. '\n'
+  local from, to = string.find(named, '\n' .. ended .. '\n', 1, true)
   if not from or unmet or not redis.call('ZSCORE', scheduled, id) then
     return
   end
   local left = string.sub(named, 2, from - 1) .. string.sub(named, from, from) .. string.sub(named, to + 1, -2)
-  left = string.match(left, '^%s*(.-)%s*$')
+  left = string.match(left, '^\n*(.-)\n*$')
   if status ~= 'completed' then
     redis.call('HSET', job .. id, 'unmet', ended .. ' ' .. status)
     redis.call('ZADD', awaiting, '0', id)
@@ -33,7 +33,7 @@ local function update_dependent(id, ended, status)
 end
 
 local function update_dependents(ids, ended, status)
-  for id in string.gmatch(ids, '%S+') do
+  for id in string.gmatch(ids, '[^\n]+') do
     update_dependent(id, ended, status)
   end
 end

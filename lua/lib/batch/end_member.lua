@@ -1,6 +1,6 @@
 -- The end of a member of a batch. A batch is the set of its open members. The end that leaves it empty and sealed fires
---   it. The field `batch` of a job is the id of its batch, or `queue|id` for a batch in another queue. A follow-up has
---   `=id` of its batch.
+--   it. The field `batch` of a job is the id of its batch. Of a batch in another queue it is the queue, a tab and the
+--   id. A follow-up has a tab and the id of its batch. No id has a tab or a line feed.
 -- note_end(batch, member, status, detail): removes a member from the open set of a batch in this queue. A missing
 --   member has ended before, so nothing happens.
 -- end_member(id, ref, status, detail): does the same by that field. The end of a guest goes into the outbox, for its
@@ -31,16 +31,16 @@ local function note_end(batch, member, status, detail)
 end
 
 local function post(ref, id, state, detail)
-  redis.call('HSET', batch_outbox, ref .. '|' .. id, redis.call('INCR', sequence) .. '\n' .. state .. '\n' .. detail)
+  redis.call('HSET', batch_outbox, ref .. '\t' .. id, redis.call('INCR', sequence) .. '\n' .. state .. '\n' .. detail)
 end
 
 -- Ends a member. A dead follow-up may be redriven, and then reads the outcomes, so its batch has not ended.
 local function end_member(id, ref, status, detail)
-  if string.sub(ref, 1, 1) == '=' then
+  if string.sub(ref, 1, 1) == '\t' then
     if status ~= 'failed' then
       note_end(string.sub(ref, 2), id, status, detail)
     end
-  elseif string.find(ref, '|', 1, true) then
+  elseif string.find(ref, '\t', 1, true) then
     redis.call('HDEL', batch_guests, id)
     post(ref, id, status, detail)
   else
@@ -60,10 +60,11 @@ local function open_again(batch, member)
 end
 
 local function open_member(id, ref)
-  if string.find(ref, '|', 1, true) then
+  local tab = string.find(ref, '\t', 1, true)
+  if not tab then
+    open_again(ref, id)
+  elseif tab > 1 then
     redis.call('HSET', batch_guests, id, ref)
     post(ref, id, 'open', '')
-  elseif string.sub(ref, 1, 1) ~= '=' then
-    open_again(ref, id)
   end
 end

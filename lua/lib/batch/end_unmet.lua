@@ -15,7 +15,7 @@ local function end_unmet(id, unmet)
     end_cancelled(id)
   else
     redis.call('HSETNX', job .. id, 'fence', redis.call('INCR', sequence)) -- a repeat names the same failure job
-    local before, how = string.match(unmet, '^(%S+) (%S+)$')
+    local before, how = string.match(unmet, '^(.+) (%l+)$')
     bury(id, 'Job ' .. before .. ', after which this job was to start, ' .. (bad_ends[how] or 'failed')
       .. '. Redrive this job to run it without waiting.')
     redis.call('HDEL', job .. id, 'after')
@@ -23,5 +23,5 @@ local function end_unmet(id, unmet)
   end
   redis.call('ZREM', scheduled, id)
   redis.call('ZREM', awaiting, id)
-  return select(2, string.gsub(dependents or '', '%S+', ''))
+  return select(2, string.gsub(dependents or '', '[^\n]+', ''))
 end

@@ -30,7 +30,7 @@ end
 local function after_refusal(ids)
   for _, id in ipairs(ids) do
     local status, dependents = unpack(redis.call('HMGET', job .. id, 'status', 'dependents'))
-    local _, count = string.gsub(dependents or '', '%S+', '')
+    local _, count = string.gsub(dependents or '', '[^\n]+', '')
     if not status then
       return 'unknown', id
     elseif status == 'failed' or status == 'cancelled' then
@@ -43,7 +43,7 @@ end
 
 local function refusal_of(id, options)
   local batch = options.batch
-  if batch and not string.find(batch, '|', 1, true) then
+  if batch and not string.find(batch, '\t', 1, true) then
     local reason = batch_refusal(batch, id)
     if reason then
       return reason, batch

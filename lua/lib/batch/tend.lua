@@ -48,7 +48,7 @@ local function tend_waiting(id)
   if unmet then
     return end_unmet(id, unmet)
   end
-  for ended in string.gmatch(after, '%S+') do
+  for ended in string.gmatch(after, '[^\n]+') do
     local status = job_end_of(ended)
     if status then
       update_dependent(id, ended, status)

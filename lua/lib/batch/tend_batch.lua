@@ -17,7 +17,7 @@ local function job_end_of(id)
 end
 
 local function tend_member(batch, member, fired, stopped)
-  if string.find(member, '|', 1, true) then
+  if string.find(member, '\t', 1, true) then
     if stopped and not fired then
       reply[#reply + 1] = member
     end

@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import { encodeJob, type EncodeTarget } from '../enqueue/encode-job.js';
 import type { JobRules } from '../enqueue/enqueue-options.js';
-import type { EncodedBatch, EncodedFollowUp } from '../model/batch.js';
+import { InvalidOptionError } from '../errors/errors.js';
+import { show } from '../errors/show.js';
+import { BATCH_PARTS, type EncodedBatch, type EncodedFollowUp } from '../model/batch.js';
 import type { JobMetadata } from '../model/metadata.js';
 import { optionsOf } from '../store/enqueue-call.js';
+import { followUpRef } from '../store/job-ref.js';
 import { checkJobId } from '../validation/names.js';
 import { duration } from '../validation/numbers.js';
 import { checkKnown, checkObject, checkOptions } from '../validation/validate-options.js';
@@ -86,12 +89,21 @@ export function encodeBatch(queue: EncodeTarget, options: BatchOptions): Encoded
     resultTtlMs,
     ...rest
   } = checkOptions('batch', batchSchema, options);
-  checkJobId(id, 'batch.id');
+  checkBatchId(id);
   const followUps = Object.keys(KINDS).flatMap((kind) => {
     const asked = rest[kind as keyof typeof KINDS] as FollowUp | undefined;
     return asked ? [encodeFollowUp(queue, id, kind as keyof typeof KINDS, asked)] : [];
   });
   return { id, failFast, resultTtlMs, followUps };
+}
+
+/** Checks a batch's id. The keys of its parts begin with the key of its record; see QueueKeys. */
+function checkBatchId(id: string): void {
+  checkJobId(id, 'batch.id');
+  const part = BATCH_PARTS.find((each) => id.endsWith(`/${each}`));
+  if (part !== undefined) {
+    throw new InvalidOptionError('batch.id', `an id that does not end in /${part}`, show(id));
+  }
 }
 
 /**
@@ -120,6 +132,6 @@ function encodeFollowUp(
     kind: KINDS[kind],
     name: job.name,
     payload: job.payload,
-    options: JSON.stringify({ ...asked, batch: `=${batch}`, worker: JSON.stringify(worker) }),
+    options: JSON.stringify({ ...asked, batch: followUpRef(batch), worker: JSON.stringify(worker) }),
   };
 }

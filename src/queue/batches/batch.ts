@@ -11,6 +11,7 @@ import { show } from '../errors/show.js';
 import { checkKnown, checkObject } from '../validation/validate-options.js';
 import { tendBatches } from '../operate/tend-batches.js';
 import type { JobHandle } from '../results/job-handle.js';
+import { refTo } from '../store/job-ref.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import { BatchReader } from './batch-reader.js';
 
@@ -168,7 +169,7 @@ export class Batch<Queue = unknown> extends BatchReader {
       throw new InvalidOptionError(`${subject}.${refused}`, 'an option of a member', show(refused));
     }
     const isAtHome = target.name === this.#home.name;
-    const batch = isAtHome ? this.id : `${this.#home.name}|${this.id}`;
+    const batch = isAtHome ? this.id : refTo(this.#home.name, this.id);
     const stopsBatch = isAtHome && this.#definition?.failFast === true;
     return {
       ...options,
@@ -206,7 +207,7 @@ export class Batch<Queue = unknown> extends BatchReader {
       return;
     }
     for (let start = 0; start < jobs.length; start += SLICE) {
-      const members = jobs.slice(start, start + SLICE).map(({ id }) => `${target.name}|${id}`);
+      const members = jobs.slice(start, start + SLICE).map(({ id }) => refTo(target.name, id));
       const reply = await this.#home.exec((calls) => calls.batches.join(this.id, members));
       if (reply === 'no-batch') {
         throw new BatchNotFoundError(this.id);

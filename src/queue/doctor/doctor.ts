@@ -1,3 +1,4 @@
+import { BATCH_PARTS } from '../model/batch.js';
 import type { DoctorOptions, DoctorReport } from '../model/doctor-report.js';
 import { DoctorNotes } from './doctor-notes.js';
 import type { Look } from '../scripts/calls/doctor-calls.js';
@@ -12,6 +13,9 @@ const SLICE = 100;
 
 /** The number of keys that one SCAN passes over. */
 const SCAN_COUNT = 500;
+
+/** The end of a key of a batch beside its record. */
+const BATCH_PART = new RegExp(`/(?:${BATCH_PARTS.join('|')})$`);
 
 /** The Redis of the audited queue. No step on it may hang. */
 interface AuditedRedis {
@@ -191,7 +195,7 @@ export class Doctor {
   private noteBatches(keys: readonly string[]): void {
     const prefix = this.keys.batchRecordPrefix;
     for (const key of keys.filter((each) => each.startsWith(prefix))) {
-      this.batches.add(key.slice(prefix.length).replace(/\/(?:open|members|outcomes|seen)$/, ''));
+      this.batches.add(key.slice(prefix.length).replace(BATCH_PART, ''));
     }
   }
 

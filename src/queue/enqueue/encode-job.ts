@@ -1,6 +1,7 @@
 import { encodeContent } from '../codec/codec.js';
 import type { Clock } from '../runtime/clock.js';
 import { optionsOf, type EncodedJob } from '../store/enqueue-call.js';
+import { isRef } from '../store/job-ref.js';
 import { arePlainOptions, encodePlainOptions, isMetadata, type JobMetadata } from '../model/metadata.js';
 import { checkJobId, checkJobName, SCHEDULE_PREFIX } from '../validation/names.js';
 import { checkEnqueueOptions, refuseContradictions, type EnqueueOptions } from './enqueue-options.js';
@@ -135,7 +136,7 @@ function encodeWorkerOptions(options: EnqueueOptions): string | undefined {
     resultTtlMs,
     delayMs,
     runAtMs,
-    guest: options.batch?.includes('|') || undefined,
+    guest: (options.batch !== undefined && isRef(options.batch)) || undefined,
     stopsBatch: options.stopsBatch,
     group,
   });

@@ -6,7 +6,7 @@ import { beforeStart } from '../store/enqueue-call.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { metadataSchema, type JobMetadata } from '../model/metadata.js';
 import { groupName } from '../model/group.js';
-import { SCHEDULE_PREFIX } from '../validation/names.js';
+import { isId, SCHEDULE_PREFIX } from '../validation/names.js';
 import { show } from '../errors/show.js';
 import { durabilitySchema, type Durability } from '../model/queue-options.js';
 import { duration, timerDuration, wholeNumber } from '../validation/numbers.js';
@@ -116,9 +116,7 @@ export const jobDefaultFields = {
 };
 
 const afterSchema = z
-  .array(z.string({ error: "expected a job's id" }).regex(/^[\w.:@-]{1,128}$/, "expected a job's id"), {
-    error: 'expected a list of job ids',
-  })
+  .array(z.custom<string>(isId, "expected a job's id"), { error: 'expected a list of job ids' })
   .max(100, 'expected at most 100 job ids');
 
 const enqueueOptionsSchema = z.strictObject(

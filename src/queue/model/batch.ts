@@ -1,3 +1,6 @@
+/** The keys of a batch beside its record, after a slash; see docs/internals/batches.md. */
+export const BATCH_PARTS = ['open', 'members', 'outcomes', 'seen'] as const;
+
 /** The end of a member of a batch; `open` before it. `removed`: it was deleted before it ended. */
 export type BatchMemberStatus = 'open' | 'completed' | 'failed' | 'cancelled' | 'removed';
 

@@ -1,4 +1,5 @@
 import type { JobRecord } from '../model/job.js';
+import { idsOf, splitRef } from '../store/job-ref.js';
 
 /** Decodes a job's relations: its batch, the jobs that it waits for, and the jobs that wait for it. */
 export function decodeTies(
@@ -13,17 +14,8 @@ export function decodeTies(
   };
 }
 
-/** Decodes the field `batch`: the id of a batch here, `queue|id` of a batch elsewhere, or `=id` of a follow-up. */
-function batchOf(queue: string, field: string): JobRecord['batch'] {
-  if (field.startsWith('=')) {
-    return { queue, id: field.slice(1), role: 'follow-up' };
-  }
-  const bar = field.indexOf('|');
-  return bar < 0
-    ? { queue, id: field, role: 'member' }
-    : { queue: field.slice(0, bar), id: field.slice(bar + 1), role: 'member' };
-}
-
-function idsOf(field: string): string[] {
-  return field.split(' ').filter(Boolean);
+/** Decodes the field `batch`, see lua/lib/batch/end_member. */
+function batchOf(home: string, field: string): JobRecord['batch'] {
+  const { queue, id } = splitRef(home, field);
+  return queue === '' ? { queue: home, id, role: 'follow-up' } : { queue, id, role: 'member' };
 }

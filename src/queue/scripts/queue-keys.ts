@@ -1,3 +1,4 @@
+import type { BATCH_PARTS } from '../model/batch.js';
 import { checkQueueName } from '../validation/names.js';
 
 /** Options that decide how the keys of a queue are spelled. */
@@ -208,7 +209,7 @@ export class QueueKeys {
   }
 
   /** Returns a key of one batch with a follow-up. */
-  batchRecord(id: string, part?: 'open' | 'members' | 'outcomes' | 'seen'): string {
+  batchRecord(id: string, part?: (typeof BATCH_PARTS)[number]): string {
     return this.batchRecordPrefix + id + (part ? `/${part}` : '');
   }
 

@@ -79,7 +79,7 @@ function expired({ attempts, started }: Refusal): string {
 
 /** Returns the reason of its dead letter. @param unmet the other job, a blank, and its end */
 export function unmetMessage(unmet = ''): string {
-  const [id, status] = unmet.split(' ');
+  const [, id, status] = /^(.+) ([a-z]+)$/s.exec(unmet) ?? [];
   const how = status === 'removed' ? 'was deleted' : status === 'cancelled' ? 'was cancelled' : 'failed';
   return `Job ${id}, after which this job was to start, ${how}. Redrive this job to run it without waiting.`;
 }

@@ -10,7 +10,19 @@ const BATCH_PREFIX = '@batch:';
 /** The start of the names of failure jobs, before the name of the failed job. */
 export const FAILURE_PREFIX = '@failed:';
 
-const ID = /^[\w.:@-]{1,128}$/;
+/** The starts of ids that no enqueue may use, and what they are for. */
+const RESERVED_IDS = {
+  [BATCH_PREFIX]: 'follow-ups of batches',
+  [SCHEDULE_PREFIX]: 'jobs of schedules',
+  [FAILURE_PREFIX]: 'failure jobs',
+};
+
+/** The most characters of an id. */
+const LONGEST_ID = 128;
+
+/** What an id must be, for errors. */
+export const ID_RULE = `1 to ${LONGEST_ID} characters of text, none of them a control character`;
+
 const QUEUE_NAME = /^[\w.:@/-]{1,128}$/;
 
 /**
@@ -62,24 +74,24 @@ function partBeforeIds(name: string): string | undefined {
     .find((part) => parts.includes(part));
 }
 
-/** Checks a job id that the caller chose, because it becomes part of keys and events. */
+/** Returns whether a text can be the id of a job. Control characters separate ids in hashes, and end lines. */
+export function isId(id: unknown): id is string {
+  return typeof id === 'string' && id.length > 0 && id.length <= LONGEST_ID && !/[\p{Cc}\p{Surrogate}]/u.test(id);
+}
+
+/** Checks a job id that the caller chose. Its text is kept in lists, hashes, keys and events. */
 export function checkJobId(id: unknown, subject = 'job id'): asserts id is string {
-  if (typeof id !== 'string' || !ID.test(id)) {
-    throw new InvalidOptionError(subject, '1 to 128 of A-Z a-z 0-9 _ . : @ -', show(id));
+  if (!isId(id)) {
+    throw new InvalidOptionError(subject, ID_RULE, show(id));
   }
-  if (id.startsWith(BATCH_PREFIX)) {
-    throw new InvalidOptionError(
-      subject,
-      `an id that does not begin with ${BATCH_PREFIX}, which is for follow-ups of batches`,
-      show(id),
-    );
-  }
-  if (id.startsWith(SCHEDULE_PREFIX)) {
-    throw new InvalidOptionError(
-      subject,
-      `an id that does not begin with ${SCHEDULE_PREFIX}, which is for jobs of schedules`,
-      show(id),
-    );
+  for (const [start, use] of Object.entries(RESERVED_IDS)) {
+    if (id.startsWith(start)) {
+      throw new InvalidOptionError(
+        subject,
+        `an id that does not begin with ${start}, which is for ${use}`,
+        show(id),
+      );
+    }
   }
 }
 

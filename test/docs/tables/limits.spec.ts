@@ -106,9 +106,27 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
     await boundedText(state, least, most, (of) => queue.enqueue(1, { id: of }));
     await bounded(
       state,
-      () => queue.enqueue(1, { id: 'aZ09_.:@-' }),
-      () => queue.enqueue(1, { id: 'a/b' }),
+      () => queue.enqueue(1, { id: 'ada+é | {x} / "y"@example.com' }),
+      () => queue.enqueue(1, { id: 'a\tb' }),
     );
+    for (const start of ['@schedule:', '@batch:', '@failed:']) {
+      await bounded(
+        state,
+        () => queue.enqueue(1, { id: `x${start}` }),
+        () => queue.enqueue(1, { id: start }),
+      );
+    }
+  },
+  'batch id': async () => {
+    const { queue, state } = coreQueue();
+    const batch = (id: string) => queue.batch({ id, finally: { name: 'last' } }).seal();
+    for (const end of ['open', 'members', 'outcomes', 'seen']) {
+      await bounded(
+        state,
+        () => batch(`a${end}`),
+        () => batch(`a/${end}`),
+      );
+    }
   },
   'queue name': async (least, most) => {
     const redis = connect();

@@ -1,13 +1,14 @@
 import { expect, it } from '@jest/globals';
 import { expectUnchanged } from '../../support/queue/queue-state.js';
 import { seededBatch } from './seeded-batch.js';
+import { refTo } from '#queue/store/job-ref.js';
 
 const end = (state: string, number: string) => [{ queue: 'home', batch: 'b', id: '1', number, state, detail: '' }];
 
 it('ends a member in another queue once, also if calls arrive late', async () => {
   const q = await seededBatch('x');
   const { batches } = q.scripts;
-  await q.run(batches.join('b', ['other|1']));
+  await q.run(batches.join('b', [refTo('other', '1')]));
   expect(await q.run(batches.deliver('other', end('cancelled', '7')))).toBe(1);
   expect(await q.run(batches.status('b'))).toMatchObject({ total: 2, open: 1, cancelled: 1 });
   await expectUnchanged(q, async () => {
@@ -28,7 +29,7 @@ it('takes the end of a member that has not joined yet, and opens a redriven one 
 it('fires a sealed batch with its last end', async () => {
   const q = await seededBatch();
   const { batches } = q.scripts;
-  await q.run(batches.join('b', ['other|1']));
+  await q.run(batches.join('b', [refTo('other', '1')]));
   await q.run(batches.seal('b'));
   await q.run(batches.deliver('other', end('completed', '3')));
   expect(await q.run(batches.status('b'))).toMatchObject({ state: 'fired' });

@@ -1,27 +1,28 @@
 import { expect, it } from '@jest/globals';
 import { expectUnchanged } from '../../support/queue/queue-state.js';
 import { seededBatch } from './seeded-batch.js';
+import { refTo } from '#queue/store/job-ref.js';
 
 it('adds members of other queues, which count as open', async () => {
   const q = await seededBatch('x');
-  expect(await q.run(q.scripts.batches.join('b', ['other|1', 'other|2']))).toBe('joined');
+  expect(await q.run(q.scripts.batches.join('b', [refTo('other', '1'), refTo('other', '2')]))).toBe('joined');
   expect(await q.run(q.scripts.batches.status('b'))).toMatchObject({ total: 3, open: 3 });
 });
 
 it('lets a stopped batch be joined, and says that it is stopped', async () => {
   const q = await seededBatch('x');
   await q.run(q.scripts.batches.stop('b'));
-  expect(await q.run(q.scripts.batches.join('b', ['other|1']))).toBe('stopped');
+  expect(await q.run(q.scripts.batches.join('b', [refTo('other', '1')]))).toBe('stopped');
   expect(await q.run(q.scripts.batches.status('b'))).toMatchObject({ total: 2 });
 });
 
 it('refuses new members of a sealed and of an unknown batch', async () => {
   const q = await seededBatch('x');
-  await q.run(q.scripts.batches.join('b', ['other|1']));
+  await q.run(q.scripts.batches.join('b', [refTo('other', '1')]));
   await q.run(q.scripts.batches.seal('b'));
   await expectUnchanged(q, async () => {
-    expect(await q.run(q.scripts.batches.join('b', ['other|2']))).toBe('sealed');
-    expect(await q.run(q.scripts.batches.join('b', ['other|1']))).toBe('joined');
-    expect(await q.run(q.scripts.batches.join('none', ['other|1']))).toBe('no-batch');
+    expect(await q.run(q.scripts.batches.join('b', [refTo('other', '2')]))).toBe('sealed');
+    expect(await q.run(q.scripts.batches.join('b', [refTo('other', '1')]))).toBe('joined');
+    expect(await q.run(q.scripts.batches.join('none', [refTo('other', '1')]))).toBe('no-batch');
   });
 });

@@ -4,6 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect } from '../../support/redis/redis.js';
 import { expectUnchanged, queueOn, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { refTo } from '#queue/store/job-ref.js';
 
 const THEN = { kind: 'then', name: 'then', payload: '1', options: '{"batch":"=b"}' } as const;
 const definition = { id: 'b', failFast: false, resultTtlMs: 60_000, followUps: [THEN] };
@@ -48,7 +49,7 @@ describe('changes nothing the second time', () => {
     await batchOf(q, 'x');
     const { batches } = q.scripts;
     for (const call of [
-      batches.join('b', ['other|1']),
+      batches.join('b', [refTo('other', '1')]),
       batches.stop('b'),
       batches.seal('b'),
       batches.cancel(['x']),
@@ -58,7 +59,7 @@ describe('changes nothing the second time', () => {
     }
     expect(await q.run(batches.seal('none'))).toBe('missing');
     expect(await q.run(batches.stop('none'))).toBe('missing');
-    expect(await q.run(batches.join('none', ['other|1']))).toBe('no-batch');
+    expect(await q.run(batches.join('none', [refTo('other', '1')]))).toBe('no-batch');
   });
 
   it('complete and fail of the last members', async () => {

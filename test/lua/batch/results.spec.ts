@@ -1,9 +1,10 @@
 import { expect, it } from '@jest/globals';
 import { seededBatch } from './seeded-batch.js';
+import { refTo } from '#queue/store/job-ref.js';
 
 it('returns the outcomes of the members in pages, in the order in which they joined', async () => {
   const q = await seededBatch('x', 'y');
-  await q.run(q.scripts.batches.join('b', ['other|1']));
+  await q.run(q.scripts.batches.join('b', [refTo('other', '1')]));
   const [x] = await q.claim(1);
   await q.run(q.scripts.complete([{ ...x!, result: '{"page":1}' }]));
   const [y] = await q.claim(1);

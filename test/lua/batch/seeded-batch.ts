@@ -1,7 +1,13 @@
 // A batch `b` with a follow-up, whose members wait; and jobs that are members of a batch in another queue.
+import { followUpRef, refTo } from '#queue/store/job-ref.js';
 import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
-const THEN = { kind: 'then', name: 'then', payload: '1', options: '{"batch":"=b"}' } as const;
+const THEN = {
+  kind: 'then',
+  name: 'then',
+  payload: '1',
+  options: JSON.stringify({ batch: followUpRef('b') }),
+} as const;
 
 export const DEFINITION = { id: 'b', failFast: false, resultTtlMs: 60_000, followUps: [THEN] };
 
@@ -16,7 +22,7 @@ export async function seededBatch(...members: string[]): Promise<TestQueue> {
 /** Returns a queue with members of the batch `b` in the queue `home`. */
 export async function seededGuests(...members: string[]): Promise<TestQueue> {
   const q = testQueue();
-  await addMembers(q, 'home|b', members);
+  await addMembers(q, refTo('home', 'b'), members);
   return q;
 }
 

@@ -182,7 +182,7 @@ describe('a batch', () => {
     refused({ then: { unique: { key: 'k', for: 'pending' } } });
     refused({ then: { maxAttempts: 0 } });
     refused({ failFast: 'yes' });
-    refused({ id: 'a|b' });
+    refused({ id: 'a\tb' });
     refused({ id: '@batch:a' });
     const batch = queue.batch();
     await expect(batch.add('a', 1, { unique: { key: 'k' } } as never)).rejects.toThrow(InvalidOptionError);

@@ -4,6 +4,7 @@ import { JobQueue } from '#queue/job-queue.js';
 import { BatchNotFoundError, BatchSealedError } from '#queue/errors/batch-errors.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import { tendBatches } from '#queue/operate/tend-batches.js';
+import { refTo } from '#queue/store/job-ref.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
@@ -104,13 +105,13 @@ describe('a batch with members in several queues', () => {
   it('counts a member whose end comes before it has joined, as where its producer died or is slow', async () => {
     const { home, pages, batch } = world();
     await batch.add('own', 0);
-    const ref = `${home.name}|${batch.id}`;
+    const ref = refTo(home.name, batch.id);
     await pages.producer.one(undefined, 1, { id: 'early', batch: ref });
     await done(pages);
     await tendBatches(pages);
     expect(await batch.status()).toMatchObject({ total: 2, completed: 1, open: 1 });
     const { run } = inside(home);
-    expect(await run((await callsOf(home)).join(batch.id, [`${pages.name}|early`]))).toBe('joined');
+    expect(await run((await callsOf(home)).join(batch.id, [refTo(pages.name, 'early')]))).toBe('joined');
     expect(await batch.status()).toMatchObject({ total: 2, completed: 1, open: 1 });
     await batch.seal();
     await done(home);

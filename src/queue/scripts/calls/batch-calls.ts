@@ -7,6 +7,7 @@ import type {
   EncodedBatch,
 } from '../../model/batch.js';
 import { parseJson } from '../../codec/parse-json.js';
+import { refTo, splitRef } from '../../store/job-ref.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
 import { type CallContext, call } from '../script-call.js';
 
@@ -68,7 +69,7 @@ export function batchCalls({ keys, retention }: CallContext) {
     deliver(from: string, news: readonly BatchNews[]): ScriptCall<number> {
       const args = news.flatMap(({ batch, id, number, state, detail }) => [
         batch,
-        `${from}|${id}`,
+        refTo(from, id),
         number,
         state,
         detail,
@@ -77,7 +78,7 @@ export function batchCalls({ keys, retention }: CallContext) {
     },
 
     acknowledge(news: readonly BatchNews[]): ScriptCall<number> {
-      const args = news.flatMap(({ queue, batch, id, number }) => [`${queue}|${batch}|${id}`, number]);
+      const args = news.flatMap(({ queue, batch, id, number }) => [refTo(queue, refTo(batch, id)), number]);
       return call('batchAcknowledge', keys.standard, args, Number);
     },
 
@@ -91,18 +92,12 @@ function pairsOf(flat: readonly string[]): [string, string][] {
   return Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i]!, flat[2 * i + 1]!]);
 }
 
-/** Splits a member, which is `queue|id`, or only its id in the batch's own queue. */
-export function memberOf(queue: string, member: string): { queue: string; id: string } {
-  const bar = member.indexOf('|');
-  return bar < 0 ? { queue, id: member } : { queue: member.slice(0, bar), id: member.slice(bar + 1) };
-}
-
 function decodeMember(queue: string, member: string, outcome: string): BatchMember {
   const feed = outcome.indexOf('\n');
   const status = (feed < 0 ? 'open' : outcome.slice(0, feed)) as BatchMemberStatus;
   const detail = feed < 0 ? '' : outcome.slice(feed + 1);
   return {
-    ...memberOf(queue, member),
+    ...splitRef(queue, member),
     status,
     ...(status === 'completed' && detail !== '' && { result: parseJson(detail).value }),
     ...(status === 'failed' && { error: detail }),
@@ -110,12 +105,12 @@ function decodeMember(queue: string, member: string, outcome: string): BatchMemb
 }
 
 function decodeNews(place: string, text: string): BatchNews {
-  const [queue, batch, ...id] = place.split('|');
+  const [queue, batch, id] = place.split('\t');
   const [number, state, ...detail] = text.split('\n');
   return {
     queue: queue!,
     batch: batch!,
-    id: id.join('|'),
+    id: id!,
     number: number!,
     state: state!,
     detail: detail.join('\n'),

@@ -1,10 +1,10 @@
 import { decodeReclaimed } from '../../replies/decode-reclaimed.js';
 import type { TendReply } from '../../store/verbs/batch-verbs.js';
+import { splitRef } from '../../store/job-ref.js';
 import type { TidyReply } from '../../store/verbs/sweep-verbs.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
 import { EVICTED_TTL_MS, UNDECLARED_AGE_MS, WORKER_FORGOTTEN_MS } from '../lifetimes.js';
 import { type CallContext, call } from '../script-call.js';
-import { memberOf } from './batch-calls.js';
 
 /** Returns the calls of `lua/sweep`, one for each script; see SweepVerbs and the headers there. */
 export function sweepCalls({ keys, options, retention }: CallContext) {
@@ -65,7 +65,7 @@ export function sweepCalls({ keys, options, retention }: CallContext) {
           more: Number(more) === 1,
           hasNews: Number(hasNews) === 1,
           failed,
-          toCancel: toCancel.map((member) => memberOf(keys.queue, member)),
+          toCancel: toCancel.map((member) => splitRef(keys.queue, member)),
         };
         return reply === null ? undefined : work;
       });

@@ -16,7 +16,7 @@ export interface TendReply {
 
 export interface BatchVerbs {
   create(batch: EncodedBatch): StoreCall<'created' | 'exists'>;
-  /** @param members jobs of other queues, each `queue|id` */
+  /** @param members jobs of other queues, each as refTo returns it */
   join(id: string, members: readonly string[]): StoreCall<'joined' | 'stopped' | 'sealed' | 'no-batch'>;
   seal(id: string): StoreCall<'sealed' | 'missing'>;
   stop(id: string): StoreCall<'stopped' | 'fired' | 'missing'>;

@@ -5,7 +5,7 @@ import type { BatchMemberStatus, BatchRecord, EncodedBatch } from '../../../queu
 export type EndStatus = Exclude<BatchMemberStatus, 'open'>;
 
 export class FollowUpBatch {
-  /** All members in the order in which they joined: an id, or `queue|id` for members of other queues. */
+  /** All members in the order in which they joined: an id, or a reference to a job of another queue. */
   readonly members: string[] = [];
   /** The members that have not ended. After firing, the follow-ups that have not. */
   readonly open = new Set<string>();

@@ -8,6 +8,7 @@ import type { MemoryQueue } from '../../state/memory-queue.js';
 import { endCancelled } from '../attempt/ends.js';
 import { configureGroup } from '../configure-group.js';
 import type { AskedOptions } from '../../state/asked-options.js';
+import { splitRef } from '../../../../queue/store/job-ref.js';
 import { endUnmet, findLostEnds } from './end-unmet.js';
 import { fire, noteEnd } from './job-ended.js';
 import { callOf } from '../memory-call.js';
@@ -97,7 +98,7 @@ function results(
     const outcome = batch.outcomes.get(member);
     const detail = outcome?.detail ?? '';
     return {
-      ...placeOf(queue, member),
+      ...splitRef(queue.name, member),
       status: outcome?.status ?? 'open',
       ...(outcome?.status === 'completed' && detail !== '' && { result: parseJson(detail).value }),
       ...(outcome?.status === 'failed' && { error: detail }),
@@ -111,7 +112,7 @@ function stop(queue: MemoryQueue, batch: FollowUpBatch): void {
   batch.stoppedAt ??= queue.now;
   const members = [...batch.open]; // the follow-ups come into it once the last has ended
   for (const member of members) {
-    const { queue: name, id } = placeOf(queue, member);
+    const { queue: name, id } = splitRef(queue.name, member);
     const place = queue.host.find(queue, name);
     const job = place?.job(id);
     if (place && job && job.status !== 'processing' && place.takeOut(id)) {
@@ -146,7 +147,7 @@ export function tendBatches(queue: MemoryQueue) {
 }
 
 function untoldEnd(queue: MemoryQueue, member: string, isFollowUp: boolean): EndStatus | undefined {
-  const { queue: name, id } = placeOf(queue, member);
+  const { queue: name, id } = splitRef(queue.name, member);
   const status = queue.host.find(queue, name)?.job(id)?.status;
   if (status === undefined) {
     return 'removed';
@@ -154,10 +155,4 @@ function untoldEnd(queue: MemoryQueue, member: string, isFollowUp: boolean): End
   return status === 'completed' || status === 'cancelled' || (status === 'failed' && !isFollowUp)
     ? status
     : undefined;
-}
-
-/** Splits a member: its id, or `queue|id` for a member of another queue. */
-function placeOf(queue: MemoryQueue, member: string): { id: string; queue: string } {
-  const bar = member.indexOf('|');
-  return { id: member.slice(bar + 1), queue: bar < 0 ? queue.name : member.slice(0, bar) };
 }

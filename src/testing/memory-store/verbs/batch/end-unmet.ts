@@ -1,5 +1,6 @@
 // Ends jobs that must not run, because a job of their `after` did not end well; see lua/lib/batch/end_unmet.lua.
 import { unmetMessage } from '../../../../queue/store/claim-refusal.js';
+import { idsOf } from '../../../../queue/store/job-ref.js';
 import type { MemoryQueue } from '../../state/memory-queue.js';
 import { bury, endCancelled } from '../attempt/ends.js';
 import { updateDependent } from './job-ended.js';
@@ -34,7 +35,7 @@ export function findLostEnds(queue: MemoryQueue): void {
     if (!job && queue.scheduled.score(id) === Infinity) {
       queue.scheduled.set(id, queue.now);
     }
-    for (const before of job?.after?.split(' ') ?? []) {
+    for (const before of idsOf(job?.after)) {
       const status = queue.job(before)?.status ?? 'removed';
       if (status === 'completed' || status === 'failed' || status === 'cancelled' || status === 'removed') {
         updateDependent(queue, id, before, status);

@@ -1,6 +1,7 @@
 // A new job that joins a batch, or waits for others; see lua/lib/batch/join and follow.
 import { leavePlain } from '../write-options.js';
 import { EnqueueRejected, type EncodedJob, type FollowRefusal } from '../../../../queue/store/enqueue-call.js';
+import { idsOf, isRef, listOf } from '../../../../queue/store/job-ref.js';
 import type { AskedOptions } from '../../state/asked-options.js';
 import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 
@@ -15,7 +16,7 @@ export function refuseFollow(queue: MemoryQueue, job: EncodedJob, options: Asked
 }
 
 function batchRefusal(queue: MemoryQueue, id: string, { batch }: AskedOptions): FollowRefusal | undefined {
-  if (batch === undefined || batch.includes('|')) {
+  if (batch === undefined || isRef(batch)) {
     return undefined;
   }
   const found = queue.followUps.get(batch);
@@ -34,7 +35,7 @@ function afterRefusal(queue: MemoryQueue, id: string, { after = [] }: AskedOptio
     if (job.status === 'failed' || job.status === 'cancelled') {
       return { reason: job.status, about };
     }
-    if ((job.dependents?.split(' ') ?? []).length >= MOST_DEPENDENTS) {
+    if (idsOf(job.dependents).length >= MOST_DEPENDENTS) {
       return { reason: 'crowded', about };
     }
   }
@@ -43,7 +44,7 @@ function afterRefusal(queue: MemoryQueue, id: string, { after = [] }: AskedOptio
 
 /** Makes a new job a member of its batch, and lets it wait for others. Returns whether it may start by its own options. */
 export function follow(queue: MemoryQueue, id: string, job: Hash, options: AskedOptions): boolean {
-  if (options.batch !== undefined && !options.batch.includes('|')) {
+  if (options.batch !== undefined && !isRef(options.batch)) {
     const batch = queue.followUps.get(options.batch)!;
     batch.join(id);
     if (batch.stoppedAt !== undefined) {
@@ -53,13 +54,13 @@ export function follow(queue: MemoryQueue, id: string, job: Hash, options: Asked
   const open = (options.after ?? []).filter((each) => queue.job(each)?.status !== 'completed');
   for (const each of open) {
     const before = queue.job(each)!;
-    before.dependents = [before.dependents, id].filter(Boolean).join(' ');
+    before.dependents = listOf([...idsOf(before.dependents), id]);
     leavePlain(before);
   }
   if (open.length === 0) {
     return true;
   }
-  Object.assign(job, { after: open.join(' '), after_delay_ms: String(options.delay_ms ?? 0), status: 'scheduled' });
+  Object.assign(job, { after: listOf(open), after_delay_ms: String(options.delay_ms ?? 0), status: 'scheduled' });
   queue.scheduled.set(id, Infinity); // a start that never comes
   return false;
 }

@@ -1,4 +1,5 @@
 // Handles the end of a job for its batch, and for the jobs that wait for it; see lua/lib/batch.
+import { idsOf, isRef, listOf, refTo, splitRef } from '../../../../queue/store/job-ref.js';
 import type { AskedOptions } from '../../state/asked-options.js';
 import type { EndStatus, FollowUpBatch } from '../../state/follow-up-batch.js';
 import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
@@ -11,7 +12,7 @@ export function jobEnded(queue: MemoryQueue, id: string, job: Hash, status: EndS
   if (home && !(home.isFollowUp && status === 'failed')) {
     noteEnd(home.queue, home.batch, home.member, status, detail);
   }
-  for (const dependent of job.dependents?.split(' ') ?? []) {
+  for (const dependent of idsOf(job.dependents)) {
     updateDependent(queue, dependent, id, status);
   }
 }
@@ -25,11 +26,12 @@ export function jobReopened(queue: MemoryQueue, id: string, job: Hash): void {
 }
 
 function homeOf(queue: MemoryQueue, id: string, ref: string) {
-  const bar = ref.indexOf('|');
-  const isFollowUp = ref.startsWith('=');
-  const home = bar < 0 ? queue : queue.host.find(queue, ref.slice(0, bar));
-  const batch = home?.followUps.get(isFollowUp ? ref.slice(1) : ref.slice(bar + 1));
-  return home && batch && { queue: home, batch, isFollowUp, member: bar < 0 ? id : `${queue.name}|${id}` };
+  const { queue: name, id: batchId } = splitRef(queue.name, ref);
+  const isFollowUp = name === '';
+  const isHere = isFollowUp || name === queue.name;
+  const home = isHere ? queue : queue.host.find(queue, name);
+  const batch = home?.followUps.get(batchId);
+  return home && batch && { queue: home, batch, isFollowUp, member: isHere ? id : refTo(queue.name, id) };
 }
 
 export function noteEnd(
@@ -40,7 +42,7 @@ export function noteEnd(
   detail: string,
 ): void {
   // A member of another queue is enqueued before it joins, so it may end first.
-  if (member.includes('|') && batch.sealedAt === undefined) {
+  if (isRef(member) && batch.sealedAt === undefined) {
     batch.join(member);
   }
   if (!batch.open.delete(member)) {
@@ -87,7 +89,7 @@ export function fire(queue: MemoryQueue, batch: FollowUpBatch): void {
 /** Removes an ended job from the `after` of a waiting job. A cancelled job waits no more. */
 export function updateDependent(queue: MemoryQueue, id: string, ended: string, status: EndStatus): void {
   const job = queue.job(id);
-  const after = job?.after?.split(' ') ?? [];
+  const after = idsOf(job?.after);
   if (!job || job.unmet !== undefined || !after.includes(ended) || !queue.scheduled.has(id)) {
     return;
   }
@@ -95,7 +97,7 @@ export function updateDependent(queue: MemoryQueue, id: string, ended: string, s
   if (status !== 'completed') {
     job.unmet = `${ended} ${status}`; // maintenance ends it
   } else if (left.length > 0) {
-    job.after = left.join(' ');
+    job.after = listOf(left);
   } else {
     delete job.after;
     queue.toLater(id, job, queue.now + Number(job.after_delay_ms ?? 0));

@@ -1,0 +1,33 @@
+// How hashes and scripts write lists of ids, and jobs and batches of other queues. No id has a control character, so a
+// line feed separates ids, and a tab a queue from an id.
+
+/** Returns how a job or a batch of another queue is written; see lua/lib/batch/end_member. */
+export function refTo(queue: string, id: string): string {
+  return `${queue}\t${id}`;
+}
+
+/** Returns how a follow-up names its batch. */
+export function followUpRef(batch: string): string {
+  return refTo('', batch);
+}
+
+/** Returns whether a text refers to another queue, or to the batch of a follow-up. Otherwise it is an id. */
+export function isRef(text: string): boolean {
+  return text.includes('\t');
+}
+
+/** Splits a reference. The queue of a follow-up's batch is ''. @param home the queue of an id without one */
+export function splitRef(home: string, ref: string): { queue: string; id: string } {
+  const tab = ref.indexOf('\t');
+  return tab < 0 ? { queue: home, id: ref } : { queue: ref.slice(0, tab), id: ref.slice(tab + 1) };
+}
+
+/** Returns the ids of a list as a hash has it. */
+export function idsOf(list = ''): string[] {
+  return list.split('\n').filter(Boolean);
+}
+
+/** Returns a list of ids as a hash has it. */
+export function listOf(ids: readonly string[]): string {
+  return ids.join('\n');
+}
