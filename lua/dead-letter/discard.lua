@@ -8,6 +8,7 @@
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/group/place
+--@include lib/retention/delete_dead_letter
 local discarded = 0
 for i = 1, #ARGV, 2 do
   local id, failed_at = ARGV[i], ARGV[i + 1]
@@ -15,9 +16,8 @@ for i = 1, #ARGV, 2 do
   if found_at and (failed_at == '' or failed_at == found_at) then
     redis.call('ZREM', dead, id)
     redis.call('LREM', failed, 1, id)
-    end_hold_of(id)
-    redis.call('UNLINK', job .. id)
-    discarded = discarded + 1
+    discarded = discarded + (is_reused(id) and 0 or 1)
+    delete_dead_letter(id)
   end
 end
 place_groups()

@@ -17,6 +17,7 @@
 --@include lib/enqueue/options
 --@include lib/batch/end_member
 --@include lib/place/start_over
+--@include lib/retention/delete_dead_letter
 local payload = ARGV[1]
 local redriven = 0
 for i = 2, #ARGV do
@@ -24,7 +25,7 @@ for i = 2, #ARGV do
   local key = job .. id
   local priority, unique_key, batch, group = unpack(read(key, 'priority', 'unique', 'batch', 'group'))
   local was_dead = redis.call('ZREM', dead, id) == 1
-  if was_dead and redis.call('EXISTS', key) == 0 then
+  if was_dead and (redis.call('EXISTS', key) == 0 or is_reused(id)) then
     end_hold_of(id)
   elseif was_dead then
     redis.call('LREM', failed, 1, id)

@@ -47,11 +47,6 @@ end
 
 --@include lib/retention/free_stale_unique
 
-local function delete_job(id)
-  end_hold_of(id)
-  redis.call('UNLINK', job .. id)
-end
-
 local function forget_schedule(id)
   redis.call('ZREM', schedule_due, id)
   redis.call('UNLINK', schedule .. id)
@@ -68,7 +63,7 @@ more = trim_dead_letters(limit) > limit and 1 or more
 leave(unique_expiries, now, free_key)
 free_stale_unique()
 if dead_age > 0 then
-  leave(dead, now - dead_age, delete_job)
+  leave(dead, now - dead_age, delete_dead_letter)
 end
 trim(completed, 'completed')
 trim(failed) -- lua/sweep/adopt-foreign.lua decides about an id that a client of the pattern put there

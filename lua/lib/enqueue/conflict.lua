@@ -5,9 +5,10 @@
 -- configure_group_of(options): stores the limits that the job brings for its group.
 -- At the first job one command also finds out whether the queue has settings. So a queue without any pays nothing for
 -- bounds.
--- Needs: groups, job, settings, lib/core/clock, lib/enqueue/fullness, lib/enqueue/replace, lib/enqueue/unique,
---   lib/group/configure.
+-- Needs: groups, job, prioritized, scheduled, settings, lib/core/clock, lib/enqueue/fullness, lib/enqueue/replace,
+--   lib/enqueue/unique, lib/group/configure.
 local are_settings_there = nil
+local are_sorted_there = nil -- as this call found them: the ids that it adds itself are known
 
 local function is_known(id)
   if are_settings_there == nil then
@@ -44,6 +45,18 @@ local function replace_waiting(owner, id, name, payload, options)
   return verdict, owner, verdict == 'replace' and name or redis.call('HGET', job .. owner, 'name')
 end
 
+-- Removes the id from the sorted places where a job of this id may have left it. Its hash is gone, deleted by hand. Only an id
+-- that its caller chose is used again. One left in pending is dropped by its claim, because a search there is unbounded.
+local function leave_old_places(id)
+  if are_sorted_there == nil then
+    are_sorted_there = redis.call('EXISTS', prioritized, scheduled) > 0
+  end
+  if are_sorted_there then
+    redis.call('ZREM', prioritized, id)
+    redis.call('ZREM', scheduled, id)
+  end
+end
+
 -- Returns the obstacle to a new job, or nil.
 local function conflict(id, name, payload, options)
   if is_known(id) then
@@ -51,7 +64,11 @@ local function conflict(id, name, payload, options)
     local repeated = not (options and options.request) or request == options.request
       or options.batch ~= nil and batch == options.batch
     return repeated and 'repeated' or 'exists', id, standing_name
-  elseif not (options and options.unique) then
+  end
+  if options and options.request then
+    leave_old_places(id)
+  end
+  if not (options and options.unique) then
     return nil
   end
   local before = options.unique_replace and replaced_before(id, options)

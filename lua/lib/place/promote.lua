@@ -1,7 +1,9 @@
 -- promote(limit, rejoin): moves up to limit due jobs from scheduled to claimable places, and returns how many.
 -- rejoin: see lib/group/join; nil if the queue never had a group.
--- It also moves a job without a hash, which its claim sets aside with the reason.
--- Needs: job, pending, prioritized, scheduled, settings, lib/core/clock, lib/core/rank, lib/core/read.
+-- It also moves a job without a hash, which its claim sets aside with the reason. An id that was left there is dropped.
+-- Needs: claims, job, pending, prioritized, scheduled, settings, lib/core/clock, lib/core/rank, lib/core/read.
+local left_behind = { completed = true, failed = true, cancelled = true }
+
 local function promote(limit, rejoin)
   local due = redis.call('ZRANGE', scheduled, '-inf', now, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
   local plain, moved = {}, {}
@@ -9,7 +11,9 @@ local function promote(limit, rejoin)
     local id, ready_at = due[i], due[i + 1]
     local key = job .. id
     local status, priority, group, lifo = unpack(read(key, 'status', 'priority', 'group', 'lifo'))
-    if group and not rejoin then
+    if left_behind[status] or status == 'processing' and redis.call('ZSCORE', claims, id) then
+      moved[#moved + 1] = id
+    elseif group and not rejoin then
       redis.call('HSET', settings, 'has_groups', '1') -- a follow-up is the first of its group here: the next claim moves it
     else
       if status then

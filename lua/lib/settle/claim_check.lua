@@ -1,15 +1,29 @@
--- check_claim(key, name, payload, attempts): returns the verdict on a job, and the checkpoint of an earlier attempt. ''
+-- check_claim(id, name, payload, attempts): returns the verdict on a job, and the checkpoint of an earlier attempt. ''
 -- for a job that may run. A claimer that calls start for waiting jobs also gets 'isolated', or 'expires' for a job that
--- may expire. Else the reason why a claimed job must not run, see lib/settle/refusal. 'ended' for an ended job whose id
--- a client of the pattern left in pending. A plain job that never ran needs no check. A job is isolated if it has
--- crashed a worker and its next crash would make it a dead letter.
+-- may expire. Else the reason why a claimed job must not run, see lib/settle/refusal. 'elsewhere' for an id that was left
+-- in its place: see is_elsewhere. A plain job that never ran needs no check. A job is isolated if it has crashed a worker
+-- and its next crash would make it a dead letter.
 -- ARGV[5]: the limit if there is no other.
--- Needs: first_limit, reports_starts, lib/core/clock, lib/core/read.
-local function check_claim(key, name, payload, attempts)
-  local max_attempts, expires_at, cancel, status, crashes, next_crash_is_last, unmet, checkpoint = unpack(read(key, 'max_attempts',
-    'expires_at_ms', 'cancel_requested_at_ms', 'status', 'crashes', 'next_crash_is_last', 'unmet', 'checkpoint'))
-  if status == 'completed' or status == 'failed' or status == 'cancelled' then
-    return 'ended'
+-- Needs: claims, first_limit, groups, job, prioritized, reports_starts, scheduled, token, lib/core/clock,
+--   lib/core/read.
+local ended = { completed = true, failed = true, cancelled = true }
+
+-- Returns whether the id that was just taken has another place. A job whose hash was deleted, and that was then enqueued
+-- again, has two. So has one whose script broke off, or an ended one that a client of the pattern left in pending.
+local function is_elsewhere(id, status, claim_token, priority, group)
+  return ended[status] or claim_token == token or status == 'processing' and redis.call('ZSCORE', claims, id)
+    or status == 'scheduled' and redis.call('ZSCORE', scheduled, id)
+    or group and redis.call('ZSCORE', groups .. 'waiting:' .. group, id)
+    or not group and priority and redis.call('ZSCORE', prioritized, id)
+end
+
+local function check_claim(id, name, payload, attempts)
+  local key = job .. id
+  local max_attempts, expires_at, cancel, status, crashes, next_crash_is_last, unmet, checkpoint, claim_token, priority, group =
+    unpack(read(key, 'max_attempts', 'expires_at_ms', 'cancel_requested_at_ms', 'status', 'crashes', 'next_crash_is_last',
+      'unmet', 'checkpoint', 'claim_token', 'priority', 'group'))
+  if is_elsewhere(id, status, claim_token, priority, group) then
+    return 'elsewhere'
   end
   max_attempts = tonumber(max_attempts)
   for i = first_limit, #ARGV, 2 do

@@ -1,6 +1,6 @@
 -- Claims the jobs of ids, which are in no place now. It sets fence, token, attempt, expiry, and the memory of the
---   batch. The id of an ended job that a client of the pattern left in pending is only dropped. It is not a function,
---   because a function would bind its outside variables.
+--   batch. An id that has another place, or whose job has ended, is only dropped. It is not a function, because a
+--   function would bind its outside variables.
 -- Needs: batch, bytes, claims, full, hand_over, ids, job, known_jobs, more, most_bytes, overdue, reply, sequence,
 --   slots, token, visibility, worker, lib/core/clock, lib/core/read.
 local fence = redis.call('INCRBY', sequence, #ids == 1 and '1' or string.format('%d', #ids)) - #ids
@@ -10,8 +10,11 @@ reply[3] = fence + 1
 for place, id in ipairs(ids) do
   local key = job .. id
   local known = known_jobs and known_jobs[id]
-  local name, payload, attempts, enqueued_at, options = unpack(known or read(key,
-    'name', 'payload', 'attempts', 'enqueued_at_ms', 'options'), 1, 5)
+  local name, payload, attempts, enqueued_at, options, status = unpack(known or read(key,
+    'name', 'payload', 'attempts', 'enqueued_at_ms', 'options', 'status'), 1, 6)
+  if known then
+    known_jobs[id] = nil -- an id that was taken twice is read again
+  end
   bytes = bytes + #(payload or '')
   if bytes > most_bytes and claimed > 0 then
 --@include lib/place/put_back
@@ -23,12 +26,13 @@ for place, id in ipairs(ids) do
   -- A first attempt with metadata alone, or with a group alone, runs as one without options.
   local metadata = attempts == 0 and options and string.sub(options, 1, 14) == '{"plain":true,' and options
   local simple = metadata or known and known.is_alike and options
-  if attempts > 0 or options and not simple and not (known and known.may_run) or not payload or overdue then
+  local is_checked = attempts > 0 or options and not simple and not (known and known.may_run) or not payload or overdue
+  if is_checked or status ~= 'pending' then
 --@include lib/settle/claim_check
-    verdict, checkpoint = check_claim(key, name, payload, attempts)
+    verdict, checkpoint = check_claim(id, name, payload, attempts)
     verdict = overdue and overdue[id] or verdict
   end
-  if verdict ~= 'ended' then
+  if verdict ~= 'elsewhere' then
     local runs = verdict == '' or verdict == 'expires' or verdict == 'isolated'
     local unstarted = verdict == 'isolated' or runs and claimed >= slots
     local first = attempts == 0 and (simple or not options) and verdict == ''

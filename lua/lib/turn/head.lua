@@ -1,7 +1,7 @@
 -- The first job of a group, for lib/turn/take_head.
 -- look_at_job(name, id): reads the fields that a claim needs.
 -- known_jobs: fields of the taken jobs, by id, for lib/settle/claim_ids. They are name, payload, attempts,
---   enqueued_at_ms, options and status.
+--   enqueued_at_ms, options, status and group.
 --   may_run: no field says that it must not. is_alike: a first attempt whose only option is its group.
 -- next_in_line(waiting, may_stay): takes or reads the first id of a line.
 -- slots_that_limit(name, group), take_slot(name, waiting, id, rank): the slots of its group.
@@ -10,7 +10,7 @@
 -- for a job whose only option is its group. Processes before it wrote none.
 -- Needs: job, lib/core/clock, lib/core/read, lib/group/line_and_slots, lib/group/state.
 local function look_at_job(name, id)
-  local found = read(job .. id, 'name', 'payload', 'attempts', 'enqueued_at_ms', 'options', 'status')
+  local found = read(job .. id, 'name', 'payload', 'attempts', 'enqueued_at_ms', 'options', 'status', 'group')
   if not found[3] and found[2] and found[5] == ' {"group":"' .. name .. '"}' then
     found.may_run, found.is_alike = true, true
     return found, 1

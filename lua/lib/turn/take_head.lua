@@ -73,6 +73,7 @@ local function take_head(name, start, taken)
   elseif can_take and not can_take(id) then
     return 'passed'
   end
+  local holds_slot = found[7] == name -- a job without a hash, or of another group, holds none: its end names no such group
   local bytes = taken.bytes + #(found[2] or '')
   if bytes > most_bytes and #taken > 0 then
     redis.call('ZADD', waiting, rank, id)
@@ -80,7 +81,7 @@ local function take_head(name, start, taken)
     return 'full'
   elseif not pay(cost) then
     return 'unpaid'
-  elseif found[6] and not take_slot(name, waiting, id, rank) then -- a job without a hash holds no slot: its end names no group
+  elseif holds_slot and not take_slot(name, waiting, id, rank) then
     return 'passed'
   end
   taken[#taken + 1], taken.bytes, known_jobs[id] = id, bytes, found
@@ -88,12 +89,12 @@ local function take_head(name, start, taken)
   if may_stay then
     redis.call('ZREM', waiting, id)
   end
-  if found[6] then
+  if holds_slot then
     known_slots[name] = group.max_running and known_slots[name] and running + 1 or nil
   end
   spend(name, group, cost)
   local finish = end_turn(start, group.weight, cost)
-  return 'taken', place_after_turn(name, group, found[6], finish) and finish or nil
+  return 'taken', place_after_turn(name, group, holds_slot, finish) and finish or nil
 end
 
 -- Notes the first jobs of some of the groups that had a turn. A claim of few groups notes all.

@@ -36,6 +36,7 @@ import { limitVerbs } from './verbs/limits.js';
 import { workerVerbs } from './verbs/workers.js';
 import * as schedules from './verbs/schedules.js';
 import { complete, extend, fail, release } from './verbs/attempt/settle.js';
+import { promote } from './verbs/promote.js';
 import { reclaim, tidy } from './verbs/sweep.js';
 import type { PauseOptions } from '../../queue/model/pause.js';
 import { WORKER_SEEN_MS } from '../../queue/scripts/lifetimes.js';
@@ -220,7 +221,7 @@ function freeing<Reply>(queue: MemoryQueue, script: string, run: () => Reply): M
 function sweepVerbs(queue: MemoryQueue): SweepVerbs {
   return {
     reclaim: (limit, gapMs, waitMs) => freeing(queue, 'sweepReclaim', () => reclaim(queue, limit, gapMs, waitMs)),
-    promote: (limit) => callOf('sweepPromote', () => queue.promote(limit)),
+    promote: (limit) => callOf('sweepPromote', () => promote(queue, limit)),
     /** Clients of the Redis pattern do not come here. */
     adoptForeign: () =>
       callOf('sweepAdoptForeign', () => ({

@@ -221,19 +221,12 @@ export class MemoryQueue {
   /** Takes a waiting job out of its place. Returns whether it was in one. */
   takeOut(id: string): boolean {
     this.flow.holds.endHold(id, this.job(id)?.group);
-    return this.prioritized.delete(id) || this.scheduled.delete(id) || removeFirst(this.pending, id);
+    return this.scheduled.delete(id) || this.takeFromLine(id);
   }
 
-  /** Moves due jobs to the back of the line, the earliest first. Returns how many. */
-  promote(limit: number): number {
-    const due = this.scheduled.upTo(this.now).slice(0, limit);
-    for (const id of due) {
-      const dueAt = this.scheduled.score(id)!;
-      this.scheduled.delete(id);
-      const job = this.job(id) ?? {};
-      this.toBack(id, job, dueAt, job.lifo !== undefined);
-    }
-    return due.length;
+  /** Takes a claimable job out of its place, for a claim. */
+  takeFromLine(id: string): boolean {
+    return this.prioritized.delete(id) || removeFirst(this.pending, id);
   }
 
   /** Called when a claim has ended, so a limit may let another job start. */

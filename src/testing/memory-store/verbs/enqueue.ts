@@ -58,6 +58,10 @@ function add(queue: MemoryQueue, { id, name, payload }: EncodedJob, options: Ask
   if (before !== undefined) {
     return { id: before, outcome: 'replaced' };
   }
+  if (options?.request !== undefined) {
+    queue.prioritized.delete(id);
+    queue.scheduled.delete(id);
+  }
   const owner = options?.unique === undefined ? undefined : holderOf(queue, options.unique);
   if (owner !== undefined) {
     return options!.unique_replace && isWaiting(queue, owner, options!.unique!)

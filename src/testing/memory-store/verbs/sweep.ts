@@ -4,6 +4,7 @@ import { NAME_FORGOTTEN_MS, WORKER_FORGOTTEN_MS } from '../../../queue/scripts/l
 import type { TidyReply } from '../../../queue/store/verbs/sweep-verbs.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { trimDeadLetters } from './attempt/ends.js';
+import { dropDeadLetter } from './attempt/has-left.js';
 import { crash } from './attempt/settle.js';
 
 /** Reclaims expired claims, the latest first, so that the first claimed job ends up in front. */
@@ -54,7 +55,7 @@ export function tidy(queue: MemoryQueue): TidyReply {
   trimHistory(queue, queue.failed, undefined);
   for (const id of options.deadLetterAgeMs > 0 ? queue.dead.upTo(now - options.deadLetterAgeMs) : []) {
     queue.dead.delete(id);
-    queue.drop(id);
+    dropDeadLetter(queue, id);
   }
   trimDeadLetters(queue);
   for (const [worker, seenAt] of queue.workers) {

@@ -5,7 +5,9 @@ import type { ClaimReply, ClaimRequest } from '../../../../queue/store/store-cal
 import { headByTurn } from '../../state/head-by-turn.js';
 import { decodeClaim, decodeNamedClaim } from '../../../../queue/replies/decode-claim.js';
 import type { ClaimBatch, Hash, MemoryQueue } from '../../state/memory-queue.js';
+import { promote } from '../promote.js';
 import { ClaimBytes } from './claim-bytes.js';
+import { hasLeft } from './has-left.js';
 import { NamedJobs, takeNamed, type Taken } from './take-named.js';
 
 /** The entry of one job in the reply of lua/attempt/claim.lua. */
@@ -37,7 +39,7 @@ export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimReply {
 }
 
 function claimNew(queue: MemoryQueue, request: ClaimRequest, bytes: ClaimBytes, named: NamedJobs | undefined) {
-  queue.promote(Math.max(request.count, 100));
+  promote(queue, Math.max(request.count, 100));
   const isPaused = queue.pausedAt !== undefined;
   const taken: Taken = isPaused ? { ids: [], waiting: [] } : take(queue, request, bytes, named);
   const soonest = queue.scheduled.members()[0];
@@ -68,7 +70,7 @@ function take(queue: MemoryQueue, request: ClaimRequest, bytes: ClaimBytes, name
     return { ids: takeNext(queue, most, fits), waiting: queue.line };
   }
   const taken = flow.take(queue.line, most, fits, named && ((id) => named.mayTake(id)));
-  taken.ids.forEach((id) => queue.takeOut(id));
+  taken.ids.forEach((id) => queue.takeFromLine(id));
   return { ...taken, waiting: queue.line };
 }
 
@@ -81,7 +83,7 @@ function takeNext(queue: MemoryQueue, count: number, fits: (id: string) => boole
     if (!fits(id)) {
       break;
     }
-    queue.takeOut(id);
+    queue.takeFromLine(id);
     ids.push(id);
   }
   return ids;
@@ -97,6 +99,9 @@ function claimAll(
   const entries: ReplyEntry[] = [];
   const batch: ClaimBatch = { token, claims: [], keptUntil: queue.now + queue.options.visibilityMs };
   for (const id of ids) {
+    if (isElsewhere(queue, id)) {
+      continue;
+    }
     const job = queue.job(id) ?? revive(queue, id);
     const verdict = overdue?.get(id) ?? verdictOn(queue, job, request);
     const runs = mayRun(verdict);
@@ -143,6 +148,11 @@ function countWait(queue: MemoryQueue, opensAt: number, { worker, count }: Claim
   } else if (queue.waits.isAnother(worker, opensAt, queue.now)) {
     queue.count('limited');
   }
+}
+
+/** Returns whether an id that was just taken has another place. Its hash was deleted then, and the id enqueued again. */
+function isElsewhere(queue: MemoryQueue, id: string): boolean {
+  return hasLeft(queue, id) || (queue.job(id)?.status === 'scheduled' && queue.scheduled.has(id));
 }
 
 /** Creates a missing hash: a job without a hash is claimed too, and refused. */

@@ -4,6 +4,7 @@ import { FAILURE_PREFIX } from '../../../../queue/validation/names.js';
 import { jobEnded } from '../batch/job-ended.js';
 import { EVICTED_TTL_MS, FAILURE_HANDLER_SEEN_MS } from '../../../../queue/scripts/lifetimes.js';
 import type { DrainedOutcome } from '../../../../queue/store/call-outcomes.js';
+import { dropDeadLetter } from './has-left.js';
 import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 
 /** Makes a job a dead letter. */
@@ -67,7 +68,7 @@ export function trimDeadLetters(queue: MemoryQueue): void {
   const excess = queue.dead.size - queue.options.deadLetterCap;
   for (const id of excess > 0 ? queue.dead.members().slice(0, excess) : []) {
     queue.dead.delete(id);
-    if (queue.drop(id)) {
+    if (dropDeadLetter(queue, id)) {
       queue.count('dropped');
       queue.dropped.add(queue.now);
     }

@@ -104,7 +104,7 @@ export function takeNamed(
   const taken = flow.isActive
     ? flow.take(found, room, fits, () => true)
     : { ids: takeByTurns(queue, found, room, fits) };
-  taken.ids.forEach((id) => queue.takeOut(id));
+  taken.ids.forEach((id) => queue.takeFromLine(id));
   return { ...taken, waiting: found.filter((id) => !taken.ids.includes(id)) };
 }
 

@@ -3,6 +3,7 @@ import type { DeadLetterQuery, DeadLetterSlice } from '../../../../queue/store/s
 import { removeFirst, type MemoryQueue } from '../../state/memory-queue.js';
 import { record } from './list.js';
 import { freeUnique } from '../attempt/ends.js';
+import { isReused } from '../attempt/has-left.js';
 
 export function list(queue: MemoryQueue, query: DeadLetterQuery, most: number, withJobs: boolean): DeadLetterSlice {
   const { order, place } = query;
@@ -50,12 +51,17 @@ export function discard(queue: MemoryQueue, letters: readonly { id: string; at?:
   const meant = letters.filter(
     ({ id, at }) => queue.dead.has(id) && (at === undefined || at === '' || Number(at) === queue.dead.score(id)),
   );
+  let discarded = 0;
   for (const { id } of meant) {
+    const job = queue.job(id) ?? {};
     queue.dead.delete(id);
     removeFirst(queue.failed, id);
-    freeUnique(queue, id, queue.job(id) ?? {});
-    queue.drop(id);
+    if (!isReused(queue, id)) {
+      freeUnique(queue, id, job);
+      queue.drop(id);
+      discarded++;
+    }
   }
-  queue.count('discarded', meant.length);
-  return meant.length;
+  queue.count('discarded', discarded);
+  return discarded;
 }

@@ -152,10 +152,10 @@ export function reschedule(
 
 /** Sends dead letters back to work with all their attempts; the record of the old ones stays. */
 export function redrive(queue: MemoryQueue, ids: readonly string[], payload: string): number {
-  const letters = ids.filter((id) => queue.dead.has(id) && queue.job(id)?.payload !== undefined);
+  const found = ids.filter((id) => queue.dead.delete(id));
+  const letters = found.filter((id) => queue.job(id)?.status === 'failed');
   for (const id of letters) {
     const job = queue.job(id)!;
-    queue.dead.delete(id);
     removeFirst(queue.failed, id);
     Object.assign(job, { attempts: '0', claimed_at_ms: '0' });
     [
