@@ -27,9 +27,10 @@ export function hasPipes(handler: Decorated): boolean {
 /**
  * Refuses enhancers that Nest would skip without a word.
  *
+ * @param globalPipes the pipes of the app that apply to jobs
  * @throws InvalidOptionError
  */
-export function checkEnhancers(handler: Decorated): void {
+export function checkEnhancers(handler: Decorated, globalPipes: readonly object[] = []): void {
   const { subject } = handler;
   const { host } = handler.wrapper;
   if (typeof handler.method === 'symbol') {
@@ -43,6 +44,7 @@ export function checkEnhancers(handler: Decorated): void {
       'Write handle(@JobPayload() payload: EmailDto).',
     );
   }
+  checkSchemas(handler, globalPipes);
   const parameterPipes = parametersOf(handler).flatMap(({ pipes = [] }) => pipes);
   const classes = [...KINDS.flatMap((kind) => enhancersOf(handler, kind)), ...parameterPipes].filter(
     (each): each is Type => typeof each === 'function',
@@ -56,6 +58,30 @@ export function checkEnhancers(handler: Decorated): void {
       'Provide the class itself, or decorate it with instances: @UseGuards(new TenantGuard()).',
     );
   }
+}
+
+/** The pipes of Nest that read no schema. */
+const WITHOUT_SCHEMA = /^(Parse\w+|DefaultValue|Validation)Pipe$/;
+
+/** @throws InvalidOptionError for a schema that no pipe applies, so that any payload would reach the handler */
+function checkSchemas(handler: Decorated, globalPipes: readonly object[]): void {
+  const shared = [...globalPipes, ...enhancersOf(handler, PIPES_METADATA)];
+  const unread = parametersOf(handler).find(
+    ({ schema, pipes = [] }) => schema !== undefined && [...shared, ...pipes].every(readsNoSchema),
+  );
+  if (unread) {
+    throw new InvalidOptionError(
+      handler.subject,
+      'a pipe that applies the schema of @JobPayload',
+      'none',
+      'Write @JobPayload({ schema, pipes: [StandardSchemaValidationPipe] }), or bind the handler to a definition: ' +
+        '@JobHandler(defineJob(name, { payload: schema })).',
+    );
+  }
+}
+
+function readsNoSchema(pipe: Enhancer): boolean {
+  return WITHOUT_SCHEMA.test(typeof pipe === 'function' ? pipe.name : pipe.constructor.name);
 }
 
 function enhancersOf({ type, method }: Decorated, kind: string): Enhancer[] {

@@ -74,7 +74,7 @@ export class HandlerBinder {
     if (!isOwn || !(hasEnhancers(found) || this.container.hasGlobals)) {
       return undefined;
     }
-    checkEnhancers(found);
+    checkEnhancers(found, this.container.config.getGlobalPipes());
     return (this.enhanced ??= new EnhancedHandlers(this.container));
   }
 }

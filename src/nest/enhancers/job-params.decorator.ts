@@ -9,12 +9,12 @@ import type { Job } from '../../worker/handlers/job.js';
 const JOB_TYPE = 0;
 const PAYLOAD_TYPE = 3;
 
-/** A pipe, or its class, which Nest makes. */
-export type Pipe = Type<PipeTransform> | PipeTransform;
+/** A pipe, or its class, which Nest makes. A schema with a method `transform` is none. */
+export type Pipe = (Type<PipeTransform> | PipeTransform) & { readonly '~standard'?: never };
 
 /** The schema of a payload parameter, for the StandardSchemaValidationPipe of NestJS 12. */
 export interface JobPayloadOptions {
-  /** A Standard Schema, such as one of zod. */
+  /** A Standard Schema, such as one of zod. A StandardSchemaValidationPipe of the parameter, handler or app applies it. */
   schema?: StandardSchema;
   /** Run on the parameter, in their order. */
   pipes?: readonly Pipe[];
@@ -24,6 +24,7 @@ export interface JobPayloadOptions {
  * Injects the payload of the job, or one of its fields, into a parameter of a handler. The pipes run in order, after those
  * of the method, the class and the app. An error of a pipe fails the job without a retry.
  *
+ * @throws InvalidOptionError for a schema in the place of a pipe. At boot for a schema that no pipe applies
  * @example handle(@JobPayload(ValidationPipe) email: EmailDto) { … }
  * @example handle(@JobPayload('userId', ParseIntPipe) userId: number, \@JobRef() job: Job) { … }
  * @example handle(@JobPayload({ schema: emailSchema, pipes: [StandardSchemaValidationPipe] }) email: Email) { … } // NestJS 12
@@ -41,7 +42,32 @@ export function JobPayload(...args: (string | JobPayloadOptions | Pipe)[]): Para
   const rest = field === undefined ? args : others;
   const [only] = rest;
   const { schema, pipes } = isOptions(only) ? only : { schema: undefined, pipes: rest as Pipe[] };
+  checkPipes(pipes ?? []);
   return parameter('@JobPayload', PAYLOAD_TYPE, { data: field, schema, pipes: [...(pipes ?? [])] });
+}
+
+/** @throws InvalidOptionError, such as for a schema, whose `transform` would be called as that of a pipe */
+function checkPipes(pipes: readonly unknown[]): void {
+  const wrong = pipes.find((pipe) => isSchema(pipe) || !isPipe(pipe));
+  if (wrong !== undefined) {
+    throw new InvalidOptionError(
+      '@JobPayload',
+      'pipes, or { schema, pipes }',
+      isSchema(wrong) ? 'a schema' : show(wrong),
+      isSchema(wrong)
+        ? 'Write @JobPayload({ schema, pipes: [StandardSchemaValidationPipe] }), or bind the handler to a definition: ' +
+            '@JobHandler(defineJob(name, { payload: schema })).'
+        : '',
+    );
+  }
+}
+
+function isSchema(value: unknown): boolean {
+  return (typeof value === 'object' || typeof value === 'function') && value !== null && '~standard' in value;
+}
+
+function isPipe(value: unknown): boolean {
+  return typeof value === 'function' || typeof (value as Partial<PipeTransform> | null)?.transform === 'function';
 }
 
 /** Injects the job into a parameter of a handler, beside `@JobPayload()`. */
@@ -64,6 +90,7 @@ export const jobParameters = {
 interface ParameterRecord {
   index: number;
   pipes?: readonly Pipe[];
+  schema?: unknown;
 }
 
 /** Returns the decorated parameters of a method, including those of `createParamDecorator`. */

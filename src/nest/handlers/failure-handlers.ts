@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
-import { checkJobName, checkQueueName } from '../../queue/validation/names.js';
+import { checkHandledName, checkQueueName } from '../../queue/validation/names.js';
 import { checkOptions } from '../../queue/validation/validate-options.js';
 import { handlerOptionFields } from '../../worker/handlers/handler-options.js';
 import type { Handler, HandlerFunction } from '../../worker/handlers/handler.js';
@@ -26,7 +26,7 @@ export class FailureHandlers {
    */
   add(found: FoundHandler, handle: HandlerFunction, queueOf: (name: string) => string): string {
     const { subject, name, options, definition } = found;
-    checkJobName(name, subject);
+    checkHandledName(name, subject);
     const {
       queue: given,
       connection: _connection,

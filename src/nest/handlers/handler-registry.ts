@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { checkOptions } from '../../queue/validation/validate-options.js';
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
-import { checkJobName, checkQueueName } from '../../queue/validation/names.js';
+import { checkHandledName, checkQueueName } from '../../queue/validation/names.js';
 import { show } from '../../queue/errors/show.js';
 import { duration } from '../../queue/validation/numbers.js';
 import { limitFields, maxPendingBytesField, maxPendingField } from '../../queue/model/limits.js';
@@ -204,7 +204,7 @@ export class HandlerRegistry {
 
   private add(found: FoundHandler): void {
     const { subject, name, options } = found;
-    checkJobName(name, `job name of ${subject}`);
+    checkHandledName(name, `job name of ${subject}`);
     const checked = checkOptions(subject, optionsSchema, options);
     const {
       queue: _queue,

@@ -109,6 +109,15 @@ export function checkJobName(name: unknown, subject = 'job name'): asserts name 
   }
 }
 
+/** Checks the name of a handler's jobs. A star is no pattern here: such a handler would get no job. */
+export function checkHandledName(name: unknown, subject?: string): asserts name is string {
+  checkJobName(name, subject);
+  if (name.includes('*')) {
+    const hint = 'A handler serves one name: decorate it once for each name.';
+    throw new InvalidOptionError(subject ?? 'job name', 'the name of the jobs, not a pattern', show(name), hint);
+  }
+}
+
 /** Checks that an argument such as an id is text. The server decides whether that id exists. */
 export function checkText(subject: string, value: unknown): asserts value is string {
   if (typeof value !== 'string') {

@@ -4,7 +4,7 @@ import { checkOptions } from '../../queue/validation/validate-options.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { checkJobName } from '../../queue/validation/names.js';
+import { checkHandledName } from '../../queue/validation/names.js';
 import { maxRestsField } from '../../queue/model/limits.js';
 import { show } from '../../queue/errors/show.js';
 import { jobDefaultFields } from '../../queue/enqueue/enqueue-options.js';
@@ -134,7 +134,7 @@ function refuseSecondEntry(subject: string, { name, options }: JobQueue, served:
 }
 
 function checkHandler(subject: string, job: string, handler: unknown): void {
-  checkJobName(job);
+  checkHandledName(job);
   if (typeof handler !== 'function') {
     checkOptions(`${subject}.${job}`, isInstance(handler) ? instanceSchema : handlerSchema, handler);
   }

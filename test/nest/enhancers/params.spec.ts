@@ -204,6 +204,56 @@ onEachStore('@JobPayload', () => {
     await expect(app.init()).rejects.toThrow('expected a parameter with @JobPayload() for its pipes, found none.');
   });
 
+  it('is refused with a schema in the place of a pipe, by the compiler too', () => {
+    const schema = z.object({ to: z.email() });
+    const asFunction = Object.assign(() => undefined, { '~standard': {} });
+    const help =
+      '@JobPayload: expected pipes, or { schema, pipes }, found a schema. Write @JobPayload({ schema, pipes';
+    // @ts-expect-error a schema of zod has a method transform, as a pipe has
+    expect(() => JobPayload(schema)).toThrow(help);
+    // @ts-expect-error also behind a field
+    expect(() => JobPayload('to', schema)).toThrow(help);
+    expect(() => JobPayload(asFunction as never)).toThrow(help);
+    expect(() => JobPayload({ schema, pipes: [schema as never] })).toThrow(help);
+    expect(() => JobPayload({ transfrom: true } as never)).toThrow('found an object with transfrom');
+  });
+
+  it.each([[[]], [[ParseIntPipe]], [[new ValidationPipe()]]])(
+    'is refused with a schema that no pipe applies, beside %p',
+    async (pipes) => {
+      const schema = z.object({ to: z.email() });
+      @JobHandler(uniqueQueueName())
+      class Handler {
+        handle(@JobPayload({ schema, pipes }) email: unknown) {
+          return email;
+        }
+      }
+      const app = await compileApp({ providers: [Handler] });
+      await expect(app.init()).rejects.toThrow(
+        'on Handler.handle: expected a pipe that applies the schema of @JobPayload, found none.',
+      );
+    },
+  );
+
+  it('takes a schema that a pipe of the app applies', async () => {
+    const name = uniqueQueueName();
+    class SchemaPipe implements PipeTransform {
+      transform(value: unknown, { type }: ArgumentMetadata) {
+        return type === 'body' ? `read ${String(value)}` : value;
+      }
+    }
+    @JobHandler(name)
+    class Handler {
+      handle(@JobPayload({ schema: z.string() }) text: string) {
+        return text;
+      }
+    }
+    const app = await compileApp({ jobs: { globalEnhancers: ['pipes'] }, providers: [Handler] });
+    app.useGlobalPipes(new SchemaPipe());
+    await app.init();
+    expect(await (await app.get(JobQueueService).enqueue(name, 'it')).result()).toBe('read it');
+  });
+
   it('of a static method or a constructor is refused', () => {
     expect(() => {
       class Handler {

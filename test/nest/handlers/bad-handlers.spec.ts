@@ -1,6 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { Injectable, Module, type Provider } from '@nestjs/common';
-import { InvalidOptionError, JobHandler, JobQueueService, type JobHandlerOptions } from 'nest-job-queue';
+import {
+  InvalidOptionError,
+  JobHandler,
+  JobQueueService,
+  OnJobFailed,
+  type JobHandlerOptions,
+} from 'nest-job-queue';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { compileApp } from '../app.js';
 
@@ -53,6 +59,21 @@ describe('the app does not boot with', () => {
     expect(error.message).toBe(
       'queue name of @JobHandler("send email") on EmailHandler.handle: ' +
         'expected 1 to 128 of A-Z a-z 0-9 _ . : @ / -, found "send email".',
+    );
+  });
+
+  it('a pattern in the place of a name, which would get no job', async () => {
+    const error = await bootError([handler('*', { queue: 'jobs' })]);
+    expect(error.message).toBe(
+      'job name of @JobHandler("*") on EmailHandler.handle: expected the name of the jobs, not a pattern, found "*". ' +
+        'A handler serves one name: decorate it once for each name.',
+    );
+    class Failures {
+      @OnJobFailed('mail.*', { queue: 'jobs' })
+      failed() {}
+    }
+    expect((await bootError([Failures])).message).toContain(
+      'expected the name of the jobs, not a pattern, found "mail.*"',
     );
   });
 
