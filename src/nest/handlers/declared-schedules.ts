@@ -35,7 +35,7 @@ export class DeclaredSchedules {
       const schedule = { recurrence, options: named, subject: of };
       const target = this.queues.queue(queue);
       const stored = encodeSchedule(target, id, recurrence, named, of);
-      const check = checkSchedule(stored, definition, target.options.codec, of);
+      const check = checkSchedule(stored, definition, target, of);
       if (check) {
         check.catch(() => undefined); // whenChecked reports the error
         this.checks.push(check);

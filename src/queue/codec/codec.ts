@@ -57,8 +57,23 @@ interface Envelope {
  * @param subject the name of the value in errors: `payload`, `result`, `progress`
  * @throws InvalidPayloadError
  */
-export function encodeContent(subject: string, value: unknown, { maxPayloadBytes, codec }: ContentRules): string {
-  return encodeJson(subject, codec ? enveloped(codec, subject, value) : value, maxPayloadBytes);
+export function encodeContent(
+  subject: string,
+  value: unknown,
+  { maxPayloadBytes, codec, redact }: ContentRules,
+): string {
+  try {
+    return encodeJson(subject, codec ? enveloped(codec, subject, value) : value, maxPayloadBytes);
+  } catch (error) {
+    throw redact ? withoutQuote(error as Error) : error;
+  }
+}
+
+/** Removes what an error quotes in parentheses, because it may be of a hidden part: a number, or a message. */
+function withoutQuote(error: Error): Error {
+  return error instanceof InvalidPayloadError
+    ? new InvalidPayloadError(error.path, error.expected, error.found.replace(/ \(.*\)$/s, ' (hidden by redact)'))
+    : error;
 }
 
 function enveloped(codec: JobCodec, subject: string, value: unknown): Envelope {
@@ -68,7 +83,11 @@ function enveloped(codec: JobCodec, subject: string, value: unknown): Envelope {
     if (error instanceof InvalidPayloadError) {
       throw error;
     }
-    throw new InvalidPayloadError(subject, `a value that the codec ${codec.name} takes`, (error as Error).message);
+    throw new InvalidPayloadError(
+      subject,
+      `a value that the codec ${codec.name} takes`,
+      `one that it refuses (${(error as Error).message})`,
+    );
   }
 }
 

@@ -2,6 +2,7 @@
 // in handlers, stay unchanged.
 import type { StoredError } from '../errors/stored-error.js';
 import { FAILURE_PREFIX } from '../validation/names.js';
+import type { Hiding } from '../validation/validate-with-schema.js';
 import { parseJson } from './parse-json.js';
 
 /** The part of a job that `redact` is asked about. */
@@ -74,11 +75,11 @@ export class TextRedaction {
   private readonly hidden: readonly string[] | undefined;
 
   /** @param payload undefined where it is not known */
-  constructor(redact: Redact, payload: unknown, job: RedactedPart['job']) {
+  constructor(redact: Redact, payload: unknown, job: RedactedPart['job'], part: RedactedPart['part'] = 'payload') {
     if (payload === undefined) {
       return;
     }
-    const shown = textsIn(redactValue(redact, payload, { part: 'payload', job }));
+    const shown = textsIn(redactValue(redact, payload, { part, job }));
     const hidden = [...textsIn(payload)].filter((text) => !shown.has(text));
     // The longest first: one may be a part of another.
     this.hidden = hidden.length > MOST_TEXTS ? undefined : hidden.toSorted((a, b) => b.length - a.length);
@@ -143,4 +144,18 @@ export function textRedaction(redact: Redact, job: RedactedPart['job'] & { paylo
 /** Returns the payload. A failure job has the failed job's payload as text in its own. */
 export function payloadOf({ name, payload }: { name: string; payload: unknown }): unknown {
   return name.startsWith(FAILURE_PREFIX) ? parseJson((payload as { payload?: string }).payload).value : payload;
+}
+
+/** Returns how an error about a part of a job hides what nobody may see; undefined without `redact`. */
+export function hidingOf(redact: Redact | undefined, about: RedactedPart): Hiding | undefined {
+  return (
+    redact && {
+      mark: REDACTED,
+      visible: (value) => redactValue(redact, value, about),
+      texts: (value) => {
+        const texts = new TextRedaction(redact, value, about.job, about.part);
+        return (text) => texts.text(text);
+      },
+    }
+  );
 }

@@ -163,7 +163,7 @@ export class DeadLetters {
     }
     const definition = given ?? (name === undefined ? undefined : this.context.definitionOf?.(name));
     if (definition) {
-      await checkPayload(definition, json, this.queue.options.codec);
+      await checkPayload(definition, json, this.queue, id);
     }
     return json;
   }

@@ -1,19 +1,29 @@
-import { decodeContent, type JobCodec } from '../codec/codec.js';
+import { decodeContent, type ContentRules } from '../codec/codec.js';
+import { hidingOf } from '../codec/redact.js';
 import { validateWithSchema } from '../validation/validate-with-schema.js';
 import type { JobDefinition } from './define-job.js';
+
+/** The queue of a payload, and how it stores and shows content. */
+export interface PayloadRules {
+  readonly name: string;
+  readonly options: Pick<ContentRules, 'codec' | 'redact'>;
+}
 
 /**
  * Checks an encoded payload against the schema of its definition, in the form that the handler will receive. Returns a
  * promise only if the schema needs one.
  *
  * @param json the payload as it is stored
+ * @param id the id of the job, or of its schedule
  * @throws InvalidPayloadError with the path of the fault (a rejection, if the schema is asynchronous)
  */
 export function checkPayload(
-  { payload: schema }: JobDefinition,
+  { name, payload: schema }: JobDefinition,
   json: string,
-  codec: JobCodec | undefined,
+  { name: queue, options: { codec, redact } }: PayloadRules,
+  id: string,
   subject = 'payload',
 ): unknown {
-  return validateWithSchema(subject, schema, decodeContent(codec, JSON.parse(json)));
+  const hiding = redact && hidingOf(redact, { part: 'payload', job: { id, name, queue } });
+  return validateWithSchema(subject, schema, decodeContent(codec, JSON.parse(json)), hiding);
 }

@@ -1,3 +1,4 @@
+import { hidingOf } from '../codec/redact.js';
 import { checkPayload } from './check-payload.js';
 import type { JobDefinition } from './define-job.js';
 import { InvalidOptionError } from '../errors/errors.js';
@@ -26,7 +27,7 @@ export function encodeTypedJob(
 ): EncodedJob | Promise<EncodedJob> {
   const merged = typedOptions(target.name, definition, options, subject);
   const job = encodeJob(target, payload, merged, subject);
-  const read = checkPayload(definition, job.payload, target.options.codec, payloadSubject(subject));
+  const read = checkPayload(definition, job.payload, target, job.id, payloadSubject(subject));
   if (!(read instanceof Promise)) {
     return job;
   }
@@ -85,13 +86,15 @@ export function typedOptions(
 
 /** Reads results by the schema of a definition, of jobs of its name only. */
 export function typedSource(source: JobSource, { name, result: schema }: JobDefinition): JobSource {
+  const hidingIn = (id: string) =>
+    hidingOf(source.options?.redact, { part: 'result', job: { id, name, queue: source.name ?? name } });
   return schema
     ? {
         get: (id) => source.get(id),
         awaitResult: async (id, options) => {
           const value = await source.awaitResult(id, options, name);
           // No result is stored, or the handler returned none, which its worker has checked.
-          return value === undefined ? undefined : validateWithSchema('result', schema, value);
+          return value === undefined ? undefined : validateWithSchema('result', schema, value, hidingIn(id));
         },
       }
     : source;

@@ -7,7 +7,7 @@ import { checkText } from '../validation/names.js';
 
 /** Gives a job another payload; see JobQueue.update. @throws InvalidPayloadError */
 export async function updateJob(
-  queue: Pick<QueueAccess, 'options' | 'exec'>,
+  queue: Pick<QueueAccess, 'name' | 'options' | 'exec'>,
   first: string | JobDefinition,
   rest: readonly unknown[],
 ): Promise<UpdateOutcome> {
@@ -16,7 +16,7 @@ export async function updateJob(
   checkText('job id', id);
   const json = encodeContent('payload', payload, queue.options);
   if (definition) {
-    await checkPayload(definition, json, queue.options.codec);
+    await checkPayload(definition, json, queue, id);
   }
   return queue.exec((calls) => calls.update(id, json, definition?.name));
 }

@@ -1,3 +1,4 @@
+import type { Redact } from '../codec/redact.js';
 import { checkKnown, checkMs } from '../validation/validate-options.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import type { JobRecord } from '../model/job.js';
@@ -24,6 +25,9 @@ export function checkResultOptions(options: ResultOptions = {}): ResultOptions &
 
 /** The source from which a handle reads its job. */
 export interface JobSource {
+  /** The name of the queue. */
+  readonly name?: string;
+  readonly options?: { readonly redact?: Redact };
   get(id: string): Promise<JobRecord | null>;
   /** @param name the required name of the job, so that its result has the expected type */
   awaitResult(id: string, options?: ResultOptions, name?: string): Promise<unknown>;

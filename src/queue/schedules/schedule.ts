@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { serialize } from 'node:v8';
 import { z } from 'zod';
 import { storedBackoffSchema } from '../model/backoff.js';
-import type { JobCodec } from '../codec/codec.js';
 import { checkOptions } from '../validation/validate-options.js';
 import { isJobDefinition, type JobDefinition } from '../enqueue/define-job.js';
 import { InvalidOptionError } from '../errors/errors.js';
@@ -11,7 +10,7 @@ import { show } from '../errors/show.js';
 import { withScheduleUniqueKey, encodeJob, payloadSubject, type EncodeTarget } from '../enqueue/encode-job.js';
 import { jobDefaultFields, type JobRules } from '../enqueue/enqueue-options.js';
 import { duration, wholeNumber } from '../validation/numbers.js';
-import { checkPayload } from '../enqueue/check-payload.js';
+import { checkPayload, type PayloadRules } from '../enqueue/check-payload.js';
 import { optionsOf } from '../store/enqueue-call.js';
 import type { Recurrence, StoredSchedule } from '../model/schedule.js';
 import { checkRecurrence } from './recurrence.js';
@@ -119,10 +118,10 @@ export function encodeSchedule(
 export function checkSchedule(
   { id, payload }: Pick<StoredSchedule, 'id' | 'payload'>,
   definition: JobDefinition | undefined,
-  codec: JobCodec | undefined,
+  queue: PayloadRules,
   subject = subjectOf(id),
 ): Promise<unknown> | undefined {
-  const read = definition && checkPayload(definition, payload, codec, payloadSubject(subject));
+  const read = definition && checkPayload(definition, payload, queue, id, payloadSubject(subject));
   return read instanceof Promise ? read : undefined;
 }
 

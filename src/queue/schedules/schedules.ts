@@ -60,7 +60,7 @@ export class Schedules {
     options?: ScheduleOptions | TypedScheduleOptions<Payload>,
   ): Promise<'created' | 'changed' | 'unchanged'> {
     const schedule = encodeSchedule(this.queue, id, recurrence, options);
-    await checkSchedule(schedule, options?.definition, this.queue.options.codec);
+    await checkSchedule(schedule, options?.definition, this.queue);
     const outcome = await this.put(schedule, undefined);
     if (outcome === 'declared' || outcome === 'conflict') {
       throw refusal(id, 'change it');

@@ -2,35 +2,64 @@ import { InvalidPayloadError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import type { SchemaIssue, SchemaOutcome, StandardSchema } from './standard-schema.js';
 
+/** Hides parts of a value in an error about it. */
+export interface Hiding {
+  /** The text in place of a hidden value. */
+  readonly mark: string;
+  /** Returns the visible part of the value. */
+  visible(value: unknown): unknown;
+  /** Returns a function that removes the hidden parts of the value from a text. */
+  texts(value: unknown): (text: string) => string;
+}
+
 /**
  * Parses a value with a schema. Returns a promise only if the schema needs one, so that enqueues of one tick stay
  * together.
  *
  * @param subject the name of the value in errors: `payload`, `result`
+ * @param hiding hides parts of the value in the error
  * @throws InvalidPayloadError with the path of the first fault (a rejection, if the schema is asynchronous)
  */
 export function validateWithSchema<Output>(
   subject: string,
   schema: StandardSchema<unknown, Output>,
   value: unknown,
+  hiding?: Hiding,
 ): Output | Promise<Output> {
   const outcome = schema['~standard'].validate(value);
   return outcome instanceof Promise
-    ? outcome.then((settled) => valueOf(subject, settled, value))
-    : valueOf(subject, outcome, value);
+    ? outcome.then((settled) => valueOf(subject, settled, value, hiding))
+    : valueOf(subject, outcome, value, hiding);
 }
 
-function valueOf<Output>(subject: string, outcome: SchemaOutcome<Output>, value: unknown): Output {
+function valueOf<Output>(
+  subject: string,
+  outcome: SchemaOutcome<Output>,
+  value: unknown,
+  hiding: Hiding | undefined,
+): Output {
   if (outcome.issues === undefined) {
     return outcome.value;
   }
   const [issue] = outcome.issues;
   const keys = issue ? keysOf(issue) : [];
-  const found = keys.reduce<unknown>(
-    (each, key) => (each as Record<PropertyKey, unknown> | undefined)?.[key],
+  const path = keys.reduce(step, subject);
+  const found = show(at(value, keys));
+  if (!hiding) {
+    throw new InvalidPayloadError(path, expectation(issue), found);
+  }
+  const hide = hiding.texts(value);
+  // A hidden value may be too short to be found in a text, so the message of the schema is left out too.
+  throw show(at(hiding.visible(value), keys)) === found
+    ? new InvalidPayloadError(path, hide(expectation(issue)), hide(found))
+    : new InvalidPayloadError(path, 'what its schema allows', hiding.mark);
+}
+
+function at(value: unknown, keys: readonly PropertyKey[]): unknown {
+  return keys.reduce<unknown>(
+    (each, key) => (each as Record<PropertyKey, unknown> | null | undefined)?.[key],
     value,
   );
-  throw new InvalidPayloadError(keys.reduce(step, subject), expectation(issue), show(found));
 }
 
 function keysOf(issue: SchemaIssue): PropertyKey[] {

@@ -28,6 +28,10 @@ export class QueueReporter implements JobReporter {
     private readonly onLost: (job: ClaimedJob) => void,
   ) {}
 
+  get redact() {
+    return this.queue.options.redact;
+  }
+
   async progress(job: ClaimedJob, value: unknown): Promise<void> {
     await this.report(job, 'progress', encodeContent('progress', value, this.queue.options));
   }

@@ -2,10 +2,14 @@ import type { BatchReader } from '../../queue/batches/batch-reader.js';
 import { InvalidOptionError, RetryLaterError } from '../../queue/errors/errors.js';
 import { readyAtMsOf, type ClaimedJob } from '../../queue/model/job.js';
 import { NO_METADATA, type JobMetadata } from '../../queue/model/metadata.js';
+import { hidingOf, type Redact, type RedactedPart } from '../../queue/codec/redact.js';
+import type { Hiding } from '../../queue/validation/validate-with-schema.js';
 import { show } from '../../queue/errors/show.js';
 
 /** Writes progress, log lines and checkpoints of a running job. */
 export interface JobReporter {
+  /** The parts of its content that an error must not show. */
+  readonly redact?: Redact;
   progress(job: ClaimedJob, value: unknown): Promise<void>;
   log(job: ClaimedJob, message: string): Promise<void>;
   /** Reads a batch of the job's queue. Absent where the reporter reaches no queue. */
@@ -180,6 +184,12 @@ export class Job<Payload = unknown> {
   /** Ends this attempt and runs the job again after `delayMs`, without using an attempt. Never returns. */
   snooze(delayMs: number): never {
     throw new RetryLaterError(delayMs);
+  }
+
+  /** Returns how an error hides parts of its content. For the worker. @internal */
+  hiding(part: RedactedPart['part']): Hiding | undefined {
+    const { id, name, queue } = this;
+    return hidingOf(this.#reporter.redact, { part, job: { id, name, queue } });
   }
 
   /** Replaces the payload with the one that the schema parsed. For the worker. @internal */

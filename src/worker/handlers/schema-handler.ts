@@ -39,7 +39,7 @@ export function schemaMiddleware({
 }: JobDefinition): AttemptMiddleware {
   const attempt = async (job: Job, next: () => Promise<unknown>) => {
     try {
-      job.setPayload(await validateWithSchema('payload', payloadSchema, job.payload));
+      job.setPayload(await validateWithSchema('payload', payloadSchema, job.payload, job.hiding('payload')));
     } catch (error) {
       throw toNonRetryable(error as Error);
     }
@@ -48,7 +48,7 @@ export function schemaMiddleware({
       // The form in which callers will read it.
       const stored =
         result === undefined ? undefined : (JSON.parse(encodeJson('result', result, Infinity)) as unknown);
-      await validateWithSchema('result', resultSchema, stored);
+      await validateWithSchema('result', resultSchema, stored, job.hiding('result'));
     }
     return result;
   };

@@ -63,7 +63,7 @@ export class WorkerSchedules {
     const { recurrence, subject } = declared;
     const options = withDefinition(of, declared.options);
     const schedule = encodeSchedule(of.queue, id, recurrence, options, subject);
-    const check = checkSchedule(schedule, options?.definition, of.queue.options.codec, subject);
+    const check = checkSchedule(schedule, options?.definition, of.queue, subject);
     if (check) {
       // The start awaits the check. Without a start its rejection needs no handler.
       check.catch(() => undefined);

@@ -65,7 +65,7 @@ describe('a codec', () => {
   it('that throws refuses the enqueue', async () => {
     const queue = new JobQueue(connect(), uniqueQueueName(), { codec: throwing });
     await expect(queue.enqueue('x')).rejects.toThrow(
-      'payload: expected a value that the codec throwing takes, found not this.',
+      'payload: expected a value that the codec throwing takes, found one that it refuses (not this).',
     );
     expect((await queue.stats()).pending).toBe(0);
   });

@@ -1,9 +1,11 @@
 // The option `redact` of a queue: its fields are in no log line of a worker. Stored values stay unchanged.
 import { describe, expect, it } from '@jest/globals';
-import { InvalidOptionError, JobQueue, Worker } from 'nest-job-queue/core';
+import { z } from 'zod';
+import { defineHandler, defineJob, InvalidOptionError, JobQueue, Worker, type Redact } from 'nest-job-queue/core';
 import { redactValue } from '#queue/codec/redact.js';
 import { redactRecord } from '#queue/store/redact-record.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
+import { startWorker } from '../../support/worker/workers.js';
 
 const about = { part: 'payload' as const, job: { id: '1', name: 'pay', queue: 'pay' } };
 
@@ -74,4 +76,83 @@ it('the log of failures hides it, the handler and the store see it', async () =>
 
 it.each<[unknown]>([['iban'], [[1]], [['']], [{}]])('refuses %j', (redact) => {
   expect(() => new JobQueue(connect(), 'a', { redact: redact as never })).toThrow(InvalidOptionError);
+});
+
+describe('an InvalidPayloadError quotes no hidden value', () => {
+  const schema = z.object({
+    iban: z.string().regex(/^DE/, { error: ({ input }) => `no IBAN: ${String(input)}` }),
+    pin: z.number(),
+  });
+  const Pay = defineJob('pay', { payload: schema, result: z.object({ iban: z.string(), pin: z.number() }) });
+  const bad = { iban: 'FR76-3000', pin: 1 };
+  const hidden = 'payload.iban: expected what its schema allows, found [redacted].';
+  const queueOf = (redact?: Redact) => new JobQueue(connect(), uniqueQueueName(), { redact });
+
+  it('of a producer: enqueue, enqueueMany, update, redrive, schedules', async () => {
+    const queue = queueOf(['iban']);
+    await expect(queue.enqueue(Pay, bad)).rejects.toThrow(hidden);
+    await expect(queue.enqueueMany(Pay, [{ payload: bad }])).rejects.toThrow(`enqueueMany[0].${hidden}`);
+    const { id } = await queue.enqueue({ iban: 'DE1', pin: 1 }, { name: 'pay', maxAttempts: 1 });
+    await expect(queue.update(Pay, id, bad)).rejects.toThrow(hidden);
+    await queue.fail((await queue.claim())!, new Error('no'));
+    await expect(queue.deadLetters.redrive(Pay, id, { payload: bad })).rejects.toThrow(hidden);
+    const upsert = queue.schedules.upsert('daily', { everyMs: 60_000 }, { definition: Pay, payload: bad });
+    await expect(upsert).rejects.toThrow(`schedule "daily".${hidden}`);
+  });
+
+  it('by a function, in its own message, and in one of a short value', async () => {
+    const text = z.object({
+      iban: z.string(),
+      pin: z.string().max(2, { error: ({ input }) => `${input} is long` }),
+    });
+    const Short = defineJob('short', { payload: text.refine(() => false, { error: 'DE02-1203 is blocked' }) });
+    const queue = queueOf((value) => ({ to: (value as { to?: string }).to }));
+    const about = { iban: 'DE02-1203', pin: '123' };
+    await expect(queue.enqueue(Short, about)).rejects.toThrow(
+      'payload.pin: expected what its schema allows, found [redacted].',
+    );
+    await expect(queueOf(['iban']).enqueue(Short, { ...about, pin: '1' })).rejects.toThrow('[redacted] is blocked');
+  });
+
+  it('but shows those that may be seen', async () => {
+    await expect(queueOf(['iban']).enqueue(Pay, { iban: 'DE1', pin: 'x' as never })).rejects.toThrow(
+      'payload.pin: expected number, found "x".',
+    );
+    await expect(queueOf().enqueue(Pay, bad)).rejects.toThrow('(no IBAN: FR76-3000), found "FR76-3000".');
+  });
+
+  it('of a value that is no JSON, of a codec, or of an object that throws', async () => {
+    const throwing = {
+      toJSON() {
+        throw new Error('no iban FR76');
+      },
+    };
+    const codec = {
+      name: 'picky',
+      encode: () => {
+        throw new Error('no iban FR76');
+      },
+      decode: (json: unknown) => json,
+    };
+    await expect(queueOf(['iban']).enqueue({ iban: 4111n })).rejects.toThrow('found a BigInt (hidden by redact).');
+    await expect(queueOf(['iban']).enqueue({ iban: throwing })).rejects.toThrow(
+      'found one that throws (hidden by redact).',
+    );
+    const coded = new JobQueue(connect(), uniqueQueueName(), { redact: ['iban'], codec });
+    await expect(coded.enqueue({ iban: '' })).rejects.toThrow('found one that it refuses (hidden by redact).');
+  });
+
+  it('of a result, neither in the worker nor for the caller', async () => {
+    const queue = queueOf(['iban']);
+    const handle = defineHandler(Pay, () => ({ iban: 76_3000, pin: 1 }) as never);
+    const { worker } = await startWorker([{ queue, handlers: { pay: handle } }]);
+    const job = await queue.enqueue(Pay, { iban: 'DE1', pin: 1 }, { maxAttempts: 1 });
+    await expect(job.result()).rejects.toThrow('result.iban: expected what its schema allows, found [redacted].');
+    await worker.stop();
+    const { id } = await queue.enqueue({}, { name: 'pay' });
+    await queue.complete((await queue.claim())!, { iban: 76_3000 });
+    await expect(queue.result(Pay, id)).rejects.toThrow(
+      'result.iban: expected what its schema allows, found [redacted].',
+    );
+  });
 });
