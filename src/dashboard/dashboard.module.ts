@@ -20,6 +20,7 @@ import { RunStore } from './actions/run-store.js';
 import { JobDescriber } from './views/job-describer.js';
 import { KnownQueues } from './api/known-queue.js';
 import { Responder } from './api/responder.js';
+import { RouteRunner } from './api/route-runner.js';
 import {
   checkAsyncOptions,
   checkDashboardNames,
@@ -64,6 +65,7 @@ const PROVIDERS: Provider[] = [
   Permissions,
   Redactor,
   Responder,
+  RouteRunner,
   RunStore,
   SharedReads,
   SnapshotFeed,

@@ -13,6 +13,7 @@ import type { ResolvedMount } from './dashboard-options.js';
 import { LiveController } from './api/live.controller.js';
 import { PageController } from './page/page.controller.js';
 import { AccessGuard } from './security/access.guard.js';
+import { routeKindOf } from './security/declared-route.js';
 
 const CONTROLLERS: readonly Type<object>[] = [
   PageController,
@@ -35,12 +36,27 @@ const CONTROLLERS: readonly Type<object>[] = [
  */
 export function mountControllers({ path, guards }: ResolvedMount): Type<object>[] {
   return CONTROLLERS.map((base) => {
+    requireDeclaredRoutes(base);
     const mounted = { [base.name]: class extends base {} }[base.name]!;
     Controller({ path, version: VERSION_NEUTRAL })(mounted);
     UseGuards(AccessGuard, ...guards)(mounted);
     copyInjections(base, mounted);
     return mounted;
   });
+}
+
+/**
+ * Checks that each route of a controller declares its permissions.
+ *
+ * @throws Error that names the route
+ */
+export function requireDeclaredRoutes({ name, prototype }: Type<object>): void {
+  for (const key of Object.getOwnPropertyNames(prototype)) {
+    const method: unknown = (prototype as Record<string, unknown>)[key];
+    if (typeof method === 'function' && Reflect.hasMetadata('path', method) && routeKindOf(method) === undefined) {
+      throw new Error(`The route ${name}.${key} declares no permission. Declare it by Reads, Changes, or Serves.`);
+    }
+  }
 }
 
 /** Copies the injected tokens of a constructor. Nest reads them from the class itself. */

@@ -16,6 +16,9 @@ import { RunStore, serverNow } from './run-store.js';
 /** Jobs that move up while others leave the list are met by another pass; each must have done something. */
 const MOST_PASSES = 20;
 
+/** Returns the ids that the user of a run may change. */
+type AllowedOf = (ids: readonly string[]) => Promise<ReadonlySet<string>>;
+
 /** The request of a run. */
 interface RunRequest {
   action: JobAction;
@@ -42,7 +45,8 @@ export class BulkRuns implements BeforeApplicationShutdown {
     private readonly redactor: Redactor,
   ) {}
 
-  async start(queue: JobQueue, request: RunRequest): Promise<RunView> {
+  /** @param allowedOf returns the jobs that the user may change, asked before each step */
+  async start(queue: JobQueue, request: RunRequest, allowedOf: AllowedOf): Promise<RunView> {
     const stats = await queue.stats();
     const now = await serverNow(queue);
     const run: RunView = {
@@ -59,7 +63,7 @@ export class BulkRuns implements BeforeApplicationShutdown {
       error: null,
     };
     await this.store.write(queue, run);
-    this.active.set(run.id, this.follow(queue, run));
+    this.active.set(run.id, this.follow(queue, run, allowedOf));
     return run;
   }
 
@@ -82,9 +86,9 @@ export class BulkRuns implements BeforeApplicationShutdown {
     await Promise.all(this.active.values());
   }
 
-  private async follow(queue: JobQueue, run: RunView): Promise<void> {
+  private async follow(queue: JobQueue, run: RunView, allowedOf: AllowedOf): Promise<void> {
     try {
-      run.status = await this.passes(queue, run);
+      run.status = await this.passes(queue, run, allowedOf);
     } catch (error) {
       run.status = 'failed';
       run.error = (error as Error).message;
@@ -104,11 +108,11 @@ export class BulkRuns implements BeforeApplicationShutdown {
     }
   }
 
-  private async passes(queue: JobQueue, run: RunView): Promise<RunView['status']> {
+  private async passes(queue: JobQueue, run: RunView, allowedOf: AllowedOf): Promise<RunView['status']> {
     for (let pass = 0; pass < MOST_PASSES; pass++) {
       const before = run.done;
       run.searched = 0;
-      const ended = await this.pass(queue, run);
+      const ended = await this.pass(queue, run, allowedOf);
       if (ended !== undefined) {
         return ended;
       }
@@ -120,7 +124,7 @@ export class BulkRuns implements BeforeApplicationShutdown {
   }
 
   /** Passes over the jobs once. Returns the outcome of the run if it ends early. */
-  private async pass(queue: JobQueue, run: RunView): Promise<RunView['status'] | undefined> {
+  private async pass(queue: JobQueue, run: RunView, allowedOf: AllowedOf): Promise<RunView['status'] | undefined> {
     let cursor: string | null = null;
     do {
       if (this.closing) {
@@ -130,7 +134,7 @@ export class BulkRuns implements BeforeApplicationShutdown {
         return 'stopped';
       }
       const slice = await walkSlice(queue, run.state, cursor);
-      const { done } = await this.change(queue, run, slice.jobs);
+      const { done } = await this.change(queue, run, slice.jobs, allowedOf);
       run.searched += slice.looked;
       run.updatedAt = await serverNow(queue);
       await this.store.write(queue, run);
@@ -139,12 +143,20 @@ export class BulkRuns implements BeforeApplicationShutdown {
     return undefined;
   }
 
-  private async change(queue: JobQueue, run: RunView, jobs: readonly JobRecord[]): Promise<{ done: number }> {
+  private async change(
+    queue: JobQueue,
+    run: RunView,
+    jobs: readonly JobRecord[],
+    allowedOf: AllowedOf,
+  ): Promise<{ done: number }> {
     const chosen = jobs.filter((job) => isMeant(job, run) && matches(this.redactor.record(job), run.match));
-    if (chosen.length === 0) {
+    const matching = chosen.map(({ id }) => id);
+    const allowed = await allowedOf(matching);
+    const ids = matching.filter((id) => allowed.has(id));
+    run.spared += matching.length - ids.length;
+    if (ids.length === 0) {
       return { done: 0 };
     }
-    const ids = chosen.map(({ id }) => id);
     const outcome = await this.actions.act(queue, run.action, run.state, ids);
     run.done += outcome.done;
     run.spared += outcome.spared;

@@ -1,6 +1,5 @@
-import { Body, Get, Injectable, NotFoundException, Post, Query, Req, Res } from '@nestjs/common';
+import { Injectable, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
-import { ActionLog } from '../actions/action-log.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { BatchNotFoundError } from '../../queue/errors/batch-errors.js';
 import type { BatchMember, BatchRecord } from '../../queue/model/batch.js';
@@ -9,8 +8,9 @@ import type { DashboardRequest } from '../dashboard-options.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { Permissions } from '../security/permissions.js';
 import { cut, JobDescriber } from '../views/job-describer.js';
-import { checkInput, jobId, KnownQueues, queryCount, queueName } from './known-queue.js';
-import { Responder } from './responder.js';
+import { jobId, queryCount, queueName } from './known-queue.js';
+import { Changes, Reads, Routes } from './route.js';
+import type { ChangeCall, Outcome, QueueCall } from './route-runner.js';
 import type { BatchMemberView, BatchPageView, BatchView } from '../views/batch-views.js';
 import type { JobRow } from '../views/views.js';
 
@@ -29,52 +29,40 @@ const cancelSchema = z.strictObject({ queue: queueName, id: jobId });
 
 /** Serves the unfinished batches of a queue, and one batch with its members. */
 @Injectable()
-export class BatchesController {
+export class BatchesController extends Routes {
   constructor(
-    private readonly queues: KnownQueues,
     private readonly describer: JobDescriber,
-    private readonly log: ActionLog,
     private readonly reads: SharedReads,
     private readonly permissions: Permissions,
-    private readonly responder: Responder,
-  ) {}
-
-  @Get('api/batches')
-  async list(@Query() query: unknown, @Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    await this.responder.json(response, async () => {
-      const { queue: name } = checkInput(listSchema, query);
-      await this.permissions.require('view', request, { queue: name });
-      const queue = this.queues.get(name);
-      const batches = await this.reads.get(`batches ${name}`, () => queue.listBatches({ limit: SHOWN }));
-      return { batches: batches.map(viewOf) };
-    });
+  ) {
+    super();
   }
 
-  @Get('api/batch')
-  async one(@Query() query: unknown, @Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    await this.responder.json(response, async () => {
-      const { queue: name, id, offset } = checkInput(batchSchema, query);
-      await this.permissions.require('view', request, { queue: name });
-      const queue = this.queues.get(name);
-      const page = await this.reads.get(`batch ${name} ${id} ${offset}`, () => this.read(queue, id, offset));
-      return { ...page, members: await this.seenBy(request, page.members) };
-    });
+  @Reads('api/batches', listSchema)
+  async list(_query: z.output<typeof listSchema>, { queue }: QueueCall): Promise<{ batches: BatchView[] }> {
+    const batches = await this.reads.get(`batches ${queue.name}`, () => queue.listBatches({ limit: SHOWN }));
+    return { batches: batches.map(viewOf) };
   }
 
-  @Post('api/batch/cancel')
-  async cancel(@Body() body: unknown, @Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    await this.responder.json(response, async () => {
-      const { queue: name, id } = checkInput(cancelSchema, body);
-      await this.permissions.require('cancel', request, { queue: name, id });
-      const queue = this.queues.get(name);
-      const { open } = await known(queue.findBatch(id).status());
-      const stopped = (await queue.findBatch(id).cancel()) === 'stopped';
-      const done = stopped ? open : 0;
-      const user = this.permissions.userOf(request);
-      await this.log.add(queue, { user, action: 'cancel batch', subject: `batch ${id}`, count: done });
-      this.reads.forget();
-      return { done, spared: 0 };
-    });
+  @Reads('api/batch', batchSchema, ({ queue, id }) => [{ action: 'view', queue, id }])
+  async one({ id, offset }: z.output<typeof batchSchema>, { queue, request }: QueueCall): Promise<BatchPageView> {
+    const key = `batch ${queue.name} ${id} ${offset}`;
+    const page = await this.reads.get(key, () => this.read(queue, id, offset));
+    return {
+      ...page,
+      followUps: await this.permissions.visible(request, page.followUps),
+      members: await this.seenBy(request, page.members),
+    };
+  }
+
+  @Changes('api/batch/cancel', cancelSchema, {
+    needs: ({ queue, id }) => [{ action: 'cancel', queue, id }],
+    logs: ({ id }) => ({ action: 'cancel batch', subject: `batch ${id}` }),
+  })
+  async cancel({ id }: z.output<typeof cancelSchema>, { queue }: ChangeCall): Promise<Outcome> {
+    const { open } = await known(queue.findBatch(id).status());
+    const stopped = (await queue.findBatch(id).cancel()) === 'stopped';
+    return { done: stopped ? open : 0 };
   }
 
   private async read(queue: JobQueue, id: string, offset: number): Promise<BatchPageView> {
@@ -92,12 +80,10 @@ export class BatchesController {
     };
   }
 
-  /** Returns the members without the errors of queues that the request may not see. */
+  /** Returns the members, without the errors of those that the request may not see. */
   private async seenBy(request: DashboardRequest, members: BatchMemberView[]): Promise<BatchMemberView[]> {
-    const names = [...new Set(members.map(({ queue }) => queue))];
-    const seen = await Promise.all(names.map((queue) => this.permissions.allows('view', request, { queue })));
-    const hidden = new Set(names.filter((_, i) => !seen[i]));
-    return members.map((member) => (hidden.has(member.queue) ? { ...member, error: null } : member));
+    const visible = new Set(await this.permissions.visible(request, members));
+    return members.map((member) => (visible.has(member) ? member : { ...member, error: null }));
   }
 
   private async followUps(queue: JobQueue, id: string): Promise<JobRow[]> {

@@ -1,10 +1,10 @@
-import { Get, Injectable, Query, Req, Res } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import type { DashboardRequest } from '../dashboard-options.js';
 import { HistoryCache, historyView } from '../live/history-cache.js';
-import { Permissions } from '../security/permissions.js';
-import { checkInput, KnownQueues, queueName } from './known-queue.js';
-import { Responder } from './responder.js';
+import type { HistoryView } from '../views/views.js';
+import { queueName } from './known-queue.js';
+import { Reads, Routes } from './route.js';
+import type { QueueCall } from './route-runner.js';
 
 const historySchema = z.object({
   queue: queueName,
@@ -13,20 +13,13 @@ const historySchema = z.object({
 
 /** The figures of a queue for the charts. */
 @Injectable()
-export class HistoryController {
-  constructor(
-    private readonly queues: KnownQueues,
-    private readonly history: HistoryCache,
-    private readonly permissions: Permissions,
-    private readonly responder: Responder,
-  ) {}
+export class HistoryController extends Routes {
+  constructor(private readonly history: HistoryCache) {
+    super();
+  }
 
-  @Get('api/history')
-  async read(@Query() query: unknown, @Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    await this.responder.json(response, async () => {
-      const { queue: name, hours } = checkInput(historySchema, query);
-      await this.permissions.require('view', request, { queue: name });
-      return historyView(await this.history.read(this.queues.get(name), Number(hours) as 1 | 24 | 72));
-    });
+  @Reads('api/history', historySchema)
+  async read({ hours }: z.output<typeof historySchema>, { queue }: QueueCall): Promise<HistoryView> {
+    return historyView(await this.history.read(queue, Number(hours) as 1 | 24 | 72));
   }
 }

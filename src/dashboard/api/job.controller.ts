@@ -1,14 +1,16 @@
-import { Get, NotFoundException, Query, Req, Res, Injectable } from '@nestjs/common';
+import { Injectable, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
 import { readJobSigns } from '../../inspect/job-signs.js';
+import type { JobQueue } from '../../queue/job-queue.js';
 import { noneIfUnreadable } from '../../inspect/unreadable.js';
-import type { DashboardAction, DashboardRequest } from '../dashboard-options.js';
+import type { DashboardAction } from '../dashboard-options.js';
 import { OverviewReader } from '../live/overview-reader.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { Permissions } from '../security/permissions.js';
 import { JobDescriber } from '../views/job-describer.js';
-import { checkInput, jobId, KnownQueues, queueName } from './known-queue.js';
-import { Responder } from './responder.js';
+import { jobId, KnownQueues, queueName } from './known-queue.js';
+import { Reads, Routes } from './route.js';
+import type { Call, QueueCall } from './route-runner.js';
 import type { JobRow, JobView } from '../views/views.js';
 
 const jobSchema = z.object({ queue: queueName, id: jobId });
@@ -16,43 +18,33 @@ const findSchema = z.object({ id: jobId });
 
 /** Serves one job, and finds the queue of an id. */
 @Injectable()
-export class JobController {
+export class JobController extends Routes {
   constructor(
     private readonly queues: KnownQueues,
     private readonly reader: OverviewReader,
     private readonly describer: JobDescriber,
     private readonly reads: SharedReads,
     private readonly permissions: Permissions,
-    private readonly responder: Responder,
-  ) {}
+  ) {
+    super();
+  }
 
-  @Get('api/job')
-  async job(@Query() query: unknown, @Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    await this.responder.json(response, async () => {
-      const { queue: name, id } = checkInput(jobSchema, query);
-      await this.permissions.require('view', request, { queue: name, id });
-      const read = await this.reads.get(`job ${name} ${id}`, () => this.read(name, id));
-      const actions = await this.permissions.actions(request, { queue: name, id });
-      return { ...read, actions } satisfies JobView;
-    });
+  @Reads('api/job', jobSchema, ({ queue, id }) => [{ action: 'view', queue, id }])
+  async job({ id }: z.output<typeof jobSchema>, { queue, request }: QueueCall): Promise<JobView> {
+    const read = await this.reads.get(`job ${queue.name} ${id}`, () => this.read(queue, id));
+    return { ...read, actions: await this.permissions.actions(request, { queue: queue.name, id }) };
   }
 
   /** Looks for an id in every queue. */
-  @Get('api/find')
-  async find(@Query() query: unknown, @Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    await this.responder.json(response, async () => {
-      const { id } = checkInput(findSchema, query);
-      await this.permissions.require('view', request);
-      const found = await Promise.all(
-        this.reader.names().map(async (queue): Promise<JobRow[]> => {
-          if (!(await this.permissions.allows('view', request, { queue }))) {
-            return [];
-          }
-          return noneIfUnreadable(queue, this.rowsOf(queue, id));
-        }),
-      );
-      return { jobs: found.flat() };
-    });
+  @Reads('api/find', findSchema)
+  async find({ id }: z.output<typeof findSchema>, { request }: Call): Promise<{ jobs: JobRow[] }> {
+    const found = await Promise.all(
+      this.reader.names().map(async (queue): Promise<JobRow[]> => {
+        const isVisible = await this.permissions.allows('view', request, { queue, id });
+        return isVisible ? noneIfUnreadable(queue, this.rowsOf(queue, id)) : [];
+      }),
+    );
+    return { jobs: found.flat() };
   }
 
   private async rowsOf(queue: string, id: string): Promise<JobRow[]> {
@@ -60,8 +52,7 @@ export class JobController {
     return job ? [this.describer.row(job)] : [];
   }
 
-  private async read(name: string, id: string): Promise<JobView> {
-    const queue = this.queues.get(name);
+  private async read(queue: JobQueue, id: string): Promise<JobView> {
     const job = await queue.get(id);
     if (!job) {
       throw new NotFoundException('There is no job of that id any more. It was removed, or has aged out.');

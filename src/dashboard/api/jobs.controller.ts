@@ -1,15 +1,15 @@
-import { Get, Query, Req, Res, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import type { DashboardRequest } from '../dashboard-options.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { matchSchema } from '../search/job-match.js';
 import { LIST_BYTES } from '../search/job-walk.js';
 import { JobSearch } from '../search/job-search.js';
 import { Permissions } from '../security/permissions.js';
 import { JobDescriber } from '../views/job-describer.js';
-import { checkInput, KnownQueues, queryCount, queueName, stateSchema } from './known-queue.js';
-import { Responder } from './responder.js';
-import type { JobsPage } from '../views/views.js';
+import { queryCount, queueName, stateSchema } from './known-queue.js';
+import { Reads, Routes } from './route.js';
+import type { QueueCall } from './route-runner.js';
+import type { ErrorGroupsPage, JobsPage, SearchPage } from '../views/views.js';
 
 const LARGEST_PAGE = 100;
 const cursor = z.string({ error: 'expected the cursor of a page' }).max(2_000).optional();
@@ -24,48 +24,44 @@ const errorsSchema = z.object({ queue: queueName, cursor });
 
 /** The jobs of a queue, page by page, and what can be searched in them. */
 @Injectable()
-export class JobsController {
+export class JobsController extends Routes {
   constructor(
-    private readonly queues: KnownQueues,
     private readonly describer: JobDescriber,
     private readonly jobSearch: JobSearch,
     private readonly reads: SharedReads,
     private readonly permissions: Permissions,
-    private readonly responder: Responder,
-  ) {}
-
-  @Get('api/jobs')
-  async page(@Query() query: unknown, @Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    await this.responder.json(response, async () => {
-      const { queue: name, state, offset, limit } = checkInput(pageSchema, query);
-      await this.permissions.require('view', request, { queue: name });
-      const queue = this.queues.get(name);
-      return this.reads.get(`jobs ${name} ${state} ${offset} ${limit}`, async (): Promise<JobsPage> => {
-        const [jobs, stats] = await Promise.all([
-          queue.list(state, { offset, limit: Math.max(1, limit), mostBytes: LIST_BYTES }),
-          queue.stats(),
-        ]);
-        return { state, offset, total: stats[state], jobs: jobs.map((job) => this.describer.row(job)) };
-      });
-    });
+  ) {
+    super();
   }
 
-  @Get('api/search')
-  async search(@Query() query: unknown, @Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    await this.responder.json(response, async () => {
-      const { queue: name, state, cursor: from, ...match } = checkInput(searchSchema, query);
-      await this.permissions.require('view', request, { queue: name });
-      return this.jobSearch.search(this.queues.get(name), state, match, from ?? null);
+  @Reads('api/jobs', pageSchema)
+  async page(
+    { state, offset, limit }: z.output<typeof pageSchema>,
+    { queue, request }: QueueCall,
+  ): Promise<JobsPage> {
+    const key = `jobs ${queue.name} ${state} ${offset} ${limit}`;
+    const page = await this.reads.get(key, async (): Promise<JobsPage> => {
+      const [jobs, stats] = await Promise.all([
+        queue.list(state, { offset, limit: Math.max(1, limit), mostBytes: LIST_BYTES }),
+        queue.stats(),
+      ]);
+      return { state, offset, total: stats[state], jobs: jobs.map((job) => this.describer.row(job)) };
     });
+    return { ...page, jobs: await this.permissions.visible(request, page.jobs) };
   }
 
-  @Get('api/errors')
-  async errors(@Query() query: unknown, @Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    await this.responder.json(response, async () => {
-      const { queue: name, cursor: from } = checkInput(errorsSchema, query);
-      await this.permissions.require('view', request, { queue: name });
-      const queue = this.queues.get(name);
-      return this.reads.get(`errors ${name} ${from}`, () => this.jobSearch.errorGroups(queue, from ?? null));
-    });
+  @Reads('api/search', searchSchema)
+  async search(
+    { queue: _name, state, cursor: from, ...match }: z.output<typeof searchSchema>,
+    { queue, request }: QueueCall,
+  ): Promise<SearchPage> {
+    const page = await this.jobSearch.search(queue, state, match, from ?? null);
+    return { ...page, jobs: await this.permissions.visible(request, page.jobs) };
+  }
+
+  @Reads('api/errors', errorsSchema)
+  async errors({ cursor: from }: z.output<typeof errorsSchema>, { queue }: QueueCall): Promise<ErrorGroupsPage> {
+    const key = `errors ${queue.name} ${from}`;
+    return this.reads.get(key, () => this.jobSearch.errorGroups(queue, from ?? null));
   }
 }

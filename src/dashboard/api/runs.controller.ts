@@ -1,12 +1,13 @@
-import { Body, Get, Post, Req, Res, Injectable } from '@nestjs/common';
+import { Injectable, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
-import { BulkRuns } from '../actions/bulk-runs.js';
-import type { DashboardRequest } from '../dashboard-options.js';
+import { BulkRuns, subjectOf } from '../actions/bulk-runs.js';
 import { matchSchema } from '../search/job-match.js';
 import { Permissions } from '../security/permissions.js';
+import type { RunView } from '../views/views.js';
 import { actionSchema, requireState } from './actions.controller.js';
-import { checkInput, KnownQueues, queueName, stateSchema } from './known-queue.js';
-import { Responder } from './responder.js';
+import { queueName, stateSchema } from './known-queue.js';
+import { Changes, Reads, Routes } from './route.js';
+import type { Call, ChangeCall, Outcome } from './route-runner.js';
 
 const startSchema = z.strictObject({
   action: actionSchema,
@@ -18,44 +19,52 @@ const stopSchema = z.strictObject({ queue: queueName, id: z.uuid({ error: 'expec
 
 /** Begins, shows and stops actions on all jobs that match. */
 @Injectable()
-export class RunsController {
+export class RunsController extends Routes {
   constructor(
-    private readonly queues: KnownQueues,
     private readonly runs: BulkRuns,
     private readonly permissions: Permissions,
-    private readonly responder: Responder,
-  ) {}
-
-  @Post('api/runs')
-  async start(@Body() body: unknown, @Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    await this.responder.json(response, async () => {
-      const { action, queue: name, state, match } = checkInput(startSchema, body);
-      requireState(action, state);
-      await this.permissions.require(action, request, { queue: name });
-      const user = this.permissions.userOf(request);
-      return this.runs.start(this.queues.get(name), { action, state, match, user });
-    });
+  ) {
+    super();
   }
 
-  @Get('api/runs')
-  async list(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    await this.responder.json(response, async () => {
-      await this.permissions.require('view', request);
-      const runs = await this.runs.list();
-      const seen = await Promise.all(runs.map(({ queue }) => this.permissions.allows('view', request, { queue })));
-      return { runs: runs.filter((_, i) => seen[i]) };
-    });
+  @Changes('api/runs', startSchema, {
+    needs: ({ action, queue }) => [{ action, queue }],
+    logs: ({ action, state, match }) => ({ action: `begin ${action}`, subject: subjectOf({ state, match }) }),
+  })
+  async start(
+    { action, state, match }: z.output<typeof startSchema>,
+    { queue, user, request }: ChangeCall,
+  ): Promise<RunView> {
+    requireState(action, state);
+    const allowedOf = (ids: readonly string[]) =>
+      this.permissions.allowedIds(action, request, { queue: queue.name }, ids);
+    return this.runs.start(queue, { action, state, match, user }, allowedOf);
+  }
+
+  @Reads('api/runs', z.object({}))
+  async list(_query: object, { request }: Call): Promise<{ runs: RunView[] }> {
+    const runs = await this.runs.list();
+    const seen = await Promise.all(runs.map(({ queue }) => this.permissions.allows('view', request, { queue })));
+    return { runs: runs.filter((_, i) => seen[i]) };
   }
 
   /** Stops a run. A user who may do its action may stop it. */
-  @Post('api/runs/stop')
-  async stop(@Body() body: unknown, @Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    await this.responder.json(response, async () => {
-      const { queue: name, id } = checkInput(stopSchema, body);
-      const run = (await this.runs.list()).find((each) => each.id === id && each.queue === name);
-      await this.permissions.require(run?.action ?? 'redrive', request, { queue: name });
-      await this.runs.stop(this.queues.get(name), id);
-      return { done: run ? 1 : 0, spared: 0 };
-    });
+  @Changes('api/runs/stop', stopSchema, {
+    needs: async ({ queue, id }, controller: RunsController) => {
+      const run = await controller.find(queue, id);
+      return [{ action: run?.action ?? 'redrive', queue }];
+    },
+    logs: ({ id }) => ({ action: 'stop run', subject: `run ${id}` }),
+  })
+  async stop({ id }: z.output<typeof stopSchema>, { queue }: ChangeCall): Promise<Outcome> {
+    if (!(await this.find(queue.name, id))) {
+      throw new NotFoundException('There is no run of that id any more.');
+    }
+    await this.runs.stop(queue, id);
+    return { done: 1 };
+  }
+
+  private async find(queue: string, id: string): Promise<RunView | undefined> {
+    return (await this.runs.list()).find((each) => each.id === id && each.queue === queue);
   }
 }

@@ -1,15 +1,14 @@
-import { Body, Get, NotFoundException, Post, Req, Res, Injectable } from '@nestjs/common';
+import { Injectable, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
 import { noneIfUnreadable } from '../../inspect/unreadable.js';
-import { ActionLog } from '../actions/action-log.js';
-import type { DashboardRequest } from '../dashboard-options.js';
 import { OverviewReader } from '../live/overview-reader.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { Permissions } from '../security/permissions.js';
 import { describeSchedule } from '../views/describe-schedule.js';
-import { checkInput, KnownQueues, queueName } from './known-queue.js';
-import { Responder } from './responder.js';
 import type { ScheduleView } from '../views/views.js';
+import { KnownQueues, queueName } from './known-queue.js';
+import { Changes, Reads, Routes } from './route.js';
+import type { Call, ChangeCall, Outcome } from './route-runner.js';
 
 const MOST = 500;
 const ACTIONS = { run: 'run-schedule', pause: 'pause-schedule', resume: 'resume-schedule' } as const;
@@ -21,43 +20,40 @@ const actSchema = z.strictObject({
 
 /** The recurring jobs of all queues. */
 @Injectable()
-export class SchedulesController {
+export class SchedulesController extends Routes {
   constructor(
     private readonly queues: KnownQueues,
     private readonly reader: OverviewReader,
-    private readonly log: ActionLog,
     private readonly reads: SharedReads,
     private readonly permissions: Permissions,
-    private readonly responder: Responder,
-  ) {}
-
-  @Get('api/schedules')
-  async list(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    await this.responder.json(response, async () => {
-      await this.permissions.require('view', request);
-      const names = this.reader.names();
-      const seen = await Promise.all(names.map((queue) => this.permissions.allows('view', request, { queue })));
-      const visible = names.filter((_, i) => seen[i]);
-      const read = await Promise.all(visible.map((name) => noneIfUnreadable(name, this.ofQueue(name))));
-      return { schedules: read.flat() };
-    });
+  ) {
+    super();
   }
 
-  @Post('api/schedules/act')
-  async act(@Body() body: unknown, @Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    await this.responder.json(response, async () => {
-      const { action, queue: name, id } = checkInput(actSchema, body);
-      await this.permissions.require(ACTIONS[action], request, { queue: name, id });
-      const queue = this.queues.get(name);
-      const jobId = action === 'run' ? (await queue.schedules.runNow(id)).id : undefined;
-      if (action !== 'run' && (await queue.schedules[action](id)) === 'missing') {
-        throw new NotFoundException('There is no schedule of that id any more.');
-      }
-      const user = this.permissions.userOf(request);
-      await this.log.add(queue, { user, action: ACTIONS[action], subject: `schedule ${id}`, count: 1 });
-      this.reads.forget();
-      return { done: 1, spared: 0, jobId: jobId ?? null };
-    });
+  @Reads('api/schedules', z.object({}))
+  async list(_query: object, { request }: Call): Promise<{ schedules: ScheduleView[] }> {
+    const names = this.reader.names();
+    const seen = await Promise.all(names.map((queue) => this.permissions.allows('view', request, { queue })));
+    const visible = names.filter((_, i) => seen[i]);
+    const read = await Promise.all(visible.map((name) => noneIfUnreadable(name, this.ofQueue(name))));
+    return { schedules: read.flat() };
+  }
+
+  @Changes('api/schedules/act', actSchema, {
+    needs: ({ action, queue, id }) => [{ action: ACTIONS[action], queue, id }],
+    logs: ({ action, id }) => ({ action: ACTIONS[action], subject: `schedule ${id}` }),
+  })
+  async act(
+    { action, id }: z.output<typeof actSchema>,
+    { queue }: ChangeCall,
+  ): Promise<Outcome & { jobId: string | null }> {
+    if (action === 'run') {
+      return { done: 1, jobId: (await queue.schedules.runNow(id)).id };
+    }
+    if ((await queue.schedules[action](id)) === 'missing') {
+      throw new NotFoundException('There is no schedule of that id any more.');
+    }
+    return { done: 1, jobId: null };
   }
 
   private ofQueue(name: string): Promise<ScheduleView[]> {

@@ -1,29 +1,29 @@
-import { Get, Inject, Req, Res, Injectable } from '@nestjs/common';
-import type { DashboardRequest, ResolvedDashboardOptions } from '../dashboard-options.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { z } from 'zod';
+import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { Permissions } from '../security/permissions.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
-import { Responder } from './responder.js';
 import type { SessionView } from '../views/views.js';
+import { Reads, Routes } from './route.js';
+import type { Call } from './route-runner.js';
 
 /** Returns the user of the page, and the user's permissions. */
 @Injectable()
-export class SessionController {
+export class SessionController extends Routes {
   constructor(
     @Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions,
     private readonly permissions: Permissions,
-    private readonly responder: Responder,
-  ) {}
+  ) {
+    super();
+  }
 
-  @Get('api/session')
-  async session(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    await this.responder.json(response, async (): Promise<SessionView> => {
-      await this.permissions.require('view', request);
-      return {
-        title: this.options.title,
-        readOnly: this.options.readOnly,
-        user: this.permissions.userOf(request),
-        actions: await this.permissions.actions(request),
-      };
-    });
+  @Reads('api/session', z.object({}))
+  async session(_query: object, { request }: Call): Promise<SessionView> {
+    return {
+      title: this.options.title,
+      readOnly: this.options.readOnly,
+      user: this.permissions.userOf(request),
+      actions: await this.permissions.actions(request),
+    };
   }
 }

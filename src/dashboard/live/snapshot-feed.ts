@@ -45,7 +45,7 @@ export class SnapshotFeed implements BeforeApplicationShutdown {
         viewer.next(this.last);
       }
       if (this.viewers.size === 1) {
-        void this.tick();
+        this.schedule();
       }
       return () => {
         this.viewers.delete(viewer);
@@ -56,6 +56,13 @@ export class SnapshotFeed implements BeforeApplicationShutdown {
   /** Returns one read for a page that opens, shared with other callers of the same moment. */
   current(): Promise<StreamEvent> {
     return this.last && this.isFresh() ? Promise.resolve(this.last) : this.read();
+  }
+
+  /** Drops what was read before, because a change that was made here must be visible at once. */
+  forget(): void {
+    this.lastReadAt = -Infinity;
+    this.reading = undefined;
+    this.schedule();
   }
 
   /** Ends every stream: an open one would hold up the end of the app. */
@@ -70,9 +77,15 @@ export class SnapshotFeed implements BeforeApplicationShutdown {
     clearTimeout(this.timer);
     const event = await this.read();
     this.viewers.forEach((viewer) => viewer.next(event));
+    this.schedule();
+  }
+
+  /** Reads again once the last read is old, if there are viewers then. */
+  private schedule(): void {
     clearTimeout(this.timer); // ends a second loop, which viewers that came and went in between have started
     if (this.viewers.size > 0 && !this.closed) {
-      this.timer = setTimeout(() => void this.tick(), this.options.refreshMs);
+      const waitMs = this.last ? this.options.refreshMs - (performance.now() - this.lastReadAt) : 0;
+      this.timer = setTimeout(() => this.viewers.size > 0 && void this.tick(), Math.max(0, waitMs));
     }
   }
 
@@ -81,8 +94,12 @@ export class SnapshotFeed implements BeforeApplicationShutdown {
   }
 
   private async read(): Promise<StreamEvent> {
-    this.reading ??= this.readAll().finally(() => (this.reading = undefined));
-    const event = await within(systemClock, PATIENCE_MS, this.reading, () => this.away('Redis does not answer.'));
+    const reading = (this.reading ??= this.readAll());
+    const event = await within(systemClock, PATIENCE_MS, reading, () => this.away('Redis does not answer.'));
+    if (this.reading !== reading) {
+      return this.read(); // forgotten meanwhile
+    }
+    this.reading = undefined;
     this.last = event;
     this.lastReadAt = performance.now();
     return event;

@@ -1,8 +1,8 @@
-import { Get, NotFoundException, Param, Req, Res, StreamableFile, Injectable } from '@nestjs/common';
+import { Injectable, NotFoundException, StreamableFile } from '@nestjs/common';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { Responder } from '../api/responder.js';
+import { Routes, Serves } from '../api/route.js';
 import { header } from '../security/request-facts.js';
-import { Permissions } from '../security/permissions.js';
 import { SECURITY_HEADERS } from '../security/security-headers.js';
 import { Assets } from './assets.js';
 
@@ -10,16 +10,16 @@ const A_YEAR = 'public, max-age=31536000, immutable';
 
 /** Serves the page and its files. The address of a view is in the fragment, so one page is enough. */
 @Injectable()
-export class PageController {
+export class PageController extends Routes {
   constructor(
     private readonly assets: Assets,
     private readonly responder: Responder,
-    private readonly permissions: Permissions,
-  ) {}
+  ) {
+    super();
+  }
 
-  @Get()
-  async page(@Req() request: DashboardRequest & { originalUrl?: string; url: string }, @Res() response: unknown) {
-    await this.permissions.require('view', request);
+  @Serves('', [{ action: 'view' }])
+  page(request: DashboardRequest & { originalUrl?: string; url: string }, response: unknown): void {
     // Relative, because a proxy may have taken a part off the front of the path.
     const path = (request.originalUrl ?? request.url).split('?')[0]!;
     const base = path.endsWith('/') ? './' : `./${path.slice(path.lastIndexOf('/') + 1)}/`;
@@ -32,9 +32,9 @@ export class PageController {
   }
 
   /** Serves a file. Its name holds a hash of its content, so it never changes. */
-  @Get('assets/:name')
-  asset(@Param('name') name: string, @Req() request: DashboardRequest, @Res() response: unknown): void {
-    const asset = this.assets.get(`assets/${name}`);
+  @Serves('assets/:name', [])
+  asset(request: DashboardRequest & { params: { name: string } }, response: unknown): void {
+    const asset = this.assets.get(`assets/${request.params.name}`);
     if (!asset) {
       throw new NotFoundException();
     }

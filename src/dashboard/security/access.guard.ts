@@ -8,6 +8,7 @@ import {
 } from '@nestjs/common';
 import type { DashboardRequest, ResolvedDashboardOptions, ResolvedMount } from '../dashboard-options.js';
 import { DASHBOARD_MOUNT, DASHBOARD_OPTIONS } from '../tokens.js';
+import { routeKindOf } from './declared-route.js';
 import { crossSiteProblem, isFromThisMachine } from './request-facts.js';
 
 /**
@@ -33,11 +34,9 @@ export class AccessGuard implements CanActivate {
         'The dashboard has no guard, so it serves only this machine. Set `guards` of JobQueueDashboardModule.forRoot.',
       );
     }
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      const problem = crossSiteProblem(request, this.options.origins);
-      if (problem !== undefined) {
-        throw new ForbiddenException(problem);
-      }
+    const problem = crossSiteProblem(request, routeKindOf(context.getHandler()), this.options.origins);
+    if (problem !== undefined) {
+      throw new ForbiddenException(problem);
     }
     return true;
   }

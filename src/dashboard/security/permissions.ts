@@ -1,4 +1,5 @@
 import { ForbiddenException, Inject, Injectable } from '@nestjs/common';
+import { show } from '../../queue/errors/show.js';
 import {
   DASHBOARD_ACTIONS,
   type DashboardAction,
@@ -7,6 +8,34 @@ import {
   type ResolvedDashboardOptions,
 } from '../dashboard-options.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
+import { watchedSubject } from './watched-subject.js';
+
+/** A permission that a route needs. */
+export interface Need extends DashboardSubject {
+  action: DashboardAction;
+  /** The jobs of the action. `can` is asked for each of them. */
+  ids?: readonly string[];
+  /** True if the action changes jobs whose ids are unknown, so that `can` cannot be asked for each. */
+  isBlind?: boolean;
+}
+
+/** What a user does by an action, in a refusal. */
+const DEEDS: Readonly<Record<DashboardAction, string>> = {
+  view: 'look',
+  redrive: 'redrive jobs',
+  discard: 'discard jobs',
+  cancel: 'cancel jobs',
+  promote: 'promote jobs',
+  remove: 'remove jobs',
+  'run-again': 'run jobs again',
+  edit: 'edit payloads',
+  pause: 'pause',
+  resume: 'resume',
+  limits: 'change limits',
+  'run-schedule': 'run a recurring job',
+  'pause-schedule': 'pause a recurring job',
+  'resume-schedule': 'resume a recurring job',
+};
 
 /** Returns the permissions of a request, from `readOnly` and `can`. */
 @Injectable()
@@ -18,21 +47,57 @@ export class Permissions {
     request: DashboardRequest,
     subject: DashboardSubject = {},
   ): Promise<boolean> {
-    const { readOnly, can } = this.options;
-    if (action !== 'view' && readOnly) {
-      return false;
+    return (await this.ask(action, request, subject)).isAllowed;
+  }
+
+  /** Returns the ids for which the action is allowed. Asks `can` once if its answer cannot depend on the id. */
+  async allowedIds(
+    action: DashboardAction,
+    request: DashboardRequest,
+    subject: DashboardSubject,
+    ids: readonly string[],
+  ): Promise<ReadonlySet<string>> {
+    const [first, ...others] = new Set(ids);
+    if (first === undefined) {
+      return new Set();
     }
-    return can ? await can(action, request, subject) : true;
+    const { isAllowed, isById } = await this.ask(action, request, { ...subject, id: first });
+    if (!isById) {
+      return new Set(isAllowed ? ids : []);
+    }
+    const answers = await Promise.all(others.map((id) => this.allows(action, request, { ...subject, id })));
+    return new Set([...(isAllowed ? [first] : []), ...others.filter((_, i) => answers[i])]);
+  }
+
+  /** Returns the jobs that the request may see. */
+  async visible<Job extends { queue: string; id: string }>(
+    request: DashboardRequest,
+    jobs: readonly Job[],
+  ): Promise<Job[]> {
+    const allowed = new Map<string, ReadonlySet<string>>();
+    for (const name of new Set(jobs.map(({ queue }) => queue))) {
+      const ids = jobs.filter(({ queue }) => queue === name).map(({ id }) => id);
+      allowed.set(name, await this.allowedIds('view', request, { queue: name }, ids));
+    }
+    return jobs.filter(({ queue, id }) => allowed.get(queue)!.has(id));
   }
 
   /** @throws ForbiddenException */
-  async require(action: DashboardAction, request: DashboardRequest, subject: DashboardSubject = {}): Promise<void> {
-    if (!(await this.allows(action, request, subject))) {
-      throw new ForbiddenException(
-        this.options.readOnly && action !== 'view'
-          ? 'This dashboard is read-only.'
-          : `You may not ${action.replace('-', ' a ')} here.`,
-      );
+  async require(request: DashboardRequest, { action, ids, isBlind = false, ...subject }: Need): Promise<void> {
+    if (ids) {
+      const allowed = await this.allowedIds(action, request, subject, ids);
+      const refused = ids.find((id) => !allowed.has(id));
+      if (refused !== undefined) {
+        throw this.refusal(action, allowed.size > 0 ? ` The job ${show(refused)} is not yours to change.` : '');
+      }
+      return;
+    }
+    const { isAllowed, isById } = await this.ask(action, request, subject);
+    if (!isAllowed) {
+      throw this.refusal(action);
+    }
+    if (isBlind && isById) {
+      throw this.refusal(action, ' Permissions depend on the job, and this action cannot ask for each one.');
     }
   }
 
@@ -42,10 +107,40 @@ export class Permissions {
     return DASHBOARD_ACTIONS.filter((_, i) => allowed[i]);
   }
 
-  /** Returns who sends the request, for the action log. */
+  /**
+   * Returns who sends the request, for the action log.
+   *
+   * @throws TypeError if the option `user` returns no text
+   */
   userOf(request: DashboardRequest): string {
-    const named = this.options.user?.(request) ?? nameOf(request.user);
-    return (named ?? request.socket?.remoteAddress ?? 'unknown').slice(0, 200);
+    const named: unknown = this.options.user?.(request) ?? nameOf(request.user);
+    const user = named ?? request.socket?.remoteAddress ?? 'unknown';
+    if (typeof user !== 'string' && typeof user !== 'number') {
+      throw new TypeError(`The option "user" of the dashboard: expected text or undefined, found ${show(user)}.`);
+    }
+    return String(user).slice(0, 200);
+  }
+
+  private async ask(
+    action: DashboardAction,
+    request: DashboardRequest,
+    about: DashboardSubject,
+  ): Promise<{ isAllowed: boolean; isById: boolean }> {
+    const { readOnly, can } = this.options;
+    if (action !== 'view' && readOnly) {
+      return { isAllowed: false, isById: false };
+    }
+    const { subject, isIdRead } = watchedSubject(about);
+    const isAllowed = can ? await can(action, request, subject) : true;
+    return { isAllowed, isById: isIdRead() };
+  }
+
+  private refusal(action: DashboardAction, reason = ''): ForbiddenException {
+    return new ForbiddenException(
+      this.options.readOnly && action !== 'view'
+        ? 'This dashboard is read-only.'
+        : `You may not ${DEEDS[action]} here.${reason}`,
+    );
   }
 }
 

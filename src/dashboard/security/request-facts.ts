@@ -1,4 +1,5 @@
 import type { DashboardRequest } from '../dashboard-options.js';
+import type { RouteKind } from './declared-route.js';
 
 const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/;
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'x-forwarded-host'];
@@ -25,15 +26,31 @@ export function isFromThisMachine(request: DashboardRequest): boolean {
 const CHANGE_HEADER = 'x-job-queue-dashboard';
 
 /**
- * Returns why a changing request must be refused, or undefined. Another site can make a browser send a form or JSON with
- * its user's cookies. It cannot add our header, and cannot change `Sec-Fetch-Site` or `Origin`.
+ * Returns why a request must be refused, or undefined. Another site can make a browser send a form or JSON with its
+ * user's cookies. It can read the response where the app allows it by CORS. It cannot change `Sec-Fetch-Site` or
+ * `Origin`. A form of it cannot add our header to a change.
  *
- * @param origins further origins whose pages may send changes
+ * @param kind the kind of the route; a link of another site may open a `page`
+ * @param origins further origins whose pages may send requests
  */
-export function crossSiteProblem(request: DashboardRequest, origins: readonly string[]): string | undefined {
+export function crossSiteProblem(
+  request: DashboardRequest,
+  kind: RouteKind | undefined,
+  origins: readonly string[],
+): string | undefined {
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  if (isRead && kind === 'page') {
+    return undefined;
+  }
+  const problem = foreignOrigin(request, origins);
+  const isMarked = isRead || header(request, CHANGE_HEADER) !== undefined;
+  return problem ?? (isMarked ? undefined : `The header ${CHANGE_HEADER} is missing.`);
+}
+
+function foreignOrigin(request: DashboardRequest, origins: readonly string[]): string | undefined {
   const origin = header(request, 'origin');
   if (origin !== undefined && origins.includes(origin)) {
-    return header(request, CHANGE_HEADER) === undefined ? `The header ${CHANGE_HEADER} is missing.` : undefined;
+    return undefined;
   }
   const site = header(request, 'sec-fetch-site');
   if (site !== undefined && site !== 'same-origin' && site !== 'none') {
@@ -43,7 +60,7 @@ export function crossSiteProblem(request: DashboardRequest, origins: readonly st
   if (site === undefined && origin !== undefined && !hostsOf(request).includes(hostOf(origin))) {
     return `The page of ${origin} may not send this. Add it to the option "origins" if it may.`;
   }
-  return header(request, CHANGE_HEADER) === undefined ? `The header ${CHANGE_HEADER} is missing.` : undefined;
+  return undefined;
 }
 
 function hostsOf(request: DashboardRequest): (string | undefined)[] {

@@ -263,7 +263,8 @@ export interface ActionLogEntry {
   action: string;
   /** The subject of the action, in words. */
   subject: string;
-  count: number;
+  /** The number of changed jobs; null if the action has not ended, or its end is unknown. */
+  count: number | null;
 }
 
 /** Figures of each step, for the charts. `at` has the starts of the steps. */

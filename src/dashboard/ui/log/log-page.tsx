@@ -79,7 +79,7 @@ function Entry({ entry: { at, user, action, subject, count: jobs, queue } }: { e
         <bdi>{subject}</bdi>
       </td>
       <td data-label="Jobs" class="number">
-        {changesJobs(action) ? count(jobs) : '–'}
+        {changesJobs(action) ? (jobs === null ? '?' : count(jobs)) : '–'}
       </td>
       <td data-label="Queue">
         <a href={href(['queue', queue])}>
@@ -90,7 +90,7 @@ function Entry({ entry: { at, user, action, subject, count: jobs, queue } }: { e
   );
 }
 
-/** Limits and pauses are of a queue, a group or a schedule: they count no jobs. */
+/** Limits, pauses, and the start and stop of runs count no jobs. */
 function changesJobs(action: string): boolean {
-  return !/limits|pause|resume/.test(action);
+  return !/limits|pause|resume|^begin |^stop run/.test(action);
 }

@@ -45,7 +45,7 @@ function Run({ run }: { run: RunView }) {
       </p>
       <p>
         {count(done)} {PAST_WORDS[action]}
-        {spared > 0 ? `, ${count(spared)} had changed` : ''}
+        {spared > 0 ? `, ${count(spared)} left alone` : ''}
         {active || status === 'done' ? '' : `, ${status}`}
       </p>
       {active && (

@@ -51,7 +51,7 @@ async function open(): Promise<void> {
   clearTimeout(retry);
   source?.close();
   try {
-    session.value ??= await get<SessionView>('session');
+    session.value = await get<SessionView>('session');
   } catch (error) {
     fail(error as Problem);
     return;
@@ -64,7 +64,9 @@ async function open(): Promise<void> {
       return;
     }
     // The browser reopens a stream that the server ended after its time, which the user need not see.
-    if (stream.readyState === EventSource.CLOSED || connection.peek() !== 'live') {
+    if (stream.readyState === EventSource.CLOSED) {
+      void askWhy();
+    } else if (connection.peek() !== 'live') {
       lose('The app does not answer.');
     } else {
       setTimeout(() => {
@@ -89,8 +91,22 @@ function take({ overview: next, away }: StreamEvent): void {
   }
 }
 
+/** Finds out whether the server refuses this viewer now, or only the stream has failed. */
+async function askWhy(): Promise<void> {
+  try {
+    await get<SessionView>('session');
+    lose('The app does not answer.');
+  } catch (error) {
+    fail(error as Problem);
+  }
+}
+
 function fail(problem: Problem): void {
   if (problem.status === 401 || problem.status === 403) {
+    source?.close();
+    source = undefined;
+    session.value = null;
+    overview.value = null;
     trouble.value = { since: Date.now(), message: problem.message };
     connection.value = 'refused';
   } else {

@@ -1,0 +1,112 @@
+import { Injectable } from '@nestjs/common';
+import type { z } from 'zod';
+import type { JobQueue } from '../../queue/job-queue.js';
+import { ActionLog } from '../actions/action-log.js';
+import type { DashboardRequest } from '../dashboard-options.js';
+import { SharedReads } from '../live/shared-reads.js';
+import { SnapshotFeed } from '../live/snapshot-feed.js';
+import { Permissions, type Need } from '../security/permissions.js';
+import type { ActionLogEntry } from '../views/views.js';
+import { checkInput, KnownQueues } from './known-queue.js';
+import { Responder } from './responder.js';
+
+/** What a route gets beside its checked input. */
+export interface Call {
+  request: DashboardRequest;
+}
+
+/** The call of a route whose input names a queue that the dashboard shows. */
+export interface QueueCall extends Call {
+  queue: JobQueue;
+}
+
+/** The call of a route that changes something. */
+export interface ChangeCall extends QueueCall {
+  user: string;
+}
+
+/** The outcome of a change. */
+export interface Outcome {
+  /** The number of changed jobs, for the action log too. */
+  done: number;
+  /** The number of jobs that were left alone. @default 0 */
+  spared?: number;
+}
+
+/** A route before it is a handler of Nest. */
+export interface Route<Input = unknown> {
+  schema: z.ZodType<Input>;
+  /** Returns the permissions that it needs. All are checked before anything else happens. */
+  needs(input: Input, controller: object): readonly Need[] | Promise<readonly Need[]>;
+  run(controller: object, input: Input, call: Call): unknown;
+}
+
+/** A route that changes something. */
+export interface ChangingRoute<Input extends { queue: string }> extends Route<Input> {
+  /** Returns its entry in the action log. */
+  logs(input: Input): Pick<ActionLogEntry, 'action' | 'subject'>;
+  run(controller: object, input: Input, call: Call): Promise<Outcome>;
+}
+
+/** The request of the HTTP adapter, with what its body parser read. */
+type ParsedRequest = DashboardRequest & { query?: unknown; body?: unknown };
+
+/** Runs declared routes: checks, permissions, the action log, the response. */
+@Injectable()
+export class RouteRunner {
+  constructor(
+    private readonly queues: KnownQueues,
+    private readonly permissions: Permissions,
+    private readonly log: ActionLog,
+    private readonly reads: SharedReads,
+    private readonly feed: SnapshotFeed,
+    private readonly responder: Responder,
+  ) {}
+
+  async read<Input>(
+    controller: object,
+    route: Route<Input>,
+    request: ParsedRequest,
+    response: unknown,
+  ): Promise<void> {
+    await this.responder.json(response, async () => {
+      const input = checkInput(route.schema, request.query);
+      await this.admit(request, await route.needs(input, controller));
+      const { queue } = (input ?? {}) as { queue?: string };
+      const call: Call | QueueCall = {
+        request,
+        ...(queue !== undefined && { queue: this.queues.get(queue) }),
+      };
+      return route.run(controller, input, call);
+    });
+  }
+
+  async change<Input extends { queue: string }>(
+    controller: object,
+    route: ChangingRoute<Input>,
+    request: ParsedRequest,
+    response: unknown,
+  ): Promise<void> {
+    await this.responder.json(response, async () => {
+      const input = checkInput(route.schema, request.body);
+      await this.admit(request, await route.needs(input, controller));
+      const queue = this.queues.get(input.queue);
+      const user = this.permissions.userOf(request);
+      const call: ChangeCall = { request, queue, user };
+      try {
+        const deed = () => route.run(controller, input, call);
+        return { spared: 0, ...(await this.log.record(queue, { user, ...route.logs(input) }, deed)) };
+      } finally {
+        this.reads.forget();
+        this.feed.forget();
+      }
+    });
+  }
+
+  /** @throws ForbiddenException unless the request has all the permissions */
+  async admit(request: DashboardRequest, needs: readonly Need[]): Promise<void> {
+    for (const need of needs) {
+      await this.permissions.require(request, need);
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import type { DashboardRequest } from '../dashboard-options.js';
+import type { Permissions } from '../security/permissions.js';
+import type { OverviewView, WorkerView } from '../views/views.js';
+import { overallVerdict } from './verdict-view.js';
+
+/** Returns the part of the overview that the request may see. `can` is asked for each queue that occurs in it. */
+export async function visibleOverview(
+  permissions: Permissions,
+  request: DashboardRequest,
+  overview: OverviewView,
+): Promise<OverviewView> {
+  const visible = await visibleQueues(permissions, request, overview);
+  const queues = overview.queues.filter(({ name }) => visible.has(name));
+  const unreadable = overview.unreadable.filter(({ name }) => visible.has(name));
+  const workers = await Promise.all(
+    overview.workers.map(async (worker) => ({
+      ...worker,
+      queues: worker.queues.filter((name) => visible.has(name)),
+      running: await permissions.visible(request, worker.running),
+      prefetched: await permissions.visible(request, worker.prefetched),
+      stuck: await permissions.visible(request, worker.stuck),
+    })),
+  );
+  return {
+    at: overview.at,
+    server: overview.server,
+    sentence: overallVerdict(overview.server, [...queues, ...unreadable]),
+    queues,
+    unreadable,
+    workers: workers.filter(hasSomething),
+    runs: overview.runs.filter(({ queue }) => visible.has(queue)),
+  };
+}
+
+async function visibleQueues(
+  permissions: Permissions,
+  request: DashboardRequest,
+  { queues, unreadable, workers, runs }: OverviewView,
+): Promise<ReadonlySet<string>> {
+  const named = [...queues, ...unreadable].map(({ name }) => name);
+  const names = [
+    ...new Set([...named, ...workers.flatMap((worker) => worker.queues), ...runs.map(({ queue }) => queue)]),
+  ];
+  const seen = await Promise.all(names.map((queue) => permissions.allows('view', request, { queue })));
+  return new Set(names.filter((_, i) => seen[i]));
+}
+
+/** Returns whether a worker serves or runs anything that is visible. */
+function hasSomething({ queues, running, prefetched, stuck }: WorkerView): boolean {
+  return [queues, running, prefetched, stuck].some((each) => each.length > 0);
+}

@@ -1,0 +1,260 @@
+// Who sees and changes what: for each event of the stream, for each id, and for requests of other sites.
+import { describe, expect, it } from '@jest/globals';
+import type { DashboardAction, DashboardSubject } from 'nest-job-queue/dashboard';
+import type { RunView } from '#dashboard/views/views.js';
+import { patiently } from '../support/faults/wait.js';
+import { connect, uniqueQueueName } from '../support/redis/redis.js';
+import { startDashboard, type DashboardApp, type Platform } from './dashboard-app.js';
+import { openStream } from './stream.js';
+
+const OFF = { worker: false, maintenance: false } as const;
+
+describe.each<Platform>(['express', 'fastify'])('the stream on %s', (platform) => {
+  it('asks for each queue of each event, also for one that became known later', async () => {
+    const [shown, later] = [uniqueQueueName('mail'), uniqueQueueName('card')];
+    const hidden = new Set<string>();
+    const can = (_action: DashboardAction, _request: object, { queue }: DashboardSubject) =>
+      queue === undefined || !hidden.has(queue);
+    const app = await startDashboard({ platform, jobs: OFF, dashboard: { queues: [shown], refreshMs: 100, can } });
+    const stream = await openStream(app.url);
+    await patiently(() => stream.text().includes(shown));
+    hidden.add(later);
+    await app.queue(later).enqueue({ card: '4111-1111' });
+    await app.queue(later).claim({ worker: 'box:1:x' });
+    await app.queue(shown).enqueue(null);
+    await patiently(() => stream.text().includes('"pending":1'));
+    hidden.add(shown);
+    await patiently(() => stream.last().overview?.queues.length === 0);
+    expect(stream.text()).not.toMatch(/4111|card|box:1/);
+    expect(stream.last()).toMatchObject({ overview: { workers: [], runs: [] } });
+    stream.stop();
+  });
+
+  it('ends within five seconds for a viewer who may no longer look, and cannot be reopened', async () => {
+    let isAllowed = true;
+    const app = await startDashboard({
+      platform,
+      jobs: OFF,
+      dashboard: { queues: [uniqueQueueName()], refreshMs: 60_000, can: () => isAllowed },
+    });
+    const stream = await openStream(app.url);
+    await patiently(() => stream.text().includes('overview'));
+    isAllowed = false;
+    const since = Date.now();
+    await stream.ended;
+    expect(Date.now() - since).toBeLessThan(5_000);
+    expect((await app.get('/api/stream')).status).toBe(403);
+  });
+
+  it('does not read Redis more often because viewers reopen it', async () => {
+    const app = await startDashboard({ platform, jobs: OFF, dashboard: { refreshMs: 60_000 } });
+    const first = await openStream(app.url);
+    await patiently(() => first.text().includes('overview'));
+    first.stop();
+    const second = await openStream(app.url);
+    await patiently(() => second.text().includes('overview'));
+    expect(second.last().overview!.at).toBe(first.last().overview!.at);
+    second.stop();
+  });
+
+  it('has the headers of the pages', async () => {
+    const app = await startDashboard({ platform, jobs: OFF });
+    const [stream, page] = [await openStream(app.url), await app.get('')];
+    for (const name of [
+      'content-security-policy',
+      'x-content-type-options',
+      'referrer-policy',
+      'x-frame-options',
+      'cross-origin-opener-policy',
+      'cross-origin-resource-policy',
+    ]) {
+      expect([name, stream.headers.get(name)]).toEqual([name, page.headers.get(name)]);
+    }
+    expect(stream.headers.get('cache-control')).toContain('no-store');
+    stream.stop();
+  });
+});
+
+const byId = (_action: string, _request: object, { id }: DashboardSubject) => id !== 'protected';
+
+describe('a `can` that decides by id', () => {
+  async function withProtected(can: typeof byId | (() => boolean)): Promise<DashboardApp & { name: string }> {
+    const name = uniqueQueueName('mail');
+    const app = await startDashboard({ jobs: OFF, dashboard: { queues: [name], can } });
+    const queue = app.queue(name);
+    for (const id of ['free', 'protected', 'other']) {
+      await queue.enqueue({ secret: id }, { id, maxAttempts: 1, group: 'g' });
+      await queue.fail((await queue.claim())!, new Error('broken'));
+    }
+    return { ...app, name };
+  }
+
+  it('is asked for each of several ids, and one refused id refuses all', async () => {
+    const app = await withProtected(byId);
+    for (const ids of [
+      ['free', 'protected'],
+      ['protected', 'protected'],
+      ['protected', 'free'],
+    ]) {
+      const reply = await app.post('/api/jobs/act', { action: 'discard', queue: app.name, state: 'failed', ids });
+      expect([ids, reply.status]).toEqual([ids, 403]);
+    }
+    expect((await app.queue(app.name).stats()).failed).toBe(3);
+    const free = { action: 'discard', queue: app.name, state: 'failed', ids: ['free', 'other'] };
+    expect((await app.post('/api/jobs/act', free)).body).toEqual({ done: 2, spared: 0 });
+  });
+
+  it('is asked for each job of a run, which leaves the others alone', async () => {
+    const app = await withProtected(byId);
+    await app.post('/api/runs', { action: 'redrive', queue: app.name, state: 'failed', match: {} });
+    const run = await patiently(async () => {
+      const { runs } = (await app.get('/api/runs')).body as unknown as { runs: RunView[] };
+      return runs.find(({ status }) => status === 'done');
+    });
+    expect(run).toMatchObject({ done: 2, spared: 1 });
+    expect(await app.queue(app.name).get('protected')).toMatchObject({ status: 'failed' });
+  });
+
+  it('refuses an action on jobs for which it cannot be asked', async () => {
+    const app = await withProtected(byId);
+    await app.queue(app.name).enqueue(null, { group: 'g' });
+    const clean = { action: 'clean', queue: app.name, group: 'g' };
+    const refused = await app.post('/api/groups/act', clean);
+    expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+      403,
+      expect.stringContaining('cannot ask for each one'),
+    ]);
+    const open = await withProtected(() => true);
+    await open.queue(open.name).enqueue(null, { group: 'g' });
+    expect((await open.post('/api/groups/act', { ...clean, queue: open.name })).body).toMatchObject({ done: 1 });
+  });
+
+  it('hides the job from lists, searches and finds', async () => {
+    const app = await withProtected(byId);
+    const paths = ['jobs?state=failed&queue=', 'search?state=failed&queue='].map((each) => each + app.name);
+    const answers = await Promise.all([...paths, 'find?id=protected'].map((path) => app.get(`/api/${path}`)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(answers.map(({ body }) => (body.jobs as unknown[]).length)).toEqual([2, 2, 0]);
+    expect((await app.get(`/api/job?queue=${app.name}&id=protected`)).status).toBe(403);
+  });
+
+  it('is asked once for all jobs if it does not read the id', async () => {
+    let asked = 0;
+    const app = await withProtected(() => ++asked > 0);
+    asked = 0;
+    const all = { action: 'redrive', queue: app.name, state: 'failed', ids: ['free', 'protected', 'other'] };
+    expect((await app.post('/api/jobs/act', all)).body).toEqual({ done: 3, spared: 0 });
+    expect(asked).toBe(1);
+  });
+});
+
+function throwing(): never {
+  throw new Error('no session');
+}
+
+describe('the action log', () => {
+  it.each<[string, () => unknown]>([
+    ['throws', throwing],
+    ['returns an object', () => ({ name: 'ada' })],
+    ['returns a promise', () => Promise.resolve('ada')],
+  ])('no job is touched if `user` %s', async (_, user) => {
+    const name = uniqueQueueName('mail');
+    const app = await startDashboard({ jobs: OFF, dashboard: { queues: [name], user: user as never } });
+    const { id } = await app.queue(name).enqueue(null);
+    const reply = await app.post('/api/jobs/act', { action: 'remove', queue: name, state: 'pending', ids: [id] });
+    expect(reply.status).toBe(500);
+    expect((await app.queue(name).stats()).pending).toBe(1);
+  });
+
+  it('takes a number for a name', async () => {
+    const name = uniqueQueueName('mail');
+    const app = await startDashboard({ jobs: OFF, dashboard: { queues: [name], user: (() => 17) as never } });
+    await app.post('/api/queue/act', { action: 'pause', queue: name });
+    expect((await app.get(`/api/log?queue=${name}`)).body).toMatchObject({ entries: [{ user: '17', count: 1 }] });
+  });
+
+  it('has the entry before the deed, and keeps it without a count if the end is unknown', async () => {
+    const name = uniqueQueueName('mail');
+    const app = await startDashboard({ jobs: OFF, dashboard: { queues: [name] } });
+    const { id } = await app.queue(name).enqueue(null);
+    const queue = app.queue(name);
+    const seen: unknown[] = [];
+    queue.remove = async () => {
+      seen.push(...((await app.get(`/api/log?queue=${name}`)).body.entries as unknown[]));
+      throw new Error('the process lost Redis');
+    };
+    const remove = { action: 'remove', queue: name, state: 'pending', ids: [id] };
+    expect((await app.post('/api/jobs/act', remove)).status).toBe(500);
+    const entry = { action: 'remove', subject: `job ${id}`, count: null };
+    expect(seen).toMatchObject([entry]);
+    expect((await app.get(`/api/log?queue=${name}`)).body).toMatchObject({ entries: [entry] });
+  });
+
+  it('has no entry of a refused request, and does nothing where the entry cannot be written', async () => {
+    const name = uniqueQueueName('mail');
+    const app = await startDashboard({ jobs: OFF, dashboard: { queues: [name] } });
+    const { id } = await app.queue(name).enqueue(null);
+    await app.post('/api/jobs/act', { action: 'redrive', queue: name, state: 'pending', ids: [id] });
+    expect((await app.get(`/api/log?queue=${name}`)).body).toEqual({ entries: [] });
+    await connect().set(`queue:${name}:actions`, 'of another type');
+    const remove = { action: 'remove', queue: name, state: 'pending', ids: [id] };
+    expect((await app.post('/api/jobs/act', remove)).status).toBe(500);
+    expect((await app.queue(name).stats()).pending).toBe(1);
+  });
+
+  it('has the start and the stop of a run', async () => {
+    const name = uniqueQueueName('mail');
+    const app = await startDashboard({ jobs: OFF, dashboard: { queues: [name] } });
+    const { body } = await app.post('/api/runs', { action: 'remove', queue: name, state: 'pending', match: {} });
+    await app.post('/api/runs/stop', { queue: name, id: body.id });
+    const { entries } = (await app.get(`/api/log?queue=${name}`)).body as { entries: object[] };
+    expect(entries).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ action: 'begin remove', subject: 'all pending jobs' }),
+        expect.objectContaining({ action: 'stop run', subject: `run ${body.id as string}` }),
+      ]),
+    );
+    const unknown = { queue: name, id: '4c1bb4e0-3f4d-4c3c-8a52-7a1d9a3a4e10' };
+    expect((await app.post('/api/runs/stop', unknown)).status).toBe(404);
+  });
+});
+
+it('limits that were changed here are shown at once', async () => {
+  const name = uniqueQueueName('mail');
+  const app = await startDashboard({ jobs: OFF, dashboard: { queues: [name], refreshMs: 60_000 } });
+  await app.get('/api/overview');
+  await app.post('/api/queue/limits', { queue: name, limits: { maxRunning: 3 } });
+  expect((await app.get('/api/overview')).body).toMatchObject({
+    overview: { queues: [{ limitsSet: { maxRunning: 3 } }] },
+  });
+});
+
+describe.each<Platform>(['express', 'fastify'])('on %s with CORS for all', (platform) => {
+  const foreign: Record<string, string>[] = [
+    { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
+    { 'sec-fetch-site': 'same-site' },
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+  ];
+
+  it('refuses every read of another site, and serves the page to a link of it', async () => {
+    const name = uniqueQueueName('mail');
+    const app = await startDashboard({
+      platform,
+      jobs: OFF,
+      dashboard: { queues: [name], origins: ['https://admin.example'] },
+      prepare: (nest) => nest.enableCors({ origin: true, credentials: true }),
+    });
+    const paths = ['session', 'overview', 'stream', `jobs?state=failed&queue=${name}`, `job?queue=${name}&id=a`];
+    for (const path of paths) {
+      for (const headers of foreign) {
+        expect([path, headers, (await app.get(`/api/${path}`, headers)).status]).toEqual([path, headers, 403]);
+      }
+    }
+    const own: Record<string, string>[] = [{ 'sec-fetch-site': 'same-origin' }, { 'sec-fetch-site': 'none' }, {}];
+    for (const headers of [...own, { origin: 'https://admin.example', 'sec-fetch-site': 'cross-site' }]) {
+      expect([headers, (await app.get('/api/session', headers)).status]).toEqual([headers, 200]);
+    }
+    expect((await app.get('', { 'sec-fetch-site': 'cross-site' })).status).toBe(200);
+  });
+});
