@@ -9,6 +9,7 @@ import { checkMiddleware } from '../queue/enqueue/enqueue-middleware.js';
 import { withMiddleware, type AttemptMiddleware } from './handlers/attempt-middleware.js';
 import { isBulk, resolveBulk, type ResolvedHandler } from './bulk/resolve-bulk.js';
 import type { WorkerTrip } from './fetch/fetch-loop.js';
+import { retriesOf } from './handlers/handler.js';
 import type { WorkerQueue } from './handlers/worker-queue.js';
 import type { WorkerEventListener } from './reports/worker-event.js';
 
@@ -103,12 +104,11 @@ export function resolveHandlers(
   return new Map(
     Object.entries(handlers).map(([name, handler]) => {
       if (isBulk(handler)) {
-        const bulk = resolveBulk(handler, middleware);
-        return [name, { ...bulk, backoff: bulk.backoff ?? queue.options.backoff }];
+        return [name, { ...resolveBulk(handler, middleware), ...retriesOf(handler, queue.options) }];
       }
       const resolved = typeof handler === 'function' ? { handle: handler } : handler;
       const handle = withMiddleware(middleware, (job) => resolved.handle(job));
-      return [name, { ...resolved, handle, backoff: resolved.backoff ?? queue.options.backoff }];
+      return [name, { ...resolved, handle, ...retriesOf(resolved, queue.options) }];
     }),
   );
 }

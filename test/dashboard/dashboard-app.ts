@@ -7,6 +7,7 @@ import { Test } from '@nestjs/testing';
 import { JobQueueModule, JobQueueService, type JobQueue, type JobQueueModuleOptions } from 'nest-job-queue';
 import { JobQueueDashboardModule, type DashboardMount, type DashboardOptions } from 'nest-job-queue/dashboard';
 import { KeptLog } from '../nest/app.js';
+import { RETRIES_AT_ONCE } from '../support/queue/retries.js';
 import { testRedisUrl } from '../support/redis/redis.js';
 
 export type Platform = 'express' | 'fastify';
@@ -48,7 +49,7 @@ export async function startDashboard(setup: Setup = {}): Promise<DashboardApp> {
   const { platform = 'express', dashboard, jobs, providers = [], prefix, prepare } = setup;
   @Module({
     imports: [
-      JobQueueModule.forRoot({ redis: testRedisUrl(), ...jobs }),
+      JobQueueModule.forRoot({ redis: testRedisUrl(), ...RETRIES_AT_ONCE, ...jobs }),
       JobQueueDashboardModule.forRoot(dashboard),
     ],
     providers,

@@ -131,7 +131,7 @@ describe('I7: a job key that is not a hash stops neither the sweep nor an operat
   it.each([
     ['progress', (q: TestQueue) => q.scripts.progress({ id: 'bad', token: 't' }, '1')],
     ['log', (q: TestQueue) => q.scripts.log({ id: 'bad', token: 't' }, 10, ['"line"'])],
-    ['name', (q: TestQueue) => q.scripts.setName({ id: 'bad', token: 't', name: 'n' })],
+    ['name', (q: TestQueue) => q.scripts.setName({ id: 'bad', token: 't', name: 'n', options: {} })],
   ] as const)('%s says that the claim is not current', async (_verb, call) => {
     const q = testQueue();
     await q.addAll('bad');

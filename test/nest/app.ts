@@ -5,6 +5,7 @@ import { Test } from '@nestjs/testing';
 import { JobHandler, JobQueueModule, type JobQueueModuleOptions } from 'nest-job-queue';
 import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import { JobQueueTesting, JobQueueTestingModule } from 'nest-job-queue/testing';
+import { RETRIES_AT_ONCE } from '../support/queue/retries.js';
 import { testRedisUrl } from '../support/redis/redis.js';
 
 const open = new Set<INestApplication>();
@@ -53,7 +54,7 @@ export class KeptLog implements LoggerService {
 
 /** A module of a test: the queue module on the shared server, and what the test adds. */
 export interface TestApp extends ModuleMetadata {
-  /** Options of forRoot; `redis` is the shared server unless said. */
+  /** Options of forRoot. Unless they say so, `redis` is the shared server, and retries do not wait. */
   jobs?: JobQueueModuleOptions;
   /** The module in place of `JobQueueModule.forRoot(jobs)`. */
   module?: NonNullable<ModuleMetadata['imports']>[number];
@@ -71,7 +72,9 @@ export async function compileApp({
 }: TestApp): Promise<INestApplication> {
   const root =
     module ??
-    (inMemory ? JobQueueTestingModule.forTest(jobs) : JobQueueModule.forRoot({ redis: testRedisUrl(), ...jobs }));
+    (inMemory
+      ? JobQueueTestingModule.forTest({ ...RETRIES_AT_ONCE, ...jobs })
+      : JobQueueModule.forRoot({ redis: testRedisUrl(), ...RETRIES_AT_ONCE, ...jobs }));
   const compiled = await Test.createTestingModule({
     imports: [root, ...imports],
     providers: [JobQueueHealthIndicator, ...providers],

@@ -25,7 +25,7 @@ function echo(name: string) {
 }
 
 /** Expects that an app of this module runs a job, and that its queue has these attempts. */
-async function expectItRuns(module: TestApp['module'], maxAttempts = 3): Promise<void> {
+async function expectItRuns(module: TestApp['module'], maxAttempts = 10): Promise<void> {
   const name = uniqueQueueName();
   const app = await startApp({ module, providers: [echo(name)] });
   const jobs = app.get(JobQueueService);

@@ -17,6 +17,9 @@ import { WebhookModule } from './webhook/webhook.module.js';
     // Redis: REDIS_URL, or localhost:6379.
     JobQueueModule.forRoot({
       worker: settings.works,
+      // As in the Redis pattern, whose demo the shop's page reproduces.
+      maxAttempts: 3,
+      backoff: 0,
       queues: { [settings.queue]: { visibilityMs: settings.visibilityMs, concurrency: settings.concurrency } },
       maintenance: settings.reclaimMs > 0 && { everyMs: settings.reclaimMs },
       shutdownTimeoutMs: 5_000,

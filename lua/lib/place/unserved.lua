@@ -4,6 +4,7 @@
 --   job also waits while clients of the Redis pattern claim jobs here, because they announce nothing.
 -- Needs: job, names, overdue, sweep, workers, lib/core/clock, lib/core/read, lib/place/take_named.
 --@include lib/core/name_in_payload
+--@include lib/foreign/note_name
 local announced_at, young, elsewhere, unserved = {}, {}, false, {}
 
 local function known_names()
@@ -23,7 +24,8 @@ end
 local function found_name(key)
   local name = name_in_payload(key)
   if name and not served[name] then
-    redis.call('HSET', key, 'name', name, 'foreign', '1', 'unhandled_at_ms', now)
+    note_name(key, name)
+    redis.call('HSET', key, 'unhandled_at_ms', now)
   end
   return name
 end

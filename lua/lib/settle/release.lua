@@ -5,13 +5,14 @@
 --   lib/group/state, lib/place/requeue, lib/settle/attempt_log, lib/settle/finish.
 --@include lib/place/keep_age
 --@include lib/place/wait_apart
+--@include lib/foreign/note_name
 local counters = { interruption = 'interruptions', snooze = 'snoozes', rate_limited = 'rate_limited', unhandled = 'unhandled' }
 local first_outcome = { pending = 'released', scheduled = 'released', cancelled = 'cancelled', failed = 'failed' }
 
 local function note_unhandled(key, found_name, ready_at)
   redis.call('HSETNX', key, 'unhandled_at_ms', now)
-  if found_name ~= '' and redis.call('HSETNX', key, 'name', found_name) == 1 then
-    redis.call('HSET', key, 'foreign', '1')
+  if found_name ~= '' and redis.call('HEXISTS', key, 'name') == 0 then
+    note_name(key, found_name)
   end
   keep_age(key, ready_at)
 end

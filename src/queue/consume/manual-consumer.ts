@@ -89,10 +89,11 @@ export class ManualConsumer {
     checkKnown('fail', options, ['final', 'delayMs']);
     checkFlag('final', options.final);
     checkMs('delayMs', options.delayMs ?? 0, 0, YEAR_MS);
+    const { ofPattern, backoff } = this.queue.options;
     const backoffMs =
       options.delayMs ??
       backoffDelay(
-        job.options.backoff ?? this.queue.options.backoff,
+        job.options.backoff ?? ofPattern.backoff ?? backoff,
         job.attempt,
         error,
         this.queue.store.clock.random(),

@@ -36,6 +36,8 @@ export interface ClaimedJobOptions {
   guest?: boolean;
   /** True if its bad end stops its batch, whose other members are then to be cancelled. @internal */
   stopsBatch?: boolean;
+  /** True if its name was found in the payload, but its retries are not set. @internal */
+  nameless?: boolean;
   /** The id of the batch of a follow-up. */
   batch?: string;
   /** Its group. */
@@ -71,7 +73,7 @@ export interface ClaimedJob<Payload = unknown> {
    * attempt is settled at the least cost. @internal
    */
   readonly plain: boolean | 'grouped';
-  /** True if the producer stored no name, and it was found in the payload. @internal */
+  /** True if the producer stored no name, and no worker with its handler has started it yet. @internal */
   readonly nameless: boolean;
   /** True if another crash would bury the job: the worker holds it, and runs it alone. @internal */
   readonly isolated: boolean;

@@ -11,6 +11,7 @@ import {
   type GroupsOptions,
   type RateLimit,
 } from './limits.js';
+import { DEFAULT_RETRIES, patternRetries, type PatternRetries } from './retries.js';
 import type { Redact } from '../codec/redact.js';
 
 /** The place where a job must be stored before its enqueue is acknowledged. */
@@ -32,13 +33,20 @@ export interface EventExtras {
 export interface QueueOptions {
   /** The time a claim lasts unless the worker extends it, in ms. @default 30,000 */
   visibilityMs?: number;
-  /** The number of times a job is tried in all, the first attempt included. @default 3 */
+  /**
+   * The number of times a job is tried in all, the first attempt included.
+   * @default 10; 3 for a job that a client of the Redis pattern wrote, and for a job that is claimed by hand
+   */
   maxAttempts?: number;
   /** The number of attempts that may end in a crash before the job becomes a dead letter. @default 3 */
   maxCrashes?: number;
   /** The number of times the handler of a job may throw a RateLimitedError before the job is a dead letter. @default 1,000 */
   maxRests?: number;
-  /** The time a failed job waits before its next attempt. @default not at all */
+  /**
+   * The time a failed job waits before its next attempt.
+   * @default `{ type: 'exponential', delayMs: 1_000, jitter: 0.2 }`; not at all for a job that a client of the Redis pattern wrote, and
+   * for a job that is claimed by hand
+   */
   backoff?: Backoff;
   /** The number of completed jobs that are kept. @default 1,000 */
   completedHistory?: number;
@@ -133,7 +141,6 @@ export interface QueueOptions {
 
 type OptionalOption =
   | 'hashTag'
-  | 'backoff'
   | 'maxRunning'
   | 'rateLimit'
   | 'groups'
@@ -146,6 +153,8 @@ type OptionalOption =
 export type ResolvedQueueOptions = Required<Omit<QueueOptions, OptionalOption | 'auditTrail'>> &
   Pick<QueueOptions, OptionalOption> & {
     auditTrail?: { maxEntries: number };
+    /** The retries that are not set, for jobs that a client of the Redis pattern wrote, and for claims by hand. @internal */
+    ofPattern: PatternRetries;
   };
 
 const switchField = z.boolean({ error: 'expected true or false' }).optional();
@@ -153,7 +162,7 @@ const switchField = z.boolean({ error: 'expected true or false' }).optional();
 /** The fields of QueueOptions, each with its bounds and default, to be used in the schemas of forRoot and others. */
 export const queueOptionFields = {
   visibilityMs: duration(100).default(30_000),
-  maxAttempts: wholeNumber(1, 1_000).default(3),
+  maxAttempts: wholeNumber(1, 1_000).optional(),
   maxCrashes: wholeNumber(1, 1_000).default(3),
   maxRests: maxRestsField.default(1_000),
   backoff: backoffSchema.optional(),
@@ -227,7 +236,15 @@ export function resolveQueueOptions(subject: string, options: QueueOptions = {})
   const checked = checkOptions(subject, queueOptionsSchema, options);
   return {
     ...checked,
+    maxAttempts: checked.maxAttempts ?? DEFAULT_RETRIES.maxAttempts,
+    backoff: checked.backoff ?? DEFAULT_RETRIES.backoff,
+    ofPattern: patternRetries(checked),
     cancelledTtlMs: checked.cancelledTtlMs ?? checked.resultTtlMs,
     foreignVisibilityMs: checked.foreignVisibilityMs ?? checked.visibilityMs,
   };
+}
+
+/** Returns the attempts of a job that is claimed by hand, or whose name no worker has announced. */
+export function attemptsByHand({ ofPattern, maxAttempts }: ResolvedQueueOptions): number {
+  return ofPattern.maxAttempts ?? maxAttempts;
 }

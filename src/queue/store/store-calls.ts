@@ -50,6 +50,8 @@ export interface ClaimRequest {
   worker: string;
   /** The claim stream of the worker; each has one claim in flight at a time. */
   stream: string;
+  /** The attempts of jobs without a limit. Absent for a claim by hand. */
+  maxAttempts?: number;
   /** Limits by job name, for handlers that have their own. */
   attemptLimits?: readonly AttemptLimits[];
   /**
@@ -100,6 +102,9 @@ export interface LeftJobs {
   /** The names among them that no live worker handles. */
   unserved: readonly string[];
 }
+
+/** A claim of a job without a stored name, with its name, and the retries that neither its handler nor its queue sets. */
+export type NamedClaim = Pick<ClaimedJob, 'id' | 'token' | 'name' | 'options'>;
 
 export interface Completion extends ClaimRef {
   /** JSON, or '' for none. */
@@ -153,7 +158,7 @@ interface JobVerbs {
   fail(failures: readonly Failure[]): StoreCall<FailOutcome[]>;
   release(releases: readonly Release[]): StoreCall<ReleaseOutcome[]>;
   /** Returns whether the name was written. */
-  setName(job: Pick<ClaimedJob, 'id' | 'token' | 'name'>): StoreCall<boolean>;
+  setName(job: NamedClaim): StoreCall<boolean>;
   /** Returns whether the claim was current. */
   progress(claim: Pick<ClaimRef, 'id' | 'token'>, progress: string): StoreCall<boolean>;
   /** Stores the checkpoint for the next attempt. Returns whether the claim was current. */

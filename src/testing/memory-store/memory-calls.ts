@@ -11,6 +11,7 @@ import type {
   DeadLetterVerbs,
   Failure,
   HistoryVerbs,
+  NamedClaim,
   Release,
   StoreCalls,
   WorkerVerbs,
@@ -28,6 +29,7 @@ import { publishDrained } from './verbs/attempt/ends.js';
 import { enqueue } from './verbs/enqueue.js';
 import { groupVerbs } from './verbs/groups.js';
 import { callOf, type MemoryCall } from './verbs/memory-call.js';
+import { setName } from './verbs/attempt/foreign-names.js';
 import type { MemoryQueue } from './state/memory-queue.js';
 import * as lists from './verbs/operate/list.js';
 import * as operate from './verbs/operate/operate.js';
@@ -95,15 +97,7 @@ export class MemoryCalls implements StoreCalls {
       return extended;
     });
 
-  setName = ({ id, token, name }: Pick<ClaimedJob, 'id' | 'token' | 'name'>) =>
-    callOf('attemptSetName', () => {
-      const job = this.queue.job(id);
-      const writes = job?.claim_token === token && job.name === undefined;
-      if (writes) {
-        job.name = name;
-      }
-      return writes;
-    });
+  setName = (claim: NamedClaim) => callOf('attemptSetName', () => setName(this.queue, claim));
 
   progress = ({ id, token }: Pick<ClaimRef, 'id' | 'token'>, progress: string) =>
     callOf('attemptProgress', () => {

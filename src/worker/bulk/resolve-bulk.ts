@@ -1,6 +1,6 @@
 import { compose, type Link } from '../../queue/model/compose.js';
 import { withMiddleware, type AttemptMiddleware } from '../handlers/attempt-middleware.js';
-import type { Handler, HandlerFunction } from '../handlers/handler.js';
+import type { Handler, HandlerFunction, HandlerRetries } from '../handlers/handler.js';
 import type { Job } from '../handlers/job.js';
 import { definitionOf, schemaMiddleware } from '../handlers/schema-handler.js';
 import {
@@ -12,7 +12,7 @@ import {
 } from '../handlers/bulk-handler.js';
 
 /** A handler as a queue runner uses it. With `bulk`, that does the work, and `handle` is never called. */
-export interface ResolvedHandler extends Handler {
+export interface ResolvedHandler extends Handler, HandlerRetries {
   bulk?: ResolvedBulk;
 }
 
@@ -27,7 +27,10 @@ export function isBulk(handler: HandlerFunction | Handler | BulkHandler): handle
 }
 
 /** Puts a bulk handler inside of the middleware, which acts once around each call. */
-export function resolveBulk(handler: BulkHandler, middleware: readonly AttemptMiddleware[]): ResolvedHandler {
+export function resolveBulk(
+  handler: BulkHandler,
+  middleware: readonly AttemptMiddleware[],
+): Omit<ResolvedHandler, keyof HandlerRetries> {
   const { bulk, handle: _handle, ...options } = handler;
   const links = middleware
     .filter((each) => each.bulk)

@@ -26,16 +26,18 @@ export function claimFor(runner: QueueRunner, { worker, stream, count, sharers }
   const { attemptLimits, budget, names } = runner;
   const slots = runner.capacity.beginAtOnce;
   const { only } = names;
-  const { clock } = runner.queue.store;
+  const { store, options } = runner.queue;
+  const { clock } = store;
   const askedAtMs = clock.monotonic();
   const token = clock.randomId();
   runner.claiming += count;
   runner.outlook.claims();
   runner.claimsInFlight[stream] = { token, worker, stream, askedAtMs };
+  const { maxAttempts } = options;
+  const request = { count, token, worker, stream, maxAttempts, attemptLimits, slots, only, announces: true };
   const build = (bytes: number): StoreCall<ClaimReply> => {
     const mostBytes = Math.floor(bytes / sharers);
-    const request = { count, token, worker, stream, attemptLimits, slots, mostBytes, only, announces: true };
-    const call = runner.calls.claim(request);
+    const call = runner.calls.claim({ ...request, mostBytes });
     call.afterCut = () => build(budget.afterCut(bytes));
     return call;
   };

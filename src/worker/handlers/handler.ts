@@ -1,4 +1,7 @@
 import type { Backoff } from '../../queue/model/backoff.js';
+import type { ClaimedJob } from '../../queue/model/job.js';
+import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
+import type { PatternRetries } from '../../queue/model/retries.js';
 import type { Job } from './job.js';
 import type { AttemptLimits } from '../../queue/store/store-calls.js';
 
@@ -55,3 +58,29 @@ export function ownAttemptLimits(limits: readonly AttemptLimits[], ofQueue: Limi
 }
 
 type Limits = Pick<AttemptLimits, 'maxAttempts' | 'maxCrashes'>;
+
+/** The retries of the jobs of one handler. */
+export interface HandlerRetries extends Pick<HandlerOptions, 'backoff'> {
+  /** Those of a job that a client of the Redis pattern wrote, where neither the handler nor the queue sets them. */
+  ofPattern?: PatternRetries;
+}
+
+/** Returns the retries of a handler's jobs: its own, else those of the queue. */
+export function retriesOf({ maxAttempts, backoff }: HandlerOptions, ofQueue: ResolvedQueueOptions): HandlerRetries {
+  const ofPattern: PatternRetries = { ...ofQueue.ofPattern };
+  if (maxAttempts !== undefined) {
+    delete ofPattern.maxAttempts;
+  }
+  if (backoff !== undefined) {
+    delete ofPattern.backoff;
+  }
+  return { backoff: backoff ?? ofQueue.backoff, ofPattern };
+}
+
+/** Returns a claim with its retries: those of the pattern for a job that a client of the pattern wrote. */
+export function withRetries(claim: ClaimedJob, { ofPattern = {} }: HandlerRetries): ClaimedJob {
+  if (!claim.nameless) {
+    return claim;
+  }
+  return { ...claim, options: ofPattern, maxAttempts: ofPattern.maxAttempts ?? claim.maxAttempts };
+}

@@ -9,7 +9,7 @@ import { BatchCourier } from './batch-courier.js';
 import { ClaimOutlook } from './claim-outlook.js';
 import { ClaimBudget, type ClaimsInFlight } from './claim-budget.js';
 import { Prefetcher, type PrefetchOwner } from './prefetcher.js';
-import { ownAttemptLimits, attemptLimitsOf } from '../handlers/handler.js';
+import { attemptLimitsOf, ownAttemptLimits, withRetries } from '../handlers/handler.js';
 import type { BulkOwner } from '../bulk/bulk-gatherer.js';
 import { BulkGatherers } from '../bulk/bulk-gatherers.js';
 import type { ResolvedHandler } from '../bulk/resolve-bulk.js';
@@ -65,7 +65,6 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   readonly limits: readonly AttemptLimits[];
   /** The limits that differ from the queue's, for claims. */
   readonly attemptLimits: readonly AttemptLimits[];
-  /** Decides which names the next claim asks for. */
   readonly names: NameFilter;
   readonly courier: BatchCourier;
   private readonly drained: DrainedWatch | undefined;
@@ -191,7 +190,8 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
       return this.host.changed();
     }
     const gatherer = handler.bulk && this.bulk?.of(job.name);
-    const attempt = new Attempt(job, gatherer ? { ...handler, handle: gatherer.handle } : handler, this);
+    const toRun = gatherer ? { ...handler, handle: gatherer.handle } : handler;
+    const attempt = new Attempt(withRetries(job, handler), toRun, this);
     this.attempts.add(attempt);
     if (job.isolated) {
       this.host.isolate(this, attempt, askedAtMs);

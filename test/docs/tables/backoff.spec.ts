@@ -12,9 +12,17 @@ const told = new Map(
 const delay = (backoff: StoredBackoff | undefined, attempt: number, random: number) =>
   backoffDelay(backoff, attempt, new Error('no'), random);
 
-it('none is a next attempt at once', () => {
-  expect(resolveQueueOptions('a queue').backoff).toBeUndefined();
-  expect(delay(undefined, 1, 0)).toBe(0);
+it('the default, whose ten attempts span 8.5 minutes', () => {
+  const { backoff, maxAttempts } = resolveQueueOptions('a queue');
+  const row = rowsOf('queue options', 'docs/options.md').find(([option]) => option === '`backoff`');
+  expect(row![1]).toBe("`{ type: 'exponential', delayMs: 1_000, jitter: 0.2 }`");
+  expect(backoff).toEqual({ type: 'exponential', delayMs: 1_000, jitter: 0.2 });
+  const waits = Array.from({ length: maxAttempts - 1 }, (_, i) => delay(backoff as StoredBackoff, i + 1, 0));
+  expect(waits.reduce((sum, ms) => sum + ms) / 60_000).toBeCloseTo(8.5, 1);
+});
+
+it('0 is a next attempt at once', () => {
+  expect(delay(0, 1, 0)).toBe(0);
 });
 
 it('the cap', () => {

@@ -20,6 +20,7 @@ import { connectClocked } from '../redis/clocked-redis.js';
 import { connect, uniqueQueueName } from '../redis/redis.js';
 import { eventually, within } from '../faults/wait.js';
 import { inside } from '../queue/inside.js';
+import { RETRIES_AT_ONCE } from '../queue/retries.js';
 
 const workers = new Set<TestWorker>();
 const queues = new Set<JobQueue>();
@@ -59,13 +60,13 @@ export function onEachStore(name: string, tests: () => void): void {
   });
 }
 
-/** Makes an unused queue on the shared server or on `redis`. */
+/** Makes an unused queue on the shared server or on `redis`. Its retries do not wait unless the options say so. */
 export function newQueue(
   options: JobQueueOptions = {},
   client: RedisClient | QueueStore = memory ?? (shared ??= connect()),
   name = uniqueQueueName(),
 ): JobQueue {
-  const queue = new JobQueue(client, name, options);
+  const queue = new JobQueue(client, name, { ...RETRIES_AT_ONCE, ...options });
   queues.add(queue);
   return queue;
 }

@@ -38,7 +38,7 @@ describe.each(Object.entries(stores))('on %s', (_kind, make) => {
 
   it('tells what happens, with attempts, errors, progress and results, until the queue has drained', async () => {
     const eventExtras = { results: true, enqueued: true, drained: true };
-    const queue = newQueue({ eventExtras, maxAttempts: 2 });
+    const queue = newQueue({ eventExtras, maxAttempts: 2, backoff: 0 });
     const events: JobEvent[] = [];
     let resolveDrained!: () => void;
     const drained = new Promise<void>((resolve) => (resolveDrained = resolve));

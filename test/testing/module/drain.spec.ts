@@ -40,6 +40,19 @@ function emailHandler(
 }
 
 describe('drain', () => {
+  it('runs through the waits of the default retries, by its clock', async () => {
+    const { testing, jobs } = await startTested({
+      providers: [emailHandler(() => Promise.reject(new Error('no')))],
+    });
+    const before = testing.now.getTime();
+    const job = await jobs.enqueue('email', { n: 1 });
+    expect(await testing.drain()).toMatchObject({ retry: 9, failed: 1 });
+    expect(await job.get()).toMatchObject({ status: 'failed', attempts: 10 });
+    const minutes = (testing.now.getTime() - before) / 60_000;
+    expect(minutes).toBeGreaterThan(0.8 * 8.5);
+    expect(minutes).toBeLessThan(8.6);
+  });
+
   it('runs a batch to its follow-up, and a job after another', async () => {
     const ran: string[] = [];
     @JobHandler('page')

@@ -89,6 +89,7 @@ export function queueOptions(load: boolean): QueueOptions {
   return {
     visibilityMs: 3_000,
     maxAttempts: MAX_ATTEMPTS,
+    backoff: 0,
     maxCrashes: MAX_CRASHES,
     // A repeated enqueue must find its job, so the history is longer than the window of repeats.
     completedHistory: load ? 1_000 : 20_000,

@@ -1,4 +1,4 @@
-import type { ResolvedQueueOptions } from '../../model/queue-options.js';
+import { attemptsByHand, type ResolvedQueueOptions } from '../../model/queue-options.js';
 import type { StoreCalls } from '../../store/store-calls.js';
 import { EVICTED_TTL_MS } from '../lifetimes.js';
 import { publishArg } from '../publish-arg.js';
@@ -60,7 +60,7 @@ function retentionOf(options: ResolvedQueueOptions): CallContext['retention'] {
     options.cancelledTtlMs,
     EVICTED_TTL_MS,
     publishArg(options),
-    options.maxAttempts,
+    attemptsByHand(options),
     options.maxCrashes,
   ];
 }

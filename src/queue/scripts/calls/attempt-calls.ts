@@ -1,6 +1,7 @@
 import type { StoredError } from '../../errors/stored-error.js';
 import { RestsExhaustedError } from '../../errors/rests-exhausted-error.js';
-import type { ClaimRef, ClaimedJob } from '../../model/job.js';
+import type { ClaimRef } from '../../model/job.js';
+import { attemptsByHand } from '../../model/queue-options.js';
 import { decodeClaim, decodeNamedClaim } from '../../replies/decode-claim.js';
 import type { FailOutcome, ReleaseOutcome } from '../../store/call-outcomes.js';
 import { refusalOf } from '../../store/claim-refusal.js';
@@ -11,6 +12,7 @@ import type {
   Completion,
   ExtendReply,
   Failure,
+  NamedClaim,
   Release,
 } from '../../store/store-calls.js';
 import type { ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
@@ -27,7 +29,8 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
     claim(request: ClaimRequest): ScriptCall<ClaimReply> {
       const { count, token, worker, stream, slots, mostBytes, only, announces } = request;
       const attemptLimits = only?.limits ?? request.attemptLimits ?? [];
-      const { visibilityMs, maxAttempts } = options;
+      const { visibilityMs } = options;
+      const { maxAttempts = attemptsByHand(options) } = request;
       const limited = announces && configuresLimits(options) ? '1' : '';
       const settings = [count, visibilityMs, token, worker, maxAttempts, slots ?? '', mostBytes ?? '', limited];
       const maxAttemptsOf = (name: string) =>
@@ -141,8 +144,10 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
     },
 
     /** Returns whether the name was written. */
-    setName({ id, token, name }: Pick<ClaimedJob, 'id' | 'token' | 'name'>): ScriptCall<boolean> {
-      return call('attemptSetName', keys.standard, [id, token, name], (reply) => Number(reply) === 1);
+    setName({ id, token, name, options: { maxAttempts, backoff } }: NamedClaim): ScriptCall<boolean> {
+      const retries = JSON.stringify({ maxAttempts, backoff });
+      const args = [id, token, name, retries === '{}' ? '' : retries, maxAttempts ?? ''];
+      return call('attemptSetName', keys.standard, args, (reply) => Number(reply) === 1);
     },
 
     /** Returns whether the claim was current. */

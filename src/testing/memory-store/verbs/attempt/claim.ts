@@ -1,4 +1,5 @@
 // Claims jobs; see lua/attempt/claim.lua. The reply is decoded like that of the script.
+import { attemptsByHand } from '../../../../queue/model/queue-options.js';
 import { refusalOf } from '../../../../queue/store/claim-refusal.js';
 import type { StoredError } from '../../../../queue/errors/stored-error.js';
 import type { ClaimReply, ClaimRequest } from '../../../../queue/store/store-calls.js';
@@ -14,7 +15,7 @@ import { NamedJobs, takeNamed, type Taken } from './take-named.js';
 type ReplyEntry = [string, string, string | null, number, unknown[]];
 
 export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimReply {
-  const { worker, stream, token, only, attemptLimits = [] } = request;
+  const { worker, stream, token, only } = request;
   const claimer = `${worker}:${stream}`;
   const last = queue.batches.get(claimer);
   const bytes = new ClaimBytes(request.mostBytes);
@@ -31,8 +32,7 @@ export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimReply {
   const isLimited = queue.flow.isActive || queue.restsUntil > queue.now;
   const end = isLimited ? [awaitsSlots(queue, isRepeated) ? 'awaits-slots' : 'limited'] : [];
   const reply = [queue.now, bytes.isFull ? 'full' : dueInMs, 0, ...entries.flat(1), ...end];
-  const maxAttemptsOf = (name: string) =>
-    (only?.limits ?? attemptLimits).find((limit) => limit.name === name)?.maxAttempts ?? queue.options.maxAttempts;
+  const maxAttemptsOf = (name: string) => maxAttemptsIn(queue, request, name);
   return only
     ? decodeNamedClaim([reply, -1, elsewhere, ...unserved], queue.name, token, maxAttemptsOf)
     : decodeClaim(reply, queue.name, token, maxAttemptsOf);
@@ -204,11 +204,10 @@ function entryOf(id: string, job: Hash, verdict: string, unstarted: boolean): Re
 }
 
 /** Returns '' for a job that may run, `isolated` to run it alone, `expires`, or why it must not run. */
-function verdictOn(queue: MemoryQueue, job: Hash, { slots, attemptLimits = [], only }: ClaimRequest): string {
+function verdictOn(queue: MemoryQueue, job: Hash, request: ClaimRequest): string {
+  const { slots } = request;
   const attempts = Math.max(0, Number(job.attempts ?? 0));
-  const limits = only?.limits ?? attemptLimits;
-  const ofHandler = limits.find(({ name }) => name === job.name)?.maxAttempts;
-  const maxAttempts = Number(job.max_attempts ?? ofHandler ?? queue.options.maxAttempts);
+  const maxAttempts = Number(job.max_attempts ?? maxAttemptsIn(queue, request, job.name));
   const refusal =
     job.payload === undefined
       ? 'missing'
@@ -230,6 +229,13 @@ function verdictOn(queue: MemoryQueue, job: Hash, { slots, attemptLimits = [], o
   const isIsolated =
     job.crashes !== undefined && (job.next_crash_is_last !== undefined || attempts + 1 >= maxAttempts);
   return isIsolated ? 'isolated' : job.expires_at_ms === undefined ? '' : 'expires';
+}
+
+/** Returns the attempts of a job without its own limit: those of its handler, else those of the claimer. */
+function maxAttemptsIn(queue: MemoryQueue, request: ClaimRequest, name: string | undefined): number {
+  const { only, attemptLimits = [], maxAttempts = attemptsByHand(queue.options) } = request;
+  const ofHandler = (only?.limits ?? attemptLimits).find((limit) => limit.name === name);
+  return ofHandler?.maxAttempts ?? maxAttempts;
 }
 
 function refuse(job: Hash, reason: string, attempts: number, maxAttempts: string): string {

@@ -2,10 +2,12 @@
 import type { CompleteReply } from '../../../../queue/store/complete-reply.js';
 import type { Completion, ExtendReply, Failure, Release } from '../../../../queue/store/store-calls.js';
 import type { FailOutcome, ReleaseOutcome } from '../../../../queue/store/call-outcomes.js';
+import { attemptsByHand } from '../../../../queue/model/queue-options.js';
 import { RestsExhaustedError } from '../../../../queue/errors/rests-exhausted-error.js';
 import { REFUNDED, logAttempt, loggedOutcome } from './attempt-log.js';
 import { jobEnded } from '../batch/job-ended.js';
 import { bury, endCancelled, freeUnique, remember } from './ends.js';
+import { noteName } from './foreign-names.js';
 import { type Hash, type MemoryQueue } from '../../state/memory-queue.js';
 
 function increment(job: Hash, field: string): number {
@@ -189,7 +191,7 @@ function releaseOne(
 function noteUnhandled(queue: MemoryQueue, job: Hash, name: string, readyAt: string | undefined): void {
   job.unhandled_at_ms ??= String(queue.now);
   if (name !== '') {
-    job.name ??= name;
+    noteName(job, name);
   }
   if (readyAt === undefined) {
     delete job.ready_at_ms;
@@ -284,7 +286,7 @@ function named({ name }: Hash): string {
 function limitsOf(queue: MemoryQueue, job: Hash): { maxAttempts: number; maxCrashes: number } {
   const handler = queue.handlerLimits.get(job.name ?? '');
   return {
-    maxAttempts: Number(job.max_attempts ?? handler?.maxAttempts ?? queue.options.maxAttempts),
+    maxAttempts: Number(job.max_attempts ?? handler?.maxAttempts ?? attemptsByHand(queue.options)),
     maxCrashes: Number(job.max_crashes ?? handler?.maxCrashes ?? queue.options.maxCrashes),
   };
 }
