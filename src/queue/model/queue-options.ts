@@ -244,7 +244,7 @@ export function resolveQueueOptions(subject: string, options: QueueOptions = {})
   };
 }
 
-/** Returns the attempts of a job that is claimed by hand, or whose name no worker has announced. */
+/** Returns the attempts of a job that is claimed by hand, or whose name no worker has announced. @internal */
 export function attemptsByHand({ ofPattern, maxAttempts }: ResolvedQueueOptions): number {
   return ofPattern.maxAttempts ?? maxAttempts;
 }

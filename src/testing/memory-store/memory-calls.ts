@@ -97,7 +97,7 @@ export class MemoryCalls implements StoreCalls {
       return extended;
     });
 
-  setName = (claim: NamedClaim) => callOf('attemptSetName', () => setName(this.queue, claim));
+  setName = (named: NamedClaim) => callOf('attemptSetName', () => setName(this.queue, named));
 
   progress = ({ id, token }: Pick<ClaimRef, 'id' | 'token'>, progress: string) =>
     callOf('attemptProgress', () => {

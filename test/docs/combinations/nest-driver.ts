@@ -29,6 +29,7 @@ import { BULK, Play } from './play.js';
 import { definitionOf, rowIn, type Row } from './rows.js';
 import type { Driver, Stage } from './scene.js';
 import { server, serverUrl } from './server.js';
+import { RETRIES_AT_ONCE } from '../../support/queue/retries.js';
 
 /** The most apps that are open at once. */
 const MOST_APPS = 8;
@@ -173,7 +174,10 @@ async function boot(row: Row | undefined, columns: readonly string[], kind: Hand
   }
   const redis = serverUrl();
 
-  @Module({ imports: [JobQueueModule.forRoot({ redis, shutdownTimeoutMs: 200 })], providers: [Handlers, Listener] })
+  @Module({
+    imports: [JobQueueModule.forRoot({ redis, shutdownTimeoutMs: 200, ...RETRIES_AT_ONCE })],
+    providers: [Handlers, Listener],
+  })
   class CellsModule {}
   const app = await NestFactory.createApplicationContext(CellsModule, { logger: false });
   open.add(app);
