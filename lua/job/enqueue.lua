@@ -29,8 +29,8 @@
 --     always, off)
 -- Returns nil if each job is simply new, because any table is answered beside the client's own buffer. Returns bounded
 --   if plain jobs met a bound set at run time: nothing was done, and the call must be sent again with all keys.
---   Else, for each job that is not new: its index (from 1), exists | kept | replace, the id of the existing job, its
---     name ('' for none)
+--   Else, for each job that is not new: its index (from 1), exists | exists_completed | exists_failed |
+--     exists_cancelled | kept | replace, the id of the existing job, its name ('' for none)
 --   or if it was not added: its index, full | group_full | full_bytes | group_full_bytes, the bound, its group or ''.
 --   If the batch is refused: only the index of a job and its reason
 --   refused, the ms until its start, the smaller or equal ms until it expires, ''

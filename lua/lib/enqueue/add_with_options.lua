@@ -1,6 +1,6 @@
 -- add_with_options(id, name, payload, options): adds one job of an enqueue in which some jobs have options. Returns nil
---   for a new or repeated job. Else exists | kept | replace, the id of the existing job, and its name; or the reply of
---   lib/enqueue/fullness.
+--   for a new or repeated job. Else a verdict (see lua/job/enqueue), the id of the existing job, and its name. Or the
+--   reply of lib/enqueue/fullness.
 -- Needs: added, job, max_pending, max_pending_bytes, plain, lib/core/write_job.
 --@include lib/core/events
 --@include lib/core/rank

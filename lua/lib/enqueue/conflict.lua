@@ -9,6 +9,7 @@
 --   lib/enqueue/unique, lib/group/configure.
 local are_settings_there = nil
 local are_sorted_there = nil -- as this call found them: the ids that it adds itself are known
+local ended_id = { completed = 'exists_completed', failed = 'exists_failed', cancelled = 'exists_cancelled' }
 
 local function is_known(id)
   if are_settings_there == nil then
@@ -60,10 +61,10 @@ end
 -- Returns the obstacle to a new job, or nil.
 local function conflict(id, name, payload, options)
   if is_known(id) then
-    local request, standing_name, batch = unpack(redis.call('HMGET', job .. id, 'request', 'name', 'batch'))
+    local request, standing_name, batch, status = unpack(redis.call('HMGET', job .. id, 'request', 'name', 'batch', 'status'))
     local repeated = not (options and options.request) or request == options.request
       or options.batch ~= nil and batch == options.batch
-    return repeated and 'repeated' or 'exists', id, standing_name
+    return repeated and 'repeated' or ended_id[status] or 'exists', id, standing_name
   end
   if options and options.request then
     leave_old_places(id)

@@ -1,5 +1,6 @@
 import { QueueFullError } from '../errors/enqueue-errors.js';
 import { JobHandle, type JobSource } from '../results/job-handle.js';
+import { endedIdWarning } from './ended-id-warning.js';
 import { faultOf, EnqueueRejected, type EnqueueReply, type EncodedJob } from '../store/enqueue-call.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import { bulkReplies } from './bulk-replies.js';
@@ -31,6 +32,7 @@ interface Batchers {
 export class Producer {
   private readonly batchers: Batchers;
   private readonly unserved: UnservedWatch;
+  private readonly warnOfEndedId: (name: string, reply: EnqueueReply) => void;
   /** Undefined if no middleware acts on enqueues. */
   private readonly chain: EnqueueChain | undefined;
 
@@ -40,6 +42,7 @@ export class Producer {
   ) {
     this.batchers = this.newBatchers();
     this.unserved = new UnservedWatch(queue);
+    this.warnOfEndedId = endedIdWarning(queue);
     this.chain = enqueueChain(queue.name, middleware, (request) => this.addRequested(request));
   }
 
@@ -205,6 +208,9 @@ export class Producer {
 
   private handleOf(job: EncodedJob, reply: EnqueueReply, source: JobSource): JobHandle {
     this.unserved.added(reply.id, reply.name ?? job.name);
+    if (reply.ended) {
+      this.warnOfEndedId(job.name, reply);
+    }
     return new JobHandle(reply.id, reply.name ?? job.name, this.queue.name, reply.outcome, source);
   }
 

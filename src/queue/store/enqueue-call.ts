@@ -39,6 +39,8 @@ export interface EnqueueReply {
   id: string;
   /** `existing`: the id was known. `kept`, `replaced`: another job owns the unique key. */
   outcome: 'new' | 'existing' | 'kept' | 'replaced';
+  /** How the existing job has ended. Absent if it has not, or if the job is new. */
+  ended?: 'completed' | 'failed' | 'cancelled';
   /** The name of the existing job, if it differs from the requested one. */
   name?: string;
   /** Set where the job was not added, since too much waits in its group, or without one in the queue. */
@@ -94,7 +96,14 @@ function afterError(subject: string, expected: string, found: string, hint = '')
   return new InvalidOptionError(`${subject}.after`, expected, found, hint);
 }
 
-const OUTCOMES = { exists: 'existing', kept: 'kept', replace: 'replaced' } as const;
+const OUTCOMES = {
+  exists: { outcome: 'existing' },
+  exists_completed: { outcome: 'existing', ended: 'completed' },
+  exists_failed: { outcome: 'existing', ended: 'failed' },
+  exists_cancelled: { outcome: 'existing', ended: 'cancelled' },
+  kept: { outcome: 'kept' },
+  replace: { outcome: 'replaced' },
+} as const;
 const FULL_IN = { full: 'jobs', full_bytes: 'bytes', group_full: 'jobs', group_full_bytes: 'bytes' } as const;
 type Verdict = keyof typeof OUTCOMES | keyof typeof FOLLOW_REFUSALS | keyof typeof FULL_IN | 'refused';
 
@@ -125,7 +134,7 @@ export function decodeEnqueue(jobs: readonly EncodedJob[], reply: readonly (stri
       continue;
     }
     const renamed = name !== '' && name !== job.name;
-    replies[i] = { id: standing, outcome: OUTCOMES[verdict as keyof typeof OUTCOMES], ...(renamed && { name }) };
+    replies[i] = { id: standing, ...OUTCOMES[verdict as keyof typeof OUTCOMES], ...(renamed && { name }) };
   }
   return replies;
 }

@@ -24,6 +24,7 @@ export function enqueue(queue: MemoryQueue, jobs: readonly EncodedJob[]): Enqueu
     return {
       id: reply.id,
       outcome: reply.outcome,
+      ...(reply.ended && { ended: reply.ended }),
       ...(name !== undefined && name !== job.name && { name }),
       ...(reply.full && { full: reply.full }),
     };
@@ -45,14 +46,16 @@ function refuseExpiryFirst(queue: MemoryQueue, job: EncodedJob, options: AskedOp
   }
 }
 
-type Added = Pick<EnqueueReply, 'id' | 'outcome' | 'name' | 'full'>;
+type Added = Pick<EnqueueReply, 'id' | 'outcome' | 'ended' | 'name' | 'full'>;
 
 function add(queue: MemoryQueue, { id, name, payload }: EncodedJob, options: AskedOptions | undefined): Added {
   const known = queue.job(id);
   if (known) {
     const isOwnMember = options?.batch !== undefined && known.batch === options.batch;
     const repeated = options?.request === undefined || known.request === options.request || isOwnMember;
-    return repeated ? { id, outcome: 'new', name } : { id, outcome: 'existing' };
+    const { status } = known;
+    const ended = status === 'completed' || status === 'failed' || status === 'cancelled' ? status : undefined;
+    return repeated ? { id, outcome: 'new', name } : { id, outcome: 'existing', ...(ended && { ended }) };
   }
   const before = options?.unique_replace ? replacedBefore(queue, id, options) : undefined;
   if (before !== undefined) {
