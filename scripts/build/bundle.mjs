@@ -16,6 +16,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const dist = join(root, 'dist');
 const esm = join(dist, 'esm');
 const THREAD_ENTRY = 'thread-entry.cjs';
+const THREAD_FILES = [THREAD_ENTRY, 'thread-values.generated.cjs'];
 const ZOD = 'zod.js';
 /** The folder of the shared code, seen from that of a format. */
 const SHARED = '../shared/';
@@ -36,7 +37,7 @@ const types = pruneTypes(entries.map((entry) => join(esm, `${entry}.d.ts`)));
 checkPackages(types);
 const sharedEntries = entries.filter((entry) => shared.isShared(join(esm, `${entry}.js`)));
 const bundles = {
-  shared: [...(await bundleShared()), ...(await bundleGenerated()), threadEntry()],
+  shared: [...(await bundleShared()), ...(await bundleGenerated()), ...THREAD_FILES.map(threadFile)],
   esm: [...(await bundle('es')), ...sharedEntries.map(reexportOf)],
   cjs: [...(await bundle('cjs')), ...sharedEntries.map(requireOf)],
 };
@@ -149,9 +150,9 @@ function requireOf(entry) {
   return { fileName: `${entry}.js`, code: `module.exports = require('${SHARED}${entry}.js');\n` };
 }
 
-/** Bundles the file that each thread begins with. */
-function threadEntry() {
-  return { fileName: THREAD_ENTRY, code: readFileSync(join(root, 'src/worker/threads', THREAD_ENTRY)) };
+/** Returns a file that each thread loads. */
+function threadFile(fileName) {
+  return { fileName, code: readFileSync(join(root, 'src/worker/threads', fileName)) };
 }
 
 /** Bundles the generated files. */

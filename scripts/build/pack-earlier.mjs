@@ -2,7 +2,7 @@
 // at once. The package has only the ES modules, without types and source maps. Its package.json names the commit as
 // `gitHead`. See tools/chaos/fixtures.
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -47,7 +47,9 @@ function pack(commit, copy) {
   // By name: where its files are depends on the commit.
   execFileSync('npm', ['run', '--silent', 'embed'], { cwd: copy, stdio: 'inherit' });
   run(join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json', ...LEAN);
-  cpSync(join(copy, 'src/worker/threads/thread-entry.cjs'), join(copy, 'dist/esm/worker/threads/thread-entry.cjs'));
+  const [sources, built] = ['src', 'dist/esm'].map((folder) => join(copy, folder, 'worker/threads'));
+  const threadFiles = readdirSync(sources).filter((file) => file.endsWith('.cjs'));
+  threadFiles.forEach((file) => cpSync(join(sources, file), join(built, file)));
   const { name, version, license } = JSON.parse(readFileSync(join(copy, 'package.json'), 'utf8'));
   const manifest = { name, version, license, type: 'module', exports: './dist/esm/index.js', files: ['dist/esm'] };
   writeFileSync(join(copy, 'package.json'), JSON.stringify({ ...manifest, gitHead: commit }, null, 2));

@@ -58,7 +58,7 @@ export class HandlerRegistry {
   readonly schedules: DeclaredSchedules;
   /** The handlers of final failures. */
   readonly failures = new FailureHandlers();
-  private readonly threadPools = new Map<ThreadPool, FoundHandler>();
+  private readonly queueOfPool = new Map<ThreadPool, string>();
   private readonly known = new Set<FoundHandler['wrapper']>();
   private connections: readonly string[] = [];
   private bound = false;
@@ -145,13 +145,14 @@ export class HandlerRegistry {
    * @throws InvalidOptionError where it is not there
    */
   async openThreads(queues: readonly string[] = this.queueNames): Promise<void> {
-    const pools = [...this.threadPools].filter(([, found]) => queues.includes(queueOfHandler(found)));
-    await Promise.all(pools.map(([pool, found]) => pool.open(this.queues.concurrencyOf(queueOfHandler(found)))));
+    const pools = [...this.queueOfPool].filter(([, queue]) => queues.includes(queue));
+    const codecOf = (queue: string) => this.queues.queue(queue).options.codec;
+    await Promise.all(pools.map(([pool, queue]) => pool.open(this.queues.concurrencyOf(queue), codecOf(queue))));
   }
 
   /** Ends the threads that handlers run in; waits for their end for `timeoutMs` at most. */
   async close(timeoutMs: number): Promise<void> {
-    await Promise.all([...this.threadPools.keys()].map((pool) => pool.close(timeoutMs)));
+    await Promise.all([...this.queueOfPool.keys()].map((pool) => pool.close(timeoutMs)));
   }
 
   /** The queues with handlers. */
@@ -257,7 +258,7 @@ export class HandlerRegistry {
       );
     }
     const pool = new ThreadPool(resolveThread(`${subject}.thread`, options.thread));
-    this.threadPools.set(pool, found);
+    this.queueOfPool.set(pool, queueOfHandler(found));
     return this.binder.bind(found, pool.handle);
   }
 

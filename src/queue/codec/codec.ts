@@ -19,6 +19,8 @@ export interface JobCodec {
    * own.
    */
   readonly keyIds?: readonly string[];
+  /** True if it encodes only what JSON can carry, as `encrypted()` does. @internal */
+  readonly takesJson?: boolean;
   /**
    * Returns a value that JSON can represent. An error refuses the enqueue, or fails the attempt. @param subject names
    * the value in errors

@@ -38,6 +38,7 @@ export function encrypted(keys: readonly EncryptionKey[], { codec }: EncryptionO
     name: codec ? `encrypted-${codec.name}` : 'encrypted',
     secret: true,
     keyIds: [...known.keys()],
+    takesJson: codec === undefined,
     encode(value, subject) {
       const json = encodeJson(subject, codec ? codec.encode(value, subject) : value, Infinity);
       return `${currentId}.${seal(currentKey, currentId, json)}`;

@@ -1,10 +1,10 @@
 import type { BatchReader } from '../../queue/batches/batch-reader.js';
-import { InvalidOptionError, RetryLaterError } from '../../queue/errors/errors.js';
+import { RetryLaterError } from '../../queue/errors/errors.js';
 import { readyAtMsOf, type ClaimedJob } from '../../queue/model/job.js';
 import { NO_METADATA, type JobMetadata } from '../../queue/model/metadata.js';
 import { hidingOf, type Redact, type RedactedPart } from '../../queue/codec/redact.js';
 import type { Hiding } from '../../queue/validation/validate-with-schema.js';
-import { show } from '../../queue/errors/show.js';
+import { checkLogLine } from './log-line.js';
 
 /** Writes progress, log lines and checkpoints of a running job. */
 export interface JobReporter {
@@ -147,9 +147,7 @@ export class Job<Payload = unknown> {
   }
 
   private async writeLog(message: string): Promise<void> {
-    if (typeof message !== 'string') {
-      throw new InvalidOptionError('job.log', 'text', show(message));
-    }
+    checkLogLine(message);
     return this.#reporter.log(this.claim, message);
   }
 

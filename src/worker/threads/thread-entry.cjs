@@ -3,14 +3,16 @@
  * compiled, so that both builds and the sources use one file. It knows its own path and imports as Node does.
  *
  * A job and its thread communicate over the job's own port. To the thread: `abort` (reason) and `answer` (ask, value or
- * error). From it: `progress` and `checkpoint` (ask, value), `log` (ask, message), and `batch.status`, `batch.wait` and
- * `batch.results` (ask, options). Last comes `done` (result) or `failed` (error).
+ * error). From it: `progress` and `checkpoint` (ask, and a sent value), `log` (ask, message), and `batch.status`,
+ * `batch.wait` and `batch.results` (ask, options). Last comes `done` (a sent value), `refused` (a result that cannot be
+ * stored: path, expected, found) or `failed` (error). A sent value is JSON or a copy, see thread-values.ts.
  */
 'use strict';
 
 const { createRequire } = require('node:module');
 const { pathToFileURL } = require('node:url');
 const { inspect } = require('node:util');
+const { checkLogLine, InvalidPayloadError, sentValue } = require('./thread-values.generated.cjs');
 
 // Undefined in a bundle.
 exports.file = module.filename;
@@ -20,11 +22,11 @@ const MOST_ERRORS = 11; // one more than is stored, so that an excess is noticed
 
 let handler;
 
-exports.run = async ({ file, fields, port }) => {
+exports.run = async ({ file, fields, asJson, port }) => {
   try {
     handler ??= await load(file);
-    const result = await handler(new ThreadJob(port, fields));
-    port.postMessage({ type: 'done', result });
+    const result = await handler(new ThreadJob(port, fields, asJson));
+    port.postMessage(ended(result, asJson));
   } catch (error) {
     port.postMessage({ type: 'failed', error: plain(error) });
     // A failed load is cached, so the next job must try it in a new thread.
@@ -32,16 +34,28 @@ exports.run = async ({ file, fields, port }) => {
   }
 };
 
+function ended(result, asJson) {
+  try {
+    return { type: 'done', ...sentValue('result', result, asJson) };
+  } catch (error) {
+    if (!(error instanceof InvalidPayloadError)) throw error;
+    const { path, expected, found } = error;
+    return { type: 'refused', path, expected, found };
+  }
+}
+
 class ThreadJob {
   #port;
+  #asJson;
   #asks = new Map();
   #asked = 0;
   #controller = new AbortController();
 
-  constructor(port, fields) {
+  constructor(port, fields, asJson) {
     this.#port = port;
+    this.#asJson = asJson;
     Object.assign(this, fields);
-    this.batch = fields.batch && new ThreadBatch(fields.batch, (question) => this.#ask(question));
+    this.batch = fields.batch && new ThreadBatch(fields.batch, (question) => this.#ask(() => question));
     port.on('message', (message) => {
       if (message.type === 'abort') this.#controller.abort(named(message.reason));
       else this.#answer(message);
@@ -51,22 +65,26 @@ class ThreadJob {
     return this.#controller.signal;
   }
   progress(value) {
-    return this.#ask({ type: 'progress', value });
+    return this.#ask(() => ({ type: 'progress', ...sentValue('progress', value, this.#asJson) }));
   }
   async checkpoint(value) {
-    await this.#ask({ type: 'checkpoint', value });
+    await this.#ask(() => ({ type: 'checkpoint', ...sentValue('checkpoint', value, this.#asJson) }));
     this.lastCheckpoint = value;
   }
   log(message) {
-    return this.#ask({ type: 'log', message });
+    return this.#ask(() => {
+      checkLogLine(message);
+      return { type: 'log', message };
+    });
   }
   snooze(delayMs) {
     throw Object.assign(named({ name: 'RetryLaterError', message: `retry in ${delayMs} ms` }), { delayMs });
   }
-  #ask(question) {
+  /** Sends the question that the function makes. Its error is that of the call. */
+  #ask(make) {
     const answered = new Promise((resolve, reject) => {
       const ask = ++this.#asked;
-      this.#port.postMessage({ ...question, ask });
+      this.#port.postMessage({ ...make(), ask });
       this.#asks.set(ask, { resolve, reject });
     });
     answered.catch(() => undefined); // a handler that does not await it must not end its thread
@@ -121,10 +139,8 @@ async function load(file) {
   return found;
 }
 
-function named({ name, message }) {
-  const error = new Error(message);
-  error.name = name;
-  return error;
+function named({ message, ...fields }) {
+  return Object.assign(new Error(message), fields);
 }
 
 /**

@@ -8,8 +8,9 @@ export type ThreadBatch = Pick<
 >;
 
 /**
- * A job for a handler in a thread, which works by messages. Its payload and result are copied as plain data (structured
- * clone). The reason of its signal is an Error with the original's name and message.
+ * A job for a handler in a thread, which works by messages. Its payload is copied as plain data (structured clone). Its
+ * result, progress and checkpoints become the same JSON as in the process. The reason of its signal is an Error with the
+ * original's name and message.
  *
  * @example
  * // render.worker.ts

@@ -4,6 +4,7 @@ import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { loadPeer } from '../../queue/errors/load-peer.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import { within } from '../../queue/runtime/within.js';
+import type { JobCodec } from '../../queue/codec/codec.js';
 import type { Job } from '../handlers/job.js';
 import { ThreadRun } from './thread-run.js';
 import { ShutdownError, ThreadCrashedError } from '../attempt/worker-errors.js';
@@ -31,11 +32,18 @@ export class ThreadPool {
   private readonly runs = new Set<ThreadRun>();
   private fault: unknown;
   private closed = false;
+  private asJson = true;
 
   constructor(private readonly settings: ThreadSettings) {}
 
-  /** @throws InvalidOptionError where piscina is not installed, or the library is part of a bundle */
-  async open(threads: number): Promise<void> {
+  /**
+   * Starts the pool, whose threads start with jobs.
+   *
+   * @param codec of the queue
+   * @throws InvalidOptionError where piscina is not installed, or the library is part of a bundle
+   */
+  async open(threads: number, codec?: JobCodec): Promise<void> {
+    this.asJson = codec?.takesJson ?? codec === undefined;
     const { subject, resourceLimits } = this.settings;
     const Threads = await loadPiscina(subject);
     this.pool = new Threads({
@@ -63,7 +71,7 @@ export class ThreadPool {
     if (this.closed) {
       throw new ShutdownError();
     }
-    const run = new ThreadRun(job, this.settings.graceMs);
+    const run = new ThreadRun(job, this.settings.graceMs, this.asJson);
     this.runs.add(run);
     try {
       return await run.in(this.pool!, this.settings.file);

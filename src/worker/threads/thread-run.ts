@@ -1,9 +1,15 @@
 import { systemClock, type Timer } from '../../queue/runtime/clock.js';
 import { MessageChannel, receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
 import type { Piscina } from 'piscina';
-import { NonRetryableError, RateLimitedError, RetryLaterError } from '../../queue/errors/errors.js';
+import {
+  InvalidPayloadError,
+  NonRetryableError,
+  RateLimitedError,
+  RetryLaterError,
+} from '../../queue/errors/errors.js';
 import type { Job } from '../handlers/job.js';
 import { ThreadCrashedError, ThreadTerminatedError } from '../attempt/worker-errors.js';
+import { portable, type SentValue } from './thread-values.js';
 
 /** An error that crossed from the thread; `kind` names the class that says what becomes of the job. */
 interface PlainError {
@@ -17,9 +23,12 @@ interface PlainError {
   errors?: PlainError[];
 }
 
-type Outcome = { type: 'done'; result: unknown } | { type: 'failed'; error: PlainError };
+type Outcome =
+  | ({ type: 'done' } & SentValue)
+  | { type: 'refused'; path: string; expected: string; found: string }
+  | { type: 'failed'; error: PlainError };
 type Question =
-  | { type: 'progress' | 'checkpoint'; ask: number; value: unknown }
+  | ({ type: 'progress' | 'checkpoint'; ask: number } & SentValue)
   | { type: 'log'; ask: number; message: string }
   | { type: 'batch.status' | 'batch.wait' | 'batch.results'; ask: number; options?: object };
 
@@ -37,6 +46,8 @@ export class ThreadRun {
   constructor(
     private readonly job: Job,
     private readonly graceMs: number,
+    /** False if the codec of the queue takes more than JSON. */
+    private readonly asJson: boolean,
   ) {
     const { port1, port2 } = new MessageChannel();
     this.port = port1;
@@ -90,6 +101,7 @@ export class ThreadRun {
     return {
       file,
       fields: fieldsOf(this.job),
+      asJson: this.asJson,
       // Read when a thread takes the job: only then is the task cloned.
       get port() {
         took();
@@ -101,7 +113,11 @@ export class ThreadRun {
   /** Returns the result. A message of the thread counts, even if the thread died right afterwards. */
   private result(fault: unknown): unknown {
     if (this.outcome?.type === 'done') {
-      return this.outcome.result;
+      return receivedValue(this.outcome);
+    }
+    if (this.outcome?.type === 'refused') {
+      const { path, expected, found } = this.outcome;
+      return new RefusedResult(new InvalidPayloadError(path, expected, found));
     }
     if (this.outcome) {
       throw revive(this.outcome.error);
@@ -121,7 +137,7 @@ export class ThreadRun {
   }
 
   private take(message: Outcome | Question): void {
-    if (message.type === 'done' || message.type === 'failed') {
+    if (message.type === 'done' || message.type === 'refused' || message.type === 'failed') {
       this.outcome = message;
     } else {
       void this.answer(message);
@@ -133,14 +149,37 @@ export class ThreadRun {
     try {
       this.post({ type: 'answer', ask: question.ask, value: await answerOf(job, question) });
     } catch (thrown) {
-      const { name, message } = thrown as Error;
-      this.post({ type: 'answer', ask: question.ask, error: { name, message } });
+      this.post({ type: 'answer', ask: question.ask, error: textsOf(thrown as Error) });
     }
   }
 
   private post(message: object): void {
     this.port.postMessage(message);
   }
+}
+
+/** A result that its thread could not send. Its refusal is thrown where the result is stored, as in the process. */
+class RefusedResult {
+  readonly #error: InvalidPayloadError;
+
+  constructor(error: InvalidPayloadError) {
+    this.#error = error;
+  }
+
+  toJSON(): never {
+    throw this.#error;
+  }
+}
+
+function receivedValue({ json, copy }: SentValue): unknown {
+  return json === undefined ? copy : (JSON.parse(json) as unknown);
+}
+
+/** Returns the name, the message and the other texts of an error, such as its code. */
+function textsOf(error: Error): object {
+  const { name, message } = error;
+  const texts = Object.entries(error).filter(([, value]) => typeof value === 'string');
+  return { ...Object.fromEntries(texts), name, message };
 }
 
 function answerOf(job: Job, question: Question): Promise<unknown> {
@@ -154,17 +193,17 @@ function answerOf(job: Job, question: Question): Promise<unknown> {
     case 'batch.results':
       return job.batch!.results(question.options);
     default:
-      return job[question.type](question.value);
+      return job[question.type](receivedValue(question));
   }
 }
 
 /** Returns the fields of a job that its handler can read, as data. */
 function fieldsOf(job: Job) {
-  const { id, name, queue, payload, group, metadata, attempt, maxAttempts, fence } = job;
-  const fields = { id, name, queue, payload, group, metadata, attempt, maxAttempts, fence };
-  const { enqueuedAt, readyAt, claimedAt, lastCheckpoint } = job;
+  const { id, name, queue, group, metadata, attempt, maxAttempts, fence, enqueuedAt, readyAt, claimedAt } = job;
+  const fields = { id, name, queue, group, metadata, attempt, maxAttempts, fence };
+  const [payload, lastCheckpoint] = [portable(job.payload), portable(job.lastCheckpoint)];
   const batch = job.batch && { id: job.batch.id, queue: job.batch.queue };
-  return Object.assign(fields, { enqueuedAt, readyAt, claimedAt, lastCheckpoint, batch });
+  return Object.assign(fields, { payload, enqueuedAt, readyAt, claimedAt, lastCheckpoint, batch });
 }
 
 function revive(plain: PlainError): Error {

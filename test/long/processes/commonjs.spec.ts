@@ -67,10 +67,9 @@ module.exports = (job) => ({ got: job.payload, isMainThread });
 it('the CommonJS build runs the handlers of a CommonJS app in processes and threads', async () => {
   writeFileSync(join(folder, 'worker.js'), ENTRY);
   // Not compiled: see scripts/build/bundle.mjs.
-  copyFileSync(
-    join(root, 'src/worker/threads/thread-entry.cjs'),
-    join(folder, 'library/worker/threads/thread-entry.cjs'),
-  );
+  for (const file of ['thread-entry.cjs', 'thread-values.generated.cjs']) {
+    copyFileSync(join(root, 'src/worker/threads', file), join(folder, 'library/worker/threads', file));
+  }
   writeFileSync(join(folder, 'thread.js'), THREAD);
   const queue = new JobQueue(connect(), uniqueQueueName());
   const env = { REDIS_URL: testRedisUrl(), TEST_QUEUE: queue.name };

@@ -195,7 +195,10 @@ describe('a handler in threads', () => {
 
   it('fails an attempt whose result is no data', async () => {
     const { run } = await startThreads({ maxAttempts: 1 });
-    await expect(run({ do: 'no data' })).rejects.toMatchObject({ errorName: 'DataCloneError' });
+    await expect(run({ do: 'no data' })).rejects.toMatchObject({
+      errorName: 'InvalidPayloadError',
+      reason: 'result: expected a value that JSON can carry, found a function.',
+    });
   });
 
   it('fails with the reason where the file has no default export', async () => {
