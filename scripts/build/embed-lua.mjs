@@ -9,6 +9,7 @@
 // A script's name is its path in camel case: lua/attempt/claim.lua is `attemptClaim`. A line `-- Transition: NAME` in its header is for the audit trail. It names
 // how the script changes the status of jobs or deletes them. `-- Transition: none` declares that it does neither. Only
 // a script with the flag no-writes may leave the line out. Comments and blank lines are dropped.
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -246,12 +247,29 @@ function writeIfChanged(file, text) {
   renameSync(temporary, file);
 }
 
+/** Returns what the module is made from, as a line: the sources, and the code that embeds them. */
+function sourceLine() {
+  const hash = createHash('sha1');
+  for (const dir of ['lua', 'scripts/build']) {
+    for (const file of readdirSync(dir, { recursive: true }).map(String).toSorted()) {
+      if (/\.(lua|mjs)$/.test(file)) hash.update(file).update(readFileSync(join(dir, file)));
+    }
+  }
+  return `// Sources: ${hash.digest('hex')}\n`;
+}
+
+/** Makes the module, unless it is there and its sources are the same. */
+function embedAll(file, writesNeeds) {
+  const scripts = writesNeeds && readLuaScripts('lua', writeIfChanged);
+  const line = sourceLine();
+  if (existsSync(file) && readFileSync(file, 'utf8').startsWith(line)) return;
+  writeIfChanged(file, line + renderModule(scripts || readLuaScripts('lua'), readTransitions('lua')));
+}
+
 if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
-  const root = fileURLToPath(new URL('../..', import.meta.url));
-  process.chdir(root);
+  process.chdir(fileURLToPath(new URL('../..', import.meta.url)));
   try {
-    const scripts = readLuaScripts('lua', process.argv.includes('--write-needs') ? writeIfChanged : undefined);
-    writeIfChanged('src/queue/lua.generated.ts', renderModule(scripts, readTransitions('lua')));
+    embedAll('src/queue/lua.generated.ts', process.argv.includes('--write-needs'));
   } catch (error) {
     console.error(`embed-lua: ${error.message}`);
     process.exitCode = 1;
