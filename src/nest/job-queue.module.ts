@@ -190,8 +190,8 @@ function facade(extras: JobQueueModuleExtras, core: DynamicModule, queues: reado
 }
 
 /**
- * Returns a module that exports its providers. They are listed when Nest reads the definition, which is after all files
- * are loaded, and not when it is made.
+ * Returns a module that exports its providers. They are listed when Nest reads the definition: by then all files are
+ * loaded.
  */
 function exporting(module: Type, listed: () => (Provider & { provide: InjectionToken })[]): DynamicModule {
   return {

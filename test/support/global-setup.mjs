@@ -1,11 +1,13 @@
 // One Redis, and one bundle of the command line, for the whole run. Test files share the Redis, and stay apart by database
 // and queue name, so no test may flush it.
 import { bundleCli } from '../cli/bundle-cli.mjs';
+import { openTempFolder } from './temp-folder.mjs';
 import { describeRedis, ensureRedis } from '../../scripts/redis/redis-server.mjs';
 
 const DATABASES = 4_096;
 
 export default async function globalSetup() {
+  globalThis.testFolder = openTempFolder();
   const [redis] = await Promise.all([
     ensureRedis({ quiet: true, args: ['--databases', String(DATABASES)] }),
     bundleCli(),

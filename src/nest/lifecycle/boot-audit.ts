@@ -9,11 +9,8 @@ import type { QueueRegistry } from '../connection/queue-registry.js';
 /** The time the server may take to reply to all calls, in ms. */
 const REPLY_MS = 2_000;
 
-/**
- * The time after which a process without maintenance checks again for another that maintains the queues, in ms. By then
- * a fleet has started.
- */
-const MAINTENANCE_LOOK_MS = 65_000;
+/** The time after which a fleet has started, in ms. Then a process looks for what others should do. */
+const FLEET_BOOT_MS = 65_000;
 
 /** Checks Redis for risks to jobs, once it is reachable. */
 export class BootAudit {
@@ -27,6 +24,7 @@ export class BootAudit {
     private readonly maintains: boolean,
     private readonly queues: QueueRegistry,
     private readonly logger: JobQueueLogger,
+    private readonly fleetBootMs: number = FLEET_BOOT_MS,
   ) {}
 
   /** @throws RedisAuditError with `audit: 'error'` for any warning; RedisUnsuitableError without a reply */
@@ -60,8 +58,8 @@ export class BootAudit {
     }
     await Promise.all(all.map((queue) => this.lookAtCodec(queue)));
     if (!this.maintains) {
-      await this.lookForMaintenance();
-      setTimeout(() => void this.lookForMaintenance().catch(() => undefined), MAINTENANCE_LOOK_MS).unref();
+      // Not at once: another process of the fleet may boot at the same time.
+      setTimeout(() => void this.lookForMaintenance().catch(() => undefined), this.fleetBootMs).unref();
     }
   }
 

@@ -3,8 +3,11 @@ import { show } from '../errors/show.js';
 import type { Timer } from '../runtime/clock.js';
 import type { QueueAccess } from '../store/queue-store.js';
 
-/** The delay of the check for a worker after the first enqueue of a name, in ms. A deploy takes a moment. */
-const LOOK_AFTER_MS = 5_000;
+/**
+ * The delay of the check for a worker after the first enqueue of a name, in ms. By then the workers of a fleet that
+ * starts, or of a deploy, have announced their names.
+ */
+const LOOK_AFTER_MS = 60_000;
 
 /** The most remembered names of a queue. */
 const MOST_NAMES = 1_000;

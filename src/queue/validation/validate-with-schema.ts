@@ -49,7 +49,7 @@ function valueOf<Output>(
     throw new InvalidPayloadError(path, expectation(issue), found);
   }
   const hide = hiding.texts(value);
-  // A hidden value may be too short to be found in a text, so the message of the schema is left out too.
+  // Texts hide no short value, so an error about a hidden one leaves out the message of the schema too.
   throw show(at(hiding.visible(value), keys)) === found
     ? new InvalidPayloadError(path, hide(expectation(issue)), hide(found))
     : new InvalidPayloadError(path, 'what its schema allows', hiding.mark);

@@ -48,9 +48,10 @@ describe('a name that no live worker handles', () => {
   it('is logged with the names that live workers handle; those are not logged', async () => {
     const { queue, warnings, add } = watched();
     await startWorker([{ queue, handlers: { email: () => 'sent' } }]);
+    await queue.pause(); // else the worker may hold a job at the moment of the look
+    inside(queue).connection.logger = { log() {}, error() {}, warn: (text) => void warnings.push(text) };
     await add('email');
     await add('emial');
-    inside(queue).connection.logger = { log() {}, error() {}, warn: (text) => void warnings.push(text) };
     await looked(warnings, 'emial');
     const said = warnings.filter((text) => text.startsWith('No live worker'));
     expect(said).toHaveLength(1);
@@ -74,6 +75,20 @@ describe('a name that no live worker handles', () => {
     watch.added((await queue.enqueue({}, { name: 'emial' })).id, 'emial');
     await eventually(() => warn.mock.calls.length === 1, { what: 'a warning' });
     expect(warn).toHaveBeenCalledWith(expect.stringContaining('No live worker handles the name "emial"'));
+  });
+
+  it('is not looked for before the workers of a fleet can have started', async () => {
+    const { queue } = watched();
+    const delays: number[] = [];
+    const clock = {
+      setTimeout: (_: unknown, ms: number) => (delays.push(ms), { unref: () => undefined }),
+      clear: () => undefined,
+    };
+    const store = { logger: { log() {}, error() {}, warn() {} }, clock };
+    const watch = new UnservedWatch({ name: queue.name, store } as never);
+    watch.added('1', 'email');
+    watch.close();
+    expect(delays).toEqual([60_000]);
   });
 
   it('is not looked for where nobody reads it', async () => {
