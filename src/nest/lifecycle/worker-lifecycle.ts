@@ -3,9 +3,13 @@ import type { LazyModuleLoader } from '@nestjs/core';
 import { QueueLayoutError } from '../../queue/errors/layout-error.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { StuckJob } from '../../queue/model/worker-record.js';
-import { Worker } from '../../worker/worker.js';
+import type { Worker } from '../../worker/worker.js';
+import { RedisUnsuitableError } from '../../queue/errors/errors.js';
+import { systemClock } from '../../queue/runtime/clock.js';
+import { within } from '../../queue/runtime/within.js';
+import { makeWorker } from './make-worker.js';
+import { RepeatedStarts } from './repeated-starts.js';
 import { WorkerControls } from './worker-controls.js';
-import { currentJobMiddleware } from '../context/current-job.js';
 import { JobLines } from '../context/job-lines.js';
 import { maintenanceInWords, namesBeside } from './boot-lines.js';
 import type { BootAudit } from './boot-audit.js';
@@ -34,10 +38,10 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   private startedAt: number | undefined;
   private draining: Promise<void> | undefined;
   private drainBy: number | undefined;
-  private failure: Error | undefined;
   private jobLines: JobLines | undefined;
   private audited = false;
-  private starting: Promise<void> | undefined;
+  private starting: Promise<Error | undefined> | undefined;
+  private readonly starts: RepeatedStarts;
   /** The pauses and other requests to the workers of this process. */
   readonly controls = new WorkerControls(() => this.workers);
 
@@ -55,6 +59,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     lazyModules: LazyModuleLoader,
     connection: string,
   ) {
+    this.starts = new RepeatedStarts(redis.store, logger);
     hooks.attach(this, connection);
     watchLazyModules(lazyModules, () => this.serveLoaded());
   }
@@ -71,7 +76,9 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
 
   /** The error that keeps this process's worker from running, or a producer's finding of `audit: 'error'`. */
   get startFailure(): Error | undefined {
-    return this.failure;
+    const { failure } = this.starts;
+    const counts = this.expected || this.options.audit === 'error' || failure instanceof QueueLayoutError;
+    return (counts ? failure : undefined) ?? this.workers.find(({ trouble }) => trouble)?.trouble;
   }
 
   /** Returns the ms since the last reply to a fetch, or since the app's start. 0 while all slots are busy. */
@@ -115,14 +122,21 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       );
       return;
     }
-    await this.look();
-    this.audited = true;
+    try {
+      await this.look();
+    } catch (error) {
+      if (requireRedis || !this.redis.store.passes(error)) {
+        throw error;
+      }
+      this.logger.warn(`Could not check Redis at ${this.redis.address} yet: ${(error as Error).message}`);
+    }
   }
 
   /** @throws QueueLayoutError; RedisAuditError with `audit: 'error'` */
   private async look(): Promise<void> {
     await this.queues.checkLayouts();
     await this.audit.run();
+    this.audited = true;
   }
 
   async start(): Promise<void> {
@@ -138,20 +152,38 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       );
     }
     this.maintenance.start();
-    if (!this.audited || (this.expected && !this.redis.ready)) {
-      this.starting = this.startWhenReady();
-    } else {
-      this.starting = this.startWorker();
-      await this.starting;
+    const isAtHand = this.audited && (!this.expected || this.redis.ready);
+    this.starting = this.starts.run(this.expected ? 'The worker' : '', () => this.startWhenReady());
+    if (isAtHand) {
+      await this.boot(this.starting);
+    }
+  }
+
+  /**
+   * Waits for the first start of the worker. If Redis passes through a fault, the app boots, and the worker starts
+   * later.
+   *
+   * @throws the error of the start, if it stays; RedisUnsuitableError if Redis is required and not usable in time
+   */
+  private async boot(starting: Promise<Error | undefined>): Promise<void> {
+    const { requireRedis } = this.options;
+    const limitMs = requireRedis ? requireRedis.timeoutMs : LOOK_MS;
+    const late = () => {
+      const why = this.startFailure ? `: ${this.startFailure.message}` : '';
+      return requireRedis && new RedisUnsuitableError(`The worker did not start within ${limitMs} ms${why}`);
+    };
+    const error = await within(systemClock, limitMs, starting, late);
+    if (error) {
+      this.starts.end();
+      await Promise.all(this.workers.map((worker) => worker.stop({ timeoutMs: 0 })));
+      throw error;
     }
   }
 
   /** Waits until the worker of this process runs, however long Redis is away; throws why it could not start. */
   async whenRunning(): Promise<void> {
-    await this.starting;
-    if (this.failure) {
-      throw this.failure;
-    }
+    const error = await this.starting;
+    if (error) throw error;
   }
 
   /** Returns whether Redis is connected: now, and at each change. */
@@ -160,24 +192,9 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   }
 
   private async startWhenReady(): Promise<void> {
-    try {
-      await this.redis.connection.whenReady();
-      if (!this.draining) {
-        await this.look();
-      }
-      if (!this.draining) {
-        await this.startWorker();
-      }
-    } catch (error) {
-      if (this.draining) {
-        return;
-      }
-      const { message } = error as Error;
-      this.logger.error(this.expected ? `The worker could not start: ${message}` : message);
-      if (this.expected || this.options.audit === 'error' || error instanceof QueueLayoutError) {
-        this.failure = error as Error;
-      }
-    }
+    if (!this.audited || this.expected) await this.redis.connection.whenReady();
+    if (!this.audited && !this.draining) await this.look();
+    if (!this.draining) await this.startWorker();
   }
 
   /** Binds and runs the handlers of a lazily loaded module. Does nothing before the app has bound its handlers. */
@@ -191,21 +208,12 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     if (this.startedAt === undefined) {
       return; // their jobs run from the start of the app
     }
-    if (this.redis.ready) {
-      await this.startLater(queues);
-    } else {
-      void this.redis.connection
-        .whenReady()
-        .then(() => this.startLater(queues))
-        .catch((error: Error) =>
-          this.logger.error(`The worker of ${queues.join(', ')} could not start: ${error.message}`),
-        );
-    }
-  }
-
-  private async startLater(queues: readonly string[]): Promise<void> {
-    if (!this.draining) {
-      await this.runWorker(queues, (worker) => this.later.push(worker));
+    const worker = this.make(queues);
+    this.later.push(worker);
+    const isAtHand = this.redis.ready;
+    const starting = this.starts.run(`The worker of ${queues.join(', ')}`, () => this.run(worker, queues));
+    if (isAtHand) {
+      await within(systemClock, LOOK_MS, starting, () => undefined);
     }
   }
 
@@ -215,52 +223,38 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
 
   /** Starts the worker, where this process is to run one, and says in three lines what this process does. */
   private async startWorker(): Promise<void> {
-    this.logger.log(`Redis: ${this.redis.address}`);
+    const connected = () => this.logger.log(`Redis: ${this.redis.address}`);
     if (this.expected) {
-      await this.runWorker(this.handlers.queueNames, (worker) => {
-        this.current = worker;
-      });
+      const names = this.handlers.queueNames;
+      this.current ??= this.make(names);
+      await this.run(this.current, names, connected);
     } else {
+      connected();
       this.logger.log(`Worker: none, ${this.options.worker ? 'this process has no handlers' : 'worker is false'}`);
     }
     this.logger.log(`Maintenance: ${maintenanceInWords(this.options.maintenance)}`);
   }
 
-  /** @param made receives the worker before it starts */
-  private async runWorker(names: readonly string[], made: (worker: Worker) => void): Promise<void> {
-    const { concurrency, shutdownTimeoutMs, logFailures, version, onTrip } = this.options;
-    const queues = names.map((name) => ({
-      queue: this.queues.queue(name),
-      concurrency: this.queues.concurrencyOf(name),
-      prefetch: this.queues.prefetchOf(name),
-      handlers: this.handlers.handlersOf(name),
-      onFailed: this.handlers.failures.of(name),
-      schedules: this.handlers.schedules.of(name),
-    }));
-    // The sweep is the scheduler's, which covers queues without handlers too.
-    const onEvent = this.listeners.listener;
-    const options = {
-      concurrency,
-      shutdownTimeoutMs,
-      sweepIntervalMs: 0,
+  /** Makes a worker of these queues, once. */
+  private make(names: readonly string[]): Worker {
+    const worker = makeWorker(names, {
+      options: this.options,
+      queues: this.queues,
+      handlers: this.handlers,
       logger: this.logger,
-      logFailures,
-      version,
-      onTrip,
-      middleware: [
-        ...(this.options.currentJob ? [currentJobMiddleware] : []),
-        ...(this.jobLines ? [this.jobLines.middleware] : []),
-        ...this.middleware.list,
-      ],
-      onEvent,
-    };
-    const worker = new Worker(queues, options);
-    made(worker);
+      onEvent: this.listeners.listener,
+      middleware: [...(this.jobLines ? [this.jobLines.middleware] : []), ...this.middleware.list],
+    });
     this.controls.apply(worker, names);
+    return worker;
+  }
+
+  private async run(worker: Worker, names: readonly string[], started = () => {}): Promise<void> {
     await worker.start();
-    const served = queues.map(
-      ({ queue, concurrency: slots, handlers }) => `${queue.name} ×${slots}${namesBeside(queue.name, handlers)}`,
-    );
+    started();
+    const served = names.map((name) => {
+      return `${name} ×${this.queues.concurrencyOf(name)}${namesBeside(name, this.handlers.handlersOf(name))}`;
+    });
     this.logger.log(`Worker ${worker.id} serves ${served.join(', ')}`);
   }
 
@@ -278,6 +272,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   private async stop(): Promise<void> {
     const { shutdownTimeoutMs } = this.options;
     this.drainBy = performance.now() + shutdownTimeoutMs;
+    this.starts.end();
     const stopped = Promise.all([
       ...this.workers.map((worker) => worker.stop()),
       this.maintenance.stop(shutdownTimeoutMs),
