@@ -86,7 +86,7 @@ export type {
   RuntimeLimits,
   RateLimit,
 } from './queue/model/limits.js';
-export { CodecError, type JobCodec } from './queue/codec/codec.js';
+export { CodecError, type ContentContext, type JobCodec } from './queue/codec/codec.js';
 export type { Redact, RedactedPart } from './queue/codec/redact.js';
 export { encrypted, type EncryptionKey, type EncryptionOptions } from './queue/codec/encrypted.js';
 export type { Backoff, StoredBackoff } from './queue/model/backoff.js';

@@ -182,7 +182,7 @@ export abstract class JobAdmin {
   }
 
   private coded(calls: StoreCalls): StoreCalls {
-    return codedCalls(calls, this.options.codec, plainJobWarning(this));
+    return codedCalls(calls, this.options.codec, this.name, plainJobWarning(this));
   }
 
   /** @internal Runs one step. */

@@ -1,5 +1,5 @@
 import type { AnnouncedContent } from '../../queue/codec/announced-content.js';
-import { codecOf, decodeContent, type CodecError, type JobCodec } from '../../queue/codec/codec.js';
+import { ANY_PAYLOAD, codecOf, decodeContent, type CodecError, type JobCodec } from '../../queue/codec/codec.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobStatus } from '../../queue/model/job.js';
 
@@ -62,7 +62,11 @@ async function auditJobs(queue: JobQueue): Promise<string | undefined> {
     return undefined;
   }
   try {
-    decodeContent(queue.options.codec, unreadable.payload);
+    decodeContent(queue.options.codec, unreadable.payload, 'payload', {
+      queue: queue.name,
+      id: unreadable.id,
+      payloadId: ANY_PAYLOAD,
+    });
     return undefined;
   } catch (error) {
     return (

@@ -121,7 +121,11 @@ export class JobEvents extends SafeObservable<FleetJobEvent> implements AsyncIte
         return;
       }
       const forward = (published: JobEvent) => {
-        const { name = queue.name, status: what, ...rest } = decodeEvent(queue.options.codec, published);
+        const {
+          name = queue.name,
+          status: what,
+          ...rest
+        } = decodeEvent(queue.options.codec, queue.name, published);
         const event = { queue: queue.name, name, status: what as JobEventStatus, ...rest };
         // A newer version, or anybody with the permission to publish, may send others.
         if (JOB_EVENT_STATUSES.includes(event.status) && accepts(event)) {

@@ -7,7 +7,7 @@ import { BATCH_PARTS, type EncodedBatch, type EncodedFollowUp } from '../model/b
 import type { JobMetadata } from '../model/metadata.js';
 import { optionsOf } from '../store/enqueue-call.js';
 import { followUpRef } from '../store/job-ref.js';
-import { checkJobId } from '../validation/names.js';
+import { BATCH_PREFIX, checkJobId } from '../validation/names.js';
 import { duration } from '../validation/numbers.js';
 import { checkKnown, checkObject, checkOptions } from '../validation/validate-options.js';
 
@@ -125,7 +125,7 @@ function encodeFollowUp(
   const subject = `batch.${kind}`;
   checkFollowUp(subject, followUpOptions);
   const { payload = { batchId: batch }, ...options } = followUpOptions;
-  const job = encodeJob(queue, payload, options, subject);
+  const job = encodeJob(queue, payload, options, subject, `${BATCH_PREFIX}${batch}`);
   const asked = JSON.parse(optionsOf(job) || '{}') as { worker?: string };
   const worker = { ...(JSON.parse(asked.worker ?? '{}') as object), batch };
   return {

@@ -1,6 +1,31 @@
 import { InvalidPayloadError, JobQueueError } from '../errors/errors.js';
+import { show } from '../errors/show.js';
 import { encodeJson } from './encode-json.js';
 import type { Redact } from './redact.js';
+
+/** Where a value belongs. A secret codec binds the value to it, so that another job's value cannot take its place. */
+export interface ContentContext {
+  /** The queue of the job. */
+  readonly queue: string;
+  /** The part of the job; `error` and `log` only for a secret codec. */
+  readonly field: 'payload' | 'result' | 'progress' | 'checkpoint' | 'error' | 'log';
+  /**
+   * The id of the job at its enqueue. `@schedule:` and the schedule's id for its jobs, `@batch:` and the batch's id for
+   * its follow-ups. Decoding gets the same id.
+   */
+  readonly id: string;
+}
+
+/** The job of a value. */
+export interface ContentOwner {
+  readonly queue: string;
+  readonly id: string;
+  /** The id under which its payload was encoded, if not its own. A schedule, a batch or a replacement has another. */
+  readonly payloadId?: string;
+}
+
+/** The `payloadId` of a job whose stored options are not known. It is shown, and not run. */
+export const ANY_PAYLOAD = '*';
 
 /**
  * Converts payloads, results and progress to JSON values, and back. All processes of a queue must have the same codec.
@@ -25,9 +50,9 @@ export interface JobCodec {
    * Returns a value that JSON can represent. An error refuses the enqueue, or fails the attempt. @param subject names
    * the value in errors
    */
-  encode(value: unknown, subject: string): unknown;
+  encode(value: unknown, subject: string, context: ContentContext): unknown;
   /** Returns the original value. An error makes the job a dead letter with that reason. */
-  decode(encoded: unknown): unknown;
+  decode(encoded: unknown, context: ContentContext): unknown;
 }
 
 /** The options of a queue that decide how content is stored. */
@@ -50,22 +75,27 @@ const TEXT = /^\$codec:([a-z0-9-]{1,32}):/;
 /** A value as a codec stores it. */
 interface Envelope {
   readonly [CODEC]: string;
+  /** The id under which a payload was encoded, if not the id of its job. */
+  readonly of?: string;
   readonly value: unknown;
 }
 
 /**
  * Encodes a payload, result or progress by the codec of its queue.
  *
- * @param subject the name of the value in errors: `payload`, `result`, `progress`
+ * @param owner the job that gets it
+ * @param subject the name of the value in errors
  * @throws InvalidPayloadError
  */
 export function encodeContent(
-  subject: string,
+  field: 'payload' | 'result' | 'progress' | 'checkpoint',
   value: unknown,
   { maxPayloadBytes, codec, redact }: ContentRules,
+  owner: ContentOwner,
+  subject: string = field,
 ): string {
   try {
-    return encodeJson(subject, codec ? enveloped(codec, subject, value) : value, maxPayloadBytes);
+    return encodeJson(subject, codec ? enveloped(codec, subject, value, field, owner) : value, maxPayloadBytes);
   } catch (error) {
     throw redact ? withoutQuote(error as Error) : error;
   }
@@ -78,9 +108,16 @@ function withoutQuote(error: Error): Error {
     : error;
 }
 
-function enveloped(codec: JobCodec, subject: string, value: unknown): Envelope {
+function enveloped(
+  codec: JobCodec,
+  subject: string,
+  value: unknown,
+  field: ContentContext['field'],
+  { queue, id, payloadId }: ContentOwner,
+): Envelope {
   try {
-    return { [CODEC]: codec.name, value: codec.encode(value, subject) };
+    const encoded = codec.encode(value, subject, { queue, field, id: payloadId ?? id });
+    return { [CODEC]: codec.name, ...(payloadId !== undefined && { of: payloadId }), value: encoded };
   } catch (error) {
     if (error instanceof InvalidPayloadError) {
       throw error;
@@ -99,12 +136,32 @@ function enveloped(codec: JobCodec, subject: string, value: unknown): Envelope {
  *
  * @throws CodecError
  */
-export function decodeContent(codec: JobCodec | undefined, stored: unknown): unknown {
+export function decodeContent(
+  codec: JobCodec | undefined,
+  stored: unknown,
+  field: ContentContext['field'],
+  owner: ContentOwner,
+): unknown {
   if (!isEncoded(stored)) {
     return stored;
   }
   const reads = checkedCodec(codec, stored[CODEC]);
-  return guarded(reads, () => reads.decode(stored.value));
+  const id = stored.of ?? owner.id;
+  if (!belongsTo(id, owner)) {
+    throw new CodecError(`The ${field} of job ${show(owner.id)} was stored for ${show(id)}. Discard the job.`);
+  }
+  return guarded(reads, () => reads.decode(stored.value, { queue: owner.queue, field, id }));
+}
+
+/** Returns whether a job may have a payload that was encoded under this id. */
+function belongsTo(id: unknown, owner: ContentOwner): id is string {
+  return (
+    typeof id === 'string' &&
+    (id === owner.id ||
+      id === owner.payloadId ||
+      owner.payloadId === ANY_PAYLOAD ||
+      (id.startsWith('@') && id === owner.id.slice(0, owner.id.lastIndexOf(':'))))
+  );
 }
 
 /** Returns whether a codec wrote a value. */
@@ -118,8 +175,8 @@ export function codecOf(value: unknown): string | undefined {
 }
 
 /** Returns a text that must not be stored in the clear, as a secret codec stores it. */
-export function encodeText(codec: JobCodec, text: string): string {
-  return `${CODEC}:${codec.name}:${String(codec.encode(text, 'text'))}`;
+export function encodeText(codec: JobCodec, text: string, context: ContentContext): string {
+  return `${CODEC}:${codec.name}:${String(codec.encode(text, 'text', context))}`;
 }
 
 /**
@@ -127,13 +184,13 @@ export function encodeText(codec: JobCodec, text: string): string {
  *
  * @throws CodecError
  */
-export function decodeText(codec: JobCodec | undefined, text: string): string {
+export function decodeText(codec: JobCodec | undefined, text: string, context: ContentContext): string {
   const match = TEXT.exec(text);
   if (!match) {
     return text;
   }
   const reads = checkedCodec(codec, match[1]!);
-  return String(guarded(reads, () => reads.decode(text.slice(match[0].length))));
+  return String(guarded(reads, () => reads.decode(text.slice(match[0].length), context)));
 }
 
 function checkedCodec(codec: JobCodec | undefined, name: string): JobCodec {

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { CodecError, type JobCodec } from './codec.js';
+import { CodecError, type ContentContext, type JobCodec } from './codec.js';
 import { encodeJson } from './encode-json.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
@@ -39,18 +39,18 @@ export function encrypted(keys: readonly EncryptionKey[], { codec }: EncryptionO
     secret: true,
     keyIds: [...known.keys()],
     takesJson: codec === undefined,
-    encode(value, subject) {
-      const json = encodeJson(subject, codec ? codec.encode(value, subject) : value, Infinity);
-      return `${currentId}.${seal(currentKey, currentId, json)}`;
+    encode(value, subject, context) {
+      const json = encodeJson(subject, codec ? codec.encode(value, subject, context) : value, Infinity);
+      return `${currentId}.${seal(currentKey, boundTo(currentId, context), json)}`;
     },
-    decode(encoded) {
+    decode(encoded, context) {
       const [, id, sealed] = /^([\w-]+)\.(.+)$/.exec(String(encoded)) ?? [];
       const key = id === undefined ? undefined : known.get(id);
       if (!key || id === undefined) {
         throw new CodecError(`Encrypted by the key ${show(id)}; this process has ${[...known.keys()].join(', ')}.`);
       }
-      const value: unknown = JSON.parse(open(key, id, sealed!));
-      return codec ? codec.decode(value) : value;
+      const value: unknown = JSON.parse(open(key, boundTo(id, context), sealed!));
+      return codec ? codec.decode(value, context) : value;
     },
   };
 }
@@ -80,17 +80,22 @@ function checkKeys(keys: readonly EncryptionKey[]): Map<string, Buffer> {
   return known;
 }
 
-/** Encrypts a text. The key's id is bound to it, so that neither can be exchanged. */
-function seal(key: Buffer, id: string, text: string): string {
+/** Returns the key's id and the place of a value. Both are bound to the value, so that none can be exchanged. */
+function boundTo(keyId: string, { queue, field, id }: ContentContext): string {
+  return JSON.stringify([keyId, queue, field, id]);
+}
+
+function seal(key: Buffer, place: string, text: string): string {
   const iv = randomBytes(IV_BYTES);
-  const cipher = createCipheriv(ALGORITHM, key, iv).setAAD(Buffer.from(id));
+  const cipher = createCipheriv(ALGORITHM, key, iv).setAAD(Buffer.from(place));
   const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
   return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url');
 }
 
-function open(key: Buffer, id: string, text: string): string {
+/** Decrypts a text, unless it was changed or belongs to another place. */
+function open(key: Buffer, place: string, text: string): string {
   const bytes = Buffer.from(text, 'base64url');
   const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES });
-  decipher.setAAD(Buffer.from(id)).setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
+  decipher.setAAD(Buffer.from(place)).setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
   return decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
 }

@@ -1,4 +1,4 @@
-import { decodeContent, decodeText, type JobCodec } from './codec.js';
+import { ANY_PAYLOAD, decodeContent, decodeText, type ContentContext, type JobCodec } from './codec.js';
 import { FAILURE_PREFIX } from '../validation/names.js';
 import { parseJson } from './parse-json.js';
 
@@ -42,15 +42,15 @@ export function readFailure(queue: string, codec: JobCodec | undefined, stored: 
     id,
     name,
     queue,
-    payload: decodeContent(codec, parseJson(payload).value),
-    error: readError(codec, error),
+    payload: decodeContent(codec, parseJson(payload).value, 'payload', { queue, id, payloadId: ANY_PAYLOAD }),
+    error: readError(codec, error, { queue, field: 'error', id }),
     attempts: Number(attempts),
     failedAt: new Date(Number(failedAtMs)),
   };
 }
 
 /** Reads the error. A secret codec stores the whole error in the place of its message. */
-function readError(codec: JobCodec | undefined, stored: string): string {
-  const text = decodeText(codec, stored);
+function readError(codec: JobCodec | undefined, stored: string, context: ContentContext): string {
+  const text = decodeText(codec, stored, context);
   return text === stored ? text : (JSON.parse(text) as { message: string }).message;
 }

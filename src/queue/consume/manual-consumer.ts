@@ -75,7 +75,10 @@ export class ManualConsumer {
       // The script must not meet it: Redis would refuse it when the rest is written already.
       checkCount('job.options.resultTtlMs', resultTtlMs, 1, YEAR_MS);
     }
-    const json = result === undefined || !keepResult ? '' : encodeContent('result', result, this.queue.options);
+    const json =
+      result === undefined || !keepResult
+        ? ''
+        : encodeContent('result', result, this.queue.options, { queue: this.queue.name, id: job.id });
     const { lost } = await this.queue.exec((calls) => calls.complete([{ ...claim, result: json, resultTtlMs }]));
     return lost.length === 0;
   }

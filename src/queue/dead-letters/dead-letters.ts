@@ -156,7 +156,7 @@ export class DeadLetters {
 
   /** Returns a payload as JSON, checked in the form that the job's handler will receive. */
   private async editedPayload(id: string, payload: unknown, given: JobDefinition | undefined): Promise<string> {
-    const json = encodeContent('payload', payload, this.queue.options);
+    const json = encodeContent('payload', payload, this.queue.options, { queue: this.queue.name, id });
     const name = given || this.context.definitionOf ? (await this.get(id))?.name : undefined;
     if (given && name !== undefined && given.name !== name) {
       throw new InvalidOptionError('deadLetters.redrive', `the definition of ${show(name)}`, show(given.name));

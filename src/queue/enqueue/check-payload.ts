@@ -25,5 +25,10 @@ export function checkPayload(
   subject = 'payload',
 ): unknown {
   const hiding = redact && hidingOf(redact, { part: 'payload', job: { id, name, queue } });
-  return validateWithSchema(subject, schema, decodeContent(codec, JSON.parse(json)), hiding);
+  return validateWithSchema(
+    subject,
+    schema,
+    decodeContent(codec, JSON.parse(json), 'payload', { queue, id }),
+    hiding,
+  );
 }

@@ -18,6 +18,7 @@ export interface EncodeTarget {
  * Checks and encodes one job. Nothing is written yet, so an error leaves no trace.
  *
  * @param subject how errors name it, if its call has several
+ * @param maker the start of the ids of the jobs that a schedule or a batch makes of it
  * @throws InvalidOptionError, InvalidPayloadError
  */
 export function encodeJob(
@@ -25,33 +26,39 @@ export function encodeJob(
   payload: unknown,
   options: EnqueueOptions | undefined,
   subject?: string,
+  maker?: string,
 ): EncodedJob {
   const { name: queue, store } = target;
-  const json = encodeContent(payloadSubject(subject), payload, target.options);
+  const newId = () => store.clock.randomId();
+  const encode = (id: string, payloadId = maker) =>
+    encodeContent('payload', payload, target.options, { queue, id, payloadId }, payloadSubject(subject));
   if (options === undefined) {
-    return { id: store.clock.randomId(), name: queue, payload: json, options: '' };
+    const id = newId();
+    return { id, name: queue, payload: encode(id), options: '' };
   }
   const metadata = onlyMetadata(options);
   if (metadata) {
     const { name = queue } = options;
     checkJobName(name, subject && `${subject}.name`);
     const plainOptions = encodePlainOptions(metadata);
-    return { id: store.clock.randomId(), name, payload: json, options: '', plainOptions };
+    const id = newId();
+    return { id, name, payload: encode(id), options: '', plainOptions };
   }
   const place = subject ?? 'enqueue';
   const checked = checkEnqueueOptions(place, options);
-  const { name = queue, id } = checked;
+  const { name = queue, id = newId(), unique } = checked;
   checkJobName(name, subject && `${subject}.name`);
-  if (id !== undefined) {
+  if (checked.id !== undefined) {
     checkJobId(id, subject && `${subject}.id`);
   }
   refuseContradictions(place, checked);
-  const newId = () => store.clock.randomId();
+  // Another job may get this payload.
+  const payloadId = unique?.onConflict === 'replace' && target.options.codec ? id : undefined;
   const job: EncodedJob = {
-    id: id ?? newId(),
+    id,
     name,
-    payload: json,
-    ...encodeOptions(checked, target.options, newId),
+    payload: encode(id, maker ?? payloadId),
+    ...encodeOptions(checked, target.options, newId, payloadId),
   };
   const { durability, runAt, expiresInMs, batch, after } = checked;
   if (batch !== undefined || after?.length) {
@@ -93,6 +100,7 @@ function encodeOptions(
   options: EnqueueOptions,
   { groups }: EnqueueRules,
   newId: () => string,
+  payloadId: string | undefined,
 ): Pick<EncodedJob, 'options' | 'plainOptions'> {
   const { unique } = options;
   const asked = JSON.stringify({
@@ -113,7 +121,7 @@ function encodeOptions(
     request: options.id === undefined ? undefined : newId(),
     lifo: options.lifo || undefined,
   });
-  const worker = encodeWorkerOptions(options);
+  const worker = encodeWorkerOptions(options, payloadId);
   if (worker === undefined) {
     return { options: asked === '{}' ? '' : asked };
   }
@@ -123,7 +131,7 @@ function encodeOptions(
   return { options: `${asked === '{}' ? '{' : `${asked.slice(0, -1)},`}"worker":${JSON.stringify(worker)}}` };
 }
 
-function encodeWorkerOptions(options: EnqueueOptions): string | undefined {
+function encodeWorkerOptions(options: EnqueueOptions, payloadId: string | undefined): string | undefined {
   const { maxAttempts, backoff, timeoutMs, keepResult, resultTtlMs, group } = options;
   const metadata = Object.keys(options.metadata ?? {}).length > 0 ? options.metadata : undefined;
   const delayMs = options.delayMs || undefined;
@@ -139,6 +147,7 @@ function encodeWorkerOptions(options: EnqueueOptions): string | undefined {
     guest: (options.batch !== undefined && isRef(options.batch)) || undefined,
     stopsBatch: options.stopsBatch,
     group,
+    payloadId,
   });
   if (asked === '{}') {
     return metadata && encodePlainOptions(metadata);

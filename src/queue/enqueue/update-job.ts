@@ -14,7 +14,7 @@ export async function updateJob(
   const definition = isJobDefinition(first) ? first : undefined;
   const [id, payload] = definition ? rest : [first, ...rest];
   checkText('job id', id);
-  const json = encodeContent('payload', payload, queue.options);
+  const json = encodeContent('payload', payload, queue.options, { queue: queue.name, id });
   if (definition) {
     await checkPayload(definition, json, queue, id);
   }

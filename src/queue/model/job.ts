@@ -42,6 +42,8 @@ export interface ClaimedJobOptions {
   batch?: string;
   /** Its group. */
   group?: string;
+  /** The id under which its payload was encoded, if it may have replaced that of another job. @internal */
+  payloadId?: string;
 }
 
 /** A job as a claim hands it out. The token fences every settle, extend, progress and log of this claim. */

@@ -26,6 +26,7 @@ const workerOptionsSchema = z.looseObject({
   guest: z.boolean().optional(),
   stopsBatch: z.boolean().optional(),
   group: z.string().optional(),
+  payloadId: z.string().optional(),
 });
 
 /** Returns undefined for options that no enqueue could have stored. */

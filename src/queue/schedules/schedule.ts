@@ -1,3 +1,4 @@
+import { SCHEDULE_PREFIX } from '../validation/names.js';
 import { createHash } from 'node:crypto';
 import { serialize } from 'node:v8';
 import { z } from 'zod';
@@ -99,7 +100,7 @@ export function encodeSchedule(
   } = checkOptions(subject, optionsSchema, options);
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
   const merged = definition ? typedOptions(queue.name, definition, given, subject) : given;
-  const job = encodeJob(queue, payload, merged, subject);
+  const job = encodeJob(queue, payload, merged, subject, `${SCHEDULE_PREFIX}${id}`);
   const jobOptions = overlap ? optionsOf(job) : withScheduleUniqueKey(job, id);
   const encoded = { recurrence: checkedRecurrence, name: job.name, payload: job.payload, options: jobOptions };
   const stored = { ...encoded, onMissed, missedAfterMs };

@@ -1,10 +1,20 @@
 // The calls of a queue with its codec: it encodes arguments and decodes replies.
-import { codecOf, decodeContent, decodeText, encodeText, type CodecError, type JobCodec } from '../codec/codec.js';
+import {
+  ANY_PAYLOAD,
+  codecOf,
+  decodeContent,
+  decodeText,
+  encodeText,
+  type CodecError,
+  type ContentContext,
+  type ContentOwner,
+  type JobCodec,
+} from '../codec/codec.js';
 import type { AttemptRecord, ClaimedJob, JobRecord, RefusedJob } from '../model/job.js';
 import type { StoredError } from '../errors/stored-error.js';
 import type { BatchMember } from '../model/batch.js';
 import type { ScheduleRecord } from '../model/schedule.js';
-import { FAILURE_PREFIX } from '../validation/names.js';
+import { FAILURE_PREFIX, SCHEDULE_PREFIX } from '../validation/names.js';
 import type { StoreCall } from './store-call.js';
 import type { ClaimReply, DeadLetterVerbs, StoreCalls } from './store-calls.js';
 import type { BatchVerbs } from './verbs/batch-verbs.js';
@@ -22,6 +32,7 @@ const UNREADABLE = 'CodecError';
 export function codedCalls(
   calls: StoreCalls,
   codec: JobCodec | undefined,
+  queue: string,
   warnPlain: (job: ClaimedJob) => void,
 ): StoreCalls {
   const own: Partial<StoreCalls> = {
@@ -34,7 +45,7 @@ export function codedCalls(
         return decodeClaim(codec, reply);
       }),
   };
-  return over(calls, codec ? { ...own, ...codedVerbs(calls, codec) } : own);
+  return over(calls, codec ? { ...own, ...codedVerbs(calls, codec, queue) } : own);
 }
 
 /** Returns whether a job is plain. The server writes the payload of a failure job around the encoded content. */
@@ -42,8 +53,9 @@ function isPlain({ name, payload }: ClaimedJob): boolean {
   return codecOf(payload) === undefined && !name.startsWith(FAILURE_PREFIX);
 }
 
-function codedVerbs(calls: StoreCalls, codec: JobCodec): Partial<StoreCalls> {
-  const record = (job: JobRecord) => decodeRecord(codec, job);
+function codedVerbs(calls: StoreCalls, codec: JobCodec, queue: string): Partial<StoreCalls> {
+  const record = (job: JobRecord) => decodeRecord(codec, queue, job);
+  const schedule = (each: ScheduleRecord) => decodeSchedule(codec, queue, each);
   const verbs: Partial<StoreCalls> = {
     get: (id) => mapped(calls.get(id), (job) => job && record(job)),
     list: (...args) => mapped(calls.list(...args), (jobs) => jobs.map(record)),
@@ -67,33 +79,39 @@ function codedVerbs(calls: StoreCalls, codec: JobCodec): Partial<StoreCalls> {
         ),
     }),
     schedules: over<ScheduleVerbs>(calls.schedules, {
-      get: (id) => mapped(calls.schedules.get(id), (all) => all.map((each) => decodeSchedule(codec, each))),
-      list: (...args) =>
-        mapped(calls.schedules.list(...args), (all) => all.map((each) => decodeSchedule(codec, each))),
+      get: (id) => mapped(calls.schedules.get(id), (all) => all.map(schedule)),
+      list: (...args) => mapped(calls.schedules.list(...args), (all) => all.map(schedule)),
     }),
   };
-  return codec.secret ? { ...verbs, ...secretVerbs(calls, codec) } : verbs;
+  return codec.secret ? { ...verbs, ...secretVerbs(calls, codec, queue) } : verbs;
 }
 
 /** Returns the verbs whose texts may quote the content. The name of an error stays readable. */
-function secretVerbs(calls: StoreCalls, codec: JobCodec): Partial<StoreCalls> {
+function secretVerbs(calls: StoreCalls, codec: JobCodec, queue: string): Partial<StoreCalls> {
   return {
     fail: (failures) =>
-      calls.fail(failures.map((failure) => ({ ...failure, error: encodeError(codec, failure.error) }))),
+      calls.fail(
+        failures.map((failure) => ({
+          ...failure,
+          error: encodeError(codec, { queue, field: 'error', id: failure.id }, failure.error),
+        })),
+      ),
     log: (claim, keep, lines) =>
       calls.log(
         claim,
         keep,
-        lines.map((line) => JSON.stringify(encodeText(codec, JSON.parse(line) as string))),
+        lines.map((line) =>
+          JSON.stringify(encodeText(codec, JSON.parse(line) as string, { queue, field: 'log', id: claim.id })),
+        ),
       ),
   };
 }
 
-function encodeError(codec: JobCodec, error: StoredError): StoredError {
+function encodeError(codec: JobCodec, context: ContentContext, error: StoredError): StoredError {
   if (error.name === UNREADABLE && error.stack === undefined) {
     return error; // a refusal's error says nothing about the content, and must be readable without the key
   }
-  return { name: error.name, message: encodeText(codec, JSON.stringify(error)) };
+  return { name: error.name, message: encodeText(codec, JSON.stringify(error), context) };
 }
 
 /** Decodes a claim. An unreadable job is refused, and becomes a dead letter with the reason. */
@@ -109,7 +127,10 @@ function decodeClaim(codec: JobCodec | undefined, reply: ClaimReply): ClaimReply
   const refused: RefusedJob[] = [...reply.refused];
   for (const job of reply.jobs) {
     try {
-      const [payload, checkpoint] = [job.payload, job.checkpoint].map((content) => decodeContent(codec, content));
+      const { queue, id, options } = job;
+      const owner = { queue, id, payloadId: options.payloadId };
+      const payload = decodeContent(codec, job.payload, 'payload', owner);
+      const checkpoint = decodeContent(codec, job.checkpoint, 'checkpoint', owner);
       jobs.push({ ...job, payload, checkpoint });
     } catch (error) {
       const { id, token, fence } = job;
@@ -121,65 +142,72 @@ function decodeClaim(codec: JobCodec | undefined, reply: ClaimReply): ClaimReply
 }
 
 /** Returns an unreadable record as stored, so that one job does not hide the others. */
-function decodeRecord(codec: JobCodec, job: JobRecord): JobRecord {
+function decodeRecord(codec: JobCodec, queue: string, job: JobRecord): JobRecord {
+  const owner = { queue, id: job.id, payloadId: ANY_PAYLOAD };
+  const error: ContentContext = { queue, field: 'error', id: job.id };
   const decoded: JobRecord = {
     ...job,
-    payload: readable(codec, job.payload),
-    attemptLog: job.attemptLog.map((attempt) => decodeAttempt(codec, attempt)),
-    log: job.log.map(({ at, message }) => ({ at, message: readableText(codec, message) })),
+    payload: readable(codec, job.payload, 'payload', owner),
+    attemptLog: job.attemptLog.map((attempt) => decodeAttempt(codec, error, attempt)),
+    log: job.log.map(({ at, message }) => ({
+      at,
+      message: readableText(codec, { ...error, field: 'log' }, message),
+    })),
   };
   if (job.result !== undefined) {
-    decoded.result = readable(codec, job.result);
+    decoded.result = readable(codec, job.result, 'result', owner);
   }
   if (job.progress !== undefined) {
-    decoded.progress = readable(codec, job.progress);
+    decoded.progress = readable(codec, job.progress, 'progress', owner);
   }
   if (job.checkpoint !== undefined) {
-    decoded.checkpoint = readable(codec, job.checkpoint);
+    decoded.checkpoint = readable(codec, job.checkpoint, 'checkpoint', owner);
   }
   if (job.lastError !== undefined) {
-    decoded.lastError = messageOf(codec, job.lastError);
+    decoded.lastError = messageOf(codec, error, job.lastError);
   }
   return decoded;
 }
 
 /** Decodes the result and error of a member. A member of a queue with another codec stays as stored. */
 function decodeMember(codec: JobCodec, { result, error, ...member }: BatchMember): BatchMember {
+  const { id, queue } = member;
   return {
     ...member,
-    ...(result !== undefined && { result: readable(codec, result) }),
-    ...(error !== undefined && { error: messageOf(codec, error) }),
+    ...(result !== undefined && { result: readable(codec, result, 'result', { queue, id }) }),
+    ...(error !== undefined && { error: messageOf(codec, { queue, field: 'error', id }, error) }),
   };
 }
 
-function messageOf(codec: JobCodec, error: string): string {
-  return decodeError(codec, { name: 'Error', message: error }).message;
+function messageOf(codec: JobCodec, context: ContentContext, error: string): string {
+  return decodeError(codec, context, { name: 'Error', message: error }).message;
 }
 
-function decodeAttempt(codec: JobCodec, attempt: AttemptRecord): AttemptRecord {
-  return attempt.error ? { ...attempt, error: decodeError(codec, attempt.error) } : attempt;
+function decodeAttempt(codec: JobCodec, context: ContentContext, attempt: AttemptRecord): AttemptRecord {
+  return attempt.error ? { ...attempt, error: decodeError(codec, context, attempt.error) } : attempt;
 }
 
-function decodeError(codec: JobCodec, error: StoredError): StoredError {
-  const text = readableText(codec, error.message);
+function decodeError(codec: JobCodec, context: ContentContext, error: StoredError): StoredError {
+  const text = readableText(codec, context, error.message);
   return text === error.message ? error : (JSON.parse(text) as StoredError);
 }
 
-function decodeSchedule(codec: JobCodec, schedule: ScheduleRecord): ScheduleRecord {
-  return { ...schedule, payload: readable(codec, schedule.payload) };
+function decodeSchedule(codec: JobCodec, queue: string, schedule: ScheduleRecord): ScheduleRecord {
+  const owner = { queue, id: `${SCHEDULE_PREFIX}${schedule.id}` };
+  return { ...schedule, payload: readable(codec, schedule.payload, 'payload', owner) };
 }
 
-function readable(codec: JobCodec, stored: unknown): unknown {
+function readable(codec: JobCodec, stored: unknown, field: ContentContext['field'], owner: ContentOwner): unknown {
   try {
-    return decodeContent(codec, stored);
+    return decodeContent(codec, stored, field, owner);
   } catch {
     return stored;
   }
 }
 
-function readableText(codec: JobCodec, text: string): string {
+function readableText(codec: JobCodec, context: ContentContext, text: string): string {
   try {
-    return decodeText(codec, text);
+    return decodeText(codec, text, context);
   } catch {
     return text;
   }

@@ -5,7 +5,7 @@ import { show } from '../errors/show.js';
 export const SCHEDULE_PREFIX = '@schedule:';
 
 /** The start of the ids of follow-ups. No enqueue may use it. */
-const BATCH_PREFIX = '@batch:';
+export const BATCH_PREFIX = '@batch:';
 
 /** The start of the names of failure jobs, before the name of the failed job. */
 export const FAILURE_PREFIX = '@failed:';

@@ -1,4 +1,4 @@
-import { decodeContent } from '../../queue/codec/codec.js';
+import { ANY_PAYLOAD, decodeContent } from '../../queue/codec/codec.js';
 import type { EnqueueOptions } from '../../queue/enqueue/enqueue-options.js';
 import type { ClaimedJobOptions } from '../../queue/model/job.js';
 import type { AskedOptions } from '../memory-store/state/asked-options.js';
@@ -29,7 +29,11 @@ export function enqueuedJob(queue: MemoryQueue, id: string, asked: AskedOptions)
     id,
     name: job.name ?? queue.name,
     queue: queue.name,
-    payload: decodeContent(queue.options.codec, JSON.parse(job.payload!)),
+    payload: decodeContent(queue.options.codec, JSON.parse(job.payload!), 'payload', {
+      queue: queue.name,
+      id,
+      payloadId: ANY_PAYLOAD,
+    }),
     options: optionsOf(asked),
     ...(job.schedule !== undefined && { schedule: job.schedule }),
     at: new Date(queue.now),

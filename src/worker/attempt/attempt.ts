@@ -199,7 +199,8 @@ export class Attempt implements Completion, ListItem<Attempt> {
     this.outcome = value;
     try {
       const keep = this.claim.options.keepResult ?? this.handler.keepResult ?? true;
-      this.result = value === undefined || !keep ? '' : encodeContent('result', value, this.owner.content);
+      this.result =
+        value === undefined || !keep ? '' : encodeContent('result', value, this.owner.content, this.claim);
     } catch (error) {
       this.fail(error, true);
       return;

@@ -33,7 +33,7 @@ export class QueueReporter implements JobReporter {
   }
 
   async progress(job: ClaimedJob, value: unknown): Promise<void> {
-    await this.report(job, 'progress', encodeContent('progress', value, this.queue.options));
+    await this.report(job, 'progress', encodeContent('progress', value, this.queue.options, job));
   }
 
   async log(job: ClaimedJob, message: string): Promise<void> {
@@ -41,7 +41,7 @@ export class QueueReporter implements JobReporter {
   }
 
   async checkpoint(job: ClaimedJob, value: unknown): Promise<void> {
-    await this.report(job, 'checkpoint', encodeContent('checkpoint', value, this.queue.options));
+    await this.report(job, 'checkpoint', encodeContent('checkpoint', value, this.queue.options, job));
   }
 
   batch(id: string): BatchReader {
