@@ -1,18 +1,18 @@
 #!lua flags=allow-oom
 -- Releases unfinished jobs, their attempt uncounted: processing -> pending (at the front, in the old order) or
 -- scheduled. Reasons: a shutdown (interruption), a snooze, or a name without a handler in this worker (unhandled). Or a
--- limit that the handler met (rate_limited). Its group rests, or the queue if the job has no group. Beyond its
--- max_rests the job is a dead letter. An unhandled job keeps its place and its age.
+-- limit that the handler met (rate_limited). Its group rests, or the queue if the job has no group. A job that was
+-- snoozed, or met a limit, too often is a dead letter. An unhandled job keeps its place and its age.
 -- Transition: release
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
 -- ARGV[10..] for each job: id, token, fence, reason (interruption, snooze, rate_limited, unhandled), delay, name,
---   unstarted, rests, message, error
+--   unstarted, most, message, error
 --   delay: in ms; for rate_limited how long the group or the queue rests
 --   name: for unhandled, if the hash has none, the name that the worker found in the payload; else ''
 --   unstarted: '1' if its handler was never called, so its cost is refunded to the rates
---   rests, message, error: for rate_limited how often it may rest, and the message and the error (JSON) beyond that;
---     else ''
+--   most, message, error: for snooze and rate_limited how often the job may be released so, and the message and the
+--     error (JSON) beyond that; else ''
 -- Returns, for each job: released | failed | cancelled | lost.
 -- Repeated: the token is empty and the fence equal, or the attempt_log has the fence. So it counts as done and changes
 --   nothing.
@@ -43,7 +43,7 @@ for i = first, #ARGV, 10 do
     local claim = claim_of[id]
     if not claim then
       claim = { id = id, fence = tonumber(fence), reason = ARGV[i + 3], delay = tonumber(ARGV[i + 4]), name = ARGV[i + 5],
-        unstarted = ARGV[i + 6] == '1', max_rests = tonumber(ARGV[i + 7]), message = ARGV[i + 8], error = ARGV[i + 9],
+        unstarted = ARGV[i + 6] == '1', most = tonumber(ARGV[i + 7]), message = ARGV[i + 8], error = ARGV[i + 9],
         indexes = {} }
       claim_of[id], current_claims[#current_claims + 1] = claim, claim
     end

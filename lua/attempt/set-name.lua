@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Sets the name of a claimed job that a producer of the Redis pattern stored without one. The claimer found it in the
--- payload. The limits of the name's handler apply then, even if the worker dies. Marks the job as a foreign producer's,
--- and stores the retries of the pattern, where neither the handler nor the queue sets them.
+-- payload. The limits of the name's handler apply then, even if the worker dies. Marks the job as a foreign producer's.
+-- Stores the retries of the pattern, where neither the handler nor the queue sets them.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id

@@ -117,7 +117,14 @@ export class JobQueueHealthIndicator implements OnModuleInit {
       ...read.flatMap((each) => ('stats' in each ? [] : [`${each.queue}: ${each.summary}`])),
       ...reasonsAgainst(limits, byName, worker.worker),
     ];
-    const warnings = [...(trouble && !isFatal ? [trouble.summary] : []), ...warningsOf(limits, byName)];
+    const warnings = [
+      ...(trouble && !isFatal ? [trouble.summary] : []),
+      ...warningsOf(
+        limits,
+        byName,
+        lifecycle.workers.flatMap(({ longRuns }) => longRuns),
+      ),
+    ];
     const report: JobQueueHealthReport = {
       ...(warnings.length > 0 && { warnings }),
       redis: { reachable: true, latencyMs, ...(trouble && { verdict: trouble }) },

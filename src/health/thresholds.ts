@@ -1,6 +1,7 @@
 import { duration } from '../inspect/words.js';
 import type { Severity } from '../inspect/queue-signs.js';
 import type { UnservedName } from '../queue/model/job.js';
+import type { LongRun } from '../queue/model/worker-record.js';
 import { show } from '../queue/errors/show.js';
 import type { JobQueueHealthOptions, QueueHealth, WorkerHealth } from './health-report.js';
 
@@ -18,12 +19,13 @@ export function reasonsAgainst(
   ];
 }
 
-/** Returns the problems of queues that did not fail the check. */
+/** Returns the problems of queues, and of this process's handlers, that did not fail the check. */
 export function warningsOf(
   { unservedWarningMs = 0, maxUnservedMs = Infinity }: JobQueueHealthOptions,
   queues: Record<string, QueueHealth>,
+  longRuns: readonly LongRun[],
 ): string[] {
-  return Object.entries(queues).flatMap(([queue, { unserved = [], maintenanceOverdue }]) => [
+  const ofQueues = Object.entries(queues).flatMap(([queue, { unserved = [], maintenanceOverdue }]) => [
     ...unserved
       .filter(({ waitingMs }) => waitingMs > unservedWarningMs && waitingMs <= maxUnservedMs)
       .map((each) => `${queue}: ${unservedText(each)}`),
@@ -31,6 +33,11 @@ export function warningsOf(
       ? [`${queue}: no process maintains the queue; leave maintenance on in at least one process of the fleet`]
       : []),
   ]);
+  return [...ofQueues, ...longRuns.map(longRunText)];
+}
+
+function longRunText({ queue, id, name, forMs }: LongRun): string {
+  return `${queue}: the handler of ${show(name)} has run for ${duration(forMs)} without a timeoutMs (job ${id})`;
 }
 
 function unservedText({ name, waitingMs }: UnservedName): string {

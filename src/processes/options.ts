@@ -25,7 +25,7 @@ export interface RunWorkersOptions {
   /**
    * The time the processes may take to stop before they are killed, in ms. A process that stops by itself, after a SIGTERM
    * or without a supervisor, then ends with exit code 1. Longer than the app's `shutdownTimeoutMs`.
-   * @default 15,000
+   * @default 28,000
    */
   stopTimeoutMs?: number;
   /** The time a process that ended waits for its restart, in ms; doubled each time in a row. @default 500 */
@@ -80,7 +80,7 @@ const optionsSchema = z.strictObject(
         { error: 'expected an object of text, or a function that returns one' },
       )
       .optional(),
-    stopTimeoutMs: timerDuration(1).default(15_000),
+    stopTimeoutMs: timerDuration(1).default(28_000),
     restartDelayMs: timerDuration(0).default(500),
     longestRestartDelayMs: timerDuration(0).default(30_000),
     stableMs: timerDuration(0).default(60_000),

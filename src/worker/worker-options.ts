@@ -21,7 +21,7 @@ export interface WorkerOptions {
   concurrency?: number;
   /** The interval of the sweeps of this worker's queues, in ms; 0: never, another process must sweep. @default 5,000 */
   sweepIntervalMs?: number;
-  /** The time `stop()` may take, in ms, running handlers included. @default 10,000 */
+  /** The time `stop()` may take, in ms, running handlers included. @default 25,000 */
   shutdownTimeoutMs?: number;
   /** The id of this worker, for operators. @default `host:pid:random` */
   id?: string;
@@ -63,7 +63,7 @@ export const versionSchema = z
 const optionsSchema = z.strictObject({
   concurrency: wholeNumber(1, 100_000).optional(),
   sweepIntervalMs: timerDuration(0).default(5_000),
-  shutdownTimeoutMs: timerDuration(1).default(10_000),
+  shutdownTimeoutMs: timerDuration(1).default(25_000),
   id: z
     .string({ error: 'expected text' })
     .regex(/^[\w.:@-]{1,128}$/, 'expected 1 to 128 of A-Z a-z 0-9 _ . : @ -')

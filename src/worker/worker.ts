@@ -17,7 +17,7 @@ import { CrashIsolation } from './runner/crash-isolation.js';
 import type { QueueRunner } from './runner/queue-runner.js';
 import { ProcessCapacity } from './fetch/process-capacity.js';
 import { WorkerSchedules } from './maintenance/worker-schedules.js';
-import type { StuckJob } from '../queue/model/worker-record.js';
+import type { LongRun, StuckJob } from '../queue/model/worker-record.js';
 import type { Sweeper } from './maintenance/sweeper.js';
 import { startHeartbeats, startSweeper } from './start-upkeep.js';
 import { resolveWorkerOptions } from './worker-options.js';
@@ -160,6 +160,11 @@ export class Worker {
   /** The jobs here whose handlers still run although their signals were aborted, each until it ends. */
   get stuck(): StuckJob[] {
     return this.runners.flatMap((runner) => [...runner.attempts].flatMap(({ stuck }) => stuck ?? []));
+  }
+
+  /** The oldest run of each handler here that has no timeout and runs for more than 15 minutes. @internal */
+  get longRuns(): LongRun[] {
+    return this.reports?.longRuns.list ?? [];
   }
 
   private interruptWaits(): void {

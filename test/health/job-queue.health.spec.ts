@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { Controller, Get, type INestApplication } from '@nestjs/common';
 import { HealthCheck, HealthCheckService, TerminusModule } from '@nestjs/terminus';
 import { JobQueueService } from 'nest-job-queue';
@@ -7,6 +7,7 @@ import { JobQueueHealthIndicator, type JobQueueHealthOptions } from 'nest-job-qu
 import request from 'supertest';
 import { readSigns } from '#inspect/signs.js';
 import { verdictOf } from '#inspect/verdict.js';
+import { Worker } from '#worker/worker.js';
 import { STUCK_AFTER_MS } from '#worker/attempt/stuck-watch.js';
 import { freePort } from '../../scripts/redis/redis-server.mjs';
 import { handlerOf, signal, startApp, type TestApp } from '../nest/app.js';
@@ -74,6 +75,16 @@ describe('up', () => {
     finish.resolve();
     await eventually(async () => (await stuck()) === undefined);
     await expect(job.result()).rejects.toThrow('timeoutMs');
+  });
+
+  it('warns of a handler without a timeout that has run for more than 15 minutes', async () => {
+    const name = uniqueQueueName('email');
+    const app = await startApp({ providers: [handlerOf(name)] });
+    const run = { queue: name, id: 'a', name, attempt: 1, forMs: 960_000 };
+    jest.spyOn(Worker.prototype, 'longRuns', 'get').mockReturnValue([run]);
+    const { status, warnings } = await check(app);
+    expect(status).toBe('up');
+    expect(warnings).toEqual([`${name}: the handler of "${name}" has run for 16 min without a timeoutMs (job a)`]);
   });
 
   it('in a producer says nothing of a worker, and may look at some queues only', async () => {

@@ -5,7 +5,7 @@
 -- Needs: lib/batch/end_member, lib/core/keys, lib/enqueue/leave_plain, lib/enqueue/unique, lib/place/requeue.
 local function start_over(id, key, job_fields)
   redis.call('HSET', key, 'attempts', 0, 'claimed_at_ms', 0)
-  redis.call('HDEL', key, 'after', 'after_delay_ms', 'unmet', 'rate_limited')
+  redis.call('HDEL', key, 'after', 'after_delay_ms', 'unmet', 'rate_limited', 'snoozes')
   redis.call('ZREM', awaiting, id)
   leave_plain(key)
   local unique_key = job_fields.unique

@@ -34,7 +34,7 @@ local function release(claim)
   local priority, rank, cancel, attempts, ready_at, group, times = unpack(read(key, 'priority', 'rank',
     'cancel_requested_at_ms', 'attempts', 'ready_at_ms', 'group', counters[reason]))
   times = increment(times)
-  local is_exhausted = reason == 'rate_limited' and tonumber(times) > claim.max_rests
+  local is_exhausted = claim.most and tonumber(times) > claim.most
   log_attempt(id, reason, is_exhausted and claim.error or nil)
   if group then
     free_slot(group, id)

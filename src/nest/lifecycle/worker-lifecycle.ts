@@ -11,7 +11,7 @@ import { makeWorker } from './make-worker.js';
 import { RepeatedStarts } from './repeated-starts.js';
 import { WorkerControls } from './worker-controls.js';
 import { JobLines } from '../context/job-lines.js';
-import { maintenanceInWords, namesBeside } from './boot-lines.js';
+import { maintenanceInWords, warnOfAssumedRedis, workerInWords } from './boot-lines.js';
 import type { BootAudit } from './boot-audit.js';
 import { emitCancels } from './cancel-events.js';
 import type { ModuleMiddleware } from './module-middleware.js';
@@ -113,7 +113,8 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   }
 
   private async connect(): Promise<void> {
-    const { requireRedis } = this.options;
+    const { requireRedis, redisIsAssumed } = this.options;
+    if (redisIsAssumed) warnOfAssumedRedis(this.logger, this.redis.address);
     if (requireRedis) {
       await this.redis.require(requireRedis.timeoutMs);
     } else if (!(await this.redis.reach(LOOK_MS))) {
@@ -217,7 +218,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     }
   }
 
-  private get workers(): Worker[] {
+  get workers(): readonly Worker[] {
     return this.current ? [this.current, ...this.later] : this.later;
   }
 
@@ -252,10 +253,12 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   private async run(worker: Worker, names: readonly string[], started = () => {}): Promise<void> {
     await worker.start();
     started();
-    const served = names.map((name) => {
-      return `${name} ×${this.queues.concurrencyOf(name)}${namesBeside(name, this.handlers.handlersOf(name))}`;
-    });
-    this.logger.log(`Worker ${worker.id} serves ${served.join(', ')}`);
+    const served = names.map((name) => ({
+      name,
+      concurrency: this.queues.concurrencyOf(name),
+      handlers: this.handlers.handlersOf(name),
+    }));
+    this.logger.log(workerInWords(worker.id, served, this.options.concurrency));
   }
 
   /** Sets how many jobs of a queue this process runs at once, from now on. @throws InvalidOptionError */

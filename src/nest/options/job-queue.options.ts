@@ -59,7 +59,7 @@ export interface JobQueueModuleOptions extends QueueOptions {
    * @default `{ everyMs: 5_000 }`
    */
   maintenance?: MaintenanceSchedule | false;
-  /** The time running handlers and the last settlements may take when the app closes, in ms. @default 10,000 */
+  /** The time running handlers and the last settlements may take when the app closes, in ms. @default 25,000 */
   shutdownTimeoutMs?: number;
   /**
    * True if the app refuses to boot without Redis, after `timeoutMs` (default 5,000).
@@ -123,6 +123,8 @@ export interface JobQueueOptionsFactory {
 /** The options with their defaults, as the rest of the module reads them. */
 export interface ResolvedModuleOptions {
   redis: string | RedisOptions | RedisClient;
+  /** True if neither `redis` nor REDIS_URL says where Redis is. */
+  redisIsAssumed: boolean;
   /** Only the given options: the queue adds its own defaults. */
   queueDefaults: QueueOptions;
   queues: Record<string, QueueSettings>;
@@ -169,7 +171,7 @@ const optionsSchema = z.strictObject(
     concurrency: slotFields.concurrency,
     worker: boolean().default(true),
     maintenance: z.unknown().optional(),
-    shutdownTimeoutMs: timerDuration(1).default(10_000),
+    shutdownTimeoutMs: timerDuration(1).default(25_000),
     requireRedis: z.unknown().optional(),
     audit: z.enum(['warn', 'error', 'off'], { error: "expected 'warn', 'error' or 'off'" }).default('warn'),
     logFailures: logFailuresSchema.default(true),
@@ -207,6 +209,7 @@ export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedMo
   Object.keys(queues).forEach((name) => checkQueueName(name));
   return {
     redis: checkRedis(redis),
+    redisIsAssumed: redis === undefined && !process.env.REDIS_URL,
     queueDefaults: given(queueDefaults),
     queues: Object.fromEntries(Object.entries(queues).map(([name, settings]) => [name, given(settings)])),
     concurrency,

@@ -7,7 +7,7 @@ import {
   limitFields,
   maxPendingBytesField,
   maxPendingField,
-  maxRestsField,
+  mostReleasesField,
   type GroupsOptions,
   type RateLimit,
 } from './limits.js';
@@ -42,6 +42,8 @@ export interface QueueOptions {
   maxCrashes?: number;
   /** The number of times the handler of a job may throw a RateLimitedError before the job is a dead letter. @default 1,000 */
   maxRests?: number;
+  /** The number of times a job may be snoozed before it is a dead letter. @default 1,000 */
+  maxSnoozes?: number;
   /**
    * The time a failed job waits before its next attempt.
    * @default `{ type: 'exponential', delayMs: 1_000, jitter: 0.2 }`; not at all for a job that a client of the Redis pattern wrote, and
@@ -58,7 +60,7 @@ export interface QueueOptions {
   deadLetterCap?: number;
   /** The time a dead letter is kept, in ms. 0: until it is removed or redriven. @default 0 */
   deadLetterAgeMs?: number;
-  /** The time a completed job and its result can be read, in ms. @default 300,000 */
+  /** The time a completed job and its result can be read, in ms, while it is in the `completedHistory`. @default 86,400,000 */
   resultTtlMs?: number;
   /** The time a cancelled job can be read, in ms. @default `resultTtlMs` */
   cancelledTtlMs?: number;
@@ -89,7 +91,7 @@ export interface QueueOptions {
   /**
    * The time a job waits for a worker that handles its name before it becomes a dead letter, in ms. It counts from the
    * last announcement of such a worker. At most a day. 0: without a limit.
-   * @default 3,600,000
+   * @default 86,400,000
    */
   unhandledAgeMs?: number;
   /**
@@ -164,14 +166,15 @@ export const queueOptionFields = {
   visibilityMs: duration(100).default(30_000),
   maxAttempts: wholeNumber(1, 1_000).optional(),
   maxCrashes: wholeNumber(1, 1_000).default(3),
-  maxRests: maxRestsField.default(1_000),
+  maxRests: mostReleasesField.default(1_000),
+  maxSnoozes: mostReleasesField.default(1_000),
   backoff: backoffSchema.optional(),
   completedHistory: wholeNumber(0, 1_000_000).default(1_000),
   failedHistory: wholeNumber(0, 1_000_000).default(1_000),
   cancelledHistory: wholeNumber(0, 1_000_000).default(1_000),
   deadLetterCap: wholeNumber(1, 10_000_000).default(10_000),
   deadLetterAgeMs: duration(0).default(0),
-  resultTtlMs: duration(1).default(300_000),
+  resultTtlMs: duration(1).default(86_400_000),
   cancelledTtlMs: duration(1).optional(),
   codec: z
     .custom<JobCodec>((value) => isCodec(value), {
@@ -192,7 +195,7 @@ export const queueOptionFields = {
     )
     .optional(),
   foreignVisibilityMs: duration(100).optional(),
-  unhandledAgeMs: wholeNumber(0, 86_400_000, ' ms').default(3_600_000),
+  unhandledAgeMs: wholeNumber(0, 86_400_000, ' ms').default(86_400_000),
   enqueueTimeoutMs: timerDuration(1).default(5_000),
   durability: durabilitySchema.default('memory'),
   replicas: wholeNumber(1, 100).default(1),

@@ -26,6 +26,12 @@ export interface WorkerRecord extends Partial<WorkerDetails> {
   startedAt?: Date;
 }
 
+/** A job whose handler has no timeout and runs for long. */
+export type LongRun = Omit<StuckJob, 'forMs' | 'reason'> & {
+  /** The time since its start, in ms. */
+  forMs: number;
+};
+
 /** A job whose handler continues although its signal was aborted. It keeps its slot until it ends. */
 export interface StuckJob {
   /** The queue of the job. */

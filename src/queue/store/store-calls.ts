@@ -134,8 +134,8 @@ export interface Release extends ClaimRef {
   name?: string;
   /** Its handler was never called, so its cost is refunded to the rates. */
   unstarted?: boolean;
-  /** The number of times the handler may meet a rate limit: beyond it a `rate_limited` job fails. @default the queue's */
-  maxRests?: number;
+  /** The number of snoozes, or of met rate limits: beyond it a job so released fails. @default the queue's */
+  most?: number;
 }
 
 /** The verbs of producers, consumers and workers. */

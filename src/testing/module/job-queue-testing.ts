@@ -191,7 +191,8 @@ export class JobQueueTesting {
   /** @internal */
   adjust(options: ResolvedModuleOptions): ResolvedModuleOptions {
     const shutdownTimeoutMs = Math.min(options.shutdownTimeoutMs, SHUTDOWN_MS);
-    return { ...options, shutdownTimeoutMs, audit: 'off', middleware: [this.watch, ...options.middleware] };
+    const middleware = [this.watch, ...options.middleware];
+    return { ...options, redisIsAssumed: false, shutdownTimeoutMs, audit: 'off', middleware };
   }
 
   /** Outermost, so that it sees the same as in production. */

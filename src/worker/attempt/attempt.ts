@@ -8,6 +8,7 @@ import {
 } from '../../queue/errors/errors.js';
 import type { Clock } from '../../queue/runtime/clock.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
+import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
 import { encodeContent, type ContentRules } from '../../queue/codec/codec.js';
 import type { Completion, Failure, Release } from '../../queue/store/store-calls.js';
 import { serializeError } from '../../queue/errors/serialize-error.js';
@@ -23,9 +24,8 @@ import type { HandlerTimeoutError } from './worker-errors.js';
 /** Receives the end of an attempt: `ended` at most once, and `idle` once, when the handler has really ended. */
 export interface AttemptOwner {
   readonly reports: JobReporter;
-  readonly content: ContentRules;
-  /** The number of times a handler may meet a rate limit, unless the handler sets it. */
-  readonly maxRests: number;
+  /** The options of the queue, for those that the handler does not set. */
+  readonly content: ContentRules & Pick<ResolvedQueueOptions, 'maxRests' | 'maxSnoozes'>;
   readonly clock: Clock;
   readonly host: { readonly warn: (message: string) => void };
   completed(attempt: Attempt): void;
@@ -102,6 +102,11 @@ export class Attempt implements Completion, ListItem<Attempt> {
     return this.watch?.stuck;
   }
 
+  /** The time of the call of a handler that runs, and that no timeout and no abort ends. */
+  get unboundedSinceMs(): number | undefined {
+    return this.runs && !this.timeout && !this.watch ? this.startedAtMs : undefined;
+  }
+
   /** The timeout that passed; undefined before, and without one. */
   private get timedOut(): HandlerTimeoutError | undefined {
     return this.timeout?.error;
@@ -126,8 +131,7 @@ export class Attempt implements Completion, ListItem<Attempt> {
         return;
       }
     } catch (error) {
-      this.onThrow(error);
-      return;
+      return this.onThrow(error);
     }
     this.onReturn(returned);
   }
@@ -193,8 +197,7 @@ export class Attempt implements Completion, ListItem<Attempt> {
       return;
     }
     if (this.timedOut) {
-      this.fail(this.timedOut, false);
-      return;
+      return this.fail(this.timedOut, false);
     }
     this.outcome = value;
     try {
@@ -202,8 +205,7 @@ export class Attempt implements Completion, ListItem<Attempt> {
       this.result =
         value === undefined || !keep ? '' : encodeContent('result', value, this.owner.content, this.claim);
     } catch (error) {
-      this.fail(error, true);
-      return;
+      return this.fail(error, true);
     }
     this.owner.completed(this);
   }
@@ -214,25 +216,22 @@ export class Attempt implements Completion, ListItem<Attempt> {
       return;
     }
     if (this.timedOut) {
-      this.failTimedOut(this.timedOut, error);
-      return;
+      return this.failTimedOut(this.timedOut, error);
     }
-    let delayMs: number | undefined;
-    let restMs: number | undefined;
+    let [delayMs, restMs]: (number | undefined)[] = [];
     try {
-      delayMs = retryDelayOf(error);
-      restMs = restOf(error);
+      [delayMs, restMs] = [retryDelayOf(error), restOf(error)];
     } catch (fault) {
-      this.fail(fault, false);
-      return;
+      return this.fail(fault, false);
     }
     if (restMs !== undefined) {
-      const { maxRests = this.owner.maxRests } = this.handler;
-      this.owner.released(this, { ...this.ref(), reason: 'rate_limited', delayMs: restMs, maxRests });
+      const { maxRests: most = this.owner.content.maxRests } = this.handler;
+      this.owner.released(this, { ...this.ref(), reason: 'rate_limited', delayMs: restMs, most });
     } else if (delayMs === undefined) {
       this.fail(error, isNonRetryable(error));
     } else {
-      this.owner.released(this, { ...this.ref(), reason: 'snooze', delayMs: Math.max(1, delayMs) });
+      const { maxSnoozes: most = this.owner.content.maxSnoozes } = this.handler;
+      this.owner.released(this, { ...this.ref(), reason: 'snooze', delayMs: Math.max(1, delayMs), most });
     }
   }
 

@@ -4,7 +4,7 @@ import type { ClaimedJob } from '../../queue/model/job.js';
 import type { StoredError } from '../../queue/errors/stored-error.js';
 import type { Failure, Release } from '../../queue/store/store-calls.js';
 import type { FailOutcome, ReleaseOutcome } from '../../queue/store/call-outcomes.js';
-import { RestsExhaustedError } from '../../queue/errors/rests-exhausted-error.js';
+import { exhaustedError } from '../../queue/errors/exhausted-errors.js';
 import { serializeError } from '../../queue/errors/serialize-error.js';
 import type { ContentRules } from '../../queue/codec/codec.js';
 import { textRedaction } from '../../queue/codec/redact.js';
@@ -218,7 +218,8 @@ export class SettlementBuffer {
     releases.forEach((settling, i) => {
       const { attempt, refused, settlement } = settling;
       if (attempt && outcomes[i] === 'failed') {
-        attempt.outcome = new RestsExhaustedError(attempt.id, settlement.maxRests!);
+        const { reason, most } = settlement;
+        attempt.outcome = exhaustedError(reason === 'snooze' ? reason : 'rate_limited', attempt.id, most!);
         this.owner.host.failures.deadLetter(attempt.job, serializeError(attempt.outcome));
       } else if (refused && outcomes[i] === 'failed') {
         const { job, error } = refused;

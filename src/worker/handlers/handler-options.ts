@@ -5,7 +5,7 @@ import type { QueueStore } from '../../queue/store/queue-store.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { checkHandledName } from '../../queue/validation/names.js';
-import { maxRestsField } from '../../queue/model/limits.js';
+import { mostReleasesField } from '../../queue/model/limits.js';
 import { show } from '../../queue/errors/show.js';
 import { jobDefaultFields } from '../../queue/enqueue/enqueue-options.js';
 import { timerDuration, wholeNumber } from '../../queue/validation/numbers.js';
@@ -17,7 +17,8 @@ export const handlerOptionFields = {
   ...jobDefaultFields,
   backoff: backoffSchema.optional(),
   timeoutGraceMs: timerDuration(0).optional(),
-  maxRests: maxRestsField.optional(),
+  maxRests: mostReleasesField.optional(),
+  maxSnoozes: mostReleasesField.optional(),
 };
 
 /** The number of jobs of a queue that a process claims, in every place of the option. */

@@ -19,6 +19,8 @@ export interface HandlerOptions {
   maxCrashes?: number;
   /** The number of times it may throw a RateLimitedError for one job, before the job is a dead letter. @default the queue's */
   maxRests?: number;
+  /** The number of times it may snooze one job, before the job is a dead letter. @default the queue's */
+  maxSnoozes?: number;
   /** The time a failed job waits before its next attempt. @default the queue's */
   backoff?: Backoff;
   /** The time one attempt may run before its signal aborts and it fails, in ms. @default without a limit */
@@ -61,7 +63,7 @@ type Limits = Pick<AttemptLimits, 'maxAttempts' | 'maxCrashes'>;
 
 /** The retries of the jobs of one handler. */
 export interface HandlerRetries extends Pick<HandlerOptions, 'backoff'> {
-  /** Those of a job that a client of the Redis pattern wrote, where neither the handler nor the queue sets them. */
+  /** The retries of a job of the Redis pattern, where neither the handler nor the queue sets them. */
   ofPattern?: PatternRetries;
 }
 

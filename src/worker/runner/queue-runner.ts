@@ -104,10 +104,6 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     return this.queue.options;
   }
 
-  get maxRests(): number {
-    return this.queue.options.maxRests;
-  }
-
   /** Returns true if this queue was neither polled nor blocked on for a second. */
   get isOverdueForPoll(): boolean {
     return !this.covered && this.clock.monotonic() - this.claimedAt > LONGEST_UNPOLLED_MS;

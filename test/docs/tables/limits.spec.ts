@@ -156,12 +156,16 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
     await boundedOption('maxAttempts', least, most);
     await boundedOption('maxCrashes', least, most);
   },
-  '`maxRests`': async (least, most) => {
-    for (const maxRests of [least, most]) {
-      expect(resolveQueueOptions('a', { maxRests }).maxRests).toBe(maxRests);
+  '`maxRests`, `maxSnoozes`': async (least, most) => {
+    for (const n of [least, most]) {
+      expect(resolveQueueOptions('a', { maxRests: n, maxSnoozes: n })).toMatchObject({
+        maxRests: n,
+        maxSnoozes: n,
+      });
     }
-    for (const maxRests of [least - 1, most + 1]) {
-      expect(() => resolveQueueOptions('a', { maxRests })).toThrow(InvalidOptionError);
+    for (const n of [least - 1, most + 1]) {
+      expect(() => resolveQueueOptions('a', { maxRests: n })).toThrow(InvalidOptionError);
+      expect(() => resolveQueueOptions('a', { maxSnoozes: n })).toThrow(InvalidOptionError);
     }
   },
   durations: async (days) => {

@@ -13,6 +13,7 @@ const VALUES: Record<string, unknown> = {
   maxAttempts: 2,
   maxCrashes: 2,
   maxRests: 2,
+  maxSnoozes: 2,
   resultTtlMs: 1_000,
   backoff: 5,
   timeoutMs: 1_000,

@@ -36,7 +36,7 @@ function expectTold(mark: string, doc: string, options: readonly string[], defau
 }
 
 it('of the module', () => {
-  const { queueDefaults, ...defaults } = resolveModuleOptions({});
+  const { queueDefaults, redisIsAssumed: _, ...defaults } = resolveModuleOptions({});
   expect(queueDefaults).toEqual({});
   expectTold('module options', 'docs/options.md', Object.keys(defaults), defaults);
 });
@@ -73,6 +73,7 @@ it('of @JobHandler', () => {
     maxAttempts: true,
     maxCrashes: true,
     maxRests: true,
+    maxSnoozes: true,
     backoff: true,
     timeoutMs: true,
     timeoutGraceMs: true,

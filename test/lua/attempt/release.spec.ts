@@ -117,7 +117,7 @@ describe('attempt/release.lua', () => {
     await q.run(q.scripts.limits.set({ groups: { maxRunning: 1, onDeadHead: 'hold' } }));
     const job = await q.addAndClaim('a', { group: 'g' });
     await q.redis.hset(q.keys.job('a'), 'rate_limited', 4);
-    const rest = () => q.run(q.scripts.release([{ ...job, reason: 'rate_limited', delayMs: 60_000, maxRests: 4 }]));
+    const rest = () => q.run(q.scripts.release([{ ...job, reason: 'rate_limited', delayMs: 60_000, most: 4 }]));
     expect(await rest()).toEqual(['failed']);
     expect(await expectUnchanged(q, rest)).toEqual(['failed']);
     expect(await q.job('a')).toMatchObject({
@@ -131,6 +131,23 @@ describe('attempt/release.lua', () => {
     expect(Number(group!.opensAt) - (await q.now())).toBeGreaterThan(50_000);
     await q.run(q.scripts.deadLetters.redrive(['a']));
     expect(await q.field('a', 'rate_limited')).toBeNull();
+  });
+
+  it('I3: beyond its snoozes the job fails once, a repeat says so, and a redrive resets the count', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    await q.redis.hset(q.keys.job('a'), 'snoozes', 4);
+    const snooze = () => q.run(q.scripts.release([{ ...job, reason: 'snooze', delayMs: 60_000, most: 4 }]));
+    expect(await snooze()).toEqual(['failed']);
+    expect(await expectUnchanged(q, snooze)).toEqual(['failed']);
+    expect(await q.job('a')).toMatchObject({
+      status: 'failed',
+      snoozes: '5',
+      attempts: '0',
+      last_error: expect.stringContaining('more often than its maxSnoozes of 4'),
+    });
+    await q.run(q.scripts.deadLetters.redrive(['a']));
+    expect(await q.field('a', 'snoozes')).toBeNull();
   });
 
   it('takes a batch of none', async () => {

@@ -109,7 +109,8 @@ const settles: [string, OnClaim][] = [
   ['release', ({ queue }, job) => queue.release(job)],
   ['release, snoozed', ({ queue }, job) => queue.release(job, { delayMs: HOUR })],
   ['release, not started', release({ reason: 'interruption', delayMs: 0, unstarted: true })],
-  ['release, rate limited', release({ reason: 'rate_limited', delayMs: HOUR, maxRests: 1 })],
+  ['release, snoozed too often', release({ reason: 'snooze', delayMs: HOUR, most: 1 })],
+  ['release, rate limited', release({ reason: 'rate_limited', delayMs: HOUR, most: 1 })],
   ['release, unhandled', release({ reason: 'unhandled', delayMs: 0, name: 'found' })],
 ];
 /** Mostly ends the claim for its caller; a call for an ended claim is a repeat or a stale one. */

@@ -1,4 +1,4 @@
-// How often a job is tried where nothing says: by a worker, by hand, and if a client of the Redis pattern wrote it.
+// The default retries of a job: in a worker, by hand, and of a client of the Redis pattern.
 import { describe, expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';

@@ -1,6 +1,6 @@
 // The limits of a queue as a fleet of workers keeps them.
 import { expect, it } from '@jest/globals';
-import { RestsExhaustedError } from '#queue/errors/rests-exhausted-error.js';
+import { RestsExhaustedError } from '#queue/errors/exhausted-errors.js';
 import { NonRetryableError, RateLimitedError } from '#queue/errors/errors.js';
 import { tendBatches } from '#queue/operate/tend-batches.js';
 import type { Job } from '#worker/handlers/job.js';

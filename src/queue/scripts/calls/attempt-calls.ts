@@ -1,7 +1,7 @@
 import type { StoredError } from '../../errors/stored-error.js';
-import { RestsExhaustedError } from '../../errors/rests-exhausted-error.js';
+import { exhaustedError } from '../../errors/exhausted-errors.js';
 import type { ClaimRef } from '../../model/job.js';
-import { attemptsByHand } from '../../model/queue-options.js';
+import { attemptsByHand, type ResolvedQueueOptions } from '../../model/queue-options.js';
 import { decodeClaim, decodeNamedClaim } from '../../replies/decode-claim.js';
 import type { FailOutcome, ReleaseOutcome } from '../../store/call-outcomes.js';
 import { refusalOf } from '../../store/claim-refusal.js';
@@ -138,7 +138,7 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
         each.delayMs,
         each.reason === 'unhandled' ? (each.name ?? '') : '',
         each.unstarted ? '1' : '',
-        ...(each.reason === 'rate_limited' ? restArguments(each, options.maxRests) : ['', '', '']),
+        ...boundArguments(each, options),
       ]);
       return call('attemptRelease', keys.standard, [...retention, ...args], (reply) => reply as ReleaseOutcome[]);
     },
@@ -176,9 +176,15 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
   };
 }
 
-function restArguments({ id, maxRests }: Release, most: number): [number, string, string] {
-  const { name, message } = new RestsExhaustedError(id, maxRests ?? most);
-  return [maxRests ?? most, message, JSON.stringify({ name, message })];
+/** Returns how often a job may be released for this reason, and the error of a job beyond that. */
+function boundArguments(release: Release, options: ResolvedQueueOptions): [number | '', string, string] {
+  const { id, reason } = release;
+  if (reason !== 'rate_limited' && reason !== 'snooze') {
+    return ['', '', ''];
+  }
+  const { most = reason === 'snooze' ? options.maxSnoozes : options.maxRests } = release;
+  const { name, message } = exhaustedError(reason, id, most);
+  return [most, message, JSON.stringify({ name, message })];
 }
 
 function completionKeys(

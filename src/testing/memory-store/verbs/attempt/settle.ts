@@ -3,7 +3,7 @@ import type { CompleteReply } from '../../../../queue/store/complete-reply.js';
 import type { Completion, ExtendReply, Failure, Release } from '../../../../queue/store/store-calls.js';
 import type { FailOutcome, ReleaseOutcome } from '../../../../queue/store/call-outcomes.js';
 import { attemptsByHand } from '../../../../queue/model/queue-options.js';
-import { RestsExhaustedError } from '../../../../queue/errors/rests-exhausted-error.js';
+import { exhaustedError } from '../../../../queue/errors/exhausted-errors.js';
 import { REFUNDED, logAttempt, loggedOutcome } from './attempt-log.js';
 import { jobEnded } from '../batch/job-ended.js';
 import { bury, endCancelled, freeUnique, remember } from './ends.js';
@@ -146,7 +146,7 @@ const RELEASE_COUNTERS = {
 function releaseOne(
   queue: MemoryQueue,
   job: Hash,
-  { id, reason, delayMs, name, unstarted, maxRests = queue.options.maxRests }: Release,
+  { id, reason, delayMs, name, unstarted, most = mostOf(queue, reason) }: Release,
 ): ReleaseOutcome {
   queue.claims.delete(id);
   if (unstarted) {
@@ -154,8 +154,8 @@ function releaseOne(
   }
   const readyAt = job.ready_at_ms;
   const times = increment(job, RELEASE_COUNTERS[reason]);
-  const exhausted =
-    reason === 'rate_limited' && times > maxRests ? new RestsExhaustedError(id, maxRests) : undefined;
+  const isBounded = reason === 'rate_limited' || reason === 'snooze';
+  const exhausted = isBounded && times > most ? exhaustedError(reason, id, most) : undefined;
   logAttempt(queue, job, reason, exhausted ? { name: exhausted.name, message: exhausted.message } : null);
   Object.assign(job, {
     claim_token: '',
@@ -186,6 +186,11 @@ function releaseOne(
   queue.count('released');
   queue.emit(id, 'released');
   return 'released';
+}
+
+/** Returns how often a job may be released for this reason. */
+function mostOf(queue: MemoryQueue, reason: Release['reason']): number {
+  return reason === 'snooze' ? queue.options.maxSnoozes : queue.options.maxRests;
 }
 
 function noteUnhandled(queue: MemoryQueue, job: Hash, name: string, readyAt: string | undefined): void {

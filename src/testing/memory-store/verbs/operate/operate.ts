@@ -171,6 +171,7 @@ export function redrive(queue: MemoryQueue, ids: readonly string[], payload: str
       'after_delay_ms',
       'unmet',
       'rate_limited',
+      'snoozes',
     ].forEach((field) => delete job[field]);
     if (payload !== '') {
       job.payload = payload;
