@@ -4,6 +4,7 @@
 -- Transition: deliver
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV, for each: batch, member (queue, tab, id), number, state, result
+--   number: 0 for an end that no report has, which lua/batch/ends found; it counts if the member is open
 --   state: completed, failed, cancelled, removed, or open after a redrive
 --   result: JSON, or the reason of a failure
 -- Returns how many changed the batch. Repeated: 0.
@@ -17,7 +18,15 @@ local changed = 0
 local function take(batch, member, number, state, detail)
   local key = batch_record .. batch
   local created, sealed, fired = unpack(redis.call('HMGET', key, 'created_at_ms', 'sealed_at_ms', 'fired_at_ms'))
-  if not created or fired or tonumber(redis.call('HGET', key .. '/seen', member) or 0) >= number then
+  if not created or fired then
+    return
+  elseif number == 0 then
+    if redis.call('ZSCORE', key .. '/open', member) then
+      changed = changed + 1
+      note_end(batch, member, state, detail)
+    end
+    return
+  elseif tonumber(redis.call('HGET', key .. '/seen', member) or 0) >= number then
     return
   end
   -- A member is enqueued before it joins, so its end may come first.

@@ -8,7 +8,8 @@
 -- ARGV[10] the most jobs to read in this call
 -- ARGV[11] '1' to check all batches now, not only those that are due
 -- Returns more: 1 if it used up its limit; 1 if the outbox holds news; an array of the jobs that it made dead letters;
---   then the members to cancel in other queues, each queue, tab, id.
+--   then the open members in other queues: an array of those to look for, and one of those to cancel. Each has, for a
+--   member, its batch, then queue, tab, id.
 --   Returns nil if the queue has none of these. Repeated: continues.
 --@include lib/core/keys
 if redis.call('EXISTS', batches, batch_guests, batch_outbox, awaiting) == 0 then
@@ -27,7 +28,7 @@ end
 --@include lib/settle/finish_broken_end
 --@include lib/place/remove_waiting
 --@include lib/batch/cancel_member
-local limit, reply = tonumber(ARGV[first]), { 0, 0, {} }
+local limit, reply = tonumber(ARGV[first]), { 0, 0, {}, {}, {} }
 --@include lib/batch/tend
 tend_guests(limit)
 tend_awaiting(limit)

@@ -192,6 +192,7 @@ export class RedisStore implements QueueStore {
       client: this.connection.client,
       run: <Reply>(call: RedisCall<Reply>) => this.exec(call, { timeoutMs }),
       ask: <Reply>(question: () => Promise<Reply>) => this.ask(timeoutMs, question),
+      open: (name: string) => this.open(name, (queue as QueueCalls).options, { timeoutMs }),
     };
     return new Doctor(access, queue as QueueCalls, options).run();
   }

@@ -1,5 +1,6 @@
 -- job_end_of(id): returns how a job has ended, and its result or reason; nil before its end.
--- tend_member(batch, member, fired, stopped): notes the end of one member, or cancels it if the batch was stopped.
+-- tend_member(batch, member, fired, stopped): notes the end of one member, or cancels it if the batch was stopped. Replies with a
+--   member in another queue, which the caller asks.
 -- tend_batch(batch, limit): tends a slice of the open members, from where the last call ended. Returns how many it
 --   looked at, and 1 for the batch.
 -- Needs: reply, lib/batch/cancel_member, lib/batch/end_member, lib/batch/follow_up, lib/core/clock, lib/core/keys,
@@ -18,8 +19,9 @@ end
 
 local function tend_member(batch, member, fired, stopped)
   if string.find(member, '\t', 1, true) then
-    if stopped and not fired then
-      reply[#reply + 1] = member
+    if not fired then
+      local elsewhere = reply[stopped and 5 or 4]
+      elsewhere[#elsewhere + 1], elsewhere[#elsewhere + 2] = batch, member
     end
     return
   end

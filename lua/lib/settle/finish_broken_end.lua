@@ -1,7 +1,8 @@
 -- finish_broken_end(id, status): finishes the end of a job that broke off at a key of another type. The job has its last
 --   status, and still its claim. A job in another state is in its place. A client of the pattern ends a job with its token.
 -- Returns false if it breaks off again.
--- close_end(id, status): counts it if it completed. Its caller removes the claim next. Returns false if it breaks off again.
+-- close_end(id, status): counts it if it completed and is not in the history. Its caller removes the claim next. Returns false if it
+--   breaks off again.
 -- Needs: lib/batch/job_ended, lib/core/keys, lib/core/read, lib/retention/announced_queue_limits,
 --   lib/retention/cut_history, lib/settle/count_completed, lib/settle/finish, lib/settle/lifetime.
 local function complete_again(id)
@@ -35,6 +36,10 @@ local function close_end(id, status)
   local token, options = unpack(read(job .. id, 'claim_token', 'options'))
   if status ~= 'completed' or token ~= '' then
     return true
+  end
+  local counted_at = redis.pcall('LPOS', completed, id, 'MAXLEN', 10000)
+  if type(counted_at) == 'number' then
+    return true -- only its claim was left: half a script was applied when the server restarted
   end
   local is_counted, length = pcall(count_completed, { id })
   if is_counted then

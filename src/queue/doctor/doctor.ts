@@ -1,5 +1,7 @@
 import { BATCH_PARTS } from '../model/batch.js';
 import type { DoctorOptions, DoctorReport } from '../model/doctor-report.js';
+import type { AuditedRedis } from './audited-redis.js';
+import { BatchMembers } from './batch-members.js';
 import { DoctorNotes } from './doctor-notes.js';
 import type { Look } from '../scripts/calls/doctor-calls.js';
 import { ListWalk } from './list-walk.js';
@@ -16,13 +18,6 @@ const SCAN_COUNT = 500;
 
 /** The end of a key of a batch beside its record. */
 const BATCH_PART = new RegExp(`/(?:${BATCH_PARTS.join('|')})$`);
-
-/** The Redis of the audited queue. No step on it may hang. */
-interface AuditedRedis {
-  readonly client: RedisClient;
-  run<Reply>(call: ScriptCall<Reply>): Promise<Reply>;
-  ask<Reply>(question: () => Promise<Reply>): Promise<Reply>;
-}
 
 /**
  * Audits one queue in bounded steps, beside live traffic. The walks below only collect suspects, because a queue changes
@@ -216,6 +211,10 @@ export class Doctor {
     await this.walk(this.keys.batches, (ids) => ids.forEach((id) => this.batches.add(id)));
     for (const slice of slicesOf([...this.batches])) {
       this.notes.add(await this.ask(this.calls.doctor.batches(slice, BATCH_RECORD_MS, this.options.mend)));
+    }
+    const members = new BatchMembers(this.queue, this.calls, this.options.mend);
+    for (const batch of this.batches) {
+      this.notes.add(await members.faultsOf(batch));
     }
   }
 

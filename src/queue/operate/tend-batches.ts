@@ -1,6 +1,7 @@
 import type { BatchNews } from '../model/batch.js';
 import type { CallLimit, QueueAccess } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
+import type { ElsewhereMember } from '../store/verbs/batch-verbs.js';
 import type { StoreCalls } from '../store/store-calls.js';
 
 /** The most jobs that one script call looks at, and the most news that one brings. */
@@ -37,9 +38,7 @@ export async function tendBatches(
       return;
     }
     await onFailed?.(look.failed);
-    for (const [name, members] of groupBy(look.toCancel, (member) => member.queue)) {
-      await others.run(name, (calls) => calls.batches.cancel(members.map(({ id }) => id)));
-    }
+    await askOthers(queue, others, look.elsewhere, limit);
     const delivered = look.hasNews ? await deliver(queue, others, limit) : 0;
     if (!look.more && delivered === 0) {
       return;
@@ -54,6 +53,38 @@ export async function tendBatches(
  */
 export async function deliverNews(queue: Queue): Promise<void> {
   await deliver(queue, new OtherQueues(queue, queue.callLimit), queue.callLimit);
+}
+
+/**
+ * Cancels members in other queues of stopped batches. Then takes the ends that those queues may never report: of members
+ * that are gone, or in a queue that nobody maintains.
+ *
+ * @throws the first error of a call to another queue, after all queues were asked
+ */
+async function askOthers(
+  queue: Queue,
+  others: OtherQueues,
+  elsewhere: readonly ElsewhereMember[],
+  limit: CallLimit,
+): Promise<void> {
+  let failure: unknown;
+  for (const [name, members] of groupBy(elsewhere, (member) => member.queue)) {
+    try {
+      const toCancel = members.filter(({ isStopped }) => isStopped).map(({ id }) => id);
+      if (toCancel.length > 0) {
+        await others.run(name, (calls) => calls.batches.cancel(toCancel));
+      }
+      const ends = await others.run(name, (calls) => calls.batches.ends(queue.name, members));
+      if (ends.length > 0) {
+        await queue.exec((calls) => calls.batches.deliver(name, ends), limit);
+      }
+    } catch (error) {
+      failure ??= error;
+    }
+  }
+  if (failure !== undefined) {
+    throw failure;
+  }
 }
 
 /**

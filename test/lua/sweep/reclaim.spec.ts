@@ -226,3 +226,16 @@ describe('sweep/reclaim.lua: after an outage of the server', () => {
     expect(await q.field('a', 'claim_token')).toBe(job.token);
   });
 });
+
+describe('a completion of which a restarted server applied all but the end', () => {
+  it('is in the history once, and counted once', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    await q.run(q.scripts.complete([{ ...job, result: '' }]));
+    await q.redis.zadd(q.keys.claims, 1, 'a');
+    await q.run(q.scripts.sweep.reclaim(10, 1_000_000, 0));
+    expect(await q.redis.lrange(q.keys.completed, 0, -1)).toEqual(['a']);
+    expect(await q.total('completed')).toBe(1);
+    expect(await q.redis.zcard(q.keys.claims)).toBe(0);
+  });
+});

@@ -20,7 +20,7 @@ it('cancels the members of a stopped batch, and names those in other queues', as
   await q.run(q.scripts.batches.join('b', ['other|1']));
   await q.run(q.scripts.batches.stop('b'));
   const answer = await q.run(q.scripts.sweep.tendBatches(10, false));
-  expect(answer?.toCancel).toEqual([{ queue: 'other', id: '1' }]);
+  expect(answer?.elsewhere).toEqual([{ batch: expect.any(String), queue: 'other', id: '1', isStopped: true }]);
   expect(await q.status('x')).toBe('cancelled');
 });
 

@@ -181,6 +181,49 @@ describe('a batch with members in several queues', () => {
   });
 });
 
+async function vanished() {
+  const { home, pages, images, batch, states } = world();
+  await batch.add('page', 1, { queue: pages });
+  const image = await batch.add('image', 2, { queue: images });
+  await batch.seal();
+  await states.pages.state.deleteKeys();
+  return { home, images, batch, image };
+}
+
+describe('a member in another queue that vanishes with all its traces', () => {
+  it('counts as removed at the next look of the batch, which then ends', async () => {
+    const { home, images, batch } = await vanished();
+    await done(images);
+    await tendBatches(images);
+    expect(await batch.status()).toMatchObject({ open: 1, completed: 1 });
+    await tendBatches(home, { all: true });
+    expect(await batch.status()).toMatchObject({ state: 'fired', removed: 1 });
+    expect(await fired(home, batch.id, 'on_failure')).toBe(true);
+  });
+
+  it('is removed by a cancel of the batch, which fires without maintenance of the other queues', async () => {
+    const { home, images, batch, image } = await vanished();
+    expect(await batch.cancel()).toBe('stopped');
+    expect((await images.get(image.id))!.status).toBe('cancelled');
+    expect(await batch.status()).toMatchObject({ state: 'fired', removed: 1, cancelled: 1 });
+    expect(await fired(home, batch.id, 'on_failure')).toBe(true);
+    await tendBatches(images);
+    expect(await batch.status()).toMatchObject({ removed: 1, cancelled: 1 });
+  });
+
+  it('does not keep the batch from the ends in other queues where its queue cannot be reached', async () => {
+    const { home, images, batch } = await vanished();
+    await done(images);
+    const { store } = home;
+    const open = store.open.bind(store);
+    store.open = (name, ...rest) =>
+      name === images.name ? open(name, ...rest) : Promise.reject(new Error('its master is away'));
+    await expect(tendBatches(home, { all: true })).rejects.toThrow('its master is away');
+    store.open = open;
+    expect(await batch.status()).toMatchObject({ open: 1, completed: 1 });
+  });
+});
+
 function printPage(job: Job): void {
   if (job.payload === 'bad') throw new Error('no ink');
 }

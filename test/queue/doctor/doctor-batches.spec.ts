@@ -34,6 +34,32 @@ describe('jobs that wait for others', () => {
   );
 });
 
+describe('a batch that waits for what is nowhere', () => {
+  it.each(['in its own queue', 'in another queue'])(
+    'is named, and ends at the next maintenance: %s',
+    async (where) => {
+      const [home, other] = [coreQueue(), coreQueue()];
+      const there = where === 'in another queue' ? other : home;
+      const { queue } = home;
+      const batch = queue.batch({ id: 'waits', then: { name: queue.name } });
+      await batch.add('page', 1, { queue: there.queue, id: 'page' });
+      await batch.seal();
+      await queue.enqueue('another');
+      expect((await queue.doctor()).counts).toEqual({});
+      const { keys, redis } = there.state;
+      await redis.del(keys.job('page'), keys.batchGuests, keys.sequence);
+      await redis.lrem(keys.pending, 0, 'page');
+      const found = `it waits for job page of queue ${there.queue.name}, which is gone`;
+      const finding = { kind: 'batch', subject: 'waits', found, expected: 'members that wait or run' };
+      expect((await queue.doctor()).findings).toEqual([{ ...finding, mended: false }]);
+      expect((await queue.doctor({ mend: true })).findings).toEqual([{ ...finding, mended: true }]);
+      await tendBatches(queue);
+      expect(await batch.status()).toMatchObject({ state: 'fired', removed: 1 });
+      expect((await queue.doctor()).counts).toEqual({});
+    },
+  );
+});
+
 describe('batches with a follow-up', () => {
   it('are well while they are open, sealed, fired and ended', async () => {
     const { queue } = coreQueue();

@@ -82,13 +82,24 @@ export function batchCalls({ keys, retention }: CallContext) {
       return call('batchAcknowledge', keys.standard, args, Number);
     },
 
+    ends(home: string, members: readonly { batch: string; id: string }[]): ScriptCall<BatchNews[]> {
+      const args = [home, MOST_BYTES, ...members.flatMap(({ batch, id }) => [batch, id])];
+      return call('batchEnds', keys.standard, args, (reply) => {
+        const fields = reply as string[];
+        return Array.from({ length: fields.length / 5 }, (_, i) => {
+          const [batch, id, number, state, detail] = fields.slice(5 * i, 5 * i + 5);
+          return { queue: home, batch: batch!, id: id!, number: number!, state: state!, detail: detail! };
+        });
+      });
+    },
+
     cancel(ids: readonly string[]): ScriptCall<void> {
       return call('batchCancel', keys.standard, [...retention, ...ids], () => undefined);
     },
   };
 }
 
-function pairsOf(flat: readonly string[]): [string, string][] {
+export function pairsOf(flat: readonly string[]): [string, string][] {
   return Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i]!, flat[2 * i + 1]!]);
 }
 

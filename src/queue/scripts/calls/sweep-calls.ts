@@ -1,5 +1,6 @@
 import { decodeReclaimed } from '../../replies/decode-reclaimed.js';
 import type { TendReply } from '../../store/verbs/batch-verbs.js';
+import { pairsOf } from './batch-calls.js';
 import { splitRef } from '../../store/job-ref.js';
 import type { TidyReply } from '../../store/verbs/sweep-verbs.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
@@ -56,18 +57,18 @@ export function sweepCalls({ keys, options, retention }: CallContext) {
 
     tendBatches(limit: number, all: boolean): ScriptCall<TendReply | undefined> {
       return call('sweepTendBatches', keys.standard, [...retention, limit, all ? '1' : '0'], (reply) => {
-        const [more, hasNews, failed, ...toCancel] = (reply as [number, number, string[], ...string[]] | null) ?? [
-          0,
-          0,
-          [],
-        ];
-        const work = {
+        if (reply === null) {
+          return undefined;
+        }
+        const [more, hasNews, failed, open, stopped] = reply as [number, number, string[], string[], string[]];
+        const membersIn = (pairs: readonly string[], isStopped: boolean) =>
+          pairsOf(pairs).map(([batch, member]) => ({ batch, ...splitRef(keys.queue, member), isStopped }));
+        return {
           more: Number(more) === 1,
           hasNews: Number(hasNews) === 1,
           failed,
-          toCancel: toCancel.map((member) => splitRef(keys.queue, member)),
+          elsewhere: [...membersIn(open, false), ...membersIn(stopped, true)],
         };
-        return reply === null ? undefined : work;
       });
     },
   };

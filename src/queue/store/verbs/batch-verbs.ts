@@ -10,8 +10,18 @@ export interface TendReply {
   hasNews: boolean;
   /** Jobs that became dead letters, because a job of their `after` did not end well. */
   failed: string[];
-  /** Members in other queues that must be cancelled. */
-  toCancel: { queue: string; id: string }[];
+  /** Open members in other queues. Their queues may never report their ends. */
+  elsewhere: ElsewhereMember[];
+}
+
+/** An open member in another queue than its batch. */
+export interface ElsewhereMember {
+  batch: string;
+  /** The queue of the member. */
+  queue: string;
+  id: string;
+  /** True if its batch was stopped, so it must be cancelled. */
+  isStopped: boolean;
 }
 
 export interface BatchVerbs {
@@ -29,6 +39,8 @@ export interface BatchVerbs {
   /** Returns how many changed something. */
   deliver(from: string, news: readonly BatchNews[]): StoreCall<number>;
   acknowledge(news: readonly BatchNews[]): StoreCall<number>;
+  /** Returns the ends of members here of batches in the queue `home`: of those that are gone too. */
+  ends(home: string, members: readonly { batch: string; id: string }[]): StoreCall<BatchNews[]>;
   /** Asks for the cancel of members here of a batch in another queue. */
   cancel(ids: readonly string[]): StoreCall<void>;
 }

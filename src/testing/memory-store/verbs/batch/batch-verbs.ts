@@ -37,6 +37,7 @@ export function batchVerbs(queue: MemoryQueue): BatchVerbs {
     outbox: () => callOf('batchOutbox', () => []),
     deliver: () => callOf('batchDeliver', () => 0),
     acknowledge: () => callOf('batchAcknowledge', () => 0),
+    ends: () => callOf('batchEnds', () => []),
     cancel: () => callOf('batchCancel', () => undefined),
   };
 }
@@ -142,7 +143,7 @@ export function tendBatches(queue: MemoryQueue) {
     }
   }
   return queue.followUps.size + failed.length > 0
-    ? { more: false, hasNews: false, failed, toCancel: [] }
+    ? { more: false, hasNews: false, failed, elsewhere: [] }
     : undefined;
 }
 
