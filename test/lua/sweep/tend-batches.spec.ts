@@ -17,7 +17,7 @@ it('ends a member that has vanished', async () => {
 
 it('cancels the members of a stopped batch, and names those in other queues', async () => {
   const q = await seededBatch('x');
-  await q.run(q.scripts.batches.join('b', ['other|1']));
+  await q.run(q.scripts.batches.join('b', ['other\t1']));
   await q.run(q.scripts.batches.stop('b'));
   const answer = await q.run(q.scripts.sweep.tendBatches(10, false));
   expect(answer?.elsewhere).toEqual([{ batch: expect.any(String), queue: 'other', id: '1', isStopped: true }]);

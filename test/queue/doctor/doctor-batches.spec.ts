@@ -54,7 +54,7 @@ describe('a batch that waits for what is nowhere', () => {
       expect((await queue.doctor()).findings).toEqual([{ ...finding, mended: false }]);
       expect((await queue.doctor({ mend: true })).findings).toEqual([{ ...finding, mended: true }]);
       await tendBatches(queue);
-      expect(await batch.status()).toMatchObject({ state: 'fired', removed: 1 });
+      expect(await batch.status()).toMatchObject({ state: 'ended', removed: 1 });
       expect((await queue.doctor()).counts).toEqual({});
     },
   );
