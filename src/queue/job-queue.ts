@@ -11,6 +11,7 @@ import { type DefinitionOf, type EnqueueRest, isNamedShape, namedShapeError } fr
 import { Producer } from './enqueue/producer.js';
 import { validateBulk } from './enqueue/validate-bulk.js';
 import { checkLogger } from './errors/safe-logger.js';
+import { withCaller } from './errors/with-caller.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from './model/job.js';
 import { QueueAdmin } from './queue-admin.js';
 import type { ForeignRedisClient, RedisClient } from './redis/redis-client.js';
@@ -96,7 +97,11 @@ export class JobQueue extends QueueAdmin {
     second?: readonly JobToEnqueue[],
   ): Promise<JobHandle[]> {
     const definition = isJobDefinition(first) ? first : undefined;
-    return this.producer.many(definition, validateBulk(isJobDefinition(first) ? second! : first));
+    try {
+      return await this.producer.many(definition, validateBulk(isJobDefinition(first) ? second! : first));
+    } catch (error) {
+      throw withCaller(error);
+    }
   }
 
   /**

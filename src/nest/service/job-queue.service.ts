@@ -6,6 +6,7 @@ import { type JobDefinition, type PayloadFor, type ResultFor } from '../../queue
 import { checkResultOptions, type JobHandle, type ResultOptions } from '../../queue/results/job-handle.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { checkQueueName, checkText } from '../../queue/validation/names.js';
+import { withCaller } from '../../queue/errors/with-caller.js';
 import type { OutputOf, StandardSchema } from '../../queue/validation/standard-schema.js';
 import { typedSource } from '../../queue/enqueue/encode-typed-job.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
@@ -73,9 +74,13 @@ export class JobQueueService extends QueueAdminApi {
     checkObject('enqueue', 'an object of enqueue options', options);
     const { queue, ...rest } = options;
     const target = this.target(job, queue);
-    return typeof job === 'string'
-      ? target.producer.one(undefined, payload, optionsFor(target, job, rest, 'enqueue'))
-      : target.enqueue(job, payload, rest);
+    try {
+      return await (typeof job === 'string'
+        ? target.producer.one(undefined, payload, optionsFor(target, job, rest, 'enqueue'))
+        : target.enqueue(job, payload, rest));
+    } catch (error) {
+      throw withCaller(error);
+    }
   }
 
   /**
@@ -105,7 +110,11 @@ export class JobQueueService extends QueueAdminApi {
     jobs?: readonly ({ payload: unknown } & Omit<EnqueueJobOptions, 'queue'>)[],
     options: Pick<EnqueueJobOptions, 'queue'> = {},
   ): Promise<JobHandle[]> {
-    return enqueueMany((each, queue) => this.target(each, queue), job, jobs, options);
+    try {
+      return await enqueueMany((each, queue) => this.target(each, queue), job, jobs, options);
+    } catch (error) {
+      throw withCaller(error);
+    }
   }
 
   /**

@@ -1,4 +1,5 @@
 import { QueueFullError } from '../errors/enqueue-errors.js';
+import { withCaller } from '../errors/with-caller.js';
 import { JobHandle, type JobSource } from '../results/job-handle.js';
 import { endedIdWarning } from './ended-id-warning.js';
 import { faultOf, EnqueueRejected, type EnqueueReply, type EncodedJob } from '../store/enqueue-call.js';
@@ -73,9 +74,13 @@ export class Producer {
   ): Promise<JobHandle> {
     const { name: queue } = this.queue;
     const jobs = [requestedJob(queue, definition, payload, options)];
-    const handles = await chain({ queue, method: 'enqueue', definition, jobs });
-    checkHandles(queue, handles, 1);
-    return handles[0]!;
+    try {
+      const handles = await chain({ queue, method: 'enqueue', definition, jobs });
+      checkHandles(queue, handles, 1);
+      return handles[0]!;
+    } catch (error) {
+      throw withCaller(error);
+    }
   }
 
   private async requestMany(
@@ -112,7 +117,7 @@ export class Producer {
     try {
       return this.add(encodeJob(this.queue, payload, options), this.queue);
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(withCaller(error));
     }
   }
 
@@ -121,9 +126,13 @@ export class Producer {
     payload: unknown,
     options: EnqueueOptions | undefined,
   ): Promise<JobHandle> {
-    const made = encodeTypedJob(this.queue, definition, payload, options);
-    const typed = made instanceof Promise ? await made : made;
-    return await this.add(typed, typedSource(this.queue, definition));
+    try {
+      const made = encodeTypedJob(this.queue, definition, payload, options);
+      const typed = made instanceof Promise ? await made : made;
+      return await this.add(typed, typedSource(this.queue, definition));
+    } catch (error) {
+      throw withCaller(error);
+    }
   }
 
   private async addMany(
@@ -142,7 +151,7 @@ export class Producer {
     return added.then(
       (reply) => this.added(job, reply, source),
       (error: unknown) => {
-        throw explained(error, () => 'enqueue');
+        throw withCaller(explained(error, () => 'enqueue'));
       },
     );
   }
