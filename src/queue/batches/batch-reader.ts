@@ -1,3 +1,4 @@
+import { onceAborted } from '../runtime/abort-listeners.js';
 import { BatchNotFoundError, BatchTimeoutError } from '../errors/batch-errors.js';
 import { checkResultOptions, type ResultOptions } from '../results/job-handle.js';
 import type { BatchMember, BatchPage, BatchRecord } from '../model/batch.js';
@@ -115,8 +116,8 @@ export class BatchReader {
     signal?.throwIfAborted();
     let end!: () => void;
     const aborted = new Promise<void>((resolve) => (end = resolve));
-    signal?.addEventListener('abort', end);
-    await Promise.race([this.#queue.sleep(ms), aborted]).finally(() => signal?.removeEventListener('abort', end));
+    const stopWaiting = signal && onceAborted(signal, end);
+    await Promise.race([this.#queue.sleep(ms), aborted]).finally(() => stopWaiting?.());
   }
 
   /** Makes sure that the batch exists. @internal */

@@ -34,7 +34,24 @@ function check(subject: string, value: unknown): void {
     if (error instanceof NestingFault) {
       throw error.explained();
     }
+    if (isObservable(value)) {
+      throw fault(
+        subject,
+        'a value that JSON can carry',
+        'an Observable; pass on the value of await firstValueFrom(observable)',
+      );
+    }
     throw error instanceof InvalidPayloadError ? error : unreadable(subject, error);
+  }
+}
+
+/** Returns whether a refused value is an Observable, whose refused fields would say nothing to the caller. */
+function isObservable(value: unknown): boolean {
+  try {
+    const { subscribe, pipe } = value as { subscribe?: unknown; pipe?: unknown };
+    return typeof subscribe === 'function' && typeof pipe === 'function';
+  } catch {
+    return false;
   }
 }
 

@@ -10,6 +10,7 @@ import type { Clock } from '../runtime/clock.js';
 import type { JobEvent } from '../model/job-event.js';
 import type { JobRecord } from '../model/job.js';
 import { InterruptibleWait } from '../runtime/interruptible-wait.js';
+import { onceAborted } from '../runtime/abort-listeners.js';
 import { within } from '../runtime/within.js';
 import { show } from '../errors/show.js';
 
@@ -51,7 +52,7 @@ export async function waitForResult(
   const ending = new AbortController();
   const end = (reason: unknown) => ending.abort(reason);
   const follow = () => end(abort!.reason);
-  abort?.addEventListener('abort', follow);
+  const unfollow = abort && onceAborted(abort, follow);
   source.pending.add(end);
   const late = () => {
     ending.signal.throwIfAborted();
@@ -61,7 +62,7 @@ export async function waitForResult(
     const result = listenAndLook(source, id, timeoutMs, ending.signal);
     return await within(source.clock, timeoutMs + LAST_LOOK_MS, result, late, { signal: ending.signal });
   } finally {
-    abort?.removeEventListener('abort', follow);
+    unfollow?.();
     source.pending.delete(end);
   }
 }

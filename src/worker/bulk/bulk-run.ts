@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { AsyncResource } from 'node:async_hooks';
 import type { Job } from '../handlers/job.js';
 import type { BulkCall, ResolvedBulk } from '../handlers/bulk-handler.js';
@@ -87,6 +88,7 @@ export class BulkRun implements BulkCall {
   get signal(): AbortSignal {
     if (!this.controller) {
       this.controller = new AbortController();
+      setMaxListeners(0, this.controller.signal); // it ends with the call, so Node's warning of a leak would be wrong
       const look = () => {
         const reasons = [...this.joined.keys()].map(({ abortReason }) => abortReason);
         if (reasons.every((reason) => reason)) {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { BatchReader } from '../../queue/batches/batch-reader.js';
 import { RetryLaterError } from '../../queue/errors/errors.js';
 import { readyAtMsOf, type ClaimedJob } from '../../queue/model/job.js';
@@ -119,6 +120,7 @@ export class Job<Payload = unknown> {
   get signal(): AbortSignal {
     if (!this.controller) {
       this.controller = new AbortController();
+      setMaxListeners(0, this.controller.signal); // it ends with the job, so Node's warning of a leak would be wrong
       if (this.aborted) {
         this.controller.abort(this.aborted);
       }

@@ -9,6 +9,7 @@
  */
 'use strict';
 
+const { setMaxListeners } = require('node:events');
 const { createRequire } = require('node:module');
 const { pathToFileURL } = require('node:url');
 const { inspect } = require('node:util');
@@ -53,6 +54,7 @@ class ThreadJob {
 
   constructor(port, fields, asJson) {
     this.#port = port;
+    setMaxListeners(0, this.#controller.signal); // it ends with the job, so Node's warning of a leak would be wrong
     this.#asJson = asJson;
     Object.assign(this, fields);
     this.batch = fields.batch && new ThreadBatch(fields.batch, (question) => this.#ask(() => question));

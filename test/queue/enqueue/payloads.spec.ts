@@ -1,5 +1,6 @@
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
+import { Observable } from 'rxjs';
 import fc from '../../support/queue/properties.js';
 import { InvalidPayloadError } from '#queue/errors/errors.js';
 import { encodeJson } from '#queue/codec/encode-json.js';
@@ -219,4 +220,11 @@ describe('hostile content stays data', () => {
       { numRuns: 100 },
     );
   });
+});
+
+it('says how to get the value of an Observable', () => {
+  const observable = new Observable((subscriber) => subscriber.next(1));
+  expect(() => encodeJson('result', observable, 1_000)).toThrow(
+    'result: expected a value that JSON can carry, found an Observable; pass on the value of await firstValueFrom(observable).',
+  );
 });
