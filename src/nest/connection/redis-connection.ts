@@ -96,6 +96,7 @@ export class RedisConnection implements ServerConnection {
    * @throws RedisUnsuitableError when it is too old
    */
   async reach(timeoutMs: number, endAtError = true): Promise<boolean> {
+    this.checkOpen();
     const away = new AbortController();
     const onError = (error: Error) => {
       this.connection.noteError(error);
@@ -116,12 +117,29 @@ export class RedisConnection implements ServerConnection {
         return false; // it went away while it was asked
       },
     );
-    this.client.on('error', onError);
+    const onEnd = () => away.abort();
+    this.client.on('error', onError).on('end', onEnd);
     try {
-      return await within(systemClock, timeoutMs, there, () => false, { signal: away.signal });
+      if (await within(systemClock, timeoutMs, there, () => false, { signal: away.signal })) {
+        return true;
+      }
     } finally {
-      this.client.off('error', onError);
+      this.client.off('error', onError).off('end', onEnd);
     }
+    this.checkOpen();
+    return false;
+  }
+
+  /** @throws RedisUnsuitableError for a client that has ended, because it never connects by itself again */
+  private checkOpen(): void {
+    if (!this.isClosed) {
+      return;
+    }
+    const why = this.owned
+      ? `The connection to Redis at ${this.address} has ended: ${this.trouble}. ` +
+        'The retryStrategy of `redis` returned no delay. Leave it out, or let it return a number of ms.'
+      : `The client of \`redis\` (${this.address}) was closed before the app started. Hand in an open client, and close it after the app.`;
+    throw new RedisUnsuitableError(why);
   }
 
   /**

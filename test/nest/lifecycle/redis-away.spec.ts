@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { JobQueueService, RedisUnsuitableError } from 'nest-job-queue';
 import { RedisConnection } from '#nest/connection/redis-connection.js';
@@ -183,4 +184,26 @@ it('a handed-in client that the app closed too early does not hold up its end', 
   const started = performance.now();
   await app.close();
   expect(performance.now() - started).toBeLessThan(2_400);
+});
+
+it.each([{ requireRedis: false }, { requireRedis: { timeoutMs: 20_000 } }] as const)(
+  'a client that was closed before the boot is named, and not Redis (%j)',
+  async (options) => {
+    const client = connect();
+    await client.ping();
+    client.disconnect();
+    await once(client, 'end');
+    await expect(startApp({ jobs: { redis: client, ...options } })).rejects.toThrow(
+      'was closed before the app started. Hand in an open client, and close it after the app.',
+    );
+  },
+);
+
+it('a retryStrategy that ends the attempts is named, at once', async () => {
+  const { port } = await redisUrlWithoutServer();
+  const redis = { host: '127.0.0.1', port, retryStrategy: () => null };
+  const jobs = { redis, requireRedis: { timeoutMs: 30_000 } };
+  await expect(startApp({ jobs })).rejects.toThrow(
+    /has ended: .*ECONNREFUSED.*\. The retryStrategy of `redis` returned no delay\. Leave it out/,
+  );
 });
