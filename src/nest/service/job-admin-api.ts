@@ -18,7 +18,7 @@ import type {
 import type { InputOf, StandardSchema } from '../../queue/validation/standard-schema.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 import type { HandlerRegistry } from '../handlers/handler-registry.js';
-import { chosenQueue, onlyQueue, takeQueue, type QueueChoice } from './queue-choice.js';
+import { checkJobAndId, chosenQueue, onlyQueue, takeQueue, type QueueChoice } from './queue-choice.js';
 
 /**
  * The verbs of operators for one job, by its id. Each is that of JobQueue, within the service's time limit. `job` is a
@@ -55,6 +55,7 @@ export abstract class JobAdminApi {
     options?: QueueChoice,
   ): Promise<JobRecord<Payload, Result> | null>;
   async get(job: string | JobDefinition, id: string, options: QueueChoice = {}): Promise<JobRecord | null> {
+    checkJobAndId('get', job, id);
     return this.ask(job, (queue) => queue.get(id), onlyQueue('get', options));
   }
 
@@ -70,6 +71,7 @@ export abstract class JobAdminApi {
     id: string,
     options: StatusCondition & QueueChoice = {},
   ): Promise<CancelOutcome> {
+    checkJobAndId('cancel', job, id);
     const { queue: name, rest } = takeQueue('cancel', options);
     return this.ask(job, (queue) => queue.cancel(id, rest), name);
   }
@@ -85,6 +87,7 @@ export abstract class JobAdminApi {
     id: string,
     options: StatusCondition & QueueChoice = {},
   ): Promise<RemoveOutcome> {
+    checkJobAndId('remove', job, id);
     const { queue: name, rest } = takeQueue('remove', options);
     return this.ask(job, (queue) => queue.remove(id, rest), name);
   }
@@ -102,6 +105,7 @@ export abstract class JobAdminApi {
     start: Start,
     options: QueueChoice = {},
   ): Promise<RescheduleOutcome> {
+    checkJobAndId('reschedule', job, id);
     return this.ask(job, (queue) => queue.reschedule(id, start), onlyQueue('reschedule', options));
   }
 
@@ -111,6 +115,7 @@ export abstract class JobAdminApi {
    * @example await jobs.promote('remind', id); // 'pending', 'refused' or 'missing'
    */
   async promote(job: string | JobDefinition, id: string, options: QueueChoice = {}): Promise<RestartOutcome> {
+    checkJobAndId('promote', job, id);
     return this.ask(job, (queue) => queue.promote(id), onlyQueue('promote', options));
   }
 
@@ -127,6 +132,7 @@ export abstract class JobAdminApi {
     payload: PayloadFor<Job>,
     options: QueueChoice = {},
   ): Promise<UpdateOutcome> {
+    checkJobAndId('update', job, id);
     const queueName = onlyQueue('update', options);
     return this.ask(
       job,
@@ -153,6 +159,7 @@ export abstract class JobAdminApi {
     priority: number,
     options: QueueChoice = {},
   ): Promise<UpdateOutcome> {
+    checkJobAndId('setPriority', job, id);
     return this.ask(job, (queue) => queue.setPriority(id, priority), onlyQueue('setPriority', options));
   }
 
@@ -162,6 +169,7 @@ export abstract class JobAdminApi {
    * @example await jobs.runAgain('report', id); // 'pending', 'refused' or 'missing'
    */
   async runAgain(job: string | JobDefinition, id: string, options: QueueChoice = {}): Promise<RestartOutcome> {
+    checkJobAndId('runAgain', job, id);
     return this.ask(job, (queue) => queue.runAgain(id), onlyQueue('runAgain', options));
   }
 

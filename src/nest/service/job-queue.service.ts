@@ -16,7 +16,7 @@ import { batchHome, type JobBatchOptions } from './batch-home.js';
 import { QueueAdminApi } from './queue-admin-api.js';
 import { optionsFor, type EnqueueJobOptions, type JobOfAnyName } from './enqueue-job-options.js';
 import { enqueueMany } from './enqueue-many.js';
-import { onlyQueue, takeQueue, type QueueChoice } from './queue-choice.js';
+import { checkJobAndId, onlyQueue, takeQueue, type QueueChoice } from './queue-choice.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
 import { addServiceClass } from '../connection/service-classes.js';
 import { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
@@ -54,7 +54,8 @@ export class JobQueueService extends QueueAdminApi {
   }
 
   /**
-   * Adds a job.
+   * Adds a job. The type argument of `enqueue<Result>('email', …)` is the type of the result, not of the payload. Both
+   * types come from a definition.
    *
    * @param job its name, or its definition, by which the compiler knows payload and result
    * @returns a handle: the id, whether the job is new, and its result
@@ -167,6 +168,7 @@ export class JobQueueService extends QueueAdminApi {
     id: string,
     options: ResultOptions & QueueChoice = {},
   ): Promise<unknown> {
+    checkJobAndId('result', job, id);
     const { queue: name, rest } = takeQueue('result', options);
     const { timeoutMs, signal } = checkResultOptions(rest);
     const read = (queue: JobQueue) => (typeof job === 'string' ? queue : typedSource(queue, job));

@@ -52,3 +52,11 @@ export function checkJob(subject: string, job: unknown): asserts job is string |
     throw new InvalidOptionError(subject, "a job's name or a definition of defineJob", show(job));
   }
 }
+
+/** Checks the two first arguments of a verb for one job. @throws InvalidOptionError that names the call */
+export function checkJobAndId(call: string, job: unknown, id: unknown): void {
+  if (typeof id !== 'string') {
+    const found = id === undefined ? `${show(job)} alone` : `${show(job)} and ${show(id)}`;
+    throw new InvalidOptionError(call, 'a job and an id', found, `Write ${call}('email', id).`);
+  }
+}

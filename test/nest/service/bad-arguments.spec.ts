@@ -99,3 +99,14 @@ describe('every method of the service refuses an argument that is none, by name,
     expect(methodsOf(jobs).filter((method) => ![...others, ...rows].includes(method))).toEqual([]);
   });
 });
+
+it('names the call of a job without an id', async () => {
+  const jobs = (await startApp({})).get(JobQueueService) as unknown as Record<
+    string,
+    (...args: unknown[]) => Promise<unknown>
+  >;
+  await expect(jobs.cancel!('some-id')).rejects.toThrow(
+    'cancel: expected a job and an id, found "some-id" alone. Write cancel(\'email\', id).',
+  );
+  await expect(jobs.get!('email', 7)).rejects.toThrow('get: expected a job and an id, found "email" and 7.');
+});
