@@ -41,8 +41,8 @@ export type ListenerDecorator = <Method extends (event: never) => unknown>(
  *
  * @example
  * \@OnJobEvent('failed', { name: 'invoice' })
- * report({ job, error }: WorkerEvent) {
- *   return this.pager.alert(`invoice ${job.id}: ${String(error)}`);
+ * report({ job, error }: WorkerEvent<Invoice>) {
+ *   return this.pager.alert(`invoice ${job.payload.number}: ${String(error)}`);
  * }
  */
 export function OnJobEvent(

@@ -91,6 +91,7 @@ export function typedSource(source: JobSource, { name, result: schema }: JobDefi
   return schema
     ? {
         get: (id) => source.get(id),
+        cancel: (id, options) => source.cancel(id, options),
         awaitResult: async (id, options) => {
           const value = await source.awaitResult(id, options, name);
           // No result is stored, or the handler returned none, which its worker has checked.

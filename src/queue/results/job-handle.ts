@@ -3,6 +3,8 @@ import { checkKnown, checkMs } from '../validation/validate-options.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import type { JobRecord } from '../model/job.js';
 import { show } from '../errors/show.js';
+import type { StatusCondition } from '../operate/status-condition.js';
+import type { CancelOutcome } from '../store/call-outcomes.js';
 
 /** The options of a wait for a result. */
 export interface ResultOptions {
@@ -31,6 +33,7 @@ export interface JobSource {
   get(id: string): Promise<JobRecord | null>;
   /** @param name the required name of the job, so that its result has the expected type */
   awaitResult(id: string, options?: ResultOptions, name?: string): Promise<unknown>;
+  cancel(id: string, options?: StatusCondition): Promise<CancelOutcome>;
 }
 
 /** The handle of an enqueued job: its id, the outcome of the enqueue, and access to its result from any process. */
@@ -62,6 +65,16 @@ export class JobHandle<Result = unknown> {
    */
   async result(options?: ResultOptions): Promise<Result> {
     return this.#source.awaitResult(this.id, options) as Promise<Result>;
+  }
+
+  /**
+   * Cancels the job. A waiting one ends at once. A running one gets an aborted signal (`requested`).
+   *
+   * @param options.ifStatus see JobQueue.cancel
+   * @example if ((await job.cancel()) === 'requested') await job.result().catch(() => undefined);
+   */
+  async cancel(options?: StatusCondition): Promise<CancelOutcome> {
+    return this.#source.cancel(this.id, options);
   }
 
   /** Returns the job's current record, or null if it is no longer known. */

@@ -1,7 +1,7 @@
 import type { Job } from '../handlers/job.js';
 
-/** An event of a job in this worker process. */
-export interface WorkerEvent {
+/** An event of a job in this worker process: `WorkerEvent<EmailPayload>` where a listener knows the payload. */
+export interface WorkerEvent<Payload = unknown> {
   /**
    * `started`, then the end of the attempt. `lost`: the claim was reclaimed while the job ran. `stuck`: the handler
    * continues although its signal was aborted. A job that no handler got has only `failed`, `cancelled` or `released`.
@@ -11,7 +11,7 @@ export interface WorkerEvent {
    */
   type: 'started' | 'completed' | 'retry' | 'failed' | 'cancelled' | 'released' | 'lost' | 'stuck';
   /** The job of the event. */
-  job: Job;
+  job: Job<Payload>;
   /** The error of the handler, or the reason why none was called. */
   error?: unknown;
   /** The return value of the handler. */

@@ -13,6 +13,7 @@ import {
   type ResultInput,
   type ResultOf,
   type Schedules,
+  type WorkerEvent,
 } from 'nest-job-queue';
 import { z } from 'zod';
 
@@ -166,3 +167,6 @@ defineHandler(SendEmail, ({ payload }) => payload.to);
 defineJob('email', { payload: { to: 'string' } });
 // @ts-expect-error no such default
 defineJob('email', { payload: z.null(), maxAttemps: 5 });
+
+/** An event of a worker has the payload that its listener names. */
+export type EventClaim = Held<Equal<WorkerEvent<{ to: string }>['job']['payload'], { to: string }>>;

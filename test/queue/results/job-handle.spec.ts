@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { defineJob, type JobDefinition } from '#queue/enqueue/define-job.js';
-import { InvalidOptionError } from '#queue/errors/errors.js';
+import { InvalidOptionError, JobCancelledError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 
@@ -95,4 +95,12 @@ describe('the handle of an enqueue that found another job', () => {
     await completeNext(queue);
     expect(await replaced.result()).toEqual({ rows: 5 });
   });
+});
+
+it('cancels its job, also one of a definition', async () => {
+  const { queue } = coreQueue();
+  const job = await queue.enqueue(Import, null);
+  expect(await job.cancel({ ifStatus: 'scheduled' })).toBe('changed');
+  expect(await job.cancel()).toBe('cancelled');
+  await expect(job.result()).rejects.toThrow(JobCancelledError);
 });
