@@ -9,7 +9,7 @@ class PagesModule {}
 Module({
   imports: [
     library.JobQueueModule.forRoot({ redis: process.argv[2], worker: false, maintenance: false }),
-    JobQueueDashboardModule.forRoot({ queues: QUEUES }),
+    JobQueueDashboardModule.forRoot({ queues: QUEUES, allowRemote: true }),
   ],
 })(PagesModule);
 

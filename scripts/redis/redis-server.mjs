@@ -3,29 +3,16 @@
 // Tries in this order: REDIS_URL (used as it is, never stopped), REDIS_SERVER_BIN, redis-server or valkey-server on the
 // PATH, .cache/redis of this project. Last comes Debian's package, unpacked into .cache/redis. Else throws an error
 // that says what to install.
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createConnection, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { isExecutable, onPath, unpackPackages } from '../debian-packages.mjs';
 
-const run = promisify(execFile);
 const CACHE = fileURLToPath(new URL('../../.cache', import.meta.url));
 const DEBIAN_PACKAGES = ['redis-server', 'redis-tools', 'libjemalloc2', 'liblzf1'];
 const START_TIMEOUT_MS = 15_000;
@@ -184,59 +171,17 @@ function cached() {
   return describeBinary(server, 'Debian package in .cache/redis', { LD_LIBRARY_PATH: path });
 }
 
-/** Unpacks Debian's package into .cache/redis. Needs neither root nor an installation. */
+/** Unpacks Debian's package into .cache/redis. */
 async function download() {
-  for (const tool of ['apt-get', 'dpkg-deb']) {
-    if (onPath(tool) === undefined) throw new Error(whatToInstall());
-  }
-  mkdirSync(CACHE, { recursive: true });
-  // Next to its final place, so that the rename is atomic: several processes may download at once.
-  const work = mkdtempSync(join(CACHE, 'redis-download-'));
+  console.error("No Redis found: fetching Debian's package into .cache/redis (about 1.5 MB, nothing is installed)");
   try {
-    console.error(
-      "No Redis found: fetching Debian's package into .cache/redis (about 1.5 MB, nothing is installed)",
-    );
-    await downloadPackages(work);
-    const root = join(work, 'root');
-    for (const file of readdirSync(work).filter((name) => name.endsWith('.deb'))) {
-      await run('dpkg-deb', ['-x', join(work, file), root]);
-    }
-    try {
-      renameSync(root, join(CACHE, 'redis'));
-    } catch (error) {
-      // Another process was first; its copy is as good. A copy that cannot be used is replaced.
-      if (cached() === undefined) {
-        rmSync(join(CACHE, 'redis'), { recursive: true, force: true });
-        renameSync(root, join(CACHE, 'redis'));
-      } else if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
-    }
+    await unpackPackages(DEBIAN_PACKAGES, join(CACHE, 'redis'), () => cached() !== undefined);
   } catch (error) {
-    const reason = error.stderr || error.message;
-    throw new Error(`${whatToInstall()}\nFetching the Debian package failed: ${reason}`, { cause: error });
-  } finally {
-    rmSync(work, { recursive: true, force: true });
+    throw new Error(`${whatToInstall()}\n${error.message}`, { cause: error });
   }
   const binary = cached();
   if (binary === undefined) throw new Error(whatToInstall());
   return binary;
-}
-
-async function downloadPackages(work) {
-  const get = (options) => run('apt-get', [...options, 'download', ...DEBIAN_PACKAGES], { cwd: work });
-  const state = join(work, 'state');
-  const cache = join(work, 'cache');
-  mkdirSync(join(state, 'lists/partial'), { recursive: true });
-  mkdirSync(join(cache, 'archives/partial'), { recursive: true });
-  // Root may own the folder, but apt's own unprivileged user could not write there.
-  const sandbox = ['-o', 'APT::Sandbox::User=root', '-o', `Dir::Cache=${cache}`];
-  try {
-    await get(sandbox);
-  } catch {
-    // No lists, or stale ones: fetch lists of our own, and leave the system's alone.
-    const own = [...sandbox, '-o', `Dir::State=${state}`, '-o', 'Dir::State::status=/var/lib/dpkg/status'];
-    await run('apt-get', [...own, 'update']);
-    await get(own);
-  }
 }
 
 function whatToInstall() {
@@ -356,20 +301,6 @@ function answers(port, pid, tls) {
       if (answering !== undefined && pinged) done(Number(answering) === pid && pinged !== '-LOADING');
     });
   });
-}
-
-function onPath(name) {
-  const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
-  return folders.map((folder) => join(folder, name)).find(isExecutable);
-}
-
-function isExecutable(path) {
-  try {
-    accessSync(path, constants.X_OK);
-    return existsSync(path) && statSync(path).isFile();
-  } catch {
-    return false;
-  }
 }
 
 if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {

@@ -96,10 +96,11 @@ export interface DashboardMount {
   /** Path of the dashboard, after a global prefix. @default `queues` */
   path?: string;
   /**
-   * Guards of the app, run for every request. Without one the dashboard serves only browsers on the same machine.
+   * Guards of the app, run for every request. Without one only the link in the log opens the dashboard, and an app with
+   * `NODE_ENV=production` does not start.
    */
   guards?: readonly (Type<CanActivate> | CanActivate)[];
-  /** Serves every address without a guard here, because a global guard or a proxy protects it. @default false */
+  /** Serves everybody without a guard here, because a global guard or a proxy protects it. @default false */
   allowRemote?: boolean;
   /**
    * The name of a `forRoot({ name })` whose queues it shows. Each server has a separate dashboard. @default that
@@ -164,6 +165,11 @@ const mountSchema = z.strictObject(
 );
 
 export type ResolvedMount = z.output<typeof mountSchema>;
+
+/** Returns whether nothing but the link in the log protects the dashboard. */
+export function hasNoGuard({ guards, allowRemote }: ResolvedMount): boolean {
+  return guards.length === 0 && !allowRemote;
+}
 
 /**
  * Checks the names of all options of `forRoot`, so that a misspelled one is answered with the probable one.

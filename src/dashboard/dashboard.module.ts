@@ -1,6 +1,5 @@
 import {
   Inject,
-  Logger,
   Module,
   Optional,
   type DynamicModule,
@@ -24,6 +23,7 @@ import { RouteRunner } from './api/route-runner.js';
 import {
   checkAsyncOptions,
   checkDashboardNames,
+  hasNoGuard,
   resolveDashboardOptions,
   resolveMount,
   type DashboardMount,
@@ -38,6 +38,8 @@ import { mountControllers } from './mount-controllers.js';
 import { Assets } from './page/assets.js';
 import { JobSearch } from './search/job-search.js';
 import { AccessGuard } from './security/access.guard.js';
+import { LinkGuard } from './security/link-guard.js';
+import { LinkLog } from './security/link-log.js';
 import { Permissions } from './security/permissions.js';
 import { Redactor } from './security/redactor.js';
 import { DASHBOARD_MOUNT, DASHBOARD_OPTIONS, DASHBOARD_RAW_OPTIONS } from './tokens.js';
@@ -61,6 +63,8 @@ const PROVIDERS: Provider[] = [
   JobDescriber,
   JobSearch,
   KnownQueues,
+  LinkGuard,
+  LinkLog,
   OverviewReader,
   Permissions,
   Redactor,
@@ -82,22 +86,31 @@ const PROVIDERS: Provider[] = [
  */
 @Module({})
 export class JobQueueDashboardModule implements OnApplicationBootstrap {
-  private readonly logger = new Logger('JobQueueDashboard');
-
   private readonly mount: ResolvedMount;
 
   /**
    * Called by Nest.
    *
-   * @throws InvalidOptionError where an app imports the class alone
+   * @throws InvalidOptionError where an app imports the class alone, or has no guard in production
    * @internal
    */
-  constructor(@Optional() @Inject(DASHBOARD_MOUNT) mount?: ResolvedMount) {
+  constructor(
+    @Optional() private readonly linkLog?: LinkLog,
+    @Optional() @Inject(DASHBOARD_MOUNT) mount?: ResolvedMount,
+  ) {
     if (!mount) {
       throw new InvalidOptionError(
         'imports',
         'JobQueueDashboardModule.forRoot() or JobQueueDashboardModule.forRootAsync()',
         'JobQueueDashboardModule alone',
+      );
+    }
+    if (hasNoGuard(mount) && process.env.NODE_ENV === 'production') {
+      throw new InvalidOptionError(
+        'JobQueueDashboardModule.guards',
+        'a guard where NODE_ENV is production',
+        'none',
+        'Set `guards`, or `allowRemote: true` where a global guard or a proxy protects the dashboard.',
       );
     }
     this.mount = mount;
@@ -137,12 +150,8 @@ export class JobQueueDashboardModule implements OnApplicationBootstrap {
 
   /** Mounts the dashboard, called by Nest. */
   onApplicationBootstrap(): void {
-    const { path, guards, allowRemote } = this.mount;
-    if (guards.length === 0 && !allowRemote) {
-      this.logger.warn(
-        `The dashboard at /${path} has no guard, so it serves only browsers on this machine. ` +
-          'Set `guards` of JobQueueDashboardModule.forRoot.',
-      );
+    if (hasNoGuard(this.mount)) {
+      this.linkLog?.announce(this.mount.path);
     }
   }
 }

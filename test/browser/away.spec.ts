@@ -22,7 +22,7 @@ let page: ControlPage;
 
 beforeAll(async () => {
   shop = await startShop(['--workers', '2']);
-  page = await openPage(shop.url);
+  page = await openPage(shop.link);
 }, 240_000);
 
 afterEach(() => expect(page.complaints).toEqual([]));

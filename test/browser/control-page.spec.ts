@@ -25,7 +25,7 @@ let page: ControlPage;
 beforeAll(async () => {
   shop = await startShop();
   queue = new JobQueue(connect({}, shop.redis.url), 'jobs');
-  page = await openPage(shop.url);
+  page = await openPage(shop.link);
   await says(page, '.completed .range', 'of 4', 40_000); // the first jobs
 }, 240_000);
 

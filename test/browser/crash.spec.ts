@@ -24,7 +24,7 @@ interface JobView {
 
 beforeAll(async () => {
   shop = await startShop(['--workers', '2']);
-  page = await openPage(shop.url, { viewport: { width: 1280, height: 800 } });
+  page = await openPage(shop.link, { viewport: { width: 1280, height: 800 } });
   await workersRun(page, 2);
 }, 240_000);
 
@@ -223,7 +223,7 @@ it('continues with the show, and stops the workers that it started, when nobody 
     Object.fromEntries(Object.entries(before).map(([name, value]) => [name, String(value)])),
   );
   await shop.post('/workers/stop');
-  const watching = await openPage(shop.url);
+  const watching = await openPage(shop.link);
   await watching.locator('#workers:empty').waitFor({ state: 'attached' });
   await watching.getByRole('button', { name: 'Crash a worker and watch' }).click();
   await says(watching, '#crash-steps li', 'is enqueued');

@@ -24,7 +24,7 @@ let jobs: JobQueue;
 beforeAll(async () => {
   shop = await startShop(['--workers', '2']);
   jobs = new JobQueue(connect({}, shop.redis.url), 'jobs');
-  page = await openPage(shop.url);
+  page = await openPage(shop.link);
 }, 240_000);
 
 afterAll(() => jobs.close());

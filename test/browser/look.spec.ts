@@ -22,7 +22,7 @@ beforeAll(async () => {
   // As `npm start` has it, where pictures are taken.
   const slow = process.env.SCREENSHOTS ? ['--visibility-ms', '5000', '--reclaim-ms', '1000'] : [];
   shop = await startShop(['--workers', '3', ...slow]);
-  const first = await openPage(shop.url);
+  const first = await openPage(shop.link);
   await workersRun(first, 3);
   await says(first, '.completed .range', 'of 4', 40_000); // the first jobs, before any fails
   await shop.post('/workers/configure', { fail_rate: '1', work_latency_ms: '100' });
@@ -83,7 +83,7 @@ const openFirst = (list: string, kind: string) =>
   page.locator(`.${list} .rows li`, { hasText: kind }).getByRole('button').first().click();
 
 it('is clean under axe-core in light, in dark and on a phone, and never too wide: at work, with jobs open, with nothing', async () => {
-  page = await openPage(shop.url);
+  page = await openPage(shop.link);
   await says(page, '.completed .range', 'of');
   expect(await violationsInEveryLook(page)).toEqual([]);
   await openFirst('failed', 'invoice');
@@ -101,7 +101,7 @@ it('is clean under axe-core in light, in dark and on a phone, and never too wide
 
 it('on a phone says what came of a button in sight of the button, however far down it is', async () => {
   // Less motion: what was said fades away after a while, and has no contrast while it does.
-  page = await openPage(shop.url, { colorScheme: 'dark', viewport: PHONE, reducedMotion: 'reduce' });
+  page = await openPage(shop.link, { colorScheme: 'dark', viewport: PHONE, reducedMotion: 'reduce' });
   await says(page, '#done-count', /\d/);
   // The story comes first, and what is below it is folded.
   expect(await page.getByRole('button', { name: 'Reclaim expired claims' }).isVisible()).toBe(false);
@@ -116,7 +116,7 @@ it('on a phone says what came of a button in sight of the button, however far do
 });
 
 it('has controls with a name each', async () => {
-  page = await openPage(shop.url);
+  page = await openPage(shop.link);
   const names = (await page.evaluate(`[...document.querySelectorAll('main :is(input, select, button, summary)')]
     .filter((node) => !node.closest('.rows, .story, .job'))
     .map((node) => node.ariaLabel ?? node.labels?.[0]?.textContent ?? node.textContent)`)) as string[];
@@ -125,7 +125,7 @@ it('has controls with a name each', async () => {
 });
 
 it('is used by keyboard: sliders by arrows, a row by Enter, closed by Escape, with the focus back on the row', async () => {
-  page = await openPage(shop.url);
+  page = await openPage(shop.link);
   await page.keyboard.press('Tab');
   expect(await page.evaluate('document.activeElement.className')).toBe('skip');
   await page.getByLabel('Fails').focus();
@@ -146,7 +146,7 @@ it('is used by keyboard: sliders by arrows, a row by Enter, closed by Escape, wi
 });
 
 it('is not too wide either while a chart is still as wide as before the window shrank', async () => {
-  page = await openPage(shop.url, { viewport: PHONE });
+  page = await openPage(shop.link, { viewport: PHONE });
   await page.getByText('What happens').click();
   await page.locator('#depths .uplot').waitFor();
   const widest = await page.evaluate(`(() => {
@@ -157,7 +157,7 @@ it('is not too wide either while a chart is still as wide as before the window s
 });
 
 it('looks as in the README', async () => {
-  page = await openPage(shop.url, { viewport: { width: 1280, height: 800 } });
+  page = await openPage(shop.link, { viewport: { width: 1280, height: 800 } });
   await shop.post('/workers/configure', { work_latency_ms: '1000', fail_rate: '0' });
   const film = process.env.SCREENSHOTS ? await filmOf('control-page-crash.webp') : undefined;
   await page.getByRole('button', { name: 'Crash a worker and watch' }).click();
@@ -182,7 +182,7 @@ it('looks as in the README', async () => {
 });
 
 it('on a phone looks as in the README: the broken lane and its claim, and a line that says what happens', async () => {
-  page = await openPage(shop.url, { colorScheme: 'dark', viewport: PHONE });
+  page = await openPage(shop.link, { colorScheme: 'dark', viewport: PHONE });
   await shop.post('/workers/crash');
   await page.locator('#workers > [data-state=dead] .ring.low').waitFor({ timeout: 40_000 });
   await says(page, '#crash-said', /No heartbeat any more: its claim expires\.$/);
@@ -192,7 +192,7 @@ it('on a phone looks as in the README: the broken lane and its claim, and a line
 });
 
 it('moves nothing where the user prefers less motion', async () => {
-  page = await openPage(shop.url, { reducedMotion: 'reduce' });
+  page = await openPage(shop.link, { reducedMotion: 'reduce' });
   await page.evaluate(`window.moves = 0; Element.prototype.animate = () => (window.moves += 1);`);
   const [id] = await shop.enqueue({ kind: 'invoice' });
   await page.locator(`#done .job[data-job="${id!}"]`).waitFor();
@@ -204,7 +204,7 @@ it('moves nothing where the user prefers less motion', async () => {
 });
 
 it('is used by keyboard alone: Enqueue, Kill and Reset are reached by Tab', async () => {
-  page = await openPage(shop.url);
+  page = await openPage(shop.link);
   await workersRun(page, 3);
   await tabTo('Kill worker-1');
   await page.keyboard.press('Enter');

@@ -26,7 +26,7 @@ beforeAll(async () => {
   shop = await startShop(['--workers', '0', '--reclaim-ms', '0']);
   redis = connect({}, shop.redis.url);
   queue = new JobQueue(redis, 'jobs');
-  page = await openPage(shop.url);
+  page = await openPage(shop.link);
 }, 240_000);
 
 beforeEach(() => shop.post('/reset'));

@@ -13,6 +13,7 @@ import { patiently } from '../support/faults/wait.js';
 import type { OverviewView } from '#dashboard/views/views.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { ask, startDashboard, type Platform } from './dashboard-app.js';
+import { openStream, type OpenStream } from './stream.js';
 import { inside } from '../support/queue/inside.js';
 
 const PLATFORMS: Platform[] = ['express', 'fastify'];
@@ -427,20 +428,6 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     ]);
   });
 
-  it('serves only this machine without a guard, and says so', async () => {
-    const { url, log } = await start();
-    const warning = 'The dashboard at /queues has no guard, so it serves only browsers on this machine.';
-    expect(log.lines.join('\n')).toContain(warning);
-    expect((await ask(`${url}/api/session`, {})).status).toBe(200);
-    for (const name of ['x-forwarded-for', 'x-real-ip', 'forwarded']) {
-      expect((await ask(`${url}/api/session`, { headers: { [name]: '9.9.9.9' } })).status).toBe(403);
-    }
-    const remote = await start({ dashboard: { allowRemote: true } });
-    expect((await ask(`${remote.url}/api/session`, { headers: { 'x-forwarded-for': '9.9.9.9' } })).status).toBe(
-      200,
-    );
-  });
-
   it('refuses changes that another site sends', async () => {
     const name = uniqueQueueName('mail');
     const app = await start({
@@ -479,39 +466,13 @@ describe.each(PLATFORMS)('on %s', (platform) => {
   it('streams one reading to all viewers, and ends the streams when the app closes', async () => {
     const name = uniqueQueueName('mail');
     const { app, url, queue } = await start({ dashboard: { queues: [name], refreshMs: 100 } });
-    const viewers = await Promise.all(Array.from({ length: 3 }, () => listen(url)));
+    const viewers = await Promise.all(Array.from({ length: 3 }, () => openStream(url)));
     await queue(name).enqueue(null);
-    await patiently(() => viewers.every(({ events }) => /"pending":1/.test(events.at(-1) ?? '')));
+    await patiently(() => viewers.every(({ text }) => text().includes('"pending":1')));
     await app.close();
     await Promise.all(viewers.map(({ ended }) => ended));
   });
 });
-
-/** Yields the text of a response as it arrives. */
-async function* textsOf({ body }: Response): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  const reader = body!.getReader();
-  for (let read = await reader.read(); !read.done; read = await reader.read()) {
-    yield decoder.decode(read.value, { stream: true });
-  }
-}
-
-/** Reads a stream as a browser does. */
-async function listen(url: string): Promise<{ events: string[]; ended: Promise<void> }> {
-  const response = await fetch(`${url}/api/stream`);
-  expect(response.headers.get('content-type')).toContain('text/event-stream');
-  const events: string[] = [];
-  const read = async () => {
-    let rest = '';
-    for await (const text of textsOf(response)) {
-      rest += text;
-      const parts = rest.split('\n\n');
-      rest = parts.pop() ?? '';
-      events.push(...parts);
-    }
-  };
-  return { events, ended: read() };
-}
 
 it('costs Redis the same with one viewer as with five, and nothing without', async () => {
   const name = uniqueQueueName('mail');
@@ -527,11 +488,11 @@ it('costs Redis the same with one viewer as with five, and nothing without', asy
     return send(command, ...(rest as []));
   };
   const perReading = async (viewers: number) => {
-    const open = await Promise.all(Array.from({ length: viewers }, () => listenFor(url)));
-    await patiently(() => open.every(({ count }) => count() > 5));
-    const [commands, readings] = [sent.length, open[0]!.count()];
-    await patiently(() => open[0]!.count() >= readings + 10);
-    const cost = (sent.length - commands) / (open[0]!.count() - readings);
+    const open = await Promise.all(Array.from({ length: viewers }, () => openStream(url)));
+    await patiently(() => open.every((each) => readingsOf(each) > 5));
+    const [commands, readings] = [sent.length, readingsOf(open[0]!)];
+    await patiently(() => readingsOf(open[0]!) >= readings + 10);
+    const cost = (sent.length - commands) / (readingsOf(open[0]!) - readings);
     open.forEach(({ stop }) => stop());
     return cost;
   };
@@ -545,17 +506,9 @@ it('costs Redis the same with one viewer as with five, and nothing without', asy
   });
 });
 
-async function listenFor(url: string): Promise<{ count(): number; stop(): void }> {
-  const control = new AbortController();
-  const response = await fetch(`${url}/api/stream`, { signal: control.signal });
-  let readings = 0;
-  const read = async () => {
-    for await (const text of textsOf(response)) {
-      readings += text.split('"overview"').length - 1;
-    }
-  };
-  read().catch(() => undefined); // it was stopped
-  return { count: () => readings, stop: () => control.abort() };
+/** Returns how many readings a viewer got. */
+function readingsOf({ text }: OpenStream): number {
+  return text().split('"overview"').length - 1;
 }
 
 it('refuses options that it does not know', async () => {

@@ -1,5 +1,6 @@
 // The shop over HTTP, with its control page. The work is done by worker processes, which the page starts and stops.
 import { NestFactory } from '@nestjs/core';
+import { LinkGuard } from 'nest-job-queue/dashboard';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { readFlags, USAGE, type Flags } from './flags.js';
 import { choosePort } from './http/choose-port.js';
@@ -35,7 +36,7 @@ await app.listen(port, flags.host);
 void app.get(WorkerPool).resize(flags.workers);
 
 const url = await app.getUrl();
-console.log(whatToTry(url));
+console.log(whatToTry(url, LinkGuard.linkTo(url)));
 if (flags.firstJobs) await app.get(FirstJobs).enqueue(url);
 
 function flagsOrExit(): Flags {

@@ -1,13 +1,13 @@
 import { Module } from '@nestjs/common';
-import { JobQueueDashboardModule } from 'nest-job-queue/dashboard';
+import { JobQueueDashboardModule, LinkGuard } from 'nest-job-queue/dashboard';
 import { AppModule } from './app.module.js';
 import { ControlModule } from './control/control.module.js';
 import { SameOriginGuard } from './control/same-origin.guard.js';
 import { FirstJobs } from './first-jobs.js';
 import { labelOf } from './jobs/label.js';
 
-/** Reached by whoever reaches the shop's own page; in life there would be a guard that knows operators. */
-const dashboard = { path: 'queues', guards: [SameOriginGuard], label: labelOf };
+/** Opened by the link of the terminal, as the shop's own page. In life there would be a guard that knows operators. */
+const dashboard = { path: 'queues', guards: [SameOriginGuard, LinkGuard], label: labelOf };
 
 /** The app as `main.ts` serves it: with the shop's page, and the library's dashboard at /queues. */
 @Module({

@@ -1,25 +1,10 @@
 import type { DashboardRequest } from '../dashboard-options.js';
 import type { RouteKind } from './declared-route.js';
 
-const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/;
-const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'x-forwarded-host'];
-
 /** Returns the first value of a header; undefined where the request has none. */
 export function header(request: DashboardRequest, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value[0] : value;
-}
-
-/**
- * Returns true for a request that a program on this machine sent to an address of this machine. A forwarded request does
- * not count, because its sender may be anywhere. A foreign host name does not count either, because a site can point its
- * own name at 127.0.0.1.
- */
-export function isFromThisMachine(request: DashboardRequest): boolean {
-  const address = request.socket?.remoteAddress ?? '';
-  const local = address === '::1' || /^(::ffff:)?127\./.test(address);
-  const forwarded = FORWARDED.some((name) => request.headers[name] !== undefined);
-  return local && !forwarded && LOOPBACK_HOST.test((header(request, 'host') ?? '').toLowerCase());
 }
 
 /** The header that the page adds to every change. Another site cannot add it without the app's permission. */

@@ -12,9 +12,10 @@ jest.setTimeout(120_000);
 
 let redis: OwnRedis;
 let url: string;
+let token: string;
 
 beforeAll(async () => {
-  ({ url, redis } = await startPatternDemo());
+  ({ url, token, redis } = await startPatternDemo());
 }, 180_000);
 
 async function get<Reply>(path: string): Promise<Reply> {
@@ -52,7 +53,7 @@ async function liveText(): Promise<string> {
 
 describe('the demo of the pattern', () => {
   it('serves a page', async () => {
-    const response = await fetch(url);
+    const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
     expect(response.headers.get('content-type')).toMatch(/^text\/html/);
   });
 

@@ -12,9 +12,12 @@ jest.setTimeout(90_000);
 const SOON = { timeoutMs: 30_000 };
 
 let url: string;
+let token = '';
 
 beforeAll(async () => {
-  url = process.env.PATTERN_SERVER ?? (await startPatternDemo()).url;
+  const original = process.env.PATTERN_SERVER;
+  if (original === undefined) ({ url, token } = await startPatternDemo());
+  else url = original;
 }, 180_000);
 
 /** Makes a call, with a form or with no body at all; its answer has the shape of the original's. */
@@ -29,7 +32,7 @@ async function ask<Made extends Call>(made: Made, form?: Record<string, string>)
 }
 
 it.each(['/', '/index.html'])('the page is at %s', async (path) => {
-  const response = await fetch(url + path);
+  const response = await fetch(url + path, { headers: { authorization: `Bearer ${token}` } });
   expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
 });
 

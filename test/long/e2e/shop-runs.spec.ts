@@ -31,7 +31,7 @@ afterAll(() => rm(tmp, { recursive: true, force: true }));
 const env = () => ({ REDIS_URL: url, TMPDIR: tmp, PORT: '0' });
 
 async function opened(shop: ShopProcess): Promise<string> {
-  return (await shop.prints(/The shop is open: (\S+)/))[1]!;
+  return (await shop.prints(/The shop is open: (\S+)\/\?token=/))[1]!;
 }
 
 async function post(shop: string, path: string, form: Record<string, string>): Promise<void> {

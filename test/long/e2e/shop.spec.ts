@@ -57,7 +57,7 @@ describe('the shop over HTTP', () => {
     await freshRedis();
     // What `npm start` runs once all is built.
     shop = startProcess('node', ['scripts/redis/with-redis.mjs', 'npm', 'run', 'start:shop'], env);
-    url = (await shop.prints(/The shop is open: (\S+)/))[1]!;
+    url = (await shop.prints(/The shop is open: (\S+)\/\?token=/))[1]!;
   });
 
   afterAll(() => jobs.close());
@@ -205,7 +205,7 @@ describe('the shop over HTTP', () => {
   it('takes a free port where the wanted one is taken', async () => {
     const { port } = new URL(url);
     const second = startProcess('node', ['examples/shop/dist/main.js'], { ...env, PORT: port });
-    const [, url2] = await second.prints(/The shop is open: (\S+)/);
+    const [, url2] = await second.prints(/The shop is open: (\S+)\/\?token=/);
     expect(second.output).toContain(`Port ${port} is taken`);
     expect(url2).not.toBe(url);
     expect((await fetch(`${url2}/health`)).status).toBe(200);
@@ -239,7 +239,7 @@ describe('the shop', () => {
     await server.kill('SIGKILL');
     const away = { REDIS_URL: server.url, SHOP_DATA: shopData(), PORT: '0' };
     const shop = startProcess('node', [...main, '--first-jobs'], away);
-    const [, url] = await shop.prints(/The shop is open: (\S+)/);
+    const [, url] = await shop.prints(/The shop is open: (\S+)\/\?token=/);
     await shop.prints(/the first jobs are enqueued when it is there/);
     // One of them takes as long as an enqueue is tried.
     await expectAwayAnswers(url!);
@@ -270,7 +270,7 @@ describe('the shop', () => {
   it('puts its workers under conditions that are set while they still boot', async () => {
     await freshRedis();
     const shop = startProcess('node', main, env);
-    const [, url] = await shop.prints(/The shop is open: (\S+)/);
+    const [, url] = await shop.prints(/The shop is open: (\S+)\/\?token=/);
     const post = (path: string, form: Record<string, string>) =>
       fetch(url + path, { method: 'POST', body: new URLSearchParams(form) });
     await post('/workers/start', { size: '1', work_latency_ms: '0' });
@@ -287,7 +287,7 @@ describe('the shop', () => {
     const server = await startOwnRedis();
     const ours = { REDIS_URL: server.url, SHOP_DATA: shopData(), PORT: '0' };
     const shop = startProcess('node', [...main, '--host', host, '--first-jobs'], ours);
-    const [, url] = await shop.prints(/The shop is open: (\S+)/);
+    const [, url] = await shop.prints(/The shop is open: (\S+)\/\?token=/);
     const post = async (path: string, form: Record<string, string>) => {
       // As a browser sends it from the shop's own page.
       const request = { method: 'POST', body: new URLSearchParams(form), headers: { origin: url! } };

@@ -17,6 +17,8 @@ afterAll(() => browser?.close());
 export class RunningShop {
   process!: ShopProcess;
   url!: string;
+  /** The printed link, which lets a browser in. */
+  link!: string;
 
   constructor(
     readonly redis: OwnRedis,
@@ -29,8 +31,9 @@ export class RunningShop {
     const port = this.url === undefined ? '0' : new URL(this.url).port;
     const args = ['examples/shop/dist/main.js', '--port', port, ...this.flags];
     this.process = startProcess('node', args, this.env);
-    const [, url] = await this.process.prints(/The shop is open: (\S+)/);
+    const [link, url] = await this.process.prints(/The shop is open: (\S+)\/\?token=\S+/);
     this.url = url!;
+    this.link = link.replace(/^.*: /, '');
   }
 
   get<Reply>(path: string): Promise<Reply> {

@@ -2,8 +2,8 @@
 import { startOwnRedis, type OwnRedis } from '../redis/own-redis.js';
 import { buildShop, shopData, startProcess } from '../browser/shop.js';
 
-/** Returns its URL and its Redis. */
-export async function startPatternDemo(): Promise<{ url: string; redis: OwnRedis }> {
+/** Returns its URL, the token that opens its page, and its Redis. */
+export async function startPatternDemo(): Promise<{ url: string; token: string; redis: OwnRedis }> {
   buildShop();
   const redis = await startOwnRedis();
   const { hostname, port } = new URL(redis.url);
@@ -20,5 +20,6 @@ export async function startPatternDemo(): Promise<{ url: string; redis: OwnRedis
   const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
   const env = { SHOP_DATA: shopData(), REDIS_URL: '' };
   const shop = startProcess('node', ['examples/shop/dist/main.js', ...args], env);
-  return { url: (await shop.prints(/The shop is open: (\S+)/))[1]!, redis };
+  const [, url, token] = await shop.prints(/The shop is open: (\S+)\/\?token=(\S+)/);
+  return { url: url!, token: token!, redis };
 }

@@ -1,8 +1,9 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Controller, Get, Header, NotFoundException, Param, StreamableFile } from '@nestjs/common';
+import { Controller, Get, Header, NotFoundException, Param, StreamableFile, UseGuards } from '@nestjs/common';
 import { createReadStream } from 'node:fs';
+import { LinkGuard } from 'nest-job-queue/dashboard';
 
 const PAGE = fileURLToPath(new URL('../../public/', import.meta.url));
 const CHART = dirname(createRequire(import.meta.url).resolve('uplot'));
@@ -26,7 +27,9 @@ const POLICY =
 
 @Controller()
 export class PageController {
+  /** Returns the page. The link of the terminal lets a browser in, here and in the dashboard. */
   @Get(['', 'index.html'])
+  @UseGuards(LinkGuard)
   @Header('Content-Security-Policy', POLICY)
   @Header('Cache-Control', 'no-cache')
   page(): StreamableFile {

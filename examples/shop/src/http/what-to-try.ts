@@ -1,9 +1,9 @@
 /** Returns the text that is printed at the start. */
-export function whatToTry(url: string, env = process.env): string {
+export function whatToTry(url: string, link: string, env = process.env): string {
   return `
-The shop is open: ${url}
+The shop is open: ${link}
 
-Open it in a browser to govern its workers and watch its jobs, or:
+Open this link in a browser to govern its workers and watch its jobs, here and in the dashboard, or:
 
   curl ${url}/health
   curl ${url}/mails

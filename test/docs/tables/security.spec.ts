@@ -1,0 +1,15 @@
+// SECURITY.md names a test for each line of its threat model.
+import { existsSync, readFileSync } from 'node:fs';
+import { expect, it } from '@jest/globals';
+
+const root = new URL('../../../', import.meta.url);
+const rows = readFileSync(new URL('SECURITY.md', root), 'utf8')
+  .split('\n')
+  .filter((line) => line.startsWith('| '))
+  .slice(1);
+
+it.each(rows)('%s', (row) => {
+  const tests = [...row.matchAll(/`(test\/[^`]+\.spec\.ts)`/g)].map(([, path]) => path!);
+  expect(tests.filter((path) => existsSync(new URL(path, root)))).toEqual(tests);
+  expect(tests.length).toBeGreaterThan(0);
+});
