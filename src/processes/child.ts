@@ -55,6 +55,8 @@ class Child {
         void this.stop();
       }
     });
+    // For the supervisor's line about the end; without a handler of the app Node ends the process right after.
+    process.on('uncaughtExceptionMonitor', (error) => send({ type: 'failed', error: reportedError(error) }));
     send({ type: 'hello' });
     if (!process.connected) {
       this.stopAlone(); // the supervisor ended while the entry was imported, before this process listened

@@ -11,6 +11,7 @@ import { FailureLog } from './reports/failure-log.js';
 import { FetchLiveness } from './fetch/fetch-liveness.js';
 import { FetchLoop } from './fetch/fetch-loop.js';
 import { safeListener } from './reports/safe-listener.js';
+import { watchDeath } from './reports/death-watch.js';
 import type { Heartbeat } from './runner/heartbeat.js';
 import { IdleWait } from './fetch/idle-wait.js';
 import { CrashIsolation } from './runner/crash-isolation.js';
@@ -46,6 +47,7 @@ export class Worker {
   private heartbeats: Heartbeat[] = [];
   private transport: StoreTransport | undefined;
   private sweeper: Sweeper | undefined;
+  private endDeathWatch: (() => void) | undefined;
   private reports: WorkerReports | undefined;
   private repeats: RepeatedStart | undefined;
   private readonly schedules: WorkerSchedules;
@@ -226,6 +228,7 @@ export class Worker {
     this.loop = this.makeLoop();
     this.idleWaits = this.runnersTogether().map((runners) => this.makeIdleWait(runners));
     this.heartbeats = startHeartbeats(this.runners, this.options);
+    this.endDeathWatch = watchDeath(() => this.runners, this.options.logger);
     this.sweeper = startSweeper(this.queues, this.options, this.failures);
     this.onChange();
   }
@@ -284,6 +287,7 @@ export class Worker {
     this.heartbeats.forEach((heartbeat) => heartbeat.stop());
     this.runners.flatMap(({ attempts }) => [...attempts]).forEach((attempt) => attempt.abandon());
     this.failures.flush();
+    this.endDeathWatch?.();
     this.reports?.abandon();
     this.transport?.close();
     this.idleWaits.forEach((idleWait) => idleWait.abandon());

@@ -26,7 +26,7 @@ end
 local function end_of_attempts(id, attempts, crashes)
   local max_attempts, max_crashes = attempt_limits(id)
   if tonumber(crashes) >= max_crashes then
-    return ': it crashed its worker ' .. crashes .. ' times (maxCrashes ' .. max_crashes .. ')'
+    return ': its worker died ' .. crashes .. ' times while it ran (maxCrashes ' .. max_crashes .. ')'
   elseif attempts >= max_attempts then
     return ' on attempt ' .. attempts .. ' (maxAttempts ' .. max_attempts .. ')'
   end

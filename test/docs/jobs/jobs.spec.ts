@@ -57,7 +57,7 @@ describe('docs/jobs.md', () => {
       expect(await howItWent(jobs, id)).toEqual({ attempts: crashes, errors: 0, crashes, interruptions: 1 });
     }
     const { status, lastError } = (await jobs.get('render', id))!;
-    expect([status, lastError]).toEqual(['failed', expect.stringContaining('crashed its worker 3 times')]);
+    expect([status, lastError]).toEqual(['failed', expect.stringContaining('its worker died 3 times')]);
   });
 
   it('delay', async () => {

@@ -60,7 +60,7 @@ describe("the article's flow:", () => {
     expect(job).toMatchObject({ status: 'failed', attempts: 3, crashes: 3 });
     expect(job.attemptLog.map(({ outcome }) => outcome)).toEqual(['crash', 'crash', 'crash']);
     expect(new Set(job.attemptLog.map(({ worker }) => worker)).size).toBe(3);
-    expect(job.lastError).toMatch(/crashed its worker 3 times/);
+    expect(job.lastError).toMatch(/its worker died 3 times/);
   });
 
   it('a job that fails is tried again after a backoff, and every error is kept', async () => {

@@ -73,7 +73,7 @@ describe('a job that kills its worker each time', () => {
     }
     const [poison] = await queue.list('failed');
     expect(poison).toMatchObject({ id: handles[7]!.id, crashes: 3 });
-    expect(poison!.lastError).toContain('it crashed its worker 3 times (maxCrashes 3)');
+    expect(poison!.lastError).toContain('its worker died 3 times while it ran (maxCrashes 3)');
     const innocents = await queue.list('completed', { limit: 100 });
     expect(innocents).toHaveLength(INNOCENTS);
     expect(Math.max(...innocents.map(({ crashes }) => crashes))).toBe(2);

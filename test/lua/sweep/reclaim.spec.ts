@@ -114,7 +114,7 @@ describe('sweep/reclaim.lua', () => {
     await sweep(q);
     await crash(q, 'a');
     expect((await sweep(q)).reclaimed).toEqual([{ id: 'a', status: 'failed', worker: 'worker-1' }]);
-    expect(await q.field('a', 'last_error')).toContain('crashed its worker 2 times (maxCrashes 2)');
+    expect(await q.field('a', 'last_error')).toContain('its worker died 2 times while it ran (maxCrashes 2)');
     expect(await q.job('a')).toMatchObject({ crashes: '2' });
   });
 

@@ -43,7 +43,7 @@ function crash(model: QueueModel, job: ModelJob): 'pending' | 'failed' | 'cancel
     bury(
       model,
       job,
-      `${reason}: it crashed its worker ${job.crashes} times (maxCrashes ${maxCrashes})${named(job)}`,
+      `${reason}: its worker died ${job.crashes} times while it ran (maxCrashes ${maxCrashes})${named(job)}`,
     );
     return 'failed';
   }

@@ -268,7 +268,7 @@ function isBuriedByCrash(queue: MemoryQueue, id: string, job: Hash, attempts: nu
       queue,
       id,
       job,
-      `${reason}: it crashed its worker ${crashes} times (maxCrashes ${maxCrashes})${named(job)}`,
+      `${reason}: its worker died ${crashes} times while it ran (maxCrashes ${maxCrashes})${named(job)}`,
     );
     return true;
   }

@@ -1,0 +1,53 @@
+import { serializeError } from '../../queue/errors/serialize-error.js';
+import { oneLine } from '../../queue/errors/one-line.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
+import type { Job } from '../handlers/job.js';
+
+/** The most running jobs that a line names. */
+const MOST_JOBS = 10;
+
+/** A runner of a worker, as far as a line about its end names it. */
+interface Running {
+  readonly name: string;
+  readonly attempts: Iterable<{ readonly job: Job; readonly isCalled: boolean }>;
+}
+
+type Report = (error: unknown, origin: string) => void;
+
+/** The reports of the workers of this process. They share one listener of the process. */
+const reports = new Set<Report>();
+
+const onUncaught: Report = (error, origin) => reports.forEach((report) => report(error, origin));
+
+/**
+ * Logs each uncaught error of the process with the jobs that run in it. Node calls it before it ends the process. Each of
+ * these jobs then gets a crash, also if a job that has ended left the error behind. Returns a function that ends the watch.
+ */
+export function watchDeath(runners: () => readonly Running[], logger: JobQueueLogger): () => void {
+  const report: Report = (error, origin) => {
+    const jobs = runners().flatMap(({ name, attempts }) =>
+      [...attempts].filter(({ isCalled }) => isCalled).map(({ job }) => `${job.id} (${job.name} of "${name}")`),
+    );
+    if (jobs.length > 0) {
+      const { name, message } = serializeError(error);
+      const more = jobs.length > MOST_JOBS ? ` and ${jobs.length - MOST_JOBS} more` : '';
+      logger.error(
+        oneLine(
+          `Uncaught error in this process (${origin}): ${name}: ${message}. If the process ends, its running jobs get a ` +
+            `crash: ${jobs.slice(0, MOST_JOBS).join(', ')}${more}. A job that has ended may have left the error behind.`,
+          4_000,
+        ),
+      );
+    }
+  };
+  if (reports.size === 0) {
+    process.on('uncaughtExceptionMonitor', onUncaught);
+  }
+  reports.add(report);
+  return () => {
+    reports.delete(report);
+    if (reports.size === 0) {
+      process.off('uncaughtExceptionMonitor', onUncaught);
+    }
+  };
+}
