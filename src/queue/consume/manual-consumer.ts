@@ -3,6 +3,7 @@ import { isNonRetryable } from '../errors/errors.js';
 import { serializeError } from '../errors/serialize-error.js';
 import { backoffDelay } from '../model/backoff.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from '../model/job.js';
+import { OF_PATTERN } from '../model/retries.js';
 import { LARGEST_PAGE, YEAR_MS } from '../runtime/bounds.js';
 import type { ExtendOutcome, FailOutcome, ReleaseOutcome } from '../store/call-outcomes.js';
 import { claimOf, failedClaimOf } from '../store/claim-ref.js';
@@ -92,7 +93,7 @@ export class ManualConsumer {
     checkKnown('fail', options, ['final', 'delayMs']);
     checkFlag('final', options.final);
     checkMs('delayMs', options.delayMs ?? 0, 0, YEAR_MS);
-    const { ofPattern, backoff } = this.queue.options;
+    const { [OF_PATTERN]: ofPattern, backoff } = this.queue.options;
     const backoffMs =
       options.delayMs ??
       backoffDelay(

@@ -11,7 +11,7 @@ import {
   type GroupsOptions,
   type RateLimit,
 } from './limits.js';
-import { DEFAULT_RETRIES, patternRetries, type PatternRetries } from './retries.js';
+import { DEFAULT_RETRIES, OF_PATTERN, patternRetries, type PatternRetries } from './retries.js';
 import type { Redact } from '../codec/redact.js';
 
 /** The place where a job must be stored before its enqueue is acknowledged. */
@@ -156,7 +156,7 @@ export type ResolvedQueueOptions = Required<Omit<QueueOptions, OptionalOption | 
   Pick<QueueOptions, OptionalOption> & {
     auditTrail?: { maxEntries: number };
     /** The retries that are not set, for jobs that a client of the Redis pattern wrote, and for claims by hand. @internal */
-    ofPattern: PatternRetries;
+    [OF_PATTERN]: PatternRetries;
   };
 
 const switchField = z.boolean({ error: 'expected true or false' }).optional();
@@ -241,13 +241,13 @@ export function resolveQueueOptions(subject: string, options: QueueOptions = {})
     ...checked,
     maxAttempts: checked.maxAttempts ?? DEFAULT_RETRIES.maxAttempts,
     backoff: checked.backoff ?? DEFAULT_RETRIES.backoff,
-    ofPattern: patternRetries(checked),
+    [OF_PATTERN]: patternRetries(checked),
     cancelledTtlMs: checked.cancelledTtlMs ?? checked.resultTtlMs,
     foreignVisibilityMs: checked.foreignVisibilityMs ?? checked.visibilityMs,
   };
 }
 
 /** Returns the attempts of a job that is claimed by hand, or whose name no worker has announced. @internal */
-export function attemptsByHand({ ofPattern, maxAttempts }: ResolvedQueueOptions): number {
-  return ofPattern.maxAttempts ?? maxAttempts;
+export function attemptsByHand(options: ResolvedQueueOptions): number {
+  return options[OF_PATTERN].maxAttempts ?? options.maxAttempts;
 }

@@ -18,6 +18,9 @@ export const PATTERN_RETRIES = { maxAttempts: 3, backoff: 0 } as const satisfies
 /** The retries of the pattern that no option of a queue or handler replaces. */
 export type PatternRetries = { maxAttempts?: number; backoff?: number };
 
+/** The key of these retries among the resolved options. A symbol, so that resolved options are options too. */
+export const OF_PATTERN: unique symbol = Symbol('retries of the Redis pattern');
+
 /** Returns the retries of the pattern that the options leave out. */
 export function patternRetries({ maxAttempts, backoff }: Partial<Retries>): PatternRetries {
   return {

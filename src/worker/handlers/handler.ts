@@ -1,7 +1,7 @@
 import type { Backoff } from '../../queue/model/backoff.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
-import type { PatternRetries } from '../../queue/model/retries.js';
+import { OF_PATTERN, type PatternRetries } from '../../queue/model/retries.js';
 import type { Job } from './job.js';
 import type { AttemptLimits } from '../../queue/store/store-calls.js';
 
@@ -69,7 +69,7 @@ export interface HandlerRetries extends Pick<HandlerOptions, 'backoff'> {
 
 /** Returns the retries of a handler's jobs: its own, else those of the queue. */
 export function retriesOf({ maxAttempts, backoff }: HandlerOptions, ofQueue: ResolvedQueueOptions): HandlerRetries {
-  const ofPattern: PatternRetries = { ...ofQueue.ofPattern };
+  const ofPattern: PatternRetries = { ...ofQueue[OF_PATTERN] };
   if (maxAttempts !== undefined) {
     delete ofPattern.maxAttempts;
   }
