@@ -122,7 +122,7 @@ function traceAttempt(tracer: Tracer, mode: 'link' | 'parent', job: Job, next: (
   span.setAttribute('messaging.message.id', job.id);
   span.setAttribute('job_queue.job.name', job.name);
   span.setAttribute('job_queue.job.attempt', job.attempt);
-  return during(span, active, next);
+  return during(span, active, next, undefined, [job]);
 }
 
 /** Creates one span for the call of a bulk handler, with links to the enqueues of its jobs. */
@@ -136,7 +136,7 @@ function traceBulk(tracer: Tracer, jobs: readonly Job[], next: () => Promise<unk
   const span = tracer.startSpan(name, { kind: SpanKind.CONSUMER, root: true, links, attributes });
   span.setAttribute('messaging.batch.message_count', jobs.length);
   span.setAttribute('job_queue.job.name', jobName);
-  return during(span, trace.setSpan(ROOT_CONTEXT, span), next);
+  return during(span, trace.setSpan(ROOT_CONTEXT, span), next, undefined, jobs);
 }
 
 function isSampled({ traceFlags }: SpanContext): boolean {
@@ -190,6 +190,7 @@ function during<Value>(
   active: Context,
   run: () => Promise<Value>,
   note?: (value: Value) => void,
+  jobs: readonly Job[] = [],
 ): Promise<Value> {
   return context.with(active, run).then(
     (value) => {
@@ -198,18 +199,20 @@ function during<Value>(
       return value;
     },
     (error: unknown) => {
-      noteError(span, error);
+      noteError(span, error, jobs);
       span.end();
       throw error;
     },
   );
 }
 
-function noteError(span: Span, error: unknown): void {
+/** Notes an error, without what it quotes of the hidden parts of these jobs. */
+function noteError(span: Span, error: unknown, jobs: readonly Job[]): void {
   if (error instanceof RetryLaterError || error instanceof RateLimitedError) {
     return;
   }
-  const { name, message } = error instanceof Error ? error : { name: 'Error', message: String(error) };
+  const { name, message: text } = error instanceof Error ? error : { name: 'Error', message: String(error) };
+  const message = jobs.reduce((rest, job) => job.shownText(rest), text);
   span.recordException({ name, message });
   span.setAttribute('error.type', name);
   span.setStatus({ code: SpanStatusCode.ERROR, message });

@@ -165,7 +165,8 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     const name = uniqueQueueName('pay');
     const app = await start({ jobs: { queues: { [name]: { redact: ['iban'] } } } });
     const queue = app.queue(name);
-    const { id } = await queue.enqueue({ iban: 'DE02-1203', to: 'ada' }, { maxAttempts: 1 });
+    const batch = queue.batch();
+    const { id } = await batch.add(name, { iban: 'DE02-1203', to: 'ada' }, { maxAttempts: 1 });
     const claimed = (await queue.claim())!;
     await queue.fail(claimed, new Error('no account DE02-1203'));
     const answers = await Promise.all(
@@ -174,6 +175,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
         `/api/jobs?queue=${name}&state=failed`,
         `/api/search?queue=${name}&state=failed&text=account`,
         `/api/errors?queue=${name}`,
+        `/api/batch?queue=${name}&id=${batch.id}`,
       ].map((path) => app.get(path)),
     );
     expect(answers[0]!.body).toMatchObject({
@@ -184,6 +186,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect(answers[1]!.body).toMatchObject({ jobs: [{ label: 'iban: [redacted], to: ada' }] });
     expect(answers[2]!.body).toMatchObject({ jobs: [{ id }] });
     expect(answers[3]!.body).toMatchObject({ groups: [{ sample: 'no account [redacted]' }] });
+    expect(answers[4]!.body).toMatchObject({ members: [{ id, error: '[redacted]' }] });
     expect(JSON.stringify(answers.map(({ body }) => body as unknown))).not.toContain('1203');
   });
 

@@ -191,6 +191,20 @@ describe('by link', () => {
     expect(first!.spanContext().traceId).not.toBe(second!.spanContext().traceId);
   });
 
+  it('quotes nothing of what the queue hides', async () => {
+    const middleware = [jobTracing()];
+    const name = uniqueQueueName();
+    const queue = new JobQueue(connect(), name, { middleware, redact: ['iban'], maxAttempts: 1 });
+    const handle = ({ payload }: Job<{ iban: string }>) => {
+      throw new TypeError(`no account ${payload.iban}`);
+    };
+    await startWorker([{ queue, handlers: { [name]: handle } }], undefined, { middleware });
+    await queue.enqueue({ iban: 'DE02-1203' });
+    const [span] = await processed(1);
+    const message = 'no account [redacted]';
+    expect(span).toMatchObject({ status: { message }, events: [{ attributes: { 'exception.message': message } }] });
+  });
+
   it('a rest that a handler asks for is no error, because it uses no attempt', async () => {
     let attempts = 0;
     const { queue } = await traced(() => {

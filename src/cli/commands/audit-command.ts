@@ -30,7 +30,8 @@ async function audit(context: Context, [name]: string[], options: Record<string,
     throw new CliError(`Queue ${JSON.stringify(name)} has no audit trail. ${hint}`, EXIT.notFound);
   }
   const limit = wholeNumber('limit', options['limit'] as string) ?? 50;
-  const entries = (await queue.auditTrail.latest({ limit })).toReversed();
+  const content = await session.shownBy(queue);
+  const entries = (await queue.auditTrail.latest({ limit })).map((entry) => content.auditEntry(entry)).toReversed();
   if (options['follow'] === undefined) {
     out.show(entries, () => (entries.length > 0 ? lines(entries.map(lineOf)) : 'No entries.'));
     return;
@@ -45,7 +46,8 @@ async function audit(context: Context, [name]: string[], options: Record<string,
     if (slice.length === 0) {
       await sleep(FOLLOW_EVERY_MS);
     }
-    slice = await queue.auditTrail.read(last && { after: last.entryId });
+    const next = await queue.auditTrail.read(last && { after: last.entryId });
+    slice = next.map((entry) => content.auditEntry(entry));
   }
 }
 

@@ -3,13 +3,14 @@ import { batchInWords } from '../../inspect/batch-words.js';
 import { type GroupHold, groupHoldOf, pauseNote } from '../../inspect/group-hold.js';
 import { count } from '../../inspect/words.js';
 import { BatchNotFoundError } from '../../queue/errors/batch-errors.js';
-import type { BatchPage, BatchRecord } from '../../queue/model/batch.js';
+import type { BatchMember, BatchPage, BatchRecord } from '../../queue/model/batch.js';
 import type { GroupStats } from '../../queue/model/group.js';
 import type { GroupLimits } from '../../queue/model/limits.js';
 import type { Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
+import type { Session } from '../redis/session.js';
 import { age, clipped, instant, lines, type Part, text } from '../text.js';
 
 /** Adds the commands for groups and batches. */
@@ -63,13 +64,24 @@ function addBatch(program: Command, run: Run): void {
             await confirm(() => text`cancel ${count(open)} ${open === 1 ? 'job' : 'jobs'} of batch ${id!}`);
             await batch.cancel();
           }
-          const [status, jobs] = await Promise.all([batch.status(), batch.results({ limit, offset })]);
+          const [status, { members, ...rest }] = await Promise.all([
+            batch.status(),
+            batch.results({ limit, offset }),
+          ]);
+          const jobs = { ...rest, members: await shownMembers(session, members) };
           out.show({ ...status, ...jobs }, () => batchText(status, jobs, out));
         } catch (error) {
           throw error instanceof BatchNotFoundError ? new CliError(error.message, EXIT.notFound) : error;
         }
       }),
     );
+}
+
+/** Returns the members without what their queues hide. */
+async function shownMembers(session: Session, members: readonly BatchMember[]): Promise<BatchMember[]> {
+  const queues = [...new Set(members.map(({ queue }) => queue))];
+  const contents = await Promise.all(queues.map((name) => session.shownBy(session.queue(name))));
+  return members.map((member) => contents[queues.indexOf(member.queue)]!.member(member));
 }
 
 function groupTable(groups: readonly GroupStats[], ofAll: GroupLimits | undefined, out: Output): Part {

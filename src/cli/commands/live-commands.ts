@@ -66,11 +66,13 @@ function shown({ session, out }: Context, overview: Overview, verdicts: ShownVer
 async function tail({ session, out }: Context, [name]: string[], options: Record<string, unknown>): Promise<void> {
   const queue = await session.known(name!);
   const most = wholeNumber('count', options['count'] as string | undefined) ?? Infinity;
+  const content = await session.shownBy(queue);
   const interruption = new Interruption(session);
   session.reconnects = true;
   let seen = 0;
   try {
-    const subscribing = queue.store.subscribe(await queue.calls(), (event) => {
+    const subscribing = queue.store.subscribe(await queue.calls(), (published) => {
+      const event = content.event(queue.name, published);
       if (seen < most) {
         seen++;
         out.line({ queue: queue.name, ...event }, () => eventLine(queue.name, event));

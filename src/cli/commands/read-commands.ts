@@ -45,7 +45,8 @@ export function addReadCommands(program: Command, run: Run): void {
           offset: wholeNumber('offset', options['offset']),
         };
         const shown = out.json ? page : { ...page, mostBytes: TABLE_BYTES };
-        const jobs = (await queue.list(status as JobStatus, shown)).map((await session.shownBy(queue)).job);
+        const content = await session.shownBy(queue);
+        const jobs = (await queue.list(status as JobStatus, shown)).map((job) => content.record(job));
         out.show(jobs, () => jobTable(jobs, out));
       }),
     );

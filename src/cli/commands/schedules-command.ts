@@ -35,7 +35,7 @@ export function addSchedules(program: Command, run: Run): void {
 async function list({ session, out }: Context, queue: JobQueue): Promise<void> {
   const shown = await session.shownBy(queue);
   const stored = await queue.schedules.list({ limit: 1_000 });
-  const schedules = stored.map((each) => ({ ...each, payload: shown.payload(each) }));
+  const schedules = stored.map((each) => shown.schedule(each));
   const rows = schedules.map((each) => [
     each.id,
     each.cron ?? `every ${duration(each.everyMs ?? 0)}`,

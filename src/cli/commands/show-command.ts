@@ -17,7 +17,7 @@ export function addShow(program: Command, run: Run): void {
         if (!stored) {
           throw noJob(name!, id!);
         }
-        const job = (await session.shownBy(queue)).job(stored);
+        const job = (await session.shownBy(queue)).record(stored);
         const reason = whyNotRunning(job, await readJobSigns(queue, job));
         out.show({ ...job, notRunning: reason ?? null }, () => jobText(job, reason, out, verbose));
       }),

@@ -1,10 +1,7 @@
 import { JobQueue } from '../../queue/job-queue.js';
 import type { QueueOptions } from '../../queue/model/queue-options.js';
 import { announcedRedact } from '../../queue/codec/announced-content.js';
-import type { JobRecord } from '../../queue/model/job.js';
-import type { ScheduleRecord } from '../../queue/model/schedule.js';
-import { redactValue } from '../../queue/codec/redact.js';
-import { redactRecord } from '../../queue/store/redact-record.js';
+import { ShownContent } from '../../queue/store/shown-content.js';
 import { redisWithAllKeys } from '../../queue/redis-access.js';
 import { isCluster, type RedisClient } from '../../queue/redis/redis-client.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
@@ -136,14 +133,9 @@ export class Session {
       : this.queue(name, KEEPS_ALL);
   }
 
-  /** Returns a queue whose jobs hide the parts that its workers list under `redact`. */
-  async shownBy(queue: JobQueue) {
-    const redact = announcedRedact(await queue.exec((calls) => calls.content()));
-    return {
-      job: (job: JobRecord): JobRecord => redactRecord(redact, job),
-      payload: ({ id, name, queue: queueName, payload }: ScheduleRecord): unknown =>
-        redactValue(redact, payload, { part: 'payload', job: { id, name, queue: queueName } }),
-    };
+  /** Returns what may be shown of a queue: it hides the parts that its workers list under `redact`. */
+  async shownBy(queue: JobQueue): Promise<ShownContent> {
+    return new ShownContent(announcedRedact(await queue.exec((calls) => calls.content())));
   }
 
   /**

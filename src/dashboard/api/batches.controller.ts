@@ -7,6 +7,7 @@ import { batchInWords } from '../../inspect/batch-words.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { Permissions } from '../security/permissions.js';
+import { Redactor } from '../security/redactor.js';
 import { cut, JobDescriber } from '../views/job-describer.js';
 import { jobId, queryCount, queueName } from './known-queue.js';
 import { Changes, Reads, Routes } from './route.js';
@@ -34,6 +35,7 @@ export class BatchesController extends Routes {
     private readonly describer: JobDescriber,
     private readonly reads: SharedReads,
     private readonly permissions: Permissions,
+    private readonly redactor: Redactor,
   ) {
     super();
   }
@@ -75,7 +77,7 @@ export class BatchesController extends Routes {
     return {
       batch: viewOf(record),
       followUps,
-      members: page.members.map(memberView),
+      members: page.members.map((member) => memberView(this.redactor.member(member))),
       next: page.next ?? null,
     };
   }

@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { JobQueueService } from '../../nest/service/job-queue.service.js';
 import type { JobRecord } from '../../queue/model/job.js';
-import { redactRecord } from '../../queue/store/redact-record.js';
+import type { BatchMember } from '../../queue/model/batch.js';
+import { ShownContent } from '../../queue/store/shown-content.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
 
@@ -20,11 +21,20 @@ export class Redactor {
 
   /** Returns the job as it may be shown. */
   record(job: JobRecord): JobRecord {
-    return redactRecord(this.own, redactRecord(this.jobs.queue(job.queue).options.redact, job));
+    return this.own.record(this.of(job.queue).record(job));
   }
 
-  private get own() {
+  /** Returns the member of a batch as it may be shown. */
+  member(member: BatchMember): BatchMember {
+    return this.own.member(this.of(member.queue).member(member));
+  }
+
+  private of(queue: string): ShownContent {
+    return new ShownContent(this.jobs.queue(queue).options.redact);
+  }
+
+  private get own(): ShownContent {
     const { redact } = this.options;
-    return redact.length === 0 ? undefined : redact;
+    return new ShownContent(redact.length === 0 ? undefined : redact);
   }
 }

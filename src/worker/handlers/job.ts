@@ -3,7 +3,7 @@ import type { BatchReader } from '../../queue/batches/batch-reader.js';
 import { RetryLaterError } from '../../queue/errors/errors.js';
 import { readyAtMsOf, type ClaimedJob } from '../../queue/model/job.js';
 import { NO_METADATA, type JobMetadata } from '../../queue/model/metadata.js';
-import { hidingOf, type Redact, type RedactedPart } from '../../queue/codec/redact.js';
+import { hidingOf, textRedaction, type Redact, type RedactedPart } from '../../queue/codec/redact.js';
 import type { Hiding } from '../../queue/validation/validate-with-schema.js';
 import { checkLogLine } from './log-line.js';
 
@@ -190,6 +190,12 @@ export class Job<Payload = unknown> {
   hiding(part: RedactedPart['part']): Hiding | undefined {
     const { id, name, queue } = this;
     return hidingOf(this.#reporter.redact, { part, job: { id, name, queue } });
+  }
+
+  /** Returns a text about this job without the hidden parts of its payload. For middleware. @internal */
+  shownText(text: string): string {
+    const { redact } = this.#reporter;
+    return redact === undefined ? text : textRedaction(redact, this.claim).text(text);
   }
 
   /** Replaces the payload with the one that the schema parsed. For the worker. @internal */

@@ -18,12 +18,12 @@ describe.each(INHERITED)('%s', (name) => {
       () => new JobQueue(connect(), 'jobs', own),
       () => new JobQueue(connect(), 'jobs', { rateLimit: own } as object),
       () => resolveModuleOptions(own),
-      () => resolveModuleOptions({ queues: { [name]: own } } as object),
+      () => resolveModuleOptions({ queues: { [name]: own } }),
       () => JobQueueDashboardModule.forRoot(own),
-      () => JobQueueDashboardModule.forRootAsync({ ...own, useFactory: () => ({}) } as never),
-      () => coreQueue().queue.enqueue(null, own as object),
-      () => coreQueue().queue.schedules.upsert('nightly', { cron: '0 3 * * *', ...own } as never),
-      () => coreQueue().queue.limits.set(own as object),
+      () => JobQueueDashboardModule.forRootAsync({ ...own, useFactory: () => ({}) }),
+      () => coreQueue().queue.enqueue(null, own),
+      () => coreQueue().queue.schedules.upsert('nightly', { cron: '0 3 * * *', ...own }),
+      () => coreQueue().queue.limits.set(own),
     ];
     for (const take of takers) {
       const error = await Promise.resolve()
@@ -35,7 +35,7 @@ describe.each(INHERITED)('%s', (name) => {
 
   it('is a queue without options of its own', () => {
     const { redis } = { redis: { queue: () => ({}) } } as never;
-    const registry = new QueueRegistry({ queueDefaults: {}, queues: {} } as never, redis);
+    const registry = new QueueRegistry({ queueDefaults: {}, queues: {} }, redis);
     expect([registry.concurrencyOf(name), registry.prefetchOf(name)]).toEqual([10, undefined]);
   });
 
