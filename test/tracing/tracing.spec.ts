@@ -65,6 +65,10 @@ function throws(): never {
   throw new TypeError('no');
 }
 
+function quotes({ payload }: Job): never {
+  throw new TypeError(`no account ${(payload as { iban: string }).iban}`);
+}
+
 describe('a call of a bulk handler', () => {
   it('is one span with a link to the enqueue of each job', async () => {
     const middleware = [jobTracing()];
@@ -195,10 +199,7 @@ describe('by link', () => {
     const middleware = [jobTracing()];
     const name = uniqueQueueName();
     const queue = new JobQueue(connect(), name, { middleware, redact: ['iban'], maxAttempts: 1 });
-    const handle = ({ payload }: Job<{ iban: string }>) => {
-      throw new TypeError(`no account ${payload.iban}`);
-    };
-    await startWorker([{ queue, handlers: { [name]: handle } }], undefined, { middleware });
+    await startWorker([{ queue, handlers: { [name]: quotes } }], undefined, { middleware });
     await queue.enqueue({ iban: 'DE02-1203' });
     const [span] = await processed(1);
     const message = 'no account [redacted]';

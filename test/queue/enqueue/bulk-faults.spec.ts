@@ -12,7 +12,7 @@ const faults: [string, unknown, new (...args: never[]) => Error, string][] = [
   ['an option', { ...sound, delayMs: -1 }, InvalidOptionError, '.delayMs: expected a whole number from 0 to '],
   ['an option that is none', { ...sound, delay: 1 }, InvalidOptionError, '.delay: expected a known option, '],
   ['a contradiction', { ...sound, delayMs: 1, runAt: 1 }, InvalidOptionError, ': expected delayMs or runAt, '],
-  ['an id', { ...sound, id: 'a\tb' }, InvalidOptionError, '.id: expected 1 to 128 of '],
+  ['an id', { ...sound, id: 'a\tb' }, InvalidOptionError, '.id: expected 1 to 128 characters'],
   ['an expiry', { ...sound, delayMs: 9, expiresInMs: 5 }, InvalidOptionError, '.expiresInMs: expected more than '],
   [
     'a key',
