@@ -7,6 +7,8 @@ import { arePlainOptions, readMetadata } from '../model/metadata.js';
 import { LONGEST_TIMER_MS } from '../runtime/bounds.js';
 import { refusalOf } from '../store/claim-refusal.js';
 import type { ClaimReply, LeftJobs } from '../store/store-calls.js';
+import { UnexpectedReply } from '../store/unexpected-reply.js';
+import { listOf } from './check-reply.js';
 import { kindOf } from './decode-job.js';
 
 const NO_OPTIONS: ClaimedJobOptions = Object.freeze({});
@@ -98,8 +100,11 @@ export function decodeClaim(
   token: string,
   maxAttemptsOf: (name: string) => number,
 ): ClaimReply {
-  const values = reply as (string | number | ClaimRest | null)[];
+  const values = listOf(reply) as (string | number | ClaimRest | null)[];
   const claimedAtMs = Number(values[0]);
+  if (!(claimedAtMs > 0) || values.length < 3 || (values.length - 3) % CLAIM_FIELDS > 1) {
+    throw new UnexpectedReply('the reply of a claim', reply);
+  }
   const wait = values[1] ?? 'none';
   const dueInMs = Number(wait);
   const decoded = new DecodedClaim(
@@ -155,7 +160,7 @@ export function decodeClaim(
 
 /** Decodes the reply of a claim that takes certain names only. */
 export function decodeNamedClaim(...[reply, ...rest]: Parameters<typeof decodeClaim>): ClaimReply {
-  const [claimed, cursor, elsewhere, ...unserved] = reply as [unknown, number, number, ...string[]];
+  const [claimed, cursor, elsewhere, ...unserved] = listOf(reply) as [unknown, number, number, ...string[]];
   const decoded = decodeClaim(claimed, ...rest);
   decoded.left = { cursor: Number(cursor), elsewhere: Number(elsewhere) === 1, unserved };
   return decoded;

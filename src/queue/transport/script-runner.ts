@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { JobQueueError } from '../errors/errors.js';
 import { luaScripts } from '../lua.generated.js';
 import { auditedScript, type AuditMark } from './audited-script.js';
+import { UnexpectedReply } from '../store/unexpected-reply.js';
 import type { Settled } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
 import { explainRefusal } from '../redis/permission-error.js';
@@ -45,7 +46,7 @@ export class ReplyDecodeError extends JobQueueError {
   /** The code of these errors, the same in every version. */
   static override readonly code: string = 'REPLY_DECODE';
 
-  constructor(script: ScriptName, cause: unknown) {
+  constructor(script: string, cause: unknown) {
     super(`The reply of the script ${script} cannot be read: ${(cause as Error).message}`, { cause });
   }
 }
@@ -71,11 +72,11 @@ export class ScriptRunner {
   run<Reply>(call: RedisCall<Reply>): Promise<Reply> {
     if ('send' in call) {
       return call.send(this.client).then(
-        (reply) => call.decode(reply),
+        (reply) => decodedOf(call, reply),
         (error: unknown) => rethrow(this.explain(error)),
       );
     }
-    return this.evaluate(call, (reply) => call.decode(reply), rethrow);
+    return this.evaluate(call, (reply) => decodedOf(call, reply), rethrow);
   }
 
   /**
@@ -174,6 +175,20 @@ function decoded<Reply>(call: ScriptCall<Reply>, reply: unknown): Settled<Reply>
     return { ok: false, error: new ReplyDecodeError(call.script, failure) };
   }
 }
+
+/** Returns the decoded reply. @throws what the decoder throws of a refusal; ReplyDecodeError for a wrong reply */
+function decodedOf<Reply>(call: RedisCall<Reply>, reply: unknown): Reply {
+  try {
+    return call.decode(reply);
+  } catch (failure) {
+    throw WRONG_REPLIES.some((kind) => failure instanceof kind)
+      ? new ReplyDecodeError(call.script, failure)
+      : failure;
+  }
+}
+
+/** The errors of a decoder that met a reply of another call. */
+const WRONG_REPLIES = [UnexpectedReply, TypeError, RangeError, SyntaxError];
 
 function rethrow(error: unknown): never {
   throw error;

@@ -2,6 +2,8 @@ import type { StoredError } from '../../errors/stored-error.js';
 import { exhaustedError } from '../../errors/exhausted-errors.js';
 import type { ClaimRef } from '../../model/job.js';
 import { attemptsByHand, type ResolvedQueueOptions } from '../../model/queue-options.js';
+import { UnexpectedReply } from '../../store/unexpected-reply.js';
+import { listOf, oneOfEach, wholeNumberOf } from '../../replies/check-reply.js';
 import { decodeClaim, decodeNamedClaim } from '../../replies/decode-claim.js';
 import type { FailOutcome, ReleaseOutcome } from '../../store/call-outcomes.js';
 import { refusalOf } from '../../store/claim-refusal.js';
@@ -63,7 +65,7 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
         script: 'attemptExtendBatch',
         keys: keys.forExtendBatch(`${worker}:${stream}`),
         args: [options.visibilityMs, token],
-        decode: Number,
+        decode: wholeNumberOf,
       };
     },
 
@@ -73,7 +75,7 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
         script: 'attemptStart',
         keys: keys.forStart,
         args: [id, token],
-        decode: (reply) => refusalOf(String(reply)) ?? (Number(reply) === 1 ? 'started' : 'lost'),
+        decode: (reply) => refusalOf(String(reply)) ?? (wholeNumberOf(reply) === 1 ? 'started' : 'lost'),
       };
     },
 
@@ -94,7 +96,7 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
           resultTtlMs,
           ...completionArguments(completions),
         ],
-        decode: (reply) => (reply ? completeReply(reply as number[]) : ALL_COMPLETED),
+        decode: (reply) => (reply ? completeReply(listOf(reply), completions.length) : ALL_COMPLETED),
       };
     },
 
@@ -108,8 +110,10 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
         keys: keys.forExtend,
         args: [visibilityMs, ...claims.flatMap(({ id, token }) => [id, token])],
         decode: (reply) => {
-          const notices = reply as string[];
-          const ids = (notice: string) => notices.filter((_, i) => notices[i + 1] === notice && i % 2 === 0);
+          const notices = listOf(reply);
+          oneOfEach(notices.length / 2, 'lost', 'cancel')(notices.filter((_, i) => i % 2 === 1));
+          const ids = (notice: string) =>
+            notices.filter((_, i) => notices[i + 1] === notice && i % 2 === 0) as string[];
           return { lost: ids('lost'), cancelRequested: ids('cancel') };
         },
       };
@@ -126,7 +130,8 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
         backoffMs,
         begun ? '1' : '',
       ]);
-      return call('attemptFail', keys.standard, [...retention, ...args], (reply) => reply as FailOutcome[]);
+      const decode = oneOfEach(failures.length, 'retry', 'failed', 'cancelled', 'lost');
+      return call('attemptFail', keys.standard, [...retention, ...args], decode);
     },
 
     release(releases: readonly Release[]): ScriptCall<ReleaseOutcome[]> {
@@ -140,7 +145,8 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
         each.unstarted ? '1' : '',
         ...boundArguments(each, options),
       ]);
-      return call('attemptRelease', keys.standard, [...retention, ...args], (reply) => reply as ReleaseOutcome[]);
+      const decode = oneOfEach(releases.length, 'released', 'failed', 'cancelled', 'lost');
+      return call('attemptRelease', keys.standard, [...retention, ...args], decode);
     },
 
     /** Returns whether the name was written. */
@@ -207,7 +213,12 @@ function completionArguments(completions: readonly Completion[]): ScriptArgument
   });
 }
 
-function completeReply(positions: readonly number[]): CompleteReply {
+function completeReply(reply: readonly unknown[], count: number): CompleteReply {
+  const positions = reply.map(wholeNumberOf);
+  const wrong = positions.find((position) => position === 0 || Math.abs(position) > count);
+  if (wrong !== undefined) {
+    throw new UnexpectedReply(`positions from 1 to ${count}`, wrong);
+  }
   return {
     lost: positions.flatMap((position) => (position > 0 ? position - 1 : [])),
     followed: positions.flatMap((position) => (position < 0 ? -position - 1 : [])),

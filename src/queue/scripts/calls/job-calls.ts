@@ -1,4 +1,5 @@
 import type { JobRecord, JobStatus } from '../../model/job.js';
+import { oneOf } from '../../replies/check-reply.js';
 import { decodeJob, decodeJobHash } from '../../replies/decode-job.js';
 import type {
   CancelOutcome,
@@ -12,6 +13,19 @@ import type { CommandCall, ScriptArgument, ScriptCall } from '../../transport/sc
 import { type CallContext, call } from '../script-call.js';
 import { inGroups } from '../in-groups.js';
 
+// The outcomes of each script, as in its header.
+const REMOVED: (reply: unknown) => RemoveOutcome = oneOf('removed', 'processing', 'missing', 'changed');
+const RESTARTED: (reply: unknown) => RestartOutcome = oneOf('pending', 'refused', 'missing');
+const UPDATED: (reply: unknown) => UpdateOutcome = oneOf('updated', 'refused', 'missing');
+const RESCHEDULED: (reply: unknown) => RescheduleOutcome = oneOf('scheduled', 'pending', 'refused', 'missing');
+const CANCELLED: (reply: unknown) => CancelOutcome = oneOf(
+  'cancelled',
+  'requested',
+  'finished',
+  'missing',
+  'changed',
+);
+
 /** Returns the calls of `lua/job`, one for each script; see the headers there. */
 export function jobCalls(context: CallContext) {
   const { keys, retention } = context;
@@ -19,23 +33,23 @@ export function jobCalls(context: CallContext) {
     enqueue: (jobs: readonly EncodedJob[], mayBeBounded = false) => enqueue(context, jobs, mayBeBounded),
 
     remove(id: string, ifStatus: JobStatus | '' = ''): ScriptCall<RemoveOutcome> {
-      return call('jobRemove', keys.standard, [id, ifStatus], (reply) => reply as RemoveOutcome);
+      return call('jobRemove', keys.standard, [id, ifStatus], REMOVED);
     },
 
     promote(id: string): ScriptCall<RestartOutcome> {
-      return call('jobPromote', keys.standard, [id], (reply) => reply as RestartOutcome);
+      return call('jobPromote', keys.standard, [id], RESTARTED);
     },
 
     update(id: string, payload: string, name = ''): ScriptCall<UpdateOutcome> {
-      return call('jobUpdate', keys.standard, [id, payload, name], (reply) => reply as UpdateOutcome);
+      return call('jobUpdate', keys.standard, [id, payload, name], UPDATED);
     },
 
     setPriority(id: string, priority: number): ScriptCall<UpdateOutcome> {
-      return call('jobSetPriority', keys.standard, [id, priority], (reply) => reply as UpdateOutcome);
+      return call('jobSetPriority', keys.standard, [id, priority], UPDATED);
     },
 
     runAgain(id: string, request: string): ScriptCall<RestartOutcome> {
-      return call('jobRunAgain', keys.standard, [id, request], (reply) => reply as RestartOutcome);
+      return call('jobRunAgain', keys.standard, [id, request], RESTARTED);
     },
 
     /** Returns in how many ms the start would be, and the expiry, where the job would have expired by then. */
@@ -46,13 +60,13 @@ export function jobCalls(context: CallContext) {
           const [startsInMs, expiresInMs] = (reply as number[]).map(Number);
           return { startsInMs: startsInMs!, expiresInMs: expiresInMs! };
         }
-        return reply as RescheduleOutcome;
+        return RESCHEDULED(reply);
       });
     },
 
     cancel(id: string, ifStatus: JobStatus | '' = ''): ScriptCall<CancelOutcome> {
       const args = [...retention, id, '', ifStatus];
-      return call('jobCancel', keys.standard, args, (reply) => reply as 'cancelled');
+      return call('jobCancel', keys.standard, args, CANCELLED);
     },
 
     /** Returns the job too, where this request cancelled it. */
@@ -64,7 +78,7 @@ export function jobCalls(context: CallContext) {
       return call('jobCancel', keys.standard, [...retention, id, request, ifStatus], (reply) =>
         Array.isArray(reply)
           ? { outcome: 'cancelled', cancelled: decodeJob(keys.queue, id, reply as string[]) }
-          : { outcome: reply as CancelOutcome },
+          : { outcome: CANCELLED(reply) },
       );
     },
 

@@ -1,3 +1,4 @@
+import { oneOfEach } from '../../replies/check-reply.js';
 import { decodeSchedule } from '../../replies/decode-schedule.js';
 import type { Recurrence, ScheduleRecord, StoredSchedule } from '../../model/schedule.js';
 import type {
@@ -41,7 +42,7 @@ export function scheduleCalls({ keys }: CallContext) {
         'scheduleDeclare',
         keys.standard,
         [worker, declares ? '1' : '0', DECLARED_MS, ...each],
-        (reply) => reply as ('declared' | 'conflict' | 'upsert')[],
+        oneOfEach(schedules.length, 'declared', 'conflict', 'upsert'),
       );
     },
 

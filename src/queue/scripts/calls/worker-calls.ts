@@ -1,5 +1,6 @@
 import { announcedContent } from '../../codec/announced-content.js';
 import type { WorkerDetails, WorkerRecord } from '../../model/worker-record.js';
+import { wholeNumberOf } from '../../replies/check-reply.js';
 import { decodeWorker } from '../../replies/decode-worker.js';
 import type { AttemptLimits } from '../../store/store-calls.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
@@ -24,7 +25,7 @@ export function workerCalls({ keys, options }: CallContext) {
         JSON.stringify(announcedContent(options)),
         ...said,
       ];
-      return call('workerRegister', keys.standard, args, (reply) => checkLayout(keys.queue, reply));
+      return call('workerRegister', keys.standard, args, (reply) => checkLayout(keys.queue, wholeNumberOf(reply)));
     },
 
     describe(worker: string, details: WorkerDetails | undefined, ageMs: number): ScriptCall<void> {

@@ -1,0 +1,42 @@
+// Checks replies where they enter. A proxy that mixes the replies of two calls must not end in an error without a name.
+import { UnexpectedReply } from '../store/unexpected-reply.js';
+
+/** Returns a decoder of one of these words. */
+export function oneOf<const Word extends string>(...words: readonly Word[]): (reply: unknown) => Word {
+  return (reply) => {
+    if (!words.includes(reply as Word)) {
+      throw new UnexpectedReply(words.join(', '), reply);
+    }
+    return reply as Word;
+  };
+}
+
+/** Returns a decoder of a list with one of these words for each job. */
+export function oneOfEach<const Word extends string>(
+  count: number,
+  ...words: readonly Word[]
+): (reply: unknown) => Word[] {
+  return (reply) => {
+    if (!Array.isArray(reply) || reply.length !== count || !reply.every((word) => words.includes(word as Word))) {
+      throw new UnexpectedReply(`${count} of ${words.join(', ')}`, reply);
+    }
+    return reply as Word[];
+  };
+}
+
+/** Returns a whole number; some clients give numbers as text. */
+export function wholeNumberOf(reply: unknown): number {
+  const value = typeof reply === 'string' && reply !== '' ? Number(reply) : reply;
+  if (!Number.isInteger(value)) {
+    throw new UnexpectedReply('a whole number', reply);
+  }
+  return value as number;
+}
+
+/** Returns a list. */
+export function listOf(reply: unknown): unknown[] {
+  if (!Array.isArray(reply)) {
+    throw new UnexpectedReply('a list', reply);
+  }
+  return reply;
+}
