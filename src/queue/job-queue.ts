@@ -11,7 +11,7 @@ import { type DefinitionOf, type EnqueueRest, isNamedShape, namedShapeError } fr
 import { Producer } from './enqueue/producer.js';
 import { validateBulk } from './enqueue/validate-bulk.js';
 import { checkLogger } from './errors/safe-logger.js';
-import { withCaller } from './errors/with-caller.js';
+import { withCaller } from './runtime/with-caller.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from './model/job.js';
 import { QueueAdmin } from './queue-admin.js';
 import type { ForeignRedisClient, RedisClient } from './redis/redis-client.js';

@@ -6,7 +6,7 @@ import { type JobDefinition, type PayloadFor, type ResultFor } from '../../queue
 import { checkResultOptions, type JobHandle, type ResultOptions } from '../../queue/results/job-handle.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { checkQueueName, checkText } from '../../queue/validation/names.js';
-import { withCaller } from '../../queue/errors/with-caller.js';
+import { withCaller } from '../../queue/runtime/with-caller.js';
 import type { OutputOf, StandardSchema } from '../../queue/validation/standard-schema.js';
 import { typedSource } from '../../queue/enqueue/encode-typed-job.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';

@@ -1,5 +1,5 @@
 import { QueueFullError } from '../errors/enqueue-errors.js';
-import { withCaller } from '../errors/with-caller.js';
+import { withCaller } from '../runtime/with-caller.js';
 import { JobHandle, type JobSource } from '../results/job-handle.js';
 import { endedIdWarning } from './ended-id-warning.js';
 import { faultOf, EnqueueRejected, type EnqueueReply, type EncodedJob } from '../store/enqueue-call.js';

@@ -1,9 +1,9 @@
-/** The frames that are looked through for the caller. */
+/** The most frames that are searched for the caller. */
 const MOST_FRAMES = 50;
 
 /**
- * Adds the frames of the caller to the stack of an error, because an error made behind a round trip has none of them. Call
- * it where the promise of the caller rejects. The engine finds its frames there, so that a call that succeeds costs nothing.
+ * Adds the frames of the caller to the stack of an error. An error made behind a round trip has none of them. Call this
+ * where the caller's promise rejects: there the engine knows the awaiting functions. A call that succeeds pays nothing.
  */
 export function withCaller(error: unknown): unknown {
   if (!(error instanceof Error) || typeof error.stack !== 'string') {
