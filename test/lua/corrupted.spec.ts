@@ -257,3 +257,26 @@ describe('a claim of groups that breaks off at a key of another type', () => {
     },
   );
 });
+
+describe('a claim where a key has another type that it writes after a job was taken', () => {
+  it.each<[string, 'sequence' | 'claims', Record<string, unknown>]>([
+    ['a plain job', 'sequence', {}],
+    ['a plain job', 'claims', {}],
+    ['a job with a priority', 'sequence', { priority: 2 }],
+    ['a job with a priority', 'claims', { priority: 2 }],
+    ['a job of a group', 'sequence', { group: 'g' }],
+    ['a job of a group', 'claims', { group: 'g' }],
+  ])('leaves %s in its place: %s', async (_, key, options) => {
+    const q = testQueue();
+    for (const id of ['a', 'b', 'c']) await q.add(id, options);
+    const sequence = await q.redis.get(q.keys.sequence);
+    await q.redis.del(q.keys[key]);
+    await q.redis.rpush(q.keys[key], 'of another type');
+    await expect(q.claim(2)).rejects.toThrow(/WRONGTYPE/);
+    await q.redis.del(q.keys[key]);
+    await (key === 'sequence' && sequence !== null && q.redis.set(q.keys.sequence, sequence));
+    expect(await q.pending()).toEqual(options.priority || options.group ? [] : ['a', 'b', 'c']);
+    for (const id of ['a', 'b', 'c']) expect(await q.status(id)).toBe('pending');
+    expect((await q.claim(3)).map((job) => job.id)).toEqual(['a', 'b', 'c']);
+  });
+});

@@ -1,8 +1,10 @@
 -- Takes ids for a claim if the queue has more than plain jobs. Promotes due jobs, and obeys a pause, limits and groups.
 -- It is not a function, because a function would bind its outside variables: see lua/attempt/claim.lua,
 -- lib/limits/slots_and_rate, lib/core/rank, lib/place/promote.
--- Needs: awaits_slots, count, due_waits, groups, ids, is_limited, known_jobs, more, names, pending, prioritized, reply,
---   scheduled, slots, lib/core/clock, lib/limits/slots_and_rate.
+-- Needs: awaits_slots, claims, count, due_waits, groups, ids, is_limited, known_jobs, more, names, pending,
+--   prioritized, reply, scheduled, sequence, slots, lib/core/clock, lib/limits/slots_and_rate.
+redis.call('GET', sequence) -- these raise an error before a job is taken, if the key has another type
+redis.call('ZCARD', claims)
 local soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
 local is_due = soonest[2] and tonumber(soonest[2]) <= now
 local asked, wait, gate_opens_in, alike, waits_here = count, nil, nil, nil, nil

@@ -1,9 +1,16 @@
 -- Claims the jobs of ids, which are in no place now. It sets fence, token, attempt, expiry, and the memory of the
 --   batch. An id that has another place, or whose job has ended, is only dropped. It is not a function, because a
 --   function would bind its outside variables.
--- Needs: batch, bytes, claims, full, hand_over, ids, job, known_jobs, more, most_bytes, overdue, reply, sequence,
---   slots, token, visibility, worker, lib/core/clock, lib/core/read.
-local fence = redis.call('INCRBY', sequence, #ids == 1 and '1' or string.format('%d', #ids)) - #ids
+-- Needs: batch, bytes, claims, full, hand_over, ids, job, known_jobs, more, most_bytes, overdue, pending, reply,
+--   sequence, slots, token, visibility, worker, lib/core/clock, lib/core/read.
+local last_fence = redis.pcall('INCRBY', sequence, #ids == 1 and '1' or string.format('%d', #ids))
+if type(last_fence) ~= 'number' then -- spoilt; lib/place/claim_waiting checks it in a queue with other than plain jobs
+  for i = #ids, 1, -1 do
+    redis.call('RPUSH', pending, ids[i])
+  end
+  error(last_fence)
+end
+local fence = last_fence - #ids
 local expiry = string.format('%d', now + visibility)
 local expiries, remembered, claimed = { nil, nil }, { token, nil }, 0
 reply[3] = fence + 1
@@ -51,6 +58,10 @@ for place, id in ipairs(ids) do
   end
 end
 if claimed > 0 then
-  redis.call('ZADD', claims, unpack(expiries))
+  local noted = redis.pcall('ZADD', claims, unpack(expiries))
+  if type(noted) ~= 'number' then
+--@include lib/settle/undo_claims
+    error(noted)
+  end
   redis.call('SET', batch, table.concat(remembered, '\n'), 'PXAT', expiry)
 end
