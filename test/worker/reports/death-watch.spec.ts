@@ -5,7 +5,7 @@ import { newQueue, startWorker } from '../../support/worker/workers.js';
 
 it('logs the error and the running jobs, which may not have caused it', async () => {
   const queue = newQueue();
-  const end = gate<void>();
+  const end = gate();
   const worker = await startWorker(queue, () => end.promise);
   const { id } = await queue.enqueue({}, { name: queue.name });
   await worker.event('started');
