@@ -170,7 +170,6 @@ function checkPackages(files) {
     ...peerDependencies,
     '@jest/expect': '',
     '@vitest/expect': '',
-    vitest: '',
   });
   for (const [file, text] of files) {
     for (const [, name] of text
