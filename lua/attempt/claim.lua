@@ -25,7 +25,8 @@
 -- ARGV[7] the most bytes of payload to return, or '' for no bound; the first job comes in any case
 -- ARGV[8] '1' if the claimer is a worker that configures limits; else ''. Such a worker takes nothing while Redis knows
 --   no limits of any worker
--- ARGV[9..] by job name: name, max_attempts. With names these are all names that it handles, preceded by:
+-- ARGV[9] the bytes beyond which a payload is not loaded
+-- ARGV[10..] by job name: name, max_attempts. With names these are all names that it handles, preceded by:
 --   where to search for their jobs (see lib/place/take_named; -1: at the ends only)
 --   how long a job waits for a worker of its name before it must not run, in ms (0: without a limit)
 --   how long ago a worker may have been seen and still counts, in ms
@@ -37,7 +38,7 @@
 --   details: nil for a first attempt of a plain job that starts at once, or its options if it has metadata
 --   else an array: attempts, options, verdict, whether it waits for start; with a checkpoint: nil, that (JSON)
 --   verdict: '' to run it; isolated: to run it alone; expires: start decides whether it may still run
---   or why it must not run, see lib/settle/refusal: missing, cancelled, unmet, expired, exhausted, unhandled; the
+--   or why it must not run, see lib/settle/refusal: missing, oversized, cancelled, unmet, expired, exhausted, unhandled; the
 --     claimer settles it as failed
 --   In a repeated call: an array for each, with its fence at the end
 --   After all jobs: limited if the queue has limits or groups, or awaits-slots if jobs wait there for a slot
@@ -49,8 +50,8 @@ local job, pending, prioritized, scheduled, claims, wake, settings, sequence, ba
   unpack(KEYS)
 local count, visibility, token, worker = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local reports_starts, slots, most_bytes = ARGV[6] ~= '', tonumber(ARGV[6]) or count, tonumber(ARGV[7]) or math.huge
-local configures_limits = ARGV[8] ~= ''
-local first_limit = names and 12 or 9
+local configures_limits, giant_bytes = ARGV[8] ~= '', tonumber(ARGV[9])
+local first_limit = names and 13 or 10
 --@include lib/core/clock
 --@include lib/core/read
 -- The nils reserve room for one job, because a growing table costs as much again.

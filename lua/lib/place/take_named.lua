@@ -8,7 +8,7 @@
 -- Needs: first_limit, full, job, most_bytes, pending, prioritized, sequence, lib/core/clock, lib/limits/slots_and_rate,
 --   lib/place/claim_waiting.
 local window, slice = 100, 500
-local cursor, max_age, seen_ms = tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
+local cursor, max_age, seen_ms = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12])
 local urgent, plain, looked, newest, served = {}, {}, {}, {}, {}
 for i = first_limit, #ARGV, 2 do
   served[ARGV[i]] = true
@@ -79,7 +79,7 @@ local function take_named(count)
     local id = is_plain and plain[p] or urgent[u]
     bytes_taken = bytes_taken + redis.call('HSTRLEN', job .. id, 'payload')
     if bytes_taken > most_bytes and #ids > 0 then
-      full, waits_here, cursor = true, true, tonumber(ARGV[9]) -- found jobs that were left must be found again
+      full, waits_here, cursor = true, true, tonumber(ARGV[10]) -- found jobs that were left must be found again
       return ids, true, cursor
     end
     ids[#ids + 1] = id

@@ -1,8 +1,9 @@
--- check_claim(id, name, payload, attempts): returns the verdict on a job, and the checkpoint of an earlier attempt. ''
+-- check_claim(id, name, payload, attempts, giant): returns the verdict on a job, and the checkpoint of an earlier attempt. ''
 -- for a job that may run. A claimer that calls start for waiting jobs also gets 'isolated', or 'expires' for a job that
 -- may expire. Else the reason why a claimed job must not run, see lib/settle/refusal. 'elsewhere' for an id that was left
 -- in its place: see is_elsewhere. A plain job that never ran needs no check. A job is isolated if it has crashed a worker
 -- and its next crash would make it a dead letter.
+-- giant: the bytes of a payload that is too large to be loaded, or false
 -- ARGV[5]: the limit if there is no other.
 -- Needs: claims, first_limit, groups, job, prioritized, reports_starts, scheduled, token, lib/core/clock,
 --   lib/core/read.
@@ -17,7 +18,7 @@ local function is_elsewhere(id, status, claim_token, priority, group)
     or not group and priority and redis.call('ZSCORE', prioritized, id)
 end
 
-local function check_claim(id, name, payload, attempts)
+local function check_claim(id, name, payload, attempts, giant)
   local key = job .. id
   local max_attempts, expires_at, cancel, status, crashes, next_crash_is_last, unmet, checkpoint, claim_token, priority, group =
     unpack(read(key, 'max_attempts', 'expires_at_ms', 'cancel_requested_at_ms', 'status', 'crashes', 'next_crash_is_last',
@@ -30,13 +31,13 @@ local function check_claim(id, name, payload, attempts)
     max_attempts = max_attempts or ARGV[i] == name and tonumber(ARGV[i + 1])
   end
   max_attempts = max_attempts or tonumber(ARGV[5])
-  local refusal = not payload and 'missing' or cancel and 'cancelled' or unmet and 'unmet'
+  local refusal = giant and 'oversized' or not payload and 'missing' or cancel and 'cancelled' or unmet and 'unmet'
     or expires_at and (tonumber(expires_at) or 0) <= now and 'expired'
     or attempts >= max_attempts and 'exhausted'
   if refusal then
     -- Included here, because most of the checked jobs may run.
 --@include lib/settle/refusal
-    return refuse(key, refusal, attempts, max_attempts)
+    return refuse(key, refusal, attempts, max_attempts, giant)
   end
   checkpoint = checkpoint or nil
   if not reports_starts then

@@ -1,8 +1,8 @@
 -- Claims the jobs of ids, which are in no place now. It sets fence, token, attempt, expiry, and the memory of the
 --   batch. An id that has another place, or whose job has ended, is only dropped. It is not a function, because a
 --   function would bind its outside variables.
--- Needs: batch, bytes, claims, full, hand_over, ids, job, known_jobs, more, most_bytes, overdue, pending, reply,
---   sequence, slots, token, visibility, worker, lib/core/clock, lib/core/read.
+-- Needs: batch, bytes, claims, full, giant_bytes, hand_over, ids, job, known_jobs, more, most_bytes, overdue, pending,
+--   reply, sequence, slots, token, visibility, worker, lib/core/clock, lib/core/read.
 local last_fence = redis.pcall('INCRBY', sequence, #ids == 1 and '1' or string.format('%d', #ids))
 if type(last_fence) ~= 'number' then -- spoilt; lib/place/claim_waiting checks it in a queue with other than plain jobs
   for i = #ids, 1, -1 do
@@ -22,6 +22,8 @@ for place, id in ipairs(ids) do
   if known then
     known_jobs[id] = nil -- an id that was taken twice is read again
   end
+  local giant = payload and #payload > giant_bytes and #payload
+  payload = not giant and payload
   bytes = bytes + #(payload or '')
   if bytes > most_bytes and claimed > 0 then
 --@include lib/place/put_back
@@ -36,7 +38,7 @@ for place, id in ipairs(ids) do
   local is_checked = attempts > 0 or options and not simple and not (known and known.may_run) or not payload or overdue
   if is_checked or status ~= 'pending' then
 --@include lib/settle/claim_check
-    verdict, checkpoint = check_claim(id, name, payload, attempts)
+    verdict, checkpoint = check_claim(id, name, payload, attempts, giant)
     verdict = overdue and overdue[id] or verdict
   end
   if verdict ~= 'elsewhere' then

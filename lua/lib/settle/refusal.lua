@@ -1,12 +1,12 @@
--- refuse(key, reason, attempts, max_attempts): returns the verdict on a job that must not run. It is the reason, a
+-- refuse(key, reason, attempts, max_attempts, bytes): returns the verdict on a job that must not run. It is the reason, a
 --   space, and details as JSON.
--- details: attempts used; max_attempts; started; last_error; unmet: the job that should have completed before, and its
+-- details: attempts used; max_attempts; started; last_error; bytes of an oversized payload; unmet: the job that should have completed before, and its
 --   end
 -- Needs: lib/core/read.
-local function refuse(key, reason, attempts, max_attempts)
+local function refuse(key, reason, attempts, max_attempts, bytes)
   local last_error, interruptions, snoozes, unmet = unpack(read(key, 'last_error', 'interruptions', 'snoozes', 'unmet'))
   -- As text, since a number that JSON does not have would end the script halfway.
   return reason .. ' ' .. cjson.encode({ attempts = tostring(attempts), max_attempts = tostring(max_attempts),
     started = attempts > 0 or interruptions ~= false or snoozes ~= false, last_error = last_error or nil,
-    unmet = unmet or nil })
+    unmet = unmet or nil, bytes = bytes and string.format('%d', bytes) or nil })
 end

@@ -1,14 +1,15 @@
 -- Returns again the jobs that the claim with this token got and still holds, from the memory of the batch. That is the
 --   token, then a line for each id, with its verdict after a tab. Jobs that exceed the bytes go back. It is not a
 --   function, because a function would bind its outside variables.
--- Needs: awaits_slots, batch, bytes, claims, full, groups, hand_over, is_limited, job, last, most_bytes, pending,
---   prioritized, settings, token, lib/core/clock, lib/core/read.
+-- Needs: awaits_slots, batch, bytes, claims, full, giant_bytes, groups, hand_over, is_limited, job, last, most_bytes,
+--   pending, prioritized, settings, token, lib/core/clock, lib/core/read.
 --@include lib/limits/refund
 local handed, beyond = { token }, {}
 for line, id, verdict in string.gmatch(last, '\n(([^\n\t]+)\t?([^\n]*))') do
   local current, name, payload, attempts, fence, enqueued_at, options, unstarted_fence, checkpoint = unpack(read(job .. id,
     'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options', 'unstarted_fence', 'checkpoint'))
   if current == token then
+    payload = not (payload and #payload > giant_bytes) and payload
     bytes = bytes + #(payload or '')
     if bytes > most_bytes and #handed > 1 then
       beyond[#beyond + 1] = { id, verdict, tonumber(attempts) or 0 }

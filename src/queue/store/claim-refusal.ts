@@ -12,6 +12,16 @@ interface Refusal {
   last_error?: string;
   /** The job that should have ended well before this one, and its end. */
   unmet?: string;
+  /** The size of an oversized payload. */
+  bytes?: string;
+}
+
+/** The least size of a payload that no worker loads. A smaller one may be valid for another worker or producer. */
+const LEAST_GIANT_BYTES = 32 * 1024 * 1024;
+
+/** Returns the size beyond which a worker does not load a payload, because it would hold up its other jobs. */
+export function giantBytes(maxPayloadBytes: number): number {
+  return Math.max(2 * maxPayloadBytes, LEAST_GIANT_BYTES);
 }
 
 /** The verdict on a job that waited too long for a worker of its name; see `lua/lib/place/unserved.lua`. */
@@ -33,6 +43,11 @@ export const UNMET = 'JobUnmet';
 
 const REASONS: Record<string, { name: string; describe: (job: Refusal & Unhandled) => string }> = {
   missing: { name: 'BrokenJob', describe: () => 'The job hash is missing: it was deleted or has expired.' },
+  oversized: {
+    name: 'JobOversized',
+    describe: ({ bytes }) =>
+      `The payload has ${bytes} bytes, too many to load. Raise maxPayloadBytes and redrive the job, or discard it.`,
+  },
   cancelled: {
     name: CANCELLED,
     describe: ({ started }) => cancelledMessage(started),

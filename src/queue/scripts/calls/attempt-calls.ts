@@ -6,7 +6,7 @@ import { UnexpectedReply } from '../../store/unexpected-reply.js';
 import { listOf, oneOfEach, wholeNumberOf } from '../../replies/check-reply.js';
 import { decodeClaim, decodeNamedClaim } from '../../replies/decode-claim.js';
 import type { FailOutcome, ReleaseOutcome } from '../../store/call-outcomes.js';
-import { refusalOf } from '../../store/claim-refusal.js';
+import { giantBytes, refusalOf } from '../../store/claim-refusal.js';
 import { ALL_COMPLETED, type CompleteReply } from '../../store/complete-reply.js';
 import type {
   ClaimReply,
@@ -34,7 +34,18 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
       const { visibilityMs } = options;
       const { maxAttempts = attemptsByHand(options) } = request;
       const limited = announces && configuresLimits(options) ? '1' : '';
-      const settings = [count, visibilityMs, token, worker, maxAttempts, slots ?? '', mostBytes ?? '', limited];
+      const giant = giantBytes(options.maxPayloadBytes);
+      const settings = [
+        count,
+        visibilityMs,
+        token,
+        worker,
+        maxAttempts,
+        slots ?? '',
+        mostBytes ?? '',
+        limited,
+        giant,
+      ];
       const maxAttemptsOf = (name: string) =>
         attemptLimits.find((limit) => limit.name === name)?.maxAttempts ?? maxAttempts;
       const claimer = `${worker}:${stream}`;

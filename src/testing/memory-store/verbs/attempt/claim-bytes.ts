@@ -7,13 +7,23 @@ export class ClaimBytes {
   private used = 0;
   private hasFirst = false;
 
-  constructor(private readonly most = Infinity) {}
+  /** @param giant the size beyond which a payload is not loaded */
+  constructor(
+    private readonly most = Infinity,
+    private readonly giant = Infinity,
+  ) {}
 
   /** Adds the bytes of a job. Returns false if it must stay, and then every job after it. */
   takes(job: Hash | undefined): boolean {
-    this.used += Buffer.byteLength(job?.payload ?? '');
+    this.used += isGiant(job, this.giant) ? 0 : Buffer.byteLength(job?.payload ?? '');
     this.isFull ||= this.used > this.most && this.hasFirst;
     this.hasFirst = true;
     return !this.isFull;
   }
+}
+
+/** Returns whether a payload is too large to be loaded. */
+export function isGiant(job: Hash | undefined, giant: number): boolean {
+  const { payload = '' } = job ?? {};
+  return payload.length * 3 > giant && Buffer.byteLength(payload) > giant;
 }

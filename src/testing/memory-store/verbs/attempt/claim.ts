@@ -1,13 +1,13 @@
 // Claims jobs; see lua/attempt/claim.lua. The reply is decoded like that of the script.
 import { attemptsByHand } from '../../../../queue/model/queue-options.js';
-import { refusalOf } from '../../../../queue/store/claim-refusal.js';
+import { giantBytes, refusalOf } from '../../../../queue/store/claim-refusal.js';
 import type { StoredError } from '../../../../queue/errors/stored-error.js';
 import type { ClaimReply, ClaimRequest } from '../../../../queue/store/store-calls.js';
 import { headByTurn } from '../../state/head-by-turn.js';
 import { decodeClaim, decodeNamedClaim } from '../../../../queue/replies/decode-claim.js';
 import type { ClaimBatch, Hash, MemoryQueue } from '../../state/memory-queue.js';
 import { promote } from '../promote.js';
-import { ClaimBytes } from './claim-bytes.js';
+import { ClaimBytes, isGiant } from './claim-bytes.js';
 import { hasLeft } from './has-left.js';
 import { NamedJobs, takeNamed, type Taken } from './take-named.js';
 
@@ -18,7 +18,7 @@ export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimReply {
   const { worker, stream, token, only } = request;
   const claimer = `${worker}:${stream}`;
   const last = queue.batches.get(claimer);
-  const bytes = new ClaimBytes(request.mostBytes);
+  const bytes = new ClaimBytes(request.mostBytes, giantBytes(queue.options.maxPayloadBytes));
   const named = only && new NamedJobs(queue, only.limits);
   const isRepeated = last?.token === token && last.keptUntil > queue.now;
   const { entries, dueInMs } = isRepeated
@@ -200,7 +200,13 @@ function entryOf(id: string, job: Hash, verdict: string, unstarted: boolean): Re
     Number(job.fence),
     job.checkpoint,
   ];
-  return [id, job.name ?? '', job.payload ?? null, Number(job.enqueued_at_ms ?? 0), rest];
+  return [
+    id,
+    job.name ?? '',
+    verdict.startsWith('oversized') ? null : (job.payload ?? null),
+    Number(job.enqueued_at_ms ?? 0),
+    rest,
+  ];
 }
 
 /** Returns '' for a job that may run, `isolated` to run it alone, `expires`, or why it must not run. */
@@ -208,8 +214,10 @@ function verdictOn(queue: MemoryQueue, job: Hash, request: ClaimRequest): string
   const { slots } = request;
   const attempts = Math.max(0, Number(job.attempts ?? 0));
   const maxAttempts = Number(job.max_attempts ?? maxAttemptsIn(queue, request, job.name));
-  const refusal =
-    job.payload === undefined
+  const giant = isGiant(job, giantBytes(queue.options.maxPayloadBytes));
+  const refusal = giant
+    ? 'oversized'
+    : job.payload === undefined
       ? 'missing'
       : job.cancel_requested_at_ms !== undefined
         ? 'cancelled'
@@ -221,7 +229,7 @@ function verdictOn(queue: MemoryQueue, job: Hash, request: ClaimRequest): string
               ? 'exhausted'
               : undefined;
   if (refusal) {
-    return refuse(job, refusal, attempts, String(maxAttempts));
+    return refuse(job, refusal, attempts, String(maxAttempts), giant ? job.payload : undefined);
   }
   if (slots === undefined) {
     return '';
@@ -238,7 +246,7 @@ function maxAttemptsIn(queue: MemoryQueue, request: ClaimRequest, name: string |
   return ofHandler?.maxAttempts ?? maxAttempts;
 }
 
-function refuse(job: Hash, reason: string, attempts: number, maxAttempts: string): string {
+function refuse(job: Hash, reason: string, attempts: number, maxAttempts: string, oversized?: string): string {
   const started = attempts > 0 || job.interruptions !== undefined || job.snoozes !== undefined;
   const details = {
     attempts: String(attempts),
@@ -246,6 +254,7 @@ function refuse(job: Hash, reason: string, attempts: number, maxAttempts: string
     started,
     last_error: job.last_error,
     unmet: job.unmet,
+    ...(oversized !== undefined && { bytes: String(Buffer.byteLength(oversized)) }),
   };
   return `${reason} ${JSON.stringify(details)}`;
 }
