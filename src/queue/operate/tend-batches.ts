@@ -56,8 +56,8 @@ export async function deliverNews(queue: Queue): Promise<void> {
 }
 
 /**
- * Cancels members in other queues of stopped batches. Then takes the ends that those queues may never report: of members
- * that are gone, or in a queue that nobody maintains.
+ * Cancels members in other queues of stopped batches. Then takes the ends that those queues may never
+ * report: the member is gone, or nobody maintains its queue.
  *
  * @throws the first error of a call to another queue, after all queues were asked
  */
