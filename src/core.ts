@@ -9,6 +9,7 @@ export type { StatusCondition } from './queue/operate/status-condition.js';
 export { redisAccess, redisClientOf, type QueueKeyNames, type RedisAccess } from './queue/redis-access.js';
 export { JobHandle, type ResultOptions } from './queue/results/job-handle.js';
 export type { CleanableStatus, CleanOptions } from './queue/operate/clean.js';
+export type { PurgeOptions } from './queue/operate/purge.js';
 export { Batch, type BatchJobOptions } from './queue/batches/batch.js';
 export { BatchReader, type BatchProgressOptions } from './queue/batches/batch-reader.js';
 export type { BatchOptions, FollowUp } from './queue/batches/batch-options.js';

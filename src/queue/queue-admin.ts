@@ -15,7 +15,7 @@ import { Groups } from './operate/groups.js';
 import { History } from './operate/history.js';
 import { Limits } from './operate/limits.js';
 import { listBatches } from './operate/list-batches.js';
-import { purge } from './operate/purge.js';
+import { purge, type PurgeOptions } from './operate/purge.js';
 import { LARGEST_PAGE } from './runtime/bounds.js';
 import { checkOptions } from './validation/validate-options.js';
 
@@ -102,12 +102,16 @@ export abstract class QueueAdmin extends JobAdmin {
   }
 
   /**
-   * Deletes all jobs of the queue, in every state, in bounded slices. Only its counters stay.
+   * Deletes all jobs of the queue, in every state, in bounded slices. Its counters, schedules, limits, history and logs
+   * stay; with `everything` nothing stays.
    *
    * @param options.confirm the queue's name, against accidents
-   * @returns how many were deleted
+   * @param options.everything true to delete every key of a queue without live workers. Default false
+   * @returns how many jobs were deleted
+   * @throws InvalidOptionError
+   * @example await queue.purge({ confirm: 'email', everything: true });
    */
-  async purge(options: { confirm: string }): Promise<number> {
+  async purge(options: PurgeOptions): Promise<number> {
     return purge(this, options);
   }
 

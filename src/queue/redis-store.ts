@@ -8,6 +8,7 @@ import { EventSubscriber } from './redis/event-subscriber.js';
 import { withResponseTimeout } from './redis/response-timeout.js';
 import type { AuditMark } from './transport/audited-script.js';
 import type { RedisClient } from './redis/redis-client.js';
+import { scanKeys } from './redis/scan-keys.js';
 import { RetryingTransport } from './transport/retrying-transport.js';
 import { ScriptRunner, type RedisCall } from './transport/script-runner.js';
 import { isAutoPipelinedForeignClient } from './transport/send-evalsha.js';
@@ -195,6 +196,17 @@ export class RedisStore implements QueueStore {
       open: (name: string) => this.open(name, (queue as QueueCalls).options, { timeoutMs }),
     };
     return new Doctor(access, queue as QueueCalls, options).run();
+  }
+
+  async erase(queue: StoreCalls, { timeoutMs }: Required<CallLimit>): Promise<void> {
+    const { client } = this.connection;
+    const keys = keysOf(queue);
+    for await (const page of scanKeys(client, keys.base, (question) => this.ask(timeoutMs, question))) {
+      const own = page.filter((key) => keys.owns(key));
+      if (own.length > 0) {
+        await this.ask(timeoutMs, () => client.unlink(...own));
+      }
+    }
   }
 
   closeIdle(): void {

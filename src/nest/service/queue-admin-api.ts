@@ -10,7 +10,7 @@ import type { ListOptions } from '../../queue/operate/find-jobs.js';
 import type { Groups } from '../../queue/operate/groups.js';
 import type { History } from '../../queue/operate/history.js';
 import type { Limits } from '../../queue/operate/limits.js';
-import { purge } from '../../queue/operate/purge.js';
+import { purge, type PurgeOptions } from '../../queue/operate/purge.js';
 import { checkObject } from '../../queue/validation/validate-options.js';
 import { JobAdminApi } from './job-admin-api.js';
 import { onlyQueue, takeQueue, type QueueChoice } from './queue-choice.js';
@@ -71,14 +71,16 @@ export abstract class QueueAdminApi extends JobAdminApi {
   }
 
   /**
-   * Deletes all jobs of a queue, in every state, in bounded slices; only its counters stay.
+   * Deletes all jobs of a queue, in every state, in bounded slices. Its counters, schedules, limits, history and logs
+   * stay; with `everything` nothing stays.
    *
    * @param job a definition, a job's name, or the name of the queue. The whole queue is emptied
    * @param options.confirm the queue's name, against accidents
-   * @returns how many were deleted
+   * @param options.everything true to delete every key of a queue without live workers. Default false
+   * @returns how many jobs were deleted
    * @throws InvalidOptionError
    */
-  async purge(job: string | JobDefinition, options: { confirm: string } & QueueChoice): Promise<number> {
+  async purge(job: string | JobDefinition, options: PurgeOptions & QueueChoice): Promise<number> {
     checkObject('purge', '{ confirm: the name of the queue }', options);
     const { queue, rest } = takeQueue('purge', options);
     const target = this.target(job, queue);

@@ -7,14 +7,12 @@ import type { Look } from '../scripts/calls/doctor-calls.js';
 import { ListWalk } from './list-walk.js';
 import type { QueueCalls } from '../scripts/calls/all-calls.js';
 import { BATCH_RECORD_MS } from '../scripts/lifetimes.js';
-import { isCluster, type RedisClient } from '../redis/redis-client.js';
+import type { RedisClient } from '../redis/redis-client.js';
+import { scanKeys } from '../redis/scan-keys.js';
 import type { ScriptCall } from '../transport/script-runner.js';
 
 /** The number of jobs that one step reads, which blocks the server for about a millisecond. */
 const SLICE = 100;
-
-/** The number of keys that one SCAN passes over. */
-const SCAN_COUNT = 500;
 
 /** The end of a key of a batch beside its record. */
 const BATCH_PART = new RegExp(`/(?:${BATCH_PARTS.join('|')})$`);
@@ -56,23 +54,14 @@ export class Doctor {
 
   /** Checks all job hashes. SCAN returns each hash that exists throughout. */
   private async lookAtJobs(): Promise<void> {
-    const { jobPrefix } = this.keys;
-    const base = jobPrefix.slice(0, -'job:'.length);
-    const nodes = isCluster(this.client) ? this.client.nodes('master') : [this.client];
-    for (const node of nodes) {
-      let cursor = '0';
-      do {
-        const [next, keys] = await this.queue.ask(() =>
-          node.scan(cursor, 'MATCH', `${base}*`, 'COUNT', SCAN_COUNT),
-        );
-        await this.lookAtSlices(
-          keys.filter((key) => key.startsWith(jobPrefix)).map((key) => key.slice(jobPrefix.length)),
-        );
-        this.noteGroups(keys);
-        this.noteBatches(keys);
-        await this.lookAtClaimMemories(keys.filter((key) => key.startsWith(`${base}batch:`)));
-        cursor = next;
-      } while (cursor !== '0');
+    const { jobPrefix, base } = this.keys;
+    for await (const keys of scanKeys(this.client, base, (question) => this.queue.ask(question))) {
+      await this.lookAtSlices(
+        keys.filter((key) => key.startsWith(jobPrefix)).map((key) => key.slice(jobPrefix.length)),
+      );
+      this.noteGroups(keys);
+      this.noteBatches(keys);
+      await this.lookAtClaimMemories(keys.filter((key) => key.startsWith(`${base}batch:`)));
     }
   }
 

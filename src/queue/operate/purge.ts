@@ -7,6 +7,17 @@ import type { QueueAccess } from '../store/queue-store.js';
 /** The most jobs that one script call deletes. */
 const SLICE = 500;
 
+/** The options of a purge. */
+export interface PurgeOptions {
+  /** The name of the queue, against accidents. */
+  confirm: string;
+  /**
+   * True to delete every key of the queue: also schedules, pauses, limits, counters, history and logs. The queue must
+   * have no live worker. It scans the whole database. @default false
+   */
+  everything?: boolean;
+}
+
 /**
  * Deletes all jobs of a queue, in bounded slices; see JobQueue.purge.
  *
@@ -14,15 +25,21 @@ const SLICE = 500;
  * @throws InvalidOptionError
  */
 export async function purge(
-  queue: Pick<QueueAccess, 'name' | 'exec' | 'options' | 'store' | 'callLimit'>,
-  options: { confirm: string },
+  queue: Pick<QueueAccess, 'name' | 'exec' | 'calls' | 'options' | 'store' | 'callLimit'>,
+  options: PurgeOptions,
   ask: <Reply>(question: () => Promise<Reply>) => Promise<Reply> = (question) => question(),
 ): Promise<number> {
   checkObject('purge', '{ confirm: the name of the queue }', options);
-  checkKnown('purge', options, ['confirm']);
-  const { confirm } = options;
+  checkKnown('purge', options, ['confirm', 'everything']);
+  const { confirm, everything = false } = options;
   if (confirm !== queue.name) {
     throw new InvalidOptionError('purge confirm', `the queue's name, ${JSON.stringify(queue.name)}`, show(confirm));
+  }
+  if (typeof everything !== 'boolean') {
+    throw new InvalidOptionError('purge everything', 'true or false', show(everything));
+  }
+  if (everything) {
+    await ask(() => refuseWithWorkers(queue));
   }
   let total = 0;
   for (;;) {
@@ -30,7 +47,23 @@ export async function purge(
     total += deleted;
     if (!more) {
       await ask(() => tendBatches(queue, { all: true })); // the members are gone: their batches may fire
+      if (everything) {
+        await queue.store.erase(await queue.calls(), queue.callLimit);
+      }
       return total;
     }
+  }
+}
+
+/** Refuses a queue with a live worker, which relies on fences that grow. @throws InvalidOptionError */
+async function refuseWithWorkers(queue: Pick<QueueAccess, 'exec'>): Promise<void> {
+  const { workers } = await queue.exec((calls) => calls.stats());
+  if (workers > 0) {
+    throw new InvalidOptionError(
+      'purge everything',
+      'a queue without live workers',
+      String(workers),
+      'Stop its workers first. A killed worker counts for 30 s.',
+    );
   }
 }

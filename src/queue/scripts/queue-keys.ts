@@ -1,5 +1,5 @@
 import type { BATCH_PARTS } from '../model/batch.js';
-import { checkQueueName } from '../validation/names.js';
+import { checkQueueName, PARTS_BEFORE_IDS } from '../validation/names.js';
 
 /** Options that decide how the keys of a queue are spelled. */
 interface KeyOptions {
@@ -80,7 +80,8 @@ export class QueueKeys {
   readonly forFollowedComplete: readonly string[];
   readonly forExtend: readonly string[];
   readonly forStart: readonly string[];
-  private readonly base: string;
+  /** The start of every key of the queue. Keys of other queues may begin with it too, see `owns`. */
+  readonly base: string;
 
   constructor(
     readonly queue: string,
@@ -196,6 +197,12 @@ export class QueueKeys {
     ];
     this.forExtend = [this.jobPrefix, this.claims];
     this.forStart = [this.jobPrefix];
+  }
+
+  /** Returns whether a key is of this queue. The key of another queue, such as `queue:report:eu:pending`, is not. */
+  owns(key: string): boolean {
+    const rest = key.startsWith(this.base) ? key.slice(this.base.length) : '';
+    return PARTS_BEFORE_IDS.some((part) => rest.startsWith(`${part}:`)) || Object.values(this).includes(key);
   }
 
   /** Returns the key of one job's hash. */

@@ -114,6 +114,9 @@ export interface QueueStore {
   /** Audits a queue; see JobQueue.doctor. */
   audit(queue: StoreCalls, options: Required<DoctorOptions>, limit: Required<CallLimit>): Promise<DoctorReport>;
 
+  /** Deletes every key of a queue. The cost grows with the number of keys in the database. */
+  erase(queue: StoreCalls, limit: Required<CallLimit>): Promise<void>;
+
   /** Closes unused connections; each opens again on demand. */
   closeIdle(): void;
 }

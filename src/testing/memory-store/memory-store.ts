@@ -145,6 +145,10 @@ export class MemoryStore implements QueueStore {
     return { queue: name, checked: jobs.size, counts: {}, findings: [], durationMs: 0 };
   }
 
+  async erase(queue: StoreCalls): Promise<void> {
+    (queue as MemoryCalls).queue.erase();
+  }
+
   closeIdle(): void {}
 }
 

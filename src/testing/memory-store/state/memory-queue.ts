@@ -270,6 +270,12 @@ export class MemoryQueue {
     this.sweepHoldUntil = 0;
   }
 
+  /** Forgets everything, as if the queue had never been used. */
+  erase(): void {
+    const parts = { flow: new FlowControl(this), history: new MemoryHistory(this) };
+    Object.assign(this, new MemoryQueue(this.name, this.options, this.host), parts);
+  }
+
   /** Returns whether something can be claimed now. */
   get hasClaimable(): boolean {
     return this.pending.length + this.prioritized.size > 0;
