@@ -5,7 +5,6 @@ export type { JobAdmin } from './queue/job-admin.js';
 export type { QueueAdmin } from './queue/queue-admin.js';
 export type { ListOptions } from './queue/operate/find-jobs.js';
 export type { Start } from './queue/operate/reschedule-options.js';
-export type { StatusCondition } from './queue/operate/status-condition.js';
 export { redisAccess, redisClientOf, type QueueKeyNames, type RedisAccess } from './queue/redis-access.js';
 export { JobHandle, type ResultOptions } from './queue/results/job-handle.js';
 export type { CleanableStatus, CleanOptions } from './queue/operate/clean.js';
@@ -110,6 +109,7 @@ export type {
   QueueStats,
   UnservedName,
 } from './queue/model/job.js';
+export type { StatusCondition } from './queue/store/job-ref.js';
 export type { StuckJob, WorkerDetails, WorkerRecord } from './queue/model/worker-record.js';
 export type { StoredError } from './queue/errors/stored-error.js';
 export {

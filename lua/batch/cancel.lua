@@ -10,7 +10,7 @@
 --@include lib/core/clock
 --@include lib/core/read
 --@include lib/core/events
---@include lib/settle/history
+--@include lib/retention/add_to_history
 --@include lib/group/place
 --@include lib/settle/finish
 --@include lib/place/remove_waiting

@@ -18,7 +18,7 @@
 --@include lib/core/increment
 --@include lib/core/rank
 --@include lib/core/events
---@include lib/settle/history
+--@include lib/retention/add_to_history
 --@include lib/group/place
 --@include lib/group/join
 --@include lib/place/requeue

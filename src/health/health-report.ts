@@ -42,8 +42,8 @@ export interface JobQueueHealthReport extends Record<string, unknown> {
   /** Why it is down, in words. */
   message?: string;
   /**
-   * Problems that did not fail the check: of Redis, jobs that no live worker handles, queues that no process maintains,
-   * handlers here without a timeout that have run for more than 15 minutes.
+   * Problems that did not fail the check. They are faults of Redis, jobs that no live worker handles, and queues that no
+   * process maintains. Also handlers here without a timeout that have run for more than 15 minutes.
    */
   warnings?: string[];
   /** The state of the connection. */

@@ -1,10 +1,11 @@
 import type { JobDefinition, PayloadInput } from './enqueue/define-job.js';
 import { updateJob } from './enqueue/update-job.js';
 import type { JobRecord } from './model/job.js';
+import type { StatusCondition } from './store/job-ref.js';
 import { type QueueOptions, type ResolvedQueueOptions, resolveQueueOptions } from './model/queue-options.js';
 import { Canceller } from './operate/canceller.js';
 import { type Start, checkRescheduleOptions, lateStart } from './operate/reschedule-options.js';
-import { type StatusCondition, statusOf } from './operate/status-condition.js';
+import { statusOf } from './operate/status-condition.js';
 import type { ForeignRedisClient, RedisClient } from './redis/redis-client.js';
 import { SHORTEST_TRIP_MS } from './runtime/bounds.js';
 import { storeOf } from './store-of.js';

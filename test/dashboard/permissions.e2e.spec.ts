@@ -77,18 +77,18 @@ describe.each<Platform>(['express', 'fastify'])('the stream on %s', (platform) =
 
 const byId = (_action: string, _request: object, { id }: DashboardSubject) => id !== 'protected';
 
-describe('a `can` that decides by id', () => {
-  async function withProtected(can: typeof byId | (() => boolean)): Promise<DashboardApp & { name: string }> {
-    const name = uniqueQueueName('mail');
-    const app = await startDashboard({ jobs: OFF, dashboard: { queues: [name], can } });
-    const queue = app.queue(name);
-    for (const id of ['free', 'protected', 'other']) {
-      await queue.enqueue({ secret: id }, { id, maxAttempts: 1, group: 'g' });
-      await queue.fail((await queue.claim())!, new Error('broken'));
-    }
-    return { ...app, name };
+async function withProtected(can: typeof byId | (() => boolean)): Promise<DashboardApp & { name: string }> {
+  const name = uniqueQueueName('mail');
+  const app = await startDashboard({ jobs: OFF, dashboard: { queues: [name], can } });
+  const queue = app.queue(name);
+  for (const id of ['free', 'protected', 'other']) {
+    await queue.enqueue({ secret: id }, { id, maxAttempts: 1, group: 'g' });
+    await queue.fail((await queue.claim())!, new Error('broken'));
   }
+  return { ...app, name };
+}
 
+describe('a `can` that decides by id', () => {
   it('is asked for each of several ids, and one refused id refuses all', async () => {
     const app = await withProtected(byId);
     for (const ids of [

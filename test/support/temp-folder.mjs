@@ -22,7 +22,7 @@ export function openTempFolder(shared = tmpdir()) {
   };
 }
 
-/** A process of a test may still end and write there. */
+/** Removes a folder. A process of a test may still end and write there. */
 function remove(folder) {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
 }

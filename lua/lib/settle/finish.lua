@@ -1,8 +1,8 @@
 -- The ends of a job other than completed: as a dead letter, or cancelled. Each clears the claim token, frees the unique
 --   key if the job still owns it, counts and publishes. The history is last: a job in it has ended completely, see
 --   lib/settle/finish_broken_end.
--- Needs: lib/core/clock, lib/core/emit, lib/core/keys, lib/core/read, lib/group/slot, lib/retention/retention_args,
---   lib/settle/history.
+-- Needs: lib/core/clock, lib/core/emit, lib/core/keys, lib/core/read, lib/group/slot, lib/retention/add_to_history,
+--   lib/retention/retention_args.
 --@include lib/settle/lifetime
 --@include lib/retention/trim_dead_letters
 --@include lib/batch/job_ended

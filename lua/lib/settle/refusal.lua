@@ -1,7 +1,7 @@
 -- refuse(key, reason, attempts, max_attempts, bytes): returns the verdict on a job that must not run. It is the reason, a
 --   space, and details as JSON.
--- details: attempts used; max_attempts; started; last_error; bytes of an oversized payload; unmet: the job that should have completed before, and its
---   end
+-- details: attempts used; max_attempts; started; last_error; bytes of an oversized payload.
+--   unmet: the job that should have completed before, and its end
 -- Needs: lib/core/read.
 local function refuse(key, reason, attempts, max_attempts, bytes)
   local last_error, interruptions, snoozes, unmet = unpack(read(key, 'last_error', 'interruptions', 'snoozes', 'unmet'))

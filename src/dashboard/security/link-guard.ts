@@ -93,8 +93,11 @@ function tokenOfProcess(): string {
 }
 
 function isToken(text: string | undefined): boolean {
-  const digest = (each: string) => createHash('sha256').update(each).digest();
   return text !== undefined && timingSafeEqual(digest(text), digest(tokenOfProcess()));
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
 }
 
 /** Returns the name of the cookie, one for each port: browsers send a cookie to all ports of a host. */

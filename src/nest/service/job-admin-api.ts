@@ -6,8 +6,8 @@ import {
 } from '../../queue/enqueue/define-job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobRecord } from '../../queue/model/job.js';
+import type { StatusCondition } from '../../queue/store/job-ref.js';
 import type { Start } from '../../queue/operate/reschedule-options.js';
-import type { StatusCondition } from '../../queue/operate/status-condition.js';
 import type {
   CancelOutcome,
   RemoveOutcome,

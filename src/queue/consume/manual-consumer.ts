@@ -1,9 +1,8 @@
 import { encodeContent } from '../codec/codec.js';
 import { isNonRetryable } from '../errors/errors.js';
 import { serializeError } from '../errors/serialize-error.js';
-import { backoffDelay } from '../model/backoff.js';
+import { backoffDelay, OF_PATTERN } from '../model/backoff.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from '../model/job.js';
-import { OF_PATTERN } from '../model/retries.js';
 import { LARGEST_PAGE, YEAR_MS } from '../runtime/bounds.js';
 import type { ExtendOutcome, FailOutcome, ReleaseOutcome } from '../store/call-outcomes.js';
 import { claimOf, failedClaimOf } from '../store/claim-ref.js';

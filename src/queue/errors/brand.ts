@@ -23,7 +23,7 @@ export function hasBrand(value: unknown, name: Brand): boolean {
 /** Marks the base class of the errors. */
 export const ERROR_FAMILY: unique symbol = Symbol.for('nest-job-queue:error') as never;
 
-/** Returns whether a value is an error of this code or of a subclass, whichever copy of this package made it. */
+/** Returns whether a value is an error of this code or of a subclass. Any copy of this package may have made it. */
 export function isErrorOf(type: { code: string }, value: unknown): boolean {
   try {
     // A class of the app that extends one of ours has no code of its own.

@@ -11,7 +11,7 @@ import {
   type GroupsOptions,
   type RateLimit,
 } from './limits.js';
-import { DEFAULT_RETRIES, OF_PATTERN, patternRetries, type PatternRetries } from './retries.js';
+import { DEFAULT_RETRIES, OF_PATTERN, patternRetries, type PatternRetries } from './backoff.js';
 import type { Redact } from '../codec/redact.js';
 
 /** The place where a job must be stored before its enqueue is acknowledged. */
@@ -35,7 +35,7 @@ export interface QueueOptions {
   visibilityMs?: number;
   /**
    * The number of times a job is tried in all, the first attempt included.
-   * @default 10; 3 for a job that a client of the Redis pattern wrote, and for a job that is claimed by hand
+   * @default 10; 3 for a job of a client of the Redis pattern, or claimed by hand
    */
   maxAttempts?: number;
   /** The number of attempts that may end in a crash before the job becomes a dead letter. @default 3 */
@@ -46,8 +46,8 @@ export interface QueueOptions {
   maxSnoozes?: number;
   /**
    * The time a failed job waits before its next attempt.
-   * @default `{ type: 'exponential', delayMs: 1_000, jitter: 0.2 }`; not at all for a job that a client of the Redis pattern wrote, and
-   * for a job that is claimed by hand
+   * @default `{ type: 'exponential', delayMs: 1_000, jitter: 0.2 }`. At once for a job of a
+   * client of the pattern, or claimed by hand
    */
   backoff?: Backoff;
   /** The number of completed jobs that are kept. @default 1,000 */
@@ -155,7 +155,7 @@ type OptionalOption =
 export type ResolvedQueueOptions = Required<Omit<QueueOptions, OptionalOption | 'auditTrail'>> &
   Pick<QueueOptions, OptionalOption> & {
     auditTrail?: { maxEntries: number };
-    /** The retries that are not set, for jobs that a client of the Redis pattern wrote, and for claims by hand. @internal */
+    /** The retries that are not set, for jobs of clients of the Redis pattern and for claims by hand. @internal */
     [OF_PATTERN]: PatternRetries;
   };
 

@@ -1,13 +1,8 @@
 import { InvalidOptionError } from '../errors/errors.js';
 import { JOB_STATUSES, type JobStatus } from '../model/job.js';
+import type { StatusCondition } from '../store/job-ref.js';
 import { show } from '../errors/show.js';
 import { checkKnown } from '../validation/validate-options.js';
-
-/** The status that a job must have for a change. */
-export interface StatusCondition {
-  /** The required status of the job; in another one nothing happens. */
-  ifStatus?: JobStatus;
-}
 
 /**
  * Returns the required status, or undefined for any.

@@ -2,8 +2,8 @@ import type { Redact } from '../codec/redact.js';
 import { checkKnown, checkMs } from '../validation/validate-options.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import type { JobRecord } from '../model/job.js';
+import type { StatusCondition } from '../store/job-ref.js';
 import { show } from '../errors/show.js';
-import type { StatusCondition } from '../operate/status-condition.js';
 import type { CancelOutcome } from '../store/call-outcomes.js';
 
 /** The options of a wait for a result. */

@@ -1,4 +1,11 @@
 // How hashes and scripts write lists of ids, and jobs and batches of other queues. No id has a control character, so a
+import type { JobStatus } from '../model/job.js';
+
+/** The status that a job must have for a change. */
+export interface StatusCondition {
+  /** The required status of the job; in another one nothing happens. */
+  ifStatus?: JobStatus;
+}
 // line feed separates ids, and a tab a queue from an id.
 
 /** Returns how a job or a batch of another queue is written; see lua/lib/batch/end_member. */

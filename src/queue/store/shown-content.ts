@@ -1,11 +1,19 @@
 // The door between what is stored and every window of it: dashboard, command line, traces.
-import { REDACTED, redactValue, type Redact } from '../codec/redact.js';
+import {
+  payloadOf,
+  REDACTED,
+  redactValue,
+  textRedaction,
+  type Redact,
+  type RedactedPart,
+  type TextRedaction,
+} from '../codec/redact.js';
 import type { AuditEntry } from '../model/audit.js';
 import type { BatchMember } from '../model/batch.js';
 import type { JobEvent } from '../model/job-event.js';
-import type { JobRecord } from '../model/job.js';
+import type { AttemptRecord, JobRecord } from '../model/job.js';
 import type { ScheduleRecord } from '../model/schedule.js';
-import { redactRecord } from './redact-record.js';
+import { FAILURE_PREFIX } from '../validation/names.js';
 
 /**
  * Hides what the queue's `redact` names. An error may quote the payload. So an error that comes without its payload is
@@ -53,4 +61,34 @@ export class ShownContent {
   private withoutError<Value extends { readonly error?: string }>(value: Value): Value {
     return this.redact === undefined || value.error === undefined ? value : { ...value, error: REDACTED };
   }
+}
+
+/** Returns a job as it may be shown. */
+function redactRecord(redact: Redact | undefined, job: JobRecord): JobRecord {
+  if (redact === undefined) {
+    return job;
+  }
+  const texts = textRedaction(redact, job);
+  const value = (part: RedactedPart['part']) => redactValue(redact, job[part], { part, job });
+  return {
+    ...job,
+    payload: job.name.startsWith(FAILURE_PREFIX) ? failurePayload(redact, job, texts) : value('payload'),
+    attemptLog: job.attemptLog.map((attempt) => redactAttempt(texts, attempt)),
+    log: job.log.map(({ at, message }) => ({ at, message: texts.text(message) })),
+    ...(job.result !== undefined && { result: value('result') }),
+    ...(job.progress !== undefined && { progress: value('progress') }),
+    ...(job.checkpoint !== undefined && { checkpoint: value('checkpoint') }),
+    ...(job.lastError !== undefined && { lastError: texts.text(job.lastError) }),
+    ...(job.brokenPayload !== undefined && { brokenPayload: REDACTED }),
+  };
+}
+
+function redactAttempt(texts: TextRedaction, attempt: AttemptRecord): AttemptRecord {
+  return attempt.error ? { ...attempt, error: texts.error(attempt.error) } : attempt;
+}
+
+function failurePayload(redact: Redact, job: JobRecord, texts: TextRedaction): unknown {
+  const failure = job.payload as { name: string; error: string };
+  const payload = redactValue(redact, payloadOf(job), { part: 'payload', job: { ...job, name: failure.name } });
+  return { ...failure, payload: JSON.stringify(payload), error: texts.text(failure.error) };
 }

@@ -103,7 +103,7 @@ export interface LeftJobs {
   unserved: readonly string[];
 }
 
-/** A claim of a job without a stored name, with its name, and the retries that neither its handler nor its queue sets. */
+/** A claim of a job without a stored name. It has the name, and the retries that neither its handler nor its queue sets. */
 export type NamedClaim = Pick<ClaimedJob, 'id' | 'token' | 'name' | 'options'>;
 
 export interface Completion extends ClaimRef {

@@ -1,7 +1,6 @@
-import type { Backoff } from '../../queue/model/backoff.js';
+import { type Backoff, OF_PATTERN, type PatternRetries } from '../../queue/model/backoff.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
-import { OF_PATTERN, type PatternRetries } from '../../queue/model/retries.js';
 import type { Job } from './job.js';
 import type { AttemptLimits } from '../../queue/store/store-calls.js';
 

@@ -7,7 +7,7 @@ import { startOwnRedis } from '../../support/redis/own-redis.js';
 
 const nginx = await findNginx();
 const found = typeof nginx === 'string' ? undefined : nginx;
-if (!found) console.log(`Skipped, because there is no nginx: ${String(nginx)}`);
+if (typeof nginx === 'string') console.log(`Skipped, because there is no nginx: ${nginx}`);
 const withNginx = found ? it : it.skip;
 
 let stop: (() => Promise<void>) | undefined;

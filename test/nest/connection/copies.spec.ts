@@ -59,7 +59,7 @@ it('recognises the errors of each copy by their classes', async () => {
   );
   expect(
     [hostile, null, undefined, { constructor: { code: 'JOB_FAILED' } }].map(
-      (each) => (each as unknown) instanceof JobFailedError,
+      (each) => each instanceof JobFailedError,
     ),
   ).toEqual([false, false, false, false]);
 });

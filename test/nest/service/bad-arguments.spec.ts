@@ -101,7 +101,7 @@ describe('every method of the service refuses an argument that is none, by name,
 });
 
 it('names the call of a job without an id', async () => {
-  const jobs = (await startApp({})).get(JobQueueService) as unknown as Record<
+  const jobs = (await startApp({})).get(JobQueueService) as Record<
     string,
     (...args: unknown[]) => Promise<unknown>
   >;

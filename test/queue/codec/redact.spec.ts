@@ -3,11 +3,12 @@ import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { defineHandler, defineJob, InvalidOptionError, JobQueue, Worker, type Redact } from 'nest-job-queue/core';
 import { redactValue } from '#queue/codec/redact.js';
-import { redactRecord } from '#queue/store/redact-record.js';
+import { ShownContent } from '#queue/store/shown-content.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { startWorker } from '../../support/worker/workers.js';
 
 const about = { part: 'payload' as const, job: { id: '1', name: 'pay', queue: 'pay' } };
+const queueOf = (redact?: Redact) => new JobQueue(connect(), uniqueQueueName(), { redact });
 
 /** Quotes its payload in an error. */
 const failing = ({ payload }: { payload: unknown }) => {
@@ -40,21 +41,21 @@ describe('redactValue', () => {
   });
 });
 
-describe('redactRecord', () => {
+describe('the shown content', () => {
   it('hides in messages what it hides of the payload, and all of them where the payload is not known', async () => {
     const queue = new JobQueue(connect(), uniqueQueueName());
     await queue.enqueue({ iban: 'DE02-1203', card: 4111_1111, to: 'ada' }, { maxAttempts: 1 });
     const claimed = (await queue.claim())!;
     await queue.fail(claimed, new TypeError('DE02-1203 of ada, 41111111', { cause: new Error('"DE02-1203"') }));
     const job = (await queue.get(claimed.id))!;
-    const shown = redactRecord(['iban', 'card'], job);
+    const shown = new ShownContent(['iban', 'card']).record(job);
     expect(shown.payload).toEqual({ iban: '[redacted]', card: '[redacted]', to: 'ada' });
     expect(shown.lastError).toBe('[redacted] of ada, [redacted]');
     expect(shown.attemptLog[0]!.error).toMatchObject({ name: 'TypeError', cause: { message: '"[redacted]"' } });
     expect(JSON.stringify(shown)).not.toContain('1203');
     const [listed] = await queue.list('failed', { mostBytes: 10 });
-    expect(redactRecord(['iban'], listed!).lastError).toBe('[redacted]');
-    expect(redactRecord(undefined, job)).toBe(job);
+    expect(new ShownContent(['iban']).record(listed!).lastError).toBe('[redacted]');
+    expect(new ShownContent(undefined).record(job)).toBe(job);
   });
 });
 
@@ -86,7 +87,6 @@ describe('an InvalidPayloadError quotes no hidden value', () => {
   const Pay = defineJob('pay', { payload: schema, result: z.object({ iban: z.string(), pin: z.number() }) });
   const bad = { iban: 'FR76-3000', pin: 1 };
   const hidden = 'payload.iban: expected what its schema allows, found [redacted].';
-  const queueOf = (redact?: Redact) => new JobQueue(connect(), uniqueQueueName(), { redact });
 
   it('of a producer: enqueue, enqueueMany, update, redrive, schedules', async () => {
     const queue = queueOf(['iban']);
@@ -103,15 +103,17 @@ describe('an InvalidPayloadError quotes no hidden value', () => {
   it('by a function, in its own message, and in one of a short value', async () => {
     const text = z.object({
       iban: z.string(),
-      pin: z.string().max(2, { error: ({ input }) => `${input} is long` }),
+      pin: z.string().max(2, { error: ({ input }) => `${JSON.stringify(input)} is long` }),
     });
     const Short = defineJob('short', { payload: text.refine(() => false, { error: 'DE02-1203 is blocked' }) });
     const queue = queueOf((value) => ({ to: (value as { to?: string }).to }));
-    const about = { iban: 'DE02-1203', pin: '123' };
-    await expect(queue.enqueue(Short, about)).rejects.toThrow(
+    const payload = { iban: 'DE02-1203', pin: '123' };
+    await expect(queue.enqueue(Short, payload)).rejects.toThrow(
       'payload.pin: expected what its schema allows, found [redacted].',
     );
-    await expect(queueOf(['iban']).enqueue(Short, { ...about, pin: '1' })).rejects.toThrow('[redacted] is blocked');
+    await expect(queueOf(['iban']).enqueue(Short, { ...payload, pin: '1' })).rejects.toThrow(
+      '[redacted] is blocked',
+    );
   });
 
   it('but shows those that may be seen', async () => {

@@ -49,6 +49,11 @@ const KINDS_OF_CHANGES = [
   'Antarctica/Troll',
 ];
 
+/** Returns the hours and minutes of the wall clock. */
+function clockOf({ wall }: WallMinute): string {
+  return new Date(wall).toISOString().slice(11, 16);
+}
+
 describe('the ticks of a cron expression', () => {
   it.each(CHANGES)('in %s around %s: as time passes, where it has a wildcard or a step', (timeZone, day) => {
     const from = Date.parse(`${day}T00:00:00Z`) - 15 * HOUR;
@@ -88,7 +93,6 @@ describe('the ticks of a cron expression', () => {
       for (const change of changesOf(timeZone, from, to)) {
         const wall = minutesOf(timeZone, change - 30 * HOUR, change + 30 * HOUR);
         const at = wall.findIndex((each, i) => i > 0 && each.wall - wall[i - 1]!.wall !== MINUTE);
-        const clockOf = (minute: WallMinute) => new Date(minute.wall).toISOString().slice(11, 16);
         const kind = `${clockOf(wall[at - 1]!)} to ${clockOf(wall[at]!)}`;
         if (seen.has(kind)) continue;
         seen.add(kind);

@@ -1,7 +1,13 @@
 // An uncaught error is named in the log, with the jobs that its process takes along.
+import type { EventEmitter } from 'node:events';
 import { expect, it } from '@jest/globals';
 import { gate } from '../../support/faults/wait.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
+
+/** Tells the listeners of an uncaught error, as Node does before it ends the process. */
+function die(origin: string): void {
+  (process as EventEmitter).emit('uncaughtExceptionMonitor', new Error('left behind'), origin);
+}
 
 it('logs the error and the running jobs, which may not have caused it', async () => {
   const queue = newQueue();
@@ -9,7 +15,7 @@ it('logs the error and the running jobs, which may not have caused it', async ()
   const worker = await startWorker(queue, () => end.promise);
   const { id } = await queue.enqueue({}, { name: queue.name });
   await worker.event('started');
-  process.emit('uncaughtExceptionMonitor', new Error('left behind'), 'unhandledRejection');
+  die('unhandledRejection');
   end.open();
   await worker.event('completed');
   expect(worker.warnings).toEqual([
@@ -20,9 +26,9 @@ it('logs the error and the running jobs, which may not have caused it', async ()
 
 it('says nothing where no job runs, or the worker has stopped', async () => {
   const worker = await startWorker(newQueue());
-  process.emit('uncaughtExceptionMonitor', new Error('left behind'), 'uncaughtException');
+  die('uncaughtException');
   await worker.worker.stop();
-  process.emit('uncaughtExceptionMonitor', new Error('left behind'), 'uncaughtException');
+  die('uncaughtException');
   expect(worker.warnings).toEqual([]);
   expect(process.listenerCount('uncaughtExceptionMonitor')).toBe(0);
 });

@@ -61,15 +61,17 @@ export function sweepCalls({ keys, options, retention }: CallContext) {
           return undefined;
         }
         const [more, hasNews, failed, open, stopped] = reply as [number, number, string[], string[], string[]];
-        const membersIn = (pairs: readonly string[], isStopped: boolean) =>
-          pairsOf(pairs).map(([batch, member]) => ({ batch, ...splitRef(keys.queue, member), isStopped }));
         return {
           more: Number(more) === 1,
           hasNews: Number(hasNews) === 1,
           failed,
-          elsewhere: [...membersIn(open, false), ...membersIn(stopped, true)],
+          elsewhere: [...membersIn(keys.queue, open, false), ...membersIn(keys.queue, stopped, true)],
         };
       });
     },
   };
+}
+
+function membersIn(queue: string, pairs: readonly string[], isStopped: boolean) {
+  return pairsOf(pairs).map(([batch, member]) => ({ batch, ...splitRef(queue, member), isStopped }));
 }
