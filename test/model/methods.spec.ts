@@ -33,6 +33,8 @@ const NO_STEP: Record<string, string> = {
   calls: PLUMBING,
   exec: PLUMBING,
   sleep: PLUMBING,
+  coded: PLUMBING,
+  uncheckedCalls: PLUMBING,
   findBatch: 'opens what `batch` has made',
   'groups.list': COMPARED,
   'groups.get': COMPARED,
@@ -98,6 +100,7 @@ const NO_CALL: Record<string, string> = {
   'batches.deliver': 'as batches.outbox',
   'batches.acknowledge': 'as batches.outbox',
   'batches.cancel': 'as batches.outbox',
+  'batches.ends': 'as batches.outbox',
 };
 
 /** Returns the calls of a store by their paths, such as `sweep.reclaim`, each replaced by `replace`. */

@@ -21,7 +21,10 @@ export function checkOptions<Schema extends z.ZodType>(
     return parsed.data;
   }
   const issue = deepest(mostTelling(parsed.error.issues));
-  const path = [subject, ...issue.path.map(String)].join('.');
+  const path = issue.path.reduce<string>(
+    (before, key) => (typeof key === 'number' ? `${before}[${key}]` : `${before}.${String(key)}`),
+    subject,
+  );
   if (issue.code === 'unrecognized_keys') {
     const key = issue.keys[0]!;
     throw new InvalidOptionError(

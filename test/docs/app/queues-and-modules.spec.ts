@@ -16,6 +16,7 @@ import {
   type JobQueueModuleOptions,
   type QueueOptions,
 } from 'nest-job-queue';
+import { LinkGuard } from 'nest-job-queue/dashboard';
 import { startApp } from '../../nest/app.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
@@ -62,7 +63,10 @@ it('each server is watched: health, dashboard and metrics', async () => {
   const app = await startApp({ module: WatchedModule });
   await app.listen(0, '127.0.0.1');
   const url = await app.getUrl();
-  const read = async (path: string) => (await fetch(`${url}/${path}`)).json() as Promise<Record<string, unknown>>;
+  const token = new URL(LinkGuard.linkTo(url)).searchParams.get('token');
+  const headers = { authorization: `Bearer ${token}` };
+  const read = async (path: string) =>
+    (await fetch(`${url}/${path}`, { headers })).json() as Promise<Record<string, unknown>>;
   await app.get<JobQueue>(getQueueToken('invoice', 'billing')).enqueue({ amount: 3 });
   const { details } = await read('health');
   expect(details).toMatchObject({

@@ -22,7 +22,7 @@ const OPTIONS: Record<string, Row> = {
   '`backoff`': { options: { backoff: 2 * HOUR } },
   '`timeoutMs`': { options: { timeoutMs: HOUR } },
   '`keepResult: false`': { options: { keepResult: false } },
-  '`resultTtlMs`': { options: { resultTtlMs: HOUR } },
+  '`resultTtlMs`': { options: { resultTtlMs: 48 * HOUR } },
   '`durability`': { options: { durability: 'replica' } },
   'a definition': { options: {}, typed: true },
   '`lifo`': { options: { lifo: true } },

@@ -52,7 +52,7 @@ describe('docs/jobs.md', () => {
     expect([await invite(jobs, mails), await invite(jobs, mails)]).toEqual([1_200, 0]);
     expect((await jobs.stats('invite')).pending).toBe(1_200);
     // All are checked before the first is sent.
-    await expect(invite(jobs, ['new@example.com', 'no/id'])).rejects.toMatchObject({ name: 'InvalidOptionError' });
+    await expect(invite(jobs, ['new@example.com', 'no\tid'])).rejects.toMatchObject({ name: 'InvalidOptionError' });
     expect(await jobs.get('invite', 'invite-new@example.com')).toBeNull();
   });
 

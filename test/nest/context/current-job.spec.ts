@@ -39,7 +39,9 @@ describe('the boot', () => {
     ).toEqual([
       `log Redis: ${address}`,
       expect.stringMatching(
-        new RegExp(`^log Worker \\S+ serves ${name} ×10, ${shared} ×20 \\(invoice, thumbnail\\)$`),
+        new RegExp(
+          `^log Worker \\S+ serves ${name} ×10, ${shared} ×20 \\(invoice, thumbnail\\); 30 at once in this process$`,
+        ),
       ),
       'log Maintenance: this process, every 5000 ms',
     ]);

@@ -77,6 +77,8 @@ async function begin(make: () => Promise<Scene>): Promise<Scene> {
 async function heal({ fault, client }: Scene): Promise<void> {
   scene = undefined;
   await fault.end(boss, client);
+  // A killed script still runs for a moment.
+  await eventually(async () => (await boss.ping().catch(() => '')) === 'PONG');
 }
 
 type App = Awaited<ReturnType<typeof startApp>>;
