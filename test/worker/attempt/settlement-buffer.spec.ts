@@ -15,20 +15,23 @@ async function withoutCompletions() {
   const server = await startOwnRedis();
   const admin = connect({}, server.url);
   const keys = new QueueKeys(uniqueQueueName());
-  const others = keys.standard.filter((key) => key !== keys.completed).concat(keys.batch(''), keys.nudge(''));
-  const permissions = MINIMAL_PERMISSIONS.replace('~queue:*', others.map((key) => `~${key}*`).join(' '));
-  const queue = newQueue({}, await createUser(admin, server.url, permissions), keys.queue);
+  const own = newQueue({}, admin, keys.queue);
+  const queue = newQueue({}, await createUser(admin, server.url, MINIMAL_PERMISSIONS), keys.queue);
   leaveBroken(queue); // the invariants are read by the other
+  const others = keys.standard.filter((key) => key !== keys.completed).concat(keys.batch(''), keys.nudge(''));
   const ran: unknown[] = [];
   const start = async () => {
     const handlers = { [queue.name]: (job: Job) => void ran.push(job.payload) };
+    await own.pause(); // until the worker is announced, which needs every key
     const worker = await startWorker([{ queue, concurrency: SLOTS, prefetch: 0, handlers }]);
+    await admin.call('ACL', 'SETUSER', 'queue', 'resetkeys', ...others.map((key) => `~${key}*`));
+    await own.resume();
     const refused = () => worker.warnings.filter((warning) => warning.includes('sending it again')).length;
     await eventually(() => refused() >= 3);
     return worker;
   };
   const allow = () => admin.call('ACL', 'SETUSER', 'queue', '~queue:*');
-  return { own: newQueue({}, admin, keys.queue), admin, keys, ran, start, allow };
+  return { own, admin, keys, ran, start, allow };
 }
 
 it('claims three rounds and no more while the ends of its jobs are not taken, and loses none', async () => {
