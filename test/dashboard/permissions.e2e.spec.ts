@@ -129,13 +129,15 @@ describe('a `can` that decides by id', () => {
     expect((await open.post('/api/groups/act', { ...clean, queue: open.name })).body).toMatchObject({ done: 1 });
   });
 
-  it('hides the job from lists, searches and finds', async () => {
+  it('hides the job from lists, searches, finds and groups of errors', async () => {
     const app = await withProtected(byId);
     const paths = ['jobs?state=failed&queue=', 'search?state=failed&queue='].map((each) => each + app.name);
     const answers = await Promise.all([...paths, 'find?id=protected'].map((path) => app.get(`/api/${path}`)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
     expect(answers.map(({ body }) => (body.jobs as unknown[]).length)).toEqual([2, 2, 0]);
     expect((await app.get(`/api/job?queue=${app.name}&id=protected`)).status).toBe(403);
+    const { body } = await app.get(`/api/errors?queue=${app.name}`);
+    expect(body).toMatchObject({ groups: [{ count: 2 }] });
   });
 
   it('is asked once for all jobs if it does not read the id', async () => {

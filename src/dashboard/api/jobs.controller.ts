@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { SharedReads } from '../live/shared-reads.js';
 import { matchSchema } from '../search/job-match.js';
 import { LIST_BYTES } from '../search/job-walk.js';
+import { groupByError } from '../search/error-groups.js';
 import { JobSearch } from '../search/job-search.js';
 import { Permissions } from '../security/permissions.js';
 import { JobDescriber } from '../views/job-describer.js';
@@ -59,9 +60,19 @@ export class JobsController extends Routes {
     return { ...page, jobs: await this.permissions.visible(request, page.jobs) };
   }
 
+  /** Groups a slice of the dead letters by error; the page joins the groups of all slices. */
   @Reads('api/errors', errorsSchema)
-  async errors({ cursor: from }: z.output<typeof errorsSchema>, { queue }: QueueCall): Promise<ErrorGroupsPage> {
+  async errors(
+    { cursor: from }: z.output<typeof errorsSchema>,
+    { queue, request }: QueueCall,
+  ): Promise<ErrorGroupsPage> {
     const key = `errors ${queue.name} ${from}`;
-    return this.reads.get(key, () => this.jobSearch.errorGroups(queue, from ?? null));
+    const {
+      jobs,
+      total,
+      cursor: next,
+    } = await this.reads.get(key, () => this.jobSearch.failedJobs(queue, from ?? null));
+    const groups = groupByError(await this.permissions.visible(request, jobs));
+    return { groups, searched: jobs.length, total, cursor: next };
   }
 }

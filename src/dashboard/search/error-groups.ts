@@ -9,21 +9,37 @@ export function kindOf({ lastError }: Pick<JobRecord, 'lastError'>): string {
   return errorKey(lastError ?? NO_ERROR);
 }
 
+/** A dead letter, as far as its group shows it. */
+export interface FailedJob extends Pick<ErrorGroupView, 'key' | 'name' | 'sample'> {
+  queue: string;
+  id: string;
+  at: number;
+}
+
+/** Returns the part of a dead letter that its group shows. */
+export function failedJobOf(job: JobRecord): FailedJob {
+  const name = job.attemptLog.findLast(({ error }) => error !== null)?.error?.name ?? 'Error';
+  return {
+    queue: job.queue,
+    id: job.id,
+    key: kindOf(job),
+    name: name.slice(0, 100),
+    sample: (job.lastError ?? NO_ERROR).slice(0, 300),
+    at: (job.failedAt ?? job.enqueuedAt).getTime(),
+  };
+}
+
 /** Groups dead letters by the kind of their last error, the largest group first. */
-export function groupByError(jobs: readonly JobRecord[]): ErrorGroupView[] {
+export function groupByError(jobs: readonly FailedJob[]): ErrorGroupView[] {
   const groups = new Map<string, ErrorGroupView>();
-  for (const job of jobs) {
-    const key = kindOf(job);
-    const at = (job.failedAt ?? job.enqueuedAt).getTime();
+  for (const { key, name, sample, at } of jobs) {
     const known = groups.get(key);
     if (known) {
       known.count += 1;
       known.firstAt = Math.min(known.firstAt, at);
       known.lastAt = Math.max(known.lastAt, at);
     } else {
-      const name = job.attemptLog.findLast(({ error }) => error !== null)?.error?.name ?? 'Error';
-      const sample = (job.lastError ?? NO_ERROR).slice(0, 300);
-      groups.set(key, { key, name: name.slice(0, 100), sample, count: 1, firstAt: at, lastAt: at });
+      groups.set(key, { key, name, sample, count: 1, firstAt: at, lastAt: at });
     }
   }
   return [...groups.values()].toSorted((a, b) => b.count - a.count);

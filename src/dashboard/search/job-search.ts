@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobStatus } from '../../queue/model/job.js';
 import { JobDescriber } from '../views/job-describer.js';
-import type { ErrorGroupsPage, JobMatch, JobRow, SearchPage } from '../views/views.js';
+import type { JobMatch, JobRow, SearchPage } from '../views/views.js';
 import { Redactor } from '../security/redactor.js';
-import { groupByError } from './error-groups.js';
+import { failedJobOf, type FailedJob } from './error-groups.js';
 import { matches } from './job-match.js';
 import { walkSlice } from './job-walk.js';
 
@@ -12,6 +12,15 @@ import { walkSlice } from './job-walk.js';
 const SLICE_MS = 300;
 /** The most matches of one request. */
 const MOST_FOUND = 100;
+
+/** A slice of the dead letters. */
+interface FailedJobs {
+  jobs: FailedJob[];
+  /** The number of all dead letters. */
+  total: number;
+  /** The start of the next slice; null at the end. */
+  cursor: string | null;
+}
 
 /** Searches the jobs of one state, a bounded slice at each request. It keeps nothing between two requests. */
 @Injectable()
@@ -37,17 +46,17 @@ export class JobSearch {
     return { jobs: found, searched, total: stats[state], cursor: next };
   }
 
-  /** Groups a slice of the dead letters by error; the page joins the groups of all slices. */
-  async errorGroups(queue: JobQueue, cursor: string | null): Promise<ErrorGroupsPage> {
+  /** Returns a slice of the dead letters, as far as groups of errors show them. */
+  async failedJobs(queue: JobQueue, cursor: string | null): Promise<FailedJobs> {
     const until = performance.now() + SLICE_MS;
-    const jobs = [];
+    const jobs: FailedJob[] = [];
     let next = cursor;
     do {
       const slice = await walkSlice(queue, 'failed', next);
-      jobs.push(...slice.jobs.map((job) => this.redactor.record(job)));
+      jobs.push(...slice.jobs.map((job) => failedJobOf(this.redactor.record(job))));
       next = slice.cursor;
     } while (next !== null && performance.now() < until);
     const { failed } = await queue.stats();
-    return { groups: groupByError(jobs), searched: jobs.length, total: failed, cursor: next };
+    return { jobs, total: failed, cursor: next };
   }
 }
