@@ -1,4 +1,5 @@
 import type { JobCodec } from './codec.js';
+import { parseJson } from './parse-json.js';
 import { REDACTED, type Redact } from './redact.js';
 
 /** The storage format of jobs, as the last worker announced it. */
@@ -21,6 +22,20 @@ export function announcedContent({ codec, redact }: { codec?: JobCodec; redact?:
     ...(codec?.keyIds && { keyIds: codec.keyIds }),
     ...(redact && { redact: typeof redact === 'function' ? (true as const) : redact }),
   };
+}
+
+/** Decodes an announcement; null if there is none. Nothing is shown, nor stored in the clear, by a broken one. */
+export function decodeAnnouncedContent(text: string | null): AnnouncedContent | undefined {
+  const { value } = parseJson(text ?? undefined);
+  if (text === null) {
+    return undefined;
+  }
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const content: AnnouncedContent = isObject ? value : { encrypted: true, redact: true };
+  const { redact } = content;
+  const isKnown =
+    redact === undefined || (Array.isArray(redact) && redact.every((name) => typeof name === 'string'));
+  return isKnown ? content : { ...content, redact: true };
 }
 
 /** Returns the redaction of a queue, for a process without the queue's options. */

@@ -21,3 +21,13 @@ it('content.lua: answers what the worker that announced itself last said; nothin
   await q.run(q.scripts.workers.register('w2', false));
   expect(await q.run(q.scripts.content())).toBeUndefined();
 });
+
+it.each([
+  ['a broken text', '{"redact":["ib'],
+  ['no object', '[]'],
+  ['names that are none', '{"redact":[1],"encrypted":true}'],
+])('content.lua: %s hides everything, and lets nothing be stored in the clear', async (_, text) => {
+  const q = testQueue();
+  await q.redis.hset(q.keys.sweep, 'content', text);
+  expect(await q.run(q.scripts.content())).toEqual({ encrypted: true, redact: true });
+});

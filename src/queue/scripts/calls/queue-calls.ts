@@ -1,5 +1,4 @@
-import type { AnnouncedContent } from '../../codec/announced-content.js';
-import { parseJson } from '../../codec/parse-json.js';
+import { decodeAnnouncedContent, type AnnouncedContent } from '../../codec/announced-content.js';
 import type { ClaimedJob, JobRecord, JobStatus, QueueStats } from '../../model/job.js';
 import type { PauseOptions } from '../../model/pause.js';
 import { decodeClean } from '../../replies/decode-clean.js';
@@ -90,10 +89,7 @@ export function queueCalls({ keys, options }: CallContext) {
     },
 
     content(): ScriptCall<AnnouncedContent | undefined> {
-      return call('queueContent', keys.standard, [], (reply) => {
-        const text = (reply as string | null) ?? undefined;
-        return parseJson(text).value as AnnouncedContent | undefined;
-      });
+      return call('queueContent', keys.standard, [], (reply) => decodeAnnouncedContent(reply as string | null));
     },
 
     /**
