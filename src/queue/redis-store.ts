@@ -123,12 +123,14 @@ export class RedisStore implements QueueStore {
     return isPassing(error);
   }
 
-  /** Sends the text of a script in advance. By the time Redis asks for it, the process may have died. */
+  /** Sends the texts of scripts in advance. By the time Redis asks for one, the process may have died. */
   async prepare(calls: StoreCalls): Promise<void> {
     const start = calls.start({ id: '', token: this.clock.randomId() });
+    const teach = (call: StoreCall<unknown>) =>
+      this.exec(call, { timeoutMs: LONGEST_TRIP_MS }).catch(() => undefined); // the first use teaches it then
     await Promise.all([
       requirePermissions(this, keysOf(calls)),
-      this.exec(start, { timeoutMs: LONGEST_TRIP_MS }).catch(() => undefined), // the first start teaches it then
+      ...[start, calls.noteDeath([], ''), calls.release([])].map(teach),
     ]);
   }
 

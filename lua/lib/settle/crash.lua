@@ -14,12 +14,19 @@ end
 local function end_crashed_claim(key, id, fields, reason)
   log_attempt(id, fields.crashes and 'crash' or 'interruption', cjson.encode({ name = 'WorkerCrash', message = reason }))
   redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'reclaimed_at_ms', now, 'fence', redis.call('INCR', sequence))
+  redis.call('HDEL', key, 'death')
   if fields.crashes then
     redis.call('HINCRBY', stats, 'crashed_total', 1)
     redis.call('HSET', key, 'crashes', fields.crashes)
   else
     redis.call('HSET', key, 'attempts', fields.attempts, 'interruptions', fields.interruptions)
   end
+end
+
+-- Returns what the claim's worker last reported of its process, as a part of a sentence.
+local function report_of(death, fence)
+  local of, text = string.match(death or '', '^(%d+) (.*)$')
+  return of == fence and '; uncaught error in its process: ' .. text or ''
 end
 
 -- Returns why a job must not run again after a crash, else nil and whether the next crash is its last.
@@ -35,9 +42,9 @@ end
 
 local function crash(id, what)
   local key = job .. id
-  local status, attempts, priority, rank, cancel, worker, crashes, interruptions, fence, unstarted_fence, group =
+  local status, attempts, priority, rank, cancel, worker, crashes, interruptions, fence, unstarted_fence, group, death =
     unpack(read(key, 'status', 'attempts', 'priority', 'rank', 'cancel_requested_at_ms', 'worker', 'crashes',
-      'interruptions', 'fence', 'unstarted_fence', 'group'))
+      'interruptions', 'fence', 'unstarted_fence', 'group', 'death'))
   if group then
     free_slot(group, id)
   end
@@ -53,7 +60,7 @@ local function crash(id, what)
   end
   local fields = charged and { crashes = increment(crashes) }
     or { attempts = math.max(0, attempts - 1), interruptions = increment(interruptions) }
-  local reason = what .. (worker and ' (worker ' .. worker .. ')' or '')
+  local reason = what .. (worker and ' (worker ' .. worker .. report_of(death, fence) .. ')' or '')
   if cancel then
     end_crashed_claim(key, id, fields, reason)
     end_cancelled(id)

@@ -147,6 +147,11 @@ interface JobVerbs {
   extendBatch(request: Pick<ClaimRequest, 'worker' | 'stream' | 'token'>): StoreCall<number>;
   /** Starts a job that waited in its worker. Returns `started`, `lost`, or the refusal. */
   start(claim: Pick<ClaimRef, 'id' | 'token'>): StoreCall<'started' | 'lost' | StoredError>;
+  /**
+   * Notes an uncaught error of the process, for the text of the crashes if these claims expire. Returns how many are
+   * current.
+   */
+  noteDeath(claims: readonly Pick<ClaimRef, 'id' | 'token'>[], error: string): StoreCall<number>;
   /** Returns only the claims that need attention. @param visibilityMs default: the queue's */
   extend(claims: readonly Pick<ClaimRef, 'id' | 'token'>[], visibilityMs?: number): StoreCall<ExtendReply>;
   /**

@@ -37,6 +37,7 @@ import type { LimitVerbs } from '../../queue/store/verbs/limit-verbs.js';
 import { limitVerbs } from './verbs/limits.js';
 import { workerVerbs } from './verbs/workers.js';
 import * as schedules from './verbs/schedules.js';
+import { noteDeath } from './verbs/attempt/crash.js';
 import { complete, extend, fail, release } from './verbs/attempt/settle.js';
 import { promote } from './verbs/promote.js';
 import { reclaim, tidy } from './verbs/sweep.js';
@@ -76,6 +77,8 @@ export class MemoryCalls implements StoreCalls {
   claim = (request: ClaimRequest) => callOf('attemptClaim', () => claim(this.queue, request));
   start = ({ id, token }: Pick<ClaimRef, 'id' | 'token'>) =>
     callOf('attemptStart', () => start(this.queue, id, token));
+  noteDeath = (claims: readonly Pick<ClaimRef, 'id' | 'token'>[], error: string) =>
+    callOf('attemptNoteDeath', () => noteDeath(this.queue, claims, error));
   extend = (claims: readonly Pick<ClaimRef, 'id' | 'token'>[], visibilityMs = this.options.visibilityMs) =>
     callOf('attemptExtend', () => extend(this.queue, claims, visibilityMs));
   complete = (completions: readonly Completion[]) =>

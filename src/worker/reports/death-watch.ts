@@ -1,15 +1,23 @@
 import { serializeError } from '../../queue/errors/serialize-error.js';
 import { oneLine } from '../../queue/errors/one-line.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import type { ClaimRef } from '../../queue/model/job.js';
+import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { Job } from '../handlers/job.js';
 
 /** The most running jobs that a line names. */
 const MOST_JOBS = 10;
 
-/** A runner of a worker, as far as a line about its end names it. */
+/** The most characters of an error that the crash of a job quotes. */
+const LONGEST_QUOTE = 500;
+
+/** A runner of a worker, as far as its end concerns its jobs. */
 interface Running {
   readonly name: string;
-  readonly attempts: Iterable<{ readonly job: Job; readonly isCalled: boolean }>;
+  readonly queue: JobQueue;
+  readonly calls: StoreCalls;
+  readonly attempts: Iterable<{ readonly job: Job; readonly claim: ClaimRef; readonly isCalled: boolean }>;
 }
 
 type Report = (error: unknown, origin: string) => void;
@@ -20,11 +28,13 @@ const reports = new Set<Report>();
 const onUncaught: Report = (error, origin) => reports.forEach((report) => report(error, origin));
 
 /**
- * Logs each uncaught error of the process with the jobs that run in it. Node calls it before it ends the process. Each of
- * these jobs then gets a crash, also if a job that has ended left the error behind. Returns a function that ends the watch.
+ * Logs each uncaught error of the process with the jobs that run in it, and notes it in these jobs. Node calls it before
+ * it ends the process. Each of these jobs then gets a crash, also if a job that has ended left the error behind. Returns
+ * a function that ends the watch.
  */
 export function watchDeath(runners: () => readonly Running[], logger: JobQueueLogger): () => void {
   const report: Report = (error, origin) => {
+    runners().forEach((runner) => noteDeath(runner, error));
     const jobs = runners().flatMap(({ name, attempts }) =>
       [...attempts].filter(({ isCalled }) => isCalled).map(({ job }) => `${job.id} (${job.name} of "${name}")`),
     );
@@ -50,4 +60,17 @@ export function watchDeath(runners: () => readonly Running[], logger: JobQueueLo
       process.off('uncaughtExceptionMonitor', onUncaught);
     }
   };
+}
+
+/**
+ * Sends the error to Redis without waiting for the reply: the kernel delivers the call even if the process dies. A queue
+ * that redacts stores only the error's name, because the message may quote a payload.
+ */
+function noteDeath({ queue, calls, attempts }: Running, error: unknown): void {
+  const claims = [...attempts].filter(({ isCalled }) => isCalled).map(({ claim }) => claim);
+  if (claims.length > 0) {
+    const { name, message } = serializeError(error);
+    const quote = queue.options.redact === undefined ? `${name}: ${message}` : name;
+    void queue.store.exec(calls.noteDeath(claims, oneLine(quote, LONGEST_QUOTE))).catch(() => undefined); // it is in the log
+  }
 }

@@ -1,7 +1,9 @@
 // An uncaught error is named in the log, with the jobs that its process takes along.
 import type { EventEmitter } from 'node:events';
 import { expect, it } from '@jest/globals';
-import { gate } from '../../support/faults/wait.js';
+import type { Redis } from 'ioredis';
+import { eventually, gate } from '../../support/faults/wait.js';
+import { inside } from '../../support/queue/inside.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
 
 /** Tells the listeners of an uncaught error, as Node does before it ends the process. */
@@ -31,4 +33,22 @@ it('says nothing where no job runs, or the worker has stopped', async () => {
   die('uncaughtException');
   expect(worker.warnings).toEqual([]);
   expect(process.listenerCount('uncaughtExceptionMonitor')).toBe(0);
+});
+
+it.each([
+  [undefined, 'Error: left behind\\nsecond line'],
+  [['secret'], 'Error'],
+])('notes the error in the running jobs, its message not where fields are hidden (%s)', async (redact, noted) => {
+  const queue = newQueue(redact && { redact });
+  const end = gate();
+  const worker = await startWorker(queue, () => end.promise);
+  const { id } = await queue.enqueue({}, { name: queue.name });
+  await worker.event('started');
+  process.emit('uncaughtExceptionMonitor', new Error('left behind\nsecond line'), 'uncaughtException');
+  const { keys } = await inside(queue).scripts();
+  const death = () => (inside(queue).connection.client as Redis).hget(keys.job(id), 'death');
+  await eventually(async () => (await death()) !== null);
+  expect(await death()).toBe(`1 ${noted}`);
+  end.open();
+  await worker.event('completed');
 });

@@ -90,6 +90,16 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
       };
     },
 
+    /** Returns how many of the claims are current. */
+    noteDeath(claims: readonly Pick<ClaimRef, 'id' | 'token'>[], error: string): ScriptCall<number> {
+      return {
+        script: 'attemptNoteDeath',
+        keys: keys.forStart,
+        args: [error, ...claims.flatMap(({ id, token }) => [id, token])],
+        decode: wholeNumberOf,
+      };
+    },
+
     /**
      * Completes claims.
      *

@@ -5,7 +5,7 @@ import type { TidyReply } from '../../../queue/store/verbs/sweep-verbs.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { trimDeadLetters } from './attempt/ends.js';
 import { dropDeadLetter } from './attempt/has-left.js';
-import { crash } from './attempt/settle.js';
+import { crash } from './attempt/crash.js';
 
 /** Reclaims expired claims, the latest first, so that the first claimed job ends up in front. */
 export function reclaim(
