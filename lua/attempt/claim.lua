@@ -12,10 +12,11 @@
 -- KEYS[8] sequence     string
 -- KEYS[9] batch        string, the last batch of this claimer
 -- KEYS[10] groups      prefix of the keys of groups
--- and if the claimer takes only jobs whose names it handles:
--- KEYS[11] names       sorted set
--- KEYS[12] workers     sorted set
--- KEYS[13] sweep       hash
+-- and if the claimer takes only jobs whose names it handles, or announces nothing and has a long visibility timeout:
+-- KEYS[11] sweep       hash
+-- and if it takes only jobs whose names it handles:
+-- KEYS[12] names       sorted set
+-- KEYS[13] workers     sorted set
 -- ARGV[1] count
 -- ARGV[2] visibility in ms
 -- ARGV[3] token, new for each request, the same for its repeat
@@ -46,7 +47,7 @@
 --     job that was left, then the names of left jobs that no live worker handles
 -- Repeated with the same token: the same jobs, if that claim still holds them. With fewer bytes: as many as these
 --   allow. The others, which the claimer never saw, go back to the front.
-local job, pending, prioritized, scheduled, claims, wake, settings, sequence, batch, groups, names, workers, sweep =
+local job, pending, prioritized, scheduled, claims, wake, settings, sequence, batch, groups, sweep, names, workers =
   unpack(KEYS)
 local count, visibility, token, worker = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local reports_starts, slots, most_bytes = ARGV[6] ~= '', tonumber(ARGV[6]) or count, tonumber(ARGV[7]) or math.huge
@@ -54,6 +55,10 @@ local configures_limits, giant_bytes = ARGV[8] ~= '', tonumber(ARGV[9])
 local first_limit = names and 13 or 10
 --@include lib/core/clock
 --@include lib/core/read
+if sweep and not names then
+--@include lib/core/longest_visibility
+  note_visibility(visibility)
+end
 -- The nils reserve room for one job, because a growing table costs as much again.
 local reply, replied, name_before = { now, false, 0, nil, nil, nil, nil, nil }, 3, nil
 local function hand_over(id, name, payload, enqueued_at, rest)

@@ -3,14 +3,19 @@
 -- Transition: none
 -- KEYS[1] job     prefix of the job hashes
 -- KEYS[2] claims  sorted set
+-- KEYS[3] sweep   hash
 -- ARGV[1] visibility in ms
 -- ARGV[2..] for each claim: id, token
 -- Returns, for each claim that needs attention: id, lost | cancel.
 -- Repeated: the same, with the time counted again.
-local job, claims = KEYS[1], KEYS[2]
+local job, claims, sweep = KEYS[1], KEYS[2], KEYS[3]
 local visibility = tonumber(ARGV[1])
 --@include lib/core/clock
 --@include lib/core/read
+--@include lib/core/longest_visibility
+if visibility > usual_visibility then
+  note_visibility(visibility)
+end
 local expiry = string.format('%d', now + visibility)
 local expiries, notices = {}, {}
 

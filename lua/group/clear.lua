@@ -20,6 +20,6 @@ local hold = redis.call('HGET', groups .. 'state:' .. name, 'hold')
 if hold then
   end_hold(name, hold)
 end
-redis.call('HDEL', groups .. 'state:' .. name, 'rests_until_ms')
+redis.call('HDEL', groups .. 'state:' .. name, 'rests_until_ms', 'rest_ms')
 touch(name)
 place_groups()

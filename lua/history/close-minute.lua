@@ -1,7 +1,8 @@
 #!lua
 -- Closes the last minute. Its entry has the increase of the counters since the last entry, the workers' times, and the
 -- caller's depths. The first replica in a new minute closes the old one; the others change nothing. If no replica came
--- for some minutes, one entry covers them all. A longer gap is an outage. An idle minute has no entry.
+-- for some minutes, one entry covers them all. A longer gap is an outage. An idle minute has no entry. Entries of a
+-- clock that was ahead are forgotten.
 -- Transition: none
 -- KEYS[1] stats          hash, the counters
 -- KEYS[2] history_open   hash, data of the next entry
@@ -39,10 +40,26 @@ end
 
 --@include lib/history/figures
 
+-- Writes a stream again without the entries that are later than now. A stream refuses ids that do not grow.
+local function forget_later(stream)
+  local kept = redis.call('XRANGE', stream, '-', now_text)
+  redis.call('UNLINK', stream)
+  for _, entry in ipairs(kept) do
+    redis.call('XADD', stream, entry[1], unpack(entry[2]))
+  end
+  redis.call('PEXPIRE', stream, keep)
+end
+
+local last = tonumber(redis.call('HGET', open, 'at_ms') or 0)
+if last > now + 60000 then
+  forget_later(history)
+  forget_later(marks)
+  last = minute
+  redis.call('HSET', open, 'at_ms', string.format('%.0f', minute))
+end
 if version ~= '' then
   see_version()
 end
-local last = tonumber(redis.call('HGET', open, 'at_ms') or 0)
 if last < minute and ARGV[1] == '' then
   return 0
 end

@@ -6,6 +6,6 @@
 -- Returns nothing. Repeated: the same.
 --@include lib/core/keys
 --@include lib/limits/write
-redis.call('HDEL', settings, 'limits_set', 'rests_until_ms')
+redis.call('HDEL', settings, 'limits_set', 'rests_until_ms', 'rest_ms')
 hold_configured_limits()
 --@include lib/core/wake

@@ -18,7 +18,7 @@ local worker, declares, declaration_ms = ARGV[1], ARGV[2] == '1', tonumber(ARGV[
 local function declare(id, version, key)
   local current, source, declared_by, declared_until = unpack(redis.call('HMGET', key,
     'version', 'source', 'declared_by', 'declared_until_ms'))
-  local by_another = declared_by ~= worker and (tonumber(declared_until) or 0) > now
+  local by_another = declared_by ~= worker and is_declaration(declared_until, declaration_ms)
   if source ~= 'code' or current ~= version and not by_another then
     return 'upsert'
   end

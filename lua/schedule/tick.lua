@@ -1,11 +1,12 @@
 #!lua
 -- Makes the due ticks of schedules. Each enqueues one job, @schedule:{schedule}:{due}, and sets the next due time, in
 -- one step. So one of all the callers makes a tick, even if several saw it due. A late tick counts as missed: it is
--- made once or skipped, by the schedule's option. All due times in between make one tick.
+-- made once or skipped, by the schedule's option. All due times in between make one tick. A due time that is later than
+-- the next one from now comes from a clock that was ahead. It is moved to the next one.
 -- Transition: tick
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV, for each tick: id, due time in ms and version as the caller saw them, next due time in ms (+inf: none is left)
--- Returns for each: enqueued | kept | skipped (missed) | lost.
+-- Returns for each: enqueued | kept | skipped (missed) | moved | lost.
 --   kept: the last job of a schedule without overlap is unfinished
 --   lost: made by another caller, changed, not due, not later than the last tick, over the limit of ticks, or with a
 --     next due time that is not later
@@ -22,22 +23,39 @@
 --@include lib/core/write_job
 --@include lib/enqueue/add_scheduled
 --@include lib/schedule/rest
+-- Returns the due time for the id of its job. In a time that comes again after the clock was ahead, the next ms that no
+-- job has.
+local function time_in_id(id, due)
+  for at = due, due + 99 do
+    if redis.call('EXISTS', job .. '@schedule:' .. id .. ':' .. string.format('%d', at)) == 0 then
+      return at
+    end
+  end
+  return due
+end
+
 local function make(id, due, key)
-  local name, payload, options, on_missed, missed_after, last, ticks, limit = unpack(redis.call('HMGET', key,
-    'name', 'payload', 'options', 'on_missed', 'missed_after_ms', 'last_tick_at_ms', 'ticks', 'tick_limit'))
+  local name, payload, options, on_missed, missed_after, last, ticks, limit, repeats_until = unpack(redis.call('HMGET', key,
+    'name', 'payload', 'options', 'on_missed', 'missed_after_ms', 'last_tick_at_ms', 'ticks', 'tick_limit', 'repeats_until_ms'))
   if (tonumber(ticks) or 0) >= (tonumber(limit) or math.huge) then
     return 'lost'
   end
   -- A late change may restore an earlier due time. A last tick in the future comes from a clock that was wrong.
-  if last and due <= tonumber(last) and tonumber(last) <= now then
+  last = tonumber(last or nil) or -math.huge
+  if due <= last and last <= now then
     return 'lost'
   end
   if on_missed == 'skip' and now - due > tonumber(missed_after) then
     return 'skipped'
   end
-  local job_id = '@schedule:' .. id .. ':' .. string.format('%d', due)
+  repeats_until = math.max(last > now and last or 0, tonumber(repeats_until or nil) or 0)
+  local is_repeated = due <= repeats_until
+  local job_id = '@schedule:' .. id .. ':' .. string.format('%d', is_repeated and time_in_id(id, due) or due)
   local verdict, standing = add_scheduled(job_id, name, payload, options, id)
   redis.call('HSET', key, 'last_tick_at_ms', due, 'last_job', standing)
+  if is_repeated then
+    redis.call('HSET', key, 'repeats_until_ms', repeats_until)
+  end
   return verdict == 'kept' and 'kept' or 'enqueued'
 end
 
@@ -47,7 +65,11 @@ for i = 1, #ARGV, 4 do
   local score = tonumber(redis.call('ZSCORE', schedule_due, id) or nil)
   local version = read(key, 'version')[1]
   local reply = 'lost'
-  if score == due and version == ARGV[i + 2] and due <= now and next_due > due then
+  local is_current = score == due and version == ARGV[i + 2]
+  if is_current and due > now and next_due > now and next_due < due then
+    set_due(id, key, next_due)
+    reply = 'moved'
+  elseif is_current and due <= now and next_due > due then
     redis.call('ZADD', schedule_due, next_due, id)
     reply = make(id, due, key)
     if reply ~= 'lost' then

@@ -32,7 +32,7 @@ local current, old_source, declared_by, declared_until, paused, ended = unpack(r
   'version', 'source', 'declared_by', 'declared_until_ms', 'paused_at_ms', 'ended_at_ms'))
 
 local function is_declared_by_another()
-  return old_source == 'code' and declared_by ~= worker and (tonumber(declared_until) or 0) > now
+  return old_source == 'code' and declared_by ~= worker and is_declaration(declared_until, declaration_ms)
 end
 
 local function own()

@@ -49,5 +49,5 @@ reclaim_claims(replies)
 replies[1] = once_per_interval('adopted_at_ms', tonumber(ARGV[first + 2])) and adopt_failures() or 0
 place_groups()
 local seen_at = tonumber(redis.call('HGET', sweep, 'foreign_seen_at_ms') or nil)
-replies[3] = seen_at and now - seen_at < 600000 and 1 or 0
+replies[3] = seen_at and math.abs(now - seen_at) < 600000 and 1 or 0
 return replies

@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- Reclaims expired claims: processing -> pending (at the front, in the old order), failed or cancelled. A crash counts
 -- as an attempt. max_attempts and max_crashes of the job decide. After a gap in the sweeps it first waits for one
--- heartbeat. Such a gap means that the server was away, so every claim looks expired.
+-- heartbeat. Such a gap means that the server was away, so every claim looks expired. A claim beyond the longest
+-- visibility timeout expires after a heartbeat, because a clock that was ahead has made it. A live worker extends it.
 -- Transition: reclaim
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
@@ -33,15 +34,19 @@
 --@include lib/settle/crash
 --@include lib/settle/count_completed
 --@include lib/settle/finish_broken_end
+--@include lib/core/longest_visibility
+--@include lib/core/bring_back
 local broken_ms = 60000
 local limit, gap = tonumber(ARGV[first]), tonumber(ARGV[first + 1])
 local wait = announced.visibility and announced.visibility / 3 or tonumber(ARGV[first + 2])
 
 local last_run_at, hold_until = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'hold_until_ms'))
 hold_until = tonumber(hold_until) or 0
-if last_run_at and now - last_run_at > gap then
+local latest = now + math.max(longest_visibility(), broken_ms) + wait
+if last_run_at and now - last_run_at > gap or hold_until > latest then
   hold_until = now + wait
 end
+bring_back(claims, latest, now + wait, limit)
 redis.call('HSET', sweep, 'last_run_at_ms', now, 'hold_until_ms', hold_until)
 if ARGV[first + 3] ~= '' then
   redis.call('HSET', sweep, 'maintained_at_ms', now, 'every_ms', ARGV[first + 3])

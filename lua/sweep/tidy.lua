@@ -46,6 +46,7 @@ local function leave(set, latest, drop)
 end
 
 --@include lib/retention/free_stale_unique
+--@include lib/core/bring_back
 
 local function forget_schedule(id)
   redis.call('ZREM', schedule_due, id)
@@ -69,6 +70,14 @@ trim(completed, 'completed')
 trim(failed) -- lua/sweep/adopt-foreign.lua decides about an id that a client of the pattern put there
 trim(cancelled, 'cancelled')
 prune_ghosts()
+for _, announced_at in ipairs({ workers, names, schedule_owners }) do
+  bring_back(announced_at, now, now, limit) -- a clock that was ahead would keep them alive
+end
+-- A group is gated until its rate or rest ends. Some groups are placed again, because that end may be bounded by now.
+local first_gated = tonumber(time[2]) % math.max(1, redis.call('ZCARD', group_keys.gated) - 49) -- by chance
+for _, name in ipairs(redis.call('ZRANGE', group_keys.gated, first_gated, first_gated + 49)) do
+  touch(name)
+end
 leave(schedule_owners, now - schedule_age, forget_schedule)
 redis.call('ZREMRANGEBYSCORE', workers, '-inf', now - worker_age)
 redis.call('ZREMRANGEBYSCORE', names, '-inf', now - name_age)

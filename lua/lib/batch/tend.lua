@@ -4,7 +4,9 @@
 --@include lib/batch/tend_batch
 --@include lib/batch/end_unmet
 
+--@include lib/core/bring_back
 local function tend_batches(limit, all)
+  bring_back(batches, now + look_ms, now, limit)
   if all then
     for _, batch in ipairs(redis.call('ZRANGE', batches, '(0', '+inf', 'BYSCORE', 'LIMIT', 0, limit)) do
       redis.call('ZADD', batches, 0, batch)
@@ -59,6 +61,7 @@ end
 
 local function tend_awaiting(limit)
   local left = limit
+  bring_back(awaiting, now + look_ms, now, limit)
   for _, id in ipairs(redis.call('ZRANGE', awaiting, '-inf', now, 'BYSCORE', 'LIMIT', 0, limit)) do
     left = left > 0 and left - 1 - tend_waiting(id) or left
   end

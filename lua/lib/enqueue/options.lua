@@ -28,7 +28,10 @@ local function write_options(key, options)
     add('options', options.worker)
   end
   add('request', options.request)
-  add('window', type(options.unique_for) == 'number' and options.unique)
+  if type(options.unique_for) == 'number' then
+    add('window', options.unique)
+    add('window_ms', options.unique_for)
+  end
   if #fields > 0 then
     redis.call('HSET', key, unpack(fields))
   end

@@ -10,13 +10,15 @@ local function resolve_unique(options)
   if not owner then
     return nil
   end
-  local status, key, kind, window, name = unpack(redis.call('HMGET', job .. owner,
-    'status', 'unique', 'unique_for', 'window', 'name'))
+  local status, key, kind, window, window_ms, name = unpack(redis.call('HMGET', job .. owner,
+    'status', 'unique', 'unique_for', 'window', 'window_ms', 'name'))
   local waiting = (status == 'pending' or status == 'scheduled') and (key == options.unique or window == options.unique)
   local held_until = tonumber(redis.call('ZSCORE', unique_expiries, options.unique) or nil)
   local is_held
   if held_until then
-    is_held = held_until > now -- however the job ended, and after its hash has gone
+    -- However the job ended, and after its hash has gone. But no longer than the clock of now can have made it.
+    local longest = window == options.unique and tonumber(window_ms or nil) or math.huge
+    is_held = held_until > now and held_until <= now + longest
   else
     is_held = key == options.unique and (waiting or status == 'processing' and kind ~= 'pending')
   end

@@ -20,7 +20,9 @@ local function slice_of(list, field)
   return ids
 end
 
+--@include lib/core/bring_back
 local function note_claims()
+  bring_back(foreign_claims, now, now, limit)
   local ids = slice_of(processing, 'foreign_cursor')
   for _, id in ipairs(ids) do
     redis.call('ZADD', foreign_claims, 'NX', now, sighting(id))

@@ -13,7 +13,7 @@ local function rest_idle(name, group)
   if group.has_spent and spent_until > now then
     redis.call('ZADD', groups .. 'resting', 'GT', string.format('%.0f', spent_until), name)
   elseif group.has_spent then
-    redis.call('HDEL', groups .. 'state:' .. name, 'rate_tat_us', 'rests_until_ms')
+    redis.call('HDEL', groups .. 'state:' .. name, 'rate_tat_us', 'rests_until_ms', 'rest_ms')
   end
   if has_state[name] and redis.call('EXISTS', groups .. 'state:' .. name) == 0 then
     redis.call('HDEL', group_keys.states, name)

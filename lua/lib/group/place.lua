@@ -43,6 +43,9 @@ end
 
 local function place_group(name, known)
   local group, running, depth, id, rank = read_group(name), slots_in_use(name), nil, nil, nil
+  if group.is_ahead then
+    write_bounds(name, group)
+  end
   if knows_line(known, group) then
     depth = tonumber(score_in(sets.depths, name) or nil) or 0
   else

@@ -2,6 +2,7 @@
 -- read_group(name): returns its settings, else those of all groups, and its state.
 -- opens_at(group, cost): returns when a job may start in ms; nil for now. The hash states names the groups whose own
 --   hash may have a field. Other groups' hashes are not read.
+-- write_bounds(name, group): writes the rest and the spent rate back if a clock that was ahead has made them.
 -- mark_state(name): must be called when such a field is written.
 -- recall_states(names): reads many groups together.
 -- Needs: groups, lib/core/clock.
@@ -10,6 +11,8 @@ local group_keys = { turns = groups .. 'turns', gated = groups .. 'gated', finis
   states = groups .. 'states' }
 local group_settings = { 'max_running', 'rate_interval_us', 'rate_burst', 'weight', 'max_pending', 'on_dead_head',
   'max_pending_bytes' }
+local state_settings = { 'max_running', 'rate_interval_us', 'rate_burst', 'weight', 'max_pending', 'on_dead_head',
+  'max_pending_bytes', 'rest_ms' }
 local group_defaults, virtual_time, touched_groups, waiting_change, has_state = nil, nil, {}, 0, {}
 local common_group, any_state
 local now_us = tonumber(time[1]) * 1e6 + tonumber(time[2])
@@ -37,7 +40,16 @@ local function read_state(name)
     recall_states({ name })
   end
   return has_state[name] and redis.call('HMGET', groups .. 'state:' .. name, 'paused_at_ms', 'hold', 'rests_until_ms',
-    'rate_tat_us', unpack(group_settings)) or {}
+    'rate_tat_us', unpack(state_settings)) or {}
+end
+
+-- Bounds the spent rate and the rest by the latest that the clock of now can have made. A later one comes from a clock
+-- that was ahead. rest_ms: the length of the rest.
+local function bound(group, rest_ms)
+  local latest = group.interval and now_us + group.burst * group.interval + 1 or math.huge -- it is stored rounded
+  if group.tat > latest or group.rests_until > now + rest_ms then
+    group.tat, group.rests_until, group.is_ahead = math.min(group.tat, latest), math.min(group.rests_until, now + rest_ms), true
+  end
 end
 
 -- Returns the settings of a group, else those of all groups, and its state. Groups without their own settings share one
@@ -62,10 +74,17 @@ local function read_group(name)
     burst = tonumber(rate[7]), weight = tonumber(own[8] or group_defaults[4]) or 1,
     max_pending = tonumber(own[9] or group_defaults[5]),
     max_pending_bytes = tonumber(own[11] or group_defaults[7]), holds_dead = holds_dead }
+  bound(group, tonumber(own[12]) or math.huge)
   if not has_state[name] and not group.interval then
     common_group = group
   end
   return group
+end
+
+local function write_bounds(name, group)
+  for field, value in pairs({ rate_tat_us = group.tat, rests_until_ms = group.rests_until > 0 and group.rests_until or nil }) do
+    redis.call('HSET', groups .. 'state:' .. name, field, string.format('%.0f', value))
+  end
 end
 
 -- Returns when the rate and the rest of a group let a job of this cost start, in ms; nil for now.

@@ -11,12 +11,22 @@
 --   below now.
 -- paused, has_groups, limits_owner: of the same settings.
 -- Needs: claims, full, job, most_bytes, pending, prioritized, settings, lib/core/clock.
-local paused, has_groups, max_running, interval, burst, tat, rests_until, limits_owner = unpack(redis.call('HMGET', settings,
-  'paused_at_ms', 'has_groups', 'max_running', 'rate_interval_us', 'rate_burst', 'rate_tat_us', 'rests_until_ms', 'limits_owner'))
+local paused, has_groups, max_running, interval, burst, tat, rests_until, limits_owner, rest_ms = unpack(redis.call('HMGET',
+  settings, 'paused_at_ms', 'has_groups', 'max_running', 'rate_interval_us', 'rate_burst', 'rate_tat_us', 'rests_until_ms',
+  'limits_owner', 'rest_ms'))
 max_running, interval, burst = tonumber(max_running or nil), tonumber(interval or nil), tonumber(burst or nil)
-rests_until = tonumber(rests_until or nil) or 0
+rests_until, rest_ms = tonumber(rests_until or nil) or 0, tonumber(rest_ms or nil) or math.huge
 local claim_time_us = tonumber(time[1]) * 1e6 + tonumber(time[2])
 tat = math.max(tonumber(tat or nil) or 0, claim_time_us)
+-- The clock of now can have made no later ones. It was ahead for a while. See lib/group/state for groups.
+if interval and tat > claim_time_us + burst * interval + 1 then
+  tat = claim_time_us + burst * interval
+  redis.call('HSET', settings, 'rate_tat_us', string.format('%.0f', tat))
+end
+if rests_until > now + rest_ms then
+  rests_until = now + rest_ms
+  redis.call('HSET', settings, 'rests_until_ms', string.format('%.0f', rests_until))
+end
 local limited = max_running ~= nil or interval ~= nil or rests_until > now
 local units, spent, unpaid_wait, slots_left = 0, 0, nil, math.huge
 

@@ -18,7 +18,7 @@ end
 
 local function waits_for_foreign(id)
   local seen_at = tonumber(redis.call('HGET', sweep, 'foreign_seen_at_ms') or nil)
-  return seen_at and now - seen_at <= max_age and read(job .. id, 'foreign')[1]
+  return seen_at and math.abs(now - seen_at) <= max_age and read(job .. id, 'foreign')[1]
 end
 
 local function found_name(key)

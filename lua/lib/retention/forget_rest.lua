@@ -6,6 +6,6 @@ local function forget_rest()
     'rate_interval_us', 'has_groups'))
   if rests_until and (tonumber(rests_until) or 0) <= now and not (max_running or interval or has_groups) then
     keep_waits()
-    redis.call('HDEL', settings, 'rests_until_ms', 'timer_until_ms', 'timer_worker')
+    redis.call('HDEL', settings, 'rests_until_ms', 'rest_ms', 'timer_until_ms', 'timer_worker')
   end
 end

@@ -1,5 +1,7 @@
 -- Schedules. A resting one (paused, or not declared) has the score +inf in schedule_due.
 -- is_declared(id, declaration_ms): returns whether a process declared it within the last `declaration_ms` ms.
+-- is_declaration(declared_until, declaration_ms): returns whether a declaration still holds. A later end than the clock of
+--   now can have made is none.
 -- rest(id, key, due): stops a schedule that no process declares; its hash keeps the due time.
 -- wake_schedule(id, key): ends that rest, with the kept due time.
 -- set_due(id, key, due): sets the next due time. With +inf, or after the last tick of its limit, the schedule has
@@ -8,6 +10,11 @@
 local function is_declared(id, declaration_ms)
   local seen = redis.call('ZSCORE', schedule_owners, id)
   return seen and tonumber(seen) > now - declaration_ms
+end
+
+local function is_declaration(declared_until, declaration_ms)
+  local ends_in = (tonumber(declared_until or nil) or 0) - now
+  return ends_in > 0 and ends_in <= declaration_ms
 end
 
 local function rest(id, key, due)

@@ -20,11 +20,14 @@ end
 -- Lets the group, or without one the queue, start nothing for a time. A rest that ends later stays.
 local function rest(ms, group)
   local key = group and groups .. 'state:' .. group or settings
-  local rests_until = tonumber(redis.call('HGET', key, 'rests_until_ms') or nil) or 0
+  local rests_until, rest_ms = unpack(redis.call('HMGET', key, 'rests_until_ms', 'rest_ms'))
+  rests_until, rest_ms = tonumber(rests_until or nil) or 0, tonumber(rest_ms or nil) or math.huge
   if group then
     mark_state(group)
   end
-  redis.call('HSET', key, 'rests_until_ms', string.format('%.0f', math.max(rests_until, now + ms)))
+  if now + ms > rests_until or rests_until > now + rest_ms then
+    redis.call('HSET', key, 'rests_until_ms', string.format('%.0f', now + ms), 'rest_ms', string.format('%.0f', ms))
+  end
   redis.call('HINCRBY', stats, 'rate_limited_total', 1)
 end
 

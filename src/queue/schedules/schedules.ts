@@ -6,6 +6,7 @@ import { LARGEST_PAGE } from '../runtime/bounds.js';
 import { checkText, SCHEDULE_PREFIX } from '../validation/names.js';
 import type { Recurrence, ScheduleRecord, StoredSchedule } from '../model/schedule.js';
 import { nextDue } from './next-due.js';
+import { VerifiedDueTimes } from './verified-due-times.js';
 import { checkSchedule, encodeSchedule, type ScheduleOptions, type TypedScheduleOptions } from './schedule.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
@@ -24,6 +25,8 @@ export interface TickReport {
   enqueued: number;
   /** The number of ticks that were missed and skipped, or that found the last job unfinished without overlap. */
   skipped: number;
+  /** The number of schedules with a due time later than their next time. A clock that was ahead had set it. */
+  moved: number;
   /** ms until the next schedule is due; undefined when none is active. */
   nextDueInMs: number | undefined;
   /** True if more schedules are due. */
@@ -41,6 +44,7 @@ export interface TickReport {
  */
 export class Schedules {
   private readonly listeners = new Set<() => void>();
+  private readonly verified = new VerifiedDueTimes();
 
   /** @internal */
   constructor(private readonly queue: ScheduledQueue) {}
@@ -150,13 +154,15 @@ export class Schedules {
     checkKnown('schedules.tick', options, ['limit']);
     const { limit = SLICE } = options;
     checkCount('limit', limit, 1, LARGEST_PAGE);
-    const { nowMs, nextDueInMs, more, due } = await this.call((calls) => calls.due(limit));
-    const report: TickReport = { enqueued: 0, skipped: 0, nextDueInMs, more, faults: [] };
+    const { nowMs, nextDueInMs, more, due } = await this.call((calls) => calls.due(limit, this.verified.offset));
+    this.verified.advance(due.filter(({ dueAtMs }) => dueAtMs > nowMs).length);
+    const report: TickReport = { enqueued: 0, skipped: 0, moved: 0, nextDueInMs, more, faults: [] };
     const ticks = due.flatMap((each) => this.withNext(each, nowMs, report));
     if (ticks.length > 0) {
       const outcomes = await this.call((calls) => calls.tick(ticks));
       report.enqueued = outcomes.filter((outcome) => outcome === 'enqueued').length;
       report.skipped = outcomes.filter((outcome) => outcome === 'skipped' || outcome === 'kept').length;
+      report.moved = outcomes.filter((outcome) => outcome === 'moved').length;
       // A process that made a tick before this one has set the same next time.
       const nextInMs = Math.min(nextDueInMs ?? Infinity, ...ticks.map(({ nextDueMs }) => nextDueMs - nowMs));
       report.nextDueInMs = nextInMs === Infinity ? undefined : nextInMs;
@@ -202,10 +208,21 @@ export class Schedules {
   }
 
   private withNext(due: DueSchedule, nowMs: number, report: TickReport): (DueSchedule & { nextDueMs: number })[] {
+    if (due.dueAtMs > nowMs && this.verified.holds(due, nowMs)) {
+      return [];
+    }
     try {
       const recurrence = JSON.parse(due.recurrence) as Recurrence;
-      return [{ ...due, nextDueMs: nextDue(recurrence, nowMs, { queue: this.queue.name, id: due.id }) }];
+      const nextDueMs = nextDue(recurrence, nowMs, { queue: this.queue.name, id: due.id });
+      if (due.dueAtMs > nowMs && due.dueAtMs <= nextDueMs) {
+        this.verified.note(due, nowMs);
+        return [];
+      }
+      return [{ ...due, nextDueMs }];
     } catch (error) {
+      if (due.dueAtMs > nowMs) {
+        return []; // reported once it is due
+      }
       report.faults.push({ id: due.id, reason: (error as Error).message });
       return [];
     }

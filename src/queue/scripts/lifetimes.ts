@@ -3,6 +3,9 @@
 /** The greatest age of an announcement of a live worker, in ms. */
 export const WORKER_SEEN_MS = 30_000;
 
+/** A visibility timeout that every sweep expects, in ms; see lua/lib/core/longest_visibility.lua. */
+export const USUAL_VISIBILITY_MS = 30_000;
+
 /** The time a silent worker is remembered, in ms. */
 export const WORKER_FORGOTTEN_MS = 10 * WORKER_SEEN_MS;
 

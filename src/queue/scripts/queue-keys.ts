@@ -195,7 +195,7 @@ export class QueueKeys {
       this.awaiting,
       this.groupsPrefix,
     ];
-    this.forExtend = [this.jobPrefix, this.claims];
+    this.forExtend = [this.jobPrefix, this.claims, this.sweep];
     this.forStart = [this.jobPrefix];
   }
 
@@ -232,7 +232,7 @@ export class QueueKeys {
 
   /** Returns the KEYS of a claim of the jobs whose names the claimer handles. */
   forNamedClaim(claimer: string): string[] {
-    return [...this.forClaim(claimer), this.names, this.workers, this.sweep];
+    return [...this.forClaim(claimer), this.sweep, this.names, this.workers];
   }
 
   forExtendBatch(claimer: string): string[] {

@@ -258,7 +258,7 @@ function scheduleVerbs(queue: MemoryQueue): ScheduleVerbs {
       callOf('scheduleUpsert', () => schedules.upsert(queue, schedule, worker, nextDueMs)),
     declare: (worker, declares, each) =>
       callOf('scheduleDeclare', () => schedules.declare(queue, worker, declares, each)),
-    due: (limit) => callOf('scheduleDue', () => schedules.due(queue, limit)),
+    due: (limit, othersFrom) => callOf('scheduleDue', () => schedules.due(queue, limit, othersFrom)),
     tick: (ticks) => callOf('scheduleTick', () => schedules.tick(queue, ticks)),
     run: (id, jobId) => callOf('scheduleRun', () => schedules.run(queue, id, jobId)),
     pause: (id) => callOf('schedulePause', () => schedules.pause(queue, id)),

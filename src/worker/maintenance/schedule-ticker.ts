@@ -82,6 +82,11 @@ export class ScheduleTicker {
         // If no tick could be made, another look would find the same.
         more = report.more && report.enqueued + report.skipped > 0;
         this.logFaults(queue, report);
+        if (report.moved > 0) {
+          this.logger.warn(
+            `The due times of ${report.moved} schedules of queue "${queue.name}" came from a clock that was ahead; they tick by the clock of now.`,
+          );
+        }
       }
     } catch (error) {
       this.logger.warn(

@@ -18,7 +18,7 @@ import type {
   Release,
 } from '../../store/store-calls.js';
 import type { ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
-import { EVICTED_TTL_MS, WORKER_SEEN_MS } from '../lifetimes.js';
+import { EVICTED_TTL_MS, USUAL_VISIBILITY_MS, WORKER_SEEN_MS } from '../lifetimes.js';
 import { configuresLimits } from '../encode-worker-limits.js';
 import { publishArg } from '../publish-arg.js';
 import type { QueueKeys } from '../queue-keys.js';
@@ -50,6 +50,8 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
         attemptLimits.find((limit) => limit.name === name)?.maxAttempts ?? maxAttempts;
       const claimer = `${worker}:${stream}`;
       const { queue } = keys;
+      // A worker announces its timeout. A claim by hand notes one that a sweep could not expect.
+      const isUnannounced = slots === undefined && visibilityMs > USUAL_VISIBILITY_MS;
       const args = [
         ...settings,
         ...(only ? [only.cursor, options.unhandledAgeMs, WORKER_SEEN_MS] : []),
@@ -64,7 +66,7 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
           }
         : {
             script: 'attemptClaim',
-            keys: keys.forClaim(claimer),
+            keys: [...keys.forClaim(claimer), ...(isUnannounced ? [keys.sweep] : [])],
             args,
             decode: (reply) => decodeClaim(reply, queue, token, maxAttemptsOf),
           };

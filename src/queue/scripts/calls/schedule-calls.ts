@@ -46,8 +46,8 @@ export function scheduleCalls({ keys }: CallContext) {
       );
     },
 
-    due(limit: number): ScriptCall<DueLook> {
-      return call('scheduleDue', keys.standard, [limit, DECLARED_MS], (reply) =>
+    due(limit: number, othersFrom?: number): ScriptCall<DueLook> {
+      return call('scheduleDue', keys.standard, [limit, DECLARED_MS, othersFrom ?? ''], (reply) =>
         decodeDue(reply as (string | number)[]),
       );
     },

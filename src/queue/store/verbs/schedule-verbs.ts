@@ -20,11 +20,12 @@ export interface DueLook {
   nextDueInMs: number | undefined;
   /** True if more are due than were looked at. */
   more: boolean;
+  /** The due ones, then some of the others, to verify their due times. */
   due: DueSchedule[];
 }
 
 export type UpsertOutcome = 'created' | 'changed' | 'unchanged' | 'conflict' | 'declared' | 'next';
-export type TickOutcome = 'enqueued' | 'kept' | 'skipped' | 'lost';
+export type TickOutcome = 'enqueued' | 'kept' | 'skipped' | 'moved' | 'lost';
 
 export type ResumeReply =
   { outcome: 'resumed' | 'missing' } | { outcome: 'next'; nowMs: number; version: string; recurrence: Recurrence };
@@ -41,7 +42,8 @@ export interface ScheduleVerbs {
     declares: boolean,
     schedules: readonly Pick<StoredSchedule, 'id' | 'version'>[],
   ): StoreCall<('declared' | 'conflict' | 'upsert')[]>;
-  due(limit: number): StoreCall<DueLook>;
+  /** @param othersFrom the first of the schedules to verify, besides the due ones; undefined for none */
+  due(limit: number, othersFrom?: number): StoreCall<DueLook>;
   tick(ticks: readonly (DueSchedule & { nextDueMs: number })[]): StoreCall<TickOutcome[]>;
   run(
     id: string,

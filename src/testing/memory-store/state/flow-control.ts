@@ -23,6 +23,7 @@ interface FlowQueue {
   readonly dead: ScoredSet;
   readonly sequence: number;
   restsUntil: number;
+  restMs: number;
   job(id: string): Record<string, string> | undefined;
 }
 
@@ -149,12 +150,11 @@ export class FlowControl {
 
   /** Rests the group of a job, or the queue for a job without a group. */
   rest(job: Record<string, string>, ms: number): void {
-    const until = this.queue.now + ms;
-    if (job.group === undefined) {
-      this.queue.restsUntil = Math.max(this.queue.restsUntil, until);
-    } else {
-      const group = this.group(job.group);
-      group.restsUntil = Math.max(group.restsUntil, until);
+    const resting = job.group === undefined ? this.queue : this.group(job.group);
+    const { now } = this.queue;
+    if (now + ms > resting.restsUntil || resting.restsUntil > now + (resting.restMs ?? Infinity)) {
+      resting.restsUntil = now + ms;
+      resting.restMs = ms;
     }
   }
 

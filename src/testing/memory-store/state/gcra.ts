@@ -15,6 +15,11 @@ export function rateOpensAt(rate: RateLimit | undefined, arrival: number, cost =
   return Math.ceil(arrival + ((Math.min(cost, burst) - burst) * periodMs) / limit);
 }
 
+/** Returns the latest arrival time that the clock of now can have made. */
+export function latestArrival(rate: RateLimit | undefined, now: number): number {
+  return rate ? now + costInMs(rate, Infinity) : Infinity;
+}
+
 /** Returns the arrival after a job has started. */
 export function paid(rate: RateLimit | undefined, arrival: number, cost: number, now: number): number {
   return rate ? Math.max(arrival, now) + costInMs(rate, cost) : arrival;

@@ -14,6 +14,8 @@ export interface GroupState {
   pausedAt?: number;
   pause?: PauseOptions;
   restsUntil: number;
+  /** The length of its rest, in ms. */
+  restMs?: number;
   /** Its last turn, in turns of a weight of 1. */
   turn: number;
   /** The sequence of the queue when its own rate changed: earlier claims paid another amount. */

@@ -43,6 +43,7 @@ export class MemoryHistory {
 
   /** Closes the last minute, if it is over. Returns in how many ms the next is. */
   closeMinute({ version, gapMs, ...depths }: MinuteReading): number {
+    this.forgetLater();
     this.seeVersion(version);
     const { now } = this.queue;
     const { closedAtMs: last } = this;
@@ -64,6 +65,7 @@ export class MemoryHistory {
   }
 
   minuteLeft(version: string): number {
+    this.forgetLater();
     this.seeVersion(version);
     return this.isClosed ? this.leftMs : 0;
   }
@@ -100,6 +102,16 @@ export class MemoryHistory {
     }
     this.entries = this.entries.filter(({ endMs }) => endMs >= queue.now - HISTORY_KEPT_MS);
     this.marks = this.marks.filter((mark) => endOf(mark) >= queue.now - HISTORY_KEPT_MS);
+  }
+
+  /** Forgets what a clock that was ahead has written. */
+  private forgetLater(): void {
+    const { now } = this.queue;
+    if ((this.closedAtMs ?? 0) > now + MINUTE_MS) {
+      this.entries = this.entries.filter(({ endMs }) => endMs <= now);
+      this.marks = this.marks.filter((mark) => endOf(mark) <= now);
+      this.closedAtMs = this.minute;
+    }
   }
 
   /** Marks the first minute of a version. */

@@ -95,6 +95,10 @@ export class MemoryQueue {
   sweepHoldUntil = 0;
   /** The time until which nothing is claimed, since a handler met a limit. */
   restsUntil = 0;
+  /** The length of that rest, in ms. */
+  restMs = Infinity;
+  /** The longest visibility timeout of a claim, in ms. */
+  longestVisibilityMs = 0;
   /** The number of ended jobs when the queue last published that it is drained. */
   drainedAfter = '';
   private lastAnnounced = new Announcements();

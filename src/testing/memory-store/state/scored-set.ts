@@ -32,6 +32,11 @@ export class ScoredSet {
     return was;
   }
 
+  /** Gives members with a later score this one; see lua/lib/core/bring_back.lua. */
+  bringBack(latest: number, score: number): void {
+    [...this.scores].filter(([, each]) => each > latest).forEach(([member]) => this.set(member, score));
+  }
+
   clear(): void {
     this.scores.clear();
     this.sorted = undefined;

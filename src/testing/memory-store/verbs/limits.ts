@@ -1,6 +1,6 @@
 import type { RuntimeLimits } from '../../../queue/model/limits.js';
 import type { LimitsInForce, LimitVerbs } from '../../../queue/store/verbs/limit-verbs.js';
-import { rateOpensAt } from '../state/gcra.js';
+import { latestArrival, rateOpensAt } from '../state/gcra.js';
 import { changedLimits } from './changed-limits.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { callOf } from './memory-call.js';
@@ -34,4 +34,15 @@ export function limitVerbs(queue: MemoryQueue): LimitVerbs {
       }),
     clear: () => callOf('limitsClear', () => limit(undefined)),
   };
+}
+
+/** Bounds rates and rests by the latest that the clock of now can have made, as lua/lib/group/state. */
+export function boundLimits(queue: MemoryQueue): void {
+  const { flow, now } = queue;
+  flow.arrival = Math.min(flow.arrival, latestArrival(flow.limits.rateLimit, now));
+  queue.restsUntil = Math.min(queue.restsUntil, now + queue.restMs);
+  for (const [name, group] of flow.groups) {
+    group.arrival = Math.min(group.arrival, latestArrival(flow.limitsOf(name).rateLimit, now));
+    group.restsUntil = Math.min(group.restsUntil, now + (group.restMs ?? Infinity));
+  }
 }

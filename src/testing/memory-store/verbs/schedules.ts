@@ -10,6 +10,7 @@ import type {
   UpsertOutcome,
 } from '../../../queue/store/verbs/schedule-verbs.js';
 import { holderOf, own, write } from './enqueue.js';
+import { jobIdOf, someOf } from './schedule-looks.js';
 import { configureGroup } from './configure-group.js';
 import { writeOptions } from './write-options.js';
 import type { Hash, MemoryQueue } from '../state/memory-queue.js';
@@ -32,7 +33,8 @@ export function keepDeclared(queue: MemoryQueue, atMs: number): void {
 }
 
 function isDeclaredByAnother(queue: MemoryQueue, schedule: Hash, worker: string): boolean {
-  return schedule.declared_by !== worker && Number(schedule.declared_until_ms ?? 0) > queue.now;
+  const endsInMs = Number(schedule.declared_until_ms ?? 0) - queue.now;
+  return schedule.declared_by !== worker && endsInMs > 0 && endsInMs <= DECLARED_MS;
 }
 
 function endRest(queue: MemoryQueue, id: string, schedule: Hash): void {
@@ -147,7 +149,7 @@ export function declare(
   });
 }
 
-export function due(queue: MemoryQueue, limit: number): DueLook {
+export function due(queue: MemoryQueue, limit: number, othersFrom?: number): DueLook {
   const { now } = queue;
   const ids = queue.scheduleDue.upTo(now).slice(0, limit);
   const found: DueSchedule[] = [];
@@ -161,7 +163,9 @@ export function due(queue: MemoryQueue, limit: number): DueLook {
       found.push({ id, dueAtMs, version: schedule.version!, recurrence: schedule.recurrence! });
     }
   }
-  const following = queue.scheduleDue.members().find((id) => queue.scheduleDue.score(id)! > now);
+  const others = queue.scheduleDue.members().filter((id) => queue.scheduleDue.score(id)! > now);
+  found.push(...(othersFrom === undefined ? [] : someOf(queue, others, othersFrom)));
+  const [following] = others;
   const nextAt = following === undefined ? Infinity : queue.scheduleDue.score(following)!;
   const nextDueInMs = nextAt === Infinity ? undefined : nextAt - now;
   return { nowMs: now, nextDueInMs, more: ids.length === limit, due: found };
@@ -170,8 +174,12 @@ export function due(queue: MemoryQueue, limit: number): DueLook {
 export function tick(queue: MemoryQueue, ticks: readonly (DueSchedule & { nextDueMs: number })[]): TickOutcome[] {
   return ticks.map(({ id, dueAtMs, version, nextDueMs }) => {
     const schedule = queue.schedules.get(id);
-    const isDue = queue.scheduleDue.score(id) === dueAtMs && schedule?.version === version;
-    if (!isDue || dueAtMs > queue.now || nextDueMs <= dueAtMs) {
+    const isCurrent = queue.scheduleDue.score(id) === dueAtMs && schedule?.version === version;
+    if (isCurrent && dueAtMs > queue.now && nextDueMs > queue.now && nextDueMs < dueAtMs) {
+      setDue(queue, id, schedule, nextDueMs);
+      return 'moved';
+    }
+    if (!isCurrent || dueAtMs > queue.now || nextDueMs <= dueAtMs) {
       return 'lost';
     }
     queue.scheduleDue.set(id, nextDueMs);
@@ -189,14 +197,18 @@ function make(queue: MemoryQueue, id: string, dueAtMs: number, schedule: Hash): 
   if (Number(schedule.ticks ?? 0) >= Number(schedule.tick_limit || Infinity)) {
     return 'lost';
   }
-  const last = schedule.last_tick_at_ms === undefined ? undefined : Number(schedule.last_tick_at_ms);
-  if (last !== undefined && dueAtMs <= last && last <= queue.now) {
+  const last = Number(schedule.last_tick_at_ms ?? -Infinity);
+  if (dueAtMs <= last && last <= queue.now) {
     return 'lost';
   }
+  const repeatsUntil = Math.max(last > queue.now ? last : 0, Number(schedule.repeats_until_ms ?? 0));
   if (schedule.on_missed === 'skip' && queue.now - dueAtMs > Number(schedule.missed_after_ms)) {
     return 'skipped';
   }
-  const { outcome, jobId } = addJob(queue, `@schedule:${id}:${dueAtMs}`, id, schedule);
+  const { outcome, jobId } = addJob(queue, jobIdOf(queue, id, dueAtMs, repeatsUntil), id, schedule);
+  if (dueAtMs <= repeatsUntil) {
+    schedule.repeats_until_ms = String(repeatsUntil);
+  }
   Object.assign(schedule, { last_tick_at_ms: String(dueAtMs), last_job: jobId });
   return outcome === 'kept' ? 'kept' : 'enqueued';
 }

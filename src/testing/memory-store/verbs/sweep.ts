@@ -7,6 +7,9 @@ import { trimDeadLetters } from './attempt/ends.js';
 import { dropDeadLetter } from './attempt/has-left.js';
 import { crash } from './attempt/crash.js';
 
+/** The least bound of a claim's expiry, in ms; see lua/sweep/reclaim.lua. */
+const SHORTEST_BOUND_MS = 60_000;
+
 /** Reclaims expired claims, the latest first, so that the first claimed job ends up in front. */
 export function reclaim(
   queue: MemoryQueue,
@@ -15,9 +18,11 @@ export function reclaim(
   waitMs: number,
 ): { reclaimed: ReclaimedJob[]; more: boolean } {
   const { now } = queue;
-  if (queue.lastSweepAt !== undefined && now - queue.lastSweepAt > gapMs) {
+  const latest = now + Math.max(queue.longestVisibilityMs, SHORTEST_BOUND_MS) + waitMs;
+  if ((queue.lastSweepAt !== undefined && now - queue.lastSweepAt > gapMs) || queue.sweepHoldUntil > latest) {
     queue.sweepHoldUntil = now + waitMs;
   }
+  queue.claims.bringBack(latest, now + waitMs);
   queue.lastSweepAt = now;
   if (now < queue.sweepHoldUntil) {
     return { reclaimed: [], more: false };
@@ -58,6 +63,9 @@ export function tidy(queue: MemoryQueue): TidyReply {
     dropDeadLetter(queue, id);
   }
   trimDeadLetters(queue);
+  for (const announced of [queue.workers, queue.names, queue.scheduleOwners]) {
+    announced.forEach((at, each) => announced.set(each, Math.min(at, now)));
+  }
   for (const [worker, seenAt] of queue.workers) {
     if (seenAt <= now - WORKER_FORGOTTEN_MS) {
       queue.workers.delete(worker);

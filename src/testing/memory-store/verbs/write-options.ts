@@ -20,6 +20,7 @@ export function writeOptions(queue: MemoryQueue, job: Hash, options: AskedOption
   fields.options = isPlain ? options.worker : withoutPlainMark(options.worker);
   fields.request = options.request;
   fields.window = typeof kind === 'number' ? options.unique : undefined;
+  fields.window_ms = typeof kind === 'number' ? kind : undefined;
   for (const [field, value] of Object.entries(fields)) {
     if (value !== undefined) {
       job[field] = String(value);

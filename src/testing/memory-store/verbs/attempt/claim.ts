@@ -6,6 +6,7 @@ import type { ClaimReply, ClaimRequest } from '../../../../queue/store/store-cal
 import { headByTurn } from '../../state/head-by-turn.js';
 import { decodeClaim, decodeNamedClaim } from '../../../../queue/replies/decode-claim.js';
 import type { ClaimBatch, Hash, MemoryQueue } from '../../state/memory-queue.js';
+import { boundLimits } from '../limits.js';
 import { promote } from '../promote.js';
 import { ClaimBytes, isGiant } from './claim-bytes.js';
 import { hasLeft } from './has-left.js';
@@ -17,6 +18,8 @@ type ReplyEntry = [string, string, string | null, number, unknown[]];
 export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimReply {
   const { worker, stream, token, only } = request;
   const claimer = `${worker}:${stream}`;
+  boundLimits(queue);
+  queue.longestVisibilityMs = Math.max(queue.longestVisibilityMs, queue.options.visibilityMs);
   const last = queue.batches.get(claimer);
   const bytes = new ClaimBytes(request.mostBytes, giantBytes(queue.options.maxPayloadBytes));
   const named = only && new NamedJobs(queue, only.limits);

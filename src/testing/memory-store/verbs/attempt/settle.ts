@@ -205,6 +205,7 @@ export function extend(
   visibilityMs: number,
 ): ExtendReply {
   const reply: ExtendReply = { lost: [], cancelRequested: [] };
+  queue.longestVisibilityMs = Math.max(queue.longestVisibilityMs, visibilityMs);
   for (const { id, token } of claims) {
     const job = queue.job(id);
     if (job?.claim_token !== token) {
