@@ -35,6 +35,9 @@ const PLACES = new Set([
   'sweepReclaim',
 ]);
 
+/** The calls by which an ended job waits again. */
+const REOPENS = new Set(['jobRunAgain', 'deadLetterRedrive']);
+
 export interface Outcome {
   violations: string[];
   steps: number;
@@ -186,6 +189,9 @@ export class World {
   /** Checks what a call must leave, where it may have broken it. */
   private lookAfter(script: string, process: string): void {
     const { unique, follow } = this.history;
+    if (REOPENS.has(script)) {
+      this.server.all.forEach((queue) => unique.reopened(queue));
+    }
     const place = PLACES.has(script) && (this.parts.has('unique') || this.parts.has('schedules'));
     if (place || (script === 'sweepTendBatches' && this.parts.has('batches'))) {
       for (const queue of this.server.all) {

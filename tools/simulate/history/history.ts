@@ -107,7 +107,7 @@ export class History {
     if (attempt < 1 || attempt > job.maxAttempts) {
       this.fault(`I6: ${id} began attempt ${attempt} of ${job.maxAttempts}`);
     }
-    if (!job.removed) {
+    if (!job.removed && !job.broken) {
       this.runs.started(started, this.nowMs()); // else it may be another job with its id
     }
     this.follow.started(id);

@@ -3,6 +3,8 @@ import type { AskedOptions } from '#testing/memory-store/state/asked-options.js'
 import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
 import type { Fault, Known } from './history.js';
 
+const WAITS = new Set(['pending', 'scheduled']);
+
 interface Window {
   id: string;
   untilMs: number;
@@ -12,6 +14,8 @@ export class UniqueRules {
   private readonly windows = new Map<string, Window>();
   /** The time when each job ended last, by the server's clock. */
   private readonly endedAtMs = new Map<string, number>();
+  /** The jobs that were to be redriven or run again. */
+  private readonly again = new Set<string>();
 
   constructor(
     private readonly jobs: ReadonlyMap<string, Known>,
@@ -22,12 +26,23 @@ export class UniqueRules {
     this.endedAtMs.set(id, nowMs);
   }
 
+  /** Called before a job is redriven or run again. */
   startsAnew(id: string): void {
-    this.endedAtMs.set(id, Infinity);
+    this.again.add(id);
+  }
+
+  /** Forgets the ends of the jobs that wait again. Called after each call that may redrive jobs or run them again. */
+  reopened({ jobs }: MemoryQueue): void {
+    for (const id of this.again) {
+      if (WAITS.has(jobs.get(id)?.status ?? '')) {
+        this.endedAtMs.delete(id);
+      }
+    }
   }
 
   /** Checks that no other job is added within the time of a key, counted from the enqueue of its holder. */
   enqueued({ now }: MemoryQueue, id: string, { unique, unique_for: kind }: AskedOptions): void {
+    this.endedAtMs.delete(id); // the hash of an ended job of this id may have been deleted
     if (unique === undefined || typeof kind !== 'number') {
       return;
     }

@@ -19,9 +19,15 @@ export interface NetworkFaults {
 
 export const NO_FAULTS: NetworkFaults = { lost: 0, unanswered: 0, repeated: 0, delayed: 0, longestMs: 0 };
 
+/** A call of a process. A call that arrives twice is the same object both times. */
+export interface SentCall {
+  readonly script: string;
+  readonly process: string;
+}
+
 /** Runs calls where the server is, and sees each run. */
 export interface Server {
-  run<Reply>(script: string, run: () => Reply, process: string, isRepeat: boolean): Reply;
+  run<Reply>(call: SentCall, run: () => Reply): Reply;
 }
 
 /** Makes the link of a process. Calls arrive in the order of their sending. */
@@ -44,10 +50,11 @@ export function linkOf(
       if (fate < lost) {
         return;
       }
-      const answer = (isRepeat: boolean) => {
+      const call: SentCall = { script, process };
+      const answer = () => {
         let settle: () => void;
         try {
-          const value = server.run(script, run, process, isRepeat);
+          const value = server.run(call, run);
           settle = () => resolve(value);
         } catch (error) {
           settle = () => reject(error);
@@ -56,14 +63,14 @@ export function linkOf(
       };
       clock.run(() =>
         at(world, arrival - world.now(), () => {
-          const deliver = answer(false);
+          const deliver = answer();
           if (fate < lost + unanswered) {
             return;
           }
           if (fate >= lost + unanswered + repeated) {
             return deliver();
           }
-          const again = () => answer(true)();
+          const again = () => answer()();
           return random.chance(0.5) ? again() : at(world, random.between(1, Math.max(1, longestMs)), again);
         }),
       );

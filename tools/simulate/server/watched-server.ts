@@ -2,7 +2,7 @@
 import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
 import type { Plant } from '../plants/plant.js';
 import { ClaimCheck } from './claim-check.js';
-import type { Server } from './network.js';
+import type { SentCall, Server } from './network.js';
 import { overTaken } from './slot-check.js';
 import { WorkCheck } from './work-check.js';
 
@@ -38,11 +38,11 @@ export class WatchedServer implements Server {
   readonly violations = new Set<string>();
   /** The number of calls, by script. */
   readonly calls = new Map<string, number>();
-  private total = 0;
   private digest = 0;
-  private last = '';
-  /** The number of jobs that the last claim of each process took. */
-  private readonly lastTaken = new Map<string, number>();
+  /** The call that ran last, unless its repeat may change something. */
+  private last: SentCall | undefined;
+  /** The number of jobs that each call took when it ran first. */
+  private readonly taken = new WeakMap<SentCall, number>();
   private readonly claims = new ClaimCheck(this.violations);
   private readonly work = new WorkCheck();
 
@@ -53,7 +53,9 @@ export class WatchedServer implements Server {
     private readonly looks: (script: string, process: string) => void,
   ) {}
 
-  run<Reply>(script: string, run: () => Reply, process: string, isRepeat: boolean): Reply {
+  run<Reply>(call: SentCall, run: () => Reply): Reply {
+    const { script, process } = call;
+    const isRepeat = this.taken.has(call);
     const queues = this.queues();
     const before = queues.map((queue) => this.claims.before(queue));
     const stateBefore = isRepeat && REPEATABLE.has(script) ? this.state() : undefined;
@@ -67,37 +69,31 @@ export class WatchedServer implements Server {
     const taken = this.claimCount() - before.reduce((sum, { size }) => sum + size, 0);
     if (script === 'attemptClaim') {
       queues.flatMap((queue, i) => overTaken(queue, before[i]!)).forEach((fault) => this.violations.add(fault));
-      this.takesOnce(process, taken, isRepeat);
+      this.takesOnce(call, taken);
     }
     this.looks(script, process);
-    if (stateBefore !== undefined && this.isImmediate(process, script)) {
+    if (stateBefore !== undefined && this.last === call) {
       this.expectSame(script, stateBefore);
     }
     // A claim that brought nothing is not remembered: its repeat may bring what became due since.
-    this.last = script === 'attemptClaim' && taken === 0 ? '' : `${process} ${script} ${this.total}`;
+    this.last = script === 'attemptClaim' && taken === 0 ? undefined : call;
+    this.taken.set(call, this.taken.get(call) ?? taken);
     return reply;
   }
 
-  /** Checks that a repeated claim takes nothing more, even after calls of other processes. */
-  private takesOnce(process: string, taken: number, isRepeat: boolean): void {
-    if (isRepeat && taken > 0 && this.lastTaken.get(process)! > 0) {
-      this.violations.add(`I3: a repeated claim of ${process} took ${taken} more jobs`);
+  /** Checks that a repeated claim takes nothing more, even after other calls. */
+  private takesOnce(call: SentCall, taken: number): void {
+    if (taken > 0 && (this.taken.get(call) ?? 0) > 0) {
+      this.violations.add(`I3: a repeated claim of ${call.process} took ${taken} more jobs`);
     }
-    this.lastTaken.set(process, taken);
   }
 
   private claimCount(): number {
     return this.queues().reduce((sum, { claims }) => sum + claims.size, 0);
   }
 
-  /** Returns whether no other call ran since the call that is repeated. */
-  private isImmediate(process: string, script: string): boolean {
-    return this.last === `${process} ${script} ${this.total - 1}`;
-  }
-
   /** Records each call with its sender, script and time, and the places of jobs after it. */
   private count(script: string, process: string): void {
-    this.total++;
     this.calls.set(script, (this.calls.get(script) ?? 0) + 1);
     const places = this.queues().map(
       ({ now, jobs, pending, prioritized, scheduled, claims, dead, sequence }) =>

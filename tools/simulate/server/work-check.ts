@@ -4,8 +4,11 @@ import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
 /** A call looks at each job of a slice several times: 330 looks in 30,000 steps. */
 const MOST_LOOKS = 2_000;
 
-/** The memory store searches all waiting jobs for a free group or a known name. It does so for each job that it takes. */
-const LOOKS_PER_WAITING = 60;
+/**
+ * The looks at each waiting job that a call of the memory store may take beside. A claim searches all of them for a free group
+ * or a known name, for each job that it takes. The statistics count the jobs of groups.
+ */
+const LOOKS_PER_WAITING: Record<string, number> = { attemptClaim: 60, queueStats: 1 };
 
 /** The most jobs that one claim moves: a slice of due jobs becomes ready, and some are taken. */
 const MOST_MOVED = 120;
@@ -36,7 +39,7 @@ export class WorkCheck {
   ): string[] {
     const isClaim = script === 'attemptClaim';
     const line = before.reduce((sum, queue) => sum + queue.line + queue.scheduled, 0);
-    const most = MOST_LOOKS + (isClaim ? LOOKS_PER_WAITING * line : 0);
+    const most = MOST_LOOKS + (LOOKS_PER_WAITING[script] ?? 0) * line;
     const moved = queues.reduce((sum, { claims, scheduled }, i) => {
       const was = before[i] ?? { claimed: 0, scheduled: 0 };
       return sum + Math.max(0, claims.size - was.claimed) + Math.max(0, was.scheduled - scheduled.size);

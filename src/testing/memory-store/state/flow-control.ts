@@ -33,6 +33,7 @@ type IdTest = (id: string) => boolean;
 interface Head {
   id: string;
   name: string | undefined;
+  waitingJobs: number;
 }
 
 /** The jobs that a claim has taken. */
@@ -231,14 +232,14 @@ export class FlowControl {
   }
 
   private headsOf(ids: readonly string[]): Head[] {
-    const heads = new Map<string | undefined, string>();
+    const heads = new Map<string | undefined, Head>();
     for (const id of ids) {
       const name = this.queue.job(id)?.group;
-      if (!heads.has(name)) {
-        heads.set(name, id);
-      }
+      const head = heads.get(name) ?? { id, name, waitingJobs: 0 };
+      head.waitingJobs++;
+      heads.set(name, head);
     }
-    return [...heads].map(([name, id]) => ({ name, id }));
+    return [...heads.values()];
   }
 
   /** Returns whether a group may start one more job than the claim has taken. */
@@ -261,11 +262,12 @@ export class FlowControl {
     return this.queue.claims.members().filter((id) => this.queue.job(id)?.group === name).length;
   }
 
-  /** Returns how many jobs wait in groups that may not start one. */
+  /** Returns how many jobs wait in groups if none of these may start one, else 0. Looks at each job once. */
   get heldByGroups(): number {
     const { prioritized, pending } = this.queue;
-    const grouped = [...prioritized.members(), ...pending].filter((id) => this.queue.job(id)?.group !== undefined);
-    return this.openHeads(grouped, []).length > 0 ? 0 : grouped.length;
+    const heads = this.headsOf([...prioritized.members(), ...pending]).filter(({ name }) => name !== undefined);
+    const mayStart = heads.some(({ name, id }) => this.mayStart(name, [], this.costOf(id)));
+    return mayStart ? 0 : heads.reduce((sum, { waitingJobs }) => sum + waitingJobs, 0);
   }
 
   private costOf(id: string): number {

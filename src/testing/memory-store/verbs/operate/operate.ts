@@ -20,12 +20,13 @@ export function stats(queue: MemoryQueue): QueueStats {
   const due = queue.scheduled.members()[0];
   const dueAge = due === undefined ? 0 : now - queue.scheduled.score(due)!;
   const oldest = (ids: readonly string[]) => Math.max(0, ...ids.map(ageOf), dueAge);
+  const { heldByGroups } = queue.flow;
   const batches = [...queue.followUps.values()].filter(({ endedAt }) => endedAt === undefined).length;
   return {
     at: new Date(now),
     pending: queue.pending.length + queue.prioritized.size,
     ...(batches > 0 && { batches }),
-    ...(queue.flow.heldByGroups > 0 && { heldByGroups: queue.flow.heldByGroups }),
+    ...(heldByGroups > 0 && { heldByGroups }),
     scheduled: queue.scheduled.size,
     processing: queue.claims.size,
     completed: queue.completed.length,

@@ -1,0 +1,139 @@
+// The checks of simulated fleets, one by one: each finds its fault, and takes nothing else for it.
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { MemoryServer } from '#testing/memory-store/memory-server.js';
+import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
+import { stats } from '#testing/memory-store/verbs/operate/operate.js';
+import { History } from './history/history.js';
+import type { SentCall } from './server/network.js';
+import { WatchedServer } from './server/watched-server.js';
+import { OPTIONS } from './release.js';
+
+const START_MS = 1_000;
+
+let now: number;
+let server: MemoryServer;
+let queue: MemoryQueue;
+let watched: WatchedServer;
+let history: History;
+
+beforeEach(() => {
+  now = START_MS;
+  server = new MemoryServer(() => now);
+  queue = server.queue('mixed', OPTIONS as MemoryQueue['options']);
+  watched = new WatchedServer(
+    () => server.all,
+    undefined,
+    () => undefined,
+  );
+  history = new History(() => now);
+});
+
+describe('a repeated claim', () => {
+  const claim = (): SentCall => ({ script: 'attemptClaim', process: 'worker-0' });
+  const run = (call: SentCall, ...ids: string[]) =>
+    watched.run(call, () => ids.forEach((id) => queue.claims.set(id, now + 1)));
+
+  it('may take what it did not find at first, after another claim of its worker', () => {
+    const [first, other] = [claim(), claim()];
+    run(first);
+    run(other, 'a');
+    run(first, 'b');
+    expect([...watched.violations]).toEqual([]);
+  });
+
+  it('must not take more, whatever another claim of its worker found', () => {
+    const [first, other] = [claim(), claim()];
+    run(first, 'a');
+    run(other);
+    run(first, 'b');
+    expect([...watched.violations]).toEqual(['I3: a repeated claim of worker-0 took 1 more jobs']);
+  });
+});
+
+describe('the holder of a unique key', () => {
+  const { ended, waits } = {
+    ended: () => {
+      queue.jobs.set('owner', { status: 'completed' });
+      history.observer.changed(queue, 'owner', 'completed');
+    },
+    waits: () => queue.jobs.set('owner', { status: 'pending' }),
+  };
+  const KEPT = 'unique: late was kept away by owner, which had ended';
+
+  beforeEach(() => history.sent('owner', 'mixed', 3));
+
+  it('keeps others away if it ended while the call that ran it again was on its way', () => {
+    history.startsAnew('owner');
+    ended();
+    waits();
+    history.unique.reopened(queue);
+    history.unique.kept('late', 'owner', now + 1);
+    expect([...history.violations]).toEqual([]);
+  });
+
+  it('must not keep others away if the call that was to run it again did not arrive', () => {
+    ended();
+    history.startsAnew('owner');
+    history.unique.reopened(queue);
+    history.unique.kept('late', 'owner', now + 1);
+    expect([...history.violations]).toEqual([KEPT]);
+  });
+
+  it('keeps others away if its hash was deleted and its id enqueued again', () => {
+    ended();
+    history.observer.enqueued(queue, 'owner', {});
+    history.unique.kept('late', 'owner', now + 1);
+    expect([...history.violations]).toEqual([]);
+  });
+});
+
+describe('a job with another payload than its update gave it', () => {
+  const started = { id: 'a', attempt: 1, fence: 2, payload: 1, lastCheckpoint: undefined, metadata: {} };
+
+  beforeEach(() => {
+    history.sent('a', 'mixed', 3);
+    history.runs.replaced('a', 5, 1);
+  });
+
+  it('is a fault', () => {
+    history.started(started);
+    expect([...history.violations]).toEqual(['payload: a began with 1 after it was changed to 5']);
+  });
+
+  it('is none if its hash was deleted, because its producer may have enqueued it again', () => {
+    history.jobs.get('a')!.broken = true;
+    history.started(started);
+    expect([...history.violations]).toEqual([]);
+  });
+});
+
+describe('the statistics of a queue', () => {
+  const WAITING = 2_500;
+
+  beforeEach(() => {
+    queue.flow.group('held').pausedAt = now;
+    for (let i = 0; i < WAITING; i++) {
+      const id = String(i);
+      queue.jobs.set(id, { group: 'held' });
+      queue.toBack(id, queue.jobs.get(id)!);
+    }
+  });
+
+  const read = (times: number) =>
+    watched.run({ script: 'queueStats', process: 'worker-0' }, () => {
+      for (let i = 1; i < times; i++) {
+        stats(queue);
+      }
+      return stats(queue);
+    });
+
+  it('look once at each waiting job', () => {
+    expect(read(1).heldByGroups).toBe(WAITING);
+    expect([...watched.violations]).toEqual([]);
+  });
+
+  it('are found to look at each of them twice', () => {
+    read(2);
+    expect([...watched.violations].join()).toMatch(/^I4: one call of queueStats looked at jobs \d+ times$/);
+  });
+});
