@@ -1,0 +1,83 @@
+// The routes of the dashboard, and for each a request with the permissions that it needs.
+import { RequestMethod } from '@nestjs/common';
+import type { DashboardAction } from 'nest-job-queue/dashboard';
+import { mountControllers } from '#dashboard/mount-controllers.js';
+import { resolveMount } from '#dashboard/dashboard-options.js';
+import { UI_FILES } from '#dashboard/page/ui.generated.js';
+
+const script = Object.keys(UI_FILES)
+  .find((name) => name.endsWith('.js'))!
+  .replace('assets/', '');
+const RUN = '4c1bb4e0-3f4d-4c3c-8a52-7a1d9a3a4e10';
+
+export type Sample = [input: Record<string, unknown>, needs: DashboardAction[]];
+
+/** Returns a request for each route, or several where its permission depends on the request. */
+export function routeSamples(queue: string): Record<string, Sample[]> {
+  const jobs = (action: string, state: string) => ({ action, queue, state, ids: ['a', 'b'] });
+  const group = { queue, group: 'tenant-1' };
+  return {
+    'GET ': [[{}, ['view']]],
+    'GET assets/:name': [[{}, []]],
+    'GET api/session': [[{}, ['view']]],
+    'GET api/overview': [[{}, ['view']]],
+    'GET api/stream': [[{}, ['view']]],
+    'GET api/batches': [[{ queue }, ['view']]],
+    'GET api/batch': [[{ queue, id: 'b' }, ['view']]],
+    'POST api/batch/cancel': [[{ queue, id: 'b' }, ['cancel']]],
+    'GET api/groups': [[{ queue }, ['view']]],
+    'POST api/groups/act': [
+      [{ action: 'pause', ...group }, ['pause']],
+      [{ action: 'resume', ...group }, ['resume']],
+      [{ action: 'clean', ...group }, ['remove']],
+    ],
+    'POST api/groups/limits': [[{ limits: null, ...group }, ['limits']]],
+    'GET api/history': [[{ queue }, ['view']]],
+    'GET api/jobs': [[{ queue, state: 'failed' }, ['view']]],
+    'GET api/search': [[{ queue, state: 'failed' }, ['view']]],
+    'GET api/errors': [[{ queue }, ['view']]],
+    'GET api/job': [[{ queue, id: 'a' }, ['view']]],
+    'GET api/find': [[{ id: 'a' }, ['view']]],
+    'POST api/jobs/act': [
+      [jobs('redrive', 'failed'), ['redrive']],
+      [jobs('discard', 'failed'), ['discard']],
+      [jobs('cancel', 'pending'), ['cancel']],
+      [jobs('promote', 'scheduled'), ['promote']],
+      [jobs('remove', 'pending'), ['remove']],
+      [jobs('run-again', 'completed'), ['run-again']],
+    ],
+    'POST api/jobs/edit': [[{ queue, id: 'a', payload: 1 }, ['edit', 'redrive']]],
+    'POST api/queue/act': [
+      [{ action: 'pause', queue }, ['pause']],
+      [{ action: 'resume', queue }, ['resume']],
+    ],
+    'GET api/log': [[{ queue }, ['view']]],
+    'POST api/queue/limits': [[{ queue, limits: null }, ['limits']]],
+    'POST api/runs': [[{ action: 'redrive', queue, state: 'failed', match: {} }, ['redrive']]],
+    'GET api/runs': [[{}, ['view']]],
+    'POST api/runs/stop': [[{ queue, id: RUN }, ['redrive']]],
+    'GET api/schedules': [[{}, ['view']]],
+    'POST api/schedules/act': [
+      [{ action: 'run', queue, id: 's' }, ['run-schedule']],
+      [{ action: 'pause', queue, id: 's' }, ['pause-schedule']],
+      [{ action: 'resume', queue, id: 's' }, ['resume-schedule']],
+    ],
+  };
+}
+
+/** Returns the routes of the mounted controllers, as `METHOD path`. */
+export function routes(): string[] {
+  return mountControllers(resolveMount({})).flatMap((controller) => {
+    const { prototype } = Object.getPrototypeOf(controller) as { prototype: Record<string, object> };
+    return Object.getOwnPropertyNames(prototype).flatMap((key) => {
+      const path = Reflect.getMetadata('path', prototype[key]!) as string | undefined;
+      const method = Reflect.getMetadata('method', prototype[key]!) as RequestMethod;
+      return path === undefined ? [] : [`${RequestMethod[method]} ${path === '/' ? '' : path}`];
+    });
+  });
+}
+
+/** Returns the method and the path of a route. */
+export function pathOf(route: string): [method: string, path: string] {
+  return route.replace(':name', script).split(' ') as [string, string];
+}

@@ -1,0 +1,34 @@
+// A seeded fuzz of every route of the dashboard. PROPERTY_SEED draws other requests.
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { ShownContent } from '#queue/store/shown-content.js';
+import { RouteRunner } from '#dashboard/api/route-runner.js';
+import { ActionLog } from '#dashboard/actions/action-log.js';
+import { AttackedDashboard, attackDashboard } from './dashboard-attack.js';
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+it('shows no secret, changes nothing unasked and stays up', async () => {
+  await attackDashboard(await new AttackedDashboard().start('express'), 80);
+});
+
+describe('finds', () => {
+  it('a route without its check', async () => {
+    jest.spyOn(RouteRunner.prototype, 'admit').mockResolvedValue();
+    const target = await new AttackedDashboard().start('express');
+    await expect(attackDashboard(target, 250)).rejects.toThrow(/changed without permission|secret out/);
+  });
+
+  it('a window without redaction', async () => {
+    jest.spyOn(ShownContent.prototype, 'record').mockImplementation((job) => job);
+    const target = await new AttackedDashboard().start('express');
+    await expect(attackDashboard(target, 250)).rejects.toThrow('secret out');
+  });
+
+  it('a change without an entry', async () => {
+    jest.spyOn(ActionLog.prototype, 'record').mockImplementation((_queue, _entry, deed) => deed());
+    const target = await new AttackedDashboard().start('express');
+    await expect(attackDashboard(target, 250)).rejects.toThrow('changed without an entry');
+  });
+});
