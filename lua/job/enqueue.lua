@@ -36,6 +36,7 @@
 --   refused, the ms until its start, the smaller or equal ms until it expires, ''
 --   no-batch | sealed, its batch, ''
 --   unknown | failed | cancelled | crowded, the id in its after, ''.
+--   An error is returned, and not raised, if nothing was written because a key has a wrong type.
 -- Repeated: a known id adds nothing. For an id chosen by the caller, options.request distinguishes a repeat from a
 --   conflict. A replacement leaves no id of its own, so it is remembered for ten minutes.
 local job, pending, wake, stats, settings, prioritized, scheduled, sequence, unique, unique_expiries, replaced, batch_record,
@@ -77,6 +78,7 @@ else
   local asked, last = {}, #ARGV - #ARGV % 4
   local max_pending, max_pending_bytes = tonumber(ARGV[last + 1] or nil), tonumber(ARGV[last + 2] or nil)
   local publish = events and ARGV[last + 3] or 'off'
+--@include lib/enqueue/check_keys
 --@include lib/enqueue/add_with_options
 --@include lib/enqueue/refusal
   for i = 1, last, 4 do
@@ -98,14 +100,18 @@ else
     place_groups()
   end
 end
-if #plain > 0 then
-  redis.call('LPUSH', pending, unpack(plain))
-  claimable = true
-end
-if added > 0 then
-  redis.call('HINCRBY', stats, 'enqueued_total', added == 1 and '1' or string.format('%d', added))
-end
-if claimable then
+if prioritized then
+  if #plain > 0 then
+    redis.call('LPUSH', pending, unpack(plain))
+    claimable = true
+  end
+  if added > 0 then
+    redis.call('HINCRBY', stats, 'enqueued_total', added == 1 and '1' or string.format('%d', added))
+  end
+  if claimable then
 --@include lib/core/wake
+  end
+elseif added > 0 then
+--@include lib/enqueue/line_up
 end
 return #replies > 0 and replies or nil

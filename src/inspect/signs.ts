@@ -27,9 +27,10 @@ export interface InspectedQueue {
   readonly history: { read(options: { lastMs: number }): Promise<HistoryReport> };
   stats(): Promise<QueueStats>;
   workers(): Promise<WorkerRecord[]>;
+  checkKeys(): Promise<void>;
 }
 
-/** Reads the facts for a verdict, and judges nothing: four script calls, whatever the length of the queue. */
+/** Reads the facts for a verdict, and judges nothing: five script calls, whatever the length of the queue. */
 export async function readFacts(
   queue: InspectedQueue,
   reading: Promise<HistoryReport> = queue.history.read({ lastMs: SIGNS_HISTORY_MS }),
@@ -39,6 +40,7 @@ export async function readFacts(
     queue.limits.get(),
     reading,
     queue.workers(),
+    queue.checkKeys(),
   ]);
   return { queue: queue.name, stats, limits, history, workers };
 }

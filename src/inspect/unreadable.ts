@@ -1,12 +1,11 @@
 import { QueueLayoutError } from '../queue/errors/layout-error.js';
 import { oneLine } from '../queue/errors/one-line.js';
+import { RedisKeyTypeError, wrongKeysInWords, wrongKeysRemedy } from '../queue/errors/redis-key-type-error.js';
 import { RedisPermissionError } from '../queue/errors/redis-permission-error.js';
 import type { QueueVerdict } from './queue-signs.js';
 import type { Finding } from './rule.js';
 
-const LONGEST_REASON = 200;
-/** The place in a script, which Redis adds to an error. */
-const IN_SCRIPT = / script: \w+, on @user_script:\d+\.?$/;
+const LONGEST_REASON = 400;
 
 type Words = Pick<Finding, 'summary' | 'cause' | 'next'>;
 
@@ -16,7 +15,7 @@ type Words = Pick<Finding, 'summary' | 'cause' | 'next'>;
  * @throws the error itself if it has another cause
  */
 export function unreadable(queue: string, error: unknown): QueueVerdict {
-  const words = ofLayout(error) ?? ofKeys(queue, error) ?? ofPermissions(error);
+  const words = ofLayout(error) ?? ofKeys(error) ?? ofPermissions(error);
   if (!words) {
     throw error;
   }
@@ -41,13 +40,12 @@ function ofLayout(error: unknown): Words | undefined {
     : undefined;
 }
 
-function ofKeys(queue: string, error: unknown): Words | undefined {
-  const message = error instanceof Error ? error.message : '';
-  return message.startsWith('WRONGTYPE')
+function ofKeys(error: unknown): Words | undefined {
+  return error instanceof RedisKeyTypeError
     ? {
-        summary: `unreadable: ${oneLine(message.replace(IN_SCRIPT, ''), LONGEST_REASON)}`,
+        summary: `unreadable: ${oneLine(wrongKeysInWords(error.wrong), LONGEST_REASON)}`,
         cause: 'another program writes keys with the prefix of this queue',
-        next: `find the key by \`redis-cli --scan --pattern '*${queue}*'\` and TYPE; give the other program a prefix of its own`,
+        next: wrongKeysRemedy(error.wrong),
       }
     : undefined;
 }

@@ -57,6 +57,11 @@ export abstract class QueueAdmin extends JobAdmin {
     return this.exec((calls) => calls.stats());
   }
 
+  /** @internal Checks the types of the queue's keys. @throws RedisKeyTypeError */
+  async checkKeys(): Promise<void> {
+    return this.store.checkKeys(await this.calls(), this.callLimit);
+  }
+
   /** Returns the live workers of the queue, at most 1,000: where they run, since when, and their stuck jobs. */
   async workers(): Promise<WorkerRecord[]> {
     return this.exec((calls) => calls.workers.list(LARGEST_PAGE));

@@ -12,6 +12,9 @@ import { scanKeys } from './redis/scan-keys.js';
 import { RetryingTransport } from './transport/retrying-transport.js';
 import { ScriptRunner, type RedisCall } from './transport/script-runner.js';
 import { isAutoPipelinedForeignClient } from './transport/send-evalsha.js';
+import { isWrongType, nameWrongKeys, wrongKeys } from './transport/wrong-keys.js';
+import { typesOfQueue } from './validation/key-types.js';
+import { RedisKeyTypeError } from './errors/redis-key-type-error.js';
 import { Doctor } from './doctor/doctor.js';
 import { LONGEST_TRIP_MS } from './runtime/bounds.js';
 import { systemClock, type Clock } from './runtime/clock.js';
@@ -108,8 +111,17 @@ export class RedisStore implements QueueStore {
   private async callsOfKnownLayout(queue: string, options: ResolvedQueueOptions): Promise<QueueCalls> {
     await this.connection.inspect();
     const calls = this.callsOf(queue, options);
-    checkLayout(queue, await this.connection.client.hget(calls.keys.sweep, LAYOUT_FIELD));
+    checkLayout(queue, await this.layoutOf(calls.keys));
     return calls;
+  }
+
+  private async layoutOf({ sweep, base }: QueueKeys): Promise<string | null> {
+    const { client } = this.connection;
+    try {
+      return await client.hget(sweep, LAYOUT_FIELD);
+    } catch (error) {
+      throw isWrongType(error) ? await nameWrongKeys(client, error, typesOfQueue(base)) : error;
+    }
   }
 
   callsOf(queue: string, options: ResolvedQueueOptions): QueueCalls {
@@ -185,6 +197,14 @@ export class RedisStore implements QueueStore {
       return DurableConnection.of(this.connection).send(calls.enqueue(jobs, true), calls.keys.stats, policy);
     },
   };
+
+  async checkKeys(queue: StoreCalls, { timeoutMs }: Required<CallLimit>): Promise<void> {
+    const types = typesOfQueue(keysOf(queue).base);
+    const wrong = await this.ask(timeoutMs, () => wrongKeys(this.connection.client, types));
+    if (wrong.length > 0) {
+      throw new RedisKeyTypeError(wrong);
+    }
+  }
 
   audit(
     queue: StoreCalls,

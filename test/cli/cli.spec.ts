@@ -311,12 +311,13 @@ describe('a failing command', () => {
 
   it('a key of another type, of which only --verbose shows a stack', async () => {
     const [redis, name] = [connect(), uniqueQueueName()];
-    await redis.set(`queue:${name}:stats`, 'text');
-    const ran = await cli(['doctor', name]);
+    await redis.hset(`queue:${name}:stats`, 'enqueued_total', 1);
+    await redis.set(`queue:${name}:audit`, 'text');
+    const ran = await cli(['audit', name]);
     expect(ran).toMatchObject({ code: EXIT.failed, stderr: expect.stringMatching(/WRONGTYPE[^]*--verbose/) });
     expect(ran.stderr).not.toMatch(/^\s+at /m);
-    expect((await cli(['doctor', name, '--verbose'])).stderr).toMatch(/^\s+at /m);
-    await redis.del(`queue:${name}:stats`);
+    expect((await cli(['audit', name, '--verbose'])).stderr).toMatch(/^\s+at /m);
+    await redis.del(`queue:${name}:stats`, `queue:${name}:audit`);
   });
 
   it('Redis that is away', async () => {

@@ -40,7 +40,7 @@ it('has a row with a verdict and no figures in the overview', async () => {
           remedy: 'Upgrade nest-job-queue here.',
         },
       },
-      { name: names.broken, verdict: { sentence: expect.stringContaining('WRONGTYPE') } },
+      { name: names.broken, verdict: { sentence: expect.stringContaining('has the wrong type') } },
     ],
   });
 });

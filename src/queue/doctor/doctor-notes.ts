@@ -26,6 +26,11 @@ export class DoctorNotes {
     }
   }
 
+  /** Returns whether faults of a kind were added. */
+  has(kind: DoctorKind): boolean {
+    return this.counts[kind] !== undefined;
+  }
+
   get report(): DoctorReport {
     const { queue, checked, counts, findings, startedAt } = this;
     return { queue, checked, counts, findings, durationMs: Math.round(performance.now() - startedAt) };

@@ -3,6 +3,8 @@ import type { DoctorOptions, DoctorReport } from '../model/doctor-report.js';
 import type { AuditedRedis } from './audited-redis.js';
 import { BatchMembers } from './batch-members.js';
 import { DoctorNotes } from './doctor-notes.js';
+import { wrongKeys } from '../transport/wrong-keys.js';
+import { typesOfKeys, typesOfQueue } from '../validation/key-types.js';
 import type { Look } from '../scripts/calls/doctor-calls.js';
 import { ListWalk } from './list-walk.js';
 import type { QueueCalls } from '../scripts/calls/all-calls.js';
@@ -39,7 +41,17 @@ export class Doctor {
   }
 
   async run(): Promise<DoctorReport> {
-    await this.lookAtJobs();
+    await this.lookAtTypes(typesOfQueue(this.keys.base));
+    if (!this.notes.has('type')) {
+      await this.lookAtJobs();
+    }
+    if (!this.notes.has('type')) {
+      await this.lookAtPlaces();
+    }
+    return this.notes.report;
+  }
+
+  private async lookAtPlaces(): Promise<void> {
     await this.lookAtLists();
     await this.lookAtSets();
     this.strays.forEach((_, id) => this.suspects.add(id));
@@ -49,7 +61,13 @@ export class Doctor {
     await this.lookAtUniqueKeys();
     const { mend, exclusive } = this.options;
     this.notes.add(await this.ask(this.calls.doctor.counters(mend, exclusive)));
-    return this.notes.report;
+  }
+
+  private async lookAtTypes(types: ReadonlyMap<string, string>): Promise<void> {
+    for (const slice of slicesOf([...types])) {
+      const wrong = await this.queue.ask(() => wrongKeys(this.client, new Map(slice)));
+      this.notes.add(wrong.map(({ key, ...types }) => ({ ...types, subject: key, kind: 'type', mended: false })));
+    }
   }
 
   /** Checks all job hashes. SCAN returns each hash that exists throughout. */
@@ -59,6 +77,8 @@ export class Doctor {
       await this.lookAtSlices(
         keys.filter((key) => key.startsWith(jobPrefix)).map((key) => key.slice(jobPrefix.length)),
       );
+      const others = keys.filter((key) => !key.startsWith(jobPrefix));
+      await this.lookAtTypes(typesOfKeys(base, others));
       this.noteGroups(keys);
       this.noteBatches(keys);
       await this.lookAtClaimMemories(keys.filter((key) => key.startsWith(`${base}batch:`)));

@@ -5,6 +5,7 @@ import { EnqueueError } from '../errors/enqueue-errors.js';
 import type { Clock, Timer } from '../runtime/clock.js';
 import type { QueueStore } from '../store/queue-store.js';
 import type { StoreCalls } from '../store/store-calls.js';
+import { RedisKeyTypeError } from '../errors/redis-key-type-error.js';
 import { RedisPermissionError } from '../errors/redis-permission-error.js';
 
 /** The most jobs of one script call; the payload is bounded too, because the call must not block the server. */
@@ -170,7 +171,7 @@ export class EnqueueBatcher {
 
 /** Returns whether Redis refused the call before the script ran. If the script itself failed, some writes may be there. */
 function isRefusal(error: Error): boolean {
-  if (error instanceof RedisPermissionError) {
+  if (error instanceof RedisPermissionError || error instanceof RedisKeyTypeError) {
     return !(error.cause instanceof Error) || isRefusal(error.cause);
   }
   return error.name === 'ReplyError' && !INSIDE_A_SCRIPT.test(error.message);

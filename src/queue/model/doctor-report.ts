@@ -15,6 +15,7 @@
  * - `after`: a job that waits for others, while no sweep checks whether they have ended
  * - `slot`: a claimed job that holds no slot of its group
  * - `group`: a group with slots that no claim holds, in a wrong place, or held by a missing job
+ * - `type`: a key of a wrong type, which is never repaired. The audit ends there, because its steps read such keys
  */
 export type DoctorKind =
   | 'orphan'
@@ -29,7 +30,8 @@ export type DoctorKind =
   | 'batch'
   | 'after'
   | 'slot'
-  | 'group';
+  | 'group'
+  | 'type';
 
 /** The options of an audit. */
 export interface DoctorOptions {

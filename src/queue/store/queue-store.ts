@@ -111,6 +111,13 @@ export interface QueueStore {
   /** The way of enqueues that wait for replicas. */
   readonly replicated: ReplicatedEnqueues;
 
+  /**
+   * Checks the keys of a queue that another program may have written.
+   *
+   * @throws RedisKeyTypeError where one has a wrong type
+   */
+  checkKeys(queue: StoreCalls, limit: Required<CallLimit>): Promise<void>;
+
   /** Audits a queue; see JobQueue.doctor. */
   audit(queue: StoreCalls, options: Required<DoctorOptions>, limit: Required<CallLimit>): Promise<DoctorReport>;
 

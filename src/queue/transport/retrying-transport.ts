@@ -1,3 +1,4 @@
+import { RedisKeyTypeError } from '../errors/redis-key-type-error.js';
 import type { JobQueueLogger } from '../runtime/logger.js';
 import { systemClock } from '../runtime/clock.js';
 import { InterruptibleWait } from '../runtime/interruptible-wait.js';
@@ -156,7 +157,7 @@ function callAgain(call: ScriptCall<unknown>, outcome: Settled<unknown>): Script
 }
 
 function mayPass(outcome: Settled<unknown>): outcome is { ok: false; error: Error } {
-  if (outcome.ok || outcome.error instanceof ReplyDecodeError) {
+  if (outcome.ok || [ReplyDecodeError, RedisKeyTypeError].some((kind) => outcome.error instanceof kind)) {
     return false;
   }
   return outcome.error.name !== 'ReplyError' || isPassing(outcome.error) || isOfUser(outcome.error);

@@ -6,6 +6,8 @@ import { UnexpectedReply } from '../store/unexpected-reply.js';
 import type { Settled } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
 import { explainRefusal } from '../redis/permission-error.js';
+import { typesOfCall } from '../validation/key-types.js';
+import { isWrongType, nameWrongKeys } from './wrong-keys.js';
 import { leaveReplica, type RedisClient } from '../redis/redis-client.js';
 import { sendEvalsha } from './send-evalsha.js';
 
@@ -105,9 +107,14 @@ export class ScriptRunner {
       (popped) => popped && onMarker?.(popped[0], popped[1]),
       (error: Error) => {
         // If the connection failed, the calls behind it report so too.
+        if (isWrongType(error)) {
+          const types = new Map(keys.map((key) => [key, 'zset']));
+          return nameWrongKeys(this.client, error, types).then(onRefusal);
+        }
         if (error.name === 'ReplyError') {
           onRefusal?.(this.explain(error) as Error);
         }
+        return undefined;
       },
     );
   }
@@ -136,8 +143,8 @@ export class ScriptRunner {
     const { sha, text } = call.audit ? auditedScript(call.script) : bareScript(call.script);
     return this.send('evalsha', sha, call).then(used, (error: unknown) =>
       isUnknownScript(error)
-        ? this.send('eval', text, call).then(used, (refusal: unknown) => fail(this.explain(refusal)))
-        : fail(this.explain(error)),
+        ? this.send('eval', text, call).then(used, (refusal: unknown) => this.fail(call, refusal, fail))
+        : this.fail(call, error, fail),
     );
   }
 
@@ -147,6 +154,17 @@ export class ScriptRunner {
     } catch (error) {
       return Promise.reject(error); // from a replaced `sendCommand` of the client
     }
+  }
+
+  /** Fails with an error for the caller, which names the keys of a wrong type. */
+  private fail<Outcome>(
+    { keys, args }: ScriptCall<unknown>,
+    error: unknown,
+    fail: (error: unknown) => Outcome,
+  ): Outcome | Promise<Outcome> {
+    return isWrongType(error)
+      ? nameWrongKeys(this.client, error, typesOfCall(keys, args)).then(fail)
+      : fail(this.explain(error));
   }
 
   /** Returns an error for the caller, after handling its consequences. */

@@ -140,6 +140,9 @@ export class MemoryStore implements QueueStore {
   };
 
   /** Finds nothing, because no other program writes here. */
+  async checkKeys(): Promise<void> {}
+
+  /** Finds nothing, for the same reason. */
   async audit(queue: StoreCalls): Promise<DoctorReport> {
     const { jobs, name } = (queue as MemoryCalls).queue;
     return { queue: name, checked: jobs.size, counts: {}, findings: [], durationMs: 0 };

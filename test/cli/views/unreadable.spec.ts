@@ -32,7 +32,7 @@ describe.each([[['stats']], [['top', '--count', '1']], [['health']]])('%j', (arg
       expect(stdout).toMatch(/^● +email/m);
       expect(stdout).toContain('▲ newer  unreadable: its keys have layout 9, and this version knows up to 1');
       expect(stdout).toContain('    next:  upgrade nest-job-queue here');
-      expect(stdout).toMatch(/▲ broken {2}unreadable: WRONGTYPE /);
+      expect(stdout).toMatch(/▲ broken {2}unreadable: The key queue:broken:pending has the wrong type/);
       expect(code).toBe(args[0] === 'health' ? EXIT.warning : EXIT.ok);
     },
     LONG_MS,
@@ -53,10 +53,19 @@ it(
   LONG_MS,
 );
 
-it.each([
-  ['newer', 'which a newer version of nest-job-queue wrote', 'upgrade nest-job-queue here'],
-  ['broken', 'WRONGTYPE', 'find the key by'],
-])(
+it(
+  'has the same words in health and in the doctor where a key has a wrong type',
+  async () => {
+    const ran = await cli(['health', 'broken'], env);
+    expect(ran).toMatchObject({ code: EXIT.warning, stdout: expect.stringContaining('TYPE queue:broken:pending') });
+    const { code, stdout } = await cli(['doctor', 'broken'], env);
+    expect(stdout).toMatch(/type +queue:broken:pending +string +list +no/);
+    expect(code).toBe(EXIT.warning);
+  },
+  LONG_MS,
+);
+
+it.each([['newer', 'which a newer version of nest-job-queue wrote', 'upgrade nest-job-queue here']])(
   'has the same verdict where health names %s, and fails a command that must read it',
   async (name, words, next) => {
     const ran = await cli(['health', name], env);

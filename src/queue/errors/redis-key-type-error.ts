@@ -1,0 +1,47 @@
+import { RedisUnsuitableError } from './errors.js';
+
+/** A key of a wrong type. */
+export interface WrongKey {
+  /** The key in Redis. */
+  key: string;
+  /** The type that a queue gives it, in the words of TYPE. */
+  expected: string;
+  /** The type that it has. */
+  found: string;
+}
+
+/** The most keys that a message names. */
+const MOST_NAMED = 3;
+
+/**
+ * Keys of a queue have a wrong type: another program writes them, or a dump restored them. Calls that use them fail
+ * until they are renamed or deleted.
+ */
+export class RedisKeyTypeError extends RedisUnsuitableError {
+  /** The code of these errors, the same in every version. */
+  static override readonly code: string = 'REDIS_KEY_TYPE';
+
+  constructor(
+    /** The keys, each with the expected and the found type. */
+    readonly wrong: readonly WrongKey[],
+    options?: ErrorOptions,
+  ) {
+    super(`${wrongKeysInWords(wrong)} (WRONGTYPE). ${wrongKeysRemedy(wrong)}`, options);
+  }
+}
+
+/** Returns the keys with their types, in words. */
+export function wrongKeysInWords(wrong: readonly WrongKey[]): string {
+  const named = wrong.slice(0, MOST_NAMED).map(({ key, expected, found }) => {
+    return `the key ${key} has the wrong type: expected ${expected}, found ${found}`;
+  });
+  const more = wrong.length > MOST_NAMED ? `, and ${wrong.length - MOST_NAMED} more` : '';
+  const words = named.join('; ') + more;
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** Returns what to do about the first key, with the command that shows it. */
+export function wrongKeysRemedy([first]: readonly WrongKey[]): string {
+  const key = first?.key ?? '';
+  return `See it with \`TYPE ${key}\`, rename or delete it, and give the program that wrote it a prefix of its own.`;
+}

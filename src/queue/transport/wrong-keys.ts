@@ -1,0 +1,37 @@
+import type { RedisClient } from '../redis/redis-client.js';
+import { RedisKeyTypeError, type WrongKey } from '../errors/redis-key-type-error.js';
+import { luaScripts } from '../lua.generated.js';
+
+/** Returns the keys whose type differs from the expected one. A missing key has no type. */
+export async function wrongKeys(client: RedisClient, types: ReadonlyMap<string, string>): Promise<WrongKey[]> {
+  const keys = [...types.keys()];
+  if (keys.length === 0) {
+    return [];
+  }
+  const reply = await client.eval(luaScripts.queueCheckKeys, keys.length, ...keys, ...types.values());
+  const found = (reply as (number | string)[]).map(String);
+  return Array.from({ length: found.length / 2 }, (_, i) => {
+    const key = keys[Number(found[2 * i]) - 1]!;
+    return { key, expected: types.get(key)!, found: found[2 * i + 1]! };
+  });
+}
+
+/** Returns whether Redis refused a command because of the type of a key. Its message does not name the key. */
+export function isWrongType(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'ReplyError' && error.message.startsWith('WRONGTYPE');
+}
+
+/**
+ * Returns an error that names the keys of a wrong type, at the cost of one more call. Returns the error itself if none
+ * is found, or if Redis does not answer.
+ *
+ * @param types the keys that the failed call may have used, with their types
+ */
+export async function nameWrongKeys(
+  client: RedisClient,
+  error: Error,
+  types: ReadonlyMap<string, string>,
+): Promise<Error> {
+  const wrong = await wrongKeys(client, types).catch(() => []); // the error of the call says more
+  return wrong.length > 0 ? new RedisKeyTypeError(wrong, { cause: error }) : error;
+}

@@ -1,0 +1,131 @@
+/** The types of keys, in the words of TYPE. */
+export type KeyType = 'string' | 'list' | 'hash' | 'zset' | 'stream';
+
+/** The types of the keys of each queue, by the part after its name. */
+const TYPES: Readonly<Record<string, KeyType>> = {
+  pending: 'list',
+  prioritized: 'zset',
+  scheduled: 'zset',
+  claims: 'zset',
+  processing: 'list',
+  completed: 'list',
+  failed: 'list',
+  cancelled: 'list',
+  dead: 'zset',
+  unique: 'hash',
+  unique_expiries: 'zset',
+  stats: 'hash',
+  sequence: 'string',
+  wake: 'zset',
+  settings: 'hash',
+  sweep: 'hash',
+  workers: 'zset',
+  worker_details: 'hash',
+  foreign_claims: 'zset',
+  handler_limits: 'hash',
+  schedule_due: 'zset',
+  schedule_owners: 'zset',
+  actions: 'stream',
+  bulk_runs: 'hash',
+  audit: 'stream',
+  history_open: 'hash',
+  history: 'stream',
+  history_marks: 'stream',
+  retention: 'hash',
+  names: 'zset',
+  batches: 'zset',
+  batch_guests: 'hash',
+  batch_outbox: 'hash',
+  awaiting: 'zset',
+  'groups:holds': 'hash',
+  'groups:states': 'hash',
+  'groups:turns': 'zset',
+  'groups:gated': 'zset',
+  'groups:resting': 'zset',
+  'groups:ends': 'hash',
+  'groups:finishes': 'zset',
+  'groups:depths': 'zset',
+  'groups:heads': 'zset',
+  'groups:settings': 'hash',
+};
+
+/** The types of keys that end with an id, by the part before it. */
+const TYPES_BEFORE_IDS: Readonly<Record<string, KeyType>> = {
+  'job:': 'hash',
+  'replaced:': 'string',
+  'schedule:': 'hash',
+  'history_batch:': 'string',
+  'nudge:': 'zset',
+  'batch:': 'string',
+  'batch_record:': 'hash',
+  'groups:waiting:': 'zset',
+  'groups:running:': 'zset',
+  'groups:state:': 'hash',
+  'groups:later:': 'zset',
+};
+
+/** The types of the keys of a batch beside its record, by the part after its id. */
+const TYPES_AFTER_BATCH: Readonly<Record<string, KeyType>> = {
+  '/open': 'zset',
+  '/members': 'list',
+  '/outcomes': 'hash',
+  '/seen': 'hash',
+};
+
+/** The bounds of the arguments of a call that are taken for ids. */
+const LONGEST_ARGUMENT = 512;
+const MOST_ARGUMENTS = 20;
+
+/** Returns the keys of a queue that end with no id, with their types. @param base the start of every key of the queue */
+export function typesOfQueue(base: string): Map<string, KeyType> {
+  return new Map(Object.entries(TYPES).map(([part, type]) => [base + part, type]));
+}
+
+/** Returns the given keys with their types, without the keys of another queue. */
+export function typesOfKeys(base: string, keys: readonly string[]): Map<string, KeyType> {
+  return new Map(
+    keys.flatMap((key): [string, KeyType][] => {
+      const type = typeOfKey(base, key);
+      return type ? [[key, type]] : [];
+    }),
+  );
+}
+
+/** Returns the type of a key of a queue; undefined for a key that the queue does not have. */
+function typeOfKey(base: string, key: string): KeyType | undefined {
+  const part = key.startsWith(base) ? key.slice(base.length) : '';
+  const start = Object.keys(TYPES_BEFORE_IDS).find((each) => part.startsWith(each) && part !== each);
+  const ofBatch = start === 'batch_record:' && Object.keys(TYPES_AFTER_BATCH).find((each) => part.endsWith(each));
+  return ofBatch ? TYPES_AFTER_BATCH[ofBatch] : start ? TYPES_BEFORE_IDS[start] : TYPES[part];
+}
+
+/**
+ * Returns the keys that a call may have used, with their types. An argument of the call may be the id in a key.
+ *
+ * @param keys the KEYS of a script: prefixes end with a colon
+ */
+export function typesOfCall(keys: readonly string[], args: readonly (string | number)[]): Map<string, KeyType> {
+  const base = baseOf(keys[0] ?? '');
+  if (base === undefined) {
+    return new Map();
+  }
+  const prefixes = keys.filter((key) => key.endsWith(':') && key !== `${base}job:`);
+  const ids = args.filter((arg) => typeof arg === 'string' && arg !== '' && arg.length <= LONGEST_ARGUMENT);
+  const starts = prefixes.flatMap((prefix) =>
+    Object.keys(TYPES_BEFORE_IDS).filter((start) => `${base}${start}`.startsWith(prefix)),
+  );
+  const ofIds = starts.flatMap((start) =>
+    ids.slice(0, MOST_ARGUMENTS).flatMap((id) => partsOf(start).map((end) => base + start + id + end)),
+  );
+  return new Map([...typesOfQueue(base), ...typesOfKeys(base, [...keys, ...ofIds])]);
+}
+
+function partsOf(start: string): string[] {
+  return start === 'batch_record:' ? ['', ...Object.keys(TYPES_AFTER_BATCH)] : [''];
+}
+
+/** Returns the start of the keys of a queue, by the first of the KEYS of a script. */
+function baseOf(first: string): string | undefined {
+  const part = ['job:', ...Object.keys(TYPES)].find((each) => first.endsWith(`:${each}`));
+  return part === undefined ? undefined : first.slice(0, first.length - part.length);
+}
