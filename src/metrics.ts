@@ -1,5 +1,11 @@
 // Entry point `nest-job-queue/metrics`: figures for Prometheus and OpenTelemetry, of which a user needs only one.
 export { JobMetrics, type JobMetricsOptions } from './metrics/job-metrics.js';
+export {
+  JobQueueMetricsModule,
+  type JobQueueMetricsOptions,
+  type MetricsModule,
+  type MetricsProvider,
+} from './metrics/job-queue-metrics.module.js';
 export type { MeasuredQueue } from './metrics/fleet-reader.js';
 export type { PrometheusClient, PrometheusMetric, PrometheusRegistry } from './metrics/prometheus.js';
 export type { InstrumentOptions, Meter, ObservableInstrument, ObservableResult } from './metrics/open-telemetry.js';

@@ -16,7 +16,7 @@ const LAYERS = {
   worker: ['queue'],
   inspect: ['queue'],
   nest: ['queue', 'worker'],
-  metrics: ['queue', 'worker'],
+  metrics: ['queue', 'worker', 'nest'],
   tracing: ['queue', 'worker'],
   cli: ['queue', 'worker', 'inspect'],
   testing: ['queue', 'worker', 'nest'],

@@ -25,6 +25,8 @@ export interface PrometheusRegistry {
   metrics(): Promise<string>;
   /** Takes a metric. */
   registerMetric(metric: PrometheusMetric): void;
+  /** Removes the metric of a name. */
+  removeSingleMetric(name: string): void;
 }
 
 /** The used part of the module prom-client. */

@@ -88,7 +88,7 @@ function isMadeOptions(provider: Provider): boolean {
   return typeof provider === 'object' && provider.provide === JOB_QUEUE_OPTIONS && !('useValue' in provider);
 }
 
-const PARTS: readonly ConnectionPart[] = ['service', 'queues', 'lifecycle'];
+const PARTS: readonly ConnectionPart[] = ['service', 'queues', 'lifecycle', 'listeners'];
 
 /** Returns the parts of a connection under its own tokens, because an app may have several connections. */
 function partProviders(name: string): Provider[] {
@@ -100,6 +100,7 @@ function partProviders(name: string): Provider[] {
     },
     { provide: partToken('queues', name), useExisting: QueueRegistry },
     { provide: partToken('lifecycle', name), useExisting: WorkerLifecycle },
+    { provide: partToken('listeners', name), useExisting: JobListeners },
   ];
 }
 

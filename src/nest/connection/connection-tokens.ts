@@ -10,8 +10,11 @@ export const CONNECTION_NAME = Symbol.for('nest-job-queue:connection-name');
 /** Injects the worker of a connection, also into another copy of the package. */
 export const LIFECYCLE: symbol = Symbol.for('nest-job-queue:lifecycle');
 
+/** Injects the registry of prom-client that has the metrics of this process. */
+export const METRICS_REGISTRY: symbol = Symbol.for('nest-job-queue:metrics-registry');
+
 /** The parts of a connection that other modules of the app may inject. */
-export type ConnectionPart = 'service' | 'queues' | 'lifecycle';
+export type ConnectionPart = 'service' | 'queues' | 'lifecycle' | 'listeners';
 
 /** Returns the token of a part or a queue of a connection. Its text says what is missing, for Nest's error. */
 export function partToken(part: ConnectionPart | `queue "${string}"`, connection: string): string {

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { checkOptions } from '../../queue/validation/validate-options.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
+import type { WorkerTrip } from '../../worker/fetch/fetch-loop.js';
 import type { WorkerEvent, WorkerEventListener } from '../../worker/reports/worker-event.js';
 import { methodsOfProviders, type ProviderMethod } from './handler-explorer.js';
 import { listenerRecords, type JobEventType, type ListenerRecord } from './on-job-event.decorator.js';
@@ -23,10 +24,17 @@ const TYPES: readonly JobEventType[] = [
 const text = z.string({ error: 'expected text' }).min(1, 'expected text').optional();
 const optionsSchema = z.strictObject({ queue: text, name: text }, { error: 'expected { queue?, name? }' });
 
-/** The methods decorated with `@OnJobEvent`, checked, by the type of event. */
+/** Measures what the workers of a connection do. */
+export interface WorkerMeter {
+  observe: WorkerEventListener;
+  observeTrip: (trip: WorkerTrip) => void;
+}
+
+/** The methods decorated with `@OnJobEvent`, checked, by the type of event; and the meters of the workers. */
 @Injectable()
 export class JobListeners {
   private readonly byType = new Map<JobEventType, ((event: WorkerEvent) => void)[]>();
+  private readonly meters: WorkerMeter[] = [];
 
   constructor(
     private readonly discovery: DiscoveryService,
@@ -44,11 +52,29 @@ export class JobListeners {
     }
   }
 
+  /** Adds a meter; to be called before the worker is made. */
+  measure(meter: WorkerMeter): void {
+    this.meters.push(meter);
+  }
+
   /** Returns the function that the worker calls, or undefined without a listener, so that no event is created. */
   get listener(): WorkerEventListener | undefined {
-    return this.byType.size === 0
+    return this.byType.size === 0 && this.meters.length === 0
       ? undefined
-      : (event) => this.byType.get(event.type)?.forEach((listener) => listener(event));
+      : (event) => {
+          this.meters.forEach((meter) => meter.observe(event));
+          this.byType.get(event.type)?.forEach((listener) => listener(event));
+        };
+  }
+
+  /** Returns the function that the worker calls with each round trip, or undefined where nobody measures. */
+  tripListener(own: ((trip: WorkerTrip) => void) | undefined): ((trip: WorkerTrip) => void) | undefined {
+    return this.meters.length === 0
+      ? own
+      : (trip) => {
+          this.meters.forEach((meter) => meter.observeTrip(trip));
+          own?.(trip);
+        };
   }
 
   private add(

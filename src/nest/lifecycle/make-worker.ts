@@ -1,10 +1,10 @@
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { AttemptMiddleware } from '../../worker/handlers/attempt-middleware.js';
-import type { WorkerEventListener } from '../../worker/reports/worker-event.js';
 import { Worker } from '../../worker/worker.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 import { currentJobMiddleware } from '../context/current-job.js';
 import type { HandlerRegistry } from '../handlers/handler-registry.js';
+import type { JobListeners } from '../handlers/job-listeners.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 
 /** The parts of an app that its workers use. */
@@ -13,14 +13,14 @@ interface WorkerParts {
   queues: QueueRegistry;
   handlers: HandlerRegistry;
   logger: JobQueueLogger;
-  onEvent: WorkerEventListener | undefined;
+  listeners: JobListeners;
   /** The middleware around attempts, without that of the current job. */
   middleware: readonly AttemptMiddleware[];
 }
 
 /** Makes the worker of some queues of an app. */
 export function makeWorker(names: readonly string[], parts: WorkerParts): Worker {
-  const { handlers, logger, onEvent, options, queues } = parts;
+  const { handlers, listeners, logger, options, queues } = parts;
   const { concurrency, shutdownTimeoutMs, logFailures, version, onTrip } = options;
   const served = names.map((name) => ({
     queue: queues.queue(name),
@@ -37,8 +37,8 @@ export function makeWorker(names: readonly string[], parts: WorkerParts): Worker
     logger,
     logFailures,
     version,
-    onTrip,
+    onTrip: listeners.tripListener(onTrip),
     middleware: [...(options.currentJob ? [currentJobMiddleware] : []), ...parts.middleware],
-    onEvent,
+    onEvent: listeners.listener,
   });
 }

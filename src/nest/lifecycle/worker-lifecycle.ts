@@ -243,7 +243,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       queues: this.queues,
       handlers: this.handlers,
       logger: this.logger,
-      onEvent: this.listeners.listener,
+      listeners: this.listeners,
       middleware: [...(this.jobLines ? [this.jobLines.middleware] : []), ...this.middleware.list],
     });
     this.controls.apply(worker, names);
