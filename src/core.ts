@@ -89,7 +89,7 @@ export type {
 export { CodecError, type ContentContext, type JobCodec } from './queue/codec/codec.js';
 export type { Redact, RedactedPart } from './queue/codec/redact.js';
 export { encrypted, type EncryptionKey, type EncryptionOptions } from './queue/codec/encrypted.js';
-export type { Backoff, StoredBackoff } from './queue/model/backoff.js';
+export type { Backoff, BackoffJob, StoredBackoff } from './queue/model/backoff.js';
 export type { JobFailure } from './queue/codec/failure-job.js';
 export type { JobEvent } from './queue/model/job-event.js';
 export type { JobMetadata } from './queue/model/metadata.js';

@@ -100,6 +100,7 @@ export class ManualConsumer {
         job.attempt,
         error,
         this.queue.store.clock.random(),
+        job,
       );
     const failure = {
       ...claim,

@@ -21,10 +21,24 @@ export type StoredBackoff =
     };
 
 /**
- * The delay before a retry: a number of ms, or a rule. For handlers and queues also a function of the attempt (from 1)
- * and the error. It returns 0 ms to a year.
+ * The delay before a retry: a number of ms, or a rule. For handlers and queues also a function of the attempt (from 1),
+ * the error and the job. It returns 0 ms to a year.
  */
-export type Backoff = StoredBackoff | ((attempt: number, error: unknown) => number);
+export type Backoff = StoredBackoff | ((attempt: number, error: unknown, job: BackoffJob) => number);
+
+/** The job that failed, for a function that decides its delay. */
+export interface BackoffJob {
+  /** The id of the job. */
+  readonly id: string;
+  /** The name of the job. */
+  readonly name: string;
+  /** The queue of the job. */
+  readonly queue: string;
+  /** The enqueued payload. */
+  readonly payload: unknown;
+  /** The job's attempts in total. */
+  readonly maxAttempts: number;
+}
 
 const milliseconds = z
   .number({ error: 'expected a number of ms' })
@@ -56,7 +70,7 @@ export const storedBackoffSchema = z.union(
 export const backoffSchema = z.union(
   [
     storedBackoffSchema,
-    z.custom<(attempt: number, error: unknown) => number>((value) => typeof value === 'function'),
+    z.custom<(attempt: number, error: unknown, job: BackoffJob) => number>((value) => typeof value === 'function'),
   ],
   { error: 'expected ms, { type, delayMs, maxDelayMs?, jitter? } or a function' },
 );
@@ -66,12 +80,14 @@ export const backoffSchema = z.union(
  *
  * @param attempt the attempt that just failed, from 1
  * @param random a number from 0 to 1, which the jitter is drawn by
+ * @param job the job that failed
  */
 export function backoffDelay(
   backoff: Backoff | undefined,
   attempt: number,
   error: unknown,
   random: number,
+  job: BackoffJob,
 ): number {
   if (backoff === undefined) {
     return 0;
@@ -80,7 +96,7 @@ export function backoffDelay(
     return Math.round(backoff);
   }
   if (typeof backoff === 'function') {
-    const delay = backoff(attempt, error);
+    const delay = backoff(attempt, error, job);
     if (!(delay >= 0 && delay <= YEAR_MS)) {
       throw new InvalidOptionError('backoff function', 'a number of ms from 0 to a year', show(delay));
     }

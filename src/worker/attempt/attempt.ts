@@ -274,6 +274,7 @@ export class Attempt implements Completion, ListItem<Attempt> {
         this.claim.attempt,
         error,
         this.owner.clock.random(),
+        this.claim,
       );
     } catch (fault) {
       // An error of the user's backoff function must not hide the job's error.

@@ -2,8 +2,11 @@
 import { expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { InvalidOptionError, JobHandler, OnJobEvent, type Job, type WorkerEvent } from 'nest-job-queue';
+import { trace } from '@opentelemetry/api';
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { JobQueue } from 'nest-job-queue/core';
-import { connect } from '../../support/redis/redis.js';
+import { jobTracing } from 'nest-job-queue/tracing';
+import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { startTested } from '../../testing/module/app.js';
 
 const HOUR = 3_600_000;
@@ -78,4 +81,59 @@ it('a waiting job is cancelled by its name and id', async () => {
   const job = await jobs.enqueue('report', 1);
   await jobs.cancel('report', job.id);
   expect(await job.get()).toMatchObject({ status: 'cancelled' });
+});
+
+it('a backoff function sees the job', async () => {
+  const seen: unknown[] = [];
+  @JobHandler('picky', {
+    maxAttempts: 2,
+    backoff: (attempt, error, job) => {
+      seen.push([attempt, (error as Error).message, job.name, job.payload, job.maxAttempts]);
+      return (job.payload as { waitMs: number }).waitMs;
+    },
+  })
+  class Picky {
+    handle(): void {
+      throw new Error('no');
+    }
+  }
+  const { jobs, testing } = await startTested({ providers: [Picky] });
+  const start = testing.now.getTime();
+  await jobs.enqueue('picky', { waitMs: HOUR });
+  await testing.drain({ delayed: true });
+  expect(seen[0]).toEqual([1, 'no', 'picky', { waitMs: HOUR }, 2]);
+  expect(testing.now.getTime() - start).toBeGreaterThanOrEqual(HOUR);
+});
+
+it('the next job is claimed by hand, completed or failed', async () => {
+  const queue = new JobQueue(connect(), uniqueQueueName());
+  await queue.enqueueMany([{ payload: 1 }, { payload: 2 }]);
+  const first = (await queue.claim())!;
+  await queue.complete(first, 'done');
+  expect(await queue.get(first.id)).toMatchObject({ status: 'completed', result: 'done' });
+  const second = (await queue.claim())!;
+  await queue.fail(second, new Error('no'), { final: true });
+  expect(await queue.get(second.id)).toMatchObject({ status: 'failed' });
+});
+
+it('the metrics of a queue are its history', async () => {
+  const { jobs } = await startTested({ providers: [] });
+  expect(await jobs.history('report').read()).toMatchObject({ points: expect.any(Array) });
+});
+
+it('telemetry is middleware of the module', async () => {
+  const exporter = new InMemorySpanExporter();
+  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  trace.setGlobalTracerProvider(provider);
+  @JobHandler('traced')
+  class Traced {
+    handle() {
+      return 1;
+    }
+  }
+  const { jobs, testing } = await startTested({ jobs: { middleware: [jobTracing()] }, providers: [Traced] });
+  await jobs.enqueue('traced', 1);
+  await testing.drain();
+  trace.disable();
+  expect(exporter.getFinishedSpans().map(({ name }) => name)).toEqual(['send traced', 'process traced']);
 });

@@ -10,7 +10,13 @@ const told = new Map(
     .map(([option, said]) => [option, said!]),
 );
 const delay = (backoff: StoredBackoff | undefined, attempt: number, random: number) =>
-  backoffDelay(backoff, attempt, new Error('no'), random);
+  backoffDelay(backoff, attempt, new Error('no'), random, {
+    id: '1',
+    name: 'email',
+    queue: 'email',
+    payload: null,
+    maxAttempts: 10,
+  });
 
 it('the default, whose ten attempts span 8.5 minutes', () => {
   const { backoff, maxAttempts } = resolveQueueOptions('a queue');

@@ -1,7 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from '../../support/queue/properties.js';
-import { backoffDelay, storedBackoffSchema, type StoredBackoff } from '#queue/model/backoff.js';
+import {
+  backoffDelay as delayOf,
+  storedBackoffSchema,
+  type Backoff,
+  type StoredBackoff,
+} from '#queue/model/backoff.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
+
+const JOB = { id: '1', name: 'email', queue: 'email', payload: null, maxAttempts: 10 };
+const backoffDelay = (backoff: Backoff | undefined, failed: number, error: unknown, drawn: number) =>
+  delayOf(backoff, failed, error, drawn, JOB);
 
 const YEAR_MS = 31_536_000_000;
 const ms = fc.oneof(fc.integer({ min: 0, max: YEAR_MS }), fc.double({ min: 0, max: YEAR_MS, noNaN: true }));
