@@ -40,6 +40,7 @@ const NO_SCRIPT: Record<string, string> = {
 /** The scripts that are no call of a queue. */
 const NO_CALL: Record<string, string> = {
   auditFrame: 'wraps the other scripts; see audited-script.ts',
+  queueCheckKeys: 'transport/wrong-keys.ts sends it, after the error of any call',
   queueCheckPermissions: 'asks Redis about the permissions of its user; see script-permissions.ts',
 };
 
