@@ -87,7 +87,7 @@ function named({ name }: Hash): string {
 }
 
 /** Returns the job's own limits, else those of its handler as the workers announced them, else the queue's. */
-function limitsOf(queue: MemoryQueue, job: Hash): { maxAttempts: number; maxCrashes: number } {
+export function limitsOf(queue: MemoryQueue, job: Hash): { maxAttempts: number; maxCrashes: number } {
   const handler = queue.handlerLimits.get(job.name ?? '');
   return {
     maxAttempts: Number(job.max_attempts ?? handler?.maxAttempts ?? attemptsByHand(queue.options)),

@@ -6,6 +6,7 @@ import { exhaustedError } from '../../../../queue/errors/exhausted-errors.js';
 import { REFUNDED, logAttempt, loggedOutcome } from './attempt-log.js';
 import { jobEnded } from '../batch/job-ended.js';
 import { bury, endCancelled, freeUnique, remember } from './ends.js';
+import { limitsOf } from './crash.js';
 import { increment } from './increment.js';
 import { noteName } from './foreign-names.js';
 import { type Hash, type MemoryQueue } from '../../state/memory-queue.js';
