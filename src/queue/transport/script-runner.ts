@@ -111,7 +111,8 @@ export class ScriptRunner {
           const types = new Map(keys.map((key) => [key, 'zset']));
           return nameWrongKeys(this.client, error, types).then(onRefusal);
         }
-        if (error.name === 'ReplyError') {
+        const { name }: Error = error;
+        if (name === 'ReplyError') {
           onRefusal?.(this.explain(error) as Error);
         }
         return undefined;

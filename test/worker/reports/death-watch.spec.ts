@@ -7,8 +7,8 @@ import { inside } from '../../support/queue/inside.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
 
 /** Tells the listeners of an uncaught error, as Node does before it ends the process. */
-function die(origin: string): void {
-  (process as EventEmitter).emit('uncaughtExceptionMonitor', new Error('left behind'), origin);
+function die(origin: string, message = 'left behind'): void {
+  (process as EventEmitter).emit('uncaughtExceptionMonitor', new Error(message), origin);
 }
 
 it('logs the error and the running jobs, which may not have caused it', async () => {
@@ -44,7 +44,7 @@ it.each([
   const worker = await startWorker(queue, () => end.promise);
   const { id } = await queue.enqueue({}, { name: queue.name });
   await worker.event('started');
-  process.emit('uncaughtExceptionMonitor', new Error('left behind\nsecond line'), 'uncaughtException');
+  die('uncaughtException', 'left behind\nsecond line');
   const { keys } = await inside(queue).scripts();
   const death = () => (inside(queue).connection.client as Redis).hget(keys.job(id), 'death');
   await eventually(async () => (await death()) !== null);
