@@ -6,6 +6,7 @@ import { redisWithAllKeys } from '../../queue/redis-access.js';
 import type { ActionLogEntry } from '../views/views.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
+import { startOf } from '../../queue/runtime/cut.js';
 
 const SHOWN = 100;
 
@@ -47,7 +48,7 @@ export class ActionLog {
     const { client, keys, ask } = await redisWithAllKeys(queue);
     const { user, action, subject, count } = entry;
     const counted = ['count', count === null ? '' : String(count)];
-    const fields = ['user', user, 'action', action, 'subject', subject.slice(0, 500), ...counted];
+    const fields = ['user', user, 'action', action, 'subject', startOf(subject, 500), ...counted];
     const id = await ask(() => client.xadd(keys.actions, 'MAXLEN', '~', this.options.actionLogCap, '*', ...fields));
     return String(id);
   }

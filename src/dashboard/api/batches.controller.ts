@@ -8,12 +8,13 @@ import type { DashboardRequest } from '../dashboard-options.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { Permissions } from '../security/permissions.js';
 import { Redactor } from '../security/redactor.js';
-import { cut, JobDescriber } from '../views/job-describer.js';
+import { JobDescriber } from '../views/job-describer.js';
 import { jobId, queryCount, queueName } from './known-queue.js';
 import { Changes, Reads, Routes } from './route.js';
 import type { ChangeCall, Outcome, QueueCall } from './route-runner.js';
 import type { BatchMemberView, BatchPageView, BatchView } from '../views/batch-views.js';
 import type { JobRow } from '../views/views.js';
+import { cut } from '../../queue/runtime/cut.js';
 
 const SHOWN = 100;
 const ERROR_LENGTH = 300;

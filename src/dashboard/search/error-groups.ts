@@ -1,5 +1,6 @@
 import { errorKey } from '../../queue/errors/describe-error.js';
 import type { JobRecord } from '../../queue/model/job.js';
+import { startOf } from '../../queue/runtime/cut.js';
 import type { ErrorGroupView } from '../views/views.js';
 
 const NO_ERROR = 'No error is stored';
@@ -23,8 +24,8 @@ export function failedJobOf(job: JobRecord): FailedJob {
     queue: job.queue,
     id: job.id,
     key: kindOf(job),
-    name: name.slice(0, 100),
-    sample: (job.lastError ?? NO_ERROR).slice(0, 300),
+    name: startOf(name, 100),
+    sample: startOf(job.lastError ?? NO_ERROR, 300),
     at: (job.failedAt ?? job.enqueuedAt).getTime(),
   };
 }

@@ -9,6 +9,7 @@ import {
 } from '../dashboard-options.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
 import { watchedSubject } from './watched-subject.js';
+import { startOf } from '../../queue/runtime/cut.js';
 
 /** A permission that a route needs. */
 export interface Need extends DashboardSubject {
@@ -118,7 +119,7 @@ export class Permissions {
     if (typeof user !== 'string' && typeof user !== 'number') {
       throw new TypeError(`The option "user" of the dashboard: expected text or undefined, found ${show(user)}.`);
     }
-    return String(user).slice(0, 200);
+    return startOf(String(user), 200);
   }
 
   private async ask(

@@ -7,6 +7,7 @@ import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { Redactor } from '../security/redactor.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
 import type { AttemptView, JobRow, JobView } from './views.js';
+import { cut } from '../../queue/runtime/cut.js';
 
 const LABEL_LENGTH = 120;
 const ERROR_LENGTH = 300;
@@ -111,11 +112,6 @@ export class JobDescriber {
     const { name, queue, payload, brokenPayload } = job;
     return cut(this.options.label?.({ name, queue, payload }) ?? preview(payload ?? brokenPayload), LABEL_LENGTH);
   }
-}
-
-/** Returns the text, cut with a sign of it if it is too long. */
-export function cut(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length).replace(/\p{Surrogate}$/u, '')}…` : text;
 }
 
 function preview(payload: unknown): string {

@@ -1,6 +1,7 @@
 import { InvalidPayloadError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import { serializeError } from '../errors/serialize-error.js';
+import { cut, startOf } from '../runtime/cut.js';
 
 const MAX_DEPTH = 200;
 
@@ -57,11 +58,11 @@ function isObservable(value: unknown): boolean {
 
 function unreadable(subject: string, error: unknown): InvalidPayloadError {
   const { message } = serializeError(error);
-  return fault(subject, 'a value that JSON can carry', `one that throws (${message.slice(0, 200)})`);
+  return fault(subject, 'a value that JSON can carry', `one that throws (${startOf(message, 200)})`);
 }
 
 function fault(path: string, expected: string, found: string): InvalidPayloadError {
-  const shown = path.length > LONGEST_PATH ? `${path.slice(0, LONGEST_PATH)}…` : path;
+  const shown = cut(path, LONGEST_PATH);
   return new InvalidPayloadError(shown, expected, found);
 }
 

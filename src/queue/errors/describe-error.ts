@@ -1,6 +1,7 @@
 import type { StoredError } from './stored-error.js';
 import { serializeError } from './serialize-error.js';
 import { oneLine } from './one-line.js';
+import { cut, startOf } from '../runtime/cut.js';
 
 /** The most characters of an error in a log, its stack and its causes included. */
 const LONGEST_DESCRIPTION = 8_000;
@@ -17,8 +18,7 @@ export function describeError(thrown: unknown): string {
 
 /** Does the same for an error stored with a job. */
 export function describeStored(error: StoredError): string {
-  const text = linesOf(error, '').join('\n');
-  return text.length > LONGEST_DESCRIPTION ? `${text.slice(0, LONGEST_DESCRIPTION)}…` : text;
+  return cut(linesOf(error, '').join('\n'), LONGEST_DESCRIPTION);
 }
 
 function linesOf({ name, message, stack, cause, errors = [] }: StoredError, indent: string): string[] {
@@ -44,13 +44,12 @@ const LOOKED_AT = 1_000;
  * Returns the kind of an error: its message without numbers, ids and quoted text, which differ between jobs.
  */
 export function errorKey(message: string): string {
-  return message
-    .slice(0, LOOKED_AT)
+  const kind = startOf(message, LOOKED_AT)
     .replaceAll(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi, '…')
     .replaceAll(/"[^"]{0,200}"|'[^']{0,200}'|`[^`]{0,200}`/g, '…')
     .replaceAll(/\b(?=[\da-z]*\d)[\da-z]{8,}\b/gi, '…')
     .replaceAll(/\d+([.,]\d+)*/g, '…')
     .replaceAll(/\s+/g, ' ')
-    .trim()
-    .slice(0, KEY_LENGTH);
+    .trim();
+  return startOf(kind, KEY_LENGTH);
 }

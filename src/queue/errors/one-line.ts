@@ -1,3 +1,5 @@
+import { endOf, startOf } from '../runtime/cut.js';
+
 /** The most characters of one line of a log, or of an error's message. */
 export const LONGEST_LINE = 2_000;
 
@@ -17,12 +19,12 @@ export function oneLine(text: string, longest = LONGEST_LINE): string {
 }
 
 function cutMiddle(text: string, longest: number): string {
-  const excess = text.length - longest;
-  if (excess <= 0) {
+  if (text.length <= longest) {
     return text;
   }
-  const head = Math.ceil(longest * 0.75);
-  return `${text.slice(0, head)}… (${excess} characters left out) …${text.slice(head + excess)}`;
+  const length = Math.ceil(longest * 0.75);
+  const [head, tail] = [startOf(text, length), endOf(text, longest - length)];
+  return `${head}… (${text.length - head.length - tail.length} characters left out) …${tail}`;
 }
 
 function spelledOut(character: string): string {

@@ -1,5 +1,6 @@
 import { types } from 'node:util';
 import type { StoredError } from './stored-error.js';
+import { cut, wellFormed } from '../runtime/cut.js';
 
 const LONGEST_MESSAGE = 2_000;
 const LONGEST_STACK = 4_000;
@@ -98,7 +99,7 @@ function isError(thrown: unknown): thrown is Error {
 }
 
 function text(value: unknown, length: number): string {
-  return cut(typeof value === 'string' ? value : safeString(value), length);
+  return wellFormed(cut(typeof value === 'string' ? value : safeString(value), length));
 }
 
 function safeString(value: unknown): string {
@@ -107,9 +108,4 @@ function safeString(value: unknown): string {
   } catch {
     return Object.prototype.toString.call(value);
   }
-}
-
-function cut(whole: string, length: number): string {
-  // Redis keeps UTF-8, which has no half of a character.
-  return (whole.length > length ? `${whole.slice(0, length)}…` : whole).replace(/\p{Surrogate}/gu, '\uFFFD');
 }

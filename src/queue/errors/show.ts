@@ -1,3 +1,5 @@
+import { cut, startOf } from '../runtime/cut.js';
+
 /** The most items of an array that an error shows. */
 const MOST_ITEMS = 3;
 
@@ -10,8 +12,7 @@ function withoutUser(text: string): string {
 /** Returns a value for an error message: short, on one line, without a password, with its type if that helps. */
 export function show(value: unknown): string {
   if (typeof value === 'string') {
-    const text = withoutUser(value);
-    return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+    return JSON.stringify(cut(withoutUser(value), 80));
   }
   if (typeof value === 'function') {
     return `a function${value.name && ` (${value.name})`}`;
@@ -22,7 +23,7 @@ export function show(value: unknown): string {
   if (typeof value === 'object' && value !== null) {
     return Array.isArray(value)
       ? showArray(value)
-      : `an object with ${Object.keys(value).slice(0, 5).join(', ').slice(0, 80) || 'no keys'}`;
+      : `an object with ${startOf(Object.keys(value).slice(0, 5).join(', '), 80) || 'no keys'}`;
   }
   return String(value);
 }

@@ -4,6 +4,7 @@ import { parseEvent } from './parse-event.js';
 import { explainRefusal } from './permission-error.js';
 import type { RedisClient } from './redis-client.js';
 import { retryUntilAnswered } from './response-timeout.js';
+import { startOf } from '../runtime/cut.js';
 
 /** The time a confirmation may take before the connection is replaced, in ms. */
 const CONFIRMATION_MS = 2_000;
@@ -97,7 +98,7 @@ export class EventSubscriber {
     if (now - this.warnedAtMs >= QUIET_MS) {
       this.warnedAtMs = now;
       const expected = 'expected JSON with id and status as text';
-      this.connection.logger.warn(`Ignored an event on ${channel}: ${expected}, found ${message.slice(0, 100)}`);
+      this.connection.logger.warn(`Ignored an event on ${channel}: ${expected}, found ${startOf(message, 100)}`);
     }
   }
 

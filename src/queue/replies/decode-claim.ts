@@ -10,6 +10,7 @@ import type { ClaimReply, LeftJobs } from '../store/store-calls.js';
 import { UnexpectedReply } from '../store/unexpected-reply.js';
 import { listOf } from './check-reply.js';
 import { kindOf } from './decode-job.js';
+import { startOf } from '../runtime/cut.js';
 
 const NO_OPTIONS: ClaimedJobOptions = Object.freeze({});
 
@@ -187,7 +188,7 @@ function brokenness(
   }
   const message =
     payload.broken === undefined
-      ? `The options are not those of a job: ${String(stored).slice(0, 200)}`
+      ? `The options are not those of a job: ${startOf(String(stored), 200)}`
       : "The payload is not JSON; brokenPayload of the job's record has its text."; // no log shows a payload
   return { name: 'BrokenJob', message };
 }

@@ -3,6 +3,7 @@ import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import { own } from '../runtime/own.js';
 import { suggest } from './suggest.js';
+import { startOf } from '../runtime/cut.js';
 
 /**
  * Checks options against their schema and fills in defaults.
@@ -28,7 +29,7 @@ export function checkOptions<Schema extends z.ZodType>(
   if (issue.code === 'unrecognized_keys') {
     const key = issue.keys[0]!;
     throw new InvalidOptionError(
-      `${path}.${key.slice(0, 80)}`,
+      `${path}.${startOf(key, 80)}`,
       'a known option',
       show(key),
       suggest(key, knownKeys(schema, issue.path)),
@@ -49,7 +50,7 @@ export function checkKnown(subject: string, options: unknown, known: readonly st
   const other = Object.keys(options).find((key) => !known.includes(key));
   if (other !== undefined) {
     throw new InvalidOptionError(
-      `${subject}.${other.slice(0, 80)}`,
+      `${subject}.${startOf(other, 80)}`,
       'a known option',
       show(other),
       suggest(other, known),

@@ -7,6 +7,7 @@ import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import type { JobReporter } from '../handlers/job.js';
 import { OrderedCalls } from './ordered-calls.js';
+import { startOf, wellFormed } from '../../queue/runtime/cut.js';
 
 /** The number of the newest lines that a job's log keeps, and of the characters of each. */
 const LOG_LINES = 100;
@@ -37,7 +38,7 @@ export class QueueReporter implements JobReporter {
   }
 
   async log(job: ClaimedJob, message: string): Promise<void> {
-    await this.report(job, 'log', JSON.stringify(message.slice(0, LONGEST_LOG_LINE)));
+    await this.report(job, 'log', JSON.stringify(wellFormed(startOf(message, LONGEST_LOG_LINE))));
   }
 
   async checkpoint(job: ClaimedJob, value: unknown): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import type { LogLevel, SafeLogger } from '../../queue/errors/safe-logger.js';
+import { startOf } from '../../queue/runtime/cut.js';
 
 /** The time equal lines are counted before their sum is logged, in ms. */
 const WINDOW_MS = 10_000;
@@ -101,7 +102,7 @@ function count(sum: Sum, { jobId, message, description }: BurstLine): void {
   sum.count++;
   sum.last = { message, description };
   if (sum.jobs.size < MOST_COUNTED) {
-    sum.jobs.add(jobId.slice(0, 128));
+    sum.jobs.add(startOf(jobId, 128));
   }
 }
 

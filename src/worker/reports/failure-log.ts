@@ -4,6 +4,7 @@ import type { StoredError } from '../../queue/errors/stored-error.js';
 import { describeStored, errorKey } from '../../queue/errors/describe-error.js';
 import type { LogLevel, SafeLogger } from '../../queue/errors/safe-logger.js';
 import { BurstLog } from './burst-log.js';
+import { startOf } from '../../queue/runtime/cut.js';
 
 /** The most characters of an id in a log line. A foreign client's id may have any length. */
 const LONGEST_ID = 128;
@@ -74,14 +75,14 @@ export class FailureLog {
     if (level === 'off') {
       return;
     }
-    const which = worker && ` ${worker.slice(0, LONGEST_ID)}`;
+    const which = worker && ` ${startOf(worker, LONGEST_ID)}`;
     const now = status === 'failed' ? 'a dead letter' : status;
     this.burst.add({
       level,
       kind: JSON.stringify(['lost its worker', queue, status]),
       plural: `jobs of queue "${queue}" lost their worker and are ${status === 'failed' ? 'dead letters' : status}`,
       jobId: id,
-      message: `Job ${id.slice(0, LONGEST_ID)} of queue "${queue}" lost its worker${which} and is now ${now}.`,
+      message: `Job ${startOf(id, LONGEST_ID)} of queue "${queue}" lost its worker${which} and is now ${now}.`,
     });
   }
 
@@ -95,7 +96,7 @@ export class FailureLog {
         kind: JSON.stringify(['unmet', queue]),
         plural: `jobs of queue "${queue}" are dead letters, ${why}`,
         jobId: id,
-        message: `Job ${id.slice(0, LONGEST_ID)} of queue "${queue}" is a dead letter, ${why}.`,
+        message: `Job ${startOf(id, LONGEST_ID)} of queue "${queue}" is a dead letter, ${why}.`,
       });
     }
   }
@@ -136,7 +137,7 @@ export class FailureLog {
       kind: JSON.stringify([what, queue, name, error.name, errorKey(error.message)]),
       plural: `${what} of ${of}`,
       jobId: id,
-      message: `Job ${id.slice(0, LONGEST_ID)} ("${name}" in queue "${queue}") ${how}`,
+      message: `Job ${startOf(id, LONGEST_ID)} ("${name}" in queue "${queue}") ${how}`,
       description: describeStored(error),
     });
   }

@@ -3,6 +3,7 @@ import type { AttemptView, JobView, State } from '../../views/views.js';
 import { duration } from '../parts/format.js';
 import { StateMark, Time } from '../parts/parts.js';
 import { ErrorDetail } from './error-detail.js';
+import { startOf } from '../../../queue/runtime/cut.js';
 
 const MARKS: Record<AttemptView['outcome'], State | 'running'> = {
   completed: 'completed',
@@ -87,7 +88,7 @@ function Attempt({ attempt, begin, span, nowMs, first }: AttemptProps) {
           <details class="attempt-error">
             <summary>
               <bdi>
-                {error.name}: {error.message.slice(0, 300)}
+                {error.name}: {startOf(error.message, 300)}
                 {error.message.length > 300 ? '…' : ''}
               </bdi>
             </summary>

@@ -4,6 +4,7 @@ import { ACTION_WORDS, actionsOf, destroys, outcomeWords } from '../parts/action
 import { ask } from '../parts/confirm.js';
 import { say, tried } from '../parts/toasts.js';
 import { post } from '../state/api.js';
+import { startOf } from '../../../queue/runtime/cut.js';
 
 /** Shows the actions that the user may apply to this job now. */
 export function JobActions({ job, changed }: { job: JobView; changed(): void }) {
@@ -16,7 +17,7 @@ export function JobActions({ job, changed }: { job: JobView; changed(): void }) 
       (await ask({
         title: `${ACTION_WORDS[action]} this job of ${queue}?`,
         body: DOES[action],
-        verb: `${ACTION_WORDS[action]} ${name.slice(0, 40)}`,
+        verb: `${ACTION_WORDS[action]} ${startOf(name, 40)}`,
         destroys: true,
       }));
     const outcome = sure

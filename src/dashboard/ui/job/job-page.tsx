@@ -12,6 +12,7 @@ import { JobActions } from './job-actions.js';
 import { JsonTree } from './json-tree.js';
 import { StatePath } from './state-path.js';
 import { Ties } from './ties.js';
+import { cut } from '../../../queue/runtime/cut.js';
 
 const ENDED = ['completed', 'failed', 'cancelled'];
 
@@ -145,7 +146,7 @@ function WhyItFailed({ job }: { job: JobView }) {
       <ul class="errors">
         {[...counts].map(([words, times]) => (
           <li key={words}>
-            <bdi>{words.length > 2_000 ? `${words.slice(0, 2_000)}…` : words}</bdi>
+            <bdi>{cut(words, 2_000)}</bdi>
             {times > 1 && <span class="tag">×{times}</span>}
           </li>
         ))}

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { count } from '../parts/format.js';
+import { cut } from '../../../queue/runtime/cut.js';
 
 const OPEN_DEPTH = 2;
 const SHOWN_ITEMS = 100;
@@ -73,7 +74,7 @@ function Leaf({ value }: { value: unknown }) {
   const long = value.length > SHOWN_TEXT;
   return (
     <>
-      <bdi class="tree-string">{long && !whole ? `${value.slice(0, SHOWN_TEXT)}…` : value}</bdi>
+      <bdi class="tree-string">{whole ? value : cut(value, SHOWN_TEXT)}</bdi>
       {long && (
         <button type="button" class="link" onClick={() => setWhole(!whole)}>
           {whole ? 'Show less' : `Show all ${count(value.length)} characters`}

@@ -1,3 +1,5 @@
+import { endOf, startOf } from '../../../queue/runtime/cut.js';
+
 const UNITS: readonly [number, string, number][] = [
   [86_400_000, 'd', 1],
   [3_600_000, 'h', 1],
@@ -69,5 +71,5 @@ export function exact(at: number): string {
 
 /** Returns a text cut in its middle. */
 export function short(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length - 5)}…${text.slice(-4)}`;
+  return text.length <= length ? text : `${startOf(text, length - 5)}…${endOf(text, 4)}`;
 }
