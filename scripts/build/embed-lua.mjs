@@ -13,7 +13,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { dropUnused, resolveNames } from './lua-names.mjs';
+import { dropUnused, keepUsedKeys, resolveNames } from './lua-names.mjs';
 import { needsOf, withNeeds } from './lua-needs.mjs';
 
 /** Before and behind each function at the start of a line. */
@@ -169,7 +169,7 @@ function embed(file, text, libs, included) {
   checkLocals(file, stripComments(file, whole));
   const used = dropUnused(whole);
   // Redis reads the flags only from the very first line.
-  return { script: flags + stripComments(file, used), uses: locate(file, used, expanded) };
+  return { script: flags + stripComments(file, keepUsedKeys(used)), uses: locate(file, used, expanded) };
 }
 
 /** Returns each use of a name that another file defines. Throws for a name without a definition, or with two. */

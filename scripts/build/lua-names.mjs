@@ -36,15 +36,35 @@ export function dropUnused(text) {
 }
 
 /**
+ * Returns the text with a local for each used key only, because a script may have no more than 200 locals:
+ * `local a, b, c = unpack(KEYS)` becomes `local a, c = KEYS[1], KEYS[3]`.
+ *
+ * @param {string} text
+ */
+export function keepUsedKeys(text) {
+  const { uses, keyLists } = resolveNames(text);
+  const used = new Set(uses.map(({ definedAt }) => definedAt));
+  let kept = text;
+  for (const { from, to, variables } of keyLists.toReversed()) {
+    const keys = variables.map(({ name, range }, i) => ({ name, at: range[0], key: `KEYS[${i + 1}]` }));
+    const some = keys.filter(({ at }) => used.has(at));
+    if (some.length === 0 || some.length === keys.length) continue;
+    const names = some.map(({ name }) => name).join(', ');
+    kept = `${kept.slice(0, from)}local ${names} = ${some.map(({ key }) => key).join(', ')}${kept.slice(to)}`;
+  }
+  return kept;
+}
+
+/**
  * Returns each use of a name, but for the names that Redis gives, and the statements that only define.
  *
  * @param {string} text Lua 5.1
- * @returns {{ uses: Use[], removable: (Span & { defines: number[] })[] }}
+ * @returns {{ uses: Use[], removable: (Span & { defines: number[] })[], keyLists: (Span & { variables: object[] })[] }}
  * @typedef {{ name: string, at: number, definedAt: number | undefined, hides: boolean }} Use as offsets; undefined for
  *   a name without a definition. hides: its definition hides another one
  */
 export function resolveNames(text) {
-  const found = { uses: [], removable: [] };
+  const found = { uses: [], removable: [], keyLists: [] };
   walkAll(parse(text, { luaVersion: '5.1', ranges: true }).body, new Scope(), found);
   return found;
 }
@@ -114,6 +134,8 @@ function walkLocal({ variables, init, range }, scope, found) {
   walkAll(init, scope, found);
   for (const variable of variables) scope.define(variable);
   if (init.every(isPure)) noteRemovable(variables, range, found);
+  if (init.length === 1 && isUnpackedKeys(init[0]))
+    found.keyLists.push({ from: range[0], to: range[1], variables });
 }
 
 function walkFunction({ identifier, isLocal, parameters, body, range }, scope, found) {
@@ -152,6 +174,10 @@ function noteUse({ name, range }, scope, found) {
 
 function noteRemovable(variables, [from, to], found) {
   found.removable.push({ from, to, defines: variables.map(({ range }) => range[0]) });
+}
+
+function isUnpackedKeys({ type, base, arguments: given }) {
+  return type === 'CallExpression' && base.name === 'unpack' && given.length === 1 && given[0].name === 'KEYS';
 }
 
 function isPure(expression) {

@@ -34,6 +34,7 @@ const NO_STEP: Record<string, string> = {
   exec: PLUMBING,
   sleep: PLUMBING,
   coded: PLUMBING,
+  checkKeys: PLUMBING,
   uncheckedCalls: PLUMBING,
   findBatch: 'opens what `batch` has made',
   'groups.list': COMPARED,
@@ -101,6 +102,7 @@ const NO_CALL: Record<string, string> = {
   'batches.acknowledge': 'as batches.outbox',
   'batches.cancel': 'as batches.outbox',
   'batches.ends': 'as batches.outbox',
+  noteDeath: 'writes an explanation, which the reason of a crash quotes; death-watch.spec shows it',
 };
 
 /** Returns the calls of a store by their paths, such as `sweep.reclaim`, each replaced by `replace`. */

@@ -39,6 +39,11 @@ describe('embed-lua', () => {
     );
   });
 
+  it('makes a local of each used key only', () => {
+    const dir = folderWith({ 'claim.lua': 'local job, pending,\n  wake = unpack(KEYS)\nreturn { job, wake }\n' });
+    expect(readLuaScripts(dir).claim).toBe('local job, wake = KEYS[1], KEYS[3]\nreturn { job, wake }\n');
+  });
+
   it('writes the line of needs at the end of a header', () => {
     const dir = folderWith({
       'claim.lua': 'local now = 1\n--@include lib/b\n--@include lib/c\nreturn b() + c()\n',

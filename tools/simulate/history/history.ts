@@ -4,6 +4,7 @@ import type { Job } from '#worker/handlers/job.js';
 import { ranOutOfOrder, wronglyDead, type Counts } from '../../chaos/check/rules.js';
 import { FAILING, MOST_ATTEMPTS, OPTIONS, TICK_ATTEMPTS } from '../release.js';
 import { FollowRules } from './follow-rules.js';
+import { MIDDLEWARE_THROWS } from '../processes/middleware.js';
 import { MiddlewareRules } from './middleware-rules.js';
 import { RunRules } from './run-rules.js';
 import { ScheduleRules } from './schedule-rules.js';
@@ -153,7 +154,11 @@ export class History {
     this.follow.finish((one, other) => this.claimedAfter(one, other));
     this.runs.finish(
       (id) => this.jobs.get(id)!.fences,
-      (id) => this.jobs.get(id)!.removed || jobOf(id, 'mixed')?.status === 'cancelled' || this.jobs.get(id)!.broken,
+      (id) => {
+        const { status, last_error: error } = jobOf(id, 'mixed') ?? {};
+        const { removed, broken } = this.jobs.get(id)!;
+        return removed || broken || status === 'cancelled' || error === MIDDLEWARE_THROWS;
+      },
     );
   }
 

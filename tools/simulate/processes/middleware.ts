@@ -15,6 +15,9 @@ export const BOTH_MARKS = ENQUEUE_MARKS.join('');
 const REFUSED_SHARE = 0.05;
 const THROWN_SHARE = 0.03;
 
+/** The message of an attempt that the middleware fails before its handler begins. */
+export const MIDDLEWARE_THROWS = 'the middleware throws';
+
 /** The error of a middleware that lets no request pass. Nothing was sent. */
 export class RefusedByMiddleware extends Error {}
 
@@ -64,6 +67,6 @@ export function attemptMiddleware(history: History, random: Random): AttemptMidd
 
 function throwNowAndThen(random: Random): void {
   if (random.chance(THROWN_SHARE)) {
-    throw new Error('the middleware throws');
+    throw new Error(MIDDLEWARE_THROWS);
   }
 }
