@@ -132,8 +132,7 @@ export { RestsExhaustedError, SnoozesExhaustedError } from './queue/errors/exhau
 export { ScheduleNotFoundError } from './queue/errors/schedule-errors.js';
 export { EnqueueError, type EnqueueItem, QueueFullError } from './queue/errors/enqueue-errors.js';
 export { QueueLayoutError } from './queue/errors/layout-error.js';
-export { RedisKeyTypeError, type WrongKey } from './queue/errors/redis-key-type-error.js';
-export { RedisPermissionError } from './queue/errors/redis-permission-error.js';
+export { RedisKeyTypeError, type WrongKey, RedisPermissionError } from './queue/errors/redis-errors.js';
 export { Worker } from './worker/worker.js';
 export type { WorkerOptions, WorkerQueue } from './worker/worker-options.js';
 export type { WorkerTrip } from './worker/fetch/fetch-loop.js';

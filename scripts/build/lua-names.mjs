@@ -36,7 +36,7 @@ export function dropUnused(text) {
 }
 
 /**
- * Returns the text with a local for each used key only, because a script may have no more than 200 locals:
+ * Returns the text with a local for each used key only. A script may have no more than 200 locals. So
  * `local a, b, c = unpack(KEYS)` becomes `local a, c = KEYS[1], KEYS[3]`.
  *
  * @param {string} text

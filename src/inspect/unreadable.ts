@@ -1,7 +1,11 @@
 import { QueueLayoutError } from '../queue/errors/layout-error.js';
 import { oneLine } from '../queue/errors/one-line.js';
-import { RedisKeyTypeError, wrongKeysInWords, wrongKeysRemedy } from '../queue/errors/redis-key-type-error.js';
-import { RedisPermissionError } from '../queue/errors/redis-permission-error.js';
+import {
+  RedisKeyTypeError,
+  wrongKeysInWords,
+  wrongKeysRemedy,
+  RedisPermissionError,
+} from '../queue/errors/redis-errors.js';
 import type { QueueVerdict } from './queue-signs.js';
 import type { Finding } from './rule.js';
 

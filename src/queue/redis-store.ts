@@ -14,7 +14,7 @@ import { ScriptRunner, type RedisCall } from './transport/script-runner.js';
 import { isAutoPipelinedForeignClient } from './transport/send-evalsha.js';
 import { isWrongType, nameWrongKeys, wrongKeys } from './transport/wrong-keys.js';
 import { typesOfQueue } from './validation/key-types.js';
-import { RedisKeyTypeError } from './errors/redis-key-type-error.js';
+import { RedisKeyTypeError } from './errors/redis-errors.js';
 import { Doctor } from './doctor/doctor.js';
 import { LONGEST_TRIP_MS } from './runtime/bounds.js';
 import { systemClock, type Clock } from './runtime/clock.js';

@@ -5,7 +5,7 @@ import { JobHandler, JobQueueService, RecurringJob } from 'nest-job-queue';
 import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import { DurabilityTimeoutError } from '#queue/enqueue/durable-batcher.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
-import { RedisPermissionError } from '#queue/errors/redis-permission-error.js';
+import { RedisPermissionError } from '#queue/errors/redis-errors.js';
 import type { Job } from '#worker/handlers/job.js';
 import { KeptLog, startApp } from '../nest/app.js';
 import { BACK_MS } from '../support/queue/bounds.js';

@@ -89,10 +89,10 @@ export class AttackedDashboard {
       jobs: { redis: testRedisUrl(), maintenance: false, queues },
       dashboard: { queues: [this.shown, this.hidden], can, user: () => 'ada' },
     });
-    this.app.log.error = ((message: unknown, ...rest: unknown[]) => {
+    this.app.log.error = (message: unknown, ...rest: unknown[]) => {
       this.errors.push(rest.find((each) => each instanceof Error) ?? rest[0]);
       this.app.log.lines.push(`error ${[message, ...rest].map(String).join(' ')}`);
-    }) as never;
+    };
     this.before = await this.keys();
     return this;
   }
@@ -139,9 +139,8 @@ export class AttackedDashboard {
     this.allowed = new Set(attack.allowed);
     const entries = await this.lastEntry();
     const answer = await within(ANSWER_MS, `an answer of ${attack.route}`, this.send(attack));
-    await Promise.all(
-      (this.app.app.get(BulkRuns) as unknown as { active: Map<string, Promise<void>> }).active.values(),
-    );
+    const runs: { active: Map<string, Promise<void>> } = this.app.app.get(BulkRuns);
+    await Promise.all(runs.active.values());
     this.judgeText(attack, answer.text);
     if (answer.status === 500 || this.errors.length > 0) {
       throw new Error(`crash: ${answer.status} ${String(this.errors[0])}`);
@@ -251,15 +250,18 @@ export class AttackedDashboard {
 
 /** Returns a query with nested fields, as `qs` and its like read them. */
 function queryOf(input: object): string {
-  const text = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
   return Object.entries(input)
     .flatMap(([name, value]) =>
       typeof value === 'object' && value !== null
-        ? Object.entries(value).map(([key, each]) => [`${name}[${key}]`, text(each)])
-        : [[name, text(value)]],
+        ? Object.entries(value).map(([key, each]) => [`${name}[${key}]`, textOf(each)])
+        : [[name, textOf(value)]],
     )
-    .map((pair) => pair.map((each) => encoded(each!)).join('='))
+    .map((pair) => pair.map((each) => encoded(each)).join('='))
     .join('&');
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** Encodes a part of a query; half a surrogate pair has no code. */

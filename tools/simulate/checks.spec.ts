@@ -28,11 +28,24 @@ beforeEach(() => {
   history = new History(() => now);
 });
 
-describe('a repeated claim', () => {
-  const claim = (): SentCall => ({ script: 'attemptClaim', process: 'worker-0' });
-  const run = (call: SentCall, ...ids: string[]) =>
-    watched.run(call, () => ids.forEach((id) => queue.claims.set(id, now + 1)));
+function claim(): SentCall {
+  return { script: 'attemptClaim', process: 'worker-0' };
+}
 
+function run(call: SentCall, ...ids: string[]): void {
+  watched.run(call, () => ids.forEach((id) => queue.claims.set(id, now + 1)));
+}
+
+function read(times: number) {
+  return watched.run({ script: 'queueStats', process: 'worker-0' }, () => {
+    for (let i = 1; i < times; i++) {
+      stats(queue);
+    }
+    return stats(queue);
+  });
+}
+
+describe('a repeated claim', () => {
   it('may take what it did not find at first, after another claim of its worker', () => {
     const [first, other] = [claim(), claim()];
     run(first);
@@ -118,14 +131,6 @@ describe('the statistics of a queue', () => {
       queue.toBack(id, queue.jobs.get(id)!);
     }
   });
-
-  const read = (times: number) =>
-    watched.run({ script: 'queueStats', process: 'worker-0' }, () => {
-      for (let i = 1; i < times; i++) {
-        stats(queue);
-      }
-      return stats(queue);
-    });
 
   it('look once at each waiting job', () => {
     expect(read(1).heldByGroups).toBe(WAITING);

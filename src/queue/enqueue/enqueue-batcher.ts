@@ -5,8 +5,7 @@ import { EnqueueError } from '../errors/enqueue-errors.js';
 import type { Clock, Timer } from '../runtime/clock.js';
 import type { QueueStore } from '../store/queue-store.js';
 import type { StoreCalls } from '../store/store-calls.js';
-import { RedisKeyTypeError } from '../errors/redis-key-type-error.js';
-import { RedisPermissionError } from '../errors/redis-permission-error.js';
+import { RedisKeyTypeError, RedisPermissionError } from '../errors/redis-errors.js';
 
 /** The most jobs of one script call; the payload is bounded too, because the call must not block the server. */
 const SLICE_JOBS = 500;

@@ -1,5 +1,5 @@
 import type { Cluster, Redis } from 'ioredis';
-import { RedisPermissionError } from '../errors/redis-permission-error.js';
+import { RedisPermissionError } from '../errors/redis-errors.js';
 import { explainRefusal } from './permission-error.js';
 import { isCluster, type RedisClient } from './redis-client.js';
 

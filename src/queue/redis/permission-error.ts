@@ -1,4 +1,4 @@
-import { RedisPermissionError } from '../errors/redis-permission-error.js';
+import { RedisPermissionError } from '../errors/redis-errors.js';
 
 /** The messages of Redis for a missing permission, outside and inside of a script. */
 const REFUSALS: [RegExp, (match: RegExpExecArray) => string][] = [

@@ -13,7 +13,7 @@ export function endOf(text: string, longest: number): string {
   return text.length > longest ? text.slice(text.length - longest).replace(/^[\uDC00-\uDFFF]/, '') : text;
 }
 
-/** Returns a text with a mark in place of each half of a character, because Redis keeps UTF-8, which has none. */
+/** Returns a text with a mark in place of each half of a character. Redis keeps UTF-8, which has none. */
 export function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, '\uFFFD');
 }

@@ -1,4 +1,4 @@
-import { RedisPermissionError } from '../errors/redis-permission-error.js';
+import { RedisPermissionError } from '../errors/redis-errors.js';
 import type { QueueKeys } from './queue-keys.js';
 import { LONGEST_TRIP_MS } from '../runtime/bounds.js';
 import type { QueueStore } from '../store/queue-store.js';

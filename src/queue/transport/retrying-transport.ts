@@ -1,4 +1,4 @@
-import { RedisKeyTypeError } from '../errors/redis-key-type-error.js';
+import { RedisKeyTypeError } from '../errors/redis-errors.js';
 import type { JobQueueLogger } from '../runtime/logger.js';
 import { systemClock } from '../runtime/clock.js';
 import { InterruptibleWait } from '../runtime/interruptible-wait.js';

@@ -1,5 +1,5 @@
 import type { RedisClient } from '../redis/redis-client.js';
-import { RedisKeyTypeError, type WrongKey } from '../errors/redis-key-type-error.js';
+import { RedisKeyTypeError, type WrongKey } from '../errors/redis-errors.js';
 import { luaScripts } from '../lua.generated.js';
 
 /** Returns the keys whose type differs from the expected one. A missing key has no type. */

@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 import { type EnqueueOptions, JobQueue } from 'nest-job-queue/core';
 import { readFacts } from '#inspect/signs.js';
 import { unreadable } from '#inspect/unreadable.js';
-import { RedisKeyTypeError } from '#queue/errors/redis-key-type-error.js';
+import { RedisKeyTypeError } from '#queue/errors/redis-errors.js';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { typesOfKeys, typesOfQueue } from '#queue/validation/key-types.js';
 import { testQueue } from '../../support/queue/queue-state.js';

@@ -1,5 +1,5 @@
 // An id whose hash was deleted, and that was enqueued again, has two places. Its job runs once, when it is due. Each case
-// runs on both stores; see test/lua/attempt/reused-ids.spec.ts for all pairs of places.
+// runs on both stores; see test/lua/job/reused-ids.spec.ts for all pairs of places.
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { systemClock } from '#queue/runtime/clock.js';
