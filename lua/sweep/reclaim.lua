@@ -36,22 +36,25 @@
 --@include lib/settle/finish_broken_end
 --@include lib/core/longest_visibility
 --@include lib/core/bring_back
-local broken_ms = 60000
-local limit, gap = tonumber(ARGV[first]), tonumber(ARGV[first + 1])
-local wait = announced.visibility and announced.visibility / 3 or tonumber(ARGV[first + 2])
+local broken_ms, limit = 60000, tonumber(ARGV[first])
 
-local last_run_at, hold_until = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'hold_until_ms'))
-hold_until = tonumber(hold_until) or 0
-local latest = now + math.max(longest_visibility(), broken_ms) + wait
-if last_run_at and now - last_run_at > gap or hold_until > latest then
-  hold_until = now + wait
+-- Notes this run. Returns whether the sweep waits, because the server was away.
+local function is_held()
+  local gap, wait = tonumber(ARGV[first + 1]), announced.visibility and announced.visibility / 3 or tonumber(ARGV[first + 2])
+  local last_run_at, hold_until = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'hold_until_ms'))
+  hold_until = tonumber(hold_until) or 0
+  local latest = now + math.max(longest_visibility(), broken_ms) + wait
+  if last_run_at and now - last_run_at > gap or hold_until > latest then
+    hold_until = now + wait
+  end
+  bring_back(claims, latest, now + wait, limit)
+  redis.call('HSET', sweep, 'last_run_at_ms', now, 'hold_until_ms', hold_until)
+  if ARGV[first + 3] ~= '' then
+    redis.call('HSET', sweep, 'maintained_at_ms', now, 'every_ms', ARGV[first + 3])
+  end
+  return now < hold_until
 end
-bring_back(claims, latest, now + wait, limit)
-redis.call('HSET', sweep, 'last_run_at_ms', now, 'hold_until_ms', hold_until)
-if ARGV[first + 3] ~= '' then
-  redis.call('HSET', sweep, 'maintained_at_ms', now, 'every_ms', ARGV[first + 3])
-end
-if now < hold_until then
+if is_held() then
   return { '0' }
 end
 
