@@ -108,7 +108,7 @@ describe('hostile text is data', () => {
     const { id } = await queue.enqueue(1);
     await queue.fail((await queue.claim())!, new Error(`\uD800 ${'x'.repeat(1_997)}😀`));
     const { lastError, attemptLog } = (await queue.get(id))!;
-    expect(lastError).toBe(`\uFFFD ${'x'.repeat(1_997)}\uFFFD…`);
+    expect(lastError).toBe(`\uFFFD ${'x'.repeat(1_997)}…`);
     expect(attemptLog[0]!.error!.message).toBe(lastError);
   });
 });

@@ -31,7 +31,7 @@ onEachStore('backoff', () => {
     }
   });
 
-  it('by a function gets the attempt and the error', async () => {
+  it('by a function gets the attempt, the error and the job', async () => {
     const queue = newQueue({ maxAttempts: 2 });
     const { id } = await queue.enqueue({});
     const told: unknown[] = [];
@@ -41,7 +41,7 @@ onEachStore('backoff', () => {
     };
     const worker = await startWorker(queue, { handle: fail, backoff });
     const { error } = await worker.event('retry');
-    expect(told).toEqual([[1, error]]);
+    expect(told).toEqual([[1, error, expect.objectContaining({ id, name: queue.name, queue: queue.name })]]);
     expect(await delays(queue, [id])).toEqual([HOUR]);
   });
 
