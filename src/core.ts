@@ -128,7 +128,7 @@ export {
   RedisUnsuitableError,
   RetryLaterError,
 } from './queue/errors/errors.js';
-export { RestsExhaustedError, SnoozesExhaustedError } from './queue/errors/exhausted-errors.js';
+export { RateLimitRetriesExhaustedError, SnoozesExhaustedError } from './queue/errors/exhausted-errors.js';
 export { ScheduleNotFoundError } from './queue/errors/schedule-errors.js';
 export { EnqueueError, type EnqueueItem, QueueFullError } from './queue/errors/enqueue-errors.js';
 export { QueueLayoutError } from './queue/errors/layout-error.js';

@@ -8,7 +8,7 @@
 -- Returns, for each fault: batch, found, expected. Repeated: checks again.
 --@include lib/core/keys
 local reply = {}
-local is_mending = ARGV[1] == '1'
+local is_repairing = ARGV[1] == '1'
 
 local function report(batch, found, expected)
   local n = #reply
@@ -27,7 +27,7 @@ local function leave_to_expiry(batch)
     local key = batch_record .. batch .. part
     if redis.call('PTTL', key) == -1 then
       is_endless = true
-      if is_mending then
+      if is_repairing then
         redis.call('PEXPIRE', key, ARGV[2], 'NX')
       end
     end
@@ -38,7 +38,7 @@ end
 local function look_at_over(batch, is_listed)
   if is_listed then
     report(batch, 'in batches, and it has ended or is gone', 'only those that have not ended')
-    if is_mending then
+    if is_repairing then
       redis.call('ZREM', batches, batch)
     end
   end
@@ -64,7 +64,7 @@ for i = 3, #ARGV do
     elseif is_stuck then
       report(batch, 'sealed, all members have ended, and nothing follows', 'its follow-ups are enqueued')
     end
-    if is_mending and (is_stuck or not is_listed) then
+    if is_repairing and (is_stuck or not is_listed) then
       let_the_sweep_look(batch)
     end
   end

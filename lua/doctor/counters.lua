@@ -12,16 +12,16 @@
 --@include lib/core/keys
 --@include lib/doctor/counter_minimums
 --@include lib/doctor/counter_balance
-local mending, exclusive = ARGV[1] == '1', ARGV[3] == '1'
+local repairing, exclusive = ARGV[1] == '1', ARGV[3] == '1'
 local least, counted, wrong, reply = counter_minimums(tonumber(ARGV[2])), {}, 0, {}
 local pairs_of_stats = redis.call('HGETALL', stats)
 for i = 1, #pairs_of_stats, 2 do
   counted[pairs_of_stats[i]] = pairs_of_stats[i + 1]
 end
 
-local function report(counter, found, expected, mended)
+local function report(counter, found, expected, repaired)
   local n = #reply
-  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = counter, found, expected, mended and 1 or 0
+  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = counter, found, expected, repaired and 1 or 0
 end
 
 for counter in pairs(least) do
@@ -32,10 +32,10 @@ for counter, value in pairs(counted) do
   local floor = least[counter] or 0
   if not number or number < floor then
     wrong = wrong + 1
-    if mending then
+    if repairing then
       redis.call('HSET', stats, counter, string.format('%d', floor))
     end
-    report(counter, value, 'a whole number from ' .. floor, mending)
+    report(counter, value, 'a whole number from ' .. floor, repairing)
   else
     counted[counter] = number
   end

@@ -23,7 +23,7 @@
 --@include lib/settle/finish
 --@include lib/doctor/inspect
 --@include lib/doctor/repair
-local mending, visibility, budget = ARGV[first] == '1', tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2])
+local repairing, visibility, budget = ARGV[first] == '1', tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2])
 local judged, reply = 0, { 0 }
 
 for i = first + 3, #ARGV do
@@ -34,7 +34,7 @@ for i = first + 3, #ARGV do
   if kind then
     local n = #reply
     reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = id, kind, found, expected
-    if mending then
+    if repairing then
       repair(at, found, visibility)
     end
   end

@@ -88,7 +88,7 @@ for _, claim in ipairs(ended) do
   if claim.is_finished and close_end(claim.id, claim.status) then
     redis.call('ZREM', claims, claim.id)
   else
-    redis.call('ZADD', claims, now + broken_ms, claim.id) -- the claim stays until the keys are mended
+    redis.call('ZADD', claims, now + broken_ms, claim.id) -- the claim stays until the keys are repaired
   end
 end
 if #taken > 0 then

@@ -39,7 +39,7 @@ export function failing(signs: QueueSigns): ReturnType<Rule> {
 
 function whereErrorsAre({ stats }: QueueSigns): string {
   if (stats.failed > 0) {
-    return 'read the errors of the dead letters, mend the cause, then redrive them';
+    return 'read the errors of the dead letters, fix the cause, then redrive them';
   }
   return stats.scheduled > 0
     ? 'read the errors of the scheduled jobs, which are tried again'
@@ -109,7 +109,7 @@ export function dropped(signs: QueueSigns): ReturnType<Rule> {
     summary: `${otherwise.summary}; ${others}`,
     cause:
       'the queue has more dead letters than `deadLetterCap` keeps, so the oldest are deleted with their payloads',
-    next: 'mend the cause of the failures, then redrive or discard dead letters; or raise `deadLetterCap`',
+    next: 'fix the cause of the failures, then redrive or discard dead letters; or raise `deadLetterCap`',
   };
 }
 

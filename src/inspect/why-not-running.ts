@@ -181,6 +181,6 @@ function dead(job: JobRecord): Reason {
   const of = maxAttempts === undefined ? '' : ` of ${maxAttempts}`;
   return {
     because: `it failed for good in attempt ${attempts}${of}${lastError ? `: ${lastError}` : ''}`,
-    next: 'mend the cause, then redrive it',
+    next: 'fix the cause, then redrive it',
   };
 }

@@ -124,13 +124,13 @@ export abstract class QueueAdmin extends JobAdmin {
    * Audits the queue beside live traffic. It finds jobs in no place or in two, ids without a job, stuck unique keys and
    * wrong counters. It works in small steps, and its cost grows with the number of keys in the database.
    *
-   * With `mend` it repairs what it finds. No job is deleted: doubtful ones become dead letters.
+   * With `repair` it repairs what it finds. No job is deleted: doubtful ones become dead letters.
    *
    * @param options see DoctorOptions
    * @throws InvalidOptionError
    * @example
    * const { counts } = await queue.doctor(); // { orphan: 2 }
-   * await queue.doctor({ mend: true });
+   * await queue.doctor({ repair: true });
    */
   async doctor(options: DoctorOptions = {}): Promise<DoctorReport> {
     const checked = checkOptions('doctor', doctorSchema, options);

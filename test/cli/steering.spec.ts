@@ -100,7 +100,7 @@ it(
 it(
   'tells how often a rate limit rested a job, and the error where that was too often',
   async () => {
-    const queue = newQueue({ maxRests: 1 });
+    const queue = newQueue({ maxRateLimitRetries: 1 });
     const { id } = await queue.enqueue({});
     for (const outcome of ['released', 'failed']) {
       await queue.limits.clear(); // ends the rest
@@ -110,7 +110,9 @@ it(
     }
     const { stdout } = await cli(['show', queue.name, id]);
     expect(stdout).toMatch(/rests +2 \(by RateLimitedError\)\n/);
-    expect(stdout).toMatch(/RestsExhaustedError: Job .* met a rate limit more often than its maxRests of 1/);
+    expect(stdout).toMatch(
+      /RateLimitRetriesExhaustedError: Job .* met a rate limit more often than its maxRateLimitRetries of 1/,
+    );
   },
   LONG_MS,
 );

@@ -85,11 +85,12 @@ describe('a user with the minimal permissions', () => {
     const { id } = await queue.enqueue('lost');
     const { keys } = await inside(queue).scripts();
     await admin.lrem(keys.pending, 1, id);
-    const doctorOf = async (permissions: string) => (await queueOf(permissions, queue.name)).doctor({ mend: true });
+    const doctorOf = async (permissions: string) =>
+      (await queueOf(permissions, queue.name)).doctor({ repair: true });
     await expect(doctorOf(MINIMAL_PERMISSIONS)).rejects.toThrow(RedisPermissionError);
     await expect(doctorOf(MINIMAL_PERMISSIONS)).rejects.toThrow('the command scan');
     const { findings } = await doctorOf(`${MINIMAL_PERMISSIONS} ${DOCTOR_PERMISSIONS}`);
-    expect(findings).toMatchObject([{ kind: 'orphan', subject: id, mended: true }]);
+    expect(findings).toMatchObject([{ kind: 'orphan', subject: id, repaired: true }]);
   });
 
   it('and with one more has another database, and an enqueue that waits for replicas', async () => {

@@ -333,7 +333,7 @@ describe('a job does not run, because', () => {
     expect((await why(queue, 'cancelled'))!.because).toBe('it was cancelled');
     expect(await why(queue, 'dead')).toEqual({
       because: 'it failed for good in attempt 1 of 1: 502 Bad Gateway',
-      next: 'mend the cause, then redrive it',
+      next: 'fix the cause, then redrive it',
     });
   });
 });

@@ -68,7 +68,7 @@ export class QueueInMemory implements RealQueue {
   }
 
   async audit(): Promise<string[]> {
-    const { findings } = await this.queue.doctor({ mend: true, exclusive: true });
+    const { findings } = await this.queue.doctor({ repair: true, exclusive: true });
     return findings.map(({ kind, subject }) => `${kind} ${subject}`);
   }
 

@@ -89,7 +89,7 @@ export class RedisQueue implements RealQueue {
   /** Returns the doctor's findings and changes, which are none after public calls alone. */
   async audit(): Promise<string[]> {
     const before = await this.state.snapshot();
-    const { findings } = await this.queue.doctor({ mend: true, exclusive: true });
+    const { findings } = await this.queue.doctor({ repair: true, exclusive: true });
     const after = await this.state.snapshot();
     const changed = Object.keys({ ...before, ...after }).filter(
       (key) => !isDeepStrictEqual(before[key], after[key]),

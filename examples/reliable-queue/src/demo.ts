@@ -46,7 +46,7 @@ for (const { id, payload, lastError } of (await letters.list()).jobs) {
   console.log(`\nDead letter ${id}: ${lastError}`);
   await letters.redrive(id, { payload: { to: (payload as { to: string }).to } });
   const { sentBy } = await jobs.result(SendEmail, id, WAIT);
-  console.log(`Mended and redriven: sent by process ${sentBy}`);
+  console.log(`Repaired and redriven: sent by process ${sentBy}`);
 }
 
 await app.close();

@@ -76,26 +76,31 @@ function addDoctor(program: Command, run: Run): void {
   program
     .command('doctor <queue>')
     .description('audits a queue beside live traffic; the exit code is 10 if faults are left')
-    .option('--mend', 'repairs the damage that it finds')
+    .option('--repair', 'repairs the damage that it finds')
     .action(
-      run(async ({ session, out, confirm, progress, exit }, [name], { mend }) => {
+      run(async ({ session, out, confirm, progress, exit }, [name], { repair }) => {
         const queue = await session.known(name!);
-        if (mend) {
-          await confirm(() => text`mend what is found in ${name!}`);
+        if (repair) {
+          await confirm(() => text`repair what is found in ${name!}`);
         }
         const started = performance.now();
         const seconds = () => Math.round((performance.now() - started) / 1_000);
-        const report = await progress.during(queue.doctor({ mend: mend === true }), 'seconds', undefined, seconds);
-        exit(report.findings.some(({ mended }) => !mended) ? EXIT.warning : EXIT.ok);
+        const report = await progress.during(
+          queue.doctor({ repair: repair === true }),
+          'seconds',
+          undefined,
+          seconds,
+        );
+        exit(report.findings.some(({ repaired }) => !repaired) ? EXIT.warning : EXIT.ok);
         const rows = report.findings.map((each) => [
           each.kind,
           clipped(each.subject, 40),
           clipped(each.found, 60),
           clipped(each.expected, 40),
-          each.mended ? 'yes' : 'no',
+          each.repaired ? 'yes' : 'no',
         ]);
         const head = `${count(report.checked)} ${report.checked === 1 ? 'job' : 'jobs'} looked at, ${faultsIn(rows.length)}`;
-        const columns = ['fault', 'what', 'found', 'expected', 'mended'];
+        const columns = ['fault', 'what', 'found', 'expected', 'repaired'];
         out.show(report, () =>
           lines([head, ...(rows.length > 0 ? [out.table(columns, rows, { whole: ['what'] })] : [])]),
         );

@@ -120,7 +120,7 @@ export abstract class QueueAdminApi extends JobAdminApi {
    * Audits a queue, and repairs it on request; see JobQueue.doctor.
    *
    * @param job a definition, a job's name, or the name of the queue. The whole queue is audited
-   * @example const { counts, findings } = await jobs.doctor('email', { mend: true });
+   * @example const { counts, findings } = await jobs.doctor('email', { repair: true });
    */
   async doctor(job: string | JobDefinition, options: DoctorOptions & QueueChoice = {}): Promise<DoctorReport> {
     const { queue, rest } = takeQueue('doctor', options);

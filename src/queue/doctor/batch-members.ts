@@ -11,14 +11,14 @@ export class BatchMembers {
   constructor(
     private readonly queue: AuditedRedis,
     private readonly calls: QueueCalls,
-    private readonly mends: boolean,
+    private readonly repairs: boolean,
   ) {}
 
   /** Returns the faults of one batch. A repair lets the next run of maintenance look at the batch. */
   async faultsOf(batch: string): Promise<Fault[]> {
     const record = await this.queue.run(this.calls.batches.status(batch));
     const faults = record && !record.firedAt ? await this.lostOf(batch) : [];
-    if (faults.length > 0 && this.mends) {
+    if (faults.length > 0 && this.repairs) {
       await this.queue.ask(() => this.queue.client.zadd(this.calls.keys.batches, 'XX', 0, batch));
     }
     return faults;

@@ -13,7 +13,7 @@ export class DoctorNotes {
 
   constructor(
     private readonly queue: string,
-    private readonly mended: boolean,
+    private readonly repaired: boolean,
   ) {}
 
   add(faults: readonly Fault[]): void {
@@ -21,7 +21,7 @@ export class DoctorNotes {
       const known = kind as DoctorKind;
       this.counts[known] = (this.counts[known] ?? 0) + 1;
       if (this.findings.length < MOST_FINDINGS) {
-        this.findings.push({ kind: known, mended: this.mended, ...rest });
+        this.findings.push({ kind: known, repaired: this.repaired, ...rest });
       }
     }
   }

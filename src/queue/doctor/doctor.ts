@@ -37,7 +37,7 @@ export class Doctor {
     private readonly calls: QueueCalls,
     private readonly options: Required<DoctorOptions>,
   ) {
-    this.notes = new DoctorNotes(calls.keys.queue, options.mend);
+    this.notes = new DoctorNotes(calls.keys.queue, options.repair);
   }
 
   async run(): Promise<DoctorReport> {
@@ -59,14 +59,14 @@ export class Doctor {
     await this.lookAtGroups();
     await this.lookAtBatches();
     await this.lookAtUniqueKeys();
-    const { mend, exclusive } = this.options;
-    this.notes.add(await this.ask(this.calls.doctor.counters(mend, exclusive)));
+    const { repair, exclusive } = this.options;
+    this.notes.add(await this.ask(this.calls.doctor.counters(repair, exclusive)));
   }
 
   private async lookAtTypes(types: ReadonlyMap<string, string>): Promise<void> {
     for (const slice of slicesOf([...types])) {
       const wrong = await this.queue.ask(() => wrongKeys(this.client, new Map(slice)));
-      this.notes.add(wrong.map(({ key, ...found }) => ({ ...found, subject: key, kind: 'type', mended: false })));
+      this.notes.add(wrong.map(({ key, ...found }) => ({ ...found, subject: key, kind: 'type', repaired: false })));
     }
   }
 
@@ -163,7 +163,7 @@ export class Doctor {
   private async judge(ids: readonly string[]): Promise<void> {
     for (let start = 0; start < ids.length;) {
       const { judged, faults } = await this.ask(
-        this.calls.doctor.inspect(ids.slice(start, start + SLICE), this.options.mend),
+        this.calls.doctor.inspect(ids.slice(start, start + SLICE), this.options.repair),
       );
       this.notes.add(faults);
       start += judged;
@@ -175,7 +175,7 @@ export class Doctor {
     do {
       const [next, pairs] = await this.queue.ask(() => this.client.hscan(this.keys.unique, cursor, 'COUNT', SLICE));
       for (const slice of slicesOf(pairs.filter((_, i) => i % 2 === 0))) {
-        this.notes.add(await this.ask(this.calls.doctor.unique(slice, this.options.mend)));
+        this.notes.add(await this.ask(this.calls.doctor.unique(slice, this.options.repair)));
       }
       cursor = next;
     } while (cursor !== '0');
@@ -191,7 +191,7 @@ export class Doctor {
 
   private async lookAtGroups(): Promise<void> {
     for (const slice of slicesOf([...this.groups])) {
-      this.notes.add(await this.ask(this.calls.doctor.groups(slice, this.options.mend)));
+      this.notes.add(await this.ask(this.calls.doctor.groups(slice, this.options.repair)));
     }
   }
 
@@ -207,7 +207,7 @@ export class Doctor {
   private async lookAtClaimMemories(keys: readonly string[]): Promise<void> {
     for (const key of keys) {
       const endless = (await this.queue.ask(() => this.client.pttl(key))) === -1;
-      if (endless && this.options.mend) {
+      if (endless && this.options.repair) {
         await this.queue.ask(() => this.client.pexpire(key, this.calls.options.visibilityMs, 'NX'));
       }
       if (endless) {
@@ -219,9 +219,9 @@ export class Doctor {
   private async lookAtBatches(): Promise<void> {
     await this.walk(this.keys.batches, (ids) => ids.forEach((id) => this.batches.add(id)));
     for (const slice of slicesOf([...this.batches])) {
-      this.notes.add(await this.ask(this.calls.doctor.batches(slice, BATCH_RECORD_MS, this.options.mend)));
+      this.notes.add(await this.ask(this.calls.doctor.batches(slice, BATCH_RECORD_MS, this.options.repair)));
     }
-    const members = new BatchMembers(this.queue, this.calls, this.options.mend);
+    const members = new BatchMembers(this.queue, this.calls, this.options.repair);
     for (const batch of this.batches) {
       this.notes.add(await members.faultsOf(batch));
     }

@@ -1,19 +1,19 @@
 import { JobQueueError } from './errors.js';
 
-/** The handler of a job threw a RateLimitedError more often than `maxRests` allows, so the job is a dead letter. */
-export class RestsExhaustedError extends JobQueueError {
+/** The handler of a job threw a RateLimitedError more often than `maxRateLimitRetries` allows, so the job is a dead letter. */
+export class RateLimitRetriesExhaustedError extends JobQueueError {
   /** The code of these errors, the same in every version. */
-  static override readonly code: string = 'RESTS_EXHAUSTED';
+  static override readonly code: string = 'RATE_LIMIT_RETRIES_EXHAUSTED';
 
   constructor(
     /** The id of the job. */
     readonly jobId: string,
     /** The number of times its handler may throw a RateLimitedError. */
-    readonly maxRests: number,
+    readonly maxRateLimitRetries: number,
   ) {
     super(
-      `Job ${jobId} met a rate limit more often than its maxRests of ${maxRests}. ` +
-        'Redrive it once the limit is lifted, or raise maxRests.',
+      `Job ${jobId} met a rate limit more often than its maxRateLimitRetries of ${maxRateLimitRetries}. ` +
+        'Redrive it once the limit is lifted, or raise maxRateLimitRetries.',
     );
   }
 }
@@ -41,6 +41,8 @@ export function exhaustedError(
   reason: 'rate_limited' | 'snooze',
   jobId: string,
   most: number,
-): RestsExhaustedError | SnoozesExhaustedError {
-  return reason === 'snooze' ? new SnoozesExhaustedError(jobId, most) : new RestsExhaustedError(jobId, most);
+): RateLimitRetriesExhaustedError | SnoozesExhaustedError {
+  return reason === 'snooze'
+    ? new SnoozesExhaustedError(jobId, most)
+    : new RateLimitRetriesExhaustedError(jobId, most);
 }

@@ -36,7 +36,7 @@ export type DoctorKind =
 /** The options of an audit. */
 export interface DoctorOptions {
   /** Repairs the damage. @default false: nothing is changed */
-  mend?: boolean;
+  repair?: boolean;
   /**
    * True if only this library has ever used the queue. Clients of the Redis pattern do not count their jobs. Then the
    * doctor compares the counters with each other and finds excessive ones.
@@ -56,7 +56,7 @@ export interface DoctorFinding {
   /** The expected value. */
   expected: string;
   /** True if it was repaired. */
-  mended: boolean;
+  repaired: boolean;
 }
 
 /** The findings of the doctor in one queue. */

@@ -41,7 +41,7 @@ export interface QueueOptions {
   /** The number of attempts that may end in a crash before the job becomes a dead letter. @default 3 */
   maxCrashes?: number;
   /** The number of times the handler of a job may throw a RateLimitedError before the job is a dead letter. @default 1,000 */
-  maxRests?: number;
+  maxRateLimitRetries?: number;
   /** The number of times a job may be snoozed before it is a dead letter. @default 1,000 */
   maxSnoozes?: number;
   /**
@@ -166,7 +166,7 @@ export const queueOptionFields = {
   visibilityMs: duration(100).default(30_000),
   maxAttempts: wholeNumber(1, 1_000).optional(),
   maxCrashes: wholeNumber(1, 1_000).default(3),
-  maxRests: mostReleasesField.default(1_000),
+  maxRateLimitRetries: mostReleasesField.default(1_000),
   maxSnoozes: mostReleasesField.default(1_000),
   backoff: backoffSchema.optional(),
   completedHistory: wholeNumber(0, 1_000_000).default(1_000),

@@ -4,6 +4,6 @@ const flag = z.boolean({ error: 'expected true or false' }).default(false);
 
 /** The options of an audit, checked. */
 export const doctorSchema = z.strictObject(
-  { mend: flag, exclusive: flag },
-  { error: 'expected an object with mend, exclusive' },
+  { repair: flag, exclusive: flag },
+  { error: 'expected an object with repair, exclusive' },
 );

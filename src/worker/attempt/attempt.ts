@@ -25,7 +25,7 @@ import type { HandlerTimeoutError } from './worker-errors.js';
 export interface AttemptOwner {
   readonly reports: JobReporter;
   /** The options of the queue, for those that the handler does not set. */
-  readonly content: ContentRules & Pick<ResolvedQueueOptions, 'maxRests' | 'maxSnoozes'>;
+  readonly content: ContentRules & Pick<ResolvedQueueOptions, 'maxRateLimitRetries' | 'maxSnoozes'>;
   readonly clock: Clock;
   readonly host: { readonly warn: (message: string) => void };
   completed(attempt: Attempt): void;
@@ -225,7 +225,7 @@ export class Attempt implements Completion, ListItem<Attempt> {
       return this.fail(fault, false);
     }
     if (restMs !== undefined) {
-      const { maxRests: most = this.owner.content.maxRests } = this.handler;
+      const { maxRateLimitRetries: most = this.owner.content.maxRateLimitRetries } = this.handler;
       this.owner.released(this, { ...this.ref(), reason: 'rate_limited', delayMs: restMs, most });
     } else if (delayMs === undefined) {
       this.fail(error, isNonRetryable(error));

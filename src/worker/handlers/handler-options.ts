@@ -17,7 +17,7 @@ export const handlerOptionFields = {
   ...jobDefaultFields,
   backoff: backoffSchema.optional(),
   timeoutGraceMs: timerDuration(0).optional(),
-  maxRests: mostReleasesField.optional(),
+  maxRateLimitRetries: mostReleasesField.optional(),
   maxSnoozes: mostReleasesField.optional(),
 };
 

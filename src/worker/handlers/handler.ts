@@ -17,7 +17,7 @@ export interface HandlerOptions {
   /** The number of attempts that may end in a crash of the worker. @default the queue's */
   maxCrashes?: number;
   /** The number of times it may throw a RateLimitedError for one job, before the job is a dead letter. @default the queue's */
-  maxRests?: number;
+  maxRateLimitRetries?: number;
   /** The number of times it may snooze one job, before the job is a dead letter. @default the queue's */
   maxSnoozes?: number;
   /** The time a failed job waits before its next attempt. @default the queue's */

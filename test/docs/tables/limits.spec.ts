@@ -156,15 +156,15 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
     await boundedOption('maxAttempts', least, most);
     await boundedOption('maxCrashes', least, most);
   },
-  '`maxRests`, `maxSnoozes`': async (least, most) => {
+  '`maxRateLimitRetries`, `maxSnoozes`': async (least, most) => {
     for (const n of [least, most]) {
-      expect(resolveQueueOptions('a', { maxRests: n, maxSnoozes: n })).toMatchObject({
-        maxRests: n,
+      expect(resolveQueueOptions('a', { maxRateLimitRetries: n, maxSnoozes: n })).toMatchObject({
+        maxRateLimitRetries: n,
         maxSnoozes: n,
       });
     }
     for (const n of [least - 1, most + 1]) {
-      expect(() => resolveQueueOptions('a', { maxRests: n })).toThrow(InvalidOptionError);
+      expect(() => resolveQueueOptions('a', { maxRateLimitRetries: n })).toThrow(InvalidOptionError);
       expect(() => resolveQueueOptions('a', { maxSnoozes: n })).toThrow(InvalidOptionError);
     }
   },

@@ -12,7 +12,7 @@ import { tableOf } from '../table.js';
 const VALUES: Record<string, unknown> = {
   maxAttempts: 2,
   maxCrashes: 2,
-  maxRests: 2,
+  maxRateLimitRetries: 2,
   maxSnoozes: 2,
   resultTtlMs: 1_000,
   backoff: 5,

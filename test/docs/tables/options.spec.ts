@@ -72,7 +72,7 @@ it('of @JobHandler', () => {
   const options: Record<keyof JobHandlerOptions, true> = {
     maxAttempts: true,
     maxCrashes: true,
-    maxRests: true,
+    maxRateLimitRetries: true,
     maxSnoozes: true,
     backoff: true,
     timeoutMs: true,

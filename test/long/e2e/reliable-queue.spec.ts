@@ -99,7 +99,7 @@ describe("the article's flow:", () => {
     expect(demo.output).toMatch(
       /alan@example\.com: failed after 3 attempt.*(\n  attempt \d, worker \S+: crash.*){3}/,
     );
-    expect(demo.output).toMatch(/Mended and redriven: sent by process \d+/);
+    expect(demo.output).toMatch(/Repaired and redriven: sent by process \d+/);
   });
 });
 

@@ -26,7 +26,7 @@ async function reclaimAll(q: TestQueue): Promise<unknown> {
 const nothing = { reclaimed: [], more: false };
 
 describe('a complete that breaks off at a key of another type', () => {
-  it('runs no job again: a reclaim ends the completions, once the key is mended', async () => {
+  it('runs no job again: a reclaim ends the completions, once the key is repaired', async () => {
     const q = testQueue();
     await q.add('bad', { unique: 'k', unique_for: 'unfinished', group: 'g' });
     await q.add('good', { priority: 1 });
@@ -61,12 +61,12 @@ describe('a complete that breaks off at a key of another type', () => {
       await q.run(q.scripts.limits.set({ groups: { maxRunning: 1 } }));
       for (const id of ['first', 'second', 'third']) await q.add(id, { group: 'g' });
       const jobs = await q.claim(3);
-      const mend = await breakKey(q, `${q.keys.groupsPrefix}${name}`);
+      const repair = await breakKey(q, `${q.keys.groupsPrefix}${name}`);
       for (let i = 0; i < 3; i++) {
         await completeAll(q, jobs).catch(String);
         await reclaimAll(q).catch(String);
       }
-      await mend();
+      await repair();
 
       await completeAll(q, jobs);
       for (let i = 0; i < 2; i++) expect(await reclaimAll(q)).toEqual(nothing);
@@ -81,12 +81,12 @@ describe('a complete that breaks off at a key of another type', () => {
     await q.add('plain');
     await q.add('unique', { unique: 'k', unique_for: 'unfinished' });
     const jobs = await q.claim(2);
-    const mend = await breakKey(q, q.keys[name]);
+    const repair = await breakKey(q, q.keys[name]);
     for (let i = 0; i < 3; i++) {
       await completeAll(q, jobs).catch(String);
       await reclaimAll(q).catch(String);
     }
-    await mend();
+    await repair();
 
     for (let i = 0; i < 2; i++) expect(await reclaimAll(q)).toEqual(nothing);
     expect(await q.redis.zcard(q.keys.claims)).toBe(0);
@@ -100,9 +100,9 @@ describe('a complete that breaks off at a key of another type', () => {
     await q.add('short');
     await q.add('bad', { unique: 'k', unique_for: 'unfinished' });
     const jobs = await q.claim(2);
-    const mend = await breakKey(q, q.keys.unique);
+    const repair = await breakKey(q, q.keys.unique);
     await expect(completeAll(q, jobs, { resultTtlMs: 0 })).rejects.toThrow(/WRONGTYPE/);
-    await mend();
+    await repair();
     expect(await reclaimAll(q)).toEqual(nothing);
     expect(await q.redis.zcard(q.keys.dead)).toBe(0);
     expect(await q.total('completed')).toBe(2);
@@ -137,10 +137,10 @@ describe.each([
     await q.run(q.scripts.limits.set({ groups: { maxRunning: 1 } }));
     for (const id of ['first', 'second']) await q.add(id, { group: 'g' });
     const jobs = await q.claim(1);
-    const mend = await breakKey(q, `${q.keys.groupsPrefix}turns`);
+    const repair = await breakKey(q, `${q.keys.groupsPrefix}turns`);
     await expect(q.run<unknown>(settle(q, jobs))).rejects.toThrow(/WRONGTYPE/);
     expect(await q.ranked(q.keys.claims)).toEqual(['first']);
-    await mend();
+    await repair();
 
     await reclaimAll(q);
     expect(await q.redis.zcard(q.keys.claims)).toBe(0);

@@ -124,7 +124,7 @@ describe('attempt/release.lua', () => {
       status: 'failed',
       rate_limited: '5',
       attempts: '0',
-      last_error: expect.stringContaining('more often than its maxRests of 4'),
+      last_error: expect.stringContaining('more often than its maxRateLimitRetries of 4'),
     });
     const [group] = await q.run(q.scripts.groups.named(['g']));
     expect(group).toMatchObject({ heldBy: 'a', running: 0 });

@@ -16,6 +16,6 @@ it('reports counters that contradict each other, and leaves them', async () => {
   await q.redis.hset(q.keys.stats, 'enqueued_total', 5);
   q.broken = true;
   const [fault] = await q.run(doctor.counters(true, true));
-  expect(fault).toMatchObject({ kind: 'counter', mended: false });
+  expect(fault).toMatchObject({ kind: 'counter', repaired: false });
   expect(await q.total('enqueued')).toBe(5);
 });

@@ -29,7 +29,7 @@ describe('the first job with a group', () => {
     await queue.enqueue(1, { group: 'g' });
     await state.redis.hdel(state.keys.settings, 'has_groups');
     expect(await queue.claimMany(5)).toEqual([]);
-    const { findings } = await queue.doctor({ mend: true });
+    const { findings } = await queue.doctor({ repair: true });
     expect(findings).toMatchObject([{ kind: 'group', subject: 'g', found: 'jobs that no claim looks for' }]);
     expect(await queue.claimMany(5)).toHaveLength(1);
   });

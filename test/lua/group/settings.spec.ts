@@ -76,7 +76,7 @@ describe('groups of a queue', () => {
     await state.redis.zadd(`${keys.groupsPrefix}running:a`, 1, 'gone');
     await state.redis.hset(`${keys.groupsPrefix}state:b`, 'hold', 'gone');
     await state.redis.zrem(`${keys.groupsPrefix}turns`, 'a', 'b', 'c');
-    const { findings } = await queue.doctor({ mend: true });
+    const { findings } = await queue.doctor({ repair: true });
     expect(findings.map(({ kind, subject }) => `${kind} ${subject}`).toSorted()).toEqual([
       'group a',
       'group b',

@@ -28,7 +28,7 @@ const verbs: [string, (side: Side, id: string) => Promise<unknown>][] = [
   ['runAgain', ({ queue }, id) => queue.runAgain(id)],
   ['runAgain, once', (side, id) => ask(side, (calls) => calls.runAgain(id, 'r'))],
   ['deadLetters.redrive', ({ queue }, id) => queue.deadLetters.redrive(id)],
-  ['deadLetters.redrive, mended', ({ queue }, id) => queue.deadLetters.redrive(id, { payload: 'mended' })],
+  ['deadLetters.redrive, repaired', ({ queue }, id) => queue.deadLetters.redrive(id, { payload: 'repaired' })],
   ['deadLetters.discard', ({ queue }, id) => queue.deadLetters.discard(id)],
   ['get', ({ queue }, id) => queue.get(id).then((job) => job?.status)],
 ];

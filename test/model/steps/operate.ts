@@ -29,8 +29,8 @@ const onOne = fc
         return onJob(
           'deadLetters.redrive with a payload',
           number,
-          (real, id) => real.queue.deadLetters.redrive(id, { payload: 'mended' }),
-          (model, id) => redrive(model, [id], 'mended') === 1,
+          (real, id) => real.queue.deadLetters.redrive(id, { payload: 'repaired' }),
+          (model, id) => redrive(model, [id], 'repaired') === 1,
         );
     }
   });

@@ -165,12 +165,12 @@ describe.each(PASSING)('while the server replies %s', (_, make) => {
   });
 });
 
-/** An error that stays until somebody mends it. */
+/** An error that stays until somebody repairs it. */
 interface Staying {
   error: abstract new (...given: never[]) => Error;
   /** Makes a client with the fault for these queues. */
   begin(queues: readonly string[]): Promise<Redis>;
-  mend(queues: readonly string[]): Promise<unknown>;
+  repair(queues: readonly string[]): Promise<unknown>;
 }
 
 /** The clients whose server says that it is too old. */
@@ -190,7 +190,7 @@ const STAYING: [string, Staying][] = [
     {
       error: RedisPermissionError,
       begin: () => createUser(boss, url, `${MINIMAL_PERMISSIONS} -zrem`, { maxRetriesPerRequest: null }),
-      mend: () => boss.call('ACL', 'SETUSER', 'queue', '+zrem'),
+      repair: () => boss.call('ACL', 'SETUSER', 'queue', '+zrem'),
     },
   ],
   [
@@ -201,7 +201,7 @@ const STAYING: [string, Staying][] = [
         await Promise.all(queues.map((queue) => boss.hset(sweepOf(queue), 'layout', 2)));
         return clientOf();
       },
-      mend: (queues) => Promise.all(queues.map((queue) => boss.del(sweepOf(queue)))),
+      repair: (queues) => Promise.all(queues.map((queue) => boss.del(sweepOf(queue)))),
     },
   ],
 ];
@@ -211,11 +211,11 @@ const TOO_OLD: [string, Staying] = [
   {
     error: RedisUnsuitableError,
     begin: async () => clientOf(),
-    mend: async () => outdated.splice(0).forEach((client) => Reflect.deleteProperty(client, 'info')),
+    repair: async () => outdated.splice(0).forEach((client) => Reflect.deleteProperty(client, 'info')),
   },
 ];
 
-describe.each([...STAYING, TOO_OLD])('with %s', (what, { error, begin: beginStaying, mend }) => {
+describe.each([...STAYING, TOO_OLD])('with %s', (what, { error, begin: beginStaying, repair }) => {
   beforeEach(() => void (timers = holdTimers(LATER_MS)));
   const spoil = (client: Redis) => what === TOO_OLD[0] && outdate(client);
 
@@ -227,7 +227,7 @@ describe.each([...STAYING, TOO_OLD])('with %s', (what, { error, begin: beginStay
     leaveBroken(queue);
     const { worker } = new TestWorker([{ queue, handlers: { [name]: () => 'done' } }], {});
     await expect(worker.start()).rejects.toBeInstanceOf(error);
-    await mend([name]);
+    await repair([name]);
     await worker.start();
     expect(await (await queue.enqueue(null)).result()).toBe('done');
     expect(worker.trouble).toBeUndefined();
@@ -259,14 +259,14 @@ describe.each([...STAYING, TOO_OLD])('with %s', (what, { error, begin: beginStay
     expect(log.lines).toContainEqual(
       expect.stringMatching(/^error The worker could not start; trying again every 10 s: /),
     );
-    await mend([name]);
+    await repair([name]);
     await timers.fire();
     expect(await resultOf(app, name)).toBe('done');
     expect(await healthOf(app)).toMatchObject({ status: 'up' });
   });
 });
 
-describe.each(STAYING)('with %s', (_, { begin: beginStaying, mend }) => {
+describe.each(STAYING)('with %s', (_, { begin: beginStaying, repair }) => {
   beforeEach(() => void (timers = holdTimers(LATER_MS)));
 
   it('a queue that is new in a running app says so, is tried again slowly, and heals', async () => {
@@ -277,7 +277,7 @@ describe.each(STAYING)('with %s', (_, { begin: beginStaying, mend }) => {
     const made = await beginStaying([name]);
     await app.get(LazyModuleLoader).load(() => lazyModule(name));
     expect(await healthOf(app)).toMatchObject({ status: 'down' });
-    await mend([name]);
+    await repair([name]);
     await timers.fire();
     expect(await resultOf(app, name)).toBe('done');
     made.disconnect();

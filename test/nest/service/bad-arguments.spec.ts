@@ -48,7 +48,7 @@ const verbs: Record<string, Parameter[]> = {
   history: [job, options({}, { queue: null }, { queue: 5 })],
   auditTrail: [job, options({}, { queue: null }, { queue: 5 })],
   groups: [job, options({}, { queue: null }, { queue: 5 })],
-  doctor: [job, options({}, { mend: 1 })],
+  doctor: [job, options({}, { repair: 1 })],
   stats: [anyJob],
   pauseWorker: [[name, [null, 5, {}, '']]],
   resumeWorker: [[name, [null, 5, {}, '']]],

@@ -11,8 +11,12 @@ it('the service audits and repairs a queue by name', async () => {
   await connect().del(`queue:${name}:pending`);
   const { counts, findings } = await jobs.doctor(name);
   expect(counts).toEqual({ orphan: 1 });
-  expect(findings).toMatchObject([{ kind: 'orphan', subject: id, mended: false }]);
-  expect(await jobs.doctor(name, { mend: true })).toMatchObject({ queue: name, checked: 1, counts: { orphan: 1 } });
+  expect(findings).toMatchObject([{ kind: 'orphan', subject: id, repaired: false }]);
+  expect(await jobs.doctor(name, { repair: true })).toMatchObject({
+    queue: name,
+    checked: 1,
+    counts: { orphan: 1 },
+  });
   expect(await jobs.doctor(name)).toMatchObject({ counts: {} });
   expect(await jobs.queue(name).claim()).toMatchObject({ id });
 });

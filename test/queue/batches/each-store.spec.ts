@@ -229,7 +229,7 @@ onEachStore('a batch', () => {
   });
 
   it('with failFast cancels them soon after one met its last rest, without a sweep', async () => {
-    const queue = newQueue({ maxRests: 1 });
+    const queue = newQueue({ maxRateLimitRetries: 1 });
     const batch = queue.batch({ onFailure: { name: 'broke' }, failFast: true });
     await batch.add('rests', 1);
     await batch.add('rests', 2, { delayMs: 3_600_000 });
@@ -244,7 +244,7 @@ onEachStore('a batch', () => {
     ['met its last rest', { rests: meetLimit }, {}],
     ['expired', { rests: handle }, { expiresInMs: 1 }],
   ])('gets the end of a member in another queue that %s, without a sweep', async (_, handlers, options) => {
-    const [home, pages] = [newQueue(), newQueue({ maxRests: 1 })];
+    const [home, pages] = [newQueue(), newQueue({ maxRateLimitRetries: 1 })];
     const batch = home.batch({ onFailure: { name: 'broke' } });
     await batch.add('rests', 1, { queue: pages, ...options });
     await batch.seal();

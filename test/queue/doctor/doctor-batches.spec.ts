@@ -4,10 +4,10 @@ import type { JobQueue } from '#queue/job-queue.js';
 import { tendBatches } from '#queue/operate/tend-batches.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 
-async function expectMended(queue: JobQueue, fault: Pick<DoctorFinding, 'subject' | 'found' | 'expected'>) {
+async function expectRepaired(queue: JobQueue, fault: Pick<DoctorFinding, 'subject' | 'found' | 'expected'>) {
   const finding = { kind: 'batch', ...fault };
-  expect((await queue.doctor()).findings).toEqual([{ ...finding, mended: false }]);
-  expect((await queue.doctor({ mend: true })).findings).toEqual([{ ...finding, mended: true }]);
+  expect((await queue.doctor()).findings).toEqual([{ ...finding, repaired: false }]);
+  expect((await queue.doctor({ repair: true })).findings).toEqual([{ ...finding, repaired: true }]);
   expect((await queue.doctor()).findings).toEqual([]);
 }
 
@@ -23,8 +23,8 @@ describe('jobs that wait for others', () => {
       const next = await queue.enqueue(2, { after: [first.id] });
       expect((await queue.doctor()).findings).toEqual([]);
       await state.redis.zrem(state.keys[set], next.id);
-      const finding = { kind, subject: next.id, found, expected, mended: true };
-      expect((await queue.doctor({ mend: true })).findings).toEqual([finding]);
+      const finding = { kind, subject: next.id, found, expected, repaired: true };
+      expect((await queue.doctor({ repair: true })).findings).toEqual([finding]);
       expect((await queue.doctor()).findings).toEqual([]);
       await tendBatches(queue);
       expect((await next.get())!.dueAt).toBeUndefined();
@@ -51,8 +51,8 @@ describe('a batch that waits for what is nowhere', () => {
       await redis.lrem(keys.pending, 0, 'page');
       const found = `it waits for job page of queue ${there.queue.name}, which is gone`;
       const finding = { kind: 'batch', subject: 'waits', found, expected: 'members that wait or run' };
-      expect((await queue.doctor()).findings).toEqual([{ ...finding, mended: false }]);
-      expect((await queue.doctor({ mend: true })).findings).toEqual([{ ...finding, mended: true }]);
+      expect((await queue.doctor()).findings).toEqual([{ ...finding, repaired: false }]);
+      expect((await queue.doctor({ repair: true })).findings).toEqual([{ ...finding, repaired: true }]);
       await tendBatches(queue);
       expect(await batch.status()).toMatchObject({ state: 'ended', removed: 1 });
       expect((await queue.doctor()).counts).toEqual({});
@@ -84,7 +84,7 @@ describe('batches with a follow-up', () => {
     await batch.seal();
     await state.redis.zrem(state.keys.batches, 'lost');
     await state.redis.pexpire(state.keys.batchRecord('lost'), 60_000);
-    await expectMended(queue, {
+    await expectRepaired(queue, {
       subject: 'lost',
       found: 'it has not ended, and no sweep looks at it',
       expected: 'in batches',
@@ -96,9 +96,9 @@ describe('batches with a follow-up', () => {
       subject: 'lost',
       found,
       expected: 'its follow-ups are enqueued',
-      mended: true,
+      repaired: true,
     };
-    expect((await queue.doctor({ mend: true })).findings).toEqual([finding]);
+    expect((await queue.doctor({ repair: true })).findings).toEqual([finding]);
     await tendBatches(queue);
     expect(await batch.status()).toMatchObject({ state: 'fired' });
     expect((await queue.doctor()).findings).toEqual([]);
@@ -113,8 +113,8 @@ describe('batches with a follow-up', () => {
     await state.redis.persist(state.keys.batchRecord('fired'));
     await state.redis.zadd(state.keys.batches, 9e14, 'fired');
     const found = 'fired, and no follow-up is open';
-    const finding = { kind: 'batch', subject: 'fired', found, expected: 'its end', mended: true };
-    expect((await queue.doctor({ mend: true })).findings).toEqual([finding]);
+    const finding = { kind: 'batch', subject: 'fired', found, expected: 'its end', repaired: true };
+    expect((await queue.doctor({ repair: true })).findings).toEqual([finding]);
     await tendBatches(queue);
     expect(await batch.status()).toMatchObject({ state: 'ended' });
     expect((await queue.doctor()).findings).toEqual([]);
@@ -124,10 +124,14 @@ describe('batches with a follow-up', () => {
     const { queue, state } = coreQueue();
     const key = state.keys.batchRecord('gone', 'outcomes');
     await state.redis.hset(key, 'a', 'completed\n');
-    await expectMended(queue, { subject: 'gone', found: 'no expiry', expected: 'one, as it has ended or is gone' });
+    await expectRepaired(queue, {
+      subject: 'gone',
+      found: 'no expiry',
+      expected: 'one, as it has ended or is gone',
+    });
     expect(await state.redis.pttl(key)).toBeGreaterThan(0);
     await state.redis.zadd(state.keys.batches, 0, 'ghost');
-    await expectMended(queue, {
+    await expectRepaired(queue, {
       subject: 'ghost',
       found: 'in batches, and it has ended or is gone',
       expected: 'only those that have not ended',

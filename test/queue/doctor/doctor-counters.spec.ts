@@ -47,7 +47,7 @@ describe('the counters of a queue that only this library uses', () => {
     const { queue, state } = coreQueue();
     await queue.enqueueMany([1, 2, 3].map((payload) => ({ payload, group: 'g' })));
     await state.redis.hset(state.keys.stats, 'enqueued_total', '1');
-    expect((await queue.doctor({ mend: true })).findings).toMatchObject([
+    expect((await queue.doctor({ repair: true })).findings).toMatchObject([
       { subject: 'enqueued_total', found: '1' },
     ]);
     expect((await queue.stats()).totals).toMatchObject({ enqueued: 3 });
@@ -62,12 +62,12 @@ describe('the counters of a queue that only this library uses', () => {
     ['failed', -1, '10', 9],
     ['cancelled', 1, '10', 11],
     ['removed', -1, '10', 9],
-  ])('show that %s_total is off by %i, which nobody can mend', async (counter, by, found, others) => {
+  ])('show that %s_total is off by %i, which nobody can repair', async (counter, by, found, others) => {
     const { queue, state } = await used();
     await state.redis.hincrby(state.keys.stats, `${counter}_total`, by);
     const expected = `${others}: ${LEAVINGS}, which are ${others - 2}, and 2 jobs that wait or run`;
-    const finding = { kind: 'counter', subject: COMINGS, found, expected, mended: false };
-    const audited = await expectUnchanged(state, () => queue.doctor({ exclusive: true, mend: true }));
+    const finding = { kind: 'counter', subject: COMINGS, found, expected, repaired: false };
+    const audited = await expectUnchanged(state, () => queue.doctor({ exclusive: true, repair: true }));
     expect(audited.findings).toEqual([finding]);
     expect(await queue.doctor()).toMatchObject({ counts: {} });
   });
@@ -81,7 +81,7 @@ describe('the counters of a queue that only this library uses', () => {
         subject: CLAIM_ENDS,
         found: '12',
         expected: 'at most 5, the fences that were given out',
-        mended: false,
+        repaired: false,
       },
     ]);
   });
@@ -92,10 +92,12 @@ describe('the counters of a queue that only this library uses', () => {
   ])('are set to what can be counted where %s_total is not a number, and then off', async (counter, counted) => {
     const { queue, state } = await used();
     await state.redis.hset(state.keys.stats, `${counter}_total`, 'many');
-    const { findings } = await queue.doctor({ exclusive: true, mend: true });
-    expect(findings).toMatchObject([{ subject: `${counter}_total`, found: 'many', mended: true }]);
+    const { findings } = await queue.doctor({ exclusive: true, repair: true });
+    expect(findings).toMatchObject([{ subject: `${counter}_total`, found: 'many', repaired: true }]);
     expect(await state.total(counter)).toBe(counted);
-    expect((await queue.doctor({ exclusive: true })).findings).toMatchObject([{ subject: COMINGS, mended: false }]);
+    expect((await queue.doctor({ exclusive: true })).findings).toMatchObject([
+      { subject: COMINGS, repaired: false },
+    ]);
   });
 
   it('are off, and no fault, where a client of the Redis pattern works too', async () => {
@@ -117,7 +119,7 @@ describe('the counters of a queue that only this library uses', () => {
     expect(await queue.clean('pending')).toBe(2);
     await queue.enqueueMany([{ payload: {} }, { payload: {} }]);
     expect(await queue.purge({ confirm: queue.name })).toBe(2);
-    await queue.doctor({ mend: true });
+    await queue.doctor({ repair: true });
     expect((await queue.stats()).totals).toMatchObject({ removed: 0 });
   });
 });

@@ -1,4 +1,4 @@
-// Whatever was done to a queue's keys by hand: once mended it holds the invariants, and no job is gone.
+// Whatever was done to a queue's keys by hand: once repaired it holds the invariants, and no job is gone.
 import { expect, it } from '@jest/globals';
 import fc from '../../support/queue/properties.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
@@ -83,10 +83,10 @@ it('repairs any damage, and loses nothing', async () => {
       for (const done of damages) {
         await inflict(state, done);
       }
-      await queue.doctor({ mend: true });
+      await queue.doctor({ repair: true });
       expect((await queue.doctor()).findings).toEqual([]);
       await state.run(state.scripts.sweep.adoptForeign(100)); // the sweep's part: what only the pattern's `failed` shows
-      await queue.doctor({ mend: true }); // what a client of the pattern left in processing too, when it died
+      await queue.doctor({ repair: true }); // what a client of the pattern left in processing too, when it died
       const ended: string[] = [];
       for (const each of JOBS) {
         const status = await state.field(each, 'status');

@@ -32,8 +32,8 @@ describe('the doctor', () => {
       const finding = { kind, subject, found: text(found), expected: text(expected) };
       const looked = await expectUnchanged(state, () => queue.doctor());
       expect(looked).toMatchObject({ queue: queue.name, counts: { [kind]: 1 } });
-      expect(looked.findings).toEqual([{ ...finding, mended: false }]);
-      expect((await queue.doctor({ mend: true })).findings).toEqual([{ ...finding, mended: true }]);
+      expect(looked.findings).toEqual([{ ...finding, repaired: false }]);
+      expect((await queue.doctor({ repair: true })).findings).toEqual([{ ...finding, repaired: true }]);
       expect((await queue.doctor()).findings).toEqual([]);
       if (after) {
         expect(await placesOf(state, 'a')).toBe(after);
@@ -47,8 +47,8 @@ describe('the doctor', () => {
     const key = state.keys.batch('worker-1:0');
     await state.redis.persist(key);
     const finding = { kind: 'batch', subject: key, found: 'no expiry', expected: 'that of its claims' };
-    expect((await queue.doctor()).findings).toEqual([{ ...finding, mended: false }]);
-    await queue.doctor({ mend: true });
+    expect((await queue.doctor()).findings).toEqual([{ ...finding, repaired: false }]);
+    await queue.doctor({ repair: true });
     expect(await state.redis.pttl(key)).toBeGreaterThan(0);
   });
 
@@ -56,7 +56,7 @@ describe('the doctor', () => {
     const { queue, state } = coreQueue();
     const stale = await claimed(state);
     await state.redis.hset(state.keys.job('a'), 'claim_token', '');
-    await queue.doctor({ mend: true });
+    await queue.doctor({ repair: true });
     const job = (await queue.claim())!;
     expect(job).toMatchObject({ id: 'a', payload: {} });
     expect(await queue.complete(stale, 1)).toBe(false);
@@ -66,7 +66,7 @@ describe('the doctor', () => {
   it('sends what is in doubt to the dead letters, with the reason', async () => {
     const { queue, state } = coreQueue();
     await state.redis.hset(state.keys.job('a'), { id: 'a', payload: '1', status: 'lost', name: 'x' });
-    await queue.doctor({ mend: true });
+    await queue.doctor({ repair: true });
     expect(await queue.get('a')).toMatchObject({
       status: 'failed',
       lastError: 'The doctor could not find where this job belongs: status lost, in no place.',
@@ -84,7 +84,7 @@ describe('the doctor', () => {
       payload: '1',
       failed_at_ms: '1',
     });
-    await queue.doctor({ mend: true });
+    await queue.doctor({ repair: true });
     expect(await state.redis.zrange(state.keys.dead, 0, '-1')).toEqual(['a']);
     expect(await state.redis.exists(state.keys.job('older'))).toBe(0);
   });
@@ -121,7 +121,7 @@ describe('the doctor', () => {
     expect((await queue.doctor()).findings).toEqual([]);
   });
 
-  it.each([{ mend: 'yes' }, { fix: true }])('refuses the options %j', async (options) => {
+  it.each([{ repair: 'yes' }, { fix: true }])('refuses the options %j', async (options) => {
     const { queue } = coreQueue();
     await expect(queue.doctor(options as never)).rejects.toThrow(/^doctor\./);
   });
@@ -137,7 +137,7 @@ describe('beside live traffic', () => {
     const producing = new AbortController();
     const producer = produce(queue, producing.signal);
     for (let i = 0; i < 3; i++) {
-      const report = await queue.doctor({ mend: i > 0, exclusive: true });
+      const report = await queue.doctor({ repair: i > 0, exclusive: true });
       expect(report).toMatchObject({ counts: {}, findings: [] });
       expect(report.checked).toBeGreaterThan(0);
     }

@@ -32,7 +32,7 @@ describe('the doctor', () => {
       const { keys } = await inside(queue).scripts();
       await inside(queue).connection.client.lrem(keys.pending, 1, 'lost');
       const orphan = { kind: 'orphan', subject: 'lost', found: 'status pending, in no place' };
-      expect(await queue.doctor({ mend: true })).toMatchObject({ checked: 2, findings: [orphan] });
+      expect(await queue.doctor({ repair: true })).toMatchObject({ checked: 2, findings: [orphan] });
       expect((await queue.doctor()).findings).toEqual([]);
       expect((await queue.claim())!.id).toBe('lost');
     }

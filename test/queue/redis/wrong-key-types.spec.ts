@@ -60,9 +60,9 @@ it.each(fixed)('%s: health and the doctor name it, and change nothing', async (p
   expect(verdict.summary).toContain(`key ${key} has the wrong type: expected ${expected}, found ${found}`);
   expect(verdict.next).toContain(`\`TYPE ${key}\``);
   if (part !== 'sweep') {
-    const { counts, findings } = await queue.doctor({ mend: true });
+    const { counts, findings } = await queue.doctor({ repair: true });
     expect(counts).toEqual({ type: 1 });
-    expect(findings).toEqual([{ kind: 'type', subject: key, found, expected, mended: false }]);
+    expect(findings).toEqual([{ kind: 'type', subject: key, found, expected, repaired: false }]);
   }
   expect(await redis.type(key)).toBe(found);
   await redis.del(key);
@@ -76,7 +76,7 @@ it.each(withIds)('%s: the doctor names it', async (part) => {
   const found = await spoil(key, expected);
   const { findings } = await queue.doctor();
   expect(findings.filter(({ kind }) => kind === 'type')).toEqual([
-    { kind: 'type', subject: key, found, expected, mended: false },
+    { kind: 'type', subject: key, found, expected, repaired: false },
   ]);
   await redis.del(key);
 });

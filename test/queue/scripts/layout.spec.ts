@@ -52,7 +52,7 @@ describe('a producer without a worker on such a queue', () => {
     ['pause', (queue) => queue.pause()],
     ['a schedule', (queue) => queue.schedules.upsert('nightly', { everyMs: 60_000 })],
     ['stats', (queue) => queue.stats()],
-    ['doctor', (queue) => queue.doctor({ mend: true })],
+    ['doctor', (queue) => queue.doctor({ repair: true })],
   ])('is refused by %s, and writes nothing', async (_call, ask) => {
     const { queue, state } = coreQueue();
     await upgrade(state);

@@ -72,7 +72,7 @@ const verbs: Record<string, Parameter[]> = {
   listBatches: [options({}, { limit: null }, { offset: 1 })],
   reschedule: [text('none'), start],
   purge: [object({ confirm: 'another' }, { confirm: null })],
-  doctor: [options({}, { mend: 1 })],
+  doctor: [options({}, { repair: 1 })],
   'schedules.upsert': [text('s'), recurrence, options({}, { name: 5 }, { definition: {} })],
   'schedules.list': [page],
   'schedules.get': [text('none')],

@@ -66,7 +66,7 @@ describe('a job that cannot run', () => {
   it('stops neither the claims nor the settlements of others by a completion that fails', async () => {
     const queue = newQueue();
     leaveBroken(queue);
-    const [first, second] = [await queue.enqueue('break'), await queue.enqueue('mend')];
+    const [first, second] = [await queue.enqueue('break'), await queue.enqueue('repair')];
     const { completed } = (await inside(queue).scripts()).keys;
     // The completion of the first, which travels while the second is claimed, meets a list that is none.
     const handler = ({ payload }: Job<string>) =>

@@ -1,6 +1,6 @@
 // The limits of a queue as a fleet of workers keeps them.
 import { expect, it } from '@jest/globals';
-import { RestsExhaustedError } from '#queue/errors/exhausted-errors.js';
+import { RateLimitRetriesExhaustedError } from '#queue/errors/exhausted-errors.js';
 import { NonRetryableError, RateLimitedError } from '#queue/errors/errors.js';
 import { tendBatches } from '#queue/operate/tend-batches.js';
 import type { Job } from '#worker/handlers/job.js';
@@ -131,7 +131,7 @@ onEachStore('a RateLimitedError', () => {
   it.each([{}, { group: 'g' }])(
     'lets the next job start once each rest is over, beside other workers (%p)',
     async (options) => {
-      const queue = newQueue({ maxRests: 10 });
+      const queue = newQueue({ maxRateLimitRetries: 10 });
       for (let i = 0; i < 2; i++) await startWorker(queue, meetLimit);
       const before = performance.now();
       const job = await queue.enqueue(0, options);
@@ -141,16 +141,16 @@ onEachStore('a RateLimitedError', () => {
   );
 
   it.each([
-    ['of the queue', { maxRests: 2 }, {}],
-    ['of the handler', { maxRests: 9 }, { maxRests: 2 }],
+    ['of the queue', { maxRateLimitRetries: 2 }, {}],
+    ['of the handler', { maxRateLimitRetries: 9 }, { maxRateLimitRetries: 2 }],
   ])(
-    'is thrown %s at most maxRests times; then the job is a dead letter that says why',
+    'is thrown %s at most maxRateLimitRetries times; then the job is a dead letter that says why',
     async (_, ofQueue, own) => {
       const queue = newQueue({ maxAttempts: 1, ...ofQueue });
       const { id } = await queue.enqueue(0);
       const worker = await startWorker(queue, { handle: meetLimit, ...own });
       const { error } = await worker.event('failed');
-      expect(error).toEqual(new RestsExhaustedError(id, 2));
+      expect(error).toEqual(new RateLimitRetriesExhaustedError(id, 2));
       expect(worker.count('released')).toBe(2);
       const job = (await queue.get(id))!;
       const { message } = error as Error;
@@ -158,7 +158,7 @@ onEachStore('a RateLimitedError', () => {
       expect(job.attemptLog.map(({ outcome, error: why }) => [outcome, why?.name])).toEqual([
         ['rate_limited', undefined],
         ['rate_limited', undefined],
-        ['rate_limited', 'RestsExhaustedError'],
+        ['rate_limited', 'RateLimitRetriesExhaustedError'],
       ]);
       expect((await queue.stats()).totals).toMatchObject({ rate_limited: 3, failed: 1, released: 2 });
 

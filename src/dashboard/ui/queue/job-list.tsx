@@ -19,7 +19,7 @@ const EMPTY: Record<State, string> = {
   scheduled: 'No job is scheduled.',
   processing: 'No job runs.',
   completed: 'No job has completed within its keeping time.',
-  failed: 'No dead letters. Every job that failed was tried again or mended.',
+  failed: 'No dead letters. Every job that failed was tried again or repaired.',
   cancelled: 'No job was cancelled.',
 };
 

@@ -211,7 +211,7 @@ function boundArguments(release: Release, options: ResolvedQueueOptions): [numbe
   if (reason !== 'rate_limited' && reason !== 'snooze') {
     return ['', '', ''];
   }
-  const { most = reason === 'snooze' ? options.maxSnoozes : options.maxRests } = release;
+  const { most = reason === 'snooze' ? options.maxSnoozes : options.maxRateLimitRetries } = release;
   const { name, message } = exhaustedError(reason, id, most);
   return [most, message, JSON.stringify({ name, message })];
 }

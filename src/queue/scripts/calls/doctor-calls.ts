@@ -15,7 +15,7 @@ export interface Fault {
   found: string;
   expected: string;
   /** False for damage that is never repaired. */
-  mended?: false;
+  repaired?: false;
 }
 
 /** The most list entries that one check may pass over, which takes the server a few ms. */
@@ -35,8 +35,8 @@ export function doctorCalls({ keys, options, retention }: CallContext) {
     },
 
     /** Returns how many of the first ids were judged, and the faults among them. */
-    inspect(ids: readonly string[], mend: boolean): ScriptCall<{ judged: number; faults: Fault[] }> {
-      const args = [...retention, mend ? '1' : '0', options.visibilityMs, BUDGET, ...ids];
+    inspect(ids: readonly string[], repair: boolean): ScriptCall<{ judged: number; faults: Fault[] }> {
+      const args = [...retention, repair ? '1' : '0', options.visibilityMs, BUDGET, ...ids];
       return call('doctorInspect', keys.standard, args, (reply) => {
         const [judged, ...rest] = reply as [number | string, ...string[]];
         const faults = rowsOf(rest, 4).map(([id, kind, found, expected]) => faultOf(id!, kind!, found!, expected!));
@@ -44,36 +44,36 @@ export function doctorCalls({ keys, options, retention }: CallContext) {
       });
     },
 
-    unique(uniqueKeys: readonly string[], mend: boolean): ScriptCall<Fault[]> {
-      return call('doctorUnique', keys.standard, [mend ? '1' : '0', ...uniqueKeys], (reply) =>
+    unique(uniqueKeys: readonly string[], repair: boolean): ScriptCall<Fault[]> {
+      return call('doctorUnique', keys.standard, [repair ? '1' : '0', ...uniqueKeys], (reply) =>
         rowsOf(reply as string[], 2).map(([key, found]) =>
           faultOf(key!, 'unique', found!, 'held by an unfinished job'),
         ),
       );
     },
 
-    groups(names: readonly string[], mend: boolean): ScriptCall<Fault[]> {
-      return call('doctorGroups', keys.standard, [mend ? '1' : '0', ...names], (reply) =>
+    groups(names: readonly string[], repair: boolean): ScriptCall<Fault[]> {
+      return call('doctorGroups', keys.standard, [repair ? '1' : '0', ...names], (reply) =>
         rowsOf(reply as string[], 3).map(([name, found, expected]) => faultOf(name!, 'group', found!, expected!)),
       );
     },
 
     /** @param keepMs how long the rest of a batch stays, in ms */
-    batches(ids: readonly string[], keepMs: number, mend: boolean): ScriptCall<Fault[]> {
-      return call('doctorBatches', keys.standard, [mend ? '1' : '0', keepMs, ...ids], (reply) =>
+    batches(ids: readonly string[], keepMs: number, repair: boolean): ScriptCall<Fault[]> {
+      return call('doctorBatches', keys.standard, [repair ? '1' : '0', keepMs, ...ids], (reply) =>
         rowsOf(reply as string[], 3).map(([id, found, expected]) => faultOf(id!, 'batch', found!, expected!)),
       );
     },
 
-    counters(mend: boolean, exclusive: boolean): ScriptCall<Fault[]> {
+    counters(repair: boolean, exclusive: boolean): ScriptCall<Fault[]> {
       return call(
         'doctorCounters',
         keys.standard,
-        [mend ? '1' : '0', COUNTED_LOOKS, exclusive ? '1' : '0'],
+        [repair ? '1' : '0', COUNTED_LOOKS, exclusive ? '1' : '0'],
         (reply) =>
-          rowsOf(reply as string[], 4).map(([counter, found, expected, mended]) => ({
+          rowsOf(reply as string[], 4).map(([counter, found, expected, repaired]) => ({
             ...faultOf(counter!, 'counter', found!, expected!),
-            ...(Number(mended) === 0 && { mended: false }),
+            ...(Number(repaired) === 0 && { repaired: false }),
           })),
       );
     },

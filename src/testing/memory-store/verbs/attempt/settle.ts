@@ -185,7 +185,7 @@ function releaseOne(
 
 /** Returns how often a job may be released for this reason. */
 function mostOf(queue: MemoryQueue, reason: Release['reason']): number {
-  return reason === 'snooze' ? queue.options.maxSnoozes : queue.options.maxRests;
+  return reason === 'snooze' ? queue.options.maxSnoozes : queue.options.maxRateLimitRetries;
 }
 
 function noteUnhandled(queue: MemoryQueue, job: Hash, name: string, readyAt: string | undefined): void {
