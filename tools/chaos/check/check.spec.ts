@@ -45,7 +45,7 @@ describe('the checker of histories', () => {
       refused: 0,
       lost: 0,
       misplaced: 0,
-      mended: 0,
+      repaired: 0,
       audits: { asked: 1, answered: 1 },
       pauses: 0,
       ticks: 1,
@@ -113,9 +113,9 @@ describe('the checker of histories', () => {
     const run = cleanRun();
     work(run, [
       ['damage', 'orphan', 'id-0'],
-      ['mended', 'orphan', 'id-0', 'in no place'],
+      ['repaired', 'orphan', 'id-0', 'in no place'],
     ]);
-    expect(verdictOf(run)).toMatchObject({ violations: [], misplaced: 1, mended: 1 });
+    expect(verdictOf(run)).toMatchObject({ violations: [], misplaced: 1, repaired: 1 });
   });
 
   it('counts a double execution, and allows it', () => {

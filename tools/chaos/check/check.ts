@@ -47,7 +47,7 @@ export interface Verdict {
   /** Jobs and unique keys that the run misplaced. */
   misplaced: number;
   /** Planted faults that the doctor found and repaired: misplaced jobs and keys, and broken jobs. */
-  mended: number;
+  repaired: number;
   /** Audits by the doctor beside the traffic, and how many of them came to an end. */
   audits: { asked: number; answered: number };
   /** Pauses of the queue during which no job started, where both ends of the pause were recorded. */
@@ -77,7 +77,7 @@ export function check(facts: Facts, snapshot: Snapshot): Verdict {
     refused: facts.attempts.refused,
     lost: 0,
     misplaced: facts.remarks.damaged.size,
-    mended: facts.remarks.mended.length,
+    repaired: facts.remarks.repaired.length,
     audits: facts.operations.audits,
     pauses: facts.operations.paused,
     ticks: facts.ticks.all.size,
@@ -249,7 +249,7 @@ class Sight {
  * unique keys too.
  */
 function unexplained(facts: Facts): string[] {
-  return facts.remarks.mended
+  return facts.remarks.repaired
     .filter(({ subject }) => !facts.remarks.damaged.has(subject) && !facts.plantedIds.has(subject))
     .map(({ kind, subject, found }) => `doctor: ${kind} ${subject}, which nobody planted: ${found}`);
 }

@@ -150,6 +150,20 @@ describe('the counters', () => {
     },
   );
 
+  it.each([
+    [39, 1],
+    [40, 2],
+  ])(
+    'takes a redrive answered after %d ms for %d, because the client sends a call again that was cut',
+    (ms, most) => {
+      const run = countedRun();
+      const asked = run.files.operator!.findIndex(([what, verb]) => what === 'call' && verb === 'redrive');
+      run.files.operator!.splice(asked + 1, 0, ['time', ms]);
+      run.files.operator!.splice(asked, 0, ['time', 0]);
+      expect(counted(run, 'redriven')).toEqual([1, most]);
+    },
+  );
+
   it('allows the claim that nobody saw begin to be reclaimed, by the two fences that took', () => {
     const run = countedRun();
     run.snapshot.sequence += 2;

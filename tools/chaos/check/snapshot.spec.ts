@@ -46,7 +46,7 @@ describe('the final state', () => {
     await redis.zrem(keys.scheduled, waits);
     expect((await look()).faults).toContainEqual(`I1: ${waits} is nowhere, and lives on (-1 ms)`);
     expect(await finalAudit([queue])).toEqual([expect.stringMatching(`^doctor: orphan ${waits} at the end`)]);
-    await queue.doctor({ mend: true });
+    await queue.doctor({ repair: true });
     expect((await look()).faults).toEqual([]);
     expect(await finalAudit([queue])).toEqual([]);
   });

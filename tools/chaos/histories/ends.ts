@@ -7,6 +7,9 @@ import { MAX_ATTEMPTS } from '../processes/workload.js';
 /** A reply from before the loss of all data may be recorded this much later. */
 const AFTER_LOSS_MS = 3_000;
 
+/** A call that took this long may have been sent again by the client, after its connection was lost. */
+const SENT_AGAIN_MS = 40;
+
 /** The end of a dead letter, by the verb. */
 const ENDS = { redrive: 'redriven', discard: 'discarded' } as const;
 
@@ -45,6 +48,8 @@ export class Ends {
   deletedHashes = 0;
   private readonly begun = new Map<string, Begun>();
   private stopping = false;
+  /** The time when the operator last asked for the end of a dead letter. */
+  private askedMs = 0;
 
   constructor(private readonly reading: Reading) {}
 
@@ -97,9 +102,13 @@ export class Ends {
   /** Called when an operator asks for it, for one dead letter. */
   asked(verb: keyof typeof ENDS): void {
     if (!this.reading.isLost) this[ENDS[verb]].perhaps++;
+    this.askedMs = this.reading.nowMs;
   }
 
+  /** A redrive that was sent again redrives once more the job that has died since. */
   answered(verb: keyof typeof ENDS, count: number): void {
+    const isSentAgain = this.reading.nowMs - this.askedMs >= SENT_AGAIN_MS;
+    if (verb === 'redrive' && isSentAgain && !this.reading.isLost) this.redriven.perhaps++;
     if (!this.reading.isLost && this.sure) this[ENDS[verb]].surely += count;
   }
 

@@ -114,7 +114,7 @@ export class Facts {
         return this.reading.doubt(entry[1], entry[2]);
       case 'damage':
       case 'undamaged':
-      case 'mended':
+      case 'repaired':
       case 'script':
       case 'slow':
       case 'fault':

@@ -60,7 +60,7 @@ export type Entry =
   /** The damage could not be done. */
   | ['undamaged', subject: string]
   /** A finding that the doctor repaired. */
-  | ['mended', kind: string, subject: string, found: string]
+  | ['repaired', kind: string, subject: string, found: string]
   /** The data of the server are gone on purpose, and with them all jobs of these processes. */
   | ['forgotten', processes: number[]]
   /**

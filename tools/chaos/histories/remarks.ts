@@ -3,7 +3,7 @@ import type { Entry } from './history.js';
 
 type Remark = Extract<
   Entry,
-  ['damage' | 'undamaged' | 'mended' | 'script' | 'slow' | 'fault' | 'healed', ...unknown[]]
+  ['damage' | 'undamaged' | 'repaired' | 'script' | 'slow' | 'fault' | 'healed', ...unknown[]]
 >;
 
 export class Remarks {
@@ -11,7 +11,7 @@ export class Remarks {
   /** Jobs and unique keys that the run misplaced. */
   readonly damaged = new Set<string>();
   /** The doctor's findings. */
-  readonly mended: { kind: string; subject: string; found: string }[] = [];
+  readonly repaired: { kind: string; subject: string; found: string }[] = [];
   /** Calls of scripts that did much. */
   readonly scripts: { name: string; args: number; commands: number }[] = [];
   /** Calls of scripts that took the server long. */
@@ -25,8 +25,8 @@ export class Remarks {
       case 'undamaged':
         this.damaged.delete(remark[1]);
         return;
-      case 'mended':
-        this.mended.push({ kind: remark[1], subject: remark[2], found: remark[3] });
+      case 'repaired':
+        this.repaired.push({ kind: remark[1], subject: remark[2], found: remark[3] });
         return;
       case 'script':
         this.scripts.push({ name: remark[1], args: remark[2], commands: remark[3] });

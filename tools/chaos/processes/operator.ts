@@ -81,9 +81,9 @@ class Operator {
     if (performance.now() - this.doctorAt < (options.load ? DOCTOR_UNDER_LOAD_MS : DOCTOR_MS)) return;
     this.doctorAt = performance.now();
     history.add(['audit']);
-    const { findings, checked } = await this.queue.doctor({ mend: true });
+    const { findings, checked } = await this.queue.doctor({ repair: true });
     history.add(['audited', checked]);
-    for (const { kind, subject, found } of findings) history.add(['mended', kind, subject, found]);
+    for (const { kind, subject, found } of findings) history.add(['repaired', kind, subject, found]);
   }
 
   /** Cancels a job. Removing a job from a long list is slow for the server, so it skips long lists. */

@@ -28,11 +28,11 @@ export async function drain(queues: readonly JobQueue[], timeoutMs = DRAIN_MS): 
 export async function treat(queues: readonly JobQueue[], history: HistoryWriter): Promise<void> {
   for (const queue of queues) {
     // A connection to an old master gets an error for its first write, and is replaced.
-    const { findings } = await eventually(() => queue.doctor({ mend: true }).catch(() => undefined), {
+    const { findings } = await eventually(() => queue.doctor({ repair: true }).catch(() => undefined), {
       timeoutMs: AUDIT_MS,
       what: 'an audit by the doctor',
     });
-    for (const { kind, subject, found } of findings) history.add(['mended', kind, subject, found]);
+    for (const { kind, subject, found } of findings) history.add(['repaired', kind, subject, found]);
   }
 }
 

@@ -15,7 +15,7 @@ export function reportOf(outcome: Outcome, judgeGrowth: boolean): string[] {
       `enqueues never answered and never done ${outcome.unanswered}`,
     `  attempts ${outcome.attempts}, claims lost and refused ${outcome.refused}, ` +
       `double executions ${outcome.doubles} (allowed), losses ${outcome.lost}`,
-    `  misplaced ${outcome.misplaced}, mended by the doctor ${outcome.mended} (broken jobs among them)`,
+    `  misplaced ${outcome.misplaced}, repaired by the doctor ${outcome.repaired} (broken jobs among them)`,
     `  recurring jobs ${outcome.ticks}, pauses of the queue ${outcome.pauses}, ` +
       `audits by the doctor beside the traffic ${outcome.audits.answered} of ${outcome.audits.asked}, ` +
       `minutes of the history ${outcome.minutes}`,

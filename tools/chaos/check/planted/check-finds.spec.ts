@@ -175,7 +175,7 @@ describe('the checker of histories', () => {
     [
       'a fault that the doctor found and nobody planted',
       /^doctor: orphan id-0, which nobody planted/,
-      (run) => work(run, [['mended', 'orphan', 'id-0', 'in no place']]),
+      (run) => work(run, [['repaired', 'orphan', 'id-0', 'in no place']]),
     ],
     ['a phantom of lost data', /^I1: job 1:0 was lost with/, (run) => (run.files.z = [['forgotten', [PRODUCER]]])],
   ])('finds %s', (_, found, plant) => {
