@@ -1,4 +1,5 @@
 import type { QueueStats, UnservedName } from '../queue/model/job.js';
+import type { LostMember } from '../queue/operate/lost-members.js';
 import type { GroupLimits, RateLimit } from '../queue/model/limits.js';
 
 /** The severity. `ok` and `notice` need no action; `warning` needs one today; `critical` needs one now. */
@@ -47,6 +48,8 @@ export interface QueueSigns {
   pausedWorkers?: number;
   /** The time since the last reclaim of this queue, in ms. Absent if it is unknown. */
   sinceMaintenanceMs?: number;
+  /** Members for which batches of this queue wait, although they are nowhere. Absent for none. */
+  lostMembers?: readonly LostMember[];
   /** The time of the figures. */
   at?: Date;
 }

@@ -1,9 +1,11 @@
 import type { HistoryPoint, HistoryReport } from '../queue/model/history.js';
 import type { QueueStats } from '../queue/model/job.js';
 import type { WorkerRecord } from '../queue/model/worker-record.js';
+import type { LostMember } from '../queue/operate/lost-members.js';
 import type { LimitsInForce } from '../queue/store/verbs/limit-verbs.js';
 import type { QueueSigns, RecentRates } from './queue-signs.js';
 import { PATIENCE_MS } from './rule.js';
+import { noneIfUnreadable } from './unreadable.js';
 
 /** The age of an overdue maintenance of unknown age, in ms. */
 const LONG_AGO_MS = 61_000;
@@ -28,9 +30,13 @@ export interface InspectedQueue {
   stats(): Promise<QueueStats>;
   workers(): Promise<WorkerRecord[]>;
   checkKeys(): Promise<void>;
+  lostMembers(): Promise<LostMember[]>;
 }
 
-/** Reads the facts for a verdict, and judges nothing: five script calls, whatever the length of the queue. */
+/**
+ * Reads the facts for a verdict, and judges nothing: five script calls, whatever the length of the queue. A queue with
+ * unfinished batches costs one more, and one for each queue of their members.
+ */
 export async function readFacts(
   queue: InspectedQueue,
   reading: Promise<HistoryReport> = queue.history.read({ lastMs: SIGNS_HISTORY_MS }),
@@ -42,7 +48,8 @@ export async function readFacts(
     queue.workers(),
     queue.checkKeys(),
   ]);
-  return { queue: queue.name, stats, limits, history, workers };
+  const lost = stats.batches ? await noneIfUnreadable(queue.name, queue.lostMembers()) : [];
+  return { queue: queue.name, stats, limits, history, workers, lostMembers: lost };
 }
 
 /** Reads the signs of a queue. */
@@ -58,10 +65,12 @@ export interface QueueFacts {
   /** At least the last {@link SIGNS_HISTORY_MS}. */
   history: HistoryReport;
   workers: readonly WorkerRecord[];
+  /** Absent for none. */
+  lostMembers?: readonly LostMember[];
 }
 
 /** Returns the signs of a queue from its other figures. */
-export function signsOf({ queue, stats, limits, history, workers }: QueueFacts): QueueSigns {
+export function signsOf({ queue, stats, limits, history, workers, lostMembers }: QueueFacts): QueueSigns {
   const { unserved, maintenanceOverdue, maintainedAt } = stats;
   const { at } = history;
   const sinceMaintenanceMs = maintainedAt ? at.getTime() - maintainedAt.getTime() : 0;
@@ -80,6 +89,7 @@ export function signsOf({ queue, stats, limits, history, workers }: QueueFacts):
     nextStartAt,
     maxRunning,
     groupLimits: groups,
+    lostMembers,
     ...slotsOf(workers),
     pausedWorkers: workers.filter(({ paused }) => paused).length,
     sinceMaintenanceMs: maintenanceOverdue ? Math.max(LONG_AGO_MS, sinceMaintenanceMs) : 0,

@@ -134,3 +134,23 @@ export function maintained(signs: QueueSigns): ReturnType<Rule> {
     next: 'start a process whose maintenance is on: it reclaims the jobs of dead workers',
   };
 }
+
+/** Finds a batch whose member was deleted or lost. Maintenance counts such a member as removed, within a minute. */
+export function waitsForNothing({ queue, lostMembers = [] }: QueueSigns): ReturnType<Rule> {
+  const [first, ...others] = lostMembers;
+  if (first === undefined) {
+    return undefined;
+  }
+  const gone = others.length === 1 ? 'member that is gone' : 'members that are gone';
+  const more = others.length > 0 ? `, and ${count(others.length)} more ${gone}` : '';
+  const isUnchecked = lostMembers.some((member) => member.isUnchecked);
+  return {
+    severity: isUnchecked ? 'warning' : 'notice',
+    state: 'waiting',
+    summary: `batch \`${first.batch}\` waits for job \`${first.id}\` of queue \`${first.queue}\`, which is gone${more}`,
+    cause: 'the job was deleted by hand, or Redis lost it',
+    next: isUnchecked
+      ? `start a process whose maintenance is on for \`${queue}\`: it counts the job as removed`
+      : `wait a minute: maintenance of \`${queue}\` counts the job as removed`,
+  };
+}

@@ -2,7 +2,15 @@ import { behind, dropped, failing, flowing, idle, slow } from './flow-rules.js';
 import { full, heldByGroups, paused, rateLimited, resting } from './limit-rules.js';
 import type { QueueSigns, QueueVerdict, Severity } from './queue-signs.js';
 import { type Finding, type Rule } from './rule.js';
-import { expired, maintained, noWorker, stuckHandlers, takesNothing, unserved } from './stuck-rules.js';
+import {
+  expired,
+  maintained,
+  noWorker,
+  stuckHandlers,
+  takesNothing,
+  unserved,
+  waitsForNothing,
+} from './stuck-rules.js';
 
 const ORDER: readonly Severity[] = ['ok', 'notice', 'warning', 'critical'];
 
@@ -22,6 +30,7 @@ const RULES: readonly Rule[] = [
   behind,
   slow,
   maintained,
+  waitsForNothing,
   dropped,
   flowing,
 ];

@@ -15,6 +15,7 @@ import { Groups } from './operate/groups.js';
 import { History } from './operate/history.js';
 import { Limits } from './operate/limits.js';
 import { listBatches } from './operate/list-batches.js';
+import { type LostMember, lostMembers } from './operate/lost-members.js';
 import { purge, type PurgeOptions } from './operate/purge.js';
 import { LARGEST_PAGE } from './runtime/bounds.js';
 import { checkOptions } from './validation/validate-options.js';
@@ -60,6 +61,11 @@ export abstract class QueueAdmin extends JobAdmin {
   /** @internal Checks the types of the queue's keys. @throws RedisKeyTypeError */
   async checkKeys(): Promise<void> {
     return this.store.checkKeys(await this.calls(), this.callLimit);
+  }
+
+  /** @internal Returns members for which batches of this queue wait although they are nowhere; see lostMembers. */
+  async lostMembers(): Promise<LostMember[]> {
+    return lostMembers(this);
   }
 
   /** Returns the live workers of the queue, at most 1,000: where they run, since when, and their stuck jobs. */

@@ -35,6 +35,7 @@ const NO_STEP: Record<string, string> = {
   sleep: PLUMBING,
   coded: PLUMBING,
   checkKeys: PLUMBING,
+  lostMembers: LISTENING,
   uncheckedCalls: PLUMBING,
   findBatch: 'opens what `batch` has made',
   'groups.list': COMPARED,
@@ -102,6 +103,7 @@ const NO_CALL: Record<string, string> = {
   'batches.acknowledge': 'as batches.outbox',
   'batches.cancel': 'as batches.outbox',
   'batches.ends': 'as batches.outbox',
+  'batches.openMembers': LISTENING,
   noteDeath: 'writes an explanation, which the reason of a crash quotes; death-watch.spec shows it',
 };
 

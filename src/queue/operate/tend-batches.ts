@@ -1,8 +1,7 @@
 import type { BatchNews } from '../model/batch.js';
 import type { CallLimit, QueueAccess } from '../store/queue-store.js';
-import type { StoreCall } from '../store/store-call.js';
 import type { ElsewhereMember } from '../store/verbs/batch-verbs.js';
-import type { StoreCalls } from '../store/store-calls.js';
+import { groupBy, OtherQueues } from './other-queues.js';
 
 /** The most jobs that one script call looks at, and the most news that one brings. */
 const SLICE = 200;
@@ -106,37 +105,4 @@ async function deliver(queue: Queue, others: OtherQueues, limit: CallLimit): Pro
     throw failure;
   }
   return news.length;
-}
-
-/** Other queues on the same store. */
-class OtherQueues {
-  private readonly opened = new Map<string, Promise<StoreCalls>>();
-
-  constructor(
-    private readonly queue: Queue,
-    private readonly limit: CallLimit,
-  ) {}
-
-  async run<Reply>(name: string, build: (calls: StoreCalls) => StoreCall<Reply>): Promise<Reply> {
-    const { store, options, callLimit } = this.queue;
-    let calls = this.opened.get(name);
-    if (!calls) {
-      calls = store.open(name, options, callLimit);
-      this.opened.set(name, calls);
-    }
-    return store.exec(build(await calls), this.limit);
-  }
-}
-
-function groupBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): Map<string, Item[]> {
-  const groups = new Map<string, Item[]>();
-  for (const item of items) {
-    const group = groups.get(keyOf(item));
-    if (group) {
-      group.push(item);
-    } else {
-      groups.set(keyOf(item), [item]);
-    }
-  }
-  return groups;
 }

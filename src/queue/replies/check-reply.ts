@@ -40,3 +40,16 @@ export function listOf(reply: unknown): unknown[] {
   }
   return reply;
 }
+
+/** Returns a list of texts in rows of `size`. A number becomes a text. */
+export function rowsOf(reply: unknown, size: number): string[][] {
+  const fields = listOf(reply);
+  if (fields.length % size !== 0 || !fields.every(isScalar)) {
+    throw new UnexpectedReply(`texts in rows of ${size}`, reply);
+  }
+  return Array.from({ length: fields.length / size }, (_, i) => fields.slice(size * i, size * (i + 1)).map(String));
+}
+
+function isScalar(value: unknown): value is string | number {
+  return typeof value === 'string' || typeof value === 'number';
+}

@@ -7,7 +7,9 @@ import type {
   EncodedBatch,
 } from '../../model/batch.js';
 import { parseJson } from '../../codec/parse-json.js';
+import { rowsOf } from '../../replies/check-reply.js';
 import { refTo, splitRef } from '../../store/job-ref.js';
+import type { OpenMember } from '../../store/verbs/batch-verbs.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
 import { type CallContext, call } from '../script-call.js';
 
@@ -46,6 +48,16 @@ export function batchCalls({ keys, retention }: CallContext) {
         (reply as [string, ...(string | number | null)[]][]).map(([id, ...fields]) =>
           decodeBatch(keys.queue, id, fields),
         ),
+      );
+    },
+
+    openMembers(batches: number, members: number): ScriptCall<OpenMember[]> {
+      return call('batchOpenMembers', keys.standard, [batches, members], (reply) =>
+        rowsOf(reply, 3).map(([batch, member, late]) => ({
+          batch: batch!,
+          ...splitRef(keys.queue, member!),
+          isUnchecked: late === '1',
+        })),
       );
     },
 

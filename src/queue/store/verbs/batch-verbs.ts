@@ -24,6 +24,16 @@ export interface ElsewhereMember {
   isStopped: boolean;
 }
 
+/** A member that has not ended. */
+export interface OpenMember {
+  batch: string;
+  /** The queue of the member. */
+  queue: string;
+  id: string;
+  /** True if maintenance has not checked the batch when it should. */
+  isUnchecked: boolean;
+}
+
 export interface BatchVerbs {
   create(batch: EncodedBatch): StoreCall<'created' | 'exists'>;
   /** @param members jobs of other queues, each as refTo returns it */
@@ -33,6 +43,8 @@ export interface BatchVerbs {
   status(id: string): StoreCall<BatchRecord | null>;
   /** Returns some unfinished batches. */
   list(limit: number): StoreCall<BatchRecord[]>;
+  /** Returns the oldest open members of some batches that have not fired. */
+  openMembers(batches: number, members: number): StoreCall<OpenMember[]>;
   results(id: string, offset: number, limit: number): StoreCall<BatchPage | null>;
   /** Returns some of the news for batches in other queues. */
   outbox(limit: number): StoreCall<BatchNews[]>;

@@ -33,6 +33,7 @@ export function batchVerbs(queue: MemoryQueue): BatchVerbs {
         const open = [...queue.followUps.values()].filter(({ endedAt }) => endedAt === undefined);
         return open.slice(0, limit).map((batch) => batch.record(queue.name));
       }),
+    openMembers: () => callOf('batchOpenMembers', () => []), // none is lost here
     results: (id, offset, limit) => callOf('batchResults', () => results(queue, find(id), offset, limit)),
     outbox: () => callOf('batchOutbox', () => []),
     deliver: () => callOf('batchDeliver', () => 0),

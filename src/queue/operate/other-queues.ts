@@ -1,0 +1,37 @@
+import type { CallLimit, QueueAccess } from '../store/queue-store.js';
+import type { StoreCall } from '../store/store-call.js';
+import type { StoreCalls } from '../store/store-calls.js';
+
+/** Other queues on the same store. */
+export class OtherQueues {
+  private readonly opened = new Map<string, Promise<StoreCalls>>();
+
+  constructor(
+    private readonly queue: Pick<QueueAccess, 'options' | 'store' | 'callLimit'>,
+    private readonly limit: CallLimit,
+  ) {}
+
+  async run<Reply>(name: string, build: (calls: StoreCalls) => StoreCall<Reply>): Promise<Reply> {
+    const { store, options, callLimit } = this.queue;
+    let calls = this.opened.get(name);
+    if (!calls) {
+      calls = store.open(name, options, callLimit);
+      this.opened.set(name, calls);
+    }
+    return store.exec(build(await calls), this.limit);
+  }
+}
+
+/** Returns the items by key. */
+export function groupBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): Map<string, Item[]> {
+  const groups = new Map<string, Item[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group) {
+      group.push(item);
+    } else {
+      groups.set(keyOf(item), [item]);
+    }
+  }
+  return groups;
+}
