@@ -1,9 +1,8 @@
 import type { Redis } from 'ioredis';
 import type { Connection } from '../redis/connection.js';
-import { luaScripts } from '../lua.generated.js';
 import type { EnqueueReply } from '../store/enqueue-call.js';
 import type { ReplicationOptions } from '../store/queue-store.js';
-import type { ScriptCall } from './script-runner.js';
+import { evalArguments, type ScriptCall } from './script-runner.js';
 import { withHandshakeTimeout, watchSilence } from '../redis/response-timeout.js';
 
 /** An enqueue in flight: its script, and the counters of its queue. */
@@ -121,7 +120,8 @@ export class DurableConnection {
     const pipeline = client.pipeline();
     for (const { call } of writes) {
       // Sends the text, because a digest unknown to the server would leave the WAIT behind it without its write.
-      pipeline.eval(luaScripts[call.script], call.keys.length, ...call.keys, ...call.args);
+      const [text, keyCount, ...rest] = evalArguments(call);
+      pipeline.eval(text!, keyCount!, ...rest);
     }
     // A write in every trip: behind a repeated enqueue, which writes nothing, WAIT would have nothing to wait for.
     const keys = writes.map(({ statsKey }) => statsKey);

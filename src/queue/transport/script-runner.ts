@@ -141,7 +141,7 @@ export class ScriptRunner {
           return next ? this.evaluate(next, use, fail) : use(reply);
         }
       : use;
-    const { sha, text } = call.audit ? auditedScript(call.script) : bareScript(call.script);
+    const { sha, text } = scriptOf(call);
     return this.send('evalsha', sha, call).then(used, (error: unknown) =>
       isUnknownScript(error)
         ? this.send('eval', text, call).then(used, (refusal: unknown) => this.fail(call, refusal, fail))
@@ -175,6 +175,16 @@ export class ScriptRunner {
     }
     return explainRefusal(error);
   }
+}
+
+/** Returns the arguments of EVAL for a call, for a connection that sends texts instead of digests. */
+export function evalArguments(call: ScriptCall<unknown>): string[] {
+  return textsOf(scriptOf(call).text, call);
+}
+
+/** Returns the script of a call: inside the frame of the audit trail if the call is marked for it. */
+function scriptOf({ script, audit }: ScriptCall<unknown>): { sha: string; text: string } {
+  return audit ? auditedScript(script) : bareScript(script);
 }
 
 /**

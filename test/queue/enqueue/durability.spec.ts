@@ -8,6 +8,7 @@ import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { startReplicatedRedis, type ReplicatedRedis } from '../../support/redis/replicated-redis.js';
 import { eventually } from '../../support/faults/wait.js';
 import { inside } from '../../support/queue/inside.js';
+import { trailOf } from '../../support/invariants/audit-gaps.js';
 
 let pair: ReplicatedRedis;
 const open: JobQueue[] = [];
@@ -271,5 +272,33 @@ describe("durability: 'replica'", () => {
     [{ durabilityTimeoutMs: 0 }, 'durabilityTimeoutMs: expected a whole number from 1 to 3600000 ms, found 0.'],
   ])('%j is refused', (options, text) => {
     expect(() => new JobQueue(pair.redis, 'jobs', options as QueueOptions)).toThrow(text);
+  });
+});
+
+/** Returns the transitions of a queue with an audit trail. */
+const transitionsOf = async (durability: 'memory' | 'replica', enqueue: (queue: JobQueue) => Promise<unknown>) => {
+  const queue = durable({ durability, auditTrail: {} });
+  await enqueue(queue);
+  return (await trailOf(queue)).map(({ transition, from, to }) => ({ transition, from, to }));
+};
+
+describe('the audit trail of enqueues', () => {
+  const ENQUEUES: Record<string, (queue: JobQueue) => Promise<unknown>> = {
+    'a plain job': (queue) => queue.enqueue(1),
+    'a job with options': (queue) => queue.enqueue(1, { id: 'a', priority: 5, group: 'tenant' }),
+    'a job later': (queue) => queue.enqueue(1, { delayMs: 60_000 }),
+    'several jobs': (queue) => queue.enqueueMany([{ payload: 1 }, { payload: 2, lifo: true }]),
+    'a job of a batch': (queue) => queue.batch().add(queue.name, 1),
+    'a replaced job': async (queue) => {
+      const unique = { key: 'k', for: 'pending', onConflict: 'replace' } as const;
+      await queue.enqueue(1, { unique });
+      await queue.enqueue(2, { unique, delayMs: 60_000 });
+    },
+  };
+
+  it.each(Object.entries(ENQUEUES))('has %s, whatever the durability', async (_name, enqueue) => {
+    const inMemory = await transitionsOf('memory', enqueue);
+    expect(inMemory).not.toEqual([]);
+    expect(await transitionsOf('replica', enqueue)).toEqual(inMemory);
   });
 });
