@@ -35,8 +35,6 @@ export {
 export type { SafeObservable } from './nest/service/safe-observable.js';
 export { JobEvents, type FleetJobEvent, type JobEventFilter } from './nest/service/job-events.js';
 export type { JobEventStatus } from './queue/model/job-event.js';
-export type { JobAdminApi } from './nest/service/job-admin-api.js';
-export type { QueueAdminApi } from './nest/service/queue-admin-api.js';
 export type { DescribeJob } from './nest/context/job-lines.js';
 export {
   OnJobFailed,

@@ -33,6 +33,8 @@ export abstract class JobAdmin {
   readonly options: ResolvedQueueOptions;
   /** The store of the queue. @internal */
   readonly store: QueueStore;
+  /** Returns the definition of the handler of a job's name here, which checks payloads that operators edit. @internal */
+  definitionOf?: (job: string) => JobDefinition | undefined;
   /** The time limit of a step without its own. @internal */
   readonly callLimit: Required<CallLimit>;
   private opened: StoreCalls | undefined;
@@ -98,8 +100,8 @@ export abstract class JobAdmin {
   /**
    * Replaces the payload of a pending or scheduled job. Its place and its options stay. Its checkpoint is deleted.
    *
-   * @param definition the job's definition, by which the payload is checked. JobQueueService finds the definition of
-   *   this process's handler itself
+   * @param definition the job's definition, by which the payload is checked. In a Nest app the queue knows the definition
+   *   of this process's handler
    * @returns `updated`; `refused` for a running or ended job, or one with another name than the definition's; `missing`
    * @throws InvalidPayloadError with the path of the fault. Nothing was changed
    * @example await queue.update(id, { to: 'ada@example.com' });
@@ -110,7 +112,7 @@ export abstract class JobAdmin {
     id: string,
     payload: PayloadInput<Definition>,
   ): Promise<UpdateOutcome>;
-  /** Does the same by the id alone: no schema checks the payload. */
+  /** Does the same by the id alone. */
   async update(id: string, payload: unknown): Promise<UpdateOutcome>;
   async update(first: string | JobDefinition, ...rest: unknown[]): Promise<UpdateOutcome> {
     return updateJob(this, first, rest);

@@ -5,7 +5,7 @@ import { isPassing } from './redis/passing-errors.js';
 import { silenceOf } from './redis/connection-silence.js';
 import { DurableConnection } from './transport/durable-connection.js';
 import { EventSubscriber } from './redis/event-subscriber.js';
-import { withResponseTimeout } from './redis/response-timeout.js';
+import { isUnanswered, unansweredError, withResponseTimeout } from './redis/response-timeout.js';
 import type { AuditMark } from './transport/audited-script.js';
 import type { RedisClient } from './redis/redis-client.js';
 import { scanKeys } from './redis/scan-keys.js';
@@ -162,8 +162,15 @@ export class RedisStore implements QueueStore {
       return withResponseTimeout(client, limitMs, question());
     }
     // Waits for the connection, because a command in the client's own queue could not be taken back.
-    const connected = withResponseTimeout(client, limitMs, this.connection.whenReady());
-    return connected.then(() => withResponseTimeout(client, limitMs, question()));
+    return withResponseTimeout(client, limitMs, this.connection.whenReady()).then(
+      () => withResponseTimeout(client, limitMs, question()),
+      (error: unknown) => {
+        const { trouble } = this;
+        throw trouble && isUnanswered(error)
+          ? unansweredError(`${this.place} did not answer within ${limitMs} ms (${trouble}).`)
+          : error;
+      },
+    );
   }
 
   patience(askedAtMs: number): (limitMs: number) => number {

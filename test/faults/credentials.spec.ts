@@ -90,7 +90,7 @@ describe('credentials that Redis refuses', () => {
     const errors = await Promise.all([
       failure(() => service.enqueue('email', null)),
       failure(() => service.enqueue('email', null, { durability: 'replica' })),
-      failure(() => service.stats()),
+      failure(() => service.queue('email').stats()),
       failure(() => service.get('email', 'x')),
     ]);
     const health = await app.get(JobQueueHealthIndicator).check();

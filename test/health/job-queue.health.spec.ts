@@ -305,6 +305,7 @@ describe('without Redis', () => {
     while ((await check(app)).status === 'down') {
       await app
         .get(JobQueueService)
+        .queue('any')
         .stats()
         .catch(() => undefined);
     }

@@ -80,7 +80,7 @@ it.each<[unknown, string]>([
 
 it('a purge without its options is told what they are', async () => {
   const jobs = await service();
-  await expect(jobs.purge(BOOK, undefined as never)).rejects.toThrow(
+  await expect(jobs.queue(BOOK).purge(undefined as never)).rejects.toThrow(
     'purge: expected { confirm: the name of the queue }, found undefined.',
   );
 });

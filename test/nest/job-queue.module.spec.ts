@@ -126,7 +126,7 @@ describe('forRoot', () => {
     // A worker elsewhere takes the job: this process would have taken it sooner.
     const other = await startApp({ providers: [echo(name)] });
     expect(await job.result()).toBe(1);
-    expect(await app.get(JobQueueService).stats(name)).toMatchObject({ workers: 1 });
+    expect(await app.get(JobQueueService).queue(name).stats()).toMatchObject({ workers: 1 });
     expect(log.lines.filter((line) => line.includes('serves'))).toEqual([]);
     await other.close();
   });

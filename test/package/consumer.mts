@@ -43,7 +43,7 @@ class Producer {
     const job: JobHandle<{ n: number }> = await this.jobs.enqueue('email', { to: 'ada' }, { delayMs: 5_000 });
     const { n } = await job.result({ timeoutMs: 1_000 });
     await this.jobs.enqueueMany('email', [{ payload: 1, priority: 5 }], { queue: 'jobs' });
-    return [n, await this.jobs.stats('email')];
+    return [n, await this.jobs.queue('email').stats()];
   }
 }
 

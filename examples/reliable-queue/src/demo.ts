@@ -41,7 +41,7 @@ for (const [i, job] of handles.entries()) {
   }
 }
 
-const letters = jobs.deadLetters(SendEmail.name);
+const letters = jobs.queue(SendEmail.name).deadLetters;
 for (const { id, payload, lastError } of (await letters.list()).jobs) {
   console.log(`\nDead letter ${id}: ${lastError}`);
   await letters.redrive(id, { payload: { to: (payload as { to: string }).to } });

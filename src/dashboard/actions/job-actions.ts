@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { JobQueueService } from '../../nest/service/job-queue.service.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobStatus } from '../../queue/model/job.js';
 import type { JobAction } from '../views/views.js';
@@ -24,8 +23,6 @@ interface ActionOutcome {
 /** Applies one action to jobs that were chosen in one state, and skips jobs that have left it. */
 @Injectable()
 export class JobActions {
-  constructor(private readonly jobs: JobQueueService) {}
-
   async act(queue: JobQueue, action: JobAction, state: JobStatus, ids: readonly string[]): Promise<ActionOutcome> {
     const done =
       action === 'redrive' ? await queue.deadLetters.redriveMany(ids) : await this.each(queue, action, state, ids);
@@ -37,8 +34,8 @@ export class JobActions {
    *
    * @throws InvalidPayloadError with the path of the fault
    */
-  redriveWith(queue: string, id: string, payload: unknown): Promise<boolean> {
-    return this.jobs.deadLetters(queue, { queue }).redrive(id, { payload });
+  redriveWith(queue: JobQueue, id: string, payload: unknown): Promise<boolean> {
+    return queue.deadLetters.redrive(id, { payload });
   }
 
   private async each(

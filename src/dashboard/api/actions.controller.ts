@@ -65,7 +65,7 @@ export class ActionsController extends Routes {
     if (refusal) {
       throw new ConflictException(refusal);
     }
-    if (!job || !(await this.actions.redriveWith(queue.name, id, payload))) {
+    if (!job || !(await this.actions.redriveWith(queue, id, payload))) {
       throw new NotFoundException('This job is no dead letter any more.');
     }
     return { done: 1 };

@@ -1,4 +1,5 @@
 import { JobQueue } from '../../queue/job-queue.js';
+import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import type { EnqueueMiddleware } from '../../queue/enqueue/enqueue-middleware.js';
 import { QueueLayoutError } from '../../queue/errors/layout-error.js';
 import { own } from '../../queue/runtime/own.js';
@@ -34,6 +35,8 @@ export class QueueRegistry {
   private readonly referenced = new Map<string, JobQueue>();
   private readonly own = new Map<string, OwnQueueOptions>();
   private readonly watchers = new Set<QueueWatcher>();
+  /** Returns the definition of the handler of a job's name in a queue. It checks payloads that operators edit. */
+  definitionOf: (queue: string, job: string) => JobDefinition | undefined = () => undefined;
   /** The queues in the order in which they became known. It grows while the app runs. */
   readonly all: JobQueue[] = [];
 
@@ -63,6 +66,11 @@ export class QueueRegistry {
     return queue;
   }
 
+  /** Returns whether a queue of this name is known. */
+  has(name: string): boolean {
+    return this.byName.has(name);
+  }
+
   /**
    * Returns the queue of a name. This process does not maintain the queue for it.
    *
@@ -73,6 +81,7 @@ export class QueueRegistry {
     if (!queue) {
       checkQueueName(name);
       queue = new JobQueue(this.redis.store, name, { ...this.optionsOf(name), middleware: this.middleware });
+      queue.definitionOf = (job) => this.definitionOf(name, job);
       this.referenced.set(name, queue);
     }
     return queue;

@@ -146,17 +146,15 @@ export class RedisConnection implements ServerConnection {
    * Asks for something that must not hang when Redis is away.
    *
    * @param timeoutMs how long Redis may take to be there, and then to reply
-   * @param waitMs how much longer the reply itself may take
    * @throws RedisUnsuitableError when there is no reply in time
    */
-  async ask<Value>(timeoutMs: number, waitMs: number, ask: () => Promise<Value>): Promise<Value> {
+  async ask<Value>(timeoutMs: number, ask: () => Promise<Value>): Promise<Value> {
     if (!this.ready) {
       // Waits for the connection, because a command in the client's own queue could not be taken back.
       await this.limit(timeoutMs, this.connection.whenReady());
     }
-    const longestMs = timeoutMs + waitMs;
-    const reply = withResponseTimeout(this.client, Math.max(SHORTEST_TRIP_MS, longestMs), ask());
-    return this.limit(longestMs, reply, silenceOf(this.client));
+    const reply = withResponseTimeout(this.client, Math.max(SHORTEST_TRIP_MS, timeoutMs), ask());
+    return this.limit(timeoutMs, reply, silenceOf(this.client));
   }
 
   /**

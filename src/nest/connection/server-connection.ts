@@ -26,7 +26,7 @@ export interface ServerConnection {
   /** Waits until the server is there and suitable. Returns false if it is away. */
   reach(timeoutMs: number): Promise<boolean>;
   /** @throws RedisUnsuitableError without a reply in time */
-  ask<Value>(timeoutMs: number, waitMs: number, ask: () => Promise<Value>): Promise<Value>;
+  ask<Value>(timeoutMs: number, ask: () => Promise<Value>): Promise<Value>;
   /** Asks at once: does not wait for the server to be there. */
   askNow<Value>(timeoutMs: number, ask: () => Promise<Value>): Promise<Value>;
   ping(): Promise<void>;

@@ -70,6 +70,7 @@ export class HandlerRegistry {
     @Inject(CONNECTION_NAME) private readonly connection: string = DEFAULT_CONNECTION,
   ) {
     this.schedules = new DeclaredSchedules(queues);
+    queues.definitionOf = (queue, job) => this.definitionOf(queue, job);
   }
 
   /**
@@ -166,8 +167,7 @@ export class HandlerRegistry {
     return Object.fromEntries(handlers.map(([name, { handler }]) => [name, handler]));
   }
 
-  /** Returns the definition of the handler of a name in a queue, or undefined. */
-  definitionOf(queue: string, name: string): JobDefinition | undefined {
+  private definitionOf(queue: string, name: string): JobDefinition | undefined {
     return this.byQueue.get(queue)?.get(name)?.definition;
   }
 

@@ -33,7 +33,7 @@ export class BootAudit {
       return;
     }
     try {
-      this.asking ??= this.queues.redis.ask(REPLY_MS, 0, () => this.look());
+      this.asking ??= this.queues.redis.ask(REPLY_MS, () => this.look());
       await this.asking;
     } catch (error) {
       this.asking = undefined;

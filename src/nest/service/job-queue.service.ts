@@ -5,26 +5,29 @@ import { checkObject } from '../../queue/validation/validate-options.js';
 import { type JobDefinition, type PayloadFor, type ResultFor } from '../../queue/enqueue/define-job.js';
 import { checkResultOptions, type JobHandle, type ResultOptions } from '../../queue/results/job-handle.js';
 import type { JobQueue } from '../../queue/job-queue.js';
+import type { JobRecord } from '../../queue/model/job.js';
+import type { PauseOptions } from '../../queue/model/pause.js';
+import type { CancelOutcome } from '../../queue/store/call-outcomes.js';
+import type { StatusCondition } from '../../queue/store/job-ref.js';
 import { checkQueueName, checkText } from '../../queue/validation/names.js';
 import { withCaller } from '../../queue/runtime/with-caller.js';
-import type { OutputOf, StandardSchema } from '../../queue/validation/standard-schema.js';
+import type { InputOf, OutputOf, StandardSchema } from '../../queue/validation/standard-schema.js';
 import { typedSource } from '../../queue/enqueue/encode-typed-job.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { JobEvents } from './job-events.js';
 import { JobSchedules } from './job-schedules.js';
 import { batchHome, type JobBatchOptions } from './batch-home.js';
-import { QueueAdminApi } from './queue-admin-api.js';
 import { optionsFor, type EnqueueJobOptions, type JobOfAnyName } from './enqueue-job-options.js';
 import { enqueueMany } from './enqueue-many.js';
-import { checkJobAndId, onlyQueue, takeQueue, type QueueChoice } from './queue-choice.js';
+import { checkJobAndId, chosenQueue, onlyQueue, takeQueue, type QueueChoice } from './queue-choice.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
 import { addServiceClass } from '../connection/service-classes.js';
 import { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
 
 /**
- * Enqueues jobs, and reads, cancels and counts them, by the definition or the name of the job. Finds the queue by the
- * definition, else by the handler in this process, else by the job's name. A read fails with a RedisUnsuitableError if
- * Redis does not reply within the queue's `enqueueTimeoutMs` (5,000).
+ * Enqueues, reads, cancels and awaits jobs, by the definition or the name of the job. `queue(name)` has all other verbs.
+ * Finds the queue by the definition, else by the handler in this process, else by the job's name. A call fails with a RedisUnsuitableError if Redis does not reply within the
+ * queue's `enqueueTimeoutMs` (5,000), at least a second.
  *
  * @example
  * constructor(private readonly jobs: JobQueueService) {}
@@ -32,25 +35,40 @@ import { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
  * const { messageId } = await job.result({ timeoutMs: 10_000 });
  */
 @Injectable()
-export class JobQueueService extends QueueAdminApi {
+export class JobQueueService {
   /** The job events of the whole fleet: an Observable, and for `for await`. */
   readonly events: JobEvents;
   /** The recurring jobs. */
-  readonly schedules = new JobSchedules({
-    target: (job, queue) => this.target(job, queue),
-    all: () => this.queues.all,
-    ask: (queue, question) => this.askQueue(queue, question),
-  });
+  readonly schedules: JobSchedules;
 
   /** @internal */
   constructor(
-    queues: QueueRegistry,
-    handlers: HandlerRegistry,
+    private readonly queues: QueueRegistry,
+    private readonly handlers: HandlerRegistry,
     /** The worker of this process. @internal */
     private readonly lifecycle: WorkerLifecycle,
   ) {
-    super(queues, handlers);
     this.events = new JobEvents(queues, queues.redis.connection.logger);
+    this.schedules = new JobSchedules({
+      target: (job, queue) => this.target(job, queue),
+      all: () => queues.all,
+    });
+  }
+
+  /**
+   * Returns a queue. It has all verbs: stats, lists, dead letters, limits, groups, history and doctor among them.
+   *
+   * @param job a definition, a job's name, or the name of the queue
+   * @throws InvalidOptionError for a name that cannot be part of a key
+   * @example await jobs.queue('email').deadLetters.redriveAll({ error: 'ECONNREFUSED' });
+   */
+  queue(job: string | JobDefinition): JobQueue {
+    return this.target(job, typeof job === 'string' && this.queues.has(job) ? job : undefined);
+  }
+
+  /** Returns the names of all queues that this process knows: of its handlers, of `forRoot({ queues })`, and those asked for. */
+  queueNames(): string[] {
+    return this.queues.all.map((queue) => queue.name);
   }
 
   /**
@@ -131,7 +149,7 @@ export class JobQueueService extends QueueAdminApi {
     const home = batchHome(
       options,
       (name) => this.target(name, undefined),
-      (name) => this.queue(name),
+      (name) => this.queues.queue(name),
     );
     const { queue: _queue, ...rest } = options;
     const encoded = encodeBatch(home, rest);
@@ -171,8 +189,58 @@ export class JobQueueService extends QueueAdminApi {
     checkJobAndId('result', job, id);
     const { queue: name, rest } = takeQueue('result', options);
     const { timeoutMs, signal } = checkResultOptions(rest);
-    const read = (queue: JobQueue) => (typeof job === 'string' ? queue : typedSource(queue, job));
-    return this.ask(job, (queue) => read(queue).awaitResult(id, { timeoutMs, signal }), name, timeoutMs);
+    const target = this.target(job, name);
+    return (typeof job === 'string' ? target : typedSource(target, job)).awaitResult(id, { timeoutMs, signal });
+  }
+
+  /** Returns the record of a job by its definition and its id; null if it is unknown or has expired. */
+  get<Payload extends StandardSchema, Result extends StandardSchema>(
+    job: JobDefinition<Payload, Result>,
+    id: string,
+    options?: QueueChoice,
+  ): Promise<JobRecord<InputOf<Payload>, InputOf<Result>> | null>;
+  /** Returns a job by its name or queue and its id; null if it is unknown or has expired. */
+  get<Payload = unknown, Result = unknown>(
+    job: string,
+    id: string,
+    options?: QueueChoice,
+  ): Promise<JobRecord<Payload, Result> | null>;
+  async get(job: string | JobDefinition, id: string, options: QueueChoice = {}): Promise<JobRecord | null> {
+    checkJobAndId('get', job, id);
+    return this.target(job, onlyQueue('get', options)).get(id);
+  }
+
+  /**
+   * Cancels a job. A waiting one ends at once. A running one gets an aborted signal (`requested`), at once in this process
+   * and within a second in another.
+   *
+   * @param job its definition, its name, or the name of its queue
+   * @param options.ifStatus see JobQueue.cancel
+   */
+  async cancel(
+    job: string | JobDefinition,
+    id: string,
+    options: StatusCondition & QueueChoice = {},
+  ): Promise<CancelOutcome> {
+    checkJobAndId('cancel', job, id);
+    const { queue, rest } = takeQueue('cancel', options);
+    return this.target(job, queue).cancel(id, rest);
+  }
+
+  /**
+   * Pauses a queue for the whole fleet: it accepts jobs and hands out none. False when it was paused already.
+   *
+   * @throws InvalidOptionError
+   * @example await jobs.pause('email', { by: 'ada', reason: 'the mail provider is down' });
+   */
+  async pause(job: string | JobDefinition, options: PauseOptions & QueueChoice = {}): Promise<boolean> {
+    const { queue, rest } = takeQueue('pause', options);
+    return this.target(job, queue).pause(rest);
+  }
+
+  /** Ends the pause of a queue. False when it was not paused. */
+  async resume(job: string | JobDefinition, options: QueueChoice = {}): Promise<boolean> {
+    return this.target(job, onlyQueue('resume', options)).resume();
   }
 
   /** Stops the claims of this process, from one queue or from all. Running jobs and other processes continue. */
@@ -205,6 +273,11 @@ export class JobQueueService extends QueueAdminApi {
    */
   drain(): Promise<void> {
     return this.lifecycle.drain();
+  }
+
+  /** Returns the queue of a call. */
+  private target(job: string | JobDefinition, queue: string | undefined): JobQueue {
+    return this.queues.queue(chosenQueue(job, queue, (name) => this.handlers.queueOf(name)));
   }
 }
 

@@ -5,6 +5,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import { show } from '../../queue/errors/show.js';
 import type { Recurrence } from '../../queue/model/schedule.js';
 import type { ScheduleOptions } from '../../queue/schedules/schedule.js';
+import type { Schedules } from '../../queue/schedules/schedules.js';
 import type { ScheduleRecord } from '../../queue/model/schedule.js';
 import { takeQueue, type QueueChoice } from './queue-choice.js';
 
@@ -17,11 +18,10 @@ export interface UpsertScheduleOptions extends Omit<ScheduleOptions, 'name' | 'd
 /** The payload of a definition's jobs is of its type. */
 export type PayloadOption<Job> = Job extends JobDefinition ? { payload: PayloadInput<Job> } : { payload?: unknown };
 
-/** Finds and calls a queue for the service. */
+/** Finds the queue of a call. */
 interface QueueFinder {
   target(job: string | JobDefinition, queue: string | undefined): JobQueue;
   all(): readonly JobQueue[];
-  ask<Reply>(queue: JobQueue, question: (queue: JobQueue) => Promise<Reply>): Promise<Reply>;
 }
 
 /**
@@ -59,9 +59,7 @@ export class JobSchedules {
     checkObject(`schedule ${show(id)}`, 'an object of schedule options', options);
     const { queue, ...rest } = options;
     const asked = isJobDefinition(job) ? { payload: null, ...rest, definition: job } : { ...rest, name: job };
-    return this.finder.ask(this.finder.target(job, queue), (target) =>
-      target.schedules.upsert(id, recurrence, asked),
-    );
+    return this.finder.target(job, queue).schedules.upsert(id, recurrence, asked);
   }
 
   /**
@@ -80,25 +78,23 @@ export class JobSchedules {
     const { queue: given, rest } = takeQueue('schedules.list', options);
     const all = job === undefined && given === undefined;
     const queues = all ? this.finder.all() : [this.finder.target(job ?? given!, given)];
-    const lists = await Promise.all(
-      queues.map((each) => this.finder.ask(each, (queue) => queue.schedules.list(rest))),
-    );
+    const lists = await Promise.all(queues.map((queue) => queue.schedules.list(rest)));
     return lists.flat();
   }
 
   /** Returns a schedule, or null for an unknown id. */
   async get(job: string | JobDefinition, id: string, options: QueueChoice = {}): Promise<ScheduleRecord | null> {
-    return this.ask(job, options, (queue) => queue.schedules.get(id));
+    return this.of(job, options).get(id);
   }
 
   /** Stops its ticks for the whole fleet until it is resumed, also across deploys. Missed ticks are not made up. */
   async pause(job: string | JobDefinition, id: string, options: QueueChoice = {}): Promise<'paused' | 'missing'> {
-    return this.ask(job, options, (queue) => queue.schedules.pause(id));
+    return this.of(job, options).pause(id);
   }
 
   /** Ends a pause. The schedule continues with the next time of its recurrence. */
   async resume(job: string | JobDefinition, id: string, options: QueueChoice = {}): Promise<'resumed' | 'missing'> {
-    return this.ask(job, options, (queue) => queue.schedules.resume(id));
+    return this.of(job, options).resume(id);
   }
 
   /**
@@ -107,7 +103,7 @@ export class JobSchedules {
    * @throws InvalidOptionError if a decorator declares it, which would create it again
    */
   async remove(job: string | JobDefinition, id: string, options: QueueChoice = {}): Promise<'removed' | 'missing'> {
-    return this.ask(job, options, (queue) => queue.schedules.remove(id));
+    return this.of(job, options).remove(id);
   }
 
   /**
@@ -120,14 +116,10 @@ export class JobSchedules {
     id: string,
     options: QueueChoice = {},
   ): Promise<JobHandle<Result>> {
-    return this.ask(job, options, (queue) => queue.schedules.runNow<Result>(id));
+    return this.of(job, options).runNow<Result>(id);
   }
 
-  private ask<Reply>(
-    job: string | JobDefinition,
-    options: QueueChoice,
-    question: (queue: JobQueue) => Promise<Reply>,
-  ): Promise<Reply> {
-    return this.finder.ask(this.finder.target(job, takeQueue('schedules', options).queue), question);
+  private of(job: string | JobDefinition, options: QueueChoice): Schedules {
+    return this.finder.target(job, takeQueue('schedules', options).queue).schedules;
   }
 }

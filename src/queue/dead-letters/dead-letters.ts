@@ -9,10 +9,10 @@ import { checkText } from '../validation/names.js';
 import { show } from '../errors/show.js';
 import { duration, wholeNumber } from '../validation/numbers.js';
 import { checkPayload } from '../enqueue/check-payload.js';
+import { handlerDefinition, type EditedQueue } from '../enqueue/update-job.js';
 import type { JobSource } from '../results/job-handle.js';
 import type { QueueAccess } from '../store/queue-store.js';
-import type { StoreCall } from '../store/store-call.js';
-import type { DeadLetterPlace, DeadLetterQuery, StoreCalls } from '../store/store-calls.js';
+import type { DeadLetterPlace, DeadLetterQuery } from '../store/store-calls.js';
 
 /** The most dead letters that one script call looks at, and the most that one changes. */
 const LOOKS = 500;
@@ -39,15 +39,9 @@ export interface DeadLetterPage {
 }
 
 /** The queue that dead letters belong to. */
-type DeadLetterQueue = Pick<QueueAccess, 'name' | 'options' | 'exec'> & Pick<JobSource, 'get'>;
-
-/** The context of a queue's dead letters. */
-interface DeadLetterContext {
-  /** Wraps every call to Redis, for the caller's time limit. */
-  ask?<Reply>(question: () => Promise<Reply>): Promise<Reply>;
-  /** Returns the definition that checks an edited payload, or undefined. */
-  definitionOf?(name: string): JobDefinition | undefined;
-}
+type DeadLetterQueue = Pick<QueueAccess, 'name' | 'options' | 'exec'> &
+  Pick<JobSource, 'get'> &
+  Pick<EditedQueue, 'definitionOf'>;
 
 const text = z.string({ error: 'expected text' }).min(1, 'expected text of 1 to 2,000 characters');
 const filterFields = {
@@ -91,10 +85,7 @@ const redriveSchema = z.strictObject(
  */
 export class DeadLetters {
   /** @internal */
-  constructor(
-    private readonly queue: DeadLetterQueue,
-    private readonly context: DeadLetterContext = {},
-  ) {}
+  constructor(private readonly queue: DeadLetterQueue) {}
 
   /**
    * Returns one page, the latest failure first. Each step on the server reads at most 500.
@@ -113,7 +104,9 @@ export class DeadLetters {
     do {
       const query: DeadLetterQuery = { ...filter, order: 'newest', place };
       const most = limit - jobs.length;
-      const { found, next } = await this.exec(({ deadLetters }) => deadLetters.list(query, LOOKS, most, true));
+      const { found, next } = await this.queue.exec(({ deadLetters }) =>
+        deadLetters.list(query, LOOKS, most, true),
+      );
       jobs.push(...found.flatMap(({ job }) => job ?? []));
       place = next;
     } while (place && jobs.length < limit);
@@ -123,15 +116,15 @@ export class DeadLetters {
   /** Returns a dead letter with its attempts, the last 20; null when there is none of that id. */
   async get(id: string): Promise<JobRecord | null> {
     checkText('job id', id);
-    const job = await this.ask(() => this.queue.get(id));
+    const job = await this.queue.get(id);
     return job?.status === 'failed' ? job : null;
   }
 
   /**
    * Makes one pending again with its attempts reset. Its attempt log and last error stay.
    *
-   * @param definition the job's definition, by which the payload is checked. JobQueueService finds the definition of
-   *   this process's handler itself
+   * @param definition the job's definition, by which the payload is checked. In a Nest app the queue knows the definition
+   *   of this process's handler
    * @param options.payload replaces the stored payload
    * @returns false if there is no dead letter with that id
    * @throws InvalidPayloadError with the path of the fault, InvalidOptionError. Nothing was changed
@@ -151,17 +144,17 @@ export class DeadLetters {
     checkText('job id', id);
     checkOptions('deadLetters.redrive', redriveSchema, options);
     const payload = 'payload' in options ? await this.editedPayload(id, options.payload, given) : undefined;
-    return (await this.exec((calls) => calls.deadLetters.redrive([id], payload))) === 1;
+    return (await this.queue.exec((calls) => calls.deadLetters.redrive([id], payload))) === 1;
   }
 
   /** Returns a payload as JSON, checked in the form that the job's handler will receive. */
   private async editedPayload(id: string, payload: unknown, given: JobDefinition | undefined): Promise<string> {
     const json = encodeContent('payload', payload, this.queue.options, { queue: this.queue.name, id });
-    const name = given || this.context.definitionOf ? (await this.get(id))?.name : undefined;
+    const name = given && (await this.get(id))?.name;
     if (given && name !== undefined && given.name !== name) {
       throw new InvalidOptionError('deadLetters.redrive', `the definition of ${show(name)}`, show(given.name));
     }
-    const definition = given ?? (name === undefined ? undefined : this.context.definitionOf?.(name));
+    const definition = given ?? (await handlerDefinition(this.queue, id));
     if (definition) {
       await checkPayload(definition, json, this.queue, id);
     }
@@ -181,7 +174,7 @@ export class DeadLetters {
     }
     checkCount('ids.length', ids.length, 0, LARGEST_PAGE);
     ids.forEach((id, i) => checkText(`ids[${i}]`, id));
-    return this.exec((calls) => calls.deadLetters.redrive(ids));
+    return this.queue.exec((calls) => calls.deadLetters.redrive(ids));
   }
 
   /**
@@ -195,14 +188,14 @@ export class DeadLetters {
   async redriveAll(filter: DeadLetterFilter = {}): Promise<number> {
     checkOptions('deadLetters.redriveAll', filterSchema, filter);
     return this.each(filter, (letters) =>
-      this.exec((calls) => calls.deadLetters.redrive(letters.map(({ id }) => id))),
+      this.queue.exec((calls) => calls.deadLetters.redrive(letters.map(({ id }) => id))),
     );
   }
 
   /** Deletes one permanently. Returns false if there is no dead letter with that id. */
   async discard(id: string): Promise<boolean> {
     checkText('job id', id);
-    return (await this.exec(({ deadLetters }) => deadLetters.discard([{ id }]))) === 1;
+    return (await this.queue.exec(({ deadLetters }) => deadLetters.discard([{ id }]))) === 1;
   }
 
   /**
@@ -215,7 +208,7 @@ export class DeadLetters {
    */
   async discardAll(filter: DeadLetterFilter = {}): Promise<number> {
     checkOptions('deadLetters.discardAll', filterSchema, filter);
-    return this.each(filter, (letters) => this.exec(({ deadLetters }) => deadLetters.discard(letters)));
+    return this.each(filter, (letters) => this.queue.exec(({ deadLetters }) => deadLetters.discard(letters)));
   }
 
   private async each(
@@ -225,7 +218,7 @@ export class DeadLetters {
     let query: DeadLetterQuery = { ...filter, order: 'oldest' };
     let total = 0;
     for (;;) {
-      const { found, next, nowMs } = await this.exec(({ deadLetters }) =>
+      const { found, next, nowMs } = await this.queue.exec(({ deadLetters }) =>
         deadLetters.list(query, LOOKS, CHANGES, false),
       );
       total += found.length > 0 ? await change(found) : 0;
@@ -234,14 +227,6 @@ export class DeadLetters {
       }
       query = { ...query, untilMs: query.untilMs ?? nowMs, place: next };
     }
-  }
-
-  private ask<Reply>(question: () => Promise<Reply>): Promise<Reply> {
-    return this.context.ask ? this.context.ask(question) : question();
-  }
-
-  private exec<Reply>(build: (calls: StoreCalls) => StoreCall<Reply>): Promise<Reply> {
-    return this.ask(() => this.queue.exec(build));
   }
 }
 

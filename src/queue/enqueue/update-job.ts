@@ -7,16 +7,29 @@ import { checkText } from '../validation/names.js';
 
 /** Gives a job another payload; see JobQueue.update. @throws InvalidPayloadError */
 export async function updateJob(
-  queue: Pick<QueueAccess, 'name' | 'options' | 'exec'>,
+  queue: Pick<QueueAccess, 'name' | 'options' | 'exec'> & EditedQueue,
   first: string | JobDefinition,
   rest: readonly unknown[],
 ): Promise<UpdateOutcome> {
-  const definition = isJobDefinition(first) ? first : undefined;
-  const [id, payload] = definition ? rest : [first, ...rest];
+  const given = isJobDefinition(first) ? first : undefined;
+  const [id, payload] = given ? rest : [first, ...rest];
   checkText('job id', id);
+  const definition = given ?? (await handlerDefinition(queue, id));
   const json = encodeContent('payload', payload, queue.options, { queue: queue.name, id });
   if (definition) {
     await checkPayload(definition, json, queue, id);
   }
   return queue.exec((calls) => calls.update(id, json, definition?.name));
+}
+
+/** A queue whose process may know the definition of a job's handler. */
+export interface EditedQueue {
+  get(id: string): Promise<{ name?: string | undefined } | null>;
+  definitionOf?: ((job: string) => JobDefinition | undefined) | undefined;
+}
+
+/** Returns the definition of the handler of a job in this process, or undefined. */
+export async function handlerDefinition(queue: EditedQueue, id: string): Promise<JobDefinition | undefined> {
+  const name = queue.definitionOf && (await queue.get(id))?.name;
+  return name === undefined ? undefined : queue.definitionOf!(name);
 }

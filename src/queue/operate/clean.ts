@@ -22,14 +22,12 @@ export interface CleanOptions {
 /**
  * Deletes old jobs of one state, in bounded slices; see JobQueue.clean.
  *
- * @param ask what each question to Redis goes through, for a time limit of the caller's
  * @throws InvalidOptionError
  */
 export async function clean(
   queue: Pick<QueueAccess, 'name' | 'exec'>,
   status: CleanableStatus,
   options: CleanOptions = {},
-  ask: <Reply>(question: () => Promise<Reply>) => Promise<Reply> = (question) => question(),
 ): Promise<number> {
   const cleanable = JOB_STATUSES.filter((each) => each !== 'processing');
   if (!cleanable.includes(status)) {
@@ -45,8 +43,8 @@ export async function clean(
     while (next !== undefined && total < limit) {
       const most = Math.min(SLICE, limit - total);
       const passed: number = next;
-      const reply: { deleted: number; next: number | undefined } = await ask(() =>
-        queue.exec((calls) => calls.clean(place, olderThanMs, most, passed)),
+      const reply: { deleted: number; next: number | undefined } = await queue.exec((calls) =>
+        calls.clean(place, olderThanMs, most, passed),
       );
       total += reply.deleted;
       next = reply.next;

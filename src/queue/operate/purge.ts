@@ -21,13 +21,11 @@ export interface PurgeOptions {
 /**
  * Deletes all jobs of a queue, in bounded slices; see JobQueue.purge.
  *
- * @param ask what each question to Redis goes through, for a time limit of the caller's
  * @throws InvalidOptionError
  */
 export async function purge(
   queue: Pick<QueueAccess, 'name' | 'exec' | 'calls' | 'options' | 'store' | 'callLimit'>,
   options: PurgeOptions,
-  ask: <Reply>(question: () => Promise<Reply>) => Promise<Reply> = (question) => question(),
 ): Promise<number> {
   checkObject('purge', '{ confirm: the name of the queue }', options);
   checkKnown('purge', options, ['confirm', 'everything']);
@@ -39,14 +37,14 @@ export async function purge(
     throw new InvalidOptionError('purge everything', 'true or false', show(everything));
   }
   if (everything) {
-    await ask(() => refuseWithWorkers(queue));
+    await refuseWithWorkers(queue);
   }
   let total = 0;
   for (;;) {
-    const { deleted, more } = await ask(() => queue.exec((calls) => calls.purge(SLICE)));
+    const { deleted, more } = await queue.exec((calls) => calls.purge(SLICE));
     total += deleted;
     if (!more) {
-      await ask(() => tendBatches(queue, { all: true })); // the members are gone: their batches may fire
+      await tendBatches(queue, { all: true }); // the members are gone: their batches may fire
       if (everything) {
         await queue.store.erase(await queue.calls(), queue.callLimit);
       }

@@ -30,7 +30,7 @@ export class MemoryConnection implements ServerConnection {
   }
 
   /** Has no limit: a wait for the clock of the test takes as long as the test lets it. */
-  async ask<Value>(_timeoutMs: number, _waitMs: number, ask: () => Promise<Value>): Promise<Value> {
+  async ask<Value>(_timeoutMs: number, ask: () => Promise<Value>): Promise<Value> {
     if (this.isClosed) {
       throw new RedisUnsuitableError('The app is closed, and its queues in memory with it.');
     }
@@ -38,7 +38,7 @@ export class MemoryConnection implements ServerConnection {
   }
 
   askNow<Value>(_timeoutMs: number, ask: () => Promise<Value>): Promise<Value> {
-    return this.ask(0, 0, ask);
+    return this.ask(0, ask);
   }
 
   async ping(): Promise<void> {}

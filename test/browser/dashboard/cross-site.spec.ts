@@ -69,7 +69,7 @@ it.each([
   ],
 ])('refuses %s of another site', async (_name, html, headers) => {
   expect(await attack(html(), headers)).toBe(403);
-  expect((await world.jobs.stats('email')).pausedAt).toBeNull();
+  expect((await world.jobs.queue('email').stats()).pausedAt).toBeNull();
 });
 
 it('lets no script of another site send JSON with the header, or read an answer', async () => {
@@ -84,7 +84,7 @@ it('lets no script of another site send JSON with the header, or read an answer'
   ]).then((all) => all.map(({ status }) => status))`);
   expect(outcome).toEqual(['rejected', 'rejected']);
   expect(answered.filter((each) => each.startsWith('POST'))).toEqual([]);
-  expect((await world.jobs.stats('email')).pausedAt).toBeNull();
+  expect((await world.jobs.queue('email').stats()).pausedAt).toBeNull();
   await tab.close();
 });
 

@@ -23,8 +23,8 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
   beforeAll(async () => {
     world = await startWorld({}, platform);
     await world.fill();
-    await patiently(async () => (await world.jobs.stats('webhook')).failed === 18, { timeoutMs: 30_000 });
-    await patiently(async () => (await world.jobs.stats('thumbnail')).completed === 40);
+    await patiently(async () => (await world.jobs.queue('webhook').stats()).failed === 18, { timeoutMs: 30_000 });
+    await patiently(async () => (await world.jobs.queue('thumbnail').stats()).completed === 40);
     await world.remember('thumbnail', 'webhook', 'email');
     page = await openPage(world.url);
   }, 120_000);
@@ -157,7 +157,7 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
     await page.locator('.bulk').getByRole('button', { name: 'Promote all' }).click();
     await page.getByRole('button', { name: /^Promote 6/ }).click();
     await says(page, '.run', '6 promoted');
-    expect((await world.jobs.stats('email')).scheduled).toBe(0);
+    expect((await world.jobs.queue('email').stats()).scheduled).toBe(0);
     await picture('run');
     await open('/log');
     await says(page, '.actions', '2 chosen scheduled jobs');
@@ -183,7 +183,7 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
     const { id } = await world.jobs.enqueue('email', { to: 'leaving@example.com' }, { delayMs: 3_600_000 });
     await open(`/job/email/${id}`);
     await says(page, '.job-actions', 'Cancel');
-    await world.jobs.remove('email', id);
+    await world.jobs.queue('email').remove(id);
     await says(page, '.notice', 'This job is gone meanwhile. What you see was its last state.');
     await says(page, '.tree', 'leaving@example.com');
     expect(await page.locator('.job-actions, .why').count()).toBe(0);
@@ -192,7 +192,7 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
   });
 
   it('says that it loads, and shows what comes late, also when the queues are read meanwhile', async () => {
-    const [job] = await world.jobs.list('email', 'pending', { limit: 1 });
+    const [job] = await world.jobs.queue('email').list('pending', { limit: 1 });
     await page.route('**/api/job?*', continueLate);
     await open(`/job/email/${job!.id}`);
     await says(page, '.notice', 'Loading the job');

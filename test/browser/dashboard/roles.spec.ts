@@ -58,5 +58,5 @@ it('all that match are removed in the background, also when the tab is closed', 
   await says(tab, '.toast', 'began');
   await tab.close();
   await says(viewer, '.run', '120 removed');
-  expect((await world.jobs.stats('email')).pending).toBe(0);
+  expect((await world.jobs.queue('email').stats()).pending).toBe(0);
 });

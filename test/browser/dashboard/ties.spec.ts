@@ -16,7 +16,7 @@ beforeAll(async () => {
   await world.fill();
   const printed = world.jobs.queue('book').findBatch('printed-book');
   await patiently(async () => (await printed.status()).state === 'ended');
-  await patiently(async () => (await world.jobs.stats('video')).processing === 2);
+  await patiently(async () => (await world.jobs.queue('video').stats()).processing === 2);
   page = await openPage(world.url);
 }, 120_000);
 
@@ -123,12 +123,12 @@ it('a completed job is run again, alone and with others', async () => {
   await says(page, '.state-line', 'completed');
   await page.getByRole('button', { name: 'Run again' }).click();
   await says(page, '.toast', '1 job run again.');
-  await patiently(async () => (await world.jobs.stats('thumbnail')).totals.completed === 41);
+  await patiently(async () => (await world.jobs.queue('thumbnail').stats()).totals.completed === 41);
   await open('/queue/thumbnail?state=completed');
   await page.locator('.bulk').getByRole('button', { name: 'Run all again' }).click();
   await page.getByRole('button', { name: /^Run again 40/ }).click();
   await says(page, '.run', '40 run again');
-  await patiently(async () => (await world.jobs.stats('thumbnail')).totals.completed === 81);
+  await patiently(async () => (await world.jobs.queue('thumbnail').stats()).totals.completed === 81);
 });
 
 it('the job of a schedule leads to it', async () => {

@@ -118,7 +118,7 @@ it('the next job is claimed by hand, completed or failed', async () => {
 
 it('the metrics of a queue are its history', async () => {
   const { jobs } = await startTested({ providers: [] });
-  expect(await jobs.history('report').read()).toMatchObject({ points: expect.any(Array) });
+  expect(await jobs.queue('report').history.read()).toMatchObject({ points: expect.any(Array) });
 });
 
 it('telemetry is middleware of the module', async () => {

@@ -34,7 +34,7 @@ it('docs/groups.md: overrides by a function and by name hold for their groups', 
     await jobs.enqueue('email', {}, { group: 'paid-7' });
     await jobs.enqueue('email', {}, { group: 'free-1' });
     await jobs.enqueue('report', {}, { group: 'tenant-42' });
-    const limits = async (queue: string, group: string) => (await jobs.groups(queue).get(group)).limits;
+    const limits = async (queue: string, group: string) => (await jobs.queue(queue).groups.get(group)).limits;
     expect(await limits('email', 'paid-7')).toEqual({ maxRunning: 5, weight: 3 });
     expect(await limits('email', 'free-1')).toEqual({});
     expect(await limits('report', 'tenant-42')).toEqual({ maxRunning: 10 });

@@ -22,12 +22,12 @@ describe('docs/jobs.md', () => {
   it('typed', async () => {
     const { SendEmailHandler, SendEmail, greet } = await example<{
       SendEmailHandler: Type;
-      SendEmail: Parameters<JobQueueService['deadLetters']>[0];
+      SendEmail: Parameters<JobQueueService['queue']>[0];
       greet: (jobs: JobQueueService) => Promise<string>;
     }>('typed');
     const jobs = await service(SendEmailHandler);
     expect(await greet(jobs)).toBe('to-ada@example.com');
-    expect(await jobs.list(SendEmail, 'completed')).toMatchObject([{ maxAttempts: 5 }]); // the definition's
+    expect(await jobs.queue(SendEmail).list('completed')).toMatchObject([{ maxAttempts: 5 }]); // the definition's
     // Refused at the enqueue with the path of the fault; stored, a dead letter with the same message.
     const refusal = (await jobs.enqueue(SendEmail, { to: 'nobody' }).catch((error: unknown) => error)) as Error;
     expect(refusal).toMatchObject({ name: 'InvalidPayloadError', message: expect.stringContaining('payload.to') });
@@ -37,7 +37,7 @@ describe('docs/jobs.md', () => {
       reason: refusal.message,
       attempts: 1,
     });
-    const letters = jobs.deadLetters(SendEmail);
+    const letters = jobs.queue(SendEmail).deadLetters;
     await expect(letters.redrive(stored.id, { payload: { to: 5 } })).rejects.toThrow('payload.to');
     expect(await letters.redrive(stored.id, { payload: { to: 'bob@example.com', at: new Date(0) } })).toBe(true);
     expect(await stored.result()).toEqual({ messageId: 'to-bob@example.com' });
@@ -50,7 +50,7 @@ describe('docs/jobs.md', () => {
     const jobs = await service();
     const mails = Array.from({ length: 1_200 }, (_, i) => `user-${i}@example.com`);
     expect([await invite(jobs, mails), await invite(jobs, mails)]).toEqual([1_200, 0]);
-    expect((await jobs.stats('invite')).pending).toBe(1_200);
+    expect((await jobs.queue('invite').stats()).pending).toBe(1_200);
     // All are checked before the first is sent.
     await expect(invite(jobs, ['new@example.com', 'no\tid'])).rejects.toMatchObject({ name: 'InvalidOptionError' });
     expect(await jobs.get('invite', 'invite-new@example.com')).toBeNull();
@@ -79,9 +79,9 @@ describe('docs/jobs.md', () => {
     await jobs.enqueue('mailing', 3, { delayMs: 60_000 });
     // What has just been completed is not old enough; the purge takes it.
     expect(await tidyUp(jobs)).toEqual({ waiting: 2, old: 0, purged: 2 });
-    expect((await jobs.stats('mailing')).pausedAt).toBeNull();
+    expect((await jobs.queue('mailing').stats()).pausedAt).toBeNull();
     expect(await old!.get()).toBeNull();
-    expect((await jobs.stats('mailing')).totals).toMatchObject({ enqueued: 4, completed: 1 });
+    expect((await jobs.queue('mailing').stats()).totals).toMatchObject({ enqueued: 4, completed: 1 });
   });
 
   it('clean, and the verbs beside it', async () => {
@@ -92,13 +92,13 @@ describe('docs/jobs.md', () => {
     expect(await jobs.pause('mailing-list')).toBe(true);
     await jobs.enqueue('mailing-list', 2);
     expect(await queue.claim()).toBeNull(); // to nobody
-    expect(await jobs.remove('mailing-list', id)).toBe('processing'); // unless it runs
+    expect(await jobs.queue('mailing-list').remove(id)).toBe('processing'); // unless it runs
     expect(await queue.complete(running)).toBe(true); // running jobs continue
-    expect(await jobs.list('mailing-list', 'pending', { limit: 1 })).toMatchObject([{ payload: 2 }]);
+    expect(await jobs.queue('mailing-list').list('pending', { limit: 1 })).toMatchObject([{ payload: 2 }]);
     const { redis, keys } = stateOf('mailing-list');
     await redis.hset(keys.job(id), 'completed_at_ms', 1);
-    expect(await jobs.clean('mailing-list', 'completed', { olderThanMs: 60_000 })).toBe(1);
-    await expect(jobs.purge('mailing-list', { confirm: 'mailing' })).rejects.toMatchObject({
+    expect(await jobs.queue('mailing-list').clean('completed', { olderThanMs: 60_000 })).toBe(1);
+    await expect(jobs.queue('mailing-list').purge({ confirm: 'mailing' })).rejects.toMatchObject({
       name: 'InvalidOptionError',
     });
   });
@@ -122,7 +122,7 @@ describe('docs/jobs.md', () => {
       payload: { reason: 'no such user', to: 'ada@example.com' },
     });
     expect(await handles[3]!.get()).toBeNull();
-    expect(await jobs.stats('deliver')).toMatchObject({ failed: 1, pending: 3 });
+    expect(await jobs.queue('deliver').stats()).toMatchObject({ failed: 1, pending: 3 });
   });
 
   it('retention', async () => {
@@ -140,7 +140,7 @@ describe('docs/jobs.md', () => {
     expect(await Promise.all(handles.map((handle) => handle.result()))).toEqual(handles.map(() => undefined));
     const { redis, keys } = stateOf('login');
     await sweep(app, 'login');
-    expect((await jobs.stats('login')).completed).toBe(100);
+    expect((await jobs.queue('login').stats()).completed).toBe(100);
     for (const { id } of handles) {
       expect(await redis.hexists(keys.job(id), 'result')).toBe(0); // also where only a hash remembers it
       expect(await redis.pttl(keys.job(id))).toBeLessThanOrEqual(10_000);

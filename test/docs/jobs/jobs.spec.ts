@@ -63,7 +63,7 @@ describe('docs/jobs.md', () => {
   it('delay', async () => {
     const { remind } = await example<{ remind: (jobs: JobQueueService) => Promise<JobHandle> }>('delay');
     const jobs = await service();
-    const moves = jest.spyOn(jobs, 'reschedule');
+    const moves = jest.spyOn(jobs.queue('remind'), 'reschedule');
     const begun = Date.now();
     const job = await remind(jobs);
     expect(await Promise.all(moves.mock.results.map(({ value }) => value as Promise<string>))).toEqual([
@@ -89,15 +89,15 @@ describe('docs/jobs.md', () => {
     }>('unique');
     const jobs = await service();
     expect([await reindex(jobs, 'p', 1), await reindex(jobs, 'p', 2)]).toEqual(['new', 'kept']);
-    const [notify, ...others] = await jobs.list('notify', 'scheduled');
+    const [notify, ...others] = await jobs.queue('notify').list('scheduled');
     expect([notify!.payload, others]).toEqual([{ version: 2 }, []]);
-    expect((await jobs.stats('report')).pending).toBe(1);
+    expect((await jobs.queue('report').stats()).pending).toBe(1);
     // The first stops waiting once it runs, so that another may wait. The hour continues after the end of the report.
     await jobs.queue('index').claim();
     await jobs.queue('report').complete((await jobs.queue('report').claim())!);
     await stateOf('notify').makeDue(notify!.id);
     expect(await reindex(jobs, 'p', 3)).toBe('new');
-    expect((await jobs.stats('report')).pending).toBe(0);
+    expect((await jobs.queue('report').stats()).pending).toBe(0);
     const moved = (await jobs.get('notify', notify!.id))!;
     expect([moved.status, moved.payload]).toEqual(['scheduled', { version: 3 }]);
     expect(Math.abs(moved.dueAt!.getTime() - Date.now() - 10_000)).toBeLessThan(5_000);
@@ -183,7 +183,9 @@ describe('docs/jobs.md', () => {
     const { send } = await example<{ send: (jobs: JobQueueService) => Promise<void> }>('priority');
     const jobs = await service();
     await send(jobs);
-    const order = (await jobs.list('newsletter', 'pending')).map(({ payload }) => (payload as { to: string }).to);
+    const order = (await jobs.queue('newsletter').list('pending')).map(
+      ({ payload }) => (payload as { to: string }).to,
+    );
     expect(order).toEqual(['a paying customer', 'everybody']);
     // First come first served within one, and one claim in ten goes to another priority.
     for (let i = 0; i < 10; i++) {

@@ -28,7 +28,7 @@ it('sends orders at the rate of the partner, rests after a 429, and refuses orde
   await eventually(async () => (await limited.get())!.rateLimited === 1);
   expect(await limited.get()).toMatchObject({ status: 'pending', attempts: 0 });
   expect(send).toHaveBeenCalledTimes(3);
-  await jobs.limits('order').set({ maxPending: 2 });
+  await jobs.queue('order').limits.set({ maxPending: 2 });
   expect(await orders.place('next', 1)).toBeDefined();
   expect(await orders.place('too many', 1)).toBeUndefined();
   await app.close();

@@ -83,10 +83,10 @@ describe('docs/recurring-jobs.md', () => {
     const seeded = seeds('backup');
     await seeded.makeDue('hourly', 61_000);
     await jobs.queue('backup').schedules.tick();
-    expect(await jobs.list('backup', 'pending')).toEqual([]);
+    expect(await jobs.queue('backup').list('pending')).toEqual([]);
     const due = await seeded.makeDue('hourly', 50_000);
     await jobs.queue('backup').schedules.tick();
-    expect(await jobs.list('backup', 'pending')).toMatchObject([
+    expect(await jobs.queue('backup').list('pending')).toMatchObject([
       { id: `@schedule:hourly:${due}`, schedule: 'hourly' },
     ]);
     await expect(jobs.schedules.upsert('backup', 'never', { cron: '0 0 30 2 *' })).rejects.toMatchObject({
@@ -108,7 +108,7 @@ describe('docs/recurring-jobs.md', () => {
       await seeded.makeDue('offer-ada', n * 1_000);
       await schedules.tick();
     }
-    expect(await jobs.list('reminder', 'pending')).toHaveLength(3);
+    expect(await jobs.queue('reminder').list('pending')).toHaveLength(3);
     expect(await schedules.get('offer-ada')).toMatchObject({ status: 'ended', nextAt: null, ticks: 3 });
     expect(await remind(jobs, 'bob', new Date(Date.now() - 1_000))).toMatchObject({ status: 'ended' });
   });
@@ -122,7 +122,7 @@ describe('docs/recurring-jobs.md', () => {
     const due = await seeded.makeDue('sync', 10 * HOUR);
     await schedules.tick();
     const [job] = await eventually(async () => {
-      const waiting = await jobs.list('sync', 'pending');
+      const waiting = await jobs.queue('sync').list('pending');
       return waiting.length > 0 && waiting;
     });
     expect(job).toMatchObject({
@@ -135,7 +135,7 @@ describe('docs/recurring-jobs.md', () => {
     await seeded.makeDue('sync');
     await schedules.tick();
     await eventually(async () => (await seeded.dueAt('sync')) > Date.now() - 1_000);
-    expect(await jobs.list('sync', 'pending')).toHaveLength(1);
+    expect(await jobs.queue('sync').list('pending')).toHaveLength(1);
     await jobs.resume('sync');
     expect(await jobs.result('sync', job!.id)).toBe('what is new');
   });
@@ -151,14 +151,14 @@ describe('docs/recurring-jobs.md', () => {
     const job = await maintain(jobs, async () => {
       expect(await schedules.get('weekly')).toMatchObject({ status: 'paused', nextAt: null });
       await schedules.tick();
-      expect(await jobs.list('digest', 'pending')).toEqual([]);
+      expect(await jobs.queue('digest').list('pending')).toEqual([]);
     });
     await schedules.tick();
-    expect((await jobs.list('digest', 'pending')).map(({ id }) => id)).toEqual([job.id]);
+    expect((await jobs.queue('digest').list('pending')).map(({ id }) => id)).toEqual([job.id]);
     const after = (await schedules.get('weekly'))!;
     expect(after.status).toBe('active');
     expect(after.nextAt!.getTime()).toBeGreaterThan(Date.now());
-    await jobs.purge('digest', { confirm: 'digest' });
+    await jobs.queue('digest').purge({ confirm: 'digest' });
     expect((await jobs.schedules.list('digest')).map(({ id }) => id)).toEqual(['weekly']);
   });
 
@@ -178,7 +178,7 @@ describe('docs/recurring-jobs.md', () => {
       stops.forEach((stop) => stop());
     }
     await queue.schedules.tick();
-    expect((await jobs.list('etl', 'pending')).map(({ id }) => id)).toEqual([`@schedule:load:${due}`]);
+    expect((await jobs.queue('etl').list('pending')).map(({ id }) => id)).toEqual([`@schedule:load:${due}`]);
     expect(errors).toEqual([]);
   });
 

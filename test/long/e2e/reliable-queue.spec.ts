@@ -77,7 +77,7 @@ describe("the article's flow:", () => {
 
   it('dead letters are looked at, repaired and redriven', async () => {
     const { id } = await ended({ to: ADA, trouble: 'error', times: 9 });
-    const letters = jobs.deadLetters(SendEmail.name);
+    const letters = jobs.queue(SendEmail.name).deadLetters;
     const { jobs: listed } = await letters.list({ error: 'mail server' });
     expect(listed.map((each) => each.id)).toContain(id);
     await letters.redrive(id, { payload: { to: ADA } });

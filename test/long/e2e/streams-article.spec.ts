@@ -151,7 +151,7 @@ describe('the Streams article', () => {
       const record = (await job.get())!;
       expect(record).toMatchObject({ status: 'failed', attempts: 2, errors: 2 });
       expect(record.attemptLog.map(({ outcome }) => outcome)).toEqual(['error', 'error']);
-      expect(await jobs.stats('sleep')).toMatchObject({ processing: 0, pending: 0, expiredClaims: 0 });
+      expect(await jobs.queue('sleep').stats()).toMatchObject({ processing: 0, pending: 0, expiredClaims: 0 });
     });
 
     it('a job with an unknown name harms no worker', async () => {

@@ -52,7 +52,7 @@ function fleet() {
       const dues = await Promise.all(IDS.map((id) => seeded.makeDue(id, 500)));
       return IDS.map((id, i) => `@schedule:${id}:${dues[i]} ${versions[i]}`).toSorted();
     },
-    enqueued: async (app: INestApplication) => (await app.get(JobQueueService).stats(name)).totals.enqueued,
+    enqueued: async (app: INestApplication) => (await app.get(JobQueueService).queue(name).stats()).totals.enqueued,
     look: (app: INestApplication) => app.get(JobQueueService).queue(name).schedules.tick(),
   };
 }

@@ -81,7 +81,7 @@ describe('a user with few permissions', () => {
     const first = await jobs.enqueue(name, 1);
     expect(await first.result()).toBe('done');
     expect(await app.get(JobQueueHealthIndicator).check('jobs')).toMatchObject({ jobs: { status: 'up' } });
-    expect(await jobs.doctor(name, { repair: true })).toMatchObject({ counts: {} });
+    expect(await jobs.queue(name).doctor({ repair: true })).toMatchObject({ counts: {} });
     const key = keyOf(jobs.queue(name));
     await cluster.moveSlot(key, await otherMaster(key), async () => {
       expect(await jobs.get(name, first.id)).toMatchObject({ status: 'completed' });

@@ -238,8 +238,8 @@ describe('a shared queue', () => {
     // Read by the job's name or by the queue's.
     expect(await jobs.result('email', 'mine')).toBe('mailed');
     expect(await jobs.get(queue, 'mine')).toMatchObject({ status: 'completed', name: 'email', payload: 2 });
-    expect(await jobs.stats(queue)).toMatchObject({ completed: 4, pending: 0 });
-    expect(Object.keys(await jobs.stats())).toEqual([queue]);
+    expect(await jobs.queue(queue).stats()).toMatchObject({ completed: 4, pending: 0 });
+    expect(jobs.queueNames()).toEqual([queue]);
   });
 
   it('has its options from forRoot', async () => {
@@ -299,8 +299,8 @@ describe('the options of a queue', () => {
       name,
       Array.from({ length: 6 }, (_, payload) => ({ payload })),
     );
-    await eventually(async () => (await jobs.stats(name)).processing === 3);
-    expect(await jobs.stats(name)).toMatchObject({ processing: 3, pending: 3 });
+    await eventually(async () => (await jobs.queue(name).stats()).processing === 3);
+    expect(await jobs.queue(name).stats()).toMatchObject({ processing: 3, pending: 3 });
     finish.open();
     await Promise.all(handles.map((handle) => handle.result()));
   });

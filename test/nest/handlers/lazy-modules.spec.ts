@@ -51,8 +51,8 @@ it('works in an app without other handlers, and of a producer nothing runs', asy
   await app.get(LazyModuleLoader).load(() => moduleOf(lazy));
   expect(await (await app.get(JobQueueService).enqueue(lazy, 'job')).result()).toBe('lazy job');
   await producer.get(LazyModuleLoader).load(() => moduleOf(produced));
-  expect((await app.get(JobQueueService).stats(lazy)).workers).toBe(1);
-  expect((await producer.get(JobQueueService).stats(produced)).workers).toBe(0);
+  expect((await app.get(JobQueueService).queue(lazy).stats()).workers).toBe(1);
+  expect((await producer.get(JobQueueService).queue(produced).stats()).workers).toBe(0);
 });
 
 it('joins the others where it is loaded before the app has started', async () => {

@@ -89,7 +89,7 @@ describe('@RecurringJob', () => {
     const apps = await Promise.all([1, 2, 3].map(() => startApp({ providers: [Handler] })));
     await eventually(() => seen.length > 0);
     expect(seen).toEqual([{ id: `@schedule:${name}:${due}`, payload: null }]);
-    const { totals } = await apps[0]!.get(JobQueueService).stats(name);
+    const { totals } = await apps[0]!.get(JobQueueService).queue(name).stats();
     expect(totals.enqueued).toBe(1);
   });
 

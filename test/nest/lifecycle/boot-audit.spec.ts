@@ -199,7 +199,7 @@ describe('the audit at boot', () => {
       await app.get(WorkerLifecycle).whenRunning();
       await server.restart();
       await app.get(JobQueueService).enqueue('any', null);
-      await app.get(JobQueueService).stats();
+      await app.get(JobQueueService).queue('any').stats();
       expect(warnings()).toEqual([expect.stringMatching(/^warn Redis at 127.0.0.1:\d+: maxmemory-policy: /)]);
       expect(log.lines.filter((line) => line.startsWith('error'))).toEqual([]);
     });

@@ -173,7 +173,7 @@ describe('when the app closes', () => {
     ]);
     const jobs = observer.get(JobQueueService);
     expect(await jobs.get(name, job.id)).toMatchObject({ status: 'completed', attempts: 1 });
-    expect(await jobs.stats(follow)).toMatchObject({ pending: 2 });
+    expect(await jobs.queue(follow).stats()).toMatchObject({ pending: 2 });
   });
 
   it('a job that is not done at the deadline is aborted and released, its attempt uncounted', async () => {
@@ -273,7 +273,7 @@ describe('pause', () => {
     expect([await jobs.pause(name), await jobs.pause(name)]).toEqual([true, false]);
     const job = await jobs.enqueue(name, null);
     await someRoundTrips();
-    expect(await jobs.stats(name)).toMatchObject({ pending: 1, pausedAt: expect.any(Date) });
+    expect(await jobs.queue(name).stats()).toMatchObject({ pending: 1, pausedAt: expect.any(Date) });
     expect(await jobs.resume(name)).toBe(true);
     expect(await job.result()).toBe('done');
   });

@@ -64,7 +64,7 @@ describe('the reclaim', () => {
       providers: [handler(name)],
     });
     expect(app.get(SchedulerRegistry).getCronJobs().size).toBe(0);
-    expect(await app.get(JobQueueService).stats(name)).toMatchObject({ expiredClaims: 1 });
+    expect(await app.get(JobQueueService).queue(name).stats()).toMatchObject({ expiredClaims: 1 });
   });
 
   it('is a cron job that operators see, with the right next date, and that ends with the app', async () => {

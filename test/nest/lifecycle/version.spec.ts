@@ -19,7 +19,7 @@ describe('forRoot({ version })', () => {
       const version = maintenance ? 'v-kept' : 'v-plain';
       const app = await startApp({ providers: [Handler], jobs: { version, maintenance } });
       const jobs = app.get(JobQueueService);
-      const marks = async () => (await jobs.history(QUEUE).read()).marks;
+      const marks = async () => (await jobs.queue(QUEUE).history.read()).marks;
       await eventually(async () => (await marks()).some((mark) => mark.version === version), { timeoutMs: 20_000 });
       expect((await marks()).filter((mark) => mark.version === version)).toMatchObject([
         { kind: 'deploy', version },

@@ -25,7 +25,7 @@ describe('through the service, by the name of the job', () => {
     const jobs = (await startApp({ providers: [handlerOf(name, queue)] })).get(JobQueueService);
     const [first, second] = await jobs.enqueueMany<number>(name, [{ payload: -1 }, { payload: -2 }]);
     await Promise.allSettled([first!.result(), second!.result()]);
-    const letters = jobs.deadLetters(name);
+    const letters = jobs.queue(name).deadLetters;
     expect((await letters.list({ error: 'below' })).jobs.map(({ payload }) => String(payload)).toSorted()).toEqual([
       '-1',
       '-2',
@@ -42,11 +42,13 @@ describe('through the service, by the name of the job', () => {
     const jobs = (await startApp({ providers: [handlerOf(name, queue)] })).get(JobQueueService);
     const [first, second] = await jobs.enqueueMany<number>(name, [{ payload: -1 }, { payload: -2 }]);
     await Promise.allSettled([first!.result(), second!.result()]);
-    expect(await jobs.deadLetters(name).redriveMany([first!.id, 'none'])).toBe(1);
+    expect(await jobs.queue(name).deadLetters.redriveMany([first!.id, 'none'])).toBe(1);
     const batch = jobs.batch({ queue, id: 'open' });
     await batch.add(name, 1);
-    expect(await jobs.listBatches(name, { limit: 10 })).toMatchObject([{ id: 'open', state: 'open', total: 1 }]);
-    expect(await jobs.listBatches('anything', { queue })).toHaveLength(1);
+    expect(await jobs.queue(name).listBatches({ limit: 10 })).toMatchObject([
+      { id: 'open', state: 'open', total: 1 },
+    ]);
+    expect(await jobs.queue(queue).listBatches()).toHaveLength(1);
   });
 
   it('old jobs are cleaned, and many results awaited', async () => {
@@ -54,9 +56,9 @@ describe('through the service, by the name of the job', () => {
     const jobs = (await startApp({ providers: [handlerOf(name, queue)] })).get(JobQueueService);
     const handles = await jobs.enqueueMany<number>(name, [{ payload: 1 }, { payload: 2 }]);
     expect(await awaitAll(handles)).toEqual([2, 4]);
-    expect(await jobs.clean(name, 'completed', { olderThanMs: 3_600_000 })).toBe(0);
-    expect(await jobs.clean(name, 'completed')).toBe(2);
-    expect(await jobs.stats(queue)).toMatchObject({ completed: 0 });
+    expect(await jobs.queue(name).clean('completed', { olderThanMs: 3_600_000 })).toBe(0);
+    expect(await jobs.queue(name).clean('completed')).toBe(2);
+    expect(await jobs.queue(queue).stats()).toMatchObject({ completed: 0 });
   });
 
   it('waiting jobs are listed, given another start and removed, and a queue is purged', async () => {
@@ -66,17 +68,17 @@ describe('through the service, by the name of the job', () => {
       SendLater,
       [1, 2, 3].map((payload) => ({ payload, delayMs: 60_000 * payload })),
     );
-    expect((await jobs.list(SendLater, 'scheduled', { limit: 2 })).map(({ id }) => id)).toEqual([
+    expect((await jobs.queue(SendLater).list('scheduled', { limit: 2 })).map(({ id }) => id)).toEqual([
       first!.id,
       second!.id,
     ]);
-    expect(await jobs.reschedule(SendLater, first!.id, { delayMs: 0 })).toBe('pending');
-    expect((await jobs.list(SendLater, 'pending')).map(({ id }) => id)).toEqual([first!.id]);
-    expect(await jobs.remove(SendLater, first!.id)).toBe('removed');
-    expect(await jobs.remove(SendLater, first!.id)).toBe('missing');
-    await expect(jobs.purge(SendLater, { confirm: SendLater.name })).rejects.toThrow(InvalidOptionError);
-    expect(await jobs.purge(SendLater, { confirm: second!.queue })).toBe(2);
-    expect(await jobs.stats(SendLater)).toMatchObject({ scheduled: 0, pending: 0 });
+    expect(await jobs.queue(SendLater).reschedule(first!.id, { delayMs: 0 })).toBe('pending');
+    expect((await jobs.queue(SendLater).list('pending')).map(({ id }) => id)).toEqual([first!.id]);
+    expect(await jobs.queue(SendLater).remove(first!.id)).toBe('removed');
+    expect(await jobs.queue(SendLater).remove(first!.id)).toBe('missing');
+    await expect(jobs.queue(SendLater).purge({ confirm: SendLater.name })).rejects.toThrow(InvalidOptionError);
+    expect(await jobs.queue(SendLater).purge({ confirm: second!.queue })).toBe(2);
+    expect(await jobs.queue(SendLater).stats()).toMatchObject({ scheduled: 0, pending: 0 });
   });
 });
 
@@ -90,8 +92,8 @@ it('through the service, a start by which the job would have expired is refused,
     ['enqueue.expiresInMs', () => jobs.enqueue(SendLater, 2, { runAt })],
     ['enqueue.expiresInMs', () => jobs.enqueue(SendLater.name, 2, { runAt, expiresInMs: 600_000 })],
     ['enqueueMany[1].expiresInMs', () => jobs.enqueueMany(SendLater, [{ payload: 3 }, { payload: 2, runAt }])],
-    ['reschedule.runAt', () => jobs.reschedule(SendLater, 'a', { runAt })],
-    ['reschedule.delayMs', () => jobs.reschedule(SendLater.name, 'a', { delayMs: 3_600_000 })],
+    ['reschedule.runAt', () => jobs.queue(SendLater).reschedule('a', { runAt })],
+    ['reschedule.delayMs', () => jobs.queue(SendLater.name).reschedule('a', { delayMs: 3_600_000 })],
   ];
   await expectUnchanged(state, async () => {
     for (const [subject, call] of calls) {
@@ -100,7 +102,7 @@ it('through the service, a start by which the job would have expired is refused,
       expect(refused.subject).toBe(subject);
     }
   });
-  expect(await jobs.reschedule(SendLater, 'a', { delayMs: 60_000 })).toBe('scheduled');
+  expect(await jobs.queue(SendLater).reschedule('a', { delayMs: 60_000 })).toBe('scheduled');
 });
 
 it('through the service, another name among the options is refused as one that it does not know', async () => {
@@ -128,7 +130,7 @@ it('through the service, what is no option or no list of jobs is refused with a 
     () => jobs.enqueueMany(name, [null] as never),
     () => jobs.enqueueMany(name, 'ab' as never),
     () => jobs.result(name, 'a', { timeout: 5 } as object),
-    () => jobs.clean(name, 'failed', { olderThan: 5 } as object),
+    () => jobs.queue(name).clean('failed', { olderThan: 5 } as object),
     async () => jobs.events.where({ status: [] }),
   ]) {
     await expect(call()).rejects.toThrow(InvalidOptionError);
@@ -139,5 +141,5 @@ it('through the service, what is no option or no list of jobs is refused with a 
       { name, payload: 1 },
     ] as never),
   ).rejects.toThrow("enqueueMany[1].job: expected a job's name or a definition of defineJob, found undefined.");
-  expect(await jobs.stats(name)).toMatchObject({ pending: 0 });
+  expect(await jobs.queue(name).stats()).toMatchObject({ pending: 0 });
 });

@@ -29,7 +29,6 @@ const requests: Parameter = [
   [null, undefined, 5, 'text', {}, [null], [5], [{}], [{ payload: 1, id: 5 }]],
 ];
 const greetings: Parameter = [[{ payload: greeting }], [null, undefined, 5, 'text', {}, [null], [{}]]];
-const start = object({ delayMs: 5 }, {}, { delayMs: null }, { runAt: null });
 const recurrence = object(HOURLY, {}, { cron: null });
 
 /** Each method of the service; behind a colon, other arguments that it can take. */
@@ -43,26 +42,9 @@ const verbs: Record<string, Parameter[]> = {
   queue: [[name, [null, undefined, 5, {}, '']]],
   get: [job, text('a')],
   result: [job, text('a'), options({ timeoutMs: 1 }, { timeoutMs: null })],
-  deadLetters: [job],
-  limits: [job],
-  history: [job, options({}, { queue: null }, { queue: 5 })],
-  auditTrail: [job, options({}, { queue: null }, { queue: 5 })],
-  groups: [job, options({}, { queue: null }, { queue: 5 })],
-  doctor: [job, options({}, { repair: 1 })],
-  stats: [anyJob],
   pauseWorker: [[name, [null, 5, {}, '']]],
   resumeWorker: [[name, [null, 5, {}, '']]],
   cancel: [job, text('none')],
-  remove: [job, text('none')],
-  reschedule: [job, text('none'), start],
-  promote: [job, text('none')],
-  update: [job, text('none'), payload(1)],
-  setPriority: [job, text('none'), [5, [null, undefined, '5', -1, 1_001, Number.NaN]]],
-  runAgain: [job, text('none')],
-  listBatches: [job, options({}, { limit: null }, { offset: 1 })],
-  list: [job, ['pending', [null, undefined, 5, 'waiting']], page],
-  clean: [job, ['cancelled', [null, undefined, 5, 'processing']], options({}, { limit: null })],
-  purge: [job, object({ confirm: 'another' }, { confirm: null })],
   pause: [job],
   resume: [job],
   'schedules.upsert': [job, text('s'), recurrence, options({}, { queue: null }, { queue: 5 })],
@@ -84,16 +66,16 @@ describe('every method of the service refuses an argument that is none, by name,
     const state = queueOn(connect(), {}, name);
     await jobs.enqueue(name, 1, { id: 'a' });
     const before = await state.snapshot();
-    const known = await jobs.stats();
+    const known = jobs.queueNames();
     expect(await complaints(parameters, callAt(jobs, verb))).toEqual([]);
     expect(await state.snapshot()).toEqual(before);
-    expect(Object.keys(await jobs.stats())).toEqual(Object.keys(known));
-    await jobs.purge(name, { confirm: name });
+    expect(jobs.queueNames()).toEqual(known);
+    await jobs.queue(name).purge({ confirm: name });
   });
 
   it('has a row here', async () => {
     const jobs = (await startApp({})).get(JobQueueService);
-    const internal = ['enqueueMixed', 'definitionOf', 'target', 'ask', 'askQueue'];
+    const internal = ['target'];
     const others = ['queueNames', 'drain', 'setConcurrency', ...internal];
     const rows = Object.keys(verbs);
     expect(methodsOf(jobs).filter((method) => ![...others, ...rows].includes(method))).toEqual([]);

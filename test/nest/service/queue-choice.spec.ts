@@ -23,28 +23,11 @@ describe('the option queue', () => {
     const there = { queue };
     expect(await jobs.get(name, id)).toBeNull();
     expect(await jobs.get(name, id, there)).toMatchObject({ name, queue });
-    expect((await jobs.list(name, 'scheduled', { ...there, limit: 1 })).map((job) => job.id)).toEqual([id]);
-    expect(await jobs.update(name, id, 2, there)).toBe('updated');
-    expect(await jobs.setPriority(name, id, 3, there)).toBe('updated');
-    expect(await jobs.reschedule(name, id, { delayMs: 7_200_000 }, there)).toBe('scheduled');
-    expect(await jobs.promote(name, id, there)).toBe('pending');
-    expect(await jobs.get(name, id, there)).toMatchObject({ payload: 2, priority: 3, status: 'pending' });
     expect(await jobs.pause(name, there)).toBe(true);
     expect(await jobs.resume(name, there)).toBe(true);
-    expect((await jobs.stats(name, there)).pending).toBe(1);
-    expect(await jobs.limits(name, there).get()).toEqual({ source: 'none' });
     expect(await jobs.cancel(name, id, there)).toBe('cancelled');
     await expect(jobs.result(name, id, { ...there, timeoutMs: 1_000 })).rejects.toThrow('cancelled');
-    expect(await jobs.runAgain(name, id, there)).toBe('pending');
-    expect(await jobs.clean(name, 'pending', there)).toBe(1);
-    expect(await jobs.remove(name, id, there)).toBe('missing');
-    expect(await jobs.purge(name, { confirm: queue, ...there })).toBe(0);
-    expect((await jobs.deadLetters(name, there).list()).jobs).toEqual([]);
     expect(await jobs.schedules.list(name, there)).toEqual([]);
-    await jobs.groups(name, there).set('g', { weight: 2 });
-    expect(await jobs.groups(queue).get('g')).toMatchObject({ limits: { weight: 2 } });
-    expect(await jobs.history(name, there).read({ lastMs: 60_000 })).toMatchObject({ points: [] });
-    expect(await jobs.auditTrail(name, there).latest()).toEqual([]);
     const batch = jobs.batch({ queue, then: { name } });
     await batch.seal();
     expect(await jobs.findBatch(name, batch.id, there).status()).toMatchObject({ queue });
@@ -64,10 +47,10 @@ describe('the option queue', () => {
     }
     const jobs = (await startApp({ jobs: { worker: false }, providers: [Counts] })).get(JobQueueService);
     const { id } = await jobs.enqueue(Count, { n: 1 });
-    await expect(jobs.update(Count.name, id, { n: 'x' })).rejects.toThrow(InvalidPayloadError);
-    expect(await jobs.update(Count, id, { n: 2 })).toBe('updated');
+    await expect(jobs.queue(Count.name).update(id, { n: 'x' })).rejects.toThrow(InvalidPayloadError);
+    expect(await jobs.queue(Count).update(id, { n: 2 })).toBe('updated');
     const Other = defineJob(uniqueQueueName(), { payload: z.object({ n: z.number() }) });
-    expect(await jobs.update(Other, id, { n: 3 }, { queue: Count.name })).toBe('refused');
+    expect(await jobs.queue(Count).update(Other, id, { n: 3 })).toBe('refused');
     expect((await jobs.get(Count, id))!.payload).toEqual({ n: 2 });
   });
 });
@@ -99,7 +82,7 @@ describe('enqueueMany over several names', () => {
       { job: two, payload: 2, delayMs: -1 },
     ]);
     await expect(wrong).rejects.toThrow('enqueueMany[1].delayMs');
-    expect((await jobs.stats(one)).pending).toBe(0);
+    expect((await jobs.queue(one).stats()).pending).toBe(0);
     await expect(jobs.enqueueMany([{ job: 7, payload: 1 }] as never)).rejects.toThrow(InvalidOptionError);
     expect(await jobs.enqueueMany([])).toEqual([]);
   });

@@ -66,7 +66,7 @@ describe('a definition through the module', () => {
     const refused = await jobs.enqueue(SendEmail, { to: 5, at: 0 } as never).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(InvalidPayloadError);
     expect(refused).toMatchObject({ message: 'payload.to: expected string, found 5.' });
-    expect((await jobs.stats(SendEmail.name)).totals).toEqual({});
+    expect((await jobs.queue(SendEmail.name).stats()).totals).toEqual({});
     const stored = await jobs.enqueue(SendEmail.name, { to: 5, at: 0 });
     await expect(stored.result()).rejects.toMatchObject({
       reason: 'payload.to: expected string, found 5.',
@@ -93,10 +93,10 @@ describe('a definition through the module', () => {
     const SendEmail = sendEmail(uniqueQueueName('email'), { queue });
     const producer = (await startApp({})).get(JobQueueService);
     const waiting = await producer.enqueue(SendEmail, { to: 'ada', at: 0 });
-    expect(await producer.stats(SendEmail)).toMatchObject({ pending: 1 });
+    expect(await producer.queue(SendEmail).stats()).toMatchObject({ pending: 1 });
     expect(await producer.cancel(SendEmail, waiting.id)).toBe('cancelled');
     expect((await producer.get(SendEmail, waiting.id))!.payload.to).toBe('ada');
-    expect(await producer.clean(SendEmail, 'cancelled')).toBe(1);
+    expect(await producer.queue(SendEmail).clean('cancelled')).toBe(1);
     expect(await producer.pause(SendEmail)).toBe(true);
     expect(await producer.resume(SendEmail)).toBe(true);
     const { id } = await producer.enqueue(SendEmail, { to: 'ada', at: 0 });
@@ -128,7 +128,7 @@ describe('a definition through the module', () => {
     const jobs = (await startApp({ providers: [handlerOf(SendEmail)] })).get(JobQueueService);
     const stored = await jobs.enqueue(SendEmail.name, { to: 5, at: 0 });
     await expect(stored.result()).rejects.toThrow();
-    const redrive = (payload: unknown) => jobs.deadLetters(SendEmail.name).redrive(stored.id, { payload });
+    const redrive = (payload: unknown) => jobs.queue(SendEmail.name).deadLetters.redrive(stored.id, { payload });
     await expect(redrive({ to: 6, at: 0 })).rejects.toThrow(
       new InvalidPayloadError('payload.to', 'string', '6').message,
     );
@@ -149,8 +149,9 @@ describe('a definition through the module', () => {
       const claim = (await jobs.queue(queue).claim())!;
       await jobs.queue(queue).fail(claim, new Error('no'), { final: true });
     }
-    const letters = jobs.deadLetters(SendEmail);
-    await expect(letters.redrive('mine', { payload: { to: 'ada' } })).rejects.toThrow(InvalidPayloadError);
+    const letters = jobs.queue(SendEmail).deadLetters;
+    const edit = letters.redrive(SendEmail, 'mine', { payload: { to: 'ada' } as never });
+    await expect(edit).rejects.toThrow(InvalidPayloadError);
     expect(await letters.redrive('other', { payload: 'anything' })).toBe(true);
     expect(await letters.redrive('mine')).toBe(true);
   });

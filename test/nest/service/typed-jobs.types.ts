@@ -101,7 +101,7 @@ export async function reads(jobs: JobQueueService, queue: JobQueue) {
   const record = (await jobs.get<{ to: string }>('email', 'id'))!;
   const recordFits: Equal<typeof record.payload, { to: string }> = true;
   await jobs.cancel(SendEmail, 'id');
-  await jobs.deadLetters(SendEmail).redrive(SendEmail, 'id', { payload: { to: 'ada' } });
+  await jobs.queue(SendEmail).deadLetters.redrive(SendEmail, 'id', { payload: { to: 'ada' } });
   // @ts-expect-error a wrong field
   await queue.deadLetters.redrive(SendEmail, 'id', { payload: { to: 5 } });
   // @ts-expect-error the definition goes first

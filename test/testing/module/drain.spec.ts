@@ -228,7 +228,7 @@ describe('drain', () => {
     await jobs.enqueue('invoice', {});
     expect(await testing.drain()).toMatchObject({ completed: 0 });
     expect(testing.enqueued('invoice')).toHaveLength(1);
-    expect((await jobs.stats('invoice')).pending).toBe(1);
+    expect((await jobs.queue('invoice').stats()).pending).toBe(1);
   });
 });
 

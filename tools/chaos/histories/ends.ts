@@ -105,7 +105,7 @@ export class Ends {
     this.askedMs = this.reading.nowMs;
   }
 
-  /** A redrive that was sent again redrives once more the job that has died since. */
+  /** Takes a late answer for that of a repeated call. It redrives a job once more that has died since. */
   answered(verb: keyof typeof ENDS, count: number): void {
     const isSentAgain = this.reading.nowMs - this.askedMs >= SENT_AGAIN_MS;
     if (verb === 'redrive' && isSentAgain && !this.reading.isLost) this.redriven.perhaps++;
