@@ -1,19 +1,34 @@
 #!lua flags=allow-oom
--- Takes the ends of members in other queues from their outboxes. Each end has a number from its queue. A number that
--- does not exceed the same job's last one changes nothing. So an end may be delivered twice or late.
+-- Takes the ends of jobs in other queues from their outboxes. They are members of a batch here, or jobs here wait for them.
+-- Each end of a member has a number from its queue. A number that does not exceed the same job's last one changes
+-- nothing. So an end may be delivered twice or late.
 -- Transition: deliver
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV, for each: batch, member (queue, tab, id), number, state, result
+--   batch: or a line feed and the id of the job here that waits for the other
 --   number: 0 for an end that no report has, which lua/batch/ends found; it counts if the member is open
 --   state: completed, failed, cancelled, removed, or open after a redrive
 --   result: JSON, or the reason of a failure
--- Returns how many changed the batch. Repeated: 0.
+-- Returns how many changed something. Repeated: 0.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/enqueue/options
 --@include lib/batch/end_member
 --@include lib/batch/join
+--@include lib/batch/dependents
 local changed = 0
+local early_ms = 600000 -- longer than an enqueue may take
+
+-- Ends the wait of a job here. An end that comes before the enqueue of that job is kept for it.
+local function take_for_waiting(id, before, number, state)
+  if redis.call('EXISTS', job .. id) == 1 then
+    update_dependent(id, before, state)
+  elseif number > 0 then
+    local early = batch_record .. id .. '/early'
+    changed = changed + redis.call('HSETNX', early, before, state)
+    redis.call('PEXPIRE', early, early_ms)
+  end
+end
 
 local function take(batch, member, number, state, detail)
   local key = batch_record .. batch
@@ -46,6 +61,11 @@ local function take(batch, member, number, state, detail)
 end
 
 for i = 1, #ARGV, 5 do
-  take(ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3], ARGV[i + 4])
+  local waiting = string.match(ARGV[i], '^\n(.+)$')
+  if waiting then
+    take_for_waiting(waiting, ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3])
+  else
+    take(ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3], ARGV[i + 4])
+  end
 end
 return changed

@@ -23,7 +23,7 @@ end
 
 local function leave_to_expiry(batch)
   local is_endless = false
-  for _, part in ipairs({ '', '/open', '/members', '/outcomes', '/seen' }) do
+  for _, part in ipairs({ '', '/open', '/members', '/outcomes', '/seen', '/early' }) do
     local key = batch_record .. batch .. part
     if redis.call('PTTL', key) == -1 then
       is_endless = true

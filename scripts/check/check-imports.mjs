@@ -48,7 +48,7 @@ const ROOMS = {
     results: above('store'),
     operate: above('store'),
     consume: above('store'),
-    enqueue: above('store', 'results'),
+    enqueue: above('store', 'results', 'operate'),
     'dead-letters': above('store', 'results', 'enqueue'),
     batches: above('store', 'enqueue', 'results', 'operate'),
     schedules: above('store', 'enqueue', 'results'),

@@ -1,6 +1,7 @@
 // Describes a job: its details, why it does not run, and each attempt.
 import { ATTEMPT_WORDS } from '../inspect/attempt-words.js';
 import type { Reason } from '../inspect/why-not-running.js';
+import type { JobReference } from '../queue/model/batch.js';
 import type { AttemptRecord, JobRecord } from '../queue/model/job.js';
 import type { StoredError } from '../queue/errors/stored-error.js';
 import { own } from '../queue/runtime/own.js';
@@ -38,8 +39,8 @@ export function jobText(job: JobRecord, reason: Reason, out: Output, verbose: bo
     ['group', job.group],
     ['batch', job.batch && `${job.batch.id} of ${job.batch.queue} (${job.batch.role})`],
     ['schedule', job.schedule],
-    ['after', job.after?.join(', ')],
-    ['followed by', job.followedBy?.join(', ')],
+    ['after', tiedJobs(job, job.after)],
+    ['followed by', tiedJobs(job, job.followedBy)],
     [job.status === 'processing' ? 'worker' : 'last worker', job.worker],
     ['last error', job.lastError],
     ['payload', job.brokenPayload ?? json(job.payload)],
@@ -53,6 +54,10 @@ export function jobText(job: JobRecord, reason: Reason, out: Output, verbose: bo
   ];
   const known = facts.flatMap(([name, value]) => (value === undefined ? [] : [text`${padded(name, 12)} ${value}`]));
   return lines([...known, '', ...timeline(job, out, verbose)]);
+}
+
+function tiedJobs({ queue: home }: JobRecord, jobs: readonly JobReference[] | undefined): string | undefined {
+  return jobs?.map(({ queue, id }) => (queue === home ? id : `${id} of ${queue}`)).join(', ');
 }
 
 /** Returns the life of a job, a line for each time it waited and for each attempt. */

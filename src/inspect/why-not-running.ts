@@ -78,7 +78,11 @@ function scheduled(job: JobRecord, signs: JobSigns): Reason {
   if (job.after) {
     const [first, ...others] = job.after;
     const more = others.length === 0 ? '' : ` and ${count(others.length)} more`;
-    return { because: `it starts after job ${first}${more}`, next: 'look at that job if it takes long' };
+    const place = first!.queue === job.queue ? '' : ` of the queue ${first!.queue}`;
+    return {
+      because: `it starts after job ${first!.id}${place}${more}`,
+      next: 'look at that job if it takes long',
+    };
   }
   const inMs = (job.dueAt?.getTime() ?? 0) - at.getTime();
   if (inMs > 0) {

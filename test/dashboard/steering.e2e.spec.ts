@@ -166,11 +166,11 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     const first = await app.queue(name).enqueue({ resize: 'cat.png' });
     const second = await app.queue(name).enqueue({ publish: 'cat.png' }, { after: [first.id] });
     expect((await app.get(`/api/job?queue=${name}&id=${second.id}`)).body).toMatchObject({
-      after: [first.id],
+      after: [{ queue: name, id: first.id }],
       whyNotRunning: `It starts after job ${first.id}; look at that job if it takes long.`,
     });
     expect((await app.get(`/api/job?queue=${name}&id=${first.id}`)).body).toMatchObject({
-      followedBy: [second.id],
+      followedBy: [{ queue: name, id: second.id }],
     });
   });
 

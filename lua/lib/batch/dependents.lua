@@ -3,8 +3,9 @@
 -- update_dependent(id, ended, status): removes an ended job from `after`. After the last one the job may start. After a
 --   bad end it must not run (`unmet`). It keeps its place until the next maintenance ends it, see lib/batch/end_unmet.
 --   So a chain of bad ends costs one bounded step each. The first bad end is final.
--- update_dependents(ids, ended, status): does so for all of them.
--- Needs: awaiting, job, scheduled, lib/core/clock.
+-- update_dependents(ids, ended, status): does so for all of them. The end for a job of another queue goes into the outbox,
+--   once: its first end is final. A line feed before its id distinguishes the job from a batch.
+-- Needs: awaiting, batch_outbox, job, scheduled, sequence, lib/core/clock.
 local function start_dependent(id, due)
   redis.call('HDEL', job .. id, 'after')
   redis.call('HSET', job .. id, 'due_at_ms', due)
@@ -34,6 +35,12 @@ end
 
 local function update_dependents(ids, ended, status)
   for id in string.gmatch(ids, '[^\n]+') do
-    update_dependent(id, ended, status)
+    local tab = string.find(id, '\t', 1, true)
+    if tab then
+      local place = string.sub(id, 1, tab) .. '\n' .. string.sub(id, tab + 1) .. '\t' .. ended
+      redis.call('HSETNX', batch_outbox, place, redis.call('INCR', sequence) .. '\n' .. status .. '\n')
+    else
+      update_dependent(id, ended, status)
+    end
   end
 end

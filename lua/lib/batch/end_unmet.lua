@@ -16,7 +16,8 @@ local function end_unmet(id, unmet)
   else
     redis.call('HSETNX', job .. id, 'fence', redis.call('INCR', sequence)) -- a repeat names the same failure job
     local before, how = string.match(unmet, '^(.+) (%l+)$')
-    bury(id, 'Job ' .. before .. ', after which this job was to start, ' .. (bad_ends[how] or 'failed')
+    local queue, other = string.match(before, '^(.-)\t(.+)$')
+    bury(id, 'Job ' .. (other and other .. ' of the queue "' .. queue .. '"' or before) .. ', after which this job was to start, ' .. (bad_ends[how] or 'failed')
       .. '. Redrive this job to run it without waiting.')
     redis.call('HDEL', job .. id, 'after')
     reply[3][#reply[3] + 1] = id

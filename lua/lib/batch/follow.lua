@@ -1,16 +1,34 @@
 -- follow(id, options): makes a new job a member of its batch. Lets it wait for the jobs of its `after`. Returns whether
 --   it may start by its own options, because all that it waits for have ended.
--- Needs: awaiting, batch_guests, job, scheduled, lib/batch/join, lib/core/clock, lib/enqueue/leave_plain.
+-- Needs: awaiting, batch_guests, batch_record, job, scheduled, lib/batch/depend, lib/batch/join, lib/core/clock.
 local never = '253402300799000' -- the score of a start that never comes: the year 9999
 
+-- Returns whether a job of another queue must still complete. Its end may have come first: it was asked before this enqueue.
+local function is_open_elsewhere(id, before)
+  local early = batch_record .. id .. '/early'
+  local ended = redis.call('HGET', early, before)
+  if ended then
+    redis.call('HDEL', early, before)
+  end
+  return ended ~= 'completed', ended and before .. ' ' .. ended
+end
+
+local function is_open(id, before)
+  local status, dependents = unpack(redis.call('HMGET', job .. before, 'status', 'dependents'))
+  if status ~= 'completed' then
+    add_dependent(before, dependents, id)
+  end
+  return status ~= 'completed'
+end
+
 local function wait_after(id, options)
-  local open = {}
+  local open, unmet = {}, nil
   for _, each in ipairs(options.after) do
-    local status, dependents = unpack(redis.call('HMGET', job .. each, 'status', 'dependents'))
-    if status ~= 'completed' then
+    local look = string.find(each, '\t', 1, true) and is_open_elsewhere or is_open
+    local must_complete, bad_end = look(id, each)
+    if must_complete then
       open[#open + 1] = each
-      redis.call('HSET', job .. each, 'dependents', (dependents and dependents .. '\n' or '') .. id)
-      leave_plain(job .. each) -- its end is sent with all keys
+      unmet = unmet or bad_end
     end
   end
   if #open == 0 then
@@ -18,7 +36,10 @@ local function wait_after(id, options)
   end
   redis.call('HSET', job .. id, 'after', table.concat(open, '\n'), 'after_delay_ms', options.delay_ms or 0, 'status', 'scheduled')
   redis.call('ZADD', scheduled, never, id)
-  redis.call('ZADD', awaiting, now, id)
+  redis.call('ZADD', awaiting, unmet and '0' or now, id)
+  if unmet then
+    redis.call('HSET', job .. id, 'unmet', unmet) -- the next maintenance ends it
+  end
   return false
 end
 

@@ -1,10 +1,7 @@
 -- join(batch, member): makes a job a member of a batch in this queue, unless it is or was one. Returns whether the
 --   batch was stopped, so that the job must not run.
--- refusal_of(id, options): returns why a new job cannot join its batch or wait for its `after`, and the cause's id. nil
---   if it can.
--- Needs: batch_record, job.
-local most_dependents = 1000
-
+-- batch_refusal(batch, member): returns why a job cannot join, or nil.
+-- Needs: batch_record.
 local function is_member(key, member)
   return redis.call('ZSCORE', key .. '/open', member) or redis.call('HEXISTS', key .. '/outcomes', member) == 1
 end
@@ -25,31 +22,4 @@ local function batch_refusal(batch, member)
     return 'no-batch'
   end
   return sealed and not is_member(batch_record .. batch, member) and 'sealed' or nil
-end
-
-local function after_refusal(ids)
-  for _, id in ipairs(ids) do
-    local status, dependents = unpack(redis.call('HMGET', job .. id, 'status', 'dependents'))
-    local _, count = string.gsub(dependents or '', '[^\n]+', '')
-    if not status then
-      return 'unknown', id
-    elseif status == 'failed' or status == 'cancelled' then
-      return status, id
-    elseif count >= most_dependents then
-      return 'crowded', id
-    end
-  end
-end
-
-local function refusal_of(id, options)
-  local batch = options.batch
-  if batch and not string.find(batch, '\t', 1, true) then
-    local reason = batch_refusal(batch, id)
-    if reason then
-      return reason, batch
-    end
-  end
-  if options.after and redis.call('EXISTS', job .. id) == 0 then
-    return after_refusal(options.after)
-  end
 end

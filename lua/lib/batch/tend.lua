@@ -34,8 +34,25 @@ local function tend_guests(limit)
   end
 end
 
--- Returns how many jobs wait for it in turn, if it must not run. A job whose hash is gone becomes due, so that a claim
---   sets it aside.
+-- Looks for the ends of the jobs of its `after`. Replies with jobs of other queues, which the caller asks. Returns how many
+--   these are.
+local function look_before(id, after)
+  local elsewhere = reply[4]
+  local known = #elsewhere
+  for before in string.gmatch(after, '[^\n]+') do
+    local is_elsewhere = string.find(before, '\t', 1, true)
+    local status = not is_elsewhere and job_end_of(before)
+    if is_elsewhere then
+      elsewhere[#elsewhere + 1], elsewhere[#elsewhere + 2] = '\n' .. id, before
+    elseif status then
+      update_dependent(id, before, status)
+    end
+  end
+  return (#elsewhere - known) / 2
+end
+
+-- Returns how many further jobs it looked at. Those are the ones that wait for it in turn, if it must not run. A job whose hash
+--   is gone becomes due, so that a claim sets it aside.
 local function tend_waiting(id)
   local after, since, unmet, status = unpack(redis.call('HMGET', job .. id, 'after', 'enqueued_at_ms', 'unmet', 'status'))
   if not status then
@@ -50,13 +67,7 @@ local function tend_waiting(id)
   if unmet then
     return end_unmet(id, unmet)
   end
-  for ended in string.gmatch(after, '[^\n]+') do
-    local status = job_end_of(ended)
-    if status then
-      update_dependent(id, ended, status)
-    end
-  end
-  return 0
+  return look_before(id, after)
 end
 
 local function tend_awaiting(limit)

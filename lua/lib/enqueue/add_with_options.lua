@@ -15,6 +15,8 @@
 --@include lib/enqueue/replace
 --@include lib/enqueue/fullness
 --@include lib/batch/join
+--@include lib/batch/depend
+--@include lib/batch/refusal
 --@include lib/batch/follow
 --@include lib/enqueue/conflict
 

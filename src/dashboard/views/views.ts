@@ -1,6 +1,7 @@
 // The responses of the server that the page reads. Types only: both sides import them. Instants are epoch ms of Redis's
 // clock.
 import type { ServerVerdict } from '../../inspect/server-verdict.js';
+import type { JobReference } from '../../queue/model/batch.js';
 import type { AttemptRecord } from '../../queue/model/job.js';
 import type { DashboardAction } from '../dashboard-options.js';
 
@@ -192,9 +193,9 @@ export interface JobView extends JobRow {
   schedule: string | null;
   /** Its batch, and its role there. */
   batch: { queue: string; id: string; role: 'member' | 'follow-up' } | null;
-  /** The ids of the jobs in its `after`, and of the jobs with it in theirs, all in its queue. A long list is cut. */
-  after: string[];
-  followedBy: string[];
+  /** The jobs in its `after`, and the jobs with it in theirs. A long list is cut. */
+  after: JobReference[];
+  followedBy: JobReference[];
   metadata: Record<string, string> | null;
   dueAt: number | null;
   claimedAt: number | null;

@@ -1,7 +1,8 @@
 import { encodeContent } from '../codec/codec.js';
 import type { Clock } from '../runtime/clock.js';
 import { optionsOf, type EncodedJob } from '../store/enqueue-call.js';
-import { isRef } from '../store/job-ref.js';
+import { isRef, refTo } from '../store/job-ref.js';
+import type { JobReference } from '../model/batch.js';
 import { arePlainOptions, encodePlainOptions, isMetadata, type JobMetadata } from '../model/metadata.js';
 import { checkJobId, checkJobName, SCHEDULE_PREFIX } from '../validation/names.js';
 import { checkEnqueueOptions, refuseContradictions, type EnqueueOptions } from './enqueue-options.js';
@@ -58,11 +59,15 @@ export function encodeJob(
     id,
     name,
     payload: encode(id, maker ?? payloadId),
-    ...encodeOptions(checked, target.options, newId, payloadId),
+    ...encodeOptions(checked, target, newId, payloadId),
   };
   const { durability, runAt, expiresInMs, batch, after } = checked;
   if (batch !== undefined || after?.length) {
     job.travelsAlone = true;
+  }
+  const elsewhere = after?.flatMap((each) => (typeof each === 'string' || each.queue === queue ? [] : each));
+  if (elsewhere?.length) {
+    job.afterElsewhere = elsewhere;
   }
   if (durability) {
     job.durability = durability;
@@ -98,7 +103,7 @@ function onlyMetadata(options: EnqueueOptions): JobMetadata | undefined {
 /** Returns the options as `lua/job/enqueue.lua` reads them. They are '' for a plain job, so that it costs nothing more. */
 function encodeOptions(
   options: EnqueueOptions,
-  { groups }: EnqueueRules,
+  { name: queue, options: { groups } }: EncodeTarget,
   newId: () => string,
   payloadId: string | undefined,
 ): Pick<EncodedJob, 'options' | 'plainOptions'> {
@@ -117,7 +122,7 @@ function encodeOptions(
     unique_for: typeof unique?.for === 'object' ? unique.for.ms : unique?.for,
     unique_replace: unique?.onConflict === 'replace' || undefined,
     batch: options.batch,
-    after: options.after?.length ? [...new Set(options.after)] : undefined,
+    after: options.after?.length ? [...new Set(options.after.map((each) => refIn(queue, each)))] : undefined,
     request: options.id === undefined ? undefined : newId(),
     lifo: options.lifo || undefined,
   });
@@ -129,6 +134,11 @@ function encodeOptions(
     return { options: '', plainOptions: worker };
   }
   return { options: `${asked === '{}' ? '{' : `${asked.slice(0, -1)},`}"worker":${JSON.stringify(worker)}}` };
+}
+
+/** Returns how the hash of a job names another one. @param home its own queue */
+function refIn(home: string, job: string | JobReference): string {
+  return typeof job === 'string' ? job : job.queue === home ? job.id : refTo(job.queue, job.id);
 }
 
 function encodeWorkerOptions(options: EnqueueOptions, payloadId: string | undefined): string | undefined {

@@ -5,8 +5,9 @@ import { checkOptions, notSuggested } from '../validation/validate-options.js';
 import { beforeStart } from '../store/enqueue-call.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { metadataSchema, type JobMetadata } from '../model/metadata.js';
+import type { JobReference } from '../model/batch.js';
 import { groupName } from '../model/group.js';
-import { isId, SCHEDULE_PREFIX } from '../validation/names.js';
+import { isId, isQueueName, SCHEDULE_PREFIX } from '../validation/names.js';
 import { show } from '../errors/show.js';
 import { durabilitySchema, type Durability } from '../model/queue-options.js';
 import { duration, timerDuration, wholeNumber } from '../validation/numbers.js';
@@ -59,10 +60,11 @@ export interface EnqueueOptions extends JobRules {
   /** The share of the queue's `rateLimit` that the job takes, at most its burst. @default 1 */
   cost?: number;
   /**
-   * Ids of jobs of the same queue, at most 100, that must complete before this one starts. `delayMs` counts from then.
-   * If one fails, is cancelled or is deleted, this job fails without being started.
+   * The jobs, at most 100, that must complete before this one starts. `delayMs` counts from then. Each is the id of a job of
+   * the same queue, the handle of a job, or `{ queue, id }`. If one fails, is cancelled or is deleted, this job fails
+   * without being started.
    */
-  after?: readonly string[];
+  after?: readonly (string | JobReference)[];
   /** @internal The batch that the job joins; see Batch.add. */
   batch?: string;
   /** @internal Whether its bad end stops its batch, which is of the same queue. */
@@ -116,8 +118,15 @@ export const jobDefaultFields = {
 };
 
 const afterSchema = z
-  .array(z.custom<string>(isId, "expected a job's id"), { error: 'expected a list of job ids' })
-  .max(100, 'expected at most 100 job ids');
+  .array(z.custom<string | JobReference>(isJob, "expected a job's id, its handle, or { queue, id }"), {
+    error: 'expected a list of jobs',
+  })
+  .max(100, 'expected at most 100 jobs');
+
+function isJob(value: unknown): boolean {
+  const { queue, id } = (value ?? {}) as Partial<JobReference>;
+  return isId(value) || (typeof value === 'object' && isQueueName(queue) && isId(id));
+}
 
 const enqueueOptionsSchema = z.strictObject(
   {

@@ -1,4 +1,5 @@
 import { QueueFullError } from '../errors/enqueue-errors.js';
+import { dependElsewhere } from '../operate/depend-elsewhere.js';
 import { withCaller } from '../runtime/with-caller.js';
 import { JobHandle, type JobSource } from '../results/job-handle.js';
 import { endedIdWarning } from './ended-id-warning.js';
@@ -151,7 +152,7 @@ export class Producer {
     return added.then(
       (reply) => this.added(job, reply, source),
       (error: unknown) => {
-        throw withCaller(explained(error, () => 'enqueue'));
+        throw withCaller(this.explained(error, () => 'enqueue'));
       },
     );
   }
@@ -170,7 +171,7 @@ export class Producer {
     const outcomes = await Promise.allSettled(jobs.map((job) => this.batcherOf(job, batchers).enqueue(job)));
     for (const outcome of outcomes) {
       if (outcome.status === 'rejected') {
-        outcome.reason = explained(outcome.reason, (job) => `enqueueMany[${jobs.indexOf(job)}]`);
+        outcome.reason = this.explained(outcome.reason, (job) => `enqueueMany[${jobs.indexOf(job)}]`);
       }
     }
     const replies = bulkReplies(this.queue.name, jobs, outcomes);
@@ -195,11 +196,17 @@ export class Producer {
       return this.batchers;
     }
     const isOneStep = fitOneCall(jobs) && jobs.every(({ durability }) => durability === jobs[0]!.durability);
-    if (isOneStep || !jobs.some(({ span }) => span)) {
+    const checksExpiry = !isOneStep && jobs.some(({ span }) => span);
+    const asksElsewhere = jobs.some(({ afterElsewhere }) => afterElsewhere);
+    if (!checksExpiry && !asksElsewhere) {
       return this.newBatchers();
     }
-    let checking: Promise<void> | undefined;
-    return this.newBatchers(() => (checking ??= this.refuseExpiryBeforeStart(jobs)));
+    const prepare = async () => {
+      await (checksExpiry && this.refuseExpiryBeforeStart(jobs));
+      await (asksElsewhere && dependElsewhere(this.queue, jobs));
+    };
+    let prepared: Promise<void> | undefined;
+    return this.newBatchers(() => (prepared ??= prepare()));
   }
 
   /**
@@ -213,6 +220,11 @@ export class Producer {
         throw new EnqueueRejected(job, job.span.runAtMs - nowMs);
       }
     }
+  }
+
+  /** Returns the caller's error. @param subjectOf how errors name a job */
+  private explained(error: unknown, subjectOf: (job: EncodedJob) => string): unknown {
+    return error instanceof EnqueueRejected ? faultOf(error, this.queue.name, subjectOf(error.job)) : error;
   }
 
   private handleOf(job: EncodedJob, reply: EnqueueReply, source: JobSource): JobHandle {
@@ -259,9 +271,4 @@ function refuseFull(queue: string, replies: readonly EnqueueReply[]): void {
     }));
     throw new QueueFullError(queue, full, items);
   }
-}
-
-/** Returns the caller's error. @param subjectOf how errors name a job */
-function explained(error: unknown, subjectOf: (job: EncodedJob) => string): unknown {
-  return error instanceof EnqueueRejected ? faultOf(error, subjectOf(error.job)) : error;
 }

@@ -1,5 +1,13 @@
 /** The keys of a batch beside its record, after a slash; see docs/internals/batches.md. */
-export const BATCH_PARTS = ['open', 'members', 'outcomes', 'seen'] as const;
+export const BATCH_PARTS = ['open', 'members', 'outcomes', 'seen', 'early'] as const;
+
+/** A job by its queue and its id, such as a `JobHandle`. */
+export interface JobReference {
+  /** The queue of the job. */
+  readonly queue: string;
+  /** The id of the job. */
+  readonly id: string;
+}
 
 /** The end of a member of a batch; `open` before it. `removed`: it was deleted before it ended. */
 export type BatchMemberStatus = 'open' | 'completed' | 'failed' | 'cancelled' | 'removed';

@@ -1,3 +1,4 @@
+import type { JobReference } from './batch.js';
 import type { StoredError } from '../errors/stored-error.js';
 import type { StoredBackoff } from './backoff.js';
 import type { JobMetadata } from './metadata.js';
@@ -165,10 +166,10 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   schedule?: string;
   /** Its batch, and its role there. Absent without a batch. */
   batch?: { queue: string; id: string; role: 'member' | 'follow-up' };
-  /** Ids of the jobs of its queue that it waits for. Absent once it waits for none. */
-  after?: string[];
-  /** Ids of the jobs that were enqueued to start after it. Absent: none. */
-  followedBy?: string[];
+  /** The jobs that it waits for. Absent once it waits for none. */
+  after?: JobReference[];
+  /** The jobs that were enqueued to start after it. Absent: none. */
+  followedBy?: JobReference[];
   /** The time of the enqueue. */
   enqueuedAt: Date;
   /** The time when it may start, if it is delayed. */

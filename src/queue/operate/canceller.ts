@@ -1,7 +1,9 @@
 import { InvalidOptionError } from '../errors/errors.js';
-import type { JobRecord, JobStatus } from '../model/job.js';
+import { JOB_STATUSES, type JobRecord, type JobStatus } from '../model/job.js';
 import { show } from '../errors/show.js';
+import type { StatusCondition } from '../store/job-ref.js';
 import type { QueueAccess } from '../store/queue-store.js';
+import { checkKnown } from '../validation/validate-options.js';
 import type { CancelOutcome } from '../store/call-outcomes.js';
 import { CancelNotices } from './cancel-notices.js';
 
@@ -70,4 +72,18 @@ export class Canceller {
   private forget(id: string, request: string): boolean {
     return this.unanswered.get(id) === request && this.unanswered.delete(id);
   }
+}
+
+/**
+ * Returns the required status, or undefined for any.
+ *
+ * @throws InvalidOptionError
+ */
+export function statusOf(verb: string, options: StatusCondition): JobStatus | undefined {
+  checkKnown(verb, options, ['ifStatus']);
+  const { ifStatus } = options;
+  if (ifStatus !== undefined && !JOB_STATUSES.includes(ifStatus)) {
+    throw new InvalidOptionError(`${verb}.ifStatus`, JOB_STATUSES.join(', '), show(ifStatus));
+  }
+  return ifStatus;
 }

@@ -1,5 +1,5 @@
 import type { JobRecord } from '../model/job.js';
-import { idsOf, splitRef } from '../store/job-ref.js';
+import { refsOf, splitRef } from '../store/job-ref.js';
 
 /** Decodes a job's relations: its batch, the jobs that it waits for, and the jobs that wait for it. */
 export function decodeTies(
@@ -9,8 +9,8 @@ export function decodeTies(
   const batch = hash.batch === undefined ? undefined : batchOf(queue, hash.batch);
   return {
     ...(batch && { batch }),
-    ...(hash.after !== undefined && { after: idsOf(hash.after) }),
-    ...(hash.dependents !== undefined && { followedBy: idsOf(hash.dependents) }),
+    ...(hash.after !== undefined && { after: refsOf(queue, hash.after) }),
+    ...(hash.dependents !== undefined && { followedBy: refsOf(queue, hash.dependents) }),
   };
 }
 

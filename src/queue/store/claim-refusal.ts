@@ -1,5 +1,6 @@
 import type { StoredError } from '../errors/stored-error.js';
 import { show } from '../errors/show.js';
+import { splitRef } from './job-ref.js';
 import { cutMessage } from '../errors/serialize-error.js';
 
 /** The verdict of a claim or a start on a job that must not run; see `lua/lib/settle/refusal.lua`. */
@@ -96,7 +97,9 @@ function expired({ attempts, started }: Refusal): string {
 export function unmetMessage(unmet = ''): string {
   const [, id, status] = /^(.+) ([a-z]+)$/s.exec(unmet) ?? [];
   const how = status === 'removed' ? 'was deleted' : status === 'cancelled' ? 'was cancelled' : 'failed';
-  return `Job ${id}, after which this job was to start, ${how}. Redrive this job to run it without waiting.`;
+  const job = splitRef('', id ?? '');
+  const place = job.queue === '' ? '' : ` of the queue ${show(job.queue)}`;
+  return `Job ${job.id}${place}, after which this job was to start, ${how}. Redrive this job to run it without waiting.`;
 }
 
 function unhandledMessage({ name, waited_ms: waitedMs, times, workers, known }: Unhandled): string {

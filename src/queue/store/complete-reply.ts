@@ -7,6 +7,8 @@ export interface CompleteReply {
    * that are not plain.
    */
   readonly followed: readonly number[];
+  /** True if the outbox got an end for another queue. */
+  readonly hasNews?: true;
 }
 
 /** The reply where each completion was written. */

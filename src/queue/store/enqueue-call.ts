@@ -2,7 +2,9 @@
 import { BatchNotFoundError, BatchSealedError } from '../errors/batch-errors.js';
 import { InvalidOptionError, JobQueueError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
+import type { JobReference } from '../model/batch.js';
 import type { Durability } from '../model/queue-options.js';
+import { splitRef } from './job-ref.js';
 
 /** The bound that refused a job. */
 export interface Full {
@@ -25,6 +27,8 @@ export interface EncodedJob {
   durability?: Durability; // if it differs from the queue's
   /** The start and the expiry of a job with both. Only the server's clock can compare them. */
   span?: { runAtMs: number; expiresInMs: number };
+  /** The jobs of other queues in its `after`, which are asked before it is sent. */
+  afterElsewhere?: readonly JobReference[];
   /** True if only the server knows whether the job can join its batch or wait for other jobs. It is sent alone. */
   travelsAlone?: true;
 }
@@ -71,26 +75,31 @@ export class EnqueueRejected extends JobQueueError {
 }
 
 const FOLLOW_REFUSALS = {
-  'no-batch': (_subject: string, batch: string) => new BatchNotFoundError(batch),
-  sealed: (_subject: string, batch: string) => new BatchSealedError(batch),
-  unknown: (subject: string, id: string) =>
+  'no-batch': (_subject: string, { id }: JobReference) => new BatchNotFoundError(id),
+  sealed: (_subject: string, { id }: JobReference) => new BatchSealedError(id),
+  unknown: (subject: string, { queue, id }: JobReference) =>
     afterError(
       subject,
-      'the id of a job of the same queue that is still known',
-      `${show(id)}, which is not known there`,
+      'a job that is still known',
+      `${show(id)}, which the queue ${show(queue)} does not know`,
+      'It was never enqueued there, or is forgotten. For a job of another queue give its handle or { queue, id }.',
     ),
-  failed: (subject: string, id: string) =>
-    afterError(subject, 'a job that has not failed', `${show(id)}, which is a dead letter`, 'Redrive it first.'),
-  cancelled: (subject: string, id: string) =>
-    afterError(subject, 'a job that was not cancelled', `${show(id)}, which was cancelled`),
-  crowded: (subject: string, id: string) =>
+  failed: (subject: string, job: JobReference) =>
+    afterError(subject, 'a job that has not failed', `${told(job)}, which is a dead letter`, 'Redrive it first.'),
+  cancelled: (subject: string, job: JobReference) =>
+    afterError(subject, 'a job that was not cancelled', `${told(job)}, which was cancelled`),
+  crowded: (subject: string, job: JobReference) =>
     afterError(
       subject,
       'a job that fewer than 1,000 others wait for',
-      `${show(id)}, which has as many`,
+      `${told(job)}, which has as many`,
       'Use a batch with a follow-up that enqueues them.',
     ),
 };
+
+function told({ queue, id }: JobReference): string {
+  return `${show(id)} of the queue ${show(queue)}`;
+}
 
 function afterError(subject: string, expected: string, found: string, hint = ''): InvalidOptionError {
   return new InvalidOptionError(`${subject}.after`, expected, found, hint);
@@ -139,10 +148,19 @@ export function decodeEnqueue(jobs: readonly EncodedJob[], reply: readonly (stri
   return replies;
 }
 
-/** Returns the error of a refused step for its caller. @param subject how errors name the job */
-export function faultOf({ job, startsInMs, refusal }: EnqueueRejected, subject: string): JobQueueError {
+/**
+ * Returns the error of a refused step for its caller.
+ *
+ * @param queue the queue of the step
+ * @param subject how errors name the job
+ */
+export function faultOf(
+  { job, startsInMs, refusal }: EnqueueRejected,
+  queue: string,
+  subject: string,
+): JobQueueError {
   if (refusal) {
-    return FOLLOW_REFUSALS[refusal.reason](subject, refusal.about);
+    return FOLLOW_REFUSALS[refusal.reason](subject, splitRef(queue, refusal.about));
   }
   return new InvalidOptionError(
     `${subject}.expiresInMs`,

@@ -1,4 +1,6 @@
 // How hashes and scripts write lists of ids, and jobs and batches of other queues. No id has a control character, so a
+// line feed separates ids, and a tab a queue from an id.
+import type { JobReference } from '../model/batch.js';
 import type { JobStatus } from '../model/job.js';
 
 /** The status that a job must have for a change. */
@@ -6,7 +8,6 @@ export interface StatusCondition {
   /** The required status of the job; in another one nothing happens. */
   ifStatus?: JobStatus;
 }
-// line feed separates ids, and a tab a queue from an id.
 
 /** Returns how a job or a batch of another queue is written; see lua/lib/batch/end_member. */
 export function refTo(queue: string, id: string): string {
@@ -18,13 +19,18 @@ export function followUpRef(batch: string): string {
   return refTo('', batch);
 }
 
+/** Returns how reports name a job that waits for a job of another queue. No batch has such an id; see lua/batch/deliver. */
+export function waitingRef(id: string): string {
+  return `\n${id}`;
+}
+
 /** Returns whether a text refers to another queue, or to the batch of a follow-up. Otherwise it is an id. */
 export function isRef(text: string): boolean {
   return text.includes('\t');
 }
 
 /** Splits a reference. The queue of a follow-up's batch is ''. @param home the queue of an id without one */
-export function splitRef(home: string, ref: string): { queue: string; id: string } {
+export function splitRef(home: string, ref: string): JobReference {
   const tab = ref.indexOf('\t');
   return tab < 0 ? { queue: home, id: ref } : { queue: ref.slice(0, tab), id: ref.slice(tab + 1) };
 }
@@ -32,6 +38,11 @@ export function splitRef(home: string, ref: string): { queue: string; id: string
 /** Returns the ids of a list as a hash has it. */
 export function idsOf(list = ''): string[] {
   return list.split('\n').filter(Boolean);
+}
+
+/** Returns the jobs of a list as a hash has it. @param home the queue of an id without one */
+export function refsOf(home: string, list: string): JobReference[] {
+  return idsOf(list).map((ref) => splitRef(home, ref));
 }
 
 /** Returns a list of ids as a hash has it. */

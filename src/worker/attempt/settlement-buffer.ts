@@ -177,7 +177,7 @@ export class SettlementBuffer {
   }
 
   /** Reports completions. A completion that must be sent again returns to the buffer. */
-  confirmCompletions(attempts: readonly Attempt[], { lost, followed }: CompleteReply): void {
+  confirmCompletions(attempts: readonly Attempt[], { lost, followed, hasNews }: CompleteReply): void {
     const lostOnes = new Set(lost);
     attempts.forEach((attempt, i) => {
       if (lostOnes.has(i)) {
@@ -189,6 +189,9 @@ export class SettlementBuffer {
         this.owner.host.emit?.({ type: 'completed', job: attempt.job, result: attempt.outcome });
       }
     });
+    if (hasNews) {
+      this.owner.courier.notify();
+    }
     this.notifyCourier(attempts.map(({ claim }) => claim));
   }
 

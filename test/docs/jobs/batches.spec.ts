@@ -50,10 +50,15 @@ class Importer {
 }
 
 const published: object[] = [];
-@JobHandler('media')
 class Media {
-  handle({ payload }: Job<object>): void {
-    published.push(payload);
+  @JobHandler('resize')
+  resize({ payload }: Job<object>): void {
+    published.push({ resize: payload });
+  }
+
+  @JobHandler('publish')
+  publish({ payload }: Job<object>): void {
+    published.push({ publish: payload });
   }
 }
 
@@ -74,7 +79,7 @@ it('imports all or none, and publishes after the resize', async () => {
     publish(service: JobQueueService, file: string): Promise<JobHandle>;
   }>('batches.md', 'after');
   await (await publish(jobs, 'cat.png')).result({ timeoutMs: 10_000 });
-  expect(published).toEqual([{ resize: 'cat.png' }, { publish: 'cat.png' }]);
+  expect(published).toEqual([{ resize: { file: 'cat.png' } }, { publish: { file: 'cat.png' } }]);
   await app.close();
 }, 40_000);
 

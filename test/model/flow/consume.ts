@@ -175,7 +175,7 @@ export const announce = fc.oneof(
   fc.constantFrom(...looks).map(([name, does]) => step(name, does)),
 );
 
-/** Runs the members of batches in the other queue. */
+/** Runs the jobs of the other queue. */
 export const workElsewhere = fc.constantFrom('complete', 'fail').map((end) =>
   step(`${end} in the other queue`, async ({ other }) => {
     const found = await other.claimMany(2);

@@ -50,6 +50,18 @@ async function add(side: Side, asked: Asked, after?: number): Promise<unknown> {
   return { outcome, owner };
 }
 
+/** Adds a job to the other queue, and one that waits for it and for an earlier one. */
+async function addAfterElsewhere(side: Side, asked: Asked, earlier: number): Promise<unknown> {
+  const { queue, other, ids } = side;
+  const [id, before] = [nextId(side), `before-${ids.length}`];
+  await other.enqueue(ids.length, { id: before });
+  const own = pick(ids, earlier);
+  ids.push(id);
+  const after = [{ queue: other.name, id: before }, ...(own === undefined ? [] : [own])];
+  const options = given({ ...asked, id, after, unique: undefined, lifo: undefined });
+  return (await queue.enqueue(ids.length, options)).outcome;
+}
+
 async function addMember(
   side: Side,
   { name, unique: _unique, ...asked }: Asked,
@@ -68,6 +80,16 @@ export const enqueueIn = (group: string | undefined, mayWait: boolean) =>
         .tuple(optionsIn(group), mayWait ? rarely(drawnIndex) : fc.constant(undefined))
         .map(([asked, after]) =>
           step(`enqueue(${JSON.stringify(given({ ...asked, after }))})`, (side) => add(side, asked, after)),
+        ),
+    },
+    {
+      weight: mayWait ? 1 : 0,
+      arbitrary: fc
+        .tuple(optionsIn(group), drawnIndex)
+        .map(([asked, earlier]) =>
+          step(`enqueue(${JSON.stringify(given(asked))}) after one of another queue and -${earlier + 1}`, (side) =>
+            addAfterElsewhere(side, asked, earlier),
+          ),
         ),
     },
     {

@@ -11,7 +11,7 @@ export const HOUR = 3_600_000;
 
 export interface Side {
   readonly queue: JobQueue;
-  /** Another queue on the same store, for members of batches. */
+  /** Another queue on the same store, for members of batches and for jobs that others wait for. */
   readonly other: JobQueue;
   claims: ClaimedJob[];
   readonly ids: string[];

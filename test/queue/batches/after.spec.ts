@@ -119,7 +119,7 @@ describe('after', () => {
     await queue.cancel(gone.id);
     await expectUnchanged(state, async () => {
       for (const [id, why] of [
-        ['nobody', 'not known there'],
+        ['nobody', `which the queue "${queue.name}" does not know`],
         [bad.id, 'a dead letter'],
         [gone.id, 'was cancelled'],
       ] as const) {

@@ -68,8 +68,9 @@ onEachStore('any text as id', () => {
     await queue.enqueueMany(IDS.map((id) => ({ id, payload: 0 })));
     await queue.enqueue(0, { id: 'last +', after: IDS });
     await queue.enqueue(0, { id: '= the very last', after: ['last +', IDS[1]!] });
-    expect(await queue.get('last +')).toMatchObject({ status: 'scheduled', after: IDS });
-    expect(await queue.get(IDS[1]!)).toMatchObject({ followedBy: ['last +', '= the very last'] });
+    const here = (ids: readonly string[]) => ids.map((id) => ({ queue: queue.name, id }));
+    expect(await queue.get('last +')).toMatchObject({ status: 'scheduled', after: here(IDS) });
+    expect(await queue.get(IDS[1]!)).toMatchObject({ followedBy: here(['last +', '= the very last']) });
     expect(await runAll(queue)).toEqual([...IDS, 'last +', '= the very last']);
   });
 

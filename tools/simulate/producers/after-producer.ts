@@ -1,4 +1,4 @@
-// A producer of jobs that wait for others: each of a chain for one or two of those before it.
+// A producer of chains, whose jobs wait for one or two jobs before them, also of another queue.
 import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import { JobQueueError, RedisUnsuitableError } from '#queue/errors/errors.js';
 import { SimulatedProcess } from '../processes/process.js';
@@ -6,6 +6,12 @@ import { FAILING } from '../release.js';
 
 const ATTEMPTS = 3;
 const LONGEST_CHAIN = 4;
+const QUEUES = ['mixed', 'limited'] as const;
+
+interface Link {
+  id: string;
+  queue: (typeof QUEUES)[number];
+}
 
 export class AfterProducer extends SimulatedProcess {
   start(): void {
@@ -22,23 +28,26 @@ export class AfterProducer extends SimulatedProcess {
 
   private async chain(name: string): Promise<void> {
     const { random } = this.world;
-    const ids: string[] = [];
+    const jobs: Link[] = [];
     for (let i = 0; i < random.between(2, LONGEST_CHAIN); i++) {
-      const id = `${name}-${i}`;
-      const after = i === 0 ? [] : [...new Set([ids.at(-1)!, random.pick(ids)])];
-      if (!(await this.isAdded(id, after))) {
+      const job: Link = { id: `${name}-${i}`, queue: random.pick(QUEUES) };
+      const after = i === 0 ? [] : [...new Set([jobs.at(-1)!, random.pick(jobs)])];
+      if (!(await this.isAdded(job, after))) {
         return; // a job before it has ended badly
       }
-      ids.push(id);
+      jobs.push(job);
     }
   }
 
-  private async isAdded(id: string, after: readonly string[]): Promise<boolean> {
+  private async isAdded({ id, queue }: Link, after: readonly Link[]): Promise<boolean> {
     const { random, history } = this.world;
     const payload = random.chance(0.1) ? FAILING : history.runs.nextNumber();
     const delayMs = random.chance(0.3) ? random.between(1, 1_000) : 0;
-    history.sent(id, 'mixed', ATTEMPTS, { isFinal: payload === FAILING });
-    history.follow.follows(id, after);
+    history.sent(id, queue, ATTEMPTS, { isFinal: payload === FAILING });
+    history.follow.follows(
+      id,
+      after.map((each) => each.id),
+    );
     const options = {
       id,
       maxAttempts: ATTEMPTS,
@@ -46,7 +55,7 @@ export class AfterProducer extends SimulatedProcess {
       ...(delayMs > 0 && { delayMs }),
     };
     try {
-      await this.untilAnswered(() => this.queues.mixed.enqueue(payload, options));
+      await this.untilAnswered(() => this.queues[queue].producer.one(undefined, payload, options));
       history.acknowledged(id);
       return true;
     } catch (error) {

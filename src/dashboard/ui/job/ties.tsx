@@ -17,10 +17,10 @@ export function Ties({ job: { queue, batch, schedule, group, after, followedBy }
     ties.push(['In the group', <TieLink to={href(['queue', queue], { view: 'groups' })} text={group} />]);
   }
   if (after.length > 0) {
-    ties.push(['Starts after', <JobLinks queue={queue} ids={after} />]);
+    ties.push(['Starts after', <JobLinks home={queue} jobs={after} />]);
   }
   if (followedBy.length > 0) {
-    ties.push(['Followed by', <JobLinks queue={queue} ids={followedBy} />]);
+    ties.push(['Followed by', <JobLinks home={queue} jobs={followedBy} />]);
   }
   return ties.length === 0 ? null : (
     <section class="part">
@@ -45,13 +45,13 @@ function TieLink({ to, text }: { to: string; text: string }) {
   );
 }
 
-function JobLinks({ queue, ids }: { queue: string; ids: readonly string[] }) {
+function JobLinks({ home, jobs }: { home: string; jobs: JobView['after'] }) {
   return (
     <ul class="tie-jobs">
-      {ids.map((id) => (
-        <li key={id}>
+      {jobs.map(({ queue, id }) => (
+        <li key={`${queue} ${id}`}>
           <a href={href(['job', queue, id])} title={id}>
-            <bdi>{short(id, 40)}</bdi>
+            <bdi>{queue === home ? short(id, 40) : `${queue} · ${short(id, 40)}`}</bdi>
           </a>
         </li>
       ))}

@@ -238,11 +238,12 @@ function completionArguments(completions: readonly Completion[]): ScriptArgument
 
 function completeReply(reply: readonly unknown[], count: number): CompleteReply {
   const positions = reply.map(wholeNumberOf);
-  const wrong = positions.find((position) => position === 0 || Math.abs(position) > count);
+  const wrong = positions.find((position) => Math.abs(position) > count);
   if (wrong !== undefined) {
-    throw new UnexpectedReply(`positions from 1 to ${count}`, wrong);
+    throw new UnexpectedReply(`positions up to ${count}`, wrong);
   }
   return {
+    ...(positions.includes(0) && { hasNews: true }),
     lost: positions.flatMap((position) => (position > 0 ? position - 1 : [])),
     followed: positions.flatMap((position) => (position < 0 ? -position - 1 : [])),
   };

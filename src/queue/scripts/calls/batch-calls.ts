@@ -6,6 +6,8 @@ import type {
   BatchRecord,
   EncodedBatch,
 } from '../../model/batch.js';
+import { oneOfEach } from '../../replies/check-reply.js';
+import { DEPEND_OUTCOMES, type DependOutcome } from '../../store/verbs/batch-verbs.js';
 import { parseJson } from '../../codec/parse-json.js';
 import { rowsOf } from '../../replies/check-reply.js';
 import { refTo, splitRef } from '../../store/job-ref.js';
@@ -103,6 +105,11 @@ export function batchCalls({ keys, retention }: CallContext) {
           return { queue: home, batch: batch!, id: id!, number: number!, state: state!, detail: detail! };
         });
       });
+    },
+
+    depend(home: string, pairs: readonly { id: string; waiting: string }[]): ScriptCall<DependOutcome[]> {
+      const args = [home, ...pairs.flatMap(({ id, waiting }) => [id, waiting])];
+      return call('batchDepend', keys.standard, args, oneOfEach(pairs.length, ...DEPEND_OUTCOMES));
     },
 
     cancel(ids: readonly string[]): ScriptCall<void> {

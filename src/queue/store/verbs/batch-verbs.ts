@@ -34,6 +34,11 @@ export interface OpenMember {
   isUnchecked: boolean;
 }
 
+/** The state of a job that others want to wait for: not ended (`open`), completed, or why they cannot. */
+export const DEPEND_OUTCOMES = ['open', 'completed', 'unknown', 'failed', 'cancelled', 'crowded'] as const;
+
+export type DependOutcome = (typeof DEPEND_OUTCOMES)[number];
+
 export interface BatchVerbs {
   create(batch: EncodedBatch): StoreCall<'created' | 'exists'>;
   /** @param members jobs of other queues, each as refTo returns it */
@@ -53,6 +58,8 @@ export interface BatchVerbs {
   acknowledge(news: readonly BatchNews[]): StoreCall<number>;
   /** Returns the ends of members here of batches in the queue `home`: of those that are gone too. */
   ends(home: string, members: readonly { batch: string; id: string }[]): StoreCall<BatchNews[]>;
+  /** Notes that jobs of the queue `home` wait for jobs here. Returns how each of these is. */
+  depend(home: string, pairs: readonly { id: string; waiting: string }[]): StoreCall<DependOutcome[]>;
   /** Asks for the cancel of members here of a batch in another queue. */
   cancel(ids: readonly string[]): StoreCall<void>;
 }

@@ -18,4 +18,6 @@ export interface AskedOptions {
   worker?: string;
   batch?: string;
   after?: string[];
+  /** Why a job of another queue cannot be waited for, and that job. */
+  after_refusal?: [reason: 'unknown' | 'failed' | 'cancelled' | 'crowded', about: string];
 }

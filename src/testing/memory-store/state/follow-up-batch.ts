@@ -83,3 +83,21 @@ export class FollowUpBatch {
     return this.sealedAt !== undefined && this.endedAt === undefined;
   }
 }
+
+/** Ends of jobs of other queues that came before the enqueue of the job that waits for them. */
+export class EarlyEnds {
+  private readonly byWaiting = new Map<string, Map<string, string>>();
+
+  /** Keeps the first end of a job. @param waiting the job that is not here yet */
+  keep(waiting: string, before: string, status: string): void {
+    const ends = this.byWaiting.get(waiting) ?? new Map<string, string>();
+    this.byWaiting.set(waiting, ends.set(before, ends.get(before) ?? status));
+  }
+
+  /** Returns the ends by job, and forgets them. */
+  take(waiting: string): ReadonlyMap<string, string> {
+    const ends = this.byWaiting.get(waiting);
+    this.byWaiting.delete(waiting);
+    return ends ?? new Map();
+  }
+}

@@ -10,7 +10,7 @@ import { Announcements } from './announcements.js';
 import type { AskedOptions } from './asked-options.js';
 import { DroppedLetters } from './dropped-letters.js';
 import { FlowControl } from './flow-control.js';
-import type { FollowUpBatch } from './follow-up-batch.js';
+import { EarlyEnds, type FollowUpBatch } from './follow-up-batch.js';
 import { LimitWaits } from './limit-waits.js';
 import { ScoredSet } from './scored-set.js';
 import type { PauseOptions } from '../../../queue/model/pause.js';
@@ -74,6 +74,7 @@ export class MemoryQueue {
   readonly batches = new Map<string, ClaimBatch>();
   /** Batches with a follow-up, by their ids. */
   readonly followUps = new Map<string, FollowUpBatch>();
+  readonly earlyEnds = new EarlyEnds();
   readonly totals: Record<string, number> = {};
   /** The details of workers, and when each started, in ms. */
   readonly workerDetails = new Map<string, { startedAt: number; details: WorkerDetails }>();

@@ -9,6 +9,7 @@ import { endCancelled } from '../attempt/ends.js';
 import { configureGroup } from '../configure-group.js';
 import type { AskedOptions } from '../../state/asked-options.js';
 import { splitRef } from '../../../../queue/store/job-ref.js';
+import { depend } from './follow.js';
 import { endUnmet, findLostEnds } from './end-unmet.js';
 import { fire, noteEnd } from './job-ended.js';
 import { callOf } from '../memory-call.js';
@@ -39,6 +40,7 @@ export function batchVerbs(queue: MemoryQueue): BatchVerbs {
     deliver: () => callOf('batchDeliver', () => 0),
     acknowledge: () => callOf('batchAcknowledge', () => 0),
     ends: () => callOf('batchEnds', () => []),
+    depend: (home, pairs) => callOf('batchDepend', () => depend(queue, home, pairs)),
     cancel: () => callOf('batchCancel', () => undefined),
   };
 }

@@ -1,6 +1,6 @@
 // Ends jobs that must not run, because a job of their `after` did not end well; see lua/lib/batch/end_unmet.lua.
 import { unmetMessage } from '../../../../queue/store/claim-refusal.js';
-import { idsOf } from '../../../../queue/store/job-ref.js';
+import { idsOf, splitRef } from '../../../../queue/store/job-ref.js';
 import type { MemoryQueue } from '../../state/memory-queue.js';
 import { bury, endCancelled } from '../attempt/ends.js';
 import { updateDependent } from './job-ended.js';
@@ -36,7 +36,8 @@ export function findLostEnds(queue: MemoryQueue): void {
       queue.scheduled.set(id, queue.now);
     }
     for (const before of idsOf(job?.after)) {
-      const status = queue.job(before)?.status ?? 'removed';
+      const { queue: name, id: other } = splitRef(queue.name, before);
+      const status = queue.host.find(queue, name)?.job(other)?.status ?? 'removed';
       if (status === 'completed' || status === 'failed' || status === 'cancelled' || status === 'removed') {
         updateDependent(queue, id, before, status);
       }

@@ -1,7 +1,8 @@
 // A new job that joins a batch, or waits for others; see lua/lib/batch/join and follow.
 import { leavePlain } from '../write-options.js';
 import { EnqueueRejected, type EncodedJob, type FollowRefusal } from '../../../../queue/store/enqueue-call.js';
-import { idsOf, isRef, listOf } from '../../../../queue/store/job-ref.js';
+import type { DependOutcome } from '../../../../queue/store/verbs/batch-verbs.js';
+import { idsOf, isRef, listOf, refTo } from '../../../../queue/store/job-ref.js';
 import type { AskedOptions } from '../../state/asked-options.js';
 import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 
@@ -26,20 +27,55 @@ function batchRefusal(queue: MemoryQueue, id: string, { batch }: AskedOptions): 
   return found.sealedAt !== undefined && !found.isMember(id) ? { reason: 'sealed', about: batch } : undefined;
 }
 
-function afterRefusal(queue: MemoryQueue, id: string, { after = [] }: AskedOptions): FollowRefusal | undefined {
-  for (const about of queue.job(id) ? [] : after) {
-    const job = queue.job(about);
-    if (!job) {
-      return { reason: 'unknown', about };
-    }
-    if (job.status === 'failed' || job.status === 'cancelled') {
-      return { reason: job.status, about };
-    }
-    if (idsOf(job.dependents).length >= MOST_DEPENDENTS) {
-      return { reason: 'crowded', about };
+function afterRefusal(queue: MemoryQueue, id: string, options: AskedOptions): FollowRefusal | undefined {
+  const { after = [], after_refusal: elsewhere } = options;
+  if (queue.job(id)) {
+    return undefined;
+  }
+  if (elsewhere) {
+    return { reason: elsewhere[0], about: elsewhere[1] };
+  }
+  for (const about of after.filter((each) => !isRef(each))) {
+    const reason = refusalAfter(queue.job(about), id);
+    if (reason) {
+      return { reason, about };
     }
   }
   return undefined;
+}
+
+/** Returns why a job cannot wait for this one. @param waiting its id, or how hashes name a job of another queue */
+function refusalAfter(job: Hash | undefined, waiting: string) {
+  if (!job) {
+    return 'unknown';
+  }
+  if (job.status === 'failed' || job.status === 'cancelled') {
+    return job.status;
+  }
+  const dependents = idsOf(job.dependents);
+  return dependents.length >= MOST_DEPENDENTS && !dependents.includes(waiting) ? 'crowded' : undefined;
+}
+
+/** Notes that jobs of another queue will wait for jobs here; see lua/batch/depend. */
+export function depend(
+  queue: MemoryQueue,
+  home: string,
+  pairs: readonly { id: string; waiting: string }[],
+): DependOutcome[] {
+  return pairs.map(({ id, waiting }) => {
+    const job = queue.job(id);
+    const ref = refTo(home, waiting);
+    const refusal = refusalAfter(job, ref);
+    if (!refusal && job!.status !== 'completed') {
+      addDependent(job!, ref);
+    }
+    return refusal ?? (job!.status === 'completed' ? 'completed' : 'open');
+  });
+}
+
+function addDependent(job: Hash, waiting: string): void {
+  job.dependents = listOf([...new Set([...idsOf(job.dependents), waiting])]);
+  leavePlain(job);
 }
 
 /** Makes a new job a member of its batch, and lets it wait for others. Returns whether it may start by its own options. */
@@ -51,14 +87,17 @@ export function follow(queue: MemoryQueue, id: string, job: Hash, options: Asked
       job.cancel_requested_at_ms = String(queue.now);
     }
   }
-  const open = (options.after ?? []).filter((each) => queue.job(each)?.status !== 'completed');
-  for (const each of open) {
-    const before = queue.job(each)!;
-    before.dependents = listOf([...idsOf(before.dependents), id]);
-    leavePlain(before);
-  }
+  const early = queue.earlyEnds.take(id); // of jobs of other queues, which were asked before this enqueue
+  const open = (options.after ?? []).filter(
+    (each) => (isRef(each) ? early.get(each) : queue.job(each)?.status) !== 'completed',
+  );
+  open.filter((each) => !isRef(each)).forEach((each) => addDependent(queue.job(each)!, id));
   if (open.length === 0) {
     return true;
+  }
+  const unmet = open.find((each) => early.has(each));
+  if (unmet !== undefined) {
+    job.unmet = `${unmet} ${early.get(unmet)}`;
   }
   Object.assign(job, { after: listOf(open), after_delay_ms: String(options.delay_ms ?? 0), status: 'scheduled' });
   queue.scheduled.set(id, Infinity); // a start that never comes

@@ -13,7 +13,11 @@ export function jobEnded(queue: MemoryQueue, id: string, job: Hash, status: EndS
     noteEnd(home.queue, home.batch, home.member, status, detail);
   }
   for (const dependent of idsOf(job.dependents)) {
-    updateDependent(queue, dependent, id, status);
+    if (isRef(dependent)) {
+      updateElsewhere(queue, dependent, id, status);
+    } else {
+      updateDependent(queue, dependent, id, status);
+    }
   }
 }
 
@@ -83,6 +87,18 @@ export function fire(queue: MemoryQueue, batch: FollowUpBatch): void {
   }
   if (batch.open.size === 0) {
     batch.endedAt = queue.now;
+  }
+}
+
+/** Ends the wait of a job of another queue. An end that comes before the enqueue of that job is kept for it. */
+function updateElsewhere(queue: MemoryQueue, dependent: string, ended: string, status: EndStatus): void {
+  const { queue: name, id } = splitRef(queue.name, dependent);
+  const home = queue.host.find(queue, name);
+  const ref = refTo(queue.name, ended);
+  if (home?.job(id)) {
+    updateDependent(home, id, ref, status);
+  } else {
+    home?.earlyEnds.keep(id, ref, status);
   }
 }
 

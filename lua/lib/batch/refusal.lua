@@ -1,0 +1,31 @@
+-- refusal_of(id, options): returns why a new job cannot join its batch or wait for its `after`, and the cause's id. nil
+--   if it can.
+-- Returns why a new job cannot wait for these. Jobs of other queues were asked by lua/batch/depend.
+-- Needs: job, lib/batch/depend, lib/batch/join.
+local function after_refusal(ids, waiting)
+  for _, id in ipairs(ids) do
+    if not string.find(id, '\t', 1, true) then
+      local status, dependents = unpack(redis.call('HMGET', job .. id, 'status', 'dependents'))
+      local reason = refusal_after(status, dependents, waiting)
+      if reason then
+        return reason, id
+      end
+    end
+  end
+end
+
+local function refusal_of(id, options)
+  local batch = options.batch
+  if batch and not string.find(batch, '\t', 1, true) then
+    local reason = batch_refusal(batch, id)
+    if reason then
+      return reason, batch
+    end
+  end
+  if options.after and redis.call('EXISTS', job .. id) == 0 then
+    if options.after_refusal then
+      return unpack(options.after_refusal)
+    end
+    return after_refusal(options.after, id)
+  end
+end

@@ -1,0 +1,67 @@
+import type { EncodedJob } from '../store/enqueue-call.js';
+import { refTo } from '../store/job-ref.js';
+import type { QueueAccess } from '../store/queue-store.js';
+import type { DependOutcome } from '../store/verbs/batch-verbs.js';
+import { groupBy, OtherQueues } from './other-queues.js';
+
+/** The most pairs of one script call. */
+const SLICE = 500;
+
+/** A new job, and a job of another queue that it waits for. */
+interface Pair {
+  waiting: string;
+  queue: string;
+  id: string;
+}
+
+/**
+ * Notes in other queues that new jobs wait for jobs there. This comes before the enqueue, so that an end is reported
+ * whenever it comes. Removes the jobs that have completed from the options of the new jobs. Writes down why one cannot wait, and
+ * its enqueue says so unless the new job is known already.
+ *
+ * @throws the error of a call to another queue; nothing is enqueued yet
+ */
+export async function dependElsewhere(
+  queue: Pick<QueueAccess, 'name' | 'options' | 'store' | 'callLimit'>,
+  jobs: readonly EncodedJob[],
+): Promise<void> {
+  const pairs = jobs.flatMap(({ id: waiting, afterElsewhere = [] }) =>
+    afterElsewhere.map(({ queue: name, id }): Pair => ({ waiting, queue: name, id })),
+  );
+  const others = new OtherQueues(queue, queue.callLimit);
+  const outcomes = new Map<string, DependOutcome>();
+  for (const [name, all] of groupBy(pairs, (pair) => pair.queue)) {
+    for (let start = 0; start < all.length; start += SLICE) {
+      const slice = all.slice(start, start + SLICE);
+      const replies = await others.run(name, (calls) => calls.batches.depend(queue.name, slice));
+      slice.forEach((pair, i) => outcomes.set(keyOf(pair), replies[i]!));
+    }
+  }
+  for (const job of jobs) {
+    if (job.afterElsewhere) {
+      job.options = decided(job, outcomes);
+    }
+  }
+}
+
+/** Returns the options of a job after the replies of the other queues. */
+function decided(
+  { id: waiting, options, afterElsewhere = [] }: EncodedJob,
+  outcomes: ReadonlyMap<string, DependOutcome>,
+): string {
+  const asked = JSON.parse(options) as { after: string[]; after_refusal?: [reason: string, about: string] };
+  for (const { queue, id } of afterElsewhere) {
+    const outcome = outcomes.get(keyOf({ waiting, queue, id }))!;
+    const ref = refTo(queue, id);
+    if (outcome === 'completed') {
+      asked.after = asked.after.filter((each) => each !== ref);
+    } else if (outcome !== 'open') {
+      asked.after_refusal ??= [outcome, ref];
+    }
+  }
+  return JSON.stringify(asked);
+}
+
+function keyOf({ waiting, queue, id }: Pair): string {
+  return refTo(waiting, refTo(queue, id));
+}

@@ -1,0 +1,56 @@
+import { expect, it } from '@jest/globals';
+import { refTo } from '#queue/store/job-ref.js';
+import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+
+const depend = (id: string, waiting = 'w') => [{ id, waiting }];
+
+async function seeded(...ids: string[]) {
+  const q = testQueue();
+  await q.run(q.scripts.enqueue(ids.map((id) => ({ id, name: q.name, payload: '{}', options: '' }))));
+  return q;
+}
+
+it('notes who waits for a job, which is plain no more, and changes nothing the second time', async () => {
+  const q = await seeded('x', 'y');
+  expect(await q.run(q.scripts.batches.depend('home', [...depend('x'), ...depend('y')]))).toEqual(['open', 'open']);
+  expect(await q.redis.hmget(q.keys.job('x'), 'dependents', 'options')).toEqual([refTo('home', 'w'), '{}']);
+  await expectUnchanged(q, async () => {
+    expect(await q.run(q.scripts.batches.depend('home', depend('x')))).toEqual(['open']);
+  });
+  await q.run(q.scripts.batches.depend('home', depend('x', 'v')));
+  expect(await q.redis.hget(q.keys.job('x'), 'dependents')).toBe(`${refTo('home', 'w')}\n${refTo('home', 'v')}`);
+});
+
+it('notes nothing of a job that has ended or is not known', async () => {
+  const q = await seeded('done', 'gone', 'bad');
+  const [done] = await q.claim(1);
+  await q.run(q.scripts.complete([{ ...done!, result: '' }]));
+  await q.run(q.scripts.cancel('gone', ''));
+  await q.redis.hset(q.keys.job('bad'), 'status', 'failed');
+  q.broken = true;
+  await expectUnchanged(q, async () => {
+    const pairs = ['done', 'gone', 'bad', 'nobody'].map((id) => ({ id, waiting: 'w' }));
+    const outcomes = await q.run(q.scripts.batches.depend('home', pairs));
+    expect(outcomes).toEqual(['completed', 'cancelled', 'failed', 'unknown']);
+  });
+});
+
+it('bounds how many jobs wait for one', async () => {
+  const q = await seeded('x');
+  const many = Array.from({ length: 1_000 }, (_, i) => refTo('home', `${i}`));
+  await q.redis.hset(q.keys.job('x'), 'dependents', many.join('\n'));
+  const pairs = [...depend('x', 'one more'), ...depend('x', '7')];
+  expect(await q.run(q.scripts.batches.depend('home', pairs))).toEqual(['crowded', 'open']);
+});
+
+it('lets the completion say that the outbox has the end, once, however often the job ends', async () => {
+  const q = await seeded('x');
+  await q.run(q.scripts.batches.depend('home', depend('x')));
+  const [x] = await q.claim(1);
+  const complete = () => q.run(q.scripts.complete([{ ...x!, result: '{"n":1}' }]));
+  expect(await complete()).toEqual({ lost: [], followed: [], hasNews: true });
+  const [news] = await q.run(q.scripts.batches.outbox(10));
+  expect(news).toMatchObject({ queue: 'home', batch: '\nw', id: 'x', state: 'completed', detail: '' });
+  await expectUnchanged(q, complete);
+  expect(await q.run(q.scripts.batches.acknowledge([news!]))).toBe(1);
+});
