@@ -1,6 +1,7 @@
 // A child process with one role for one contestant: its producer, or one of its workers. It stays for the whole run, so
 // that its code is warm, and is connected only during a measurement. Commands and replies travel by IPC.
 import { loadPeer } from '../peers/index.mjs';
+import { runBareLoop } from '../slots/bare-loop.mjs';
 import { monotonicUs, payload } from './payload.mjs';
 import { drive } from './producer.mjs';
 
@@ -47,6 +48,11 @@ const commands = {
     const at = monotonicUs();
     work.worker.start();
     return { at };
+  },
+  /** Runs the same handlers without a queue. */
+  bareLoop({ concurrency, handlerMs, total }) {
+    work = { runs: 0, repeated: 0, seen: new Uint8Array(total), latencies: [] };
+    return runBareLoop({ concurrency, total, handler: handlers(handlerMs), monotonicUs });
   },
   workerUsage: () => ({ cpuUs: cpuSince(work.cpu), runs: work.runs }),
   /** Ends the handlers that hold their job, stops the worker, and returns what ran. */

@@ -31,15 +31,15 @@ local first_outcome = { pending = 'retry', scheduled = 'retry', failed = 'failed
 
 local function fail(id, message, error, final, backoff, begun)
   local key = job .. id
-  local attempts, priority, cancel, errors, unstarted_fence, fence, group = unpack(read(key, 'attempts', 'priority',
-    'cancel_requested_at_ms', 'errors', 'unstarted_fence', 'fence', 'group'))
+  local attempts, priority, cancel, errors, fence, group = unpack(read(key, 'attempts', 'priority',
+    'cancel_requested_at_ms', 'errors', 'fence', 'group'))
   if not begun then
     refund_all(id)
   end
   if group then
     free_slot(group, id)
   end
-  if unstarted_fence and unstarted_fence == fence and not begun then
+  if not begun and redis.call('HDEL', key, 'unstarted:' .. (fence or '')) == 1 then
     attempts = math.max(0, (tonumber(attempts) or 0) - 1)
     redis.call('HSET', key, 'attempts', string.format('%d', attempts))
     leave_plain(key) -- its completion removes the error of an attempt that did not count

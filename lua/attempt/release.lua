@@ -59,6 +59,7 @@ table.sort(current_claims, function(a, b) return a.fence > b.fence end)
 for _, claim in ipairs(current_claims) do
   if claim.unstarted then
     refund_all(claim.id)
+    redis.call('HDEL', job .. claim.id, 'unstarted:' .. string.format('%d', claim.fence))
   end
   local reply = release(claim)
   for _, index in ipairs(claim.indexes) do

@@ -137,7 +137,7 @@ export class RedisStore implements QueueStore {
 
   /** Sends the texts of scripts in advance. By the time Redis asks for one, the process may have died. */
   async prepare(calls: StoreCalls): Promise<void> {
-    const start = calls.start({ id: '', token: this.clock.randomId() });
+    const start = calls.start([{ id: '', token: this.clock.randomId(), fence: 0 }]);
     const teach = (call: StoreCall<unknown>) =>
       this.exec(call, { timeoutMs: LONGEST_TRIP_MS }).catch(() => undefined); // the first use teaches it then
     await Promise.all([

@@ -12,7 +12,7 @@ if type(last_fence) ~= 'number' then -- spoilt; lib/place/claim_waiting checks i
 end
 local fence = last_fence - #ids
 local expiry = string.format('%d', now + visibility)
-local expiries, remembered, claimed = { nil, nil }, { token, nil }, 0
+local expiries, remembered, claimed, none = { nil, nil }, { token, nil }, 0, {}
 reply[3] = fence + 1
 for place, id in ipairs(ids) do
   local key = job .. id
@@ -49,10 +49,8 @@ for place, id in ipairs(ids) do
     fence, claimed = fence + 1, claimed + 1
     local fence_text = string.format('%d', fence)
     redis.call('HSET', key, 'status', 'processing', 'attempts', first and '1' or string.format('%d', attempts),
-      'claim_token', token, 'claimed_at_ms', now_text, 'fence', fence_text, 'worker', worker)
-    if unstarted then
-      redis.call('HSET', key, 'unstarted_fence', fence_text)
-    end
+      'claim_token', token, 'claimed_at_ms', now_text, 'fence', fence_text, 'worker', worker,
+      unpack(unstarted and { 'unstarted:' .. fence_text, '1' } or none))
     expiries[2 * claimed - 1], expiries[2 * claimed] = expiry, id
     remembered[claimed + 1] = verdict == '' and id or id .. '\t' .. verdict
     hand_over(id, name, payload, enqueued_at, (unstarted or not first) and { attempts, options, verdict, unstarted,

@@ -42,9 +42,9 @@ end
 
 local function crash(id, what)
   local key = job .. id
-  local status, attempts, priority, rank, cancel, worker, crashes, interruptions, fence, unstarted_fence, group, death =
+  local status, attempts, priority, rank, cancel, worker, crashes, interruptions, fence, group, death =
     unpack(read(key, 'status', 'attempts', 'priority', 'rank', 'cancel_requested_at_ms', 'worker', 'crashes',
-      'interruptions', 'fence', 'unstarted_fence', 'group', 'death'))
+      'interruptions', 'fence', 'group', 'death'))
   if group then
     free_slot(group, id)
   end
@@ -54,7 +54,7 @@ local function crash(id, what)
     return 'failed', ''
   end
   attempts = tonumber(attempts) or 0
-  local charged = not unstarted_fence or unstarted_fence ~= fence
+  local charged = redis.call('HDEL', key, 'unstarted:' .. (fence or '')) == 0
   if not charged then
     refund_all(id)
   end

@@ -6,17 +6,18 @@
 --@include lib/limits/refund
 local handed, beyond = { token }, {}
 for line, id, verdict in string.gmatch(last, '\n(([^\n\t]+)\t?([^\n]*))') do
-  local current, name, payload, attempts, fence, enqueued_at, options, unstarted_fence, checkpoint = unpack(read(job .. id,
-    'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options', 'unstarted_fence', 'checkpoint'))
+  local current, name, payload, attempts, fence, enqueued_at, options, checkpoint = unpack(read(job .. id,
+    'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options', 'checkpoint'))
   if current == token then
     payload = not (payload and #payload > giant_bytes) and payload
     bytes = bytes + #(payload or '')
     if bytes > most_bytes and #handed > 1 then
-      beyond[#beyond + 1] = { id, verdict, tonumber(attempts) or 0 }
+      beyond[#beyond + 1] = { id, verdict, tonumber(attempts) or 0, fence }
     else
+      local unstarted = redis.call('HEXISTS', job .. id, 'unstarted:' .. (fence or '')) == 1
       handed[#handed + 1] = line
       hand_over(id, name, payload, enqueued_at,
-        { tonumber(attempts) or 0, options, verdict, unstarted_fence == fence, tonumber(fence) or 0, checkpoint or nil })
+        { tonumber(attempts) or 0, options, verdict, unstarted, tonumber(fence) or 0, checkpoint or nil })
     end
   end
 end
@@ -34,11 +35,12 @@ end
 
 -- The job claimed first must be claimed first again, so it is put to the front last. Its attempt never started.
 for i = #beyond, 1, -1 do
-  local id, verdict, attempts = unpack(beyond[i])
+  local id, verdict, attempts, fence = unpack(beyond[i])
   local began = verdict == '' or verdict == 'expires' or verdict == 'isolated'
   refund_all(id)
   redis.call('HSET', job .. id, 'status', 'pending', 'claim_token', '', 'claimed_at_ms', '0', 'ready_at_ms', now_text,
     'attempts', string.format('%d', math.max(0, attempts - (began and 1 or 0))))
+  redis.call('HDEL', job .. id, 'unstarted:' .. (fence or ''))
   redis.call('ZREM', claims, id)
   local priority, rank, group = unpack(read(job .. id, 'priority', 'rank', 'group'))
   if group then

@@ -85,13 +85,14 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
   });
 }
 
-/** Returns whether the job is unstarted. The field means nothing if an earlier claim wrote it. */
-function isUnstarted({
-  status,
-  fence,
-  unstarted_fence: unstartedFence,
-}: Readonly<Record<string, string>>): boolean {
-  return status === 'processing' && unstartedFence !== undefined && unstartedFence === fence;
+/** Returns whether the job is unstarted. */
+function isUnstarted(hash: Readonly<Record<string, string>>): boolean {
+  return hash.status === 'processing' && hash[unstartedField(hash.fence)] !== undefined;
+}
+
+/** Returns the field that marks a job as unstarted. Each claim has its own, so that a late call changes no other claim. */
+export function unstartedField(fence: string | undefined): string {
+  return `unstarted:${fence ?? ''}`;
 }
 
 /** Returns whether another crash would bury the job, by the rule of `lua/lib/settle/claim_check.lua`. */

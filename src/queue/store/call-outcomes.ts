@@ -1,4 +1,5 @@
 // The replies of a store's calls in one word.
+import type { StoredError } from '../errors/stored-error.js';
 import type { JobStatus } from '../model/job.js';
 
 /** The outcome of a failed job; `lost`: its claim was no longer current, and nothing was written. */
@@ -6,6 +7,9 @@ export type FailOutcome = 'retry' | 'failed' | 'cancelled' | 'lost';
 
 /** The outcome of a released job; `lost`: its claim was no longer current, and nothing was written. */
 export type ReleaseOutcome = 'released' | 'failed' | 'cancelled' | 'lost';
+
+/** The outcome of the start of a job that waited in its worker. `lost`: its claim is not current. An error: it must not start. */
+export type StartOutcome = 'started' | 'lost' | StoredError;
 
 /** `busy`: jobs wait or run. `already`: no job has ended since the last such event. */
 export type DrainedOutcome = 'published' | 'busy' | 'already';

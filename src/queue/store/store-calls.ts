@@ -8,6 +8,7 @@ import type {
   RemoveOutcome,
   RescheduleOutcome,
   RestartOutcome,
+  StartOutcome,
   UpdateOutcome,
 } from './call-outcomes.js';
 import type { CompleteReply } from './complete-reply.js';
@@ -106,6 +107,9 @@ export interface LeftJobs {
 /** A claim of a job without a stored name. It has the name, and the retries that neither its handler nor its queue sets. */
 export type NamedClaim = Pick<ClaimedJob, 'id' | 'token' | 'name' | 'options'>;
 
+/** A claim whose job starts now, after it waited in its worker. */
+export type StartedClaim = ClaimRef & Partial<Pick<ClaimedJob, 'expires' | 'isolated'>>;
+
 export interface Completion extends ClaimRef {
   /** JSON, or '' for none. */
   result: string;
@@ -145,8 +149,8 @@ interface JobVerbs {
   claim(request: ClaimRequest): StoreCall<ClaimReply>;
   /** Extends the claims of one request whose reply is still in flight. Returns how many there are. */
   extendBatch(request: Pick<ClaimRequest, 'worker' | 'stream' | 'token'>): StoreCall<number>;
-  /** Starts a job that waited in its worker. Returns `started`, `lost`, or the refusal. */
-  start(claim: Pick<ClaimRef, 'id' | 'token'>): StoreCall<'started' | 'lost' | StoredError>;
+  /** Starts jobs that waited in their worker. */
+  start(claims: readonly StartedClaim[]): StoreCall<StartOutcome[]>;
   /**
    * Notes an uncaught error of the process, for the text of the crashes if these claims expire. Returns how many are
    * current.

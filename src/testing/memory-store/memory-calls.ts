@@ -13,6 +13,7 @@ import type {
   HistoryVerbs,
   NamedClaim,
   Release,
+  StartedClaim,
   StoreCalls,
   WorkerVerbs,
 } from '../../queue/store/store-calls.js';
@@ -75,8 +76,8 @@ export class MemoryCalls implements StoreCalls {
 
   enqueue = (jobs: readonly EncodedJob[]) => callOf('jobEnqueue', () => enqueue(this.queue, jobs));
   claim = (request: ClaimRequest) => callOf('attemptClaim', () => claim(this.queue, request));
-  start = ({ id, token }: Pick<ClaimRef, 'id' | 'token'>) =>
-    callOf('attemptStart', () => start(this.queue, id, token));
+  start = (claims: readonly StartedClaim[]) =>
+    callOf('attemptStart', () => claims.map(({ id, token }) => start(this.queue, id, token)));
   noteDeath = (claims: readonly Pick<ClaimRef, 'id' | 'token'>[], error: string) =>
     callOf('attemptNoteDeath', () => noteDeath(this.queue, claims, error));
   extend = (claims: readonly Pick<ClaimRef, 'id' | 'token'>[], visibilityMs = this.options.visibilityMs) =>

@@ -1,5 +1,5 @@
 import type { ClaimedJob } from '../../queue/model/job.js';
-import type { StoredError } from '../../queue/errors/stored-error.js';
+import type { StartOutcome } from '../../queue/store/call-outcomes.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { Attempt } from './attempt.js';
@@ -24,28 +24,40 @@ export function mayBeLost(queue: JobQueue, agoMs: number): boolean {
   return agoMs > SURE_SHARE * queue.options.visibilityMs;
 }
 
+/** An attempt that has a slot now. */
+export interface Starting {
+  attempt: Attempt;
+  /** The age of its claim; undefined if it starts at once, as the claim decided. */
+  waitedMs: number | undefined;
+}
+
 /**
- * Calls the handler of an attempt. First it sends the job's name and its start, which Redis must have if the handler
- * kills its worker. It waits for the reply if the job may not start, or if the client sends commands late. A claim that
- * may have expired is extended first.
- *
- * @param waitedMs the age of its claim; undefined if it starts at once, as the claim decided
+ * Calls the handlers of attempts, in order. First it sends the names and the starts of their jobs, which Redis must have
+ * if a handler kills its worker. The starts travel together. It waits for the reply if a job may not start, or if the
+ * client sends commands late. A claim that may have expired is extended first.
  */
-export function startAttempt(owner: AttemptStarter, attempt: Attempt, waitedMs: number | undefined): void {
+export function startAttempts(owner: AttemptStarter, starting: readonly Starting[]): void {
+  const ready = starting.filter((each) => !waitsForRedis(owner, each)).map(({ attempt }) => attempt);
+  const prefetched = ready.filter(({ claim }) => claim.prefetched);
+  if (prefetched.length > 0) {
+    void reportMeanwhile(owner, prefetched);
+  }
+  ready.forEach((attempt) => start(owner, attempt));
+}
+
+/** Starts an attempt after a reply of Redis, if it needs one. */
+function waitsForRedis(owner: AttemptStarter, { attempt, waitedMs }: Starting): boolean {
   const { nameless, isolated, prefetched, expires } = attempt.claim;
   const waited = waitedMs !== undefined;
   if (waited && mayBeLost(owner.queue, waitedMs)) {
     void startWhenExtended(owner, attempt);
-    return;
+    return true;
   }
   if (nameless || (waited && (isolated || expires)) || (prefetched && owner.queue.store.sendsLater)) {
     void startWhenTold(owner, attempt, waited);
-    return;
+    return true;
   }
-  if (prefetched) {
-    void reportMeanwhile(owner, attempt);
-  }
-  start(owner, attempt);
+  return false;
 }
 
 function start({ host }: AttemptStarter, attempt: Attempt): void {
@@ -94,11 +106,16 @@ async function startWhenTold(owner: AttemptStarter, attempt: Attempt, waited: bo
   }
 }
 
-async function reportMeanwhile(owner: AttemptStarter, attempt: Attempt): Promise<void> {
-  const reply = await sendStart(owner, attempt.claim, true);
-  if (reply === 'lost' && !attempt.isEnded) {
-    lose(owner, attempt);
-  }
+async function reportMeanwhile(owner: AttemptStarter, attempts: readonly Attempt[]): Promise<void> {
+  const outcomes = await sendStarts(
+    owner,
+    attempts.map(({ claim }) => claim),
+  );
+  attempts.forEach((attempt, i) => {
+    if (outcomes[i] === 'lost' && !attempt.isEnded) {
+      lose(owner, attempt);
+    }
+  });
 }
 
 function lose(owner: AttemptStarter, attempt: Attempt): void {
@@ -107,24 +124,34 @@ function lose(owner: AttemptStarter, attempt: Attempt): void {
 }
 
 /**
- * Returns `lost` for a lost claim, or why a job must not start. Without a reply of Redis it starts.
+ * Sends the name of a job, and then its start. Without a reply of Redis it starts.
  *
  * @param asks whether to report the start, and not only the name
  */
-async function sendStart(
-  { queue, calls, host }: AttemptStarter,
-  claim: ClaimedJob,
-  asks: boolean,
-): Promise<'started' | 'lost' | StoredError> {
-  try {
-    if (claim.nameless) {
-      await queue.store.exec(calls.setName(claim));
+async function sendStart(owner: AttemptStarter, claim: ClaimedJob, asks: boolean): Promise<StartOutcome> {
+  if (claim.nameless) {
+    try {
+      await owner.queue.store.exec(owner.calls.setName(claim));
+    } catch (error) {
+      warnOfStart(owner, claim, error as Error);
+      return 'started';
     }
-    return asks ? await queue.store.exec(calls.start(claim)) : 'started';
-  } catch (error) {
-    host.warn(
-      `Could not store the start of job ${claim.id} of queue "${queue.name}", so a crash of it would not count: ${(error as Error).message}`,
-    );
-    return 'started';
   }
+  return asks ? (await sendStarts(owner, [claim]))[0]! : 'started';
+}
+
+/** Returns the outcome of each start. Without a reply of Redis all start. */
+async function sendStarts(owner: AttemptStarter, claims: readonly ClaimedJob[]): Promise<StartOutcome[]> {
+  try {
+    return await owner.queue.store.exec(owner.calls.start(claims));
+  } catch (error) {
+    claims.forEach((claim) => warnOfStart(owner, claim, error as Error));
+    return claims.map(() => 'started');
+  }
+}
+
+function warnOfStart({ queue, host }: AttemptStarter, { id }: ClaimedJob, { message }: Error): void {
+  host.warn(
+    `Could not store the start of job ${id} of queue "${queue.name}", so a crash of it would not count: ${message}`,
+  );
 }

@@ -1,10 +1,10 @@
-import { AsyncResource } from 'node:async_hooks';
 import type { Clock } from '../../queue/runtime/clock.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { AttemptLimits, ClaimReply, Failure, Release, StoreCalls } from '../../queue/store/store-calls.js';
 import { Attempt, type AttemptOwner } from '../attempt/attempt.js';
 import { AttemptList } from '../attempt/attempt-list.js';
+import { BeginTurn } from './begin-turn.js';
 import { BatchCourier } from './batch-courier.js';
 import { ClaimOutlook } from './claim-outlook.js';
 import { ClaimBudget, type ClaimsInFlight } from './claim-budget.js';
@@ -19,7 +19,7 @@ import { QueueReporter } from '../attempt/queue-reporter.js';
 import type { QueueRunnerHost } from './queue-runner-host.js';
 import { RunnerSlots } from './runner-slots.js';
 import { SettlementBuffer } from '../attempt/settlement-buffer.js';
-import { mayBeLost, startAttempt, type AttemptStarter } from '../attempt/start-attempt.js';
+import { mayBeLost, startAttempts, type AttemptStarter } from '../attempt/start-attempt.js';
 import { DrainedWatch } from '../reports/drained-watch.js';
 import { reportLost, reportStuck } from '../attempt/report-trouble.js';
 import { ShutdownError } from '../attempt/worker-errors.js';
@@ -68,6 +68,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   readonly names: NameFilter;
   readonly courier: BatchCourier;
   private readonly drained: DrainedWatch | undefined;
+  private readonly turn = new BeginTurn(this);
 
   constructor(
     readonly queue: JobQueue,
@@ -132,13 +133,13 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     this.capacity.concurrency = concurrency;
     this.prefetcher.concurrency = concurrency;
     this.outlook.mayHaveJobs = true;
-    this.beginSoon();
+    this.turn.ask();
   }
 
   open(): void {
     this.isClosed = false;
     this.outlook.mayHaveJobs = true;
-    this.beginSoon();
+    this.turn.ask();
   }
 
   /** Stops claiming and releases prefetched jobs; running jobs continue. */
@@ -197,7 +198,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
       this.begin(attempt);
     } else {
       this.prefetcher.add(attempt, askedAtMs);
-      this.beginSoon();
+      this.turn.ask();
     }
   }
 
@@ -221,38 +222,29 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   }
 
   callEnded(): void {
-    this.beginSoon();
+    this.turn.ask();
     this.host.changed();
   }
-
-  /** Starts jobs later, not within the end of another job, because its completion is sent first. */
-  private beginSoon(): void {
-    if ((!this.prefetcher.isEmpty || this.bulk) && this.hasSlot) {
-      void Promise.resolve().then(this.beginPrefetched); // a test may fake queueMicrotask
-    }
-  }
-
-  /** Bound to where the runner was made, and not to the end of the job before. */
-  private readonly beginPrefetched = AsyncResource.bind((): void => {
-    while (!this.prefetcher.isEmpty && this.hasSlot) {
-      this.host.settle();
-      const { attempt, askedAtMs } = this.prefetcher.next()!;
-      this.begin(attempt, this.clock.monotonic() - askedAtMs);
-    }
-    this.bulk?.look();
-  });
 
   /**
    * Starts the handler, unless a stop, a cancel or a lost claim came first, or the job has expired.
    * @param waitedMs the age of its claim; undefined if it starts at once, as the claim decided
    */
   begin(attempt: Attempt, waitedMs?: number): void {
+    if (this.takesSlot(attempt)) {
+      startAttempts(this, [{ attempt, waitedMs }]);
+    }
+  }
+
+  /** Gives an attempt a slot. Returns false if it has ended before its start. */
+  takesSlot(attempt: Attempt): boolean {
     if (attempt.isEnded) {
-      return this.idle(attempt);
+      this.idle(attempt);
+      return false;
     }
     attempt.begun = true;
     this.running++;
-    startAttempt(this, attempt, waitedMs);
+    return true;
   }
 
   completed(attempt: Attempt): void {
@@ -277,7 +269,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
       this.drained?.jobEnded();
       this.prefetcher.jobEnded();
     }
-    this.beginSoon();
+    this.turn.ask();
     // A runner with a spare slot is waited for, or claims anyway. A full one may have missed new jobs.
     this.outlook.mayHaveJobs ||= wasFull && !this.covered;
     this.host.changed();

@@ -17,6 +17,11 @@ async function addCrashed(q: TestQueue, id: string, times: number): Promise<void
   }
 }
 
+/** Returns the fields that mark a job as unstarted. */
+async function marks(q: TestQueue, id: string): Promise<string[]> {
+  return Object.keys(await q.job(id)).filter((field) => field.startsWith('unstarted:'));
+}
+
 async function claimAlone(q: TestQueue) {
   const [job] = await q.claim(1, { slots: 1 });
   return job!;
@@ -49,8 +54,8 @@ describe('attempt/start.lua', () => {
     const q = testQueue();
     await addCrashed(q, 'a', 2);
     const job = await claimAlone(q);
-    expect(await q.run(q.scripts.start(job))).toBe('started');
-    expect(await expectUnchanged(q, () => q.run(q.scripts.start(job)))).toBe('started');
+    expect(await q.run(q.scripts.start([job]))).toEqual(['started']);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.start([job])))).toEqual(['started']);
     await die(q, 'a');
     expect(await q.job('a')).toMatchObject({ status: 'failed', crashes: '3' });
   });
@@ -59,8 +64,10 @@ describe('attempt/start.lua', () => {
     const q = testQueue();
     await addCrashed(q, 'a', 2);
     const job = await claimAlone(q);
-    expect(await expectUnchanged(q, () => q.run(q.scripts.start({ ...job, token: 'x' })))).toBe('lost');
-    expect(await expectUnchanged(q, () => q.run(q.scripts.start({ id: 'gone', token: 't' })))).toBe('lost');
+    expect(await expectUnchanged(q, () => q.run(q.scripts.start([{ ...job, token: 'x' }])))).toEqual(['lost']);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.start([{ id: 'gone', token: 't', fence: 1 }])))).toEqual([
+      'lost',
+    ]);
   });
 });
 
@@ -76,8 +83,8 @@ describe('attempt/start.lua of a job that expired after its claim', () => {
       [isolated!, { ...EXPIRED, message: expect.stringContaining(message) }],
       [prefetched!, EXPIRED],
     ] as const) {
-      expect(await q.run(q.scripts.start(job))).toEqual(error);
-      expect(await expectUnchanged(q, () => q.run(q.scripts.start(job)))).toEqual(error);
+      expect(await q.run(q.scripts.start([job]))).toEqual([error]);
+      expect(await expectUnchanged(q, () => q.run(q.scripts.start([job])))).toEqual([error]);
       expect(await q.job(job.id)).toMatchObject({ status: 'processing', claim_token: job.token });
     }
   });
@@ -89,7 +96,7 @@ describe('attempt/start.lua of a job that expired after its claim', () => {
       [isolated!, '2'],
       [prefetched!, '0'],
     ] as const) {
-      await q.run(q.scripts.start(job));
+      await q.run(q.scripts.start([job]));
       const settle = () => q.run(q.scripts.fail([{ ...job, error: EXPIRED, final: true, backoffMs: 0 }]));
       expect(await settle()).toEqual(['failed']);
       expect(await expectUnchanged(q, settle)).toEqual(['failed']);
@@ -106,8 +113,8 @@ describe('attempt/start.lua of a job that expired after its claim', () => {
   it('is not charged with a crash before that, and is released once by a worker that stops', async () => {
     const q = testQueue();
     const [isolated, prefetched] = await claimThenExpire(q);
-    await q.run(q.scripts.start(isolated!));
-    await q.run(q.scripts.start(prefetched!));
+    await q.run(q.scripts.start([isolated!]));
+    await q.run(q.scripts.start([prefetched!]));
     await die(q, 'isolated');
     expect(await q.job('isolated')).toMatchObject({ status: 'pending', attempts: '2', crashes: '2' });
     await q.run(q.scripts.release([{ ...prefetched!, reason: 'interruption', delayMs: 0 }]));
@@ -117,7 +124,9 @@ describe('attempt/start.lua of a job that expired after its claim', () => {
   it('I2: says that a claim is lost, and writes nothing', async () => {
     const q = testQueue();
     const [isolated] = await claimThenExpire(q);
-    expect(await expectUnchanged(q, () => q.run(q.scripts.start({ ...isolated!, token: 'x' })))).toBe('lost');
+    expect(await expectUnchanged(q, () => q.run(q.scripts.start([{ ...isolated!, token: 'x' }])))).toEqual([
+      'lost',
+    ]);
   });
 
   it('is marked only for a claimer that asks, and again where its claim is repeated', async () => {
@@ -144,7 +153,7 @@ describe('a job that was claimed before a slot was free for it', () => {
       { id: 'b', attempt: 1, prefetched: true, plain: true },
       { id: 'c', attempt: 1, prefetched: true, plain: true },
     ]);
-    expect(await q.run(q.scripts.start(jobs[1]!))).toBe('started');
+    expect(await q.run(q.scripts.start([jobs[1]!]))).toEqual(['started']);
     for (const { id } of jobs) await die(q, id);
     expect(await q.job('a')).toMatchObject({ status: 'pending', attempts: '1', crashes: '1' });
     expect(await q.job('b')).toMatchObject({ status: 'pending', attempts: '1', crashes: '1' });
@@ -152,11 +161,42 @@ describe('a job that was claimed before a slot was free for it', () => {
     expect(await q.job('c')).not.toHaveProperty('crashes');
   });
 
+  it('starts with others in one call', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b', 'c');
+    const jobs = await q.claim(3, { slots: 0 });
+    expect(await q.run(q.scripts.start(jobs))).toEqual(['started', 'started', 'started']);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.start(jobs)))).toEqual(['started', 'started', 'started']);
+    for (const { id } of jobs) expect(await marks(q, id)).toEqual([]);
+  });
+
+  it('starts although another of its call has lost its claim; a late start leaves the mark of a later claim', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b');
+    const [a, b] = await q.claim(2, { slots: 0 });
+    await die(q, 'a');
+    await q.claim(1, { slots: 0 });
+    expect(await expectUnchanged(q, () => q.run(q.scripts.start([a!])))).toEqual(['lost']);
+    expect(await q.run(q.scripts.start([a!, b!]))).toEqual(['lost', 'started']);
+    expect([await marks(q, 'a'), await marks(q, 'b')]).toEqual([[expect.any(String)], []]);
+  });
+
+  it('has no mark once its claim has ended', async () => {
+    const q = testQueue();
+    const error = { name: 'Error', message: 'no' };
+    await q.addAll('fails', 'released', 'dies');
+    const [fails, released] = await q.claim(3, { slots: 0 });
+    await q.run(q.scripts.fail([{ ...fails!, error, final: false, backoffMs: 0 }]));
+    await q.run(q.scripts.release([{ ...released!, reason: 'interruption', delayMs: 0, unstarted: true }]));
+    await die(q, 'dies');
+    for (const id of ['fails', 'released', 'dies']) expect([id, await marks(q, id)]).toEqual([id, []]);
+  });
+
   it('is none for a claimer that does not say what begins', async () => {
     const q = testQueue();
     await q.addAll('a', 'b');
     expect((await q.claim(2)).map(({ prefetched }) => prefetched)).toEqual([false, false]);
-    expect(await q.job('b')).not.toHaveProperty('unstarted_fence');
+    expect(await marks(q, 'b')).toEqual([]);
   });
 
   it('may be all jobs of a claim, and any later attempt', async () => {
@@ -186,7 +226,7 @@ describe('a job that was claimed before a slot was free for it', () => {
       { id: 'a', isolated: true, prefetched: false },
       { id: 'b', isolated: false, prefetched: true, expires: true },
     ]);
-    expect(await q.job('b')).toHaveProperty('unstarted_fence');
+    expect(await marks(q, 'b')).toHaveLength(1);
   });
 
   it('is not marked as unstarted where it is refused', async () => {
@@ -196,7 +236,7 @@ describe('a job that was claimed before a slot was free for it', () => {
     await q.redis.hset(q.keys.job('a'), 'attempts', 1);
     const { refused } = await q.run(q.claimCall(1, { slots: 0 }));
     expect(refused).toMatchObject([{ id: 'a' }]);
-    expect(await q.job('a')).not.toHaveProperty('unstarted_fence');
+    expect(await marks(q, 'a')).toEqual([]);
   });
 
   it('I3: is returned again when the claim is repeated', async () => {

@@ -260,7 +260,6 @@ describe('job/enqueue.lua: replace', () => {
       snoozes: '2',
       interruptions: '3',
       next_crash_is_last: '1',
-      unstarted_fence: '4',
     };
     const failed = { last_error: 'no', last_error_at_ms: '5' };
     await q.redis.hset(q.keys.job('a'), { ...told, ...failed });

@@ -32,7 +32,7 @@ describe('a job that never started is refunded to the rates', () => {
         q.run(q.scripts.release([{ ...job, reason: 'interruption', delayMs: 0, unstarted: true }])),
       reclaim: async (q) => {
         await q.expireClaims('a');
-        await q.redis.hset(q.keys.job('a'), 'unstarted_fence', (await q.field('a', 'fence'))!);
+        await q.redis.hset(q.keys.job('a'), `unstarted:${await q.field('a', 'fence')}`, '1');
         await q.run(q.scripts.sweep.reclaim(10, HOUR, HOUR));
       },
     };

@@ -127,7 +127,8 @@ export const settle = fc
 const reports: [string, OnClaim][] = [
   ['checkpoint', (side, job) => ask(side, (calls) => calls.checkpoint(job, `{"of":"${job.id}"}`))],
   ['progress', (side, job) => ask(side, (calls) => calls.progress(job, '50'))],
-  ['start', (side, job) => ask(side, (calls) => calls.start(job))],
+  ['start', (side, job) => ask(side, (calls) => calls.start([job]))],
+  ['start all', (side) => ask(side, (calls) => calls.start(side.claims))],
   ['setName', (side, job) => ask(side, (calls) => calls.setName({ ...job, name: 'renamed' }))],
   ['log', (side, job) => ask(side, (calls) => calls.log(job, 2, ['"one"', '"two"']))],
   ['extend', (side) => ask(side, (calls) => calls.extend(side.claims))],

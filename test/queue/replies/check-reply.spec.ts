@@ -17,7 +17,7 @@ const REPLIES: [string, ScriptCall<unknown>, unknown[]][] = [
   ['fail', scripts.fail([failure]), [null, 1, ['released'], [], ['retry', 'retry']]],
   ['release', scripts.release([release]), [null, 1, ['retry'], []]],
   ['extend', scripts.extend([claim]), [null, 1, ['a', 'retry'], ['a']]],
-  ['start', scripts.start(claim), [null, [1], 'retry']],
+  ['start', scripts.start([claim]), [null, ['retry'], [1, 1], 'retry']],
   ['register', scripts.workers.register('w', true), [null, ['retry'], 'retry']],
   ['remove', scripts.remove('a'), [null, 'retry', ['removed']]],
   ['cancel', scripts.cancel('a'), [null, 'retry', 1]],

@@ -1,11 +1,10 @@
-import type { StoredError } from '../../errors/stored-error.js';
 import { exhaustedError } from '../../errors/exhausted-errors.js';
 import type { ClaimRef } from '../../model/job.js';
 import { attemptsByHand, type ResolvedQueueOptions } from '../../model/queue-options.js';
 import { UnexpectedReply } from '../../store/unexpected-reply.js';
 import { listOf, oneOfEach, wholeNumberOf } from '../../replies/check-reply.js';
 import { decodeClaim, decodeNamedClaim } from '../../replies/decode-claim.js';
-import type { FailOutcome, ReleaseOutcome } from '../../store/call-outcomes.js';
+import type { FailOutcome, ReleaseOutcome, StartOutcome } from '../../store/call-outcomes.js';
 import { giantBytes, refusalOf } from '../../store/claim-refusal.js';
 import { ALL_COMPLETED, type CompleteReply } from '../../store/complete-reply.js';
 import type {
@@ -16,6 +15,7 @@ import type {
   Failure,
   NamedClaim,
   Release,
+  StartedClaim,
 } from '../../store/store-calls.js';
 import type { ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
 import { EVICTED_TTL_MS, USUAL_VISIBILITY_MS, WORKER_SEEN_MS } from '../lifetimes.js';
@@ -82,13 +82,18 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
       };
     },
 
-    /** Starts a job that waited in its worker. Returns `started`, `lost`, or the refusal. */
-    start({ id, token }: Pick<ClaimRef, 'id' | 'token'>): ScriptCall<'started' | 'lost' | StoredError> {
+    /** Starts jobs that waited in their worker. */
+    start(claims: readonly StartedClaim[]): ScriptCall<StartOutcome[]> {
       return {
         script: 'attemptStart',
         keys: keys.forStart,
-        args: [id, token],
-        decode: (reply) => refusalOf(String(reply)) ?? (wholeNumberOf(reply) === 1 ? 'started' : 'lost'),
+        args: claims.flatMap(({ id, token, fence, expires, isolated }) => [
+          id,
+          token,
+          fence,
+          expires || isolated ? '1' : '',
+        ]),
+        decode: (reply) => startOutcomes(reply, claims.length),
       };
     },
 
@@ -247,6 +252,17 @@ function completeReply(reply: readonly unknown[], count: number): CompleteReply 
     lost: positions.flatMap((position) => (position > 0 ? position - 1 : [])),
     followed: positions.flatMap((position) => (position < 0 ? -position - 1 : [])),
   };
+}
+
+/** Decodes the reply of starts: 1 if all started, else the outcome of each. */
+function startOutcomes(reply: unknown, count: number): StartOutcome[] {
+  const outcomes = Array.isArray(reply) ? reply : Array<number>(count).fill(wholeNumberOf(reply));
+  if (outcomes.length !== count) {
+    throw new UnexpectedReply(`the outcomes of ${count} starts`, reply);
+  }
+  return outcomes.map(
+    (outcome) => refusalOf(String(outcome)) ?? (wholeNumberOf(outcome) === 1 ? 'started' : 'lost'),
+  );
 }
 
 function endingOf({ plain = false, resultTtlMs }: Completion): string {

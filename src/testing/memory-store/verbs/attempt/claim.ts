@@ -1,7 +1,7 @@
 // Claims jobs; see lua/attempt/claim.lua. The reply is decoded like that of the script.
 import { attemptsByHand } from '../../../../queue/model/queue-options.js';
 import { giantBytes, refusalOf } from '../../../../queue/store/claim-refusal.js';
-import type { StoredError } from '../../../../queue/errors/stored-error.js';
+import type { StartOutcome } from '../../../../queue/store/call-outcomes.js';
 import type { ClaimReply, ClaimRequest } from '../../../../queue/store/store-calls.js';
 import { headByTurn } from '../../state/head-by-turn.js';
 import { decodeClaim, decodeNamedClaim } from '../../../../queue/replies/decode-claim.js';
@@ -11,6 +11,7 @@ import { promote } from '../promote.js';
 import { ClaimBytes, isGiant } from './claim-bytes.js';
 import { hasLeft } from './has-left.js';
 import { NamedJobs, takeNamed, type Taken } from './take-named.js';
+import { isMarked, mark, removeMark } from './unstarted.js';
 
 /** The entry of one job in the reply of lua/attempt/claim.lua. */
 type ReplyEntry = [string, string, string | null, number, unknown[]];
@@ -116,7 +117,7 @@ function claimAll(
     job.fence = String(++queue.sequence);
     job.worker = worker;
     if (unstarted) {
-      job.unstarted_fence = job.fence;
+      mark(job);
     }
     queue.claims.set(id, queue.now + queue.options.visibilityMs);
     batch.claims.push({ id, verdict });
@@ -175,7 +176,7 @@ function repeated(queue: MemoryQueue, batch: ClaimBatch, bytes: ClaimBytes): Rep
   batch.claims = beyond.length > 0 ? handed : batch.claims;
   return handed.map(({ id, verdict }) => {
     const job = queue.job(id)!;
-    return entryOf(id, job, verdict, job.unstarted_fence === job.fence);
+    return entryOf(id, job, verdict, isMarked(job));
   });
 }
 
@@ -184,6 +185,7 @@ function putBack(queue: MemoryQueue, id: string, verdict: string): void {
   const job = queue.job(id)!;
   queue.flow.refund(job);
   queue.claims.delete(id);
+  removeMark(job);
   const attempts = Number(job.attempts) - (mayRun(verdict) ? 1 : 0);
   Object.assign(job, { claim_token: '', claimed_at_ms: '0', attempts: String(Math.max(0, attempts)) });
   queue.toFront(id, job);
@@ -263,15 +265,15 @@ function refuse(job: Hash, reason: string, attempts: number, maxAttempts: string
 }
 
 /** Starts a job that waited in its worker; see lua/attempt/start.lua. */
-export function start(queue: MemoryQueue, id: string, token: string): 'started' | 'lost' | StoredError {
+export function start(queue: MemoryQueue, id: string, token: string): StartOutcome {
   const job = queue.job(id);
   if (job?.claim_token !== token) {
     return 'lost';
   }
   if (job.expires_at_ms !== undefined && Number(job.expires_at_ms) <= queue.now) {
-    job.unstarted_fence = job.fence!;
+    mark(job);
     return refusalOf(refuse(job, 'expired', Math.max(0, Number(job.attempts) - 1), ''))!;
   }
-  delete job.unstarted_fence;
+  removeMark(job);
   return 'started';
 }

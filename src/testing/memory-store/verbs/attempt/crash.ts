@@ -5,6 +5,7 @@ import { logAttempt } from './attempt-log.js';
 import { bury, endCancelled } from './ends.js';
 import { increment } from './increment.js';
 import { type Hash, type MemoryQueue } from '../../state/memory-queue.js';
+import { removeMark } from './unstarted.js';
 
 /** Ends a claim whose worker is gone. An unstarted job gets no crash. */
 export function crash(queue: MemoryQueue, id: string, what: string): 'pending' | 'failed' | 'cancelled' {
@@ -17,7 +18,7 @@ export function crash(queue: MemoryQueue, id: string, what: string): 'pending' |
     return 'failed';
   }
   const attempts = Number(job.attempts ?? 0);
-  const charged = job.unstarted_fence === undefined || job.unstarted_fence !== job.fence;
+  const charged = !removeMark(job);
   const reason = what + (job.worker === undefined ? '' : ` (worker ${job.worker}${reportOf(job)})`);
   delete job.death;
   logAttempt(queue, job, charged ? 'crash' : 'interruption', { name: 'WorkerCrash', message: reason });

@@ -10,6 +10,7 @@ import { limitsOf } from './crash.js';
 import { increment } from './increment.js';
 import { noteName } from './foreign-names.js';
 import { type Hash, type MemoryQueue } from '../../state/memory-queue.js';
+import { removeMark } from './unstarted.js';
 
 /** Returns the job, where the claim is its current one. An expired claim stays current until it is reclaimed. */
 function claimed(queue: MemoryQueue, { id, token }: { id: string; token: string }): Hash | undefined {
@@ -77,7 +78,7 @@ function failOne(queue: MemoryQueue, job: Hash, { id, error, final, backoffMs, b
   if (!begun) {
     queue.flow.refund(job);
   }
-  if (job.unstarted_fence !== undefined && job.unstarted_fence === job.fence && !begun) {
+  if (!begun && removeMark(job)) {
     job.attempts = String(Math.max(0, Number(job.attempts) - 1));
   }
   logAttempt(queue, job, 'error', error);
@@ -146,6 +147,7 @@ function releaseOne(
   queue.claims.delete(id);
   if (unstarted) {
     queue.flow.refund(job);
+    removeMark(job);
   }
   const readyAt = job.ready_at_ms;
   const times = increment(job, RELEASE_COUNTERS[reason]);

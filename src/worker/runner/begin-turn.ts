@@ -1,0 +1,75 @@
+import { AsyncResource } from 'node:async_hooks';
+import type { Clock } from '../../queue/runtime/clock.js';
+import type { Attempt } from '../attempt/attempt.js';
+import { startAttempts, type AttemptStarter, type Starting } from '../attempt/start-attempt.js';
+import type { Prefetcher } from './prefetcher.js';
+
+/** The runner whose waiting jobs begin. */
+interface TurnOwner extends AttemptStarter {
+  readonly clock: Clock;
+  readonly prefetcher: Prefetcher;
+  readonly hasSlot: boolean;
+  /** The number of running handlers. */
+  readonly running: number;
+  /** Undefined without a bulk handler. */
+  readonly bulk: { look(): void } | undefined;
+  readonly host: AttemptStarter['host'] & { settle(): void };
+  /** Gives an attempt a slot. Returns false if it has ended before its start. */
+  takesSlot(attempt: Attempt): boolean;
+}
+
+/**
+ * Begins the waiting jobs of a runner: at once, or together with others of the same turn of the event loop. The handlers
+ * of many slots often end in one turn, because timers and replies come together. Their successors share the call that
+ * stores their starts.
+ */
+export class BeginTurn {
+  /** True if a job began in this turn while others ran. */
+  private hasBegun = false;
+  private isAsked = false;
+
+  constructor(private readonly owner: TurnOwner) {}
+
+  /** Begins jobs if a slot is free. Not within the end of another job, because its completion is sent first. */
+  ask(): void {
+    const { prefetcher, bulk, hasSlot, running } = this.owner;
+    if ((prefetcher.isEmpty && !bulk) || !hasSlot || this.isAsked) {
+      return;
+    }
+    const othersRun = running > 0;
+    if (this.hasBegun && othersRun) {
+      this.isAsked = true;
+      return;
+    }
+    void Promise.resolve().then(this.begin); // a test may fake queueMicrotask
+    if (othersRun && !this.hasBegun) {
+      this.hasBegun = true;
+      this.owner.clock.afterReads(this.endTurn);
+    }
+  }
+
+  private readonly endTurn = (): void => {
+    this.hasBegun = false;
+    if (this.isAsked) {
+      this.isAsked = false;
+      this.begin();
+    }
+  };
+
+  /** Bound to where the runner was made, and not to the end of the job before. */
+  private readonly begin = AsyncResource.bind((): void => {
+    const { owner } = this;
+    const starting: Starting[] = [];
+    while (!owner.prefetcher.isEmpty && owner.hasSlot) {
+      const { attempt, askedAtMs } = owner.prefetcher.next()!;
+      if (owner.takesSlot(attempt)) {
+        starting.push({ attempt, waitedMs: owner.clock.monotonic() - askedAtMs });
+      }
+    }
+    if (starting.length > 0) {
+      owner.host.settle();
+      startAttempts(owner, starting);
+    }
+    owner.bulk?.look();
+  });
+}
