@@ -1,1 +1,3 @@
 export function checkImports(src: string): string[];
+export const LAYERS: Record<string, string[]>;
+export const OTHERS: string[];

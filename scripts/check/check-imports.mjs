@@ -11,7 +11,7 @@ import { checkOpenings } from './check-openings.mjs';
 import { checkTime } from './check-time.mjs';
 
 /** The other folders that a folder may import. Those without an entry may import OTHERS. */
-const LAYERS = {
+export const LAYERS = {
   queue: [],
   worker: ['queue'],
   inspect: ['queue'],
@@ -21,7 +21,7 @@ const LAYERS = {
   cli: ['queue', 'worker', 'inspect'],
   testing: ['queue', 'worker', 'nest'],
 };
-const OTHERS = ['queue', 'inspect', 'nest'];
+export const OTHERS = ['queue', 'inspect', 'nest'];
 const WITHOUT_NEST = ['queue', 'worker', 'inspect', 'metrics', 'tracing', 'cli'];
 
 /** The lowest rooms of src/queue, in order: each may import those before it, and every other room may import all. */

@@ -2,6 +2,7 @@
 // others.
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
+import { LAYERS, OTHERS } from '../../../scripts/check/check-imports.mjs';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
 
 const read = (file: string) => readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8');
@@ -25,6 +26,13 @@ it('every folder of the sources', () => {
   const block = text.split('## The parts')[1]!.split('```')[1]!;
   const named = [...block.matchAll(/^src\/([a-z]+)/gm)].map(([, folder]) => folder!);
   expect(named.toSorted()).toEqual(foldersOf('src'));
+});
+
+it('the picture of the parts has the imports that the check allows', () => {
+  const picture = text.split('flowchart BT')[1]!.split('```')[0]!;
+  const drawn = [...picture.matchAll(/^ {2}([a-z]+) --> ([a-z]+)$/gm)].map(([, from, to]) => `${from} ${to}`);
+  const allowed = foldersOf('src').flatMap((from) => (LAYERS[from] ?? OTHERS).map((to) => `${from} ${to}`));
+  expect(drawn.toSorted()).toEqual(allowed.toSorted());
 });
 
 it.each(['queue', 'worker', 'nest', 'dashboard'])('every room of src/%s', (folder) => {
