@@ -27,6 +27,7 @@ local function script()
   SCRIPT()
 end
 
+server.call('XLEN', stream) -- refuses a key of another type before the first write
 local reply = script()
 record()
 return reply

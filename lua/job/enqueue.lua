@@ -78,11 +78,17 @@ else
   local asked, last = {}, #ARGV - #ARGV % 4
   local max_pending, max_pending_bytes = tonumber(ARGV[last + 1] or nil), tonumber(ARGV[last + 2] or nil)
   local publish = events and ARGV[last + 3] or 'off'
---@include lib/enqueue/check_keys
 --@include lib/enqueue/add_with_options
+--@include lib/enqueue/check_keys
 --@include lib/enqueue/refusal
   for i = 1, last, 4 do
     asked[i] = ARGV[i + 3] ~= '' and cjson.decode(ARGV[i + 3])
+  end
+  local failure = check_keys(asked)
+  if failure then
+    return failure
+  end
+  for i = 1, last, 4 do
     local reason, about = enqueue_refusal(ARGV[i], asked[i])
     if reason then
       return { (i + 3) / 4, reason, about, '' }

@@ -1,5 +1,7 @@
 import { DeadLetters } from './dead-letters/dead-letters.js';
+import { wrongKeysReport } from './doctor/doctor-notes.js';
 import { InvalidOptionError } from './errors/errors.js';
+import { RedisKeyTypeError } from './errors/redis-errors.js';
 import { show } from './errors/show.js';
 import { JobAdmin } from './job-admin.js';
 import type { BatchRecord } from './model/batch.js';
@@ -140,6 +142,13 @@ export abstract class QueueAdmin extends JobAdmin {
    */
   async doctor(options: DoctorOptions = {}): Promise<DoctorReport> {
     const checked = checkOptions('doctor', doctorSchema, options);
-    return this.store.audit(await this.calls(), checked, this.callLimit);
+    try {
+      return await this.store.audit(await this.calls(), checked, this.callLimit);
+    } catch (error) {
+      if (error instanceof RedisKeyTypeError) {
+        return wrongKeysReport(this.name, error.wrong); // the layout cannot be read, or a key changed meanwhile
+      }
+      throw error;
+    }
   }
 }

@@ -1,4 +1,5 @@
 import type { DoctorFinding, DoctorKind, DoctorReport } from '../model/doctor-report.js';
+import type { WrongKey } from '../errors/redis-errors.js';
 import type { Fault } from '../scripts/calls/doctor-calls.js';
 
 /** The most faults that a report lists one by one. */
@@ -26,6 +27,11 @@ export class DoctorNotes {
     }
   }
 
+  /** Adds keys of a wrong type. No repair changes them. */
+  addWrongKeys(wrong: readonly WrongKey[]): void {
+    this.add(wrong.map(({ key, ...found }) => ({ ...found, subject: key, kind: 'type', repaired: false })));
+  }
+
   /** Returns whether faults of a kind were added. */
   has(kind: DoctorKind): boolean {
     return this.counts[kind] !== undefined;
@@ -35,4 +41,11 @@ export class DoctorNotes {
     const { queue, checked, counts, findings, startedAt } = this;
     return { queue, checked, counts, findings, durationMs: Math.round(performance.now() - startedAt) };
   }
+}
+
+/** Returns the report of a queue that cannot be audited, because these keys have a wrong type. */
+export function wrongKeysReport(queue: string, wrong: readonly WrongKey[]): DoctorReport {
+  const notes = new DoctorNotes(queue, false);
+  notes.addWrongKeys(wrong);
+  return notes.report;
 }

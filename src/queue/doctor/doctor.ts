@@ -65,8 +65,7 @@ export class Doctor {
 
   private async lookAtTypes(types: ReadonlyMap<string, string>): Promise<void> {
     for (const slice of slicesOf([...types])) {
-      const wrong = await this.queue.ask(() => wrongKeys(this.client, new Map(slice)));
-      this.notes.add(wrong.map(({ key, ...found }) => ({ ...found, subject: key, kind: 'type', repaired: false })));
+      this.notes.addWrongKeys(await this.queue.ask(() => wrongKeys(this.client, new Map(slice))));
     }
   }
 

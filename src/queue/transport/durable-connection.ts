@@ -2,7 +2,9 @@ import type { Redis } from 'ioredis';
 import type { Connection } from '../redis/connection.js';
 import type { EnqueueReply } from '../store/enqueue-call.js';
 import type { ReplicationOptions } from '../store/queue-store.js';
+import type { RedisClient } from '../redis/redis-client.js';
 import { evalArguments, type ScriptCall } from './script-runner.js';
+import { isWrongType, nameWrongKeysOf } from './wrong-keys.js';
 import { withHandshakeTimeout, watchSilence } from '../redis/response-timeout.js';
 
 /** An enqueue in flight: its script, and the counters of its queue. */
@@ -141,7 +143,7 @@ export class DurableConnection {
     const replication = failure
       ? { acknowledged: 0, failure }
       : { acknowledged: Number(acknowledged), failure: undefined };
-    writes.forEach((write, i) => settle(write, replies![i]!, replication));
+    writes.forEach((write, i) => void settle(client, write, replies![i]!, replication));
   }
 
   /** Opens a connection. It replaces an ended connection, because WAIT on another connection covers no write. */
@@ -166,9 +168,15 @@ async function readinessOf(client: Redis): Promise<void> {
   }
 }
 
-function settle(write: PendingWrite, [error, value]: CommandReply, replication: EnqueueReply['replication']): void {
+/** Settles one enqueue. Its error names a key of a wrong type. */
+async function settle(
+  client: RedisClient,
+  write: PendingWrite,
+  [error, value]: CommandReply,
+  replication: EnqueueReply['replication'],
+): Promise<void> {
   if (error) {
-    write.reject(error);
+    write.reject(isWrongType(error) ? await nameWrongKeysOf(client, error, write.call) : error);
     return;
   }
   try {

@@ -6,8 +6,7 @@ import { UnexpectedReply } from '../store/unexpected-reply.js';
 import type { Settled } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
 import { explainRefusal } from '../redis/permission-error.js';
-import { typesOfCall } from '../validation/key-types.js';
-import { isWrongType, nameWrongKeys } from './wrong-keys.js';
+import { isWrongType, nameWrongKeys, nameWrongKeysOf } from './wrong-keys.js';
 import { leaveReplica, type RedisClient } from '../redis/redis-client.js';
 import { sendEvalsha } from './send-evalsha.js';
 
@@ -27,6 +26,8 @@ export interface ScriptCall<Reply> extends StoreCall<Reply> {
 
 /** A step that is a single command of Redis without a script. */
 export interface CommandCall<Reply> extends StoreCall<Reply> {
+  /** The keys that it uses, after one that tells the queue: see typesOfCall. */
+  readonly keys: readonly string[];
   readonly args: readonly ScriptArgument[];
   send(client: RedisClient): Promise<unknown>;
 }
@@ -75,7 +76,7 @@ export class ScriptRunner {
     if ('send' in call) {
       return call.send(this.client).then(
         (reply) => decodedOf(call, reply),
-        (error: unknown) => rethrow(this.explain(error)),
+        (error: unknown) => this.fail(call, error, rethrow),
       );
     }
     return this.evaluate(call, (reply) => decodedOf(call, reply), rethrow);
@@ -159,13 +160,11 @@ export class ScriptRunner {
 
   /** Fails with an error for the caller, which names the keys of a wrong type. */
   private fail<Outcome>(
-    { keys, args }: ScriptCall<unknown>,
+    call: RedisCall<unknown>,
     error: unknown,
     fail: (error: unknown) => Outcome,
   ): Outcome | Promise<Outcome> {
-    return isWrongType(error)
-      ? nameWrongKeys(this.client, error, typesOfCall(keys, args)).then(fail)
-      : fail(this.explain(error));
+    return isWrongType(error) ? nameWrongKeysOf(this.client, error, call).then(fail) : fail(this.explain(error));
   }
 
   /** Returns an error for the caller, after handling its consequences. */

@@ -1,4 +1,6 @@
 import type { RedisClient } from '../redis/redis-client.js';
+import { parseJson } from '../codec/parse-json.js';
+import { typesOfCall } from '../validation/key-types.js';
 import { RedisKeyTypeError, type WrongKey } from '../errors/redis-errors.js';
 import { luaScripts } from '../lua.generated.js';
 
@@ -34,4 +36,24 @@ export async function nameWrongKeys(
 ): Promise<Error> {
   const wrong = await wrongKeys(client, types).catch(() => []); // the error of the call says more
   return wrong.length > 0 ? new RedisKeyTypeError(wrong, { cause: error }) : error;
+}
+
+/** The longest argument of a call that is taken for an id, or for options with ids. */
+const LONGEST_ARGUMENT = 512;
+
+/** Returns an error that names the keys of a wrong type which a call has used; see nameWrongKeys. */
+export function nameWrongKeysOf(
+  client: RedisClient,
+  error: Error,
+  { keys, args }: { readonly keys: readonly string[]; readonly args: readonly (string | number)[] },
+): Promise<Error> {
+  const texts = args.filter((arg) => typeof arg === 'string').filter((arg) => arg.length <= LONGEST_ARGUMENT);
+  return nameWrongKeys(client, error, typesOfCall(keys, texts.flatMap(idsIn)));
+}
+
+/** Returns the texts that may be ids: the argument itself, or those in its options. */
+function idsIn(arg: string): string[] {
+  const options = arg.startsWith('{') ? parseJson(arg).value : undefined;
+  const texts: unknown[] = options ? Object.values(options) : [arg];
+  return texts.filter((text): text is string => typeof text === 'string' && text !== '');
 }

@@ -72,9 +72,8 @@ const TYPES_AFTER_BATCH: Readonly<Record<string, KeyType>> = {
   '/seen': 'hash',
 };
 
-/** The bounds of the arguments of a call that are taken for ids. */
-const LONGEST_ARGUMENT = 512;
-const MOST_ARGUMENTS = 20;
+/** The most ids of a call whose keys are checked. */
+const MOST_IDS = 20;
 
 /** Returns the keys of a queue that end with no id, with their types. @param base the start of every key of the queue */
 export function typesOfQueue(base: string): Map<string, KeyType> {
@@ -100,22 +99,22 @@ function typeOfKey(base: string, key: string): KeyType | undefined {
 }
 
 /**
- * Returns the keys that a call may have used, with their types. An argument of the call may be the id in a key.
+ * Returns the keys that a call may have used, with their types.
  *
  * @param keys the KEYS of a script: prefixes end with a colon
+ * @param ids what may follow a prefix
  */
-export function typesOfCall(keys: readonly string[], args: readonly (string | number)[]): Map<string, KeyType> {
+export function typesOfCall(keys: readonly string[], ids: readonly string[]): Map<string, KeyType> {
   const base = baseOf(keys[0] ?? '');
   if (base === undefined) {
     return new Map();
   }
   const prefixes = keys.filter((key) => key.endsWith(':') && key !== `${base}job:`);
-  const ids = args.filter((arg) => typeof arg === 'string' && arg !== '' && arg.length <= LONGEST_ARGUMENT);
   const starts = prefixes.flatMap((prefix) =>
     Object.keys(TYPES_BEFORE_IDS).filter((start) => `${base}${start}`.startsWith(prefix)),
   );
   const ofIds = starts.flatMap((start) =>
-    ids.slice(0, MOST_ARGUMENTS).flatMap((id) => partsOf(start).map((end) => base + start + id + end)),
+    ids.slice(0, MOST_IDS).flatMap((id) => partsOf(start).map((end) => base + start + id + end)),
   );
   return new Map([...typesOfQueue(base), ...typesOfKeys(base, [...keys, ...ofIds])]);
 }

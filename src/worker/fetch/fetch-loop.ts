@@ -8,6 +8,7 @@ import type { StoreCall } from '../../queue/store/store-call.js';
 import type { Attempt } from '../attempt/attempt.js';
 import { shareBudget } from '../runner/claim-budget.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
+import { FaultLog } from '../reports/fault-log.js';
 import type { Settling } from '../attempt/settlement-buffer.js';
 import { claimFor } from './claim-call.js';
 
@@ -60,6 +61,7 @@ export class FetchLoop {
   /** The runners. The first are those whose turn it is to get slots of the process. */
   private line: readonly QueueRunner[];
   private waitingForIdle: (() => void)[] = [];
+  private readonly faults: FaultLog;
 
   /** @param together the runners, as they travel together */
   constructor(
@@ -68,9 +70,10 @@ export class FetchLoop {
     private readonly capacity: () => number,
     private readonly transport: StoreTransport,
     private readonly clock: Clock,
-    private readonly logger: JobQueueLogger,
+    logger: JobQueueLogger,
     private readonly observer: FetchObserver,
   ) {
+    this.faults = new FaultLog(logger);
     together.forEach(shareBudget);
     this.groups = together.map((runners) => ({ runners, inFlight: { claims: false, settlements: false } }));
     this.runners = together.flat();
@@ -246,7 +249,7 @@ export class FetchLoop {
       if (outcome.ok) {
         confirm(outcome.reply);
       }
-      this.reportFault(runner, outcome);
+      this.reportFault(runner, 'settle', outcome);
     });
   }
 
@@ -254,19 +257,20 @@ export class FetchLoop {
     const { call, look, conclude } = claimFor(runner, { worker: this.worker, stream: 'trip', count, sharers });
     const done = (outcome: Settled<ClaimReply>) => {
       conclude(outcome);
-      this.reportFault(runner, outcome);
+      this.reportFault(runner, 'claim', outcome);
     };
     return { ...pendingCall(call, done), look: (outcome) => look(outcome as Settled<ClaimReply>) };
   }
 
   /** Reports a permanent error, which is a fault of the data or the setup, and rests the queue. */
-  private reportFault(runner: QueueRunner, outcome: Settled<unknown>): void {
-    if (!outcome.ok) {
-      this.logger.error(
-        `Queue "${runner.name}" rests for ${REST_AFTER_FAULT_MS} ms after an error: ${outcome.error.message}`,
-      );
-      runner.rest(REST_AFTER_FAULT_MS);
+  private reportFault(runner: QueueRunner, kind: WorkerTrip['operation'], outcome: Settled<unknown>): void {
+    const step = `${kind} ${runner.name}`;
+    if (outcome.ok) {
+      return this.faults.succeeded(step);
     }
+    const rests = `Queue "${runner.name}" rests for ${REST_AFTER_FAULT_MS} ms after an error`;
+    this.faults.failed(step, rests, outcome.error, 'error');
+    runner.rest(REST_AFTER_FAULT_MS);
   }
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from '../../queue/runtime/clock.js';
 import { InterruptibleWait } from '../../queue/runtime/interruptible-wait.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueStore, Settled, WorkerWait } from '../../queue/store/queue-store.js';
+import { RedisKeyTypeError } from '../../queue/errors/redis-errors.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 import { claimFor } from './claim-call.js';
 
@@ -174,7 +175,7 @@ export class IdleWait {
     if (!this.refusalSaid) {
       this.refusalSaid = true;
       this.logger.warn(
-        `Redis refuses the blocking wait for jobs (${error.message}). Polling once a second instead; grant +bzpopmin.`,
+        `Redis refuses the blocking wait for jobs: ${error.message} Polling once a second instead${remedyOf(error)}.`,
       );
     }
     return this.rest(LONGEST_WAIT_MS);
@@ -204,6 +205,11 @@ export class IdleWait {
     };
     return { call, done };
   }
+}
+
+/** Returns what to do, if the message of the error does not say so. */
+function remedyOf(error: Error): string {
+  return error instanceof RedisKeyTypeError ? '' : '; grant +bzpopmin';
 }
 
 function isIdle(runner: QueueRunner): boolean {

@@ -1,6 +1,7 @@
 import type { JobQueue } from '../../queue/job-queue.js';
 import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
+import { FaultLog } from '../reports/fault-log.js';
 import type { StoredSchedule } from '../../queue/model/schedule.js';
 
 const INTERVAL_MS = 10_000;
@@ -19,12 +20,15 @@ export class ScheduleDeclarer {
   private timer: Timer | undefined;
   private running: Promise<void> | undefined;
   private stopped = false;
+  private readonly faults: FaultLog;
 
   constructor(
     private readonly worker: string,
     private readonly declared: readonly QueueSchedules[],
     private readonly logger: JobQueueLogger,
-  ) {}
+  ) {
+    this.faults = new FaultLog(logger);
+  }
 
   private get clock(): Clock {
     return this.declared[0]?.queue.store.clock ?? systemClock;
@@ -67,9 +71,12 @@ export class ScheduleDeclarer {
           const conflicts = schedules.filter((_, i) => replies[i] === 'conflict');
           await Promise.all(missing.map((schedule) => this.put(queue, schedule, conflicts)));
           conflicts.forEach((schedule) => this.logConflict(queue, schedule));
+          this.faults.succeeded(queue.name);
         } catch (error) {
-          this.logger.warn(
-            `Could not declare the schedules of queue "${queue.name}"; trying again: ${(error as Error).message}`,
+          this.faults.failed(
+            queue.name,
+            `Could not declare the schedules of queue "${queue.name}"; trying again`,
+            error,
           );
         }
       }),

@@ -1,6 +1,7 @@
 import type { JobQueue } from '../../queue/job-queue.js';
 import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
+import { FaultLog } from '../reports/fault-log.js';
 import type { TickReport } from '../../queue/schedules/schedules.js';
 
 /** The longest interval between two looks at a queue, in ms, because other processes may make schedules. */
@@ -20,11 +21,14 @@ export class ScheduleTicker {
   private stopped = false;
   private nextInMs = LOOK_MS;
   private unsubscribe: (() => void)[] = [];
+  private readonly faults: FaultLog;
 
   constructor(
     private readonly queues: readonly JobQueue[],
     private readonly logger: JobQueueLogger,
-  ) {}
+  ) {
+    this.faults = new FaultLog(logger);
+  }
 
   private get clock(): Clock {
     return this.queues[0]?.store.clock ?? systemClock;
@@ -88,10 +92,9 @@ export class ScheduleTicker {
           );
         }
       }
+      this.faults.succeeded(queue.name);
     } catch (error) {
-      this.logger.warn(
-        `Could not make the ticks of queue "${queue.name}"; trying again: ${(error as Error).message}`,
-      );
+      this.faults.failed(queue.name, `Could not make the ticks of queue "${queue.name}"; trying again`, error);
     }
   }
 

@@ -9,6 +9,7 @@ import { tendBatches } from '../../queue/operate/tend-batches.js';
 import { within } from '../../queue/runtime/within.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
+import { FaultLog } from '../reports/fault-log.js';
 import { FailureLog } from '../reports/failure-log.js';
 import { HistoryKeeper } from './history-keeper.js';
 import type { ReclaimedJob } from '../../queue/store/call-outcomes.js';
@@ -56,6 +57,7 @@ export class Sweeper {
   private readonly history: HistoryKeeper;
   private readonly emit: WorkerEventListener | undefined;
   private readonly failures: FailureLog;
+  private readonly faults: FaultLog;
   private readonly clock: Clock;
 
   constructor(
@@ -65,6 +67,7 @@ export class Sweeper {
     { emit, failures, clock, version = '' }: SweeperOptions = {},
   ) {
     this.emit = emit;
+    this.faults = new FaultLog(logger);
     this.clock = clock ?? queues[0]?.store.clock ?? systemClock;
     this.failures = failures ?? new FailureLog(SafeLogger.of(logger), true, this.clock);
     this.foreignClients = new ForeignClients(logger);
@@ -97,10 +100,9 @@ export class Sweeper {
     for (const queue of this.queues) {
       try {
         await this.sweepQueue(queue, report);
+        this.faults.succeeded(queue.name);
       } catch (error) {
-        this.logger.warn(
-          `Could not sweep queue "${queue.name}"; the next sweep tries again: ${(error as Error).message}`,
-        );
+        this.faults.failed(queue.name, `Could not sweep queue "${queue.name}"; the next sweep tries again`, error);
       }
     }
     return report;

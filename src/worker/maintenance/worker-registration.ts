@@ -6,6 +6,7 @@ import { limitOf } from '../../queue/runtime/bounds.js';
 import { QueueLayoutError } from '../../queue/errors/layout-error.js';
 import type { Timer } from '../../queue/runtime/clock.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
+import { FaultLog } from '../reports/fault-log.js';
 import { RepeatedStart } from './repeated-start.js';
 
 const INTERVAL_MS = 10_000;
@@ -28,6 +29,7 @@ export class WorkerRegistration {
   private readonly inFlight = new Map<QueueRunner, Promise<Error | undefined>>();
   private withdrawing: Promise<void> | undefined;
   private readonly startedAtMs: number;
+  private readonly faults: FaultLog;
   /** The queues whose permissions are checked. An announcement of them may have been sent. */
   private readonly prepared = new Set<QueueRunner>();
   /** The last announced details of this worker for each queue, and their time. */
@@ -42,6 +44,7 @@ export class WorkerRegistration {
     private readonly repeats: RepeatedStart,
   ) {
     this.startedAtMs = store.clock.monotonic();
+    this.faults = new FaultLog(logger);
   }
 
   /**
@@ -95,10 +98,11 @@ export class WorkerRegistration {
 
   private async announceAgain(runner: QueueRunner): Promise<void> {
     const error = await this.announce(runner);
-    if (error instanceof QueueLayoutError) {
-      this.logger.error(`${announcing(runner.name)} failed: ${error.message}`);
-    } else if (error) {
-      this.logger.warn(`${announcing(runner.name)} failed: ${error.message}`);
+    const what = announcing(runner.name);
+    if (error) {
+      this.faults.failed(what, `${what} failed`, error, error instanceof QueueLayoutError ? 'error' : 'warn');
+    } else {
+      this.faults.succeeded(what);
     }
   }
 
@@ -158,9 +162,11 @@ export class WorkerRegistration {
       return error as Error;
     }
     this.opened(runner);
-    await this.describe(runner, this.detailsOf(runner)).catch((error: Error) => {
-      this.logger.warn(`Describing this worker to queue "${runner.name}" failed: ${error.message}`);
-    });
+    const what = `Describing this worker to queue "${runner.name}"`;
+    await this.describe(runner, this.detailsOf(runner)).then(
+      () => this.faults.succeeded(what),
+      (error: Error) => this.faults.failed(what, `${what} failed`, error),
+    );
     return undefined;
   }
 

@@ -2,6 +2,7 @@ import { CancelNotices } from '../../queue/operate/cancel-notices.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { limitOf, LONGEST_TIMER_MS } from '../../queue/runtime/bounds.js';
 import type { Timer } from '../../queue/runtime/clock.js';
+import { FaultLog } from '../reports/fault-log.js';
 import type { Attempt } from '../attempt/attempt.js';
 import type { ClaimInFlight } from './claim-budget.js';
 import type { QueueRunner } from './queue-runner.js';
@@ -24,12 +25,15 @@ export class Heartbeat {
   private timer: Timer | undefined;
   private unsubscribe: (() => void) | undefined;
   private beats = 0;
+  private readonly faults: FaultLog;
 
   constructor(
     readonly runner: QueueRunner,
     readonly intervalMs: number,
-    private readonly logger: JobQueueLogger,
-  ) {}
+    logger: JobQueueLogger,
+  ) {
+    this.faults = new FaultLog(logger);
+  }
 
   start(): void {
     const { queue, calls } = this.runner;
@@ -124,9 +128,8 @@ export class Heartbeat {
   }
 
   private warn(error: unknown): void {
-    this.logger.warn(
-      `Could not extend the claims of queue "${this.runner.name}"; trying again: ${(error as Error).message}`,
-    );
+    const { name } = this.runner;
+    this.faults.failed(name, `Could not extend the claims of queue "${name}"; trying again`, error);
   }
 
   private async extend(attempts: Attempt[]): Promise<void> {
@@ -135,6 +138,7 @@ export class Heartbeat {
         this.runner.calls.extend(attempts),
         limitOf(this.intervalMs),
       );
+      this.faults.succeeded(this.runner.name);
       for (const attempt of attempts) {
         if (attempt.isEnded) {
           continue; // it ended while the beat was in flight: its own settlement decides

@@ -33,7 +33,11 @@ function newQueue(): { queue: JobQueue; base: string } {
   return { queue: new JobQueue(redis, name), base: new QueueKeys(name).base };
 }
 
-async function spoil(key: string, expected: string): Promise<string> {
+async function spoil(key: string, expected: string, asSet = false): Promise<string> {
+  if (asSet) {
+    await redis.sadd(key, 'of another program');
+    return 'set';
+  }
   await (expected === 'string' ? redis.rpush(key, 'of another program') : redis.set(key, 'of another program'));
   return expected === 'string' ? 'list' : 'string';
 }
@@ -59,11 +63,9 @@ it.each(fixed)('%s: health and the doctor name it, and change nothing', async (p
   const verdict = unreadable(queue.name, error);
   expect(verdict.summary).toContain(`key ${key} has the wrong type: expected ${expected}, found ${found}`);
   expect(verdict.next).toContain(`\`TYPE ${key}\``);
-  if (part !== 'sweep') {
-    const { counts, findings } = await queue.doctor({ repair: true });
-    expect(counts).toEqual({ type: 1 });
-    expect(findings).toEqual([{ kind: 'type', subject: key, found, expected, repaired: false }]);
-  }
+  const { counts, findings } = await queue.doctor({ repair: true });
+  expect(counts).toEqual({ type: 1 });
+  expect(findings).toEqual([{ kind: 'type', subject: key, found, expected, repaired: false }]);
   expect(await redis.type(key)).toBe(found);
   await redis.del(key);
   expect((await queue.doctor()).counts).toEqual({});
@@ -81,29 +83,113 @@ it.each(withIds)('%s: the doctor names it', async (part) => {
   await redis.del(key);
 });
 
+const COMMON = ['pending', 'stats', 'wake'];
+const OF_GROUPS = fixed.filter((part) => part.startsWith('groups:'));
+const OF_ONE_GROUP = ['groups:waiting:g', 'groups:running:g', 'groups:later:g', 'groups:state:g'];
 const kinds: [kind: string, options: EnqueueOptions, parts: string[]][] = [
-  ['a plain job', {}, ['pending', 'stats', 'wake']],
-  ['a job with an id', { id: 'a' }, ['pending', 'stats', 'wake']],
-  ['a delayed job', { delayMs: 60_000 }, ['scheduled', 'stats', 'wake']],
-  ['a job with a priority', { priority: 1 }, ['prioritized', 'sequence', 'stats', 'wake']],
+  ['a plain job', {}, COMMON],
+  ['a durable job', { durability: 'replica' }, COMMON],
+  ['a job with an id', { id: 'a' }, [...COMMON, 'settings']],
+  ['a delayed job', { delayMs: 60_000 }, [...COMMON, 'settings', 'scheduled']],
+  ['a job with a priority', { priority: 1 }, [...COMMON, 'settings', 'prioritized', 'sequence']],
+  ['a unique job', { unique: { key: 'u', for: 'pending' } }, [...COMMON, 'settings', 'unique', 'unique_expiries']],
+  [
+    'a job that may replace another one',
+    { unique: { key: 'u', for: 'pending', onConflict: 'replace' } },
+    [...COMMON, 'unique', 'unique_expiries', 'scheduled', 'prioritized'],
+  ],
+  ['a job of a group', { group: 'g' }, [...COMMON, 'settings', 'sequence', ...OF_GROUPS, ...OF_ONE_GROUP]],
 ];
+
+/** Enqueues a job without options and this one in one call, so that another job is written first. */
+async function expectRefused(queue: JobQueue, key: string, options: EnqueueOptions, asSet: boolean): Promise<void> {
+  const base = new QueueKeys(queue.name).base;
+  const before = (await redis.keys(`${base}job:*`)).toSorted();
+  const { pending, scheduled, totals } = await queue.stats();
+  const found = await spoil(key, typesOfKeys(base, [key]).get(key)!, asSet);
+  const [first, second] = await Promise.allSettled([queue.enqueue('before'), queue.enqueue({}, options)]);
+  for (const { reason } of [first, second] as PromiseRejectedResult[]) {
+    if (reason !== undefined) {
+      expect(reason).toMatchObject({
+        outcome: 'not-sent',
+        message: expect.stringContaining(`\`TYPE ${key}\``),
+        cause: { code: 'REDIS_KEY_TYPE', wrong: [expect.objectContaining({ key, found })] },
+      });
+    }
+  }
+  expect(second.status).toBe('rejected');
+  await redis.del(key);
+  if (first.status === 'fulfilled') {
+    await queue.remove(first.value.id);
+  }
+  expect((await redis.keys(`${base}job:*`)).toSorted()).toEqual(before);
+  expect(await queue.stats()).toMatchObject({ pending, scheduled });
+  const { enqueued = 0 } = (await queue.stats()).totals;
+  expect(enqueued).toBe((totals['enqueued'] ?? 0) + (first.status === 'fulfilled' ? 1 : 0));
+}
 
 it.each(kinds)('the error of an enqueue of %s names it, and nothing is written', async (_kind, options, parts) => {
   const { queue, base } = newQueue();
   for (const part of parts) {
-    const key = base + part;
-    const found = await spoil(key, typesOfQueue('').get(part)!);
-    await expect(queue.enqueue({}, options)).rejects.toMatchObject({
+    await expectRefused(queue, base + part, options, false);
+    await expectRefused(queue, base + part, options, true);
+  }
+  expect((await queue.doctor()).counts).toEqual({});
+  const enqueued = queue.enqueue({}, options).catch((error: Error) => error);
+  expect(await enqueued).toMatchObject(options.durability ? { code: 'DURABILITY_TIMEOUT' } : { outcome: 'new' });
+});
+
+it('the error of an enqueue that waits for a job names it, and nothing is written', async () => {
+  const { queue, base } = newQueue();
+  const { id } = await queue.enqueue('first');
+  for (const part of ['scheduled', 'awaiting', 'pending', 'stats']) {
+    if (part !== 'pending' && part !== 'stats') {
+      await expectRefused(queue, base + part, { after: [id] }, false);
+      await expectRefused(queue, base + part, { after: [id] }, true);
+    }
+  }
+  expect((await queue.doctor()).counts).toEqual({});
+});
+
+it.each(['its own queue', 'another queue'])('the error of an enqueue to a batch of %s names it', async (where) => {
+  const [home, other] = [newQueue(), newQueue()];
+  const there = where === 'another queue' ? other : home;
+  const batch = home.queue.batch({ id: 'b', then: { name: 'then' } });
+  await batch.add('page', 1, { queue: there.queue });
+  const record = ['', '/open', '/members', '/outcomes'].map((end) => `batch_record:b${end}`);
+  for (const part of where === 'another queue' ? ['batch_guests'] : record.slice(3)) {
+    const key = there.base + part;
+    await redis.del(key);
+    const found = await spoil(key, 'hash');
+    await expect(batch.add('page', 2, { queue: there.queue })).rejects.toMatchObject({
       outcome: 'not-sent',
-      message: expect.stringContaining(`\`TYPE ${key}\``),
-      cause: { code: 'REDIS_KEY_TYPE', wrong: [expect.objectContaining({ key, found })] },
+      cause: { wrong: [expect.objectContaining({ key, found })] },
     });
     await redis.del(key);
-    expect(await redis.keys(`${base}job:*`)).toEqual([]);
-    expect(await queue.stats()).toMatchObject({ pending: 0, scheduled: 0 });
-    expect((await redis.hget(`${base}stats`, 'enqueued_total')) ?? '0').toBe('0');
   }
-  expect((await queue.enqueue({}, options)).outcome).toBe('new');
+  expect(await there.queue.stats()).toMatchObject({ pending: 1, totals: { enqueued: 1 } });
+});
+
+it('the error of a read of one key names it', async () => {
+  const { queue, base } = newQueue();
+  const [job, audit] = [`${base}job:a`, `${base}audit`];
+  await Promise.all([spoil(job, 'hash'), spoil(audit, 'stream')]);
+  await expect(queue.get('a')).rejects.toMatchObject({ wrong: [{ key: audit }, { key: job }] });
+  await redis.del(job);
+  await expect(queue.auditTrail.read()).rejects.toMatchObject({
+    wrong: [{ key: audit, expected: 'stream', found: 'string' }],
+  });
+  await redis.del(audit);
+});
+
+it('a queue with an audit trail of a wrong type writes nothing that it cannot note', async () => {
+  const name = uniqueQueueName();
+  const queue = new JobQueue(redis, name, { auditTrail: {} });
+  const { base } = new QueueKeys(name);
+  await spoil(`${base}audit`, 'stream');
+  await expect(queue.enqueue({})).rejects.toMatchObject({ cause: { wrong: [{ key: `${base}audit` }] } });
+  expect(await redis.keys(`${base}*`)).toEqual([`${base}audit`]);
+  await redis.del(`${base}audit`);
 });
 
 it('says in the error of a call which key of an id it is', async () => {

@@ -5,6 +5,7 @@ import type { Redis } from 'ioredis';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { Job } from '#worker/handlers/job.js';
 import { leaveBroken, newQueue, startWorker } from '../../support/worker/workers.js';
+import { holdTimers } from '../../support/worker/held-timers.js';
 import { inside } from '../../support/queue/inside.js';
 
 describe('a job that cannot run', () => {
@@ -93,6 +94,22 @@ describe('a job that cannot run', () => {
     expect(worker.warnings).toContainEqual(
       expect.stringContaining(`Queue "${broken.name}" rests for 1000 ms after an error: `),
     );
+  });
+
+  it('whose place holds something else is logged once, however often its claim is repeated', async () => {
+    const rests = holdTimers(1_000);
+    const queue = newQueue();
+    leaveBroken(queue);
+    const { claims } = (await inside(queue).scripts()).keys;
+    await redisOf(queue).set(claims, 'no sorted set');
+    const worker = await startWorker(queue, () => 'done');
+    await queue.enqueue({});
+    for (let i = 0; i < 3; i++) await rests.fire();
+    await redisOf(queue).del(claims);
+    await worker.event('completed');
+    expect(worker.warnings.filter((line) => line.includes('rests for 1000 ms'))).toEqual([
+      expect.stringContaining(`\`TYPE ${claims}\``),
+    ]);
   });
 });
 

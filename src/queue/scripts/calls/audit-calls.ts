@@ -12,6 +12,7 @@ type Found = readonly (StreamEntry | [id: string, fields: null])[];
 
 /** Reads the stream by commands, not by scripts: a worker's Redis user needs no permission for them. */
 export function auditCalls({ keys }: CallContext) {
+  const command = commandOn(keys.audit);
   return {
     read(after: string, limit: number) {
       const from = after === '' ? '-' : `(${after}`;
@@ -40,12 +41,13 @@ export function auditCalls({ keys }: CallContext) {
   };
 }
 
-function command<Reply>(
-  script: string,
-  send: CommandCall<Reply>['send'],
-  decode: (reply: unknown) => Reply,
-): CommandCall<Reply> {
-  return { script, args: [], send, decode };
+/** Returns a function that puts together a call of commands on one key. */
+function commandOn(key: string) {
+  return <Reply>(
+    script: string,
+    send: CommandCall<Reply>['send'],
+    decode: (reply: unknown) => Reply,
+  ): CommandCall<Reply> => ({ script, keys: [key], args: [], send, decode });
 }
 
 /** Takes entries. If the process dies before the next command, any consumer takes them after `idleMs`. */

@@ -85,6 +85,7 @@ export function jobCalls(context: CallContext) {
     get(id: string): CommandCall<JobRecord | null> {
       return {
         script: 'get',
+        keys: [keys.jobPrefix, keys.job(id)],
         args: [id],
         send: (client) => client.hgetall(keys.job(id)),
         decode: (reply) => {

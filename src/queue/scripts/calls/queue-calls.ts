@@ -43,6 +43,7 @@ export function queueCalls({ keys, options }: CallContext) {
     now(): CommandCall<number> {
       return {
         script: 'now',
+        keys: [],
         args: [],
         send: (client) => client.time(),
         decode: (reply) => {
