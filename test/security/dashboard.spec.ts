@@ -9,9 +9,12 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-it('shows no secret, changes nothing unasked and stays up', async () => {
-  await attackDashboard(await new AttackedDashboard().start('express'), 80);
-});
+it.each(['express', 'fastify'] as const)(
+  'shows no secret, changes nothing unasked and stays up on %s',
+  async (on) => {
+    await attackDashboard(await new AttackedDashboard().start(on), 60);
+  },
+);
 
 describe('finds', () => {
   it('a route without its check', async () => {
@@ -24,6 +27,12 @@ describe('finds', () => {
     jest.spyOn(ShownContent.prototype, 'record').mockImplementation((job) => job);
     const target = await new AttackedDashboard().start('express');
     await expect(attackDashboard(target, 250)).rejects.toThrow('secret out');
+  });
+
+  it('a lookup of an inherited name', async () => {
+    const target = await new AttackedDashboard().start('express');
+    jest.spyOn(Object, 'hasOwn').mockImplementation((record, name) => name in record);
+    await expect(attackDashboard(target, 250)).rejects.toThrow('crash');
   });
 
   it('a change without an entry', async () => {
