@@ -70,6 +70,9 @@ function moves({ stats, rates }: QueueSigns): boolean {
 
 export function takesNothing(signs: QueueSigns): ReturnType<Rule> {
   const { stats, rates } = signs;
+  if ((signs.unserved ?? []).length > 0) {
+    return undefined; // the jobs that wait have no handler, and the workers fetch well
+  }
   if (moves(signs) || stats.workers === 0 || closedUntil(signs) || !isOverdue(signs, LONG_WAIT_MS)) {
     return undefined;
   }

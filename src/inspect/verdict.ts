@@ -14,13 +14,16 @@ import {
 
 const ORDER: readonly Severity[] = ['ok', 'notice', 'warning', 'critical'];
 
-/** The first of several rules with the same severity decides, because it is nearest to the cause. */
-const RULES: readonly Rule[] = [
+/**
+ * The first of several rules with the same severity decides, because it is nearest to the cause. Handlers that do not end
+ * come first: soon nothing runs, and other rules would name a wrong cause.
+ */
+export const RULES: readonly Rule[] = [
+  stuckHandlers,
   paused,
   noWorker,
   unserved,
   takesNothing,
-  stuckHandlers,
   expired,
   failing,
   resting,
@@ -37,10 +40,10 @@ const RULES: readonly Rule[] = [
 
 /** The rules that say why waiting jobs are not taken. */
 const HOLDING: readonly Rule[] = [
+  stuckHandlers,
   paused,
   noWorker,
   takesNothing,
-  stuckHandlers,
   resting,
   rateLimited,
   full,
