@@ -1,5 +1,6 @@
 import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobRecord } from '../../queue/model/job.js';
@@ -25,7 +26,14 @@ interface RunRequest {
   state: State;
   match: JobMatch;
   user: string;
+  /** The run ends after this many jobs; null for all. */
+  most: number | null;
+  /** The most jobs of a second; null for no limit. */
+  perSecond: number | null;
 }
+
+/** The reason why a run goes on no further; undefined while it goes on. */
+type End = RunView['status'] | undefined;
 
 /**
  * Applies one action to all matching jobs, in the background of this process. The page that started it may close. Jobs
@@ -35,7 +43,7 @@ interface RunRequest {
 export class BulkRuns implements BeforeApplicationShutdown {
   private readonly logger = SafeLogger.of(new Logger('JobQueueDashboard'));
   private readonly active = new Map<string, Promise<void>>();
-  private closing = false;
+  private readonly closing = new AbortController();
 
   constructor(
     private readonly jobs: JobQueueService,
@@ -82,7 +90,7 @@ export class BulkRuns implements BeforeApplicationShutdown {
 
   /** Stops running actions before the connection is closed. */
   async beforeApplicationShutdown(): Promise<void> {
-    this.closing = true;
+    this.closing.abort();
     await Promise.all(this.active.values());
   }
 
@@ -124,44 +132,76 @@ export class BulkRuns implements BeforeApplicationShutdown {
   }
 
   /** Passes over the jobs once. Returns the outcome of the run if it ends early. */
-  private async pass(queue: JobQueue, run: RunView, allowedOf: AllowedOf): Promise<RunView['status'] | undefined> {
+  private async pass(queue: JobQueue, run: RunView, allowedOf: AllowedOf): Promise<End> {
     let cursor: string | null = null;
     do {
-      if (this.closing) {
-        return 'interrupted';
-      }
-      if (await this.store.stopRequested(queue, run.id)) {
-        return 'stopped';
-      }
       const slice = await walkSlice(queue, run.state, cursor);
-      const { done } = await this.change(queue, run, slice.jobs, allowedOf);
+      const before = run.done;
+      const ended = await this.change(queue, run, slice.jobs, allowedOf);
+      if (ended !== undefined) {
+        return ended;
+      }
       run.searched += slice.looked;
-      run.updatedAt = await serverNow(queue);
-      await this.store.write(queue, run);
-      cursor = nextCursor(run.state, slice.cursor, done);
+      await this.write(queue, run);
+      cursor = nextCursor(run.state, slice.cursor, run.done - before);
     } while (cursor !== null);
     return undefined;
   }
 
+  /** Changes the jobs of a slice that match, as many at once as the pace of the run allows. */
   private async change(
     queue: JobQueue,
     run: RunView,
     jobs: readonly JobRecord[],
     allowedOf: AllowedOf,
-  ): Promise<{ done: number }> {
+  ): Promise<End> {
     const chosen = jobs.filter((job) => isMeant(job, run) && matches(this.redactor.record(job), run.match));
     const matching = chosen.map(({ id }) => id);
     const allowed = await allowedOf(matching);
     const ids = matching.filter((id) => allowed.has(id));
     run.spared += matching.length - ids.length;
-    if (ids.length === 0) {
-      return { done: 0 };
+    let from = 0;
+    let ended = await this.endOf(queue, run);
+    while (ended === undefined && from < ids.length) {
+      const portion = ids.slice(from, from + portionOf(run));
+      const outcome = await this.actions.act(queue, run.action, run.state, portion);
+      run.done += outcome.done;
+      run.spared += outcome.spared;
+      from += portion.length;
+      await this.keepPace(queue, run);
+      ended = await this.endOf(queue, run);
     }
-    const outcome = await this.actions.act(queue, run.action, run.state, ids);
-    run.done += outcome.done;
-    run.spared += outcome.spared;
-    return outcome;
+    return ended;
   }
+
+  /** Waits until the pace of a run allows the next jobs. */
+  private async keepPace(queue: JobQueue, run: RunView): Promise<void> {
+    if (run.perSecond === null || run.done >= (run.most ?? Infinity)) {
+      return;
+    }
+    await this.write(queue, run); // a run without news for long counts as lost
+    await sleep(1_000, undefined, { signal: this.closing.signal }).catch(() => undefined);
+  }
+
+  private async endOf(queue: JobQueue, run: RunView): Promise<End> {
+    if (run.done >= (run.most ?? Infinity)) {
+      return 'done';
+    }
+    if (this.closing.signal.aborted) {
+      return 'interrupted';
+    }
+    return (await this.store.stopRequested(queue, run.id)) ? 'stopped' : undefined;
+  }
+
+  private async write(queue: JobQueue, run: RunView): Promise<void> {
+    run.updatedAt = await serverNow(queue);
+    await this.store.write(queue, run);
+  }
+}
+
+/** Returns the number of jobs that a run may change at once. */
+function portionOf({ most, perSecond, done }: RunView): number {
+  return Math.min((most ?? Infinity) - done, perSecond ?? Infinity);
 }
 
 /** Returns whether a job belongs to the run. It does not if it was enqueued or ended after the run's start. */
@@ -176,10 +216,14 @@ function nextCursor(state: State, cursor: string | null, done: number): string |
 }
 
 /** Returns the subject of a run, in words. */
-export function subjectOf({ state, match }: Pick<RunView, 'state' | 'match'>): string {
+export function subjectOf(
+  run: Pick<RunView, 'state' | 'match'> & Partial<Pick<RunView, 'most' | 'perSecond'>>,
+): string {
+  const { state, match, most = null, perSecond = null } = run;
   const parts = [
     ...(match.text ? [`with "${match.text}"`] : []),
     ...(match.group ? [`whose error is like "${match.group}"`] : []),
   ];
-  return `all ${state} jobs${parts.length > 0 ? ` ${parts.join(' ')}` : ''}`;
+  const all = most === null ? `all ${state} jobs` : `the first ${most} ${state} jobs`;
+  return [all, ...parts, ...(perSecond === null ? [] : [`at most ${perSecond} a second`])].join(' ');
 }

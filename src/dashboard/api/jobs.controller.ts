@@ -10,7 +10,7 @@ import { JobDescriber } from '../views/job-describer.js';
 import { queryCount, queueName, stateSchema } from './known-queue.js';
 import { Reads, Routes } from './route.js';
 import type { QueueCall } from './route-runner.js';
-import type { ErrorGroupsPage, JobsPage, SearchPage } from '../views/views.js';
+import type { CountPage, ErrorGroupsPage, JobsPage, SearchPage } from '../views/views.js';
 
 const LARGEST_PAGE = 100;
 const cursor = z.string({ error: 'expected the cursor of a page' }).max(2_000).optional();
@@ -58,6 +58,16 @@ export class JobsController extends Routes {
   ): Promise<SearchPage> {
     const page = await this.jobSearch.search(queue, state, match, from ?? null);
     return { ...page, jobs: await this.permissions.visible(request, page.jobs) };
+  }
+
+  /** Counts the matches of a slice, so that an action on all of them can name their number. */
+  @Reads('api/search/count', searchSchema)
+  async count(
+    { queue: _name, state, cursor: from, ...match }: z.output<typeof searchSchema>,
+    { queue, request }: QueueCall,
+  ): Promise<CountPage> {
+    const { jobs, ...page } = await this.jobSearch.search(queue, state, match, from ?? null, Infinity);
+    return { ...page, found: (await this.permissions.visible(request, jobs)).length };
   }
 
   /** Groups a slice of the dead letters by error; the page joins the groups of all slices. */

@@ -1,6 +1,7 @@
 import { Injectable, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
 import { BulkRuns, subjectOf } from '../actions/bulk-runs.js';
+import { wholeNumber } from '../../queue/validation/numbers.js';
 import { matchSchema } from '../search/job-match.js';
 import { Permissions } from '../security/permissions.js';
 import type { RunView } from '../views/views.js';
@@ -9,11 +10,16 @@ import { queueName, stateSchema } from './known-queue.js';
 import { Changes, Reads, Routes } from './route.js';
 import type { Call, ChangeCall, Outcome } from './route-runner.js';
 
+/** A limit for numbers of jobs that no queue reaches. */
+const MOST_JOBS = 1_000_000_000;
+
 const startSchema = z.strictObject({
   action: actionSchema,
   queue: queueName,
   state: stateSchema,
   match: matchSchema,
+  most: wholeNumber(1, MOST_JOBS).nullable().default(null),
+  perSecond: wholeNumber(1, MOST_JOBS).nullable().default(null),
 });
 const stopSchema = z.strictObject({ queue: queueName, id: z.uuid({ error: 'expected the id of a run' }) });
 
@@ -29,16 +35,16 @@ export class RunsController extends Routes {
 
   @Changes('api/runs', startSchema, {
     needs: ({ action, queue }) => [{ action, queue }],
-    logs: ({ action, state, match }) => ({ action: `begin ${action}`, subject: subjectOf({ state, match }) }),
+    logs: ({ action, ...run }) => ({ action: `begin ${action}`, subject: subjectOf(run) }),
   })
   async start(
-    { action, state, match }: z.output<typeof startSchema>,
+    { action, state, match, most, perSecond }: z.output<typeof startSchema>,
     { queue, user, request }: ChangeCall,
   ): Promise<RunView> {
     requireState(action, state);
     const allowedOf = (ids: readonly string[]) =>
       this.permissions.allowedIds(action, request, { queue: queue.name }, ids);
-    return this.runs.start(queue, { action, state, match, user }, allowedOf);
+    return this.runs.start(queue, { action, state, match, user, most, perSecond }, allowedOf);
   }
 
   @Reads('api/runs', z.object({}))

@@ -30,7 +30,14 @@ export class JobSearch {
     private readonly redactor: Redactor,
   ) {}
 
-  async search(queue: JobQueue, state: JobStatus, match: JobMatch, cursor: string | null): Promise<SearchPage> {
+  /** @param most the search ends after this many matches */
+  async search(
+    queue: JobQueue,
+    state: JobStatus,
+    match: JobMatch,
+    cursor: string | null,
+    most: number = MOST_FOUND,
+  ): Promise<SearchPage> {
     const until = performance.now() + SLICE_MS;
     const found: JobRow[] = [];
     let searched = 0;
@@ -41,7 +48,7 @@ export class JobSearch {
       next = slice.cursor;
       const matching = slice.jobs.filter((job) => matches(this.redactor.record(job), match));
       found.push(...matching.map((job) => this.describer.row(job)));
-    } while (next !== null && found.length < MOST_FOUND && performance.now() < until);
+    } while (next !== null && found.length < most && performance.now() < until);
     const stats = await queue.stats();
     return { jobs: found, searched, total: stats[state], cursor: next };
   }

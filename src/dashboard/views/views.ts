@@ -142,6 +142,16 @@ export interface SearchPage {
   cursor: string | null;
 }
 
+/** The number of matches in a slice. */
+export interface CountPage {
+  found: number;
+  /** The number of jobs that this slice read. */
+  searched: number;
+  total: number;
+  /** The cursor of the next slice; null at the end. */
+  cursor: string | null;
+}
+
 /** Dead letters of one kind of error. */
 export interface ErrorGroupView {
   key: string;
@@ -246,6 +256,10 @@ export interface RunView {
   state: State;
   match: JobMatch;
   user: string;
+  /** The run ends after this many jobs; null for all. */
+  most: number | null;
+  /** The most jobs of a second; null for no limit. */
+  perSecond: number | null;
   status: 'running' | 'stopping' | 'done' | 'stopped' | 'failed' | 'interrupted';
   startedAt: number;
   updatedAt: number;

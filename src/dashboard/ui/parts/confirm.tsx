@@ -2,59 +2,102 @@ import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { count } from './format.js';
 
+/** One of several ways to do an action. */
+export interface Choice<Value> {
+  value: Value;
+  words: string;
+  /** The words of the button while this way is chosen. */
+  verb: string;
+}
+
 interface Question {
   title: string;
   body: string;
   verb: string;
-  /** The number that must be typed; undefined where a click is enough. */
-  typed?: number;
+  /** The number or the name that must be typed; undefined where a click is enough. */
+  typed?: number | string;
+  choices?: readonly Choice<unknown>[];
   destroys: boolean;
-  answer(yes: boolean): void;
+  answer(yes: boolean, choice?: unknown): void;
 }
+
+type Asked = Omit<Question, 'answer' | 'choices'>;
 
 const question = signal<Question | null>(null);
 
 /** Asks before an action; resolves to whether the user agreed. */
-export function ask(asked: Omit<Question, 'answer'>): Promise<boolean> {
-  return new Promise((resolve) => {
-    question.value = {
-      ...asked,
-      answer: (yes) => {
-        question.value = null;
-        resolve(yes);
-      },
-    };
-  });
+export function ask(asked: Asked): Promise<boolean> {
+  return new Promise((resolve) => show(asked, resolve));
+}
+
+/** Asks how an action should be done; resolves to the chosen way, or to null. */
+export function choose<Value>(
+  asked: Omit<Asked, 'verb'>,
+  choices: readonly [Choice<Value>, ...Choice<Value>[]],
+): Promise<Value | null> {
+  return new Promise((resolve) =>
+    show({ ...asked, verb: choices[0].verb, choices }, (yes, value) => resolve(yes ? (value as Value) : null)),
+  );
+}
+
+function show(asked: Omit<Question, 'answer'>, answered: Question['answer']): void {
+  question.value = {
+    ...asked,
+    answer: (...answer) => {
+      question.value = null;
+      answered(...answer);
+    },
+  };
 }
 
 export function Confirm() {
   return question.value && <ConfirmDialog key={question.value.title} question={question.value} />;
 }
 
-function ConfirmDialog({ question: { title, body, verb, typed, destroys, answer } }: { question: Question }) {
+function ConfirmDialog({
+  question: { title, body, verb, typed, choices, destroys, answer },
+}: {
+  question: Question;
+}) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [text, setText] = useState('');
+  const [chosen, setChosen] = useState(choices?.[0]);
   useEffect(() => dialog.current?.showModal(), []);
-  const agreed = typed === undefined || text.replaceAll(/[^\d]/g, '') === String(typed);
+  const agreed = typed === undefined || isTyped(text, typed);
   return (
     <dialog ref={dialog} class="dialog" aria-labelledby="confirm-title" onClose={() => answer(false)}>
       <form
         method="dialog"
         onSubmit={(event) => {
           event.preventDefault();
-          if (agreed) answer(true);
+          if (agreed) answer(true, chosen?.value);
         }}
       >
         <h2 id="confirm-title">{title}</h2>
         <p>{body}</p>
+        {choices && (
+          <fieldset class="choices">
+            <legend>How</legend>
+            {choices.map((choice) => (
+              <label key={choice.words}>
+                <input type="radio" name="choice" checked={choice === chosen} onChange={() => setChosen(choice)} />
+                {choice.words}
+              </label>
+            ))}
+          </fieldset>
+        )}
         {typed !== undefined && (
           <label class="field">
-            Type {count(typed)} to continue
+            <span>
+              Type <bdi>{typeof typed === 'number' ? count(typed) : typed}</bdi> to continue
+            </span>
             <input
               value={text}
               onInput={(event) => setText(event.currentTarget.value)}
-              inputMode="numeric"
+              inputMode={typeof typed === 'number' ? 'numeric' : 'text'}
               autocomplete="off"
+              autocapitalize="off"
+              spellcheck={false}
             />
           </label>
         )}
@@ -63,10 +106,14 @@ function ConfirmDialog({ question: { title, body, verb, typed, destroys, answer 
             Keep as it is
           </button>
           <button type="submit" class={destroys ? 'danger' : 'primary'} disabled={!agreed}>
-            {verb}
+            {chosen?.verb ?? verb}
           </button>
         </div>
       </form>
     </dialog>
   );
+}
+
+function isTyped(text: string, typed: number | string): boolean {
+  return typeof typed === 'number' ? text.replaceAll(/[^\d]/g, '') === String(typed) : text.trim() === typed;
 }

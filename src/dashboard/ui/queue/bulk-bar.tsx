@@ -1,11 +1,20 @@
 import type { JobAction, JobMatch, State } from '../../views/views.js';
 import { count, plural } from '../parts/format.js';
-import { ask } from '../parts/confirm.js';
+import { type Choice, ask, choose } from '../parts/confirm.js';
+import { counted } from '../parts/counting.js';
 import { say, tried } from '../parts/toasts.js';
 import { post } from '../state/api.js';
 import { may } from '../state/live.js';
+import { setParams } from '../state/route.js';
 import { ACTION_WORDS, actionsOf, destroys, outcomeWords } from '../parts/actions.js';
 import type { Selection } from './selection.js';
+
+/** The longest shown value of a restriction, in characters. */
+const LONGEST_VALUE = 60;
+/** So many jobs go first where a cause may not be mended yet. */
+const FIRST_FEW = 10;
+/** The most jobs of a second where they go back at a pace. */
+const PACE = 10;
 
 interface BulkProps {
   queue: string;
@@ -14,7 +23,6 @@ interface BulkProps {
   /** The scope of "all that match", and the approximate number; null if it is unknown. */
   match: JobMatch;
   total: number | null;
-  matchWords: string;
   done(): void;
 }
 
@@ -22,7 +30,7 @@ interface BulkProps {
  * Shows the actions on the selected jobs, or on all that match. They are at the foot of the page, within reach of a
  * thumb.
  */
-export function BulkBar({ queue, state, selection, match, total, matchWords, done }: BulkProps) {
+export function BulkBar({ queue, state, selection, match, total, done }: BulkProps) {
   const actions = actionsOf(state).filter((action) => may(action));
   const chosen = selection.ids.size;
   if (actions.length === 0 || (total === 0 && chosen === 0)) {
@@ -31,7 +39,7 @@ export function BulkBar({ queue, state, selection, match, total, matchWords, don
   const act = async (action: JobAction) => {
     const outcome = await (chosen > 0
       ? actOnChosen(queue, state, action, [...selection.ids])
-      : actOnAll(queue, state, action, match, total, matchWords));
+      : actOnAll(queue, state, action, match, total));
     if (outcome !== undefined) {
       say(outcome);
       selection.clear();
@@ -41,11 +49,9 @@ export function BulkBar({ queue, state, selection, match, total, matchWords, don
   return (
     <div class="bulk" role="toolbar" aria-label="Actions on jobs">
       <span class="bulk-what">
-        {chosen > 0
-          ? `${plural(chosen, 'job')} selected`
-          : total === 1
-            ? howMany(total, matchWords)
-            : `All ${total === null ? matchWords : howMany(total, matchWords)}`}
+        {chosen > 0 ? `${plural(chosen, 'job')} selected` : `${total === 1 ? '' : 'All '}${howMany(total, state)}`}{' '}
+        of <bdi>{queue}</bdi>
+        {chosen === 0 && <Restrictions match={match} />}
       </span>
       {actions.map((action) => (
         <button
@@ -64,6 +70,41 @@ export function BulkBar({ queue, state, selection, match, total, matchWords, don
       )}
     </div>
   );
+}
+
+/** Shows what restricts the list, and so the actions on all. A click takes it away. */
+function Restrictions({ match: { text, group } }: { match: JobMatch }) {
+  return (
+    <>
+      {text !== undefined && <Restriction word="with" value={text} clear={{ q: null }} />}
+      {group !== undefined && <Restriction word="that died of" value={group} clear={{ group: null }} />}
+    </>
+  );
+}
+
+function Restriction({ word, value, clear }: { word: string; value: string; clear: Record<string, null> }) {
+  return (
+    <>
+      {' '}
+      {word}{' '}
+      <button type="button" class="chip-restriction" title="Show all again" onClick={() => setParams(clear)}>
+        <bdi>“{shortened(value)}”</bdi> <span aria-hidden="true">✕</span>
+      </button>
+    </>
+  );
+}
+
+/** Returns what restricts an action on all, in words. */
+function restrictionWords({ text, group }: JobMatch): string {
+  const parts = [
+    ...(text === undefined ? [] : [` with “${shortened(text)}”`]),
+    ...(group === undefined ? [] : [` that died of “${shortened(group)}”`]),
+  ];
+  return parts.join('');
+}
+
+function shortened(text: string): string {
+  return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
 }
 
 function wordsForAll(action: JobAction): string {
@@ -96,28 +137,60 @@ async function actOnAll(
   state: State,
   action: JobAction,
   match: JobMatch,
-  total: number | null,
-  words: string,
+  known: number | null,
 ): Promise<string | undefined> {
-  const many = total === null ? `all ${words}` : howMany(total, words);
-  const sure = await ask({
-    title: `${ACTION_WORDS[action]} ${many} of ${queue}?`,
-    body: `${BODIES[action]} It continues in the background, also when this tab is closed, and can be stopped.`,
-    verb: `${ACTION_WORDS[action]} ${many}`,
-    destroys: destroys(action),
-    ...(destroys(action) && total !== null && { typed: total }),
+  const matching = `${howMany(null, state)} of ${queue}${restrictionWords(match)}`;
+  return tried(async () => {
+    const total = known ?? (await counted(queue, state, match, matching));
+    if (total === undefined) {
+      return undefined;
+    }
+    const many = total === null ? `all ${howMany(null, state)}` : howMany(total, state);
+    const pace = await agreedPace(action, total, {
+      title: `${ACTION_WORDS[action]} ${many} of ${queue}${restrictionWords(match)}?`,
+      body: `${BODIES[action]} It continues in the background, also when this tab is closed, and can be stopped.`,
+      destroys: destroys(action),
+      ...(destroys(action) && { typed: total ?? queue }),
+      verb: `${ACTION_WORDS[action]} ${many}`,
+    });
+    if (pace === null) {
+      return undefined;
+    }
+    await post('runs', { action, queue, state, match, ...pace });
+    return `${ACTION_WORDS[action]} began: ${pace.most === undefined ? many : `the first ${pace.most}`}.`;
   });
-  return sure
-    ? tried(async () => {
-        await post('runs', { action, queue, state, match });
-        return `${ACTION_WORDS[action]} began: ${many}.`;
-      })
-    : undefined;
 }
 
-/** Counts jobs in the words of their list: 1 dead letter, 14 pending jobs. */
-function howMany(total: number, words: string): string {
-  return `${count(total)} ${total === 1 ? words.replace(/(job|letter)s\b/, '$1') : words}`;
+interface Pace {
+  most?: number;
+  perSecond?: number;
+}
+
+/** Asks before an action on all; a redrive of many may begin with a few. Null where the user does not agree. */
+async function agreedPace(
+  action: JobAction,
+  total: number | null,
+  question: Parameters<typeof ask>[0],
+): Promise<Pace | null> {
+  if (action !== 'redrive' || (total !== null && total <= FIRST_FEW)) {
+    return (await ask(question)) ? {} : null;
+  }
+  const choices: [Choice<Pace>, ...Choice<Pace>[]] = [
+    {
+      value: { most: FIRST_FEW },
+      words: `${FIRST_FEW} first, to see whether they complete now`,
+      verb: `Redrive the first ${FIRST_FEW}`,
+    },
+    { value: { perSecond: PACE }, words: `All, ${PACE} a second`, verb: `${question.verb} slowly` },
+    { value: {}, words: 'All at once', verb: question.verb },
+  ];
+  return choose(question, choices);
+}
+
+/** Counts jobs in the words of their state: 1 dead letter, 14 pending jobs. */
+function howMany(total: number | null, state: State): string {
+  const word = state === 'failed' ? 'dead letter' : `${state} job`;
+  return total === null ? `${word}s` : `${count(total)} ${word}${total === 1 ? '' : 's'}`;
 }
 
 const BODIES: Record<JobAction, string> = {

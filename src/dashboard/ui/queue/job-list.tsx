@@ -83,15 +83,7 @@ export function JobList({ queue, state }: { queue: QueueView; state: State }) {
           })}
         </div>
       </div>
-      <BulkBar
-        queue={queue.name}
-        state={state}
-        selection={selection}
-        match={{}}
-        total={total}
-        matchWords={state === 'failed' ? 'dead letters' : `${state} jobs`}
-        done={refresh}
-      />
+      <BulkBar queue={queue.name} state={state} selection={selection} match={{}} total={total} done={refresh} />
     </>
   );
 }

@@ -64,8 +64,8 @@ export function QueuePage({ name }: { name: string }) {
     <>
       <QueueHead queue={queue} />
       <Tabs queue={queue} current={state} />
-      <SearchField key={state} text={text} state={state} />
-      {state === 'failed' && queue.depths.failed > 0 && !text && <ErrorGroups queue={queue} chosen={group} />}
+      <SearchField text={text} state={state} group={group} />
+      {state === 'failed' && queue.depths.failed > 0 && <ErrorGroups queue={queue} chosen={group} />}
       {text || group ? (
         <SearchResults key={`${state} ${text} ${group}`} queue={queue} state={state} text={text} group={group} />
       ) : (

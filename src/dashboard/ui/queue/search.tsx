@@ -13,8 +13,20 @@ import { useSelection } from './selection.js';
 /** The matches of one step; then the search waits until the user continues. */
 const MATCHES_A_STEP = 100;
 
-export function SearchField({ text, state }: { text: string; state: State }) {
+interface FieldProps {
+  text: string;
+  state: State;
+  /** The chosen kind of error. */
+  group: string | null;
+}
+
+/** Shows the text of the page's address, and changes it on Enter or where the field is left. */
+export function SearchField({ text, state, group }: FieldProps) {
   const [value, setValue] = useState(text);
+  useEffect(() => setValue(text), [text, group, state]);
+  const apply = () => {
+    if (value.trim() !== text) setParams({ q: value.trim() || null, group: null, state });
+  };
   return (
     <form
       class="queue-search"
@@ -22,7 +34,7 @@ export function SearchField({ text, state }: { text: string; state: State }) {
       aria-label="Search in this queue"
       onSubmit={(event) => {
         event.preventDefault();
-        setParams({ q: value.trim() || null, group: null, state });
+        apply();
       }}
     >
       <input
@@ -35,6 +47,7 @@ export function SearchField({ text, state }: { text: string; state: State }) {
           setValue(event.currentTarget.value);
           if (event.currentTarget.value === '') setParams({ q: null });
         }}
+        onBlur={apply}
       />
       <button type="submit">Search</button>
       <span class="search-hint quiet small">in ids, names, groups, metadata and errors</span>
@@ -77,7 +90,6 @@ export function SearchResults(props: { queue: QueueView; state: State; text: str
     setRound((n) => n + 1);
   };
   const { jobs, status, problem } = found;
-  const words = group === null ? `${state} jobs with “${text}”` : `dead letters with this error`;
   return (
     <>
       <SearchProgress
@@ -109,7 +121,6 @@ export function SearchResults(props: { queue: QueueView; state: State; text: str
         selection={selection}
         match={{ ...(text && { text }), ...(group !== null && { group }) }}
         total={status === 'done' ? jobs.length : null}
-        matchWords={words}
         done={again}
       />
     </>

@@ -10,6 +10,7 @@ import { route } from '../state/route.js';
 import { WorkersPage } from '../workers/workers-page.js';
 import { Clock, Notice } from '../parts/parts.js';
 import { Confirm } from '../parts/confirm.js';
+import { CountingDialog } from '../parts/counting.js';
 import { Header } from './header.js';
 import { KeysHelp, useKeys } from './keys.js';
 import { RunsPanel } from './runs-panel.js';
@@ -32,6 +33,7 @@ export function App() {
       <RunsPanel />
       <Toasts />
       <Confirm />
+      <CountingDialog />
       <KeysHelp />
     </>
   );
