@@ -31,6 +31,7 @@ import { LifecycleOrder, LifecycleOrderModule } from './lifecycle/lifecycle-orde
 import { QueueRegistry } from './connection/queue-registry.js';
 import { QuietLogger } from './connection/quiet-logger.js';
 import { MaintenanceScheduler } from './lifecycle/maintenance.scheduler.js';
+import { UnusedNames } from './lifecycle/unused-names.js';
 import { ModuleMiddleware } from './lifecycle/module-middleware.js';
 import { RedisConnection } from './connection/redis-connection.js';
 import { STORE_OVERRIDE, type ServerConnection, type StoreOverride } from './connection/server-connection.js';
@@ -96,7 +97,7 @@ function partProviders(name: string): Provider[] {
     {
       provide: partToken('service', name),
       useFactory: (...parts: ConstructorParameters<typeof JobQueueService>) => new JobQueueService(...parts),
-      inject: [QueueRegistry, HandlerRegistry, WorkerLifecycle],
+      inject: [QueueRegistry, HandlerRegistry, UnusedNames, WorkerLifecycle],
     },
     { provide: partToken('queues', name), useExisting: QueueRegistry },
     { provide: partToken('lifecycle', name), useExisting: WorkerLifecycle },
@@ -155,10 +156,20 @@ const providers: Provider[] = [
   HandlerRegistry,
   JobListeners,
   {
+    provide: UnusedNames,
+    useFactory: (queues: QueueRegistry, handlers: HandlerRegistry, logger: QuietLogger) =>
+      new UnusedNames(queues, handlers, logger),
+    inject: [QueueRegistry, HandlerRegistry, QuietLogger],
+  },
+  {
     provide: BootAudit,
-    useFactory: ({ audit, maintenance }: ResolvedModuleOptions, queues: QueueRegistry, logger: QuietLogger) =>
-      new BootAudit(audit, maintenance !== false, queues, logger),
-    inject: [RESOLVED_OPTIONS, QueueRegistry, QuietLogger],
+    useFactory: (
+      { audit, maintenance }: ResolvedModuleOptions,
+      queues: QueueRegistry,
+      logger: QuietLogger,
+      names: UnusedNames,
+    ) => new BootAudit(audit, maintenance !== false, queues, logger, names),
+    inject: [RESOLVED_OPTIONS, QueueRegistry, QuietLogger, UnusedNames],
   },
   {
     provide: MaintenanceScheduler,

@@ -34,6 +34,8 @@ export abstract class JobAdmin {
   readonly store: QueueStore;
   /** Returns the definition of the handler of a job's name here, which checks payloads that operators edit. @internal */
   definitionOf?: (job: string) => JobDefinition | undefined;
+  /** Looks at the queue's name after a call that changed the queue's state. Absent without Nest. @internal */
+  afterChange?: (verb: string) => Promise<void>;
   /** The time limit of a step without its own. @internal */
   readonly callLimit: Required<CallLimit>;
   private opened: StoreCalls | undefined;

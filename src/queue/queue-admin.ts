@@ -106,7 +106,9 @@ export abstract class QueueAdmin extends JobAdmin {
    */
   async pause(options: PauseOptions = {}): Promise<boolean> {
     const checked = checkOptions('pause', pauseOptions, options);
-    return this.exec((calls) => calls.pause(checked));
+    const isNew = await this.exec((calls) => calls.pause(checked));
+    await this.afterChange?.('pause');
+    return isNew;
   }
 
   /** Ends a pause. False when it was not paused. */

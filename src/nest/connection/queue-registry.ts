@@ -37,6 +37,8 @@ export class QueueRegistry {
   private readonly watchers = new Set<QueueWatcher>();
   /** Returns the definition of the handler of a job's name in a queue. It checks payloads that operators edit. */
   definitionOf: (queue: string, job: string) => JobDefinition | undefined = () => undefined;
+  /** Looks at the name of a queue whose state a call has changed. */
+  afterChange: (queue: JobQueue, verb: string) => Promise<void> = () => Promise.resolve();
   /** The queues in the order in which they became known. It grows while the app runs. */
   readonly all: JobQueue[] = [];
 
@@ -81,7 +83,9 @@ export class QueueRegistry {
     if (!queue) {
       checkQueueName(name);
       queue = new JobQueue(this.redis.store, name, { ...this.optionsOf(name), middleware: this.middleware });
+      const made = queue;
       queue.definitionOf = (job) => this.definitionOf(name, job);
+      queue.afterChange = (verb) => this.afterChange(made, verb);
       this.referenced.set(name, queue);
     }
     return queue;
@@ -94,6 +98,11 @@ export class QueueRegistry {
     if (known) {
       Object.assign(known.options, resolveQueueOptions(`queue "${name}"`, this.optionsOf(name)));
     }
+  }
+
+  /** Returns whether `forRoot({ queues })` names the queue. */
+  isConfigured(name: string): boolean {
+    return own(this.settings.queues, name) !== undefined;
   }
 
   /** Returns how many of the queue's jobs this process runs at once. */

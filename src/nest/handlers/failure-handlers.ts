@@ -49,6 +49,13 @@ export class FailureHandlers {
     return queue;
   }
 
+  /** Each handler's place in errors, with the queue and the name of the jobs that fail. */
+  get all(): { queue: string; name: string; subject: string }[] {
+    return [...this.byQueue].flatMap(([queue, handlers]) =>
+      [...handlers].map(([name, { subject }]) => ({ queue, name, subject })),
+    );
+  }
+
   /** The queues with such handlers. */
   get queueNames(): string[] {
     return [...this.byQueue.keys()];

@@ -61,7 +61,7 @@ export class HandlerRegistry {
   private readonly queueOfPool = new Map<ThreadPool, string>();
   private readonly known = new Set<FoundHandler['wrapper']>();
   private connections: readonly string[] = [];
-  private bound = false;
+  bound = false;
 
   constructor(
     private readonly explorer: HandlerExplorer,

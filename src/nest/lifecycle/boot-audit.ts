@@ -5,12 +5,10 @@ import type { QueueStats } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { auditCodec } from './codec-audit.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
+import { FLEET_BOOT_MS, type UnusedNames } from './unused-names.js';
 
 /** The time the server may take to reply to all calls, in ms. */
 const REPLY_MS = 2_000;
-
-/** The time after which a fleet has started, in ms. Then a process looks for what others should do. */
-const FLEET_BOOT_MS = 65_000;
 
 /** Checks Redis for risks to jobs, once it is reachable. */
 export class BootAudit {
@@ -24,6 +22,7 @@ export class BootAudit {
     private readonly maintains: boolean,
     private readonly queues: QueueRegistry,
     private readonly logger: JobQueueLogger,
+    private readonly names: UnusedNames,
     private readonly fleetBootMs: number = FLEET_BOOT_MS,
   ) {}
 
@@ -57,9 +56,13 @@ export class BootAudit {
       this.logger.warn(`Redis at ${redis.address}: ${describeFinding(finding)}`);
     }
     await Promise.all(all.map((queue) => this.lookAtCodec(queue)));
-    if (!this.maintains) {
-      // Not at once: another process of the fleet may boot at the same time.
-      setTimeout(() => void this.lookForMaintenance().catch(() => undefined), this.fleetBootMs).unref();
+    // Not at once: another process of the fleet may boot at the same time.
+    setTimeout(() => void this.lookAtFleet().catch(() => undefined), this.fleetBootMs).unref();
+  }
+
+  private async lookAtFleet(): Promise<void> {
+    if (!this.queues.redis.isClosed) {
+      await Promise.all([this.names.lookAtAll(), ...(this.maintains ? [] : [this.lookForMaintenance()])]);
     }
   }
 

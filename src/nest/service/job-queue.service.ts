@@ -22,6 +22,7 @@ import { enqueueMany } from './enqueue-many.js';
 import { checkJobAndId, chosenQueue, onlyQueue, takeQueue, type QueueChoice } from './queue-choice.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
 import { addServiceClass } from '../connection/service-classes.js';
+import { UnusedNames } from '../lifecycle/unused-names.js';
 import { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
 
 /**
@@ -45,6 +46,7 @@ export class JobQueueService {
   constructor(
     private readonly queues: QueueRegistry,
     private readonly handlers: HandlerRegistry,
+    private readonly names: UnusedNames,
     /** The worker of this process. @internal */
     private readonly lifecycle: WorkerLifecycle,
   ) {
@@ -246,6 +248,7 @@ export class JobQueueService {
   /** Stops the claims of this process, from one queue or from all. Running jobs and other processes continue. */
   pauseWorker(queue?: string): void {
     checkGivenQueue(queue);
+    if (queue !== undefined) this.names.servedHere(queue, 'pauseWorker');
     this.lifecycle.controls.pause(queue);
   }
 

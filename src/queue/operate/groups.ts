@@ -6,7 +6,7 @@ import { pauseOptions, type PauseOptions } from '../model/pause.js';
 import { show } from '../errors/show.js';
 import { groupLimitFields, type GroupLimits } from '../model/limits.js';
 import { checkCount, checkKnown, checkMs, checkOptions } from '../validation/validate-options.js';
-import type { QueueAccess } from '../store/queue-store.js';
+import type { ChangedQueue } from '../store/queue-store.js';
 import type { CleanOptions } from './clean.js';
 
 /** The most jobs that one call of the script looks at. */
@@ -37,7 +37,7 @@ export interface GroupListOptions {
  */
 export class Groups {
   /** @internal */
-  constructor(private readonly queue: Pick<QueueAccess, 'exec'>) {}
+  constructor(private readonly queue: ChangedQueue) {}
 
   /**
    * Returns one page of the groups that have waiting or running jobs.
@@ -73,6 +73,7 @@ export class Groups {
     const checked = checkOptions('group limits', limitsSchema, limits);
     const group = checkGroup(name);
     await this.queue.exec((calls) => calls.groups.set(group, checked));
+    await this.queue.afterChange?.('groups');
   }
 
   /** Clears a group's own limits, and ends its rest and its hold. A pause stays. @throws InvalidOptionError */
@@ -85,7 +86,9 @@ export class Groups {
   async pause(name: string, options: PauseOptions = {}): Promise<boolean> {
     const group = checkGroup(name);
     const checked = checkOptions('groups.pause', pauseOptions, options);
-    return this.queue.exec((calls) => calls.groups.pause(group, checked));
+    const isNew = await this.queue.exec((calls) => calls.groups.pause(group, checked));
+    await this.queue.afterChange?.('groups');
+    return isNew;
   }
 
   /** Ends the pause of a group. Returns false when it was not paused. @throws InvalidOptionError */

@@ -9,7 +9,7 @@ import {
   type RuntimeLimits,
 } from '../model/limits.js';
 import { checkOptions } from '../validation/validate-options.js';
-import type { QueueAccess } from '../store/queue-store.js';
+import type { ChangedQueue } from '../store/queue-store.js';
 import type { LimitsInForce } from '../store/verbs/limit-verbs.js';
 
 /** The limits of a queue that can be set at run time. */
@@ -29,7 +29,7 @@ const limitsSchema = z.strictObject(runtimeLimitFields, {
  */
 export class Limits {
   /** @internal */
-  constructor(private readonly queue: Pick<QueueAccess, 'exec'>) {}
+  constructor(private readonly queue: ChangedQueue) {}
 
   /** Returns the limits that hold now. */
   async get(): Promise<LimitsInForce> {
@@ -46,6 +46,7 @@ export class Limits {
   async set(limits: RuntimeLimits): Promise<void> {
     const checked = checkOptions('limits', limitsSchema, limits);
     await this.queue.exec((calls) => calls.limits.set(checked));
+    await this.queue.afterChange?.('limits');
   }
 
   /**
@@ -66,6 +67,7 @@ export class Limits {
         'a part',
       );
     }
+    await this.queue.afterChange?.('limits');
   }
 
   /** Clears the limits that were set, and ends a rest. The configured limits apply again at once. */

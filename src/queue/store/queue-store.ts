@@ -199,3 +199,9 @@ export interface QueueAccess {
    */
   exec<Reply>(build: (calls: StoreCalls) => StoreCall<Reply>, limit?: CallLimit): Promise<Reply>;
 }
+
+/** A queue whose state an operator changes. */
+export interface ChangedQueue extends Pick<QueueAccess, 'exec'> {
+  /** Looks at the queue's name after a change. */
+  afterChange?: (verb: string) => Promise<void>;
+}

@@ -44,7 +44,8 @@ export function suggest(word: string, known: readonly string[]): string {
   return known.length > 0 ? `Known: ${known.join(', ')}.` : '';
 }
 
-function nearest(word: string, known: readonly string[]): string | undefined {
+/** Returns the known name that differs from a word by a few letters, or undefined. */
+export function nearest(word: string, known: readonly string[]): string | undefined {
   const most = Math.min(MAX_DISTANCE, Math.ceil(word.length / 2));
   const near = known
     .filter((each) => Math.abs(each.length - word.length) <= MAX_DISTANCE) // the distance is no less; a word may be huge

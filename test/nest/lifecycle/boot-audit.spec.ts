@@ -7,6 +7,7 @@ import { freePort } from '../../../scripts/redis/redis-server.mjs';
 import { checkRedisOptions } from '#nest/options/redis-options.js';
 import { QueueRegistry } from '#nest/connection/queue-registry.js';
 import { BootAudit } from '#nest/lifecycle/boot-audit.js';
+import { UnusedNames } from '#nest/lifecycle/unused-names.js';
 import { WorkerLifecycle } from '#nest/lifecycle/worker-lifecycle.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
@@ -128,7 +129,8 @@ describe('the audit at boot', () => {
         error: () => undefined,
         warn: (line: string) => void lines.push(line),
       };
-      await new BootAudit('error', false, queues, logger, fleetBootMs).run();
+      const names = app.get(UnusedNames, { strict: false });
+      await new BootAudit('error', false, queues, logger, names, fleetBootMs).run();
       if (fleetBootMs !== undefined) {
         await eventually(() => Promise.resolve(stats.mock.results.length > 0));
         await stats.mock.results[0]!.value;
