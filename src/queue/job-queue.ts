@@ -19,6 +19,7 @@ import type { JobHandle, ResultOptions } from './results/job-handle.js';
 import type { ExtendOutcome, FailOutcome, ReleaseOutcome } from './store/call-outcomes.js';
 import type { QueueStore } from './store/queue-store.js';
 import { checkText } from './validation/names.js';
+import { UsedDefinitions } from './validation/used-definitions.js';
 import type { InputOf, OutputOf, StandardSchema } from './validation/standard-schema.js';
 
 /**
@@ -33,6 +34,8 @@ import type { InputOf, OutputOf, StandardSchema } from './validation/standard-sc
 export class JobQueue extends QueueAdmin {
   /** The recurring jobs of the queue. */
   readonly schedules: Schedules = new Schedules(this);
+  /** The definitions that this process uses. @internal */
+  readonly definitions: UsedDefinitions = new UsedDefinitions(this);
   /** @internal */
   readonly producer: Producer;
   private readonly consumer = new ManualConsumer(this);

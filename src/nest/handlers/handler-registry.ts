@@ -89,7 +89,7 @@ export class HandlerRegistry {
 
   private addFailureHandler(found: FoundHandler): void {
     const queue = this.failures.add(found, this.functionOf(found), (name) => this.queueOf(name));
-    this.queues.queue(queue);
+    this.queues.queue(queue).definitions.use(found.definition, found.subject);
   }
 
   /**
@@ -282,7 +282,7 @@ export class HandlerRegistry {
       const limits = { maxRunning, rateLimit, groups, maxPending, maxPendingBytes };
       this.queues.configure(queue, { concurrency, prefetch, visibilityMs, ...limits });
     }
-    this.queues.queue(queue);
+    this.queues.queue(queue).definitions.use(found.definition, found.subject);
   }
 }
 

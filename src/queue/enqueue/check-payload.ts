@@ -1,5 +1,6 @@
 import { decodeContent, type ContentRules } from '../codec/codec.js';
 import { hidingOf } from '../codec/redact.js';
+import type { UsedDefinitions } from '../validation/used-definitions.js';
 import { validateWithSchema } from '../validation/validate-with-schema.js';
 import type { JobDefinition } from './define-job.js';
 
@@ -7,6 +8,8 @@ import type { JobDefinition } from './define-job.js';
 export interface PayloadRules {
   readonly name: string;
   readonly options: Pick<ContentRules, 'codec' | 'redact'>;
+  /** The definitions that the queue uses. Absent where nobody compares them. */
+  readonly definitions?: UsedDefinitions;
 }
 
 /**
@@ -18,12 +21,14 @@ export interface PayloadRules {
  * @throws InvalidPayloadError with the path of the fault (a rejection, if the schema is asynchronous)
  */
 export function checkPayload(
-  { name, payload: schema }: JobDefinition,
+  definition: JobDefinition,
   json: string,
-  { name: queue, options: { codec, redact } }: PayloadRules,
+  { name: queue, options: { codec, redact }, definitions }: PayloadRules,
   id: string,
   subject = 'payload',
 ): unknown {
+  const { name, payload: schema } = definition;
+  definitions?.use(definition, 'a call that gives a payload');
   const hiding = redact && hidingOf(redact, { part: 'payload', job: { id, name, queue } });
   return validateWithSchema(
     subject,

@@ -5,6 +5,7 @@ import { isRef, refTo } from '../store/job-ref.js';
 import type { JobReference } from '../model/batch.js';
 import { arePlainOptions, encodePlainOptions, isMetadata, type JobMetadata } from '../model/metadata.js';
 import { checkJobId, checkJobName, SCHEDULE_PREFIX } from '../validation/names.js';
+import type { UsedDefinitions } from '../validation/used-definitions.js';
 import { checkEnqueueOptions, refuseContradictions, type EnqueueOptions } from './enqueue-options.js';
 import { overrideText, type EnqueueRules } from './group-override.js';
 
@@ -13,6 +14,8 @@ export interface EncodeTarget {
   readonly name: string;
   readonly options: EnqueueRules;
   readonly store: { readonly clock: Pick<Clock, 'randomId'> };
+  /** The definitions that the queue uses. Absent where nobody compares them. */
+  readonly definitions?: UsedDefinitions;
 }
 
 /**

@@ -13,7 +13,7 @@ import {
 } from 'nest-job-queue';
 import { z } from 'zod';
 import { uniqueQueueName } from '../../support/redis/redis.js';
-import { compileApp, startApp } from '../app.js';
+import { compileApp, KeptLog, startApp } from '../app.js';
 
 function sendEmail(name: string, defaults: JobDefaults = {}) {
   return defineJob(name, {
@@ -44,6 +44,22 @@ describe('a definition through the module', () => {
     const many = await jobs.enqueueMany(SendEmail, [{ payload: { to: 'bob', at: 0 }, id: 'mine' }]);
     expect(many[0]!.id).toBe('mine');
     expect(await many[0]!.result()).toEqual({ year: 1970 });
+  });
+
+  it('warns once where handler and producers use two definitions of one name', async () => {
+    const [SendEmail, log] = [sendEmail(uniqueQueueName('email')), new KeptLog()];
+    const other = defineJob(SendEmail.name, { payload: z.object({ to: z.string(), at: z.number() }) });
+    const app = await startApp({ providers: [handlerOf(SendEmail)], log });
+    const jobs = app.get(JobQueueService);
+    await jobs.enqueue(SendEmail, { to: 'ada', at: 0 });
+    expect(log.lines.filter((line) => line.startsWith('warn Two'))).toEqual([]);
+    await jobs.enqueue(other, { to: 'ada', at: 0 });
+    await jobs.schedules.upsert(other, 'daily', { everyMs: 60_000 }, { payload: { to: 'ada', at: 0 } });
+    expect(log.lines.filter((line) => line.startsWith('warn Two'))).toEqual([
+      `warn Two definitions of the jobs "${SendEmail.name}" are in use in queue "${SendEmail.name}", by @JobHandler("${SendEmail.name}") ` +
+        'on EmailHandler.handle and by a call that gives a payload. They differ in the payload schema, the result schema. ' +
+        'Define the jobs once, and import that definition in both places.',
+    ]);
   });
 
   it('binds a method', async () => {
