@@ -143,7 +143,11 @@ export class JobQueue extends QueueAdmin {
    * await batch.add('image', { page: 1 }, { queue: images }); // another JobQueue on the same client
    * await batch.seal();
    */
-  batch(options: BatchOptions = {}): Batch<JobQueue> {
+  batch<
+    Then extends StandardSchema = StandardSchema,
+    OnFailure extends StandardSchema = StandardSchema,
+    Finally extends StandardSchema = StandardSchema,
+  >(options: BatchOptions<Then, OnFailure, Finally> = {}): Batch<JobQueue> {
     const encoded = encodeBatch(this, options);
     return new Batch<JobQueue>(this, encoded, (_job, queue) => queue ?? this);
   }

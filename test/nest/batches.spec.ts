@@ -1,7 +1,14 @@
 // Batches through the service: where they live, and what is refused.
 import { expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { defineJob, InvalidOptionError, JobHandler, JobQueueService, type Job } from 'nest-job-queue';
+import {
+  defineJob,
+  InvalidOptionError,
+  InvalidPayloadError,
+  JobHandler,
+  JobQueueService,
+  type Job,
+} from 'nest-job-queue';
 import { uniqueQueueName } from '../support/redis/redis.js';
 import { startApp } from './app.js';
 
@@ -59,6 +66,33 @@ it('runs the follow-up of a failure, in the queue that several names share', asy
   expect(await jobs.result(ALERT, `@batch:${batch.id}:on_failure`)).toBe(1);
 }, 40_000);
 
+it('takes a follow-up by its definition: its queue, its name, its defaults', async () => {
+  const jobs = await service();
+  const Alert = defineJob(ALERT, { payload: z.object({ batchId: z.string() }), queue: BOOK, maxAttempts: 4 });
+  const batch = jobs.batch({ onFailure: { definition: Alert, timeoutMs: 9_000 }, then: { name: BOOK } });
+  expect(batch.queue).toBe(BOOK);
+  await batch.add(PAGE, { page: 0 }, { maxAttempts: 1 });
+  await batch.seal();
+  await batch.wait({ timeoutMs: 20_000 });
+  const id = `@batch:${batch.id}:on_failure`;
+  expect(await jobs.result(Alert, id)).toBe(1);
+  expect(await jobs.get(Alert, id)).toMatchObject({ name: ALERT, maxAttempts: 4, payload: { batchId: batch.id } });
+}, 40_000);
+
+it('checks a payload by an asynchronous schema before anything is written', async () => {
+  const jobs = await service();
+  const Slow = defineJob(BOOK, {
+    payload: z.object({ title: z.string() }).refine(async ({ title }) => title !== ''),
+  });
+  const batch = jobs.batch({ then: { definition: Slow, payload: { title: '' } } });
+  await expect(batch.seal()).rejects.toThrow(InvalidPayloadError);
+  expect(await jobs.queue(BOOK).listBatches()).not.toContainEqual(expect.objectContaining({ id: batch.id }));
+  const sound = jobs.batch({ then: { definition: Slow, payload: { title: 'Moby Dick' } } });
+  await sound.seal();
+  await sound.wait({ timeoutMs: 20_000 });
+  expect(await jobs.get(BOOK, `@batch:${sound.id}:then`)).toMatchObject({ payload: { title: 'Moby Dick' } });
+}, 40_000);
+
 it('refuses follow-ups of several queues, and a batch without a place', async () => {
   const jobs = await service();
   expect(() => jobs.batch({ then: { name: BOOK }, finally: { name: PAGE } })).toThrow(
@@ -71,9 +105,16 @@ it('refuses follow-ups of several queues, and a batch without a place', async ()
 });
 
 it.each<[unknown, string]>([
-  ['book', 'batch.then: expected an object with the `name` of a job, found "book".'],
+  ['book', 'batch.then: expected an object with the `name` or the `definition` of a job, found "book".'],
+  [{ definition: 'book' }, 'batch.then.definition: expected a definition of defineJob, found "book".'],
+  [
+    { definition: Page, payload: { page: 1 }, name: 'book' },
+    `batch.then.name: expected that of the definition, "${PAGE}", found "book".`,
+  ],
+  [{ definition: Page, payload: { page: 'x' } }, 'batch.then.payload.page: expected number'],
+  [{ definition: Page }, 'batch.then.payload.page: expected number'],
   [{ nam: 'book' }, 'batch.then.nam: expected a known option, found "nam". Did you mean name?'],
-])('refuses %j as a follow-up, and says why', async (then, message) => {
+])('refuses a bad follow-up, case %#, and says why', async (then, message) => {
   const jobs = await service();
   expect(() => jobs.batch({ then } as never)).toThrow(message);
 });

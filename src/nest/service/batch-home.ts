@@ -1,11 +1,17 @@
-import { checkFollowUp, type BatchOptions } from '../../queue/batches/batch-options.js';
+import { jobOfFollowUp, type BatchOptions } from '../../queue/batches/batch-options.js';
+import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { checkObject } from '../../queue/validation/validate-options.js';
 import type { JobQueue } from '../../queue/job-queue.js';
+import type { StandardSchema } from '../../queue/validation/standard-schema.js';
 
 /** Options of a batch of the service. */
-export interface JobBatchOptions extends BatchOptions {
-  /** The queue of the batch and of its follow-ups. @default that of the follow-ups, by their names */
+export interface JobBatchOptions<
+  Then extends StandardSchema = StandardSchema,
+  OnFailure extends StandardSchema = StandardSchema,
+  Finally extends StandardSchema = StandardSchema,
+> extends BatchOptions<Then, OnFailure, Finally> {
+  /** The queue of the batch and of its follow-ups. @default that of the follow-ups, by their names or definitions */
   queue?: string;
 }
 
@@ -16,7 +22,7 @@ export interface JobBatchOptions extends BatchOptions {
  */
 export function batchHome(
   options: JobBatchOptions,
-  targetOf: (name: string) => JobQueue,
+  targetOf: (job: string | JobDefinition) => JobQueue,
   queueOf: (name: string) => JobQueue,
 ): JobQueue {
   checkObject('batch', 'an object with then, onFailure, finally, failFast', options);
@@ -28,13 +34,12 @@ export function batchHome(
     if (followUp === undefined) {
       return [];
     }
-    checkFollowUp(`batch.${kind}`, followUp);
-    const { name } = followUp;
-    return name === undefined ? [] : [{ kind, target: targetOf(name) }];
+    const job = jobOfFollowUp(`batch.${kind}`, followUp);
+    return job === undefined ? [] : [{ kind, target: targetOf(job) }];
   });
   const [first] = named;
   if (!first) {
-    throw new InvalidOptionError('batch', 'a follow-up with a name, or `queue`', 'neither');
+    throw new InvalidOptionError('batch', 'a follow-up with a name or a definition, or `queue`', 'neither');
   }
   const other = named.find(({ target }) => target !== first.target);
   if (other) {

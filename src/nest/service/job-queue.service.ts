@@ -147,10 +147,14 @@ export class JobQueueService {
    * await batch.addMany('page', pages.map((page) => ({ payload: { page } })));
    * await batch.seal();
    */
-  batch(options: JobBatchOptions): Batch<string> {
+  batch<
+    Then extends StandardSchema = StandardSchema,
+    OnFailure extends StandardSchema = StandardSchema,
+    Finally extends StandardSchema = StandardSchema,
+  >(options: JobBatchOptions<Then, OnFailure, Finally>): Batch<string> {
     const home = batchHome(
       options,
-      (name) => this.target(name, undefined),
+      (job) => this.target(job, undefined),
       (name) => this.queues.queue(name),
     );
     const { queue: _queue, ...rest } = options;

@@ -1,5 +1,8 @@
 import { z } from 'zod';
-import { encodeJob, type EncodeTarget } from '../enqueue/encode-job.js';
+import { checkPayload } from '../enqueue/check-payload.js';
+import { isJobDefinition, type JobDefinition } from '../enqueue/define-job.js';
+import { encodeJob, payloadSubject, type EncodeTarget } from '../enqueue/encode-job.js';
+import { typedOptions } from '../enqueue/encode-typed-job.js';
 import type { JobRules } from '../enqueue/enqueue-options.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
@@ -9,6 +12,7 @@ import { optionsOf } from '../store/enqueue-call.js';
 import { followUpRef } from '../store/job-ref.js';
 import { BATCH_PREFIX, checkJobId } from '../validation/names.js';
 import { duration } from '../validation/numbers.js';
+import type { InputOf, StandardSchema } from '../validation/standard-schema.js';
 import { checkKnown, checkObject, checkOptions } from '../validation/validate-options.js';
 
 /** A job that follows a batch. Its id is fixed: `@batch:{id of the batch}:then`, `:on_failure` or `:finally`. */
@@ -25,25 +29,45 @@ export interface FollowUp extends JobRules {
   cost?: number;
   /** Small texts that travel with the job. @default none */
   metadata?: JobMetadata;
+  /** Only in typed follow-ups. */
+  definition?: undefined;
 }
 
+/**
+ * A follow-up of a definition, which sets its name and the defaults of unset options. The schema checks the payload. The
+ * payload may be left out if the schema takes `{ batchId }`.
+ */
+export type TypedFollowUp<Payload extends StandardSchema = StandardSchema> = Omit<
+  FollowUp,
+  'name' | 'payload' | 'definition'
+> & { definition: JobDefinition<Payload> } & ({ batchId: string } extends InputOf<Payload>
+    ? { payload?: InputOf<Payload> }
+    : { payload: InputOf<Payload> });
+
 /** The follow-ups of a batch, and its options. */
-export interface BatchOptions {
+export interface BatchOptions<
+  Then extends StandardSchema = StandardSchema,
+  OnFailure extends StandardSchema = StandardSchema,
+  Finally extends StandardSchema = StandardSchema,
+> {
   /** Your own id: creating it again opens the existing batch. @default a random one */
   id?: string;
   /** The job that follows where all members completed and the batch was not cancelled. @default none */
-  then?: FollowUp;
+  then?: FollowUp | TypedFollowUp<Then>;
   /** The job that follows where a member failed, was cancelled or was deleted, or the batch was cancelled. @default none */
-  onFailure?: FollowUp;
+  onFailure?: FollowUp | TypedFollowUp<OnFailure>;
   /** The job that follows in any case. @default none */
-  finally?: FollowUp;
+  finally?: FollowUp | TypedFollowUp<Finally>;
   /** Cancels the other members once one did not end well. @default false */
   failFast?: boolean;
   /** The time the outcomes of the members can be read after the follow-ups have ended, in ms. @default 300,000 */
   resultTtlMs?: number;
 }
 
-const followUp = z.looseObject({}, { error: 'expected an object with name, payload and options of a job' });
+const followUp = z.looseObject(
+  {},
+  { error: 'expected an object with name or definition, payload and options of a job' },
+);
 
 const batchSchema = z.strictObject(
   {
@@ -61,6 +85,7 @@ const KINDS = { then: 'then', onFailure: 'on_failure', finally: 'finally' } as c
 
 /** Every option of a follow-up. */
 export const FOLLOW_UP_OPTIONS: readonly (keyof FollowUp)[] = [
+  'definition',
   'name',
   'payload',
   'delayMs',
@@ -77,12 +102,18 @@ export const FOLLOW_UP_OPTIONS: readonly (keyof FollowUp)[] = [
   'metadata',
 ];
 
+/** A batch as it is sent, and the checks of its payloads that take time. */
+export interface CheckedBatch extends EncodedBatch {
+  /** Rejects with an InvalidPayloadError. Absent unless a schema is asynchronous. */
+  checked?: Promise<unknown>;
+}
+
 /**
  * Checks and encodes a batch. Nothing is written yet.
  *
  * @throws InvalidOptionError, InvalidPayloadError
  */
-export function encodeBatch(queue: EncodeTarget, options: BatchOptions): EncodedBatch {
+export function encodeBatch(queue: EncodeTarget, options: BatchOptions): CheckedBatch {
   const {
     id = queue.store.clock.randomId(),
     failFast,
@@ -90,11 +121,13 @@ export function encodeBatch(queue: EncodeTarget, options: BatchOptions): Encoded
     ...rest
   } = checkOptions('batch', batchSchema, options);
   checkBatchId(id);
-  const followUps = Object.keys(KINDS).flatMap((kind) => {
-    const asked = rest[kind as keyof typeof KINDS] as FollowUp | undefined;
+  const made = Object.keys(KINDS).flatMap((kind) => {
+    const asked = rest[kind as keyof typeof KINDS] as FollowUp | TypedFollowUp | undefined;
     return asked ? [encodeFollowUp(queue, id, kind as keyof typeof KINDS, asked)] : [];
   });
-  return { id, failFast, resultTtlMs, followUps };
+  const followUps = made.map((each) => each.followUp);
+  const checks = made.flatMap(({ check }) => (check ? [check] : []));
+  return { id, failFast, resultTtlMs, followUps, ...(checks.length > 0 && { checked: whenHandled(checks) }) };
 }
 
 /** Checks a batch's id. The keys of its parts begin with the key of its record; see QueueKeys. */
@@ -107,31 +140,57 @@ function checkBatchId(id: string): void {
 }
 
 /**
- * Checks that a follow-up is an object without unknown options, which names its job.
+ * Checks that a follow-up is an object without unknown options. Returns its name or its definition, or undefined without
+ * both.
  *
  * @throws InvalidOptionError
  */
-export function checkFollowUp(subject: string, asked: FollowUp): void {
-  checkObject(subject, 'an object with the `name` of a job', asked);
+export function jobOfFollowUp(
+  subject: string,
+  asked: FollowUp | TypedFollowUp,
+): string | JobDefinition | undefined {
+  checkObject(subject, 'an object with the `name` or the `definition` of a job', asked);
   checkKnown(subject, asked, FOLLOW_UP_OPTIONS);
+  const { name, definition } = asked as FollowUp & { definition?: unknown };
+  if (definition === undefined) {
+    return name;
+  }
+  if (!isJobDefinition(definition)) {
+    throw new InvalidOptionError(`${subject}.definition`, 'a definition of defineJob', show(definition));
+  }
+  return definition;
+}
+
+/** Waits for all checks. A batch that is never opened waits for none, and a rejection would end its process. */
+function whenHandled(checks: readonly Promise<unknown>[]): Promise<unknown> {
+  const all = Promise.all(checks);
+  all.catch(() => undefined);
+  return all;
 }
 
 function encodeFollowUp(
   queue: EncodeTarget,
   batch: string,
   kind: keyof typeof KINDS,
-  followUpOptions: FollowUp,
-): EncodedFollowUp {
+  asked: FollowUp | TypedFollowUp,
+): { followUp: EncodedFollowUp; check: Promise<unknown> | undefined } {
   const subject = `batch.${kind}`;
-  checkFollowUp(subject, followUpOptions);
-  const { payload = { batchId: batch }, ...options } = followUpOptions;
-  const job = encodeJob(queue, payload, options, subject, `${BATCH_PREFIX}${batch}`);
-  const asked = JSON.parse(optionsOf(job) || '{}') as { worker?: string };
-  const worker = { ...(JSON.parse(asked.worker ?? '{}') as object), batch };
+  const job = jobOfFollowUp(subject, asked);
+  const { payload = { batchId: batch }, definition: _definition, ...given } = asked as FollowUp;
+  const options = isJobDefinition(job) ? typedOptions(queue.name, job, given, subject) : given;
+  const encoded = encodeJob(queue, payload, options, subject, `${BATCH_PREFIX}${batch}`);
+  const check = isJobDefinition(job)
+    ? checkPayload(job, encoded.payload, queue, batch, payloadSubject(subject))
+    : undefined;
+  const stored = JSON.parse(optionsOf(encoded) || '{}') as { worker?: string };
+  const worker = { ...(JSON.parse(stored.worker ?? '{}') as object), batch };
   return {
-    kind: KINDS[kind],
-    name: job.name,
-    payload: job.payload,
-    options: JSON.stringify({ ...asked, batch: followUpRef(batch), worker: JSON.stringify(worker) }),
+    followUp: {
+      kind: KINDS[kind],
+      name: encoded.name,
+      payload: encoded.payload,
+      options: JSON.stringify({ ...stored, batch: followUpRef(batch), worker: JSON.stringify(worker) }),
+    },
+    check: check instanceof Promise ? check : undefined,
   };
 }

@@ -5,7 +5,6 @@ import { validateBulk } from '../enqueue/validate-bulk.js';
 import { BatchNotFoundError, BatchSealedError } from '../errors/batch-errors.js';
 import { DurabilityTimeoutError } from '../enqueue/durable-batcher.js';
 import { EnqueueError, QueueFullError, type EnqueueItem } from '../errors/enqueue-errors.js';
-import type { EncodedBatch } from '../model/batch.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import { checkKnown, checkObject } from '../validation/validate-options.js';
@@ -13,6 +12,7 @@ import { tendBatches } from '../operate/tend-batches.js';
 import type { JobHandle } from '../results/job-handle.js';
 import { refTo } from '../store/job-ref.js';
 import type { QueueAccess } from '../store/queue-store.js';
+import type { CheckedBatch } from './batch-options.js';
 import { BatchReader } from './batch-reader.js';
 
 /** The most members that one call makes join. */
@@ -46,11 +46,11 @@ export class Batch<Queue = unknown> extends BatchReader {
   readonly #home: BatchTarget;
   readonly #find: FindTarget<Queue>;
   /** Absent of a batch that exists. */
-  readonly #definition: EncodedBatch | undefined;
+  readonly #definition: CheckedBatch | undefined;
   #ready: Promise<void> | undefined;
 
   /** @internal Made by `batch` and `findBatch` of a queue. */
-  constructor(home: BatchTarget, batch: EncodedBatch | string, find: FindTarget<Queue>) {
+  constructor(home: BatchTarget, batch: CheckedBatch | string, find: FindTarget<Queue>) {
     super(home, typeof batch === 'string' ? batch : batch.id);
     this.#home = home;
     this.#definition = typeof batch === 'string' ? undefined : batch;
@@ -144,7 +144,8 @@ export class Batch<Queue = unknown> extends BatchReader {
 
   private async open(): Promise<void> {
     if (this.#definition) {
-      const definition = this.#definition;
+      const { checked, ...definition } = this.#definition;
+      await checked;
       await this.#home.exec((calls) => calls.batches.create(definition));
     } else {
       await this.status();

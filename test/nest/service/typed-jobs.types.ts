@@ -57,6 +57,25 @@ export async function recurs(jobs: JobQueueService, schedules: Schedules) {
   await schedules.upsert('daily', daily, { definition: SendEmail, payload: { to: 'ada' }, name: 'other' });
 }
 
+const Report = defineJob('report', { payload: z.object({ batchId: z.string() }) });
+
+export function follows(jobs: JobQueueService, queue: JobQueue) {
+  jobs.batch({ then: { definition: SendEmail, payload: { to: 'ada', at: '2030-01-01' }, priority: 1 } });
+  jobs.batch({ then: { definition: Report }, onFailure: { definition: SendEmail, payload: { to: 'ada' } } });
+  jobs.batch({ then: { name: 'email', payload: { to: 5 } }, finally: { name: 'report' } });
+  queue.batch({ finally: { definition: SendEmail, payload: { to: 'ada' }, delayMs: 5 } });
+  queue.batch();
+
+  // @ts-expect-error a wrong field
+  jobs.batch({ then: { definition: SendEmail, payload: { to: 5 } } });
+  // @ts-expect-error a missing payload, because the schema takes no { batchId }
+  jobs.batch({ then: { definition: Report }, onFailure: { definition: SendEmail } });
+  // @ts-expect-error the definition has its name
+  jobs.batch({ then: { definition: SendEmail, payload: { to: 'ada' }, name: 'other' } });
+  // @ts-expect-error a wrong field
+  queue.batch({ finally: { definition: SendEmail, payload: { to: 5 } } });
+}
+
 export async function enqueues(jobs: JobQueueService, queue: JobQueue) {
   const email = await jobs.enqueue(SendEmail, { to: 'ada', at: '2030-01-01' }, { delayMs: 5 });
   const emailFits: Equal<ResultOfHandle<typeof email>, { messageId: string }> = true;
