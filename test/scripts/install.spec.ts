@@ -6,7 +6,9 @@ import { expect, it } from '@jest/globals';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 it('npm ci has nothing to say against this version of Node', async () => {
-  // A dry run reads the lock file alone: nothing is fetched and nothing is changed.
-  const command = promisify(execFile)('npm', ['ci', '--dry-run', '--ignore-scripts', '--offline'], { cwd: root });
-  expect((await command).stderr).not.toContain('EBADENGINE');
+  // A dry run reads the lock file alone: nothing is fetched, changed or run.
+  const { stderr } = await promisify(execFile)('npm', ['ci', '--dry-run', '--offline'], { cwd: root });
+  expect(stderr).not.toContain('EBADENGINE');
+  // The two packages of Jest with such scripts only check or build what their packages for each system bring along.
+  expect(stderr).not.toContain('npm warn install-scripts');
 });
