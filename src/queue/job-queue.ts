@@ -75,7 +75,7 @@ export class JobQueue extends QueueAdmin {
       return this.producer.one(first, second, third);
     }
     return isNamedShape(first, second, third)
-      ? Promise.reject(namedShapeError(first, third))
+      ? Promise.reject(namedShapeError(first, third, this))
       : this.producer.one(undefined, first, second as EnqueueOptions | undefined);
   }
 

@@ -1,4 +1,5 @@
 // The arguments of an enqueue, in one signature for all its forms.
+import { redactValue, type Redact } from '../codec/redact.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import type { JobDefinition, PayloadFor } from './define-job.js';
@@ -20,13 +21,24 @@ export type EnqueueRest<First> = 0 extends First & 1
 /** The definition that an argument may be; of `any` nothing is known. */
 export type DefinitionOf<First> = 0 extends First & 1 ? unknown : First;
 
+/** A queue that may hide parts of its payloads. */
+interface RedactingQueue {
+  readonly name: string;
+  readonly options: { readonly redact?: Redact | undefined };
+}
+
 /** Returns whether arguments have the shape of the service's enqueue, `(name, payload, options)`. */
 export function isNamedShape(first: unknown, second: unknown, third: unknown): boolean {
   return third !== undefined || (typeof first === 'string' && second !== undefined);
 }
 
-/** Returns the error for that shape: the name would be stored as the payload. */
-export function namedShapeError(first: unknown, third: unknown): InvalidOptionError {
+/**
+ * Returns the error for that shape: the name would be stored as the payload. The text may be a payload, so `redact`
+ * decides what is shown of it.
+ */
+export function namedShapeError(given: unknown, third: unknown, queue: RedactingQueue): InvalidOptionError {
+  const job = { id: '', name: queue.name, queue: queue.name };
+  const first = redactValue(queue.options.redact, given, { part: 'payload', job });
   const name = typeof first === 'string' ? show(first) : '…';
   return new InvalidOptionError(
     'enqueue',

@@ -17,7 +17,7 @@ export function outcomesOf(jobs: readonly Job[], returned: unknown): unknown[] {
   if (Array.isArray(returned) && returned.length === jobs.length) {
     return returned as unknown[];
   }
-  const found = Array.isArray(returned) ? `an array of ${returned.length}` : show(returned);
+  const found = Array.isArray(returned) ? `an array of ${returned.length}` : shown(jobs, returned);
   throw new TypeError(
     `A bulk handler returns nothing, an array of one outcome for each of its ${jobs.length} jobs, or a Map by job or id; ` +
       `found ${found}.`,
@@ -29,9 +29,20 @@ function refuseStrangers(jobs: readonly Job[], outcomes: ReadonlyMap<unknown, un
   const known = new Set<unknown>(jobs.flatMap((job) => [job, job.id]));
   for (const key of outcomes.keys()) {
     if (!known.has(key)) {
-      throw new TypeError(`A bulk handler returned an outcome for ${show(key)}, which is no job of its call.`);
+      throw new TypeError(
+        `A bulk handler returned an outcome for ${shown(jobs, key)}, which is no job of its call.`,
+      );
     }
   }
+}
+
+/** Returns a value for an error, without what `redact` hides of the result or of any payload of the call. */
+function shown(jobs: readonly Job[], value: unknown): string {
+  const hiding = jobs[0]?.hiding('result');
+  return jobs.reduce(
+    (text, job) => job.hiding('payload')?.texts(job.payload)(text) ?? text,
+    show(hiding ? hiding.visible(value) : value),
+  );
 }
 
 export function isError(value: unknown): value is Error {

@@ -2,6 +2,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { defineHandler, defineJob, InvalidOptionError, JobQueue, Worker, type Redact } from 'nest-job-queue/core';
+import type { BulkHandler } from '#worker/handlers/bulk-handler.js';
+import type { Job } from '#worker/handlers/job.js';
 import { redactValue } from '#queue/codec/redact.js';
 import { ShownContent } from '#queue/store/shown-content.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
@@ -38,6 +40,36 @@ describe('redactValue', () => {
         about,
       ),
     ).toBe('[redacted]');
+  });
+});
+
+describe('an error about a call', () => {
+  it('does not quote a payload of the wrong signature that nobody may see', async () => {
+    const queue = queueOf(() => '[hidden]');
+    const enqueue = queue.enqueue.bind(queue) as (...wrong: unknown[]) => Promise<unknown>;
+    const wrong = enqueue('DE02-1203', {}, {}).catch((error: Error) => error.message);
+    expect(await wrong).toContain('the first "[hidden]"');
+    expect(await wrong).not.toContain('1203');
+  });
+
+  it.each<[string, Redact, (iban: string) => unknown, string]>([
+    ['a key from a hidden field', ['iban'], (iban) => new Map([[iban, 'done']]), 'an outcome for "[redacted]"'],
+    ['a hidden result', () => '[hidden]', (iban) => iban, 'found "[hidden]"'],
+    ['a result from a hidden field', ['iban'], (iban) => `${iban} is done`, 'found "[redacted] is done"'],
+  ])('does not quote %s that a bulk handler returned', async (_what, redact, outcome, text) => {
+    const queue = queueOf(redact);
+    const jobs = await queue.enqueueMany(
+      ['DE02-1203', 'DE02-1204'].map((iban) => ({ payload: { iban }, maxAttempts: 1 })),
+    );
+    const handler = {
+      bulk: { size: 2, waitMs: 10_000 },
+      handle: (called: Job<{ iban: string }>[]) => outcome(called[1]!.payload.iban),
+    } as BulkHandler;
+    await startWorker([{ queue, handlers: { [queue.name]: handler } }]);
+    await expect(jobs[0]!.result({ timeoutMs: 10_000 })).rejects.toThrow(text);
+    const { lastError } = (await jobs[0]!.get())!;
+    expect(lastError).toContain(text);
+    expect(lastError).not.toContain('1204');
   });
 });
 
