@@ -8,9 +8,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** The files that take five CPU seconds or more, with their processes. */
 const LONGEST = [
-  'tools/simulate/thousand-seeds.spec.ts',
   'test/cli/cli.spec.ts',
-  'test/cli/every-command.spec.ts',
   'test/model/both-stores.spec.ts',
   'test/model/queue.spec.ts',
   'tools/simulate/simulate.spec.ts',
