@@ -3,13 +3,13 @@ import { Argument, type Command } from 'commander';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 /** Prints the completion script of a shell. It does not call Redis, so it is quick. */
-export function addCompletion(program: Command): void {
+export function addCompletion(program: Command, stdout: NodeJS.WriteStream): void {
   program
     .command('completion')
     .addArgument(new Argument('<shell>', 'which shell').choices(SHELLS))
     .description('prints the completion for a shell; see docs/cli.md')
     .action((shell: (typeof SHELLS)[number]) => {
-      process.stdout.write(SCRIPTS[shell](program));
+      stdout.write(SCRIPTS[shell](program));
     });
 }
 

@@ -49,17 +49,21 @@ function refusedBy(error: unknown, place: string): CliError | undefined {
 }
 
 /** Prints the error on stderr, as JSON if the output is JSON. Returns the exit code. */
-export function report(error: unknown, { json, verbose }: { json: boolean; verbose: boolean }): number {
+export function report(
+  error: unknown,
+  stderr: NodeJS.WriteStream,
+  { json, verbose }: { json: boolean; verbose: boolean },
+): number {
   const exitCode = exitCodeOf(error);
   const stack = withoutPasswords((error as Error).stack ?? '');
   const message = messageOf(error as Error);
   if (json && exitCode !== EXIT.ok) {
-    process.stderr.write(`${printableJson({ error: { code: codeOf(error), message } })}\n`);
+    stderr.write(`${printableJson({ error: { code: codeOf(error), message } })}\n`);
   } else if (!(error instanceof CommanderError)) {
     // commander has said it
     const hint = isForUser(error) ? '' : '\n--verbose shows where it happened.';
     const shown = verbose && !(error instanceof CliError) ? stack || message : `${message}${hint}`;
-    process.stderr.write(`${valueOf(lines(shown.split('\n')))}\n`);
+    stderr.write(`${valueOf(lines(shown.split('\n')))}\n`);
   }
   return exitCode;
 }

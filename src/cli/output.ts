@@ -1,4 +1,5 @@
 import type { Severity } from '../inspect/queue-signs.js';
+import type { HostProcess } from './host-process.js';
 import { fitted, screenful, type TableLayout } from './table.js';
 import { ago, type Part, printableJson, Text, valueOf } from './text.js';
 
@@ -13,12 +14,16 @@ const SIGNS: Readonly<Record<Severity, [shape: string, color: keyof typeof COLOR
 
 /** Writes to the terminal or the pipe: as text for people, or as JSON for programs. */
 export class Output {
+  private readonly stream: NodeJS.WriteStream;
+
   constructor(
-    private readonly stream: NodeJS.WriteStream,
+    private readonly host: HostProcess,
     readonly json: boolean,
     /** The lead of the server's clock over this machine's, in ms. */
     private readonly skewMs: number,
-  ) {}
+  ) {
+    this.stream = host.stdout;
+  }
 
   /** The time of the server, in ms of the epoch. The clock of an operator's machine may be wrong. */
   get nowMs(): number {
@@ -39,6 +44,11 @@ export class Output {
   /** Shows one of many answers: JSON on a line of its own. */
   line(value: unknown, words: () => Part): void {
     this.write(this.json ? printableJson(value) : valueOf(words()));
+  }
+
+  /** Tells a person what the command does, beside its output. */
+  tell(shown: string): void {
+    this.host.stderr.write(`${shown}\n`);
   }
 
   /** Replaces the last text without a flicker, cut to the screen. On a pipe the text goes below it. */
@@ -87,7 +97,7 @@ export class Output {
   }
 
   color(color: keyof typeof COLORS, part: Part): Text {
-    const wanted = this.isTerminal && !process.env['NO_COLOR'];
+    const wanted = this.isTerminal && !this.host.env['NO_COLOR'];
     const shown = valueOf(part);
     return new Text(wanted ? `\u001B[${COLORS[color]}m${shown}\u001B[0m` : shown);
   }

@@ -10,6 +10,7 @@ import type { Context, Run } from './context.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { failureOf, report, withoutQuotedPasswords } from './failure.js';
 import { addFlowCommands } from './commands/flow-commands.js';
+import type { HostProcess } from './host-process.js';
 import { addLimits } from './commands/limits-command.js';
 import { addLiveCommands } from './commands/live-commands.js';
 import { Output } from './output.js';
@@ -28,7 +29,7 @@ interface GlobalOptions extends SessionOptions {
 }
 
 /** Runs the command line; returns the exit code. */
-export async function main(argv: readonly string[]): Promise<number> {
+export async function main(argv: readonly string[], host: HostProcess = process): Promise<number> {
   let code: number = EXIT.ok;
   const wantsJson = argv.includes('--json'); // also where commander understands nothing of it
   const program = new Command('nest-job-queue')
@@ -45,18 +46,24 @@ export async function main(argv: readonly string[]): Promise<number> {
     .option('--verbose', 'show the stack of an error, and all of a job')
     .showHelpAfterError('Add --help to see what can be said.')
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput({ outputError: printUsageError, ...(wantsJson && { writeErr: () => undefined }) })
+    .configureOutput({
+      outputError: printUsageError,
+      writeOut: (words) => void host.stdout.write(words),
+      writeErr: (words) => void (wantsJson || host.stderr.write(words)),
+      getOutHelpWidth: () => widthOf(host.stdout),
+      getErrHelpWidth: () => widthOf(host.stderr),
+    })
     .exitOverride();
   const run: Run =
     (action) =>
     async (...given) => {
       const command = given.at(-1) as Command;
       const globals = command.optsWithGlobals<GlobalOptions>();
-      const session = await Session.open(globals);
-      const out = new Output(process.stdout, globals.json === true, session.skewMs);
+      const session = await Session.open(globals, host.env);
+      const out = new Output(host, globals.json === true, session.skewMs);
       try {
-        const confirm = confirmer(globals);
-        const progress = new Progress(process.stderr, out.json);
+        const confirm = confirmer(globals, host);
+        const progress = new Progress(host.stderr, out.json);
         const verbose = globals.verbose === true;
         const context = { session, out, confirm, progress, verbose, exit: (next: number) => (code = next) };
         await action(context, command.args, command.opts());
@@ -73,13 +80,13 @@ export async function main(argv: readonly string[]): Promise<number> {
   addLiveCommands(program, run);
   addAudit(program, run);
   addBench(program, run);
-  addCompletion(program);
+  addCompletion(program, host.stdout);
   program.commands.forEach((command) => command.exitOverride());
   try {
     await program.parseAsync([...argv]);
     return code;
   } catch (error) {
-    return report(error, { json: wantsJson, verbose: program.opts<GlobalOptions>().verbose === true });
+    return report(error, host.stderr, { json: wantsJson, verbose: program.opts<GlobalOptions>().verbose === true });
   }
 }
 
@@ -90,15 +97,20 @@ function printUsageError(words: string, write: (shown: string) => void): void {
   write(`${valueOf(said)}${suggestion || '\n'}`);
 }
 
-function confirmer({ yes }: GlobalOptions): Context['confirm'] {
+/** Returns the columns of a terminal, or commander's own width. */
+function widthOf(stream: NodeJS.WriteStream): number {
+  return (stream.isTTY && stream.columns) || 80;
+}
+
+function confirmer({ yes }: GlobalOptions, { stdin, stderr }: HostProcess): Context['confirm'] {
   return async (what) => {
     if (yes) {
       return;
     }
-    if (!process.stdin.isTTY) {
+    if (!stdin.isTTY) {
       throw new CliError(`This would ${valueOf(await what())}. Pass --yes to do it.`, EXIT.usage);
     }
-    const asker = createInterface({ input: process.stdin, output: process.stderr });
+    const asker = createInterface({ input: stdin, output: stderr });
     const closed = once(asker, 'close').then(() => ''); // by Ctrl+C or Ctrl+D: on older Nodes the question then stays open
     const asked = asker.question(`This will ${valueOf(await what())}. Go on? [y/N] `).catch(() => '');
     const answer = await Promise.race([asked, closed]).finally(() => asker.close());

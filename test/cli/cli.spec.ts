@@ -1,4 +1,4 @@
-// The real command line, as a process of its own.
+// The command line: within this process, and where a process is the point, as one.
 import { userInfo } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
 import { encrypted, JobQueue } from 'nest-job-queue/core';
@@ -10,18 +10,18 @@ import { startOwnRedis } from '../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { keysLike } from '../support/redis/redis-reads.js';
 import { leaveBroken, newQueue, startWorker } from '../support/worker/workers.js';
-import { cli, cliOnTerminal } from './run-cli.js';
+import { cli, cliOnTerminal, cliProcess } from './run-cli.js';
 
 const HOSTILE = 'red\u001B[31m\nforged line\u202E';
 
 describe('on a pipe', () => {
   it('enqueues a job, lists and shows it, and says why it does not run', async () => {
     const { name } = newQueue();
-    const made = await cli(['enqueue', name, '{"to":"ada"}', '--id', 'a1', '--json']);
+    const made = await cliProcess(['enqueue', name, '{"to":"ada"}', '--id', 'a1', '--json']);
     expect(made).toMatchObject({ code: EXIT.ok, stdout: '{"id":"a1"}\n' });
-    const listed = await cli(['list', name, 'pending', '--json']);
+    const listed = await cliProcess(['list', name, 'pending', '--json']);
     expect(JSON.parse(listed.stdout)).toMatchObject([{ id: 'a1', payload: { to: 'ada' } }]);
-    const shown = await cli(['show', name, 'a1']);
+    const shown = await cliProcess(['show', name, 'a1']);
     expect(shown.stdout).toContain('not running  no worker serves the queue now; it is next');
     expect(shown.stdout).toContain('{"to":"ada"}');
   });
@@ -238,7 +238,7 @@ describe('on a pipe', () => {
   });
 
   it('says its version, and shows no stack of what it says itself', async () => {
-    expect(await cli(['--version'])).toMatchObject({
+    expect(await cliProcess(['--version'])).toMatchObject({
       code: EXIT.ok,
       stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
     });
@@ -304,7 +304,7 @@ describe('a failing command', () => {
     ['a payload that is no JSON', ['enqueue', 'cli-spec', '{'], EXIT.usage, /not JSON/],
     ['a password in the arguments', ['queues', '--redis', 'redis://:pw@localhost'], EXIT.usage, /REDIS_URL/],
   ])('%s', async (_, args, code, said) => {
-    const ran = await cli(args);
+    const ran = await cliProcess(args);
     expect(ran).toMatchObject({ code, stderr: expect.stringMatching(said) });
     expect(ran.stderr).not.toMatch(/^\s+at /m);
   });
@@ -321,7 +321,7 @@ describe('a failing command', () => {
   });
 
   it('Redis that is away', async () => {
-    const ran = await cli(['queues'], { REDIS_URL: `redis://127.0.0.1:${await freePort()}` });
+    const ran = await cliProcess(['queues'], { REDIS_URL: `redis://127.0.0.1:${await freePort()}` });
     expect(ran).toMatchObject({ code: EXIT.unreachable, stderr: expect.stringContaining('ECONNREFUSED') });
   });
 });

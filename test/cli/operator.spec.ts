@@ -2,7 +2,7 @@
 import { expect, it } from '@jest/globals';
 import { EXIT } from '#cli/exit-codes.js';
 import { newQueue, startWorker } from '../support/worker/workers.js';
-import { cli } from './run-cli.js';
+import { cli, cliProcess } from './run-cli.js';
 
 const LONG_MS = 60_000;
 
@@ -29,7 +29,7 @@ it(
       ['show', queue.name, id],
       ['workers', waiting.name],
     ]) {
-      const { code, stdout, stderr } = await cli(args, env);
+      const { code, stdout, stderr } = await cliProcess(args, env);
       expect({ args, code, stderr }).toEqual({ args, code: EXIT.ok, stderr: '' });
       expect(stdout).toMatch(/\d (ms|s)( ago)?/);
       expect(stdout).not.toMatch(/\d (h|min)\b/);

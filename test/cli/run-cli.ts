@@ -1,6 +1,9 @@
-// Runs the real command line, on a pipe or on a terminal.
+// Runs the command line: in this process, as a process on a pipe, or on a terminal.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { PassThrough, Writable } from 'node:stream';
+import type { HostProcess } from '#cli/host-process.js';
+import { main } from '#cli/program.js';
 import { testRedisUrl } from '../support/redis/redis.js';
 
 export interface Ran {
@@ -12,8 +15,30 @@ export interface Ran {
 /** The bundle that `bundle-cli.mjs` makes before the run. */
 const NODE = ['.cache/cli/cli.mjs'];
 
-/** Runs a command to its end; nobody types anything. */
-export function cli(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
+/** Keeps what a command writes. */
+class Kept extends Writable {
+  text = '';
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.text += chunk.toString();
+    done();
+  }
+}
+
+/** Runs a command to its end within this process, as on a pipe; nobody types anything. */
+export async function cli(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
+  const [stdin, stdout, stderr] = [new PassThrough(), new Kept(), new Kept()];
+  const host = { stdin, stdout, stderr, env: environment(env) } as unknown as HostProcess;
+  const code = await main([process.execPath, 'nest-job-queue', ...args], host);
+  return { code, stdout: stdout.text, stderr: stderr.text };
+}
+
+function environment(env: Record<string, string>): NodeJS.ProcessEnv {
+  return { ...process.env, REDIS_URL: testRedisUrl(), NO_COLOR: '', ...env };
+}
+
+/** Runs a command to its end as a process of its own, on a pipe. */
+export function cliProcess(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
   return ended(process.execPath, [...NODE, ...args], env);
 }
 
@@ -67,7 +92,7 @@ function ended(file: string, args: readonly string[], env: Record<string, string
 
 function running(file: string, args: readonly string[], env: Record<string, string>): Running & { end(): void } {
   const child = spawn(file, args, {
-    env: { ...process.env, REDIS_URL: testRedisUrl(), NO_COLOR: '', ...env },
+    env: environment(env),
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   child.stdin.on('error', () => undefined); // a command that ends without a question reads no answer

@@ -1,5 +1,5 @@
 // The command line beside each way to run Redis: Sentinel, Cluster, TLS, a password, a prefix. And what it asks on a terminal.
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { JobQueue } from 'nest-job-queue/core';
 import { EXIT } from '#cli/exit-codes.js';
 import { makeCertificates } from '../support/redis/certificates.js';
@@ -8,11 +8,9 @@ import { startOwnRedis } from '../support/redis/own-redis.js';
 import { connect } from '../support/redis/redis.js';
 import { startSentinelSet } from '../support/redis/sentinel-set.js';
 import { newQueue } from '../support/worker/workers.js';
-import { cli, cliOnTerminal, cliRunningOnTerminal } from './run-cli.js';
+import { cli, cliOnTerminal, cliProcess, cliRunningOnTerminal } from './run-cli.js';
 
 const LONG_MS = 120_000; // a process for each command
-
-beforeAll(() => cli(['--help']), LONG_MS);
 
 describe('the command line', () => {
   it(
@@ -87,10 +85,10 @@ describe('the command line', () => {
       for (const queue of queues) await queue.enqueue({});
       queues.forEach((queue) => queue.close());
       const env = { REDIS_URL: cluster.nodes[0]!.url, NODE_EXTRA_CA_CERTS: certificates.files.ca };
-      expect(await cli(['queues', '--cluster'], env)).toMatchObject({ code: EXIT.ok, stdout: 'a\nb\nc\n' });
-      expect(await cli(['pause', 'c', '--cluster'], env)).toMatchObject({ stdout: 'paused\n' });
+      expect(await cliProcess(['queues', '--cluster'], env)).toMatchObject({ code: EXIT.ok, stdout: 'a\nb\nc\n' });
+      expect(await cliProcess(['pause', 'c', '--cluster'], env)).toMatchObject({ stdout: 'paused\n' });
       const stranger = { REDIS_URL: cluster.nodes[0]!.url };
-      expect(await cli(['queues', '--cluster'], stranger)).toMatchObject({ code: EXIT.unreachable });
+      expect(await cliProcess(['queues', '--cluster'], stranger)).toMatchObject({ code: EXIT.unreachable });
     },
     LONG_MS,
   );
@@ -104,8 +102,8 @@ describe('the command line', () => {
         REDIS_URL: `rediss://localhost:${cluster.nodes[0]!.port}`,
         NODE_EXTRA_CA_CERTS: certificates.files.ca,
       };
-      expect(await cli(['enqueue', 'a', '1', '--cluster'], env)).toMatchObject({ code: EXIT.ok });
-      expect(await cli(['queues', '--cluster'], env)).toMatchObject({ code: EXIT.ok, stdout: 'a\n' });
+      expect(await cliProcess(['enqueue', 'a', '1', '--cluster'], env)).toMatchObject({ code: EXIT.ok });
+      expect(await cliProcess(['queues', '--cluster'], env)).toMatchObject({ code: EXIT.ok, stdout: 'a\n' });
     },
     LONG_MS,
   );
@@ -115,12 +113,15 @@ describe('the command line', () => {
     async () => {
       const certificates = makeCertificates();
       const server = await startOwnRedis({ tls: certificates.files });
-      const unknown = await cli(['queues'], { REDIS_URL: server.url });
+      const unknown = await cliProcess(['queues'], { REDIS_URL: server.url });
       expect(unknown).toMatchObject({
         code: EXIT.unreachable,
         stderr: expect.stringMatching(/SELF_SIGNED|certificate/i),
       });
-      const known = await cli(['queues'], { REDIS_URL: server.url, NODE_EXTRA_CA_CERTS: certificates.files.ca });
+      const known = await cliProcess(['queues'], {
+        REDIS_URL: server.url,
+        NODE_EXTRA_CA_CERTS: certificates.files.ca,
+      });
       expect(known).toMatchObject({
         code: EXIT.ok,
         stderr: '',

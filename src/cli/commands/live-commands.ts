@@ -81,7 +81,7 @@ async function tail({ session, out }: Context, [name]: string[], options: Record
     });
     if (most === 0) interruption.end();
     const stop = await Promise.race([subscribing, interruption.over]);
-    process.stderr.write(`Listening to ${queue.name}; Ctrl+C ends it.\n`);
+    out.tell(`Listening to ${queue.name}; Ctrl+C ends it.`);
     await interruption.over;
     stop?.();
   } finally {

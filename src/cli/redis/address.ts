@@ -38,10 +38,10 @@ export interface ClientOfCommand {
  *
  * @throws CliError for an invalid address, or one that shows a password to other users
  */
-export function clientOf(options: AddressOptions): ClientOfCommand {
+export function clientOf(options: AddressOptions, env: NodeJS.ProcessEnv): ClientOfCommand {
   const life: ConnectionLife = { reconnects: false };
   const retryStrategy = () => (life.reconnects ? RETRY_MS : null);
-  const urls = urlsOf(options);
+  const urls = urlsOf(options, env['REDIS_URL']);
   const place = urls.map(({ host }) => host).join(', ');
   const isTls = urls[0]!.protocol === 'rediss:';
   const settings: RedisOptions = {
@@ -51,7 +51,10 @@ export function clientOf(options: AddressOptions): ClientOfCommand {
     retryStrategy,
   };
   if (options.sentinel !== undefined) {
-    const client = new Redis({ ...settings, ...sentinelSettings(options.sentinel, urls) });
+    const client = new Redis({
+      ...settings,
+      ...sentinelSettings(options.sentinel, urls, env['REDIS_SENTINEL_PASSWORD']),
+    });
     return { client, place: `${options.sentinel} of the Sentinels ${place}`, isTls, life };
   }
   const client = options.cluster ? clusterOf(urls, settings) : new Redis(urls[0]!.href, settings);
@@ -94,10 +97,9 @@ function credentials(username: string, password: string): RedisOptions {
  * Returns the settings for Sentinels. User, password and database are those of the master. REDIS_SENTINEL_PASSWORD has
  * the Sentinels' own password.
  */
-function sentinelSettings(name: string, urls: readonly URL[]): RedisOptions {
+function sentinelSettings(name: string, urls: readonly URL[], sentinelPassword?: string): RedisOptions {
   const [{ username, password, pathname, protocol }] = urls as [URL];
   const database = Number(pathname.slice(1));
-  const sentinelPassword = process.env['REDIS_SENTINEL_PASSWORD'];
   const isTls = protocol === 'rediss:';
   return {
     name,
@@ -111,8 +113,8 @@ function sentinelSettings(name: string, urls: readonly URL[]): RedisOptions {
 }
 
 /** Returns the addresses. Commas separate those of Sentinels or of nodes of a Cluster. */
-function urlsOf({ redis, cluster, sentinel }: AddressOptions): URL[] {
-  const text = redis ?? process.env['REDIS_URL'] ?? 'redis://localhost:6379';
+function urlsOf({ redis, cluster, sentinel }: AddressOptions, set?: string): URL[] {
+  const text = redis ?? set ?? 'redis://localhost:6379';
   const parts = cluster || sentinel !== undefined ? text.split(',') : [text];
   const urls = parts.map((part) => urlOf(part.trim()));
   if (

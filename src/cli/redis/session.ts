@@ -65,9 +65,9 @@ export class Session {
   }
 
   /** @throws CliError where Redis cannot be reached */
-  static async open(options: SessionOptions): Promise<Session> {
+  static async open(options: SessionOptions, env: NodeJS.ProcessEnv): Promise<Session> {
     checkPrefix(options.prefix);
-    const found = clientOf(options);
+    const found = clientOf(options, env);
     const skewMs = await reach(found);
     return new Session(found, options.prefix, skewMs);
   }

@@ -3,7 +3,7 @@ import { beforeAll, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';
 import { EXIT } from '#cli/exit-codes.js';
-import { cli, type Ran } from '../../cli/run-cli.js';
+import { cliProcess, type Ran } from '../../cli/run-cli.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect } from '../../support/redis/redis.js';
 
@@ -29,7 +29,7 @@ beforeAll(async () => {
     const jobs = await queue.claimMany(500);
     await Promise.all(jobs.map((job) => queue.fail(job, new Error('down'), { final: true })));
   }
-  await cli(['--help']); // compiles the sources
+  await cliProcess(['--help']); // compiles the sources
 }, 600_000);
 
 /** Runs a command; no call of it may be slow. */
@@ -37,7 +37,7 @@ async function quick(args: string[], most: number): Promise<Ran> {
   await redis.config('SET', 'slowlog-log-slower-than', LONGEST_MS * 1_000);
   await redis.slowlog('RESET');
   const started = performance.now();
-  const ran = await cli(args, env);
+  const ran = await cliProcess(args, env);
   expect({ args, ...ran }).toMatchObject({ code: expect.any(Number), stderr: '' });
   expect(performance.now() - started).toBeLessThan(most);
   expect(await redis.slowlog('GET', 10)).toEqual([]);
@@ -86,7 +86,7 @@ it('ends with words where Redis goes away in the middle', async () => {
     const jobs = await other.claimMany(500);
     await Promise.all(jobs.map((job) => other.fail(job, new Error('down'), { final: true })));
   }
-  const running = cli(['redrive', 'many', '--all'], { REDIS_URL: server.url });
+  const running = cliProcess(['redrive', 'many', '--all'], { REDIS_URL: server.url });
   while ((await other.stats()).failed === 20_000) await new Promise((resolve) => setTimeout(resolve, 5));
   await server.kill('SIGKILL');
   other.close();
