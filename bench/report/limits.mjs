@@ -7,6 +7,8 @@ const LIMITS = {
   'inner.enqueue.parallel100': 2.3,
   'requests.process': 0.06,
   'inner.process': 6.5,
+  'requests.process.c10': 0.4,
+  'inner.process.c10': 8,
 };
 
 /** Returns a line for each of our figures that is missing or above its limit. */

@@ -64,7 +64,7 @@ function cellsOf(only) {
   return cells.filter(({ id }) => !only || only.includes(id));
 }
 
-/** Returns the medians of the rounds: rates in jobs/s, and the CPU time of the bare loop in µs a job. */
+/** Returns the medians of the rounds. Rates are in jobs/s, the CPU time of the bare loop in µs a job. */
 async function measure(bench, ids, { concurrency, handlerMs }, seconds) {
   const total = jobsFor(concurrency, handlerMs, seconds);
   const rates = Object.fromEntries(['bare', ...ids].map((id) => [id, []]));
@@ -86,7 +86,7 @@ async function measure(bench, ids, { concurrency, handlerMs }, seconds) {
   return { rates: medians, bareCpuUs: Number(median(bareCpuUs).toFixed(2)), runs: rates };
 }
 
-/** Every slot has as many jobs as any other. */
+/** Returns how many jobs a run has. Each slot has as many as any other. */
 function jobsFor(concurrency, handlerMs, seconds) {
   const turns = handlerMs === 0 ? (IDLE_RATE * seconds) / concurrency : (seconds * 1_000) / handlerMs;
   return Math.ceil(turns) * concurrency;

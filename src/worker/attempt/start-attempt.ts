@@ -32,7 +32,7 @@ export interface Starting {
 }
 
 /**
- * Calls the handlers of attempts, in order. First it sends the names and the starts of their jobs, which Redis must have
+ * Calls the handlers of attempts, in order. First it sends the names and the starts of their jobs. Redis must have them
  * if a handler kills its worker. The starts travel together. It waits for the reply if a job may not start, or if the
  * client sends commands late. A claim that may have expired is extended first.
  */

@@ -56,7 +56,9 @@ export function claimFor(runner: QueueRunner, { worker, stream, count, sharers }
       return;
     }
     if (stream === 'trip') {
-      budget.answered(clock.monotonic() - askedAtMs, outcome.reply.isFull);
+      const tookMs = clock.monotonic() - askedAtMs;
+      budget.answered(tookMs, outcome.reply.isFull);
+      runner.prefetcher.tripEnded(tookMs);
     }
     if (stream === 'wait') {
       look(outcome);

@@ -19,8 +19,8 @@ interface TurnOwner extends AttemptStarter {
 }
 
 /**
- * Begins the waiting jobs of a runner: at once, or together with others of the same turn of the event loop. The handlers
- * of many slots often end in one turn, because timers and replies come together. Their successors share the call that
+ * Begins the waiting jobs of a runner: at once, or together with others of the same turn. The handlers of many slots often
+ * end in one turn of the event loop, because timers and replies come together. Their successors share the call that
  * stores their starts.
  */
 export class BeginTurn {

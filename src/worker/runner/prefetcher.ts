@@ -4,23 +4,36 @@ import type { Attempt } from '../attempt/attempt.js';
 /** The time in which a prefetched job must start by default, in ms, at the recent completion rate. */
 const BEGINS_WITHIN_MS = 5;
 
-/** The default limit of prefetched jobs, because they start late if this process dies. */
-const MAX_PREFETCH = 10;
+/** The number of jobs of one claim that a worker prefetches by default, so that a trip brings several. */
+const JOBS_OF_A_TRIP = 10;
 
 /**
- * The most jobs in this process by default, running ones included. With more slots a slot is free sooner. From this number
- * on, the call that starts a prefetched job costs more time than it saves.
+ * The number of jobs in this process at which a claim is large enough, running ones included. Slots whose handlers end
+ * at once need no more. The others prefetch what starts while the next jobs are on their way.
  */
-const MAX_LOCAL_JOBS = 20;
+const JOBS_OF_A_LARGE_TRIP = 100;
 
-/**
- * The time, in ms, after which all prefetched jobs are released by default if one has not started. At one to two times this time, the job
- * before it is long.
- */
-const RELEASED_AFTER_MS = 50;
+/** The running time below which handlers end at once, in ms. They are limited by the CPU, and not by their slots. */
+const INSTANT_MS = 0.25;
 
-/** The pause of prefetching after that, in ms. If one job is long, another soon will be. */
-const COOLDOWN_MS = 10_000;
+/** The weight of the latest value in a moving average. */
+const LATEST_WEIGHT = 0.1;
+
+/** The longest time without a measure of the completion rate, in ms. */
+const MEASURED_AFTER_MS = 50;
+
+/** The time, in ms, after which all prefetched jobs are released by default if one has not started: the job before it is long. */
+const RELEASED_AFTER_MS = 8;
+
+/** A timer that is late by more, in ms, shows that the process was suspended, and the job before too. */
+const SUSPENDED_MS = 4;
+
+/** The time between two looks while a claim is in flight, in ms. */
+const LOOKS_AGAIN_MS = 2;
+
+/** Bounds of the pause of prefetching after that, in ms. It doubles each time, because if one job is long, another soon will be. */
+const SHORTEST_COOLDOWN_MS = 1_000;
+const LONGEST_COOLDOWN_MS = 16_000;
 
 /** The state of a runner that prefetching depends on. */
 export interface PrefetchOwner {
@@ -32,6 +45,8 @@ export interface PrefetchOwner {
 interface Waiting {
   attempt: Attempt;
   askedAtMs: number;
+  /** When it began to wait here. */
+  sinceMs: number;
 }
 
 /**
@@ -49,7 +64,12 @@ export class Prefetcher {
   private paceBefore = 0;
   private measuredAt = -Infinity;
   private restsUntil = -Infinity;
+  private cooldownMs = SHORTEST_COOLDOWN_MS;
   private timer: Timer | undefined;
+  /** The moving average of a claim's round trip, in ms. */
+  private tripMs = 0;
+  /** The moving average of a handler's running time, in ms. */
+  private runMs = 0;
 
   constructor(
     public concurrency: number,
@@ -77,7 +97,7 @@ export class Prefetcher {
 
   /** @param askedAtMs when its claim was asked for, which is before it was made */
   add(attempt: Attempt, askedAtMs: number): void {
-    this.waiting.push({ attempt, askedAtMs });
+    this.waiting.push({ attempt, askedAtMs, sinceMs: this.clock.monotonic() });
     if (this.prefetch === undefined && !this.timer) {
       this.watch();
     }
@@ -93,59 +113,94 @@ export class Prefetcher {
     this.waiting.splice(0).forEach(({ attempt }) => this.owner.release(attempt));
   }
 
-  jobEnded(): void {
+  /** @param ranMs how long its handler ran */
+  jobEnded(ranMs: number): void {
     this.ended++;
+    this.runMs += LATEST_WEIGHT * (ranMs - this.runMs);
+  }
+
+  /** Learns how long the round trip of a claim took. */
+  tripEnded(tookMs: number): void {
+    this.tripMs += LATEST_WEIGHT * (tookMs - this.tripMs);
   }
 
   /**
-   * Sets the room from the jobs that ended since the last measure. It measures once every slot had a turn, or once a job
-   * has waited its longest. The lower of two rates counts: long jobs that started together also end together.
+   * The fewest jobs worth a claim while no slot is free. Half of the room, so that a claim brings several jobs, and the
+   * other half covers its trip. With `prefetch` each job.
+   */
+  get leastPerClaim(): number {
+    return this.prefetch === undefined ? Math.ceil(this.most / 2) : 1;
+  }
+
+  /**
+   * Sets the room from the jobs that ended since the last measure. It measures once every slot had a turn, or after a
+   * while. The lower of two rates counts: long jobs that started together also end together.
    *
    * @param now in ms
    */
   measure(now: number): void {
     const elapsed = now - this.measuredAt;
-    const isShort = elapsed < BEGINS_WITHIN_MS || (this.ended < this.concurrency && elapsed < RELEASED_AFTER_MS);
+    const isShort = elapsed < BEGINS_WITHIN_MS || (this.ended < this.concurrency && elapsed < MEASURED_AFTER_MS);
     if (this.prefetch !== undefined || isShort) {
       return;
     }
-    const pace = now < this.restsUntil ? 0 : Math.floor((this.ended * BEGINS_WITHIN_MS) / elapsed);
-    this.most = Math.max(0, Math.min(pace, this.paceBefore, MAX_PREFETCH, MAX_LOCAL_JOBS - this.concurrency));
+    const pace = now < this.restsUntil ? 0 : this.ended / elapsed;
+    this.most = this.roomAt(Math.min(pace, this.paceBefore));
     this.paceBefore = pace;
     this.ended = 0;
     this.measuredAt = now;
   }
 
-  /** Checks later whether the jobs that wait now have started. */
-  private watch(latest: Waiting = this.waiting.at(-1)!): void {
-    const dueMs = this.clock.monotonic() + RELEASED_AFTER_MS;
+  /**
+   * Returns how many jobs to hold at a rate: what ends while a claim and a settlement travel, or one trip's worth. In any
+   * case no more than starts within a few ms.
+   *
+   * @param pace jobs per ms
+   */
+  private roomAt(pace: number): number {
+    const startsSoon = Math.floor(pace * BEGINS_WITHIN_MS);
+    const endsMeanwhile = Math.ceil(pace * 2 * this.tripMs);
+    const most = this.runMs < INSTANT_MS ? Math.max(0, JOBS_OF_A_LARGE_TRIP - this.concurrency) : Infinity;
+    return Math.min(startsSoon, Math.max(JOBS_OF_A_TRIP, endsMeanwhile), most);
+  }
+
+  /** Checks later whether the job that waits longest has started. */
+  private watch(inMs = RELEASED_AFTER_MS): void {
+    const dueMs = this.clock.monotonic() + inMs;
     const look = () => {
       this.timer = undefined;
-      if (this.waiting.includes(latest)) {
-        this.releaseInTurn(latest, this.clock.monotonic() - dueMs);
-      } else if (!this.isEmpty) {
-        this.watch();
+      if (!this.isEmpty) {
+        this.look(this.clock.monotonic(), dueMs);
       }
     };
-    this.timer = this.clock.setTimeout(look, RELEASED_AFTER_MS);
+    this.timer = this.clock.setTimeout(look, inMs);
     this.timer.unref();
   }
 
   /**
-   * Waits for a claim in flight, because its jobs would otherwise start before the released ones. Also waits after the
-   * process was suspended, because the job before them was suspended too.
+   * Releases the waiting jobs if the first has waited too long. Waits for a claim in flight, because its jobs would
+   * otherwise start before the released ones.
    */
-  private releaseInTurn(latest: Waiting, lateMs: number): void {
-    if (lateMs > RELEASED_AFTER_MS / 2) {
-      this.watch(latest);
-      return;
+  private look(now: number, dueMs: number): void {
+    if (now - dueMs > SUSPENDED_MS) {
+      this.waiting.forEach((each) => (each.sinceMs = now));
+    }
+    const leftMs = this.waiting[0]!.sinceMs + RELEASED_AFTER_MS - now;
+    if (leftMs > 0) {
+      return this.watch(leftMs);
     }
     this.most = 0;
     if (this.owner.claiming > 0) {
-      this.watch(latest);
-    } else {
-      this.restsUntil = this.clock.monotonic() + COOLDOWN_MS;
-      this.releaseWaiting();
+      return this.watch(LOOKS_AGAIN_MS);
     }
+    this.rest(now);
+    this.releaseWaiting();
+  }
+
+  /** Prefetches nothing for a while. The pause is short again once the last one is long over. */
+  private rest(now: number): void {
+    const isRepeated = now - this.restsUntil < LONGEST_COOLDOWN_MS;
+    this.cooldownMs = isRepeated ? Math.min(2 * this.cooldownMs, LONGEST_COOLDOWN_MS) : SHORTEST_COOLDOWN_MS;
+    this.restsUntil = now + this.cooldownMs;
   }
 }

@@ -264,10 +264,11 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     this.attempts.delete(attempt);
     this.bulk?.left(attempt);
     if (attempt.begun) {
+      const now = this.clock.monotonic();
       this.running--;
-      this.durations?.add(attempt, this.clock.monotonic());
+      this.durations?.add(attempt, now);
       this.drained?.jobEnded();
-      this.prefetcher.jobEnded();
+      this.prefetcher.jobEnded(now - (attempt.startedAtMs ?? now));
     }
     this.turn.ask();
     // A runner with a spare slot is waited for, or claims anyway. A full one may have missed new jobs.

@@ -1,4 +1,5 @@
 import type { BulkGatherers } from '../bulk/bulk-gatherers.js';
+import type { Prefetcher } from './prefetcher.js';
 
 /** Back-pressure: a runner stops claiming while more rounds of settlements are unacknowledged. One is in flight while the next ends. */
 const MAX_UNSETTLED_ROUNDS = 2;
@@ -17,7 +18,7 @@ interface SlotOwner {
   readonly running: number;
   /** Slots that claims in flight may fill. */
   readonly claiming: number;
-  readonly prefetcher: { readonly count: number; readonly room: number; readonly roomForWait: number };
+  readonly prefetcher: Pick<Prefetcher, 'count' | 'room' | 'roomForWait' | 'leastPerClaim'>;
   readonly settlements: { readonly unsettled: number; readonly blocksClaims: boolean };
   /** Undefined without a bulk handler. */
   readonly bulk: BulkGatherers | undefined;
@@ -39,7 +40,8 @@ export class RunnerSlots {
   /** How many more jobs may be claimed now, by the last measured rate. */
   get free(): number {
     const { isLimited, prefetcher } = this.owner;
-    return this.freeOf(this.concurrency + (isLimited ? 0 : prefetcher.room));
+    const free = this.freeOf(this.concurrency + (isLimited ? 0 : prefetcher.room));
+    return free < prefetcher.leastPerClaim && this.beginAtOnce === 0 ? 0 : free;
   }
 
   /**

@@ -21,9 +21,9 @@ function prefetcherOf(concurrency: number, prefetch?: number) {
   const owner = { claiming: 0, release: (attempt: Attempt) => void back.push(attempt) };
   const clock = new VirtualClock(0);
   const prefetcher = new Prefetcher(concurrency, prefetch, owner, clock);
-  /** Ends `jobs` jobs until `now`, and returns the room for more. */
-  const end = (jobs: number, now: number) => {
-    for (let i = 0; i < jobs; i++) prefetcher.jobEnded();
+  /** Ends `jobs` jobs until `now` that ran for `ranMs` each, and returns the room for more. */
+  const end = (jobs: number, now: number, ranMs = 1) => {
+    for (let i = 0; i < jobs; i++) prefetcher.jobEnded(ranMs);
     prefetcher.measure(now);
     return prefetcher.room;
   };
@@ -44,14 +44,41 @@ describe('the limit of prefetched jobs', () => {
     ['as many as ended within 5 ms', 1, 3, 5, 3],
     ['as many as end within 5 ms at that pace', 1, 4, 10, 2],
     ['nothing where a job takes longer', 1, 100, 501, 0],
-    ['ten at most', 1, 1_000, 5, 10],
-    ['ten where ten run at once, the default', 10, 1_000, 5, 10],
-    ['so much that twenty are at hand, with those that run', 12, 1_000, 5, 8],
-    ['nothing where twenty run at once', 20, 1_000, 5, 0],
+    ['ten, enough for a claim, while a trip takes no time', 1, 1_000, 5, 10],
+    ['as many for many slots', 50, 1_000, 5, 10],
   ])('is %s', (_, concurrency, jobs, ms, room) => {
     const { end } = prefetcherOf(concurrency);
     end(jobs, ms);
     expect(end(jobs, 2 * ms)).toBe(room);
+  });
+
+  it.each([
+    ['what ends while a claim and a settlement travel', 50, 0.5, 20],
+    ['no more than starts within 5 ms, however long a trip takes', 50, 8, 100],
+  ])('is %s', (_, concurrency, tripMs, room) => {
+    const { prefetcher, end } = prefetcherOf(concurrency);
+    for (let i = 0; i < 100; i++) prefetcher.tripEnded(tripMs);
+    end(100, 5);
+    expect(end(100, 10)).toBe(room);
+  });
+
+  it('is what makes a hundred with the running ones, where handlers end at once', () => {
+    const rooms = [1, 10, 50, 100, 200].map((concurrency) => {
+      const { prefetcher, end } = prefetcherOf(concurrency);
+      for (let i = 0; i < 100; i++) prefetcher.tripEnded(5);
+      end(1_000, 5, 0);
+      return end(1_000, 10, 0);
+    });
+    expect(rooms).toEqual([99, 90, 50, 0, 0]);
+  });
+
+  it('is nothing for long jobs, whatever the concurrency: they would wait', () => {
+    for (const concurrency of [1, 10, 40]) {
+      const { prefetcher, end } = prefetcherOf(concurrency);
+      for (let i = 0; i < 100; i++) prefetcher.tripEnded(2);
+      end(concurrency, 250, 250);
+      expect([concurrency, end(concurrency, 500, 250)]).toEqual([concurrency, 0]);
+    }
   });
 
   it('is by the lower of two paces', () => {
@@ -76,6 +103,13 @@ describe('the limit of prefetched jobs', () => {
     expect([end(3, 5), end(3, 10), end(9, 14), end(0, 15), end(0, 65)]).toEqual([0, 3, 3, 3, 0]);
   });
 
+  it('is claimed for half at a time, so that a claim brings several jobs; with prefetch each alone', () => {
+    const { prefetcher, end } = prefetcherOf(1);
+    end(5, 5);
+    expect([prefetcher.leastPerClaim, end(5, 10), prefetcher.leastPerClaim]).toEqual([0, 5, 3]);
+    expect(prefetcherOf(1, 7).prefetcher.leastPerClaim).toBe(1);
+  });
+
   it('is what prefetch says, always', () => {
     const { prefetcher, end } = prefetcherOf(20, 7);
     expect([prefetcher.room, prefetcher.roomForWait, end(0, 1_000), end(1_000, 1_005)]).toEqual([7, 7, 7, 7]);
@@ -92,29 +126,37 @@ describe('a prefetched job', () => {
     expect([prefetcher.isEmpty, prefetcher.next()]).toEqual([true, undefined]);
   });
 
-  it('goes back where it waits for long, and nothing is prefetched for ten seconds', async () => {
+  it('goes back where it waits for long, and nothing is prefetched for a second, later for longer', async () => {
     const { prefetcher, back, clock, end } = prefetcherOf(1);
     end(3, 5);
     expect(end(3, 10)).toBe(3);
     ['a', 'b'].forEach((id) => prefetcher.add(attempt(id), 0));
-    await clock.advance(49);
+    await clock.advance(7);
     expect(back).toEqual([]);
     await clock.advance(1);
     expect(back).toEqual([attempt('a'), attempt('b')]);
     expect([prefetcher.room, prefetcher.isEmpty]).toEqual([0, true]);
-    expect(end(1_000, 10_049)).toBe(0);
-    end(1_000, 10_060);
-    expect(end(1_000, 10_160)).toBeGreaterThan(0);
+    expect(end(1_000, 1_007)).toBe(0);
+    end(1_000, 1_020);
+    expect(end(1_000, 1_030)).toBeGreaterThan(0);
+    await clock.advance(1_022);
+    prefetcher.add(attempt('c'), 0);
+    await clock.advance(8); // at 1,038
+    end(1_000, 2_500);
+    expect([back.length, end(1_000, 3_037)]).toEqual([3, 0]);
+    end(1_000, 3_050);
+    expect(end(1_000, 3_060)).toBeGreaterThan(0);
   });
 
   it('stays while what was there before it begins', async () => {
     const { prefetcher, back, clock } = prefetcherOf(1);
     prefetcher.add(attempt('a'), 0);
+    await clock.advance(2);
     prefetcher.next();
     prefetcher.add(attempt('b'), 0);
-    await clock.advance(99); // the first look finds only that a has begun
+    await clock.advance(7); // the first look, for a, finds that b has waited less
     expect(back).toEqual([]);
-    await clock.advance(1);
+    await clock.advance(3);
     expect(back).toEqual([attempt('b')]);
   });
 
@@ -177,15 +219,15 @@ describe('a worker without prefetch', () => {
     expect(job.attemptLog.map(({ outcome }) => outcome)).toEqual(['interruption', 'completed']);
   });
 
-  it('prefetches quick jobs at the default concurrency too', async () => {
+  it.each([10, 50])('prefetches quick jobs for %s slots too', async (concurrency) => {
     const queue = newQueue();
     const started = jest.spyOn(await inside(queue).scripts(), 'start');
-    const worker = await startWorker([{ queue, handlers: { [queue.name]: () => undefined } }]);
+    const worker = await startWorker([{ queue, concurrency, handlers: { [queue.name]: () => undefined } }]);
     const before = started.mock.calls.length; // so that the server knows the script
     // On a machine that is slow at the moment nothing is prefetched: then once more.
     for (let round = 1; round <= 10 && started.mock.calls.length === before; round++) {
-      await queue.enqueueMany(Array.from({ length: 500 }, (_, i) => ({ payload: i })));
-      await worker.event('completed', 500 * round);
+      await queue.enqueueMany(Array.from({ length: 1_000 }, (_, i) => ({ payload: i })));
+      await worker.event('completed', 1_000 * round);
     }
     expect(started.mock.calls.length).toBeGreaterThan(before);
   });
@@ -202,7 +244,7 @@ describe('a worker without prefetch', () => {
   });
 
   it.each([
-    ['with as many slots as it would have jobs at hand', { concurrency: 20 }, {}],
+    ['with as many slots as it would have jobs at hand', { concurrency: 100 }, {}],
     ['under a limit of the process', { concurrency: 1 }, { concurrency: 5 }],
     ['where prefetch forbids it', { concurrency: 1, prefetch: 0 }, {}],
   ])('takes nothing prefetcher %s', async (_, slots, options) => {

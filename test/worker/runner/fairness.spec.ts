@@ -1,0 +1,115 @@
+// No job waits behind a busy slot while another worker is free: workers of unequal pace, in virtual time.
+import { expect, it } from '@jest/globals';
+import { JobQueue } from '#queue/job-queue.js';
+import { MemoryServer } from '#testing/memory-store/memory-server.js';
+import { MemoryStore, type StoreLink } from '#testing/memory-store/memory-store.js';
+import { VirtualClock } from '#testing/time/virtual-clock.js';
+import type { Job } from '#worker/handlers/job.js';
+import { Worker } from '#worker/worker.js';
+
+const TRIP_MS = 1;
+
+interface Work {
+  ms: number;
+}
+
+interface Fleet {
+  /** How many times as long as others each worker needs. */
+  paces: readonly number[];
+  concurrency: number;
+  /** Set for the planted fault: ahead without a bound. */
+  prefetch?: number;
+}
+
+/** Runs a fleet until `jobs` are done. They come in bursts, so that the queue is shallow. */
+async function run({ paces, concurrency, prefetch }: Fleet, bursts: readonly (readonly number[])[]) {
+  const clock = new VirtualClock(0);
+  const server = new MemoryServer(() => clock.now());
+  const link: StoreLink = async (_, call) => {
+    await new Promise<void>((resolve) => void clock.setTimeout(resolve, TRIP_MS / 2));
+    const reply = call();
+    await new Promise<void>((resolve) => void clock.setTimeout(resolve, TRIP_MS / 2));
+    return reply;
+  };
+  const open = () => new JobQueue(new MemoryStore(clock, { server, link }), 'work');
+  const started = new Set<string>();
+  const holds: number[] = [];
+  const order: number[] = [];
+  let done = 0;
+  const workers = paces.map((pace, i) => {
+    const handle = async (job: Job<Work>) => {
+      started.add(`${job.id} ${job.fence}`);
+      holds.push(clock.now() - job.claimedAt.getTime());
+      order.push(Number(job.id));
+      await new Promise<void>((resolve) => void clock.setTimeout(resolve, job.payload.ms * pace));
+      done++;
+    };
+    const served = { queue: open(), concurrency, handlers: { work: handle }, ...(prefetch && { prefetch }) };
+    return new Worker([served], { id: `w${i}`, sweepIntervalMs: 0, logFailures: false });
+  });
+  const starting = Promise.all(workers.map((worker) => worker.start()));
+  await clock.advance(50);
+  await starting;
+  const producer = open();
+  const { claims, jobs } = server.queue('work', producer.options);
+  const held = () =>
+    claims
+      .members()
+      .map((id) => `${id} ${jobs.get(id)?.fence}`)
+      .filter((claim) => !started.has(claim));
+  /** How long each claimed job has waited for its start, in ms, while a worker had a free slot. */
+  let waits = new Map<string, number>();
+  let longestWaitMs = 0;
+  let total = 0;
+  for (let at = 0; at < bursts.length || done < total; at++) {
+    const burst = bursts[at] ?? [];
+    const first = total;
+    void producer.enqueueMany(burst.map((ms, i) => ({ id: String(first + i), payload: { ms } })));
+    total += burst.length;
+    await clock.advance(1);
+    const isIdle = workers.some(({ running }) => running < concurrency);
+    waits = new Map(held().map((claim) => [claim, isIdle ? (waits.get(claim) ?? 0) + 1 : 0]));
+    longestWaitMs = Math.max(longestWaitMs, ...waits.values());
+  }
+  const stopping = workers.map((worker) => worker.stop({ timeoutMs: 0 }));
+  await clock.advance(10_000);
+  await Promise.all(stopping);
+  const ahead = holds.filter((ms) => ms > 2 * TRIP_MS).length;
+  const p99 = holds.toSorted((a, b) => a - b)[Math.floor(holds.length * 0.99)]!;
+  return { ahead, p99, longestWaitMs, order, runs: order.length, total };
+}
+
+/** Draws bursts of short jobs, with a long one now and then. */
+function shallow(seed: number, count: number): number[][] {
+  const clock = new VirtualClock(0, seed);
+  const draw = () => (clock.random() < 0.01 ? 100 + Math.floor(clock.random() * 900) : 1 + clock.random() * 2);
+  return Array.from({ length: count }, () =>
+    Array.from({ length: clock.random() < 0.3 ? Math.floor(clock.random() * 40) : 1 }, draw),
+  );
+}
+
+const fleets: [string, Fleet][] = [
+  ['two workers', { paces: [1, 3], concurrency: 2 }],
+  ['three workers with one slot each', { paces: [1, 1, 5], concurrency: 1 }],
+  ['eight workers with twenty slots each', { paces: [1, 1, 1, 2, 2, 4, 4, 8], concurrency: 20 }],
+];
+
+it.each(fleets)('%s hold no job for 10 ms while one of them is idle', async (_, fleet) => {
+  const { ahead, p99, longestWaitMs, runs, total } = await run(fleet, shallow(7, 400));
+  expect(runs).toBe(total);
+  expect(ahead).toBeGreaterThan(0);
+  expect(p99).toBeLessThanOrEqual(10);
+  expect(longestWaitMs).toBeLessThanOrEqual(10);
+});
+
+it('the check finds jobs that are claimed ahead without a bound', async () => {
+  const { p99, longestWaitMs } = await run({ paces: [1, 3], concurrency: 2, prefetch: 1_000 }, shallow(7, 400));
+  expect(p99).toBeGreaterThan(10);
+  expect(longestWaitMs).toBeGreaterThan(10);
+});
+
+it('one worker that holds jobs ahead starts them in the order of the queue', async () => {
+  const bursts = Array.from({ length: 40 }, () => Array<number>(50).fill(1));
+  const { order } = await run({ paces: [1], concurrency: 20 }, bursts);
+  expect(order).toEqual(Array.from(order.keys()));
+});
