@@ -51,9 +51,7 @@ export default class extends TestEnvironment {
     if (name !== 'setup') return;
     hooks.AsyncLocalStorage = AsyncLocalStorage;
     if (SequentialStorage.made === 0) {
-      throw new Error(
-        'jest-circus makes no AsyncLocalStorage any more: take test/support/jest-environment.mjs out',
-      );
+      throw new Error('jest-circus makes no AsyncLocalStorage any more: take test/support/own-environment.mjs out');
     }
   }
 
