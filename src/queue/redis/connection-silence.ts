@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
 import { bytesOf, owesAnswer, sentCommands, type UnansweredCommand } from './ioredis-internals.js';
-import { replaceNodes, replaceUnanswering } from './ioredis-cluster-workarounds.js';
+import { replaceNodes, replaceUnanswering } from './cluster/ioredis-cluster-workarounds.js';
 import { isCluster, streamOf, type RedisClient } from './redis-client.js';
 
 /** The slowest upload rate that a large command is allowed, in bytes per ms: half of the slowest supported link. */

@@ -1,5 +1,5 @@
-import type { RedisOptions } from 'ioredis';
-import { onPermissionError, requireAsking } from './cluster-permissions.js';
+import type { Redis, RedisOptions } from 'ioredis';
+import { onPermissionError, requireAsking } from './cluster/cluster-permissions.js';
 import { requireDatabase } from './database.js';
 import { RedisUnsuitableError } from '../errors/errors.js';
 import { errorText, forwardErrors } from './connection-errors.js';
@@ -11,6 +11,17 @@ import { isCluster, type RedisClient } from './redis-client.js';
 import { retryUntilAnswered, withHandshakeTimeout } from './response-timeout.js';
 
 const OLDEST_REDIS = [7, 0] as const;
+
+/** The options of connections that outlive any `commandTimeout`, as a blocking call does, and any outage. */
+const LASTING = {
+  maxRetriesPerRequest: null,
+  commandTimeout: undefined,
+  enableAutoPipelining: false,
+  enableOfflineQueue: true,
+  lazyConnect: false,
+};
+
+const pauseBefore = (attempt: number) => Math.min(attempt * 50, 2_000);
 
 /** The properties of a server. */
 interface ServerFacts {
@@ -164,20 +175,21 @@ export class Connection {
    * @param own different options, except for a Cluster, which replaces its connections itself
    */
   duplicate(purpose: string, own: RedisOptions = {}): RedisClient {
-    // A blocking call outlives any commandTimeout, and a worker must outlive any outage.
-    const overrides = {
-      maxRetriesPerRequest: null,
-      commandTimeout: undefined,
-      enableAutoPipelining: false,
-      enableOfflineQueue: true,
-      lazyConnect: false,
-    };
     const copy = isCluster(this.client)
       ? this.client.duplicate([], {
-          ...overrides,
-          redisOptions: { ...this.client.options.redisOptions, ...overrides },
+          ...LASTING,
+          redisOptions: { ...this.client.options.redisOptions, ...LASTING },
         })
-      : this.client.duplicate({ ...overrides, ...own });
+      : this.client.duplicate({ ...LASTING, ...own });
+    return this.heard(copy, purpose);
+  }
+
+  /** Makes another connection to one master of a Cluster, for calls that subscribe. The caller closes it. */
+  duplicateMaster(master: Redis, purpose: string, own: RedisOptions = {}): Redis {
+    return this.heard(master.duplicate({ ...LASTING, retryStrategy: pauseBefore, ...own }), purpose);
+  }
+
+  private heard<Client extends RedisClient>(copy: Client, purpose: string): Client {
     forwardErrors(copy, (error) => this.logger.warn(`Redis connection (${purpose}): ${error.message}`));
     enableFlowingReads(copy);
     return copy;

@@ -1,8 +1,11 @@
+import slotOf from 'cluster-key-slot';
+import type { Redis } from 'ioredis';
 import type { JobEvent } from '../model/job-event.js';
 import type { Connection } from './connection.js';
 import { parseEvent } from './parse-event.js';
 import { explainRefusal } from './permission-error.js';
-import type { RedisClient } from './redis-client.js';
+import { masterOfSlot } from './ioredis-internals.js';
+import { isCluster, type RedisClient } from './redis-client.js';
 import { retryUntilAnswered } from './response-timeout.js';
 import { startOf } from '../runtime/cut.js';
 
@@ -14,15 +17,26 @@ const QUIET_MS = 10_000;
 
 type Listener = (event: JobEvent) => void;
 
+/** The interval at which the masters of the channels are compared with the known ones, in ms. */
+const LOOK_MS = 1_000;
+
+/** A channel with listeners, and the connection that it is subscribed on. */
+interface Channel {
+  listeners: Set<Listener>;
+  client: RedisClient;
+}
+
 /**
- * One subscriber connection for all queues of a client. It exists only while there is a listener. Events can be missed,
- * so callers that must not miss one also poll.
+ * The subscriptions of all queues of a client, on one connection. In a Cluster each master has its own. Scripts count the subscribers of their own server, so a channel must be heard there. The connections
+ * exist only while there are listeners. Events can be missed, so callers that must not miss one also poll.
  */
 export class EventSubscriber {
   private static readonly known = new WeakMap<Connection, EventSubscriber>();
-  private readonly listeners = new Map<string, Set<Listener>>();
-  private client: RedisClient | undefined;
+  private readonly channels = new Map<string, Channel>();
+  /** The connections, by what each was made from: the application's client, or its connection to a master. */
+  private readonly clients = new Map<RedisClient, RedisClient>();
   private closing: NodeJS.Timeout | undefined;
+  private looking: NodeJS.Timeout | undefined;
   private warnedAtMs = -Infinity;
 
   static of(connection: Connection): EventSubscriber {
@@ -41,79 +55,127 @@ export class EventSubscriber {
    *
    * @throws RedisPermissionError when the Redis user may not subscribe to it
    */
-  async listen(channel: string, listener: Listener): Promise<() => void> {
+  async listen(name: string, listener: Listener): Promise<() => void> {
     clearTimeout(this.closing);
-    const client = (this.client ??= this.open());
-    let listeners = this.listeners.get(channel);
-    if (!listeners) {
-      listeners = new Set();
-      this.listeners.set(channel, listeners);
+    let channel = this.channels.get(name);
+    if (!channel) {
+      channel = { listeners: new Set(), client: this.clientFor(name) };
+      this.channels.set(name, channel);
     }
-    listeners.add(listener);
+    channel.listeners.add(listener);
+    if (isCluster(this.connection.client)) {
+      this.looking ??= setInterval(() => this.followSlots(), LOOK_MS).unref();
+    }
     try {
-      await retryUntilAnswered(client, client.subscribe(channel), CONFIRMATION_MS);
+      await retryUntilAnswered(channel.client, channel.client.subscribe(name), CONFIRMATION_MS);
     } catch (error) {
-      this.leave(channel, listener);
+      this.leave(name, listener);
       throw explainRefusal(error);
     }
-    return () => this.leave(channel, listener);
+    return () => this.leave(name, listener);
   }
 
-  private leave(channel: string, listener: Listener): void {
-    const listeners = this.listeners.get(channel);
-    if (!listeners?.delete(listener) || listeners.size > 0) {
+  private leave(name: string, listener: Listener): void {
+    const channel = this.channels.get(name);
+    if (!channel?.listeners.delete(listener) || channel.listeners.size > 0) {
       return;
     }
-    this.listeners.delete(channel);
-    this.client?.unsubscribe(channel).catch(() => undefined); // a closed connection has no subscriptions either
-    if (this.listeners.size === 0) {
+    this.channels.delete(name);
+    unsubscribe(channel.client, name);
+    if (this.channels.size === 0) {
       // A moment later, so that successive waits for results share a connection.
-      this.closing = setTimeout(() => this.close(), 1_000).unref();
+      this.closing = setTimeout(() => this.closeIdle(), 1_000).unref();
     }
   }
 
-  /** Closes the connection at once if there is no listener. */
+  /** Closes the connections at once if there is no listener. */
   closeIdle(): void {
-    if (this.listeners.size === 0) {
-      this.close();
+    if (this.channels.size > 0) {
+      return;
+    }
+    clearTimeout(this.closing);
+    clearInterval(this.looking);
+    this.looking = undefined;
+    this.closeUnused();
+  }
+
+  /** Subscribes each channel whose slot has moved at the master that has it now. */
+  private followSlots(): void {
+    for (const [name, channel] of this.channels) {
+      const client = this.clientFor(name);
+      if (client !== channel.client) {
+        unsubscribe(channel.client, name);
+        channel.client = client;
+        client.subscribe(name).catch(() => undefined); // a closed connection is followed by the next look
+      }
+    }
+    this.closeUnused();
+  }
+
+  /** Closes each connection without a channel. */
+  private closeUnused(): void {
+    const used = new Set([...this.channels.values()].map(({ client }) => client));
+    for (const [origin, client] of this.clients) {
+      if (!used.has(client)) {
+        this.clients.delete(origin);
+        client.disconnect();
+      }
     }
   }
 
-  private close(): void {
-    clearTimeout(this.closing);
-    this.client?.disconnect();
-    this.client = undefined;
+  /** Returns the connection for a channel: to the master of its slot, where a Cluster's client knows it. */
+  private clientFor(name: string): RedisClient {
+    const { client: application } = this.connection;
+    const master = isCluster(application) ? masterOfSlot(application, slotOf(name)) : undefined;
+    const origin = master ?? application;
+    let client = this.clients.get(origin);
+    if (!client) {
+      client = this.open(master);
+      this.clients.set(origin, client);
+    }
+    return client;
   }
 
-  private open(): RedisClient {
+  private open(master: Redis | undefined): RedisClient {
     // ioredis 5 sends a SUBSCRIBE before it asks whether the server is ready, and may then ask no more.
-    const client = this.connection.duplicate('events', { enableReadyCheck: false });
-    client.on('message', (channel: string, message: string) => this.dispatch(channel, message));
+    const own = { enableReadyCheck: false };
+    const client = master
+      ? this.connection.duplicateMaster(master, 'events', own)
+      : this.connection.duplicate('events', own);
+    client.on('message', (name: string, message: string) => this.dispatch(client, name, message));
     return client;
   }
 
   /** Logs at most once in ten seconds, because any client with the permission to publish could flood the log. */
-  private warnOfBadEvent(channel: string, message: string): void {
+  private warnOfBadEvent(name: string, message: string): void {
     const now = performance.now();
     if (now - this.warnedAtMs >= QUIET_MS) {
       this.warnedAtMs = now;
       const expected = 'expected JSON with id and status as text';
-      this.connection.logger.warn(`Ignored an event on ${channel}: ${expected}, found ${startOf(message, 100)}`);
+      this.connection.logger.warn(`Ignored an event on ${name}: ${expected}, found ${startOf(message, 100)}`);
     }
   }
 
-  private dispatch(channel: string, message: string): void {
+  private dispatch(client: RedisClient, name: string, message: string): void {
+    const channel = this.channels.get(name);
+    if (channel?.client !== client) {
+      return; // heard at the new master too
+    }
     const event = parseEvent(message);
     if (!event) {
-      this.warnOfBadEvent(channel, message);
+      this.warnOfBadEvent(name, message);
       return;
     }
-    for (const listener of this.listeners.get(channel) ?? []) {
+    for (const listener of channel.listeners) {
       try {
         listener(event);
       } catch (error) {
-        this.connection.logger.error(`A listener on ${channel} threw an error`, error);
+        this.connection.logger.error(`A listener on ${name} threw an error`, error);
       }
     }
   }
+}
+
+function unsubscribe(client: RedisClient, name: string): void {
+  client.unsubscribe(name).catch(() => undefined); // a closed connection has no subscriptions either
 }

@@ -53,6 +53,13 @@ export function startupNodesOf(client: Cluster): ServerAddress[] {
   return Array.isArray(nodes) ? nodes.filter(isServerAddress) : [];
 }
 
+/** Returns the connection to the master of a slot, as far as a Cluster client knows it. */
+export function masterOfSlot(client: Cluster, slot: number): Redis | undefined {
+  const slots: unknown = Reflect.get(client, 'slots');
+  const address: unknown = Array.isArray(slots) ? (slots as unknown[][])[slot]?.[0] : undefined;
+  return client.nodes('master').find(({ options }) => `${options.host}:${options.port}` === address);
+}
+
 /** Returns whether the application has closed a Cluster client. */
 export function isClosedByApplication(client: Cluster): boolean {
   return Reflect.get(client, 'manuallyClosing') === true;

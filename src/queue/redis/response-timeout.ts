@@ -1,7 +1,7 @@
 import { RedisUnsuitableError } from '../errors/errors.js';
 import { explainRefusal } from './permission-error.js';
 import { cut, silenceOf } from './connection-silence.js';
-import { unstickCluster } from './ioredis-cluster-workarounds.js';
+import { unstickCluster } from './cluster/ioredis-cluster-workarounds.js';
 import { streamOf, type RedisClient } from './redis-client.js';
 
 /** The time an accepted connection may take to become ready, in ms, before it counts as dead. */

@@ -7,7 +7,7 @@ import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import { Connection } from '#queue/redis/connection.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { auditServer } from '#queue/doctor/server-audit.js';
-import { unstickCluster } from '#queue/redis/ioredis-cluster-workarounds.js';
+import { unstickCluster } from '#queue/redis/cluster/ioredis-cluster-workarounds.js';
 import type { Job } from '#worker/handlers/job.js';
 import { cut } from '#queue/redis/connection-silence.js';
 import { handlerOf, startApp } from '../../nest/app.js';

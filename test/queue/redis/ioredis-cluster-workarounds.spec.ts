@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { expect, it } from '@jest/globals';
 import { Cluster } from 'ioredis';
 import { freePort } from '../../../scripts/redis/redis-server.mjs';
-import { unstickCluster } from '#queue/redis/ioredis-cluster-workarounds.js';
+import { unstickCluster } from '#queue/redis/cluster/ioredis-cluster-workarounds.js';
 import { eventually } from '../../support/faults/wait.js';
 import { connectionPoolOf } from '../../support/redis/connection-pool.js';
 

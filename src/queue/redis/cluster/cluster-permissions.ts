@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
-import { RedisPermissionError } from '../errors/redis-errors.js';
-import { explainRefusal } from './permission-error.js';
-import { isCluster, type RedisClient } from './redis-client.js';
+import { RedisPermissionError } from '../../errors/redis-errors.js';
+import { explainRefusal } from '../permission-error.js';
+import { isCluster, type RedisClient } from '../redis-client.js';
 
 /**
  * Reports a missing permission that keeps a Cluster client from becoming ready. The client sends CLUSTER SLOTS and

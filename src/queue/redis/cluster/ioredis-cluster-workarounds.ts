@@ -5,8 +5,8 @@ import {
   isClosedByApplication,
   unansweredCommands,
   waitsToReconnect,
-} from './ioredis-internals.js';
-import { isCluster, streamOf, type RedisClient } from './redis-client.js';
+} from '../ioredis-internals.js';
+import { isCluster, streamOf, type RedisClient } from '../redis-client.js';
 
 /**
  * Replaces the open connections of a client. Leaves alone a connecting client, which has its own timeout. A disconnect

@@ -1,0 +1,107 @@
+// Events on a Redis Cluster: a script counts the subscribers of its own master, so each channel is heard there.
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { JobQueue } from '#queue/job-queue.js';
+import type { JobEvent } from '#queue/model/job-event.js';
+import { inside } from '../../support/queue/inside.js';
+import { eventually } from '../../support/faults/wait.js';
+import { startCluster, type OwnCluster } from '../../support/redis/own-cluster.js';
+import { uniqueQueueName } from '../../support/redis/redis.js';
+
+/** A wait without an event ends two seconds late, at its next look. */
+const AT_ONCE_MS = 1_500;
+
+let cluster: OwnCluster;
+const open: JobQueue[] = [];
+
+beforeAll(async () => {
+  cluster = await startCluster({ replicas: true, nodeTimeoutMs: 5_000 });
+}, 60_000);
+
+afterAll(() => open.forEach((queue) => queue.close()));
+
+it('awaited results come at once, on whichever master the queue is', async () => {
+  const consumers = cluster.connect();
+  const owners = new Set<unknown>();
+  const waits: number[] = [];
+  for (let i = 0; i < 12; i++) {
+    const name = uniqueQueueName();
+    const queue = newQueue(name);
+    const consumer = newQueue(name, consumers);
+    owners.add(await cluster.ownerOf(await channelOf(queue)));
+    const handle = await queue.enqueue(i);
+    const result = handle.result();
+    await listened(queue);
+    const job = (await consumer.claim())!;
+    const endedMs = performance.now();
+    await consumer.complete(job, i);
+    expect(await result).toBe(i);
+    waits.push(performance.now() - endedMs);
+    queue.close();
+  }
+  expect(owners.size).toBe(3);
+  expect(waits.filter((ms) => ms > AT_ONCE_MS)).toEqual([]);
+}, 60_000);
+
+it('events go on after their slot has moved to another master, once each', async () => {
+  const queue = newQueue(uniqueQueueName());
+  const { seen, end } = await heard(queue);
+  const channel = await channelOf(queue);
+  const from = await cluster.ownerOf(channel);
+  const to = cluster.nodes.slice(0, 3).find((node) => node !== from)!;
+  await cluster.moveSlot(channel, to, async () => undefined);
+  await eventually(async () => {
+    await completed(queue);
+    return seen.length > 0;
+  });
+  await listened(queue);
+  seen.length = 0;
+  const id = await completed(queue);
+  await eventually(async () => seen.length > 0);
+  expect(seen.map((event) => `${event.id} ${event.status}`)).toEqual([`${id} completed`]);
+  end();
+}, 60_000);
+
+it('events go on after a failover', async () => {
+  const queue = newQueue(uniqueQueueName());
+  const { seen, end } = await heard(queue);
+  const master = await cluster.ownerOf(await channelOf(queue));
+  const replica = await cluster.replicaOf(master);
+  await cluster.node(replica).cluster('FAILOVER');
+  await eventually(async () => (await cluster.ownerOf(await channelOf(queue))) === replica);
+  await eventually(async () => {
+    await completed(queue);
+    return seen.length > 0;
+  });
+  end();
+}, 60_000);
+
+function newQueue(name: string, client = cluster.connect()): JobQueue {
+  const queue = new JobQueue(client, name);
+  open.push(queue);
+  return queue;
+}
+
+async function channelOf(queue: JobQueue): Promise<string> {
+  return (await inside(queue).scripts()).keys.events;
+}
+
+async function completed(queue: JobQueue): Promise<string> {
+  await queue.enqueue(1);
+  const job = (await queue.claim())!;
+  await queue.complete(job, 1);
+  return job.id;
+}
+
+/** Waits until the master of the queue's slot counts a subscriber. */
+async function listened(queue: JobQueue): Promise<void> {
+  const channel = await channelOf(queue);
+  const master = cluster.node(await cluster.ownerOf(channel));
+  await eventually(async () => Number(((await master.pubsub('NUMSUB', channel)) as [string, number])[1]) > 0);
+}
+
+async function heard(queue: JobQueue): Promise<{ seen: JobEvent[]; end: () => void }> {
+  const seen: JobEvent[] = [];
+  const end = await queue.store.subscribe(await queue.calls(), (event) => seen.push(event));
+  await listened(queue);
+  return { seen, end };
+}
