@@ -51,7 +51,7 @@ export type { Schedules, TickReport } from './queue/schedules/schedules.js';
 export type { DoctorFinding, DoctorKind, DoctorOptions, DoctorReport } from './queue/model/doctor-report.js';
 export { DurabilityTimeoutError } from './queue/enqueue/durable-batcher.js';
 export type { AuditTrail } from './queue/operate/audit-trail.js';
-export type { AuditEntry } from './queue/model/audit.js';
+export type { AuditEntry } from './queue/model/job-event.js';
 export type { History } from './queue/operate/history.js';
 export type {
   HistoryCounts,
@@ -75,7 +75,8 @@ export type {
   RestartOutcome,
   UpdateOutcome,
 } from './queue/store/call-outcomes.js';
-export type { Durability, EventExtras, QueueOptions } from './queue/model/queue-options.js';
+export type { Durability } from './queue/model/job-options.js';
+export type { EventExtras, QueueOptions } from './queue/model/queue-options.js';
 export type {
   GroupLimits,
   GroupOverrides,

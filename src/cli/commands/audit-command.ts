@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { AuditEntry } from '../../queue/model/audit.js';
+import type { AuditEntry } from '../../queue/model/job-event.js';
 import { redisWithAllKeys } from '../../queue/redis-access.js';
 import type { Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';

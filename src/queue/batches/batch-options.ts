@@ -7,6 +7,7 @@ import type { JobRules } from '../enqueue/enqueue-options.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import { BATCH_PARTS, type EncodedBatch, type EncodedFollowUp } from '../model/batch.js';
+import { jobOptionsAt } from '../model/job-options.js';
 import type { JobMetadata } from '../model/metadata.js';
 import { optionsOf } from '../store/enqueue-call.js';
 import { followUpRef } from '../store/job-ref.js';
@@ -86,20 +87,8 @@ const KINDS = { then: 'then', onFailure: 'on_failure', finally: 'finally' } as c
 /** Every option of a follow-up. */
 export const FOLLOW_UP_OPTIONS: readonly (keyof FollowUp)[] = [
   'definition',
-  'name',
   'payload',
-  'delayMs',
-  'expiresInMs',
-  'priority',
-  'maxAttempts',
-  'maxCrashes',
-  'backoff',
-  'timeoutMs',
-  'keepResult',
-  'resultTtlMs',
-  'cost',
-  'group',
-  'metadata',
+  ...jobOptionsAt('follow-up'),
 ];
 
 /** A batch as it is sent, and the checks of its payloads that take time. */

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { backoffSchema, type Backoff } from '../model/backoff.js';
+import type { Backoff } from '../model/backoff.js';
+import { jobFieldsAt } from '../model/job-options.js';
 import { brand, hasBrand } from '../errors/brand.js';
 import { checkOptions } from '../validation/validate-options.js';
 import { checkJobName, checkQueueName } from '../validation/names.js';
-import { jobDefaultFields, type EnqueueOptions } from './enqueue-options.js';
-import { duration, wholeNumber } from '../validation/numbers.js';
+import type { EnqueueOptions } from './enqueue-options.js';
 import type { InputOf, OutputOf, StandardSchema } from '../validation/standard-schema.js';
 
 /** The defaults of a definition's jobs. The options of an enqueue win over them, and they win over the handler's. */
@@ -50,13 +50,10 @@ const standardSchema = z.custom<StandardSchema>(
 
 const optionsSchema = z.strictObject(
   {
-    ...jobDefaultFields,
+    ...jobFieldsAt('definition'),
     payload: standardSchema,
     result: standardSchema.optional(),
-    backoff: backoffSchema.optional(),
     queue: z.string({ error: "expected a queue's name" }).optional(),
-    priority: wholeNumber(0, 1_000).optional(),
-    expiresInMs: duration(1).optional(),
   },
   { error: 'expected an object with a payload schema' },
 );

@@ -3,7 +3,8 @@ import type { Clock } from '../runtime/clock.js';
 import { optionsOf, type EncodedJob } from '../store/enqueue-call.js';
 import { isRef, refTo } from '../store/job-ref.js';
 import type { JobReference } from '../model/batch.js';
-import { arePlainOptions, encodePlainOptions, isMetadata, type JobMetadata } from '../model/metadata.js';
+import { encodeJobOptions } from '../store/script-options.js';
+import { encodePlainOptions, isMetadata, type JobMetadata } from '../model/metadata.js';
 import { checkJobId, checkJobName, SCHEDULE_PREFIX } from '../validation/names.js';
 import type { UsedDefinitions } from '../validation/used-definitions.js';
 import { checkEnqueueOptions, refuseContradictions, type EnqueueOptions } from './enqueue-options.js';
@@ -110,60 +111,35 @@ function encodeOptions(
   newId: () => string,
   payloadId: string | undefined,
 ): Pick<EncodedJob, 'options' | 'plainOptions'> {
-  const { unique } = options;
-  const asked = JSON.stringify({
-    delay_ms: options.delayMs || undefined,
-    run_at_ms: options.runAt === undefined ? undefined : Math.round(Number(options.runAt)),
-    priority: options.priority || undefined,
-    cost: options.cost === 1 ? undefined : options.cost,
-    group: options.group,
-    group_limits: options.group === undefined ? undefined : overrideText(options.group, groups?.overrides),
-    max_attempts: options.maxAttempts,
-    max_crashes: options.maxCrashes,
-    expires_in_ms: options.expiresInMs,
-    unique: unique?.key,
-    unique_for: typeof unique?.for === 'object' ? unique.for.ms : unique?.for,
-    unique_replace: unique?.onConflict === 'replace' || undefined,
-    batch: options.batch,
-    after: options.after?.length ? [...new Set(options.after.map((each) => refIn(queue, each)))] : undefined,
-    request: options.id === undefined ? undefined : newId(),
-    lifo: options.lifo || undefined,
-  });
-  const worker = encodeWorkerOptions(options, payloadId);
-  if (worker === undefined) {
-    return { options: asked === '{}' ? '' : asked };
+  const { group, id, batch, after, metadata } = options;
+  const refs = after && { after: after.map((each) => refIn(queue, each)) };
+  const { script, worker } = encodeJobOptions(refs ? { ...options, ...refs } : options);
+  const limits = group === undefined ? undefined : overrideText(group, groups?.overrides);
+  if (limits !== undefined) {
+    script.group_limits = limits;
   }
-  if (asked === '{}' && arePlainOptions(worker)) {
-    return { options: '', plainOptions: worker };
+  if (id !== undefined) {
+    script.request = newId();
   }
-  return { options: `${asked === '{}' ? '{' : `${asked.slice(0, -1)},`}"worker":${JSON.stringify(worker)}}` };
+  if (batch !== undefined && isRef(batch)) {
+    worker.guest = true;
+  }
+  if (payloadId !== undefined) {
+    worker.payloadId = payloadId;
+  }
+  const fields = Object.keys(worker);
+  const isPlain = fields.length === 1 && fields[0] === 'metadata';
+  const workerText = isPlain ? encodePlainOptions(metadata!) : JSON.stringify(worker);
+  if (Object.keys(script).length > 0) {
+    return { options: JSON.stringify(fields.length > 0 ? { ...script, worker: workerText } : script) };
+  }
+  if (isPlain) {
+    return { options: '', plainOptions: workerText };
+  }
+  return { options: fields.length > 0 ? JSON.stringify({ worker: workerText }) : '' };
 }
 
 /** Returns how the hash of a job names another one. @param home its own queue */
 function refIn(home: string, job: string | JobReference): string {
   return typeof job === 'string' ? job : job.queue === home ? job.id : refTo(job.queue, job.id);
-}
-
-function encodeWorkerOptions(options: EnqueueOptions, payloadId: string | undefined): string | undefined {
-  const { maxAttempts, backoff, timeoutMs, keepResult, resultTtlMs, group } = options;
-  const metadata = Object.keys(options.metadata ?? {}).length > 0 ? options.metadata : undefined;
-  const delayMs = options.delayMs || undefined;
-  const runAtMs = options.runAt === undefined ? undefined : Math.round(Number(options.runAt));
-  const asked = JSON.stringify({
-    maxAttempts,
-    backoff,
-    timeoutMs,
-    keepResult,
-    resultTtlMs,
-    delayMs,
-    runAtMs,
-    guest: (options.batch !== undefined && isRef(options.batch)) || undefined,
-    stopsBatch: options.stopsBatch,
-    group,
-    payloadId,
-  });
-  if (asked === '{}') {
-    return metadata && encodePlainOptions(metadata);
-  }
-  return metadata ? `${asked.slice(0, -1)},"metadata":${JSON.stringify(metadata)}}` : asked;
 }

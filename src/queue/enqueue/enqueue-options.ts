@@ -1,17 +1,13 @@
-// The options of an enqueue, their schema, and the contradictions among them.
+// The options of an enqueue, and the contradictions among them. model/job-options.ts has the table of them.
 import { z } from 'zod';
-import { storedBackoffSchema, type StoredBackoff } from '../model/backoff.js';
-import { checkOptions, notSuggested } from '../validation/validate-options.js';
+import type { StoredBackoff } from '../model/backoff.js';
+import { jobFieldsAt, type Durability } from '../model/job-options.js';
+import { checkOptions } from '../validation/validate-options.js';
 import { beforeStart } from '../store/enqueue-call.js';
 import { InvalidOptionError } from '../errors/errors.js';
-import { metadataSchema, type JobMetadata } from '../model/metadata.js';
 import type { JobReference } from '../model/batch.js';
-import { groupName } from '../model/group.js';
-import { isId, isQueueName, SCHEDULE_PREFIX } from '../validation/names.js';
+import type { JobMetadata } from '../model/metadata.js';
 import { show } from '../errors/show.js';
-import { durabilitySchema, type Durability } from '../model/queue-options.js';
-import { duration, timerDuration, wholeNumber } from '../validation/numbers.js';
-import { runAtSchema } from '../validation/run-at.js';
 
 /** The options of a job, for an enqueue or a schedule. */
 export interface JobRules {
@@ -87,69 +83,9 @@ export interface UniqueOptions {
   onConflict?: 'keep' | 'replace';
 }
 
-const uniqueSchema = z.strictObject(
-  {
-    key: z
-      .string({ error: 'expected text' })
-      .min(1, 'expected text of 1 to 512 characters')
-      .max(512, 'expected text of 1 to 512 characters')
-      .refine((key) => !/\p{Surrogate}/u.test(key), 'expected well-formed text')
-      .refine(
-        (key) => !key.startsWith(SCHEDULE_PREFIX),
-        `expected text that does not begin with ${SCHEDULE_PREFIX}, which is for schedules`,
-      ),
-    for: z.union([z.enum(['pending', 'unfinished']), z.strictObject({ ms: duration(1) })], {
-      error: "expected 'pending', 'unfinished' or { ms }",
-    }),
-    onConflict: z.enum(['keep', 'replace'], { error: "expected 'keep' or 'replace'" }).optional(),
-  },
-  { error: 'expected { key, for, onConflict? }' },
-);
-
-const optional = <Schema extends z.ZodType>(schema: Schema) => schema.optional();
-
-/** The fields of EnqueueOptions that a handler or a job definition may also set as defaults. */
-export const jobDefaultFields = {
-  maxAttempts: optional(wholeNumber(1, 1_000)),
-  maxCrashes: optional(wholeNumber(1, 1_000)),
-  timeoutMs: optional(timerDuration(1)),
-  keepResult: optional(z.boolean({ error: 'expected true or false' })),
-  resultTtlMs: optional(duration(1)),
-};
-
-const afterSchema = z
-  .array(z.custom<string | JobReference>(isJob, "expected a job's id, its handle, or { queue, id }"), {
-    error: 'expected a list of jobs',
-  })
-  .max(100, 'expected at most 100 jobs');
-
-function isJob(value: unknown): boolean {
-  const { queue, id } = (value ?? {}) as Partial<JobReference>;
-  return isId(value) || (typeof value === 'object' && isQueueName(queue) && isId(id));
-}
-
-const enqueueOptionsSchema = z.strictObject(
-  {
-    ...jobDefaultFields,
-    name: z.string({ error: 'expected text' }).optional(),
-    id: z.string({ error: 'expected text' }).optional(),
-    delayMs: optional(duration(0)),
-    runAt: optional(runAtSchema),
-    priority: optional(wholeNumber(0, 1_000)),
-    backoff: storedBackoffSchema.optional(),
-    expiresInMs: optional(duration(1)),
-    unique: uniqueSchema.optional(),
-    metadata: optional(metadataSchema),
-    durability: durabilitySchema.optional(),
-    cost: optional(wholeNumber(1, 1_000_000)),
-    after: optional(afterSchema),
-    batch: notSuggested(z.string().optional()),
-    stopsBatch: notSuggested(z.boolean().optional()),
-    group: groupName.optional(),
-    lifo: optional(z.boolean({ error: 'expected true or false' })),
-  },
-  { error: 'expected an object of enqueue options' },
-);
+const enqueueOptionsSchema = z.strictObject(jobFieldsAt('enqueue'), {
+  error: 'expected an object of enqueue options',
+});
 
 /**
  * Checks each option separately.

@@ -107,9 +107,6 @@ const maxRunningAndRate = {
 /** The most jobs that may wait in a queue or a group. */
 export const maxPendingField = wholeNumber(1, 1_000_000_000).optional();
 
-/** The number of times a job may be snoozed, or its handler may throw a RateLimitedError. */
-export const mostReleasesField = wholeNumber(1, 1_000_000);
-
 /** The most payload bytes that may wait in a queue or a group, up to a terabyte. */
 export const maxPendingBytesField = wholeNumber(1, 1_000_000_000_000, ' bytes').optional();
 

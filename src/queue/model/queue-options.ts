@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { backoffSchema, type Backoff } from './backoff.js';
+import type { Backoff } from './backoff.js';
 import type { JobCodec } from '../codec/codec.js';
 import { checkOptions } from '../validation/validate-options.js';
 import { duration, timerDuration, wholeNumber } from '../validation/numbers.js';
@@ -7,17 +7,12 @@ import {
   limitFields,
   maxPendingBytesField,
   maxPendingField,
-  mostReleasesField,
   type GroupsOptions,
   type RateLimit,
 } from './limits.js';
 import { DEFAULT_RETRIES, OF_PATTERN, patternRetries, type PatternRetries } from './backoff.js';
+import { jobFieldsAt, type Durability } from './job-options.js';
 import type { Redact } from '../codec/redact.js';
-
-/** The place where a job must be stored before its enqueue is acknowledged. */
-export type Durability = 'memory' | 'replica';
-
-export const durabilitySchema = z.enum(['memory', 'replica'], { error: "expected 'memory' or 'replica'" });
 
 /** The events of a queue beyond the ends of jobs. */
 export interface EventExtras {
@@ -161,20 +156,23 @@ export type ResolvedQueueOptions = Required<Omit<QueueOptions, OptionalOption | 
 
 const switchField = z.boolean({ error: 'expected true or false' }).optional();
 
+/** The options of its jobs that a queue sets too. */
+const ofJob = jobFieldsAt('queue');
+
 /** The fields of QueueOptions, each with its bounds and default, to be used in the schemas of forRoot and others. */
 export const queueOptionFields = {
   visibilityMs: duration(100).default(30_000),
-  maxAttempts: wholeNumber(1, 1_000).optional(),
-  maxCrashes: wholeNumber(1, 1_000).default(3),
-  maxRateLimitRetries: mostReleasesField.default(1_000),
-  maxSnoozes: mostReleasesField.default(1_000),
-  backoff: backoffSchema.optional(),
+  maxAttempts: ofJob.maxAttempts,
+  maxCrashes: ofJob.maxCrashes.unwrap().default(3),
+  maxRateLimitRetries: ofJob.maxRateLimitRetries.unwrap().default(1_000),
+  maxSnoozes: ofJob.maxSnoozes.unwrap().default(1_000),
+  backoff: ofJob.backoff,
   completedHistory: wholeNumber(0, 1_000_000).default(1_000),
   failedHistory: wholeNumber(0, 1_000_000).default(1_000),
   cancelledHistory: wholeNumber(0, 1_000_000).default(1_000),
   deadLetterCap: wholeNumber(1, 10_000_000).default(10_000),
   deadLetterAgeMs: duration(0).default(0),
-  resultTtlMs: duration(1).default(86_400_000),
+  resultTtlMs: ofJob.resultTtlMs.unwrap().default(86_400_000),
   cancelledTtlMs: duration(1).optional(),
   codec: z
     .custom<JobCodec>((value) => isCodec(value), {
@@ -197,7 +195,7 @@ export const queueOptionFields = {
   foreignVisibilityMs: duration(100).optional(),
   unhandledAgeMs: wholeNumber(0, 86_400_000, ' ms').default(86_400_000),
   enqueueTimeoutMs: timerDuration(1).default(5_000),
-  durability: durabilitySchema.default('memory'),
+  durability: ofJob.durability.unwrap().default('memory'),
   replicas: wholeNumber(1, 100).default(1),
   durabilityTimeoutMs: wholeNumber(1, 3_600_000, ' ms').default(1_000),
   history: z.boolean({ error: 'expected true or false' }).default(true),

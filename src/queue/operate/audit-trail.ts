@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AuditEntry } from '../model/audit.js';
+import type { AuditEntry } from '../model/job-event.js';
 import { YEAR_MS } from '../runtime/bounds.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { parseJson } from '../codec/parse-json.js';
 import type { StoredError } from '../errors/stored-error.js';
-import { storedBackoffSchema } from '../model/backoff.js';
 import type { ClaimedJob, ClaimedJobOptions, RefusedJob } from '../model/job.js';
+import { storedOptionFields } from '../store/script-options.js';
 import { arePlainOptions, readMetadata } from '../model/metadata.js';
-import { LONGEST_TIMER_MS } from '../runtime/bounds.js';
 import { refusalOf } from '../store/claim-refusal.js';
 import type { ClaimReply, LeftJobs } from '../store/store-calls.js';
 import { UnexpectedReply } from '../store/unexpected-reply.js';
@@ -16,19 +15,10 @@ const NO_OPTIONS: ClaimedJobOptions = Object.freeze({});
 
 /** The stored options that a worker reads. An invalid one must stop its job, not the worker. */
 const workerOptionsSchema = z.looseObject({
-  maxAttempts: z.number().optional(),
-  backoff: storedBackoffSchema.optional(),
-  timeoutMs: z.number().min(1).max(LONGEST_TIMER_MS).optional(),
-  keepResult: z.boolean().optional(),
-  resultTtlMs: z.int().min(1).optional(),
-  delayMs: z.number().optional(),
-  runAtMs: z.number().optional(),
-  metadata: z.unknown().transform(readMetadata).optional(),
+  ...storedOptionFields,
   batch: z.string().optional(),
   nameless: z.boolean().optional(),
   guest: z.boolean().optional(),
-  stopsBatch: z.boolean().optional(),
-  group: z.string().optional(),
   payloadId: z.string().optional(),
 });
 

@@ -2,15 +2,14 @@ import { SCHEDULE_PREFIX } from '../validation/names.js';
 import { createHash } from 'node:crypto';
 import { serialize } from 'node:v8';
 import { z } from 'zod';
-import { storedBackoffSchema } from '../model/backoff.js';
+import { jobFieldsAt } from '../model/job-options.js';
 import { checkOptions } from '../validation/validate-options.js';
 import { isJobDefinition, type JobDefinition } from '../enqueue/define-job.js';
 import { InvalidOptionError } from '../errors/errors.js';
-import { groupName } from '../model/group.js';
 import { show } from '../errors/show.js';
 import { withScheduleUniqueKey, encodeJob, payloadSubject, type EncodeTarget } from '../enqueue/encode-job.js';
-import { jobDefaultFields, type JobRules } from '../enqueue/enqueue-options.js';
-import { duration, wholeNumber } from '../validation/numbers.js';
+import type { JobRules } from '../enqueue/enqueue-options.js';
+import { duration } from '../validation/numbers.js';
 import { checkPayload, type PayloadRules } from '../enqueue/check-payload.js';
 import { optionsOf } from '../store/enqueue-call.js';
 import type { Recurrence, StoredSchedule } from '../model/schedule.js';
@@ -53,16 +52,11 @@ export interface TypedScheduleOptions<Payload extends StandardSchema = StandardS
 
 const optionsSchema = z.strictObject(
   {
-    ...jobDefaultFields,
-    name: z.string({ error: 'expected text' }).optional(),
+    ...jobFieldsAt('schedule'),
     payload: z.unknown().optional(),
     onMissed: z.enum(['skip', 'once'], { error: "expected 'skip' or 'once'" }).default('skip'),
     missedAfterMs: duration(0).default(60_000),
     overlap: z.boolean({ error: 'expected true or false' }).default(true),
-    priority: wholeNumber(0, 1_000).optional(),
-    group: groupName.optional(),
-    backoff: storedBackoffSchema.optional(),
-    expiresInMs: duration(1).optional(),
     definition: z.custom<JobDefinition>(isJobDefinition, 'expected a definition of defineJob').optional(),
   },
   { error: 'expected an object of schedule options' },

@@ -3,7 +3,7 @@ import { BatchNotFoundError, BatchSealedError } from '../errors/batch-errors.js'
 import { InvalidOptionError, JobQueueError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import type { JobReference } from '../model/batch.js';
-import type { Durability } from '../model/queue-options.js';
+import type { Durability } from '../model/job-options.js';
 import { splitRef } from './job-ref.js';
 
 /** The bound that refused a job. */

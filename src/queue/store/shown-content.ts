@@ -8,7 +8,7 @@ import {
   type RedactedPart,
   type TextRedaction,
 } from '../codec/redact.js';
-import type { AuditEntry } from '../model/audit.js';
+import type { AuditEntry } from '../model/job-event.js';
 import type { BatchMember } from '../model/batch.js';
 import type { JobEvent } from '../model/job-event.js';
 import type { AttemptRecord, JobRecord } from '../model/job.js';

@@ -1,7 +1,7 @@
 import { ANY_PAYLOAD, decodeContent } from '../../queue/codec/codec.js';
 import type { EnqueueOptions } from '../../queue/enqueue/enqueue-options.js';
-import type { ClaimedJobOptions } from '../../queue/model/job.js';
-import type { AskedOptions } from '../memory-store/state/asked-options.js';
+import { decodeJobOptions, type ScriptOptions } from '../../queue/store/script-options.js';
+import { isRef, splitRef } from '../../queue/store/job-ref.js';
 import type { MemoryQueue } from '../memory-store/state/memory-queue.js';
 
 /** A job as a test sees it enqueued. */
@@ -23,7 +23,7 @@ export interface EnqueuedJob<Payload = unknown> {
 }
 
 /** Reads a job that was just added. */
-export function enqueuedJob(queue: MemoryQueue, id: string, asked: AskedOptions): EnqueuedJob {
+export function enqueuedJob(queue: MemoryQueue, id: string, asked: ScriptOptions): EnqueuedJob {
   const job = queue.job(id)!;
   return {
     id,
@@ -34,37 +34,16 @@ export function enqueuedJob(queue: MemoryQueue, id: string, asked: AskedOptions)
       id,
       payloadId: ANY_PAYLOAD,
     }),
-    options: optionsOf(asked),
+    options: optionsOf(queue, id, asked),
     ...(job.schedule !== undefined && { schedule: job.schedule }),
     at: new Date(queue.now),
   };
 }
 
-function optionsOf(asked: AskedOptions): EnqueueOptions {
-  const { delayMs: _delayMs, runAtMs: _runAtMs, ...worker } = JSON.parse(asked.worker ?? '{}') as ClaimedJobOptions;
-  const options: EnqueueOptions = {
-    delayMs: asked.delay_ms,
-    runAt: asked.run_at_ms === undefined ? undefined : new Date(asked.run_at_ms),
-    priority: asked.priority,
-    cost: asked.cost,
-    group: asked.group,
-    maxCrashes: asked.max_crashes,
-    expiresInMs: asked.expires_in_ms,
-    unique: uniqueOf(asked),
-    ...worker,
-    maxAttempts: asked.max_attempts,
-  };
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-}
-
-function uniqueOf({ unique, unique_for, unique_replace }: AskedOptions): EnqueueOptions['unique'] {
-  if (unique === undefined) {
-    return undefined;
-  }
-  const lasts = typeof unique_for === 'number' ? { ms: unique_for } : unique_for;
-  return {
-    key: unique,
-    ...(lasts !== undefined && { for: lasts }),
-    ...(unique_replace && { onConflict: 'replace' }),
-  } as EnqueueOptions['unique'];
+/** Returns the options of the enqueue. The batch of a member is not one of them. */
+function optionsOf(queue: MemoryQueue, id: string, asked: ScriptOptions): EnqueueOptions {
+  const { batch: _batch, stopsBatch: _stopsBatch, ...given } = decodeJobOptions(asked);
+  const after = asked.after?.map((ref) => (isRef(ref) ? splitRef(queue.name, ref) : ref));
+  const isOwnId = asked.request !== undefined && queue.job(id)?.request === asked.request;
+  return { ...given, ...(after && { after }), ...(isOwnId && { id }) };
 }

@@ -1,5 +1,6 @@
 import type { Job } from '../../worker/handlers/job.js';
-import type { AskedOptions } from '../memory-store/state/asked-options.js';
+import type { Durability } from '../../queue/model/job-options.js';
+import type { ScriptOptions } from '../../queue/store/script-options.js';
 import type { MemoryQueue, QueueObserver } from '../memory-store/state/memory-queue.js';
 import { enqueuedJob, type EnqueuedJob } from './enqueued-job.js';
 
@@ -44,8 +45,9 @@ export class TestLog implements QueueObserver {
     this.thrown.set(`${queue}:${id}`, error);
   }
 
-  enqueued(queue: MemoryQueue, id: string, asked: AskedOptions): void {
-    this.jobs.push(enqueuedJob(queue, id, asked));
+  enqueued(queue: MemoryQueue, id: string, asked: ScriptOptions, durability?: Durability): void {
+    const job = enqueuedJob(queue, id, asked);
+    this.jobs.push(durability ? { ...job, options: { ...job.options, durability } } : job);
   }
 
   changed(queue: MemoryQueue, id: string, status: string): void {

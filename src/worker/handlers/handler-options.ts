@@ -1,25 +1,17 @@
 import { z } from 'zod';
-import { backoffSchema } from '../../queue/model/backoff.js';
+import { jobFieldsAt } from '../../queue/model/job-options.js';
 import { checkOptions } from '../../queue/validation/validate-options.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { checkHandledName } from '../../queue/validation/names.js';
-import { mostReleasesField } from '../../queue/model/limits.js';
 import { show } from '../../queue/errors/show.js';
-import { jobDefaultFields } from '../../queue/enqueue/enqueue-options.js';
 import { timerDuration, wholeNumber } from '../../queue/validation/numbers.js';
 import type { HandlerFunction, HandlerOptions } from './handler.js';
 import type { WorkerQueue } from './worker-queue.js';
 
 /** The fields of HandlerOptions, each with its bounds. */
-export const handlerOptionFields = {
-  ...jobDefaultFields,
-  backoff: backoffSchema.optional(),
-  timeoutGraceMs: timerDuration(0).optional(),
-  maxRateLimitRetries: mostReleasesField.optional(),
-  maxSnoozes: mostReleasesField.optional(),
-};
+export const handlerOptionFields = jobFieldsAt('handler');
 
 /** The number of jobs of a queue that a process claims, in every place of the option. */
 export const slotFields = {

@@ -1,10 +1,16 @@
 // The table in docs/jobs.md of the places of an option: it is accepted there, and unknown everywhere else.
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { defineJob } from '#queue/enqueue/define-job.js';
+import type { FollowUp } from '#queue/batches/batch-options.js';
+import { defineJob, type JobDefaults } from '#queue/enqueue/define-job.js';
+import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
+import { JOB_OPTIONS, type JobOptionAt } from '#queue/model/job-options.js';
+import type { QueueOptions } from '#queue/model/queue-options.js';
+import type { ScheduleOptions } from '#queue/schedules/schedule.js';
 import { defineHandler } from '#worker/handlers/define-handler.js';
+import type { HandlerOptions } from '#worker/handlers/handler.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { connect } from '../../support/redis/redis.js';
 import { tableOf } from '../table.js';
@@ -59,6 +65,25 @@ async function refused(place: string, options: object): Promise<InvalidOptionErr
 const cells = tableOf('option places', 'docs/jobs.md').flatMap(([names, place, said]) =>
   [...names.matchAll(/`(\w+)`/g)].map(([, option]) => [option!, place, said] as const),
 );
+
+type Same<One, Other> = [One] extends [Other] ? ([Other] extends [One] ? true : false) : false;
+
+/** Does not compile unless the types of each place have the options that the table of options names. */
+const TYPES_FOLLOW_THE_TABLE: [
+  Same<keyof EnqueueOptions, JobOptionAt<'enqueue'>>,
+  Same<keyof JobDefaults, JobOptionAt<'definition'> | 'queue'>,
+  Same<keyof HandlerOptions, JobOptionAt<'handler'>>,
+  Same<keyof QueueOptions & keyof typeof JOB_OPTIONS, JobOptionAt<'queue'>>,
+  Same<keyof FollowUp, JobOptionAt<'follow-up'> | 'payload' | 'definition'>,
+  Same<
+    keyof ScheduleOptions,
+    JobOptionAt<'schedule'> | 'payload' | 'onMissed' | 'missedAfterMs' | 'overlap' | 'definition'
+  >,
+] = [true, true, true, true, true, true];
+
+it('the types of each place have the options of the table', () => {
+  expect(TYPES_FOLLOW_THE_TABLE).not.toContain(false);
+});
 
 describe('docs/jobs.md says of', () => {
   it.each(cells)('%s in the %s: "%s"', async (option, place, said) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
-import type { AuditEntry } from '#queue/model/audit.js';
+import type { AuditEntry } from '#queue/model/job-event.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import { luaScripts } from '#queue/lua.generated.js';
 import { auditedScript, changesJobs } from '#queue/transport/audited-script.js';

@@ -254,7 +254,7 @@ describe('other calls refuse, and change nothing', () => {
 it('an unknown option of an enqueue is answered without the options of the library itself', async () => {
   const { queue } = coreQueue();
   const error = await failure(() => queue.enqueue(1, { colour: 'red' } as EnqueueOptions));
-  expect(error.message).toContain('Known: maxAttempts');
+  expect(error.message).toContain('Known: name, id, delayMs');
   expect(error.message).not.toMatch(/batch/i);
 });
 

@@ -1,6 +1,6 @@
 // Compares the audit trail of a queue with its jobs. Each entry must begin in the status where the previous one ended.
 import type { JobQueue } from '#queue/job-queue.js';
-import type { AuditEntry } from '#queue/model/audit.js';
+import type { AuditEntry } from '#queue/model/job-event.js';
 
 /** A job in one of these may be forgotten without an entry, when its time to live is over. */
 const FORGOTTEN = ['completed', 'cancelled', undefined];

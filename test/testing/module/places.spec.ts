@@ -115,7 +115,7 @@ describe('the testing module', () => {
     await jobs.enqueue('email', { to: 'bob' }, { runAt, timeoutMs: 9, id: 'b' });
     expect(testing.enqueued('email').map(({ options }) => options)).toEqual([
       { delayMs: 5_000, priority: 3, unique, metadata: { request: 'r1' } },
-      { runAt, timeoutMs: 9 },
+      { runAt, timeoutMs: 9, id: 'b' },
     ]);
   });
 

@@ -1,5 +1,5 @@
 // The holders of unique keys.
-import type { AskedOptions } from '#testing/memory-store/state/asked-options.js';
+import type { ScriptOptions } from '#queue/store/script-options.js';
 import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
 import type { Fault, Known } from './history.js';
 
@@ -41,7 +41,7 @@ export class UniqueRules {
   }
 
   /** Checks that no other job is added within the time of a key, counted from the enqueue of its holder. */
-  enqueued({ now }: MemoryQueue, id: string, { unique, unique_for: kind }: AskedOptions): void {
+  enqueued({ now }: MemoryQueue, id: string, { unique, unique_for: kind }: ScriptOptions): void {
     this.endedAtMs.delete(id); // the hash of an ended job of this id may have been deleted
     if (unique === undefined || typeof kind !== 'number') {
       return;

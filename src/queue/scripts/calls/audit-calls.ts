@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../model/audit.js';
+import type { AuditEntry } from '../../model/job-event.js';
 import type { JobStatus } from '../../model/job.js';
 import type { RedisClient } from '../../redis/redis-client.js';
 import type { CommandCall } from '../../transport/script-runner.js';

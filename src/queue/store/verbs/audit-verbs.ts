@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../model/audit.js';
+import type { AuditEntry } from '../../model/job-event.js';
 import type { StoreCall } from '../store-call.js';
 
 /** A reader of the trail in a group: each entry goes to one consumer of the group. */

@@ -1,5 +1,5 @@
 import { decodeGroupLimits } from '../../../queue/replies/decode-limits.js';
-import type { AskedOptions } from '../state/asked-options.js';
+import type { ScriptOptions } from '../../../queue/store/script-options.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 
 /**
@@ -7,7 +7,7 @@ import type { MemoryQueue } from '../state/memory-queue.js';
  *
  * @param isStored whether it comes from a schedule or a follow-up; limits from an enqueue take precedence
  */
-export function configureGroup(queue: MemoryQueue, options: AskedOptions | undefined, isStored = false): void {
+export function configureGroup(queue: MemoryQueue, options: ScriptOptions | undefined, isStored = false): void {
   if (options?.group === undefined || options.group_limits === undefined) {
     return;
   }

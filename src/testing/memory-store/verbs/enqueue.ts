@@ -9,7 +9,7 @@ import { follow, refuseFollow } from './batch/follow.js';
 import { configureGroup } from './configure-group.js';
 import { leavePlain, writeOptions } from './write-options.js';
 import { groupFullness } from '../state/fullness.js';
-import type { AskedOptions } from '../state/asked-options.js';
+import type { ScriptOptions } from '../../../queue/store/script-options.js';
 import type { Hash, MemoryQueue } from '../state/memory-queue.js';
 
 /** @throws EnqueueRejected: nothing was written */
@@ -31,12 +31,12 @@ export function enqueue(queue: MemoryQueue, jobs: readonly EncodedJob[]): Enqueu
   });
 }
 
-function askedOf(job: EncodedJob): AskedOptions | undefined {
+function askedOf(job: EncodedJob): ScriptOptions | undefined {
   const text = optionsOf(job);
-  return text === '' ? undefined : (JSON.parse(text) as AskedOptions);
+  return text === '' ? undefined : (JSON.parse(text) as ScriptOptions);
 }
 
-function refuseExpiryFirst(queue: MemoryQueue, job: EncodedJob, options: AskedOptions | undefined): void {
+function refuseExpiryFirst(queue: MemoryQueue, job: EncodedJob, options: ScriptOptions | undefined): void {
   if (options?.run_at_ms === undefined || options.expires_in_ms === undefined) {
     return;
   }
@@ -48,7 +48,8 @@ function refuseExpiryFirst(queue: MemoryQueue, job: EncodedJob, options: AskedOp
 
 type Added = Pick<EnqueueReply, 'id' | 'outcome' | 'ended' | 'name' | 'full'>;
 
-function add(queue: MemoryQueue, { id, name, payload }: EncodedJob, options: AskedOptions | undefined): Added {
+function add(queue: MemoryQueue, encoded: EncodedJob, options: ScriptOptions | undefined): Added {
+  const { id, name, payload } = encoded;
   const known = queue.job(id);
   if (known) {
     const isOwnMember = options?.batch !== undefined && known.batch === options.batch;
@@ -86,7 +87,7 @@ function add(queue: MemoryQueue, { id, name, payload }: EncodedJob, options: Ask
   }
   noteLater(queue, id, options);
   queue.count('enqueued');
-  queue.host.observer?.enqueued(queue, id, options ?? {});
+  queue.host.observer?.enqueued(queue, id, options ?? {}, encoded.durability);
   if (queue.options.eventExtras?.enqueued) {
     queue.emit(id, 'enqueued');
   }
@@ -121,7 +122,7 @@ function isWaiting(queue: MemoryQueue, id: string, key: string): boolean {
   return (job?.status === 'pending' || job?.status === 'scheduled') && (job.unique === key || job.window === key);
 }
 
-export function own(queue: MemoryQueue, id: string, { unique, unique_for: kind }: AskedOptions): void {
+export function own(queue: MemoryQueue, id: string, { unique, unique_for: kind }: ScriptOptions): void {
   if (unique === undefined) {
     return;
   }
@@ -147,7 +148,7 @@ function replace(
   id: string,
   name: string,
   payload: string,
-  options: AskedOptions,
+  options: ScriptOptions,
 ): Added {
   const job = queue.job(owner)!;
   configureGroup(queue, options);
@@ -171,7 +172,7 @@ function replace(
 }
 
 /** Counts a delayed job for its group with a bound until its start, at most a week. */
-function noteLater(queue: MemoryQueue, id: string, options: AskedOptions | undefined): void {
+function noteLater(queue: MemoryQueue, id: string, options: ScriptOptions | undefined): void {
   const dueAt = queue.scheduled.score(id);
   const isBounded = options?.group !== undefined && queue.flow.limitsOf(options.group).maxPending !== undefined;
   if (dueAt !== undefined && isBounded) {
@@ -179,11 +180,11 @@ function noteLater(queue: MemoryQueue, id: string, options: AskedOptions | undef
   }
 }
 
-function replacedBefore(queue: MemoryQueue, id: string, { request }: AskedOptions): string | undefined {
+function replacedBefore(queue: MemoryQueue, id: string, { request }: ScriptOptions): string | undefined {
   return queue.replaced.get(id) ?? (request === undefined ? undefined : queue.replaced.get(request));
 }
 
-function place(queue: MemoryQueue, id: string, job: Hash, options: AskedOptions | undefined): void {
+function place(queue: MemoryQueue, id: string, job: Hash, options: ScriptOptions | undefined): void {
   if (options?.group !== undefined) {
     queue.flow.group(options.group);
     queue.flow.hasGroups = true;

@@ -1,9 +1,9 @@
 import { withoutPlainMark } from '../../../queue/model/metadata.js';
-import type { AskedOptions } from '../state/asked-options.js';
+import type { ScriptOptions } from '../../../queue/store/script-options.js';
 import type { Hash, MemoryQueue } from '../state/memory-queue.js';
 
 /** Writes the options of a job into its hash; see lua/lib/enqueue/options.lua. */
-export function writeOptions(queue: MemoryQueue, job: Hash, options: AskedOptions): void {
+export function writeOptions(queue: MemoryQueue, job: Hash, options: ScriptOptions): void {
   const kind = options.unique_for;
   const fields: Record<string, string | number | undefined> = {
     priority: options.priority,

@@ -7,7 +7,7 @@ import { FollowUpBatch, type EndStatus } from '../../state/follow-up-batch.js';
 import type { MemoryQueue } from '../../state/memory-queue.js';
 import { endCancelled } from '../attempt/ends.js';
 import { configureGroup } from '../configure-group.js';
-import type { AskedOptions } from '../../state/asked-options.js';
+import type { ScriptOptions } from '../../../../queue/store/script-options.js';
 import { splitRef } from '../../../../queue/store/job-ref.js';
 import { depend } from './follow.js';
 import { endUnmet, findLostEnds } from './end-unmet.js';
@@ -50,7 +50,7 @@ function create(queue: MemoryQueue, batch: EncodedBatch, known: FollowUpBatch | 
     return 'exists';
   }
   queue.followUps.set(batch.id, new FollowUpBatch(batch, queue.now));
-  batch.followUps.forEach(({ options }) => configureGroup(queue, JSON.parse(options) as AskedOptions, true));
+  batch.followUps.forEach(({ options }) => configureGroup(queue, JSON.parse(options) as ScriptOptions, true));
   return 'created';
 }
 

@@ -3,20 +3,20 @@ import { leavePlain } from '../write-options.js';
 import { EnqueueRejected, type EncodedJob, type FollowRefusal } from '../../../../queue/store/enqueue-call.js';
 import type { DependOutcome } from '../../../../queue/store/verbs/batch-verbs.js';
 import { idsOf, isRef, listOf, refTo } from '../../../../queue/store/job-ref.js';
-import type { AskedOptions } from '../../state/asked-options.js';
+import type { ScriptOptions } from '../../../../queue/store/script-options.js';
 import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 
 const MOST_DEPENDENTS = 1_000;
 
 /** @throws EnqueueRejected where it cannot join its batch, or wait for the jobs of its `after` */
-export function refuseFollow(queue: MemoryQueue, job: EncodedJob, options: AskedOptions | undefined): void {
+export function refuseFollow(queue: MemoryQueue, job: EncodedJob, options: ScriptOptions | undefined): void {
   const refusal = options && (batchRefusal(queue, job.id, options) ?? afterRefusal(queue, job.id, options));
   if (refusal) {
     throw new EnqueueRejected(job, 0, refusal);
   }
 }
 
-function batchRefusal(queue: MemoryQueue, id: string, { batch }: AskedOptions): FollowRefusal | undefined {
+function batchRefusal(queue: MemoryQueue, id: string, { batch }: ScriptOptions): FollowRefusal | undefined {
   if (batch === undefined || isRef(batch)) {
     return undefined;
   }
@@ -27,7 +27,7 @@ function batchRefusal(queue: MemoryQueue, id: string, { batch }: AskedOptions): 
   return found.sealedAt !== undefined && !found.isMember(id) ? { reason: 'sealed', about: batch } : undefined;
 }
 
-function afterRefusal(queue: MemoryQueue, id: string, options: AskedOptions): FollowRefusal | undefined {
+function afterRefusal(queue: MemoryQueue, id: string, options: ScriptOptions): FollowRefusal | undefined {
   const { after = [], after_refusal: elsewhere } = options;
   if (queue.job(id)) {
     return undefined;
@@ -79,7 +79,7 @@ function addDependent(job: Hash, waiting: string): void {
 }
 
 /** Makes a new job a member of its batch, and lets it wait for others. Returns whether it may start by its own options. */
-export function follow(queue: MemoryQueue, id: string, job: Hash, options: AskedOptions): boolean {
+export function follow(queue: MemoryQueue, id: string, job: Hash, options: ScriptOptions): boolean {
   if (options.batch !== undefined && !isRef(options.batch)) {
     const batch = queue.followUps.get(options.batch)!;
     batch.join(id);
