@@ -49,11 +49,8 @@ async function limits({ session, out }: Context, [name]: string[], options: Opti
 function changesOf(options: Options, before: LimitsInForce): LimitChanges {
   const { rate, period, burst } = options;
   const changes: Record<string, unknown> = {};
-  for (const [key, option] of [
-    ['maxRunning', 'max-running'],
-    ['maxPending', 'max-pending'],
-    ['maxPendingBytes', 'max-pending-bytes'],
-  ] as const) {
+  for (const option of ['max-running', 'max-pending', 'max-pending-bytes']) {
+    const key = option.replace(/-(.)/g, (_dash, letter: string) => letter.toUpperCase());
     if (options[key] !== undefined) {
       changes[key] = numberOrNone(option, options[key]) ?? null;
     }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { pauseOf } from '../actions/pause-of.js';
 import { groupLimitsInWords } from '../../inspect/limits-in-words.js';
 import { groupName, type GroupStats } from '../../queue/model/group.js';
-import { groupLimitFields } from '../../queue/model/limits.js';
+import { groupLimitFields, withNames } from '../../queue/model/limits.js';
 import { SharedReads } from '../live/shared-reads.js';
 import type { GroupView } from '../views/group-views.js';
 import { queueName } from './known-queue.js';
@@ -23,12 +23,7 @@ const actSchema = z.strictObject({
 const limitsSchema = z.strictObject({
   queue: queueName,
   group: groupName,
-  limits: z
-    .strictObject(groupLimitFields, {
-      error:
-        'expected { maxRunning?, rateLimit?, weight?, maxPending?, maxPendingBytes?, onDeadHead? }, or null to clear them',
-    })
-    .nullable(),
+  limits: z.strictObject(...withNames(groupLimitFields, ', or null to clear them')).nullable(),
 });
 
 /** Serves the groups of a queue that have jobs, the deepest first, and their actions. */

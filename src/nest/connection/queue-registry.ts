@@ -4,8 +4,7 @@ import type { EnqueueMiddleware } from '../../queue/enqueue/enqueue-middleware.j
 import { QueueLayoutError } from '../../queue/errors/layout-error.js';
 import { own } from '../../queue/runtime/own.js';
 import { checkQueueName } from '../../queue/validation/names.js';
-import { resolveQueueOptions, type QueueOptions } from '../../queue/model/queue-options.js';
-import type { QueueLimits } from '../../queue/model/limits.js';
+import { resolveQueueOptions, type OwnQueueOptions, type QueueOptions } from '../../queue/model/queue-options.js';
 import { given } from '../options/defined-options.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 import type { ServerConnection } from './server-connection.js';
@@ -13,12 +12,9 @@ import type { ServerConnection } from './server-connection.js';
 const DEFAULT_CONCURRENCY = 10;
 
 /** The options that a handler sets for its own queue. */
-interface OwnQueueOptions extends QueueLimits {
+interface OptionsOfHandler extends OwnQueueOptions {
   concurrency?: number;
   prefetch?: number;
-  visibilityMs?: number;
-  maxPending?: number;
-  maxPendingBytes?: number;
 }
 
 /** Receives the queues that become known. */
@@ -33,7 +29,7 @@ export class QueueRegistry {
   private readonly byName = new Map<string, JobQueue>();
   /** Made, but not known to be used by this app. */
   private readonly referenced = new Map<string, JobQueue>();
-  private readonly own = new Map<string, OwnQueueOptions>();
+  private readonly own = new Map<string, OptionsOfHandler>();
   private readonly watchers = new Set<QueueWatcher>();
   /** Returns the definition of the handler of a job's name in a queue. It checks payloads that operators edit. */
   definitionOf: (queue: string, job: string) => JobDefinition | undefined = () => undefined;
@@ -92,7 +88,7 @@ export class QueueRegistry {
   }
 
   /** Sets the options of a handler for its own queue, which may have been injected before. */
-  configure(name: string, options: OwnQueueOptions): void {
+  configure(name: string, options: OptionsOfHandler): void {
     this.own.set(name, options);
     const known = this.referenced.get(name);
     if (known) {

@@ -6,8 +6,7 @@ import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { checkHandledName, checkQueueName } from '../../queue/validation/names.js';
 import { show } from '../../queue/errors/show.js';
-import { duration } from '../../queue/validation/numbers.js';
-import { limitFields, maxPendingBytesField, maxPendingField } from '../../queue/model/limits.js';
+import { OWN_QUEUE_OPTIONS, queueOptionFields } from '../../queue/model/queue-options.js';
 import { bulkSchema, handlerOptionFields, slotFields } from '../../worker/handlers/handler-options.js';
 import type { BulkHandler } from '../../worker/handlers/bulk-handler.js';
 import type { Handler, HandlerFunction } from '../../worker/handlers/handler.js';
@@ -19,20 +18,14 @@ import { HandlerBinder } from '../enhancers/handler-binder.js';
 import { withMadeOptions } from './made-options.js';
 import { bulkHandlerOf, handlerOf } from './make-handler.js';
 import { HandlerExplorer, type FoundHandler } from './handler-explorer.js';
+import { picked, withoutDefaults } from '../options/defined-options.js';
 import { CONNECTION_NAME, DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
 import { resolveThread } from './thread-option.js';
 
-const QUEUE_OPTIONS = [
-  'concurrency',
-  'prefetch',
-  'visibilityMs',
-  'maxRunning',
-  'rateLimit',
-  'groups',
-  'maxPending',
-  'maxPendingBytes',
-] as const;
+/** The options that a handler sets for its own queue. */
+const QUEUE_OPTIONS = [...(Object.keys(slotFields) as (keyof typeof slotFields)[]), ...OWN_QUEUE_OPTIONS] as const;
+const HANDLER_OPTIONS = Object.keys(handlerOptionFields) as (keyof typeof handlerOptionFields)[];
 
 const optionsSchema = z.strictObject(
   {
@@ -40,10 +33,7 @@ const optionsSchema = z.strictObject(
     queue: z.string({ error: "expected a queue's name" }).optional(),
     connection: z.string({ error: 'expected the name of a connection' }).optional(),
     ...slotFields,
-    ...limitFields,
-    maxPending: maxPendingField,
-    maxPendingBytes: maxPendingBytesField,
-    visibilityMs: duration(100).optional(),
+    ...picked(withoutDefaults(queueOptionFields), OWN_QUEUE_OPTIONS),
     thread: z.unknown().optional(),
     bulk: bulkSchema.optional(),
   },
@@ -207,21 +197,8 @@ export class HandlerRegistry {
     const { subject, name, options } = found;
     checkHandledName(name, `job name of ${subject}`);
     const checked = checkOptions(subject, optionsSchema, options);
-    const {
-      queue: _queue,
-      connection: _connection,
-      concurrency: _concurrency,
-      prefetch: _prefetch,
-      visibilityMs: _visibilityMs,
-      maxRunning: _maxRunning,
-      rateLimit: _rateLimit,
-      groups: _groups,
-      maxPending: _maxPending,
-      maxPendingBytes: _maxPendingBytes,
-      thread,
-      bulk,
-      ...handlerOptions
-    } = checked;
+    const { thread, bulk } = checked;
+    const handlerOptions = picked(checked, HANDLER_OPTIONS);
     const queue = queueOfHandler(found);
     checkQueueName(queue, `queue name of ${subject}`);
     const handlers =
@@ -276,11 +253,8 @@ export class HandlerRegistry {
       );
     }
     if (!shared) {
-      const { thread, prefetch, visibilityMs, maxRunning, rateLimit, groups } = found.options;
-      const { concurrency = thread === undefined ? undefined : availableParallelism() } = found.options;
-      const { maxPending, maxPendingBytes } = found.options;
-      const limits = { maxRunning, rateLimit, groups, maxPending, maxPendingBytes };
-      this.queues.configure(queue, { concurrency, prefetch, visibilityMs, ...limits });
+      const { thread, concurrency = thread === undefined ? undefined : availableParallelism() } = found.options;
+      this.queues.configure(queue, { ...picked(found.options, QUEUE_OPTIONS), concurrency });
     }
     this.queues.queue(queue).definitions.use(found.definition, found.subject);
   }

@@ -22,3 +22,12 @@ export function withoutDefaults<Fields extends Record<string, z.ZodType>>(fields
 export function given<Options extends object>(options: Options): Options {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options;
 }
+
+/** Returns the options of these names that are set. */
+export function picked<Options extends object, Name extends keyof Options>(
+  options: Options,
+  names: readonly Name[],
+): Pick<Options, Name> {
+  const entries = names.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]);
+  return Object.fromEntries(entries) as Pick<Options, Name>;
+}

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ContentRules } from '../codec/codec.js';
 import { groupLimitFields, type GroupOverrides, type GroupsOptions } from '../model/limits.js';
-import { groupArguments } from '../store/group-arguments.js';
+import { groupArguments } from '../store/script-options.js';
 import { checkOptions } from '../validation/validate-options.js';
 
 const EXPECTED = 'expected the limits of a group, or undefined';

@@ -104,24 +104,39 @@ const maxRunningAndRate = {
     .optional(),
 };
 
-/** The most jobs that may wait in a queue or a group. */
-export const maxPendingField = wholeNumber(1, 1_000_000_000).optional();
-
-/** The most payload bytes that may wait in a queue or a group, up to a terabyte. */
-export const maxPendingBytesField = wholeNumber(1, 1_000_000_000_000, ' bytes').optional();
+/** The bounds of the waiting jobs of a queue or a group, in the order in which scripts take them. */
+export const boundFields = {
+  maxPending: wholeNumber(1, 1_000_000_000).optional(),
+  maxPendingBytes: wholeNumber(1, 1_000_000_000_000, ' bytes').optional(),
+};
+export const BOUNDS = Object.keys(boundFields) as (keyof typeof boundFields)[];
 
 /** The limits of one group. */
 export const groupLimitFields = {
   ...maxRunningAndRate,
   weight: wholeNumber(1, 1_000).optional(),
-  maxPending: maxPendingField,
-  maxPendingBytes: maxPendingBytesField,
+  ...boundFields,
   onDeadHead: z.enum(['skip', 'hold'], { error: "expected 'skip' or 'hold'" }).optional(),
 };
 
 const groupsFields = { ...groupLimitFields, ungroupedWeight: wholeNumber(1, 1_000).optional() };
-const NAMES_OF_GROUPS =
-  'maxRunning?, rateLimit?, weight?, maxPending?, maxPendingBytes?, onDeadHead?, ungroupedWeight?';
+
+/** The limits of a group after the first ones, in the order in which scripts take them. */
+export const GROUP_ORDER = ['weight', 'maxPending', 'onDeadHead', 'maxPendingBytes'] as const;
+/** The limits of all groups after the first ones, in the order in which scripts take and return them. */
+export const ALL_GROUPS_ORDER = [
+  'weight',
+  'maxPending',
+  'onDeadHead',
+  'ungroupedWeight',
+  'maxPendingBytes',
+] as const;
+
+/** Returns fields for an object schema, with an error that names them. @param hint what it says after the names */
+export function withNames<Fields extends z.core.$ZodShape>(fields: Fields, hint = ''): [Fields, { error: string }] {
+  const names = Object.keys(fields).map((name) => `${name}?`);
+  return [fields, { error: `expected { ${names.join(', ')} }${hint}` }];
+}
 
 const overridesField = z.union(
   [
@@ -134,12 +149,7 @@ const overridesField = z.union(
 /** The limits of a queue in the code. */
 export const limitFields = {
   ...maxRunningAndRate,
-  groups: z
-    .strictObject(
-      { ...groupsFields, overrides: overridesField.optional() },
-      { error: `expected { ${NAMES_OF_GROUPS}, overrides? }` },
-    )
-    .optional(),
+  groups: z.strictObject(...withNames({ ...groupsFields, overrides: overridesField.optional() })).optional(),
 };
 
 const changedRateField = z
@@ -154,34 +164,34 @@ const changedRateField = z
   .nullable()
   .optional();
 
-/** The changes of a queue's limits at run time. */
-export const limitChangesSchema = z.strictObject(
-  {
-    maxRunning: maxRunningAndRate.maxRunning.nullable(),
-    rateLimit: changedRateField,
-    groups: z
-      .strictObject(
-        {
-          maxRunning: maxRunningAndRate.maxRunning.nullable(),
-          rateLimit: changedRateField,
-          weight: groupsFields.weight.nullable(),
-          maxPending: maxPendingField.nullable(),
-          maxPendingBytes: maxPendingBytesField.nullable(),
-          onDeadHead: groupsFields.onDeadHead.nullable(),
-          ungroupedWeight: groupsFields.ungroupedWeight.nullable(),
-        },
-        { error: `expected { ${NAMES_OF_GROUPS} }, with null for none` },
-      )
-      .nullable()
-      .optional(),
-    maxPending: maxPendingField.nullable(),
-    maxPendingBytes: maxPendingBytesField.nullable(),
-  },
-  { error: 'expected { maxRunning?, rateLimit?, groups?, maxPending?, maxPendingBytes? }, with null for none' },
-);
+type Changeable<Fields> = {
+  [Name in keyof Fields]: Name extends 'rateLimit'
+    ? typeof changedRateField
+    : z.ZodNullable<Extract<Fields[Name], z.ZodType>>;
+};
+
+/** Returns the fields so that null removes a limit, and a part of a rate changes that part. */
+function changeable<Fields extends Record<string, z.ZodType>>(fields: Fields): Changeable<Fields> {
+  const changes = Object.entries(fields).map(([name, field]) => [
+    name,
+    name === 'rateLimit' ? changedRateField : field.nullable(),
+  ]);
+  return Object.fromEntries(changes) as Changeable<Fields>;
+}
 
 /** The limits of a queue at run time. */
-export const setLimitFields = {
+export const runtimeLimitFields = {
   ...maxRunningAndRate,
-  groups: z.strictObject(groupsFields, { error: `expected { ${NAMES_OF_GROUPS} }` }).optional(),
+  groups: z.strictObject(...withNames(groupsFields)).optional(),
+  ...boundFields,
 };
+
+const groupChangesSchema = z.strictObject(...withNames(changeable(groupsFields), ', with null for none'));
+
+/** The changes of a queue's limits at run time. */
+export const limitChangesSchema = z.strictObject(
+  ...withNames(
+    { ...changeable(runtimeLimitFields), groups: groupChangesSchema.nullable().optional() },
+    ', with null for none',
+  ),
+);

@@ -3,13 +3,7 @@ import type { Backoff } from './backoff.js';
 import type { JobCodec } from '../codec/codec.js';
 import { checkOptions } from '../validation/validate-options.js';
 import { duration, timerDuration, wholeNumber } from '../validation/numbers.js';
-import {
-  limitFields,
-  maxPendingBytesField,
-  maxPendingField,
-  type GroupsOptions,
-  type RateLimit,
-} from './limits.js';
+import { BOUNDS, boundFields, limitFields, type GroupsOptions, type RateLimit } from './limits.js';
 import { DEFAULT_RETRIES, OF_PATTERN, patternRetries, type PatternRetries } from './backoff.js';
 import { jobFieldsAt, type Durability } from './job-options.js';
 import type { Redact } from '../codec/redact.js';
@@ -136,20 +130,12 @@ export interface QueueOptions {
   hashTag?: boolean;
 }
 
-type OptionalOption =
-  | 'hashTag'
-  | 'maxRunning'
-  | 'rateLimit'
-  | 'groups'
-  | 'maxPending'
-  | 'maxPendingBytes'
-  | 'codec'
-  | 'redact'
-  | 'eventExtras';
+/** The options whose defaults follow from other options. */
+type DerivedOption = 'maxAttempts' | 'backoff' | 'cancelledTtlMs' | 'foreignVisibilityMs';
 
-export type ResolvedQueueOptions = Required<Omit<QueueOptions, OptionalOption | 'auditTrail'>> &
-  Pick<QueueOptions, OptionalOption> & {
-    auditTrail?: { maxEntries: number };
+/** The options of a queue with its defaults. */
+export type ResolvedQueueOptions = Omit<z.output<typeof queueOptionsSchema>, DerivedOption> &
+  Required<Pick<QueueOptions, DerivedOption>> & {
     /** The retries that are not set, for jobs of clients of the Redis pattern and for claims by hand. @internal */
     [OF_PATTERN]: PatternRetries;
   };
@@ -206,14 +192,22 @@ export const queueOptionFields = {
     )
     .optional(),
   ...limitFields,
-  maxPending: maxPendingField,
-  maxPendingBytes: maxPendingBytesField,
+  ...boundFields,
   prefix: z
     .string({ error: 'expected text' })
     .regex(/^[\w.:-]{1,64}$/, 'expected 1 to 64 of A-Z a-z 0-9 _ . : -')
     .default('queue'),
   hashTag: z.boolean({ error: 'expected true or false' }).optional(),
 };
+
+/** The options of a queue that the handler of a queue of its own may set. */
+export const OWN_QUEUE_OPTIONS = [
+  'visibilityMs',
+  ...(Object.keys(limitFields) as (keyof typeof limitFields)[]),
+  ...BOUNDS,
+] as const;
+/** These options. */
+export type OwnQueueOptions = Pick<QueueOptions, (typeof OWN_QUEUE_OPTIONS)[number]>;
 
 function isCodec(value: unknown): boolean {
   const { name, encode, decode } = (value ?? {}) as Partial<JobCodec>;

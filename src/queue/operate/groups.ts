@@ -4,7 +4,7 @@ import { InvalidOptionError } from '../errors/errors.js';
 import { groupName, type GroupStats } from '../model/group.js';
 import { pauseOptions, type PauseOptions } from '../model/pause.js';
 import { show } from '../errors/show.js';
-import { groupLimitFields, type GroupLimits } from '../model/limits.js';
+import { groupLimitFields, withNames, type GroupLimits } from '../model/limits.js';
 import { checkCount, checkKnown, checkMs, checkOptions } from '../validation/validate-options.js';
 import type { ChangedQueue } from '../store/queue-store.js';
 import type { CleanOptions } from './clean.js';
@@ -12,9 +12,7 @@ import type { CleanOptions } from './clean.js';
 /** The most jobs that one call of the script looks at. */
 const SLICE = 500;
 
-const limitsSchema = z.strictObject(groupLimitFields, {
-  error: 'expected { maxRunning?, rateLimit?, weight?, maxPending?, maxPendingBytes?, onDeadHead? }',
-});
+const limitsSchema = z.strictObject(...withNames(groupLimitFields));
 
 /** The groups of a list. */
 export interface GroupListOptions {

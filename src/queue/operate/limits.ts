@@ -2,9 +2,8 @@ import { z } from 'zod';
 import { InvalidOptionError } from '../errors/errors.js';
 import {
   limitChangesSchema,
-  maxPendingBytesField,
-  maxPendingField,
-  setLimitFields,
+  runtimeLimitFields,
+  withNames,
   type LimitChanges,
   type RuntimeLimits,
 } from '../model/limits.js';
@@ -12,16 +11,7 @@ import { checkOptions } from '../validation/validate-options.js';
 import type { ChangedQueue } from '../store/queue-store.js';
 import type { LimitsInForce } from '../store/verbs/limit-verbs.js';
 
-/** The limits of a queue that can be set at run time. */
-const runtimeLimitFields = {
-  ...setLimitFields,
-  maxPending: maxPendingField,
-  maxPendingBytes: maxPendingBytesField,
-};
-
-const limitsSchema = z.strictObject(runtimeLimitFields, {
-  error: 'expected { maxRunning?, rateLimit?, groups?, maxPending?, maxPendingBytes? }',
-});
+const limitsSchema = z.strictObject(...withNames(runtimeLimitFields));
 
 /**
  * Changes the limits of a queue for the whole fleet at run time. They outlive deploys, and take precedence over the
@@ -37,8 +27,8 @@ export class Limits {
   }
 
   /**
-   * Sets the limits for all workers. Limits left out are unlimited. `maxPending` and `maxPendingBytes` left out follow
-   * each producer's option.
+   * Sets the limits for all workers. Limits left out are unlimited. Bounds of waiting jobs left out follow each
+   * producer's option.
    *
    * @throws InvalidOptionError
    * @example await queue.limits.set({ maxRunning: 5, rateLimit: { limit: 100, periodMs: 60_000, burst: 10 } });

@@ -1,4 +1,4 @@
-import type { GroupsOptions } from '../model/limits.js';
+import { ALL_GROUPS_ORDER, BOUNDS, type GroupsOptions } from '../model/limits.js';
 import type { LimitsInForce } from '../store/verbs/limit-verbs.js';
 
 export type LimitsReply = [now: string, ...values: (string | null)[]];
@@ -6,7 +6,7 @@ export type LimitsReply = [now: string, ...values: (string | null)[]];
 /** Decodes the reply of `lua/limits/get.lua`. */
 export function decodeLimits(reply: LimitsReply): LimitsInForce {
   const [now, isSet, owner, maxRunning, limit, periodMs, burst, tatUs, restsUntil, ...others] = reply;
-  const [ofGroups, maxPending] = [others.slice(0, -2), others.at(-2)];
+  const [ofGroups, bounds] = [others.slice(0, -BOUNDS.length), others.slice(-BOUNDS.length)];
   const limits: LimitsInForce = { source: isSet ? 'set' : owner ? 'configuration' : 'none' };
   if (maxRunning) {
     limits.maxRunning = Number(maxRunning);
@@ -23,12 +23,7 @@ export function decodeLimits(reply: LimitsReply): LimitsInForce {
   if (Object.keys(groups).length > 0) {
     limits.groups = groups;
   }
-  if (maxPending) {
-    limits.maxPending = Number(maxPending);
-  }
-  if (others.at(-1)) {
-    limits.maxPendingBytes = Number(others.at(-1));
-  }
+  Object.assign(limits, setNumbers(BOUNDS, bounds));
   if (Number(restsUntil ?? 0) > Number(now)) {
     limits.restsUntil = new Date(Number(restsUntil));
   }
@@ -37,15 +32,22 @@ export function decodeLimits(reply: LimitsReply): LimitsInForce {
 
 /** Decodes the settings of one group, or of all groups, in the order of `lua/group/set.lua`. '' and null: unset. */
 export function decodeGroupLimits(values: readonly (string | null)[]): GroupsOptions {
-  const [maxRunning, limit, periodMs, burst, weight, maxPending, onDeadHead, ungroupedWeight, maxPendingBytes] =
-    values;
+  const [maxRunning, limit, periodMs, burst, ...others] = values;
+  const { onDeadHead: _text, ...numbers } = setNumbers(ALL_GROUPS_ORDER, others);
+  const onDeadHead = others[ALL_GROUPS_ORDER.indexOf('onDeadHead')];
   return {
     ...(maxRunning && { maxRunning: Number(maxRunning) }),
     ...(limit && { rateLimit: { limit: Number(limit), periodMs: Number(periodMs), burst: Number(burst) } }),
-    ...(weight && { weight: Number(weight) }),
-    ...(maxPending && { maxPending: Number(maxPending) }),
-    ...(maxPendingBytes && { maxPendingBytes: Number(maxPendingBytes) }),
+    ...numbers,
     ...(onDeadHead && { onDeadHead: onDeadHead as 'skip' | 'hold' }),
-    ...(ungroupedWeight && { ungroupedWeight: Number(ungroupedWeight) }),
   };
+}
+
+/** Returns the numbers that are set, by their names. */
+function setNumbers<Name extends string>(
+  names: readonly Name[],
+  values: readonly (string | null)[],
+): Partial<Record<Name, number>> {
+  const set = names.flatMap((name, i) => (values[i] ? [[name, Number(values[i])]] : []));
+  return Object.fromEntries(set) as Partial<Record<Name, number>>;
 }

@@ -1,7 +1,14 @@
 // The limits that a worker announces, as arguments of the scripts.
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
-import type { GroupChanges, LimitChanges, QueueLimits, RuntimeLimits } from '../model/limits.js';
-import { groupArguments, runningAndRate } from '../store/group-arguments.js';
+import {
+  ALL_GROUPS_ORDER,
+  BOUNDS,
+  type GroupChanges,
+  type LimitChanges,
+  type QueueLimits,
+  type RuntimeLimits,
+} from '../model/limits.js';
+import { runningAndRate } from '../store/script-options.js';
 
 /** Returns the limits as lua/lib/retention/announced_queue_limits.lua reads them. */
 export function limitsText(options: ResolvedQueueOptions): string {
@@ -22,8 +29,8 @@ export function limitsText(options: ResolvedQueueOptions): string {
 }
 
 /** Encodes limits for lua/limits/set.lua: '' for none. */
-export function runtimeLimitArguments({ maxPending, maxPendingBytes, ...limits }: RuntimeLimits): string[] {
-  return [...limitArguments(limits), String(maxPending ?? ''), String(maxPendingBytes ?? '')];
+export function runtimeLimitArguments(limits: RuntimeLimits): string[] {
+  return [...limitArguments(limits), ...BOUNDS.map((name) => String(limits[name] ?? ''))];
 }
 
 /** Encodes changes for lua/limits/set.lua: '=' keeps a limit, '' removes it. */
@@ -31,28 +38,19 @@ export function limitChangeArguments({ groups, ...changes }: LimitChanges): stri
   return [
     ...changedRunningAndRate(changes),
     ...changedGroupArguments(groups === null ? NO_GROUP_LIMITS : (groups ?? {})),
-    changed(changes.maxPending),
-    changed(changes.maxPendingBytes),
+    ...BOUNDS.map((name) => changed(changes[name])),
   ];
 }
 
 /** The changes that remove every limit of all groups. */
-const NO_GROUP_LIMITS: Required<GroupChanges> = {
+const NO_GROUP_LIMITS: GroupChanges = {
   maxRunning: null,
   rateLimit: null,
-  weight: null,
-  maxPending: null,
-  onDeadHead: null,
-  ungroupedWeight: null,
-  maxPendingBytes: null,
+  ...Object.fromEntries(ALL_GROUPS_ORDER.map((name) => [name, null])),
 };
 
 function changedGroupArguments(groups: GroupChanges): string[] {
-  const { weight, maxPending, onDeadHead, ungroupedWeight, maxPendingBytes } = groups;
-  return [
-    ...changedRunningAndRate(groups),
-    ...[weight, maxPending, onDeadHead, ungroupedWeight, maxPendingBytes].map(changed),
-  ];
+  return [...changedRunningAndRate(groups), ...ALL_GROUPS_ORDER.map((name) => changed(groups[name]))];
 }
 
 function changedRunningAndRate({
@@ -69,13 +67,9 @@ function changed(value: string | number | null | undefined): string {
 }
 
 /** Returns the limits as lua/worker/register.lua passes them on: '' for none. */
-function limitArguments({ maxRunning, rateLimit, groups = {} }: QueueLimits): string[] {
-  return [
-    ...runningAndRate(maxRunning, rateLimit),
-    ...groupArguments(groups).slice(0, -1),
-    String(groups.ungroupedWeight ?? ''),
-    String(groups.maxPendingBytes ?? ''),
-  ];
+function limitArguments({ groups = {}, ...limits }: QueueLimits): string[] {
+  const ofGroups = ALL_GROUPS_ORDER.map((name) => String(groups[name] ?? ''));
+  return [...runningAndRate(limits), ...runningAndRate(groups), ...ofGroups];
 }
 
 /** Returns whether a worker with these options configures limits for the fleet. */

@@ -1,4 +1,4 @@
-// How the options of a job are sent: an object for the scripts, which contains the text for the worker.
+// How options are sent. Those of a job: an object for the scripts, which contains the text for the worker. Limits: a list.
 import type { z } from 'zod';
 import {
   JOB_OPTIONS,
@@ -7,6 +7,7 @@ import {
   type Table,
   type UniqueParts,
 } from '../model/job-options.js';
+import { GROUP_ORDER, type GroupsOptions } from '../model/limits.js';
 
 type Sent<Option> = Option extends { encode: (value: never) => infer Value }
   ? Exclude<Value, undefined>
@@ -81,3 +82,18 @@ export const storedOptionFields: Record<string, z.ZodType> = Object.fromEntries(
     worker ? [[worker.field, worker.stored.optional()]] : [],
   ),
 );
+
+/** Encodes limits for lua/group/set.lua: '' for none. */
+export function groupArguments(limits: GroupsOptions): string[] {
+  return [...runningAndRate(limits), ...GROUP_ORDER.map((name) => String(limits[name] ?? ''))];
+}
+
+/** Returns the first of them, which a queue has too. */
+export function runningAndRate({
+  maxRunning,
+  rateLimit,
+}: Pick<GroupsOptions, 'maxRunning' | 'rateLimit'>): string[] {
+  const { limit, periodMs, burst = 1 } = rateLimit ?? {};
+  const rate = limit === undefined ? ['', '', ''] : [limit, periodMs, burst];
+  return [maxRunning ?? '', ...rate].map(String);
+}

@@ -45,5 +45,5 @@ function optionsOf(queue: MemoryQueue, id: string, asked: ScriptOptions): Enqueu
   const { batch: _batch, stopsBatch: _stopsBatch, ...given } = decodeJobOptions(asked);
   const after = asked.after?.map((ref) => (isRef(ref) ? splitRef(queue.name, ref) : ref));
   const isOwnId = asked.request !== undefined && queue.job(id)?.request === asked.request;
-  return { ...given, ...(after && { after }), ...(isOwnId && { id }) };
+  return { ...(given as EnqueueOptions), ...(after && { after }), ...(isOwnId && { id }) };
 }

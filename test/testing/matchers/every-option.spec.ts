@@ -75,7 +75,7 @@ function shown(record: JobRecord, { options }: ClaimedJob): Record<string, unkno
     maxAttempts,
     group,
     metadata,
-    after,
+    after: after?.map(({ id: other }) => other),
     priority: priority || undefined,
     expiresInMs: expiresAt && expiresAt.getTime() - enqueuedAt.getTime(),
     runAt: runAtMs === undefined ? undefined : new Date(runAtMs),
