@@ -281,7 +281,7 @@ function checkRest(retryAfterMs: unknown): asserts retryAfterMs is number {
  *
  * @throws InvalidOptionError for an imitated one
  */
-export function restOf(error: unknown): number | undefined {
+export function retryAfterOf(error: unknown): number | undefined {
   if (!hasBrand(error, 'RateLimitedError')) {
     return undefined;
   }

@@ -68,8 +68,8 @@ class DecodedClaim implements ClaimReply {
 
 const CLAIM_FIELDS = 5;
 
-/** The rest of the reply for a job with options or with earlier attempts. */
-type ClaimRest = [
+/** The details in the reply of a job with options or with earlier attempts. */
+type ClaimDetails = [
   attempts: number | string,
   options: string | null,
   verdict: string,
@@ -77,10 +77,10 @@ type ClaimRest = [
   fence?: number | string | null,
   checkpoint?: string,
 ];
-const FIRST_ATTEMPT: ClaimRest = [1, null, '', null];
+const FIRST_ATTEMPT: ClaimDetails = [1, null, '', null];
 
-/** Returns the rest of the reply for one job. A text is its only option: metadata, or a group. */
-function restOf(entry: ClaimRest | string | null): ClaimRest {
+/** Returns the details in the reply of one job. A text is its only option: metadata, or a group. */
+function claimDetailsOf(entry: ClaimDetails | string | null): ClaimDetails {
   return typeof entry === 'string' ? [1, entry, '', null] : (entry ?? FIRST_ATTEMPT);
 }
 
@@ -91,7 +91,7 @@ export function decodeClaim(
   token: string,
   maxAttemptsOf: (name: string) => number,
 ): ClaimReply {
-  const values = listOf(reply) as (string | number | ClaimRest | null)[];
+  const values = listOf(reply) as (string | number | ClaimDetails | null)[];
   const claimedAtMs = Number(values[0]);
   if (!(claimedAtMs > 0) || values.length < 3 || (values.length - 3) % CLAIM_FIELDS > 1) {
     throw new UnexpectedReply('the reply of a claim', reply);
@@ -110,10 +110,10 @@ export function decodeClaim(
     const id = values[i] as string;
     const storedName = (values[i + 1] as string | null) ?? nameBefore;
     const payload = parseJson((values[i + 2] as string | null) ?? undefined);
-    const entry = values[i + 4] as ClaimRest | string | null;
-    const rest = restOf(entry);
-    const attempt = Number(rest[0]);
-    const [, storedOptions, verdict, unstarted] = rest;
+    const entry = values[i + 4] as ClaimDetails | string | null;
+    const details = claimDetailsOf(entry);
+    const attempt = Number(details[0]);
+    const [, storedOptions, verdict, unstarted] = details;
     const isGrouped = typeof entry === 'string' && !arePlainOptions(entry);
     const plain = isGrouped ? 'grouped' : !storedOptions || arePlainOptions(storedOptions);
     const workerOptions = storedOptions ? decodeWorkerOptions(storedOptions, plain) : NO_OPTIONS;
@@ -125,7 +125,7 @@ export function decodeClaim(
       payload: payload.value,
       attempt,
       maxAttempts: workerOptions?.maxAttempts ?? maxAttemptsOf(name),
-      fence: Number(rest[4] ?? fence),
+      fence: Number(details[4] ?? fence),
       token,
       enqueuedAtMs: Number(values[i + 3] ?? 0),
       claimedAtMs,
@@ -135,7 +135,7 @@ export function decodeClaim(
       isolated: verdict === 'isolated',
       prefetched: unstarted !== null && verdict !== 'isolated',
       expires: verdict === 'expires',
-      checkpoint: rest[5] === undefined ? undefined : parseJson(rest[5]).value,
+      checkpoint: details[5] === undefined ? undefined : parseJson(details[5]).value,
     });
     const refusal = verdict ? refusalOf(verdict) : undefined;
     const error = refusal ?? brokenness(payload, workerOptions, storedOptions);

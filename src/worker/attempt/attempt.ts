@@ -3,7 +3,7 @@ import {
   ClaimLostError,
   isNonRetryable,
   JobCancelledError,
-  restOf,
+  retryAfterOf,
   retryDelayOf,
 } from '../../queue/errors/errors.js';
 import type { Clock } from '../../queue/runtime/clock.js';
@@ -220,7 +220,7 @@ export class Attempt implements Completion, ListItem<Attempt> {
     }
     let [delayMs, restMs]: (number | undefined)[] = [];
     try {
-      [delayMs, restMs] = [retryDelayOf(error), restOf(error)];
+      [delayMs, restMs] = [retryDelayOf(error), retryAfterOf(error)];
     } catch (fault) {
       return this.fail(fault, false);
     }
