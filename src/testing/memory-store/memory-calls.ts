@@ -248,7 +248,7 @@ function historyVerbs({ history }: MemoryQueue): HistoryVerbs {
     addDurations: (worker, batch, counts) =>
       callOf('historyAddDurations', () => history.addDurations(worker, batch, counts)),
     closeMinute: (reading) => callOf('historyCloseMinute', () => history.closeMinute(reading)),
-    minuteLeft: (version) => callOf('historyCloseMinute', () => history.minuteLeft(version)),
+    reportVersion: (version) => callOf('historyCloseMinute', () => history.reportVersion(version)),
     read: (backMs, after, most) => callOf('historyRead', () => history.read(backMs, after, most)),
   };
 }

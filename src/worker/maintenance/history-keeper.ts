@@ -25,7 +25,7 @@ export class HistoryKeeper {
       return;
     }
     const limit = limitOf(this.intervalMs);
-    const leftMs = await queue.exec((calls) => calls.history.minuteLeft(this.version), limit);
+    const leftMs = await queue.exec((calls) => calls.history.reportVersion(this.version), limit);
     this.dueAt.set(queue, clock.monotonic() + (leftMs > 0 ? leftMs : await this.close(queue)));
   }
 

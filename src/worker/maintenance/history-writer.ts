@@ -78,7 +78,7 @@ export class HistoryWriter {
 
   private async sayVersionTo(runner: QueueRunner): Promise<void> {
     try {
-      await this.store.exec(runner.calls.history.minuteLeft(this.version), limitOf(INTERVAL_MS));
+      await this.store.exec(runner.calls.history.reportVersion(this.version), limitOf(INTERVAL_MS));
     } catch (error) {
       this.warnOnce(runner, error as Error);
     }

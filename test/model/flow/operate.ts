@@ -133,7 +133,7 @@ const sweeps: [string, (side: Side) => Promise<unknown>][] = [
 const reading = { pending: 1, processing: 0, oldestPendingAgeMs: 5, version: '1', gapMs: 30 * MINUTE };
 const records: [string, (side: Side) => Promise<unknown>][] = [
   ['history.closeMinute', (side) => ask(side, (calls) => calls.history.closeMinute(reading))],
-  ['history.minuteLeft', (side) => ask(side, (calls) => calls.history.minuteLeft('2'))],
+  ['history.reportVersion', (side) => ask(side, (calls) => calls.history.reportVersion('2'))],
   [
     'history.addDurations',
     (side) => ask(side, (calls) => calls.history.addDurations('ada', `at ${side.now()}`, ['w1', 2, 'r3', 1])),

@@ -32,7 +32,7 @@ const NO_SCRIPT: Record<string, string> = {
   'job.cancelAndReturn': 'job/cancel with a request id',
   'queue.now': 'one command',
   'group.named': 'group/list of some groups',
-  'history.minuteLeft': 'history/close-minute before the minute is over',
+  'history.reportVersion': 'history/close-minute before the minute is over',
   'limits.change': 'limits/set of some limits',
   'schedule.get': 'schedule/list of one schedule',
 };

@@ -31,9 +31,9 @@ onEachStore('the history', () => {
       await queue.exec((calls) => calls.history.addDurations('w', batch, ['w0', 2, 'r9', 1]));
     }
     pass(1);
-    expect(await queue.exec((calls) => calls.history.minuteLeft(''))).toBe(0);
+    expect(await queue.exec((calls) => calls.history.reportVersion(''))).toBe(0);
     expect(await close({ pending: 1, oldestPendingAgeMs: 700 })).toBe(59_000);
-    expect(await queue.exec((calls) => calls.history.minuteLeft(''))).toBe(59_000);
+    expect(await queue.exec((calls) => calls.history.reportVersion(''))).toBe(59_000);
     await close({ pending: 9 });
     const { points, total } = await read(queue);
     expect(points).toHaveLength(1);

@@ -28,7 +28,7 @@ export function historyCalls({ keys }: CallContext) {
       return close([pending, processing, oldestPendingAgeMs, version, gapMs, HISTORY_KEPT_MS]);
     },
 
-    minuteLeft(version: string) {
+    reportVersion(version: string) {
       return close(['', '', '', version, 0, HISTORY_KEPT_MS]);
     },
 

@@ -29,7 +29,7 @@ export interface HistoryVerbs {
   /** Returns in how many ms the next minute is over. */
   closeMinute(reading: MinuteReading): StoreCall<number>;
   /** Returns the same, and 0 where the last minute is still to be closed. */
-  minuteLeft(version: string): StoreCall<number>;
+  reportVersion(version: string): StoreCall<number>;
   /** @param after the `id` of the entry after which to continue; undefined for the first slice */
   read(backMs: number, after: string | undefined, most: number): StoreCall<HistorySlice>;
 }

@@ -64,7 +64,7 @@ export class MemoryHistory {
     return this.leftMs;
   }
 
-  minuteLeft(version: string): number {
+  reportVersion(version: string): number {
     this.forgetLater();
     this.seeVersion(version);
     return this.isClosed ? this.leftMs : 0;
