@@ -65,7 +65,7 @@ export class IdleWait {
 
   /** Makes sure that a runner that became idle or gained a slot is waited for. */
   check(): void {
-    if (!this.runners.some((runner) => isIdle(runner) && !runner.covered) || this.capacity() <= 0) {
+    if (!this.runners.some((runner) => isIdle(runner) && !runner.isBlockedOn) || this.capacity() <= 0) {
       return;
     }
     if (this.waiting) {
@@ -139,7 +139,7 @@ export class IdleWait {
     );
     const dueInMs = Math.min(longestMs, ...runners.map((runner) => runner.outlook.nextDueInMs ?? Infinity));
     const waitMs = Math.max(SHORTEST_WAIT_MS, dueInMs);
-    runners.forEach((runner) => (runner.covered = true));
+    runners.forEach((runner) => (runner.isBlockedOn = true));
     this.waiting = true;
     const ending = waitMs < longestMs ? this.clock.setTimeout(() => this.nudge(), waitMs + LATEST_MS) : undefined;
     const { outcomes, cancelIn, refusal } = await this.storeWait.wait(
@@ -152,7 +152,7 @@ export class IdleWait {
       this.clock.clear(ending);
     }
     this.nudged = false;
-    runners.forEach((runner) => (runner.covered = false));
+    runners.forEach((runner) => (runner.isBlockedOn = false));
     claims.forEach((claim, i) => claim.done(outcomes[i]!));
     if (!claimsAlong) {
       runners.forEach((runner) => (runner.outlook.mayHaveJobs = true));

@@ -53,7 +53,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   claiming = 0;
   readonly outlook = new ClaimOutlook();
   /** True if the idle wait listens for this runner. */
-  covered = false;
+  isBlockedOn = false;
   private claimedAt = -Infinity;
   readonly clock: Clock;
   /** Set during a local pause, and from a stop on: nothing is claimed, and nothing begins. */
@@ -107,7 +107,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
 
   /** Returns true if this queue was neither polled nor blocked on for a second. */
   get isOverdueForPoll(): boolean {
-    return !this.covered && this.clock.monotonic() - this.claimedAt > LONGEST_UNPOLLED_MS;
+    return !this.isBlockedOn && this.clock.monotonic() - this.claimedAt > LONGEST_UNPOLLED_MS;
   }
 
   /** Takes the jobs of a claim. `asked` slots were reserved for it at `askedAtMs`, before it ran. */
@@ -218,7 +218,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   }
 
   callEnds(): void {
-    this.outlook.mayHaveJobs ||= this.capacity.isFull && !this.covered;
+    this.outlook.mayHaveJobs ||= this.capacity.isFull && !this.isBlockedOn;
   }
 
   callEnded(): void {
@@ -272,7 +272,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     }
     this.turn.ask();
     // A runner with a spare slot is waited for, or claims anyway. A full one may have missed new jobs.
-    this.outlook.mayHaveJobs ||= wasFull && !this.covered;
+    this.outlook.mayHaveJobs ||= wasFull && !this.isBlockedOn;
     this.host.changed();
   }
 
