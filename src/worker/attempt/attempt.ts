@@ -21,7 +21,7 @@ import type { StuckJob } from '../../queue/model/worker-record.js';
 import { AttemptTimeout } from './attempt-timeout.js';
 import type { HandlerTimeoutError } from './worker-errors.js';
 
-/** Receives the end of an attempt: `ended` at most once, and `idle` once, when the handler has really ended. */
+/** Receives the end of an attempt: `ended` at most once, and `handlerEnded` once, when the handler has really ended. */
 export interface AttemptOwner {
   readonly reports: JobReporter;
   /** The options of the queue, for those that the handler does not set. */
@@ -31,7 +31,7 @@ export interface AttemptOwner {
   completed(attempt: Attempt): void;
   failed(attempt: Attempt, failure: Failure): void;
   released(attempt: Attempt, release: Release): void;
-  idle(attempt: Attempt): void;
+  handlerEnded(attempt: Attempt): void;
   /** Called when the handler continues although its signal was aborted. */
   reportStuck(attempt: Attempt): void;
 }
@@ -188,7 +188,7 @@ export class Attempt implements Completion, ListItem<Attempt> {
   private leave(): void {
     this.runs = false;
     this.watch?.end();
-    this.owner.idle(this);
+    this.owner.handlerEnded(this);
   }
 
   private onReturn(value: unknown): void {

@@ -12,7 +12,7 @@ export interface AttemptStarter {
   readonly calls: StoreCalls;
   readonly settlements: SettlementBuffer;
   readonly host: { emit: ((event: WorkerEvent) => void) | undefined; readonly warn: (message: string) => void };
-  idle(attempt: Attempt): void;
+  handlerEnded(attempt: Attempt): void;
   reportLost(attempt: Attempt): void;
 }
 
@@ -54,7 +54,7 @@ function waitsForRedis(owner: AttemptStarter, { attempt, waitedMs }: Starting): 
     return true;
   }
   if (nameless || (waited && (isolated || expires)) || (prefetched && owner.queue.store.sendsLater)) {
-    void startWhenTold(owner, attempt, waited);
+    void startAfterReply(owner, attempt, waited);
     return true;
   }
   return false;
@@ -84,25 +84,25 @@ async function startWhenExtended(owner: AttemptStarter, attempt: Attempt): Promi
     attempt.interrupt(error as Error);
   }
   if (attempt.isEnded) {
-    owner.idle(attempt);
+    owner.handlerEnded(attempt);
   } else {
-    await startWhenTold(owner, attempt, true);
+    await startAfterReply(owner, attempt, true);
   }
 }
 
-async function startWhenTold(owner: AttemptStarter, attempt: Attempt, waited: boolean): Promise<void> {
+async function startAfterReply(owner: AttemptStarter, attempt: Attempt, waited: boolean): Promise<void> {
   const { claim } = attempt;
   const reply = await sendStart(owner, claim, waited);
   if (attempt.isEnded) {
-    owner.idle(attempt);
+    owner.handlerEnded(attempt);
   } else if (reply === 'started') {
     start(owner, attempt);
   } else if (reply === 'lost') {
     lose(owner, attempt);
-    owner.idle(attempt);
+    owner.handlerEnded(attempt);
   } else {
     owner.settlements.refuse({ ...claim, attempt: claim.attempt - 1 }, reply); // the end refunds the attempt
-    owner.idle(attempt);
+    owner.handlerEnded(attempt);
   }
 }
 

@@ -160,7 +160,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   /** Releases a job that has not started. */
   release(attempt: Attempt): void {
     attempt.interrupt(new ShutdownError());
-    this.idle(attempt);
+    this.handlerEnded(attempt);
   }
 
   /** Claims nothing for a while. */
@@ -239,7 +239,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   /** Gives an attempt a slot. Returns false if it has ended before its start. */
   takesSlot(attempt: Attempt): boolean {
     if (attempt.isEnded) {
-      this.idle(attempt);
+      this.handlerEnded(attempt);
       return false;
     }
     attempt.begun = true;
@@ -259,7 +259,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     this.settlements.add('releases', attempt, { settlement: release, attempt });
   }
 
-  idle(attempt: Attempt): void {
+  handlerEnded(attempt: Attempt): void {
     const wasFull = this.capacity.freeForWait === 0;
     this.attempts.delete(attempt);
     this.bulk?.left(attempt);
