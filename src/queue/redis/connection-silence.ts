@@ -118,22 +118,22 @@ class SingleSilence implements Silence {
  * connections and an away master are not affected.
  */
 class ClusterSilence implements Silence {
-  private readonly debtors: readonly Debtor[];
+  private readonly awaited: readonly AwaitedNode[];
 
   constructor(
     private readonly client: Cluster,
     private readonly askedAt: number,
   ) {
-    this.debtors = client
+    this.awaited = client
       .nodes('all')
       .filter(owesAnswer)
-      .map((node) => new Debtor(node, askedAt));
+      .map((node) => new AwaitedNode(node, askedAt));
   }
 
   remainingMs(limitMs: number): number {
     const leftMs = leftOf(limitMs, this.askedAt);
-    const owing = this.client.status === 'ready' ? this.debtors.filter((debtor) => debtor.isUnanswered) : [];
-    return Math.max(leftMs, ...owing.map((debtor) => debtor.remainingMs(limitMs)));
+    const owing = this.client.status === 'ready' ? this.awaited.filter((node) => node.isUnanswered) : [];
+    return Math.max(leftMs, ...owing.map((node) => node.remainingMs(limitMs)));
   }
 
   replaceDead(limitMs: number, error: Error): void {
@@ -141,9 +141,7 @@ class ClusterSilence implements Silence {
       return;
     }
     if (this.client.status === 'ready') {
-      this.debtors
-        .filter((debtor) => debtor.isDead(limitMs))
-        .forEach(({ node }) => replaceUnanswering(node, error));
+      this.awaited.filter((node) => node.isDead(limitMs)).forEach(({ node }) => replaceUnanswering(node, error));
     } else {
       cut(this.client);
     }
@@ -151,7 +149,7 @@ class ClusterSilence implements Silence {
 }
 
 /** A Cluster's connection that owed a reply. A connection that was not made yet had no stream. */
-class Debtor extends Traffic {
+class AwaitedNode extends Traffic {
   private readonly last: UnansweredCommand | undefined;
 
   constructor(node: Redis, askedAt: number) {

@@ -39,7 +39,7 @@ export class IdleWait {
   private nudged = false;
   private readonly rearming: InterruptibleWait;
   private readonly interruptible: InterruptibleWait;
-  private refusalSaid = false;
+  private loggedRefusal = false;
   private readonly storeWait: WorkerWait;
   private readonly clock: Clock;
   private readonly done: Promise<void>;
@@ -172,8 +172,8 @@ export class IdleWait {
     if (passes) {
       return this.rest(PAUSE_MS);
     }
-    if (!this.refusalSaid) {
-      this.refusalSaid = true;
+    if (!this.loggedRefusal) {
+      this.loggedRefusal = true;
       this.logger.warn(
         `Redis refuses the blocking wait for jobs: ${error.message} Polling once a second instead${remedyOf(error)}.`,
       );

@@ -73,10 +73,10 @@ export class HistoryWriter {
     }
     this.versionSaidAt = now;
     const recorded = this.runners.filter(({ durations }) => durations);
-    await Promise.all(recorded.map((runner) => this.sayVersionTo(runner)));
+    await Promise.all(recorded.map((runner) => this.reportVersionTo(runner)));
   }
 
-  private async sayVersionTo(runner: QueueRunner): Promise<void> {
+  private async reportVersionTo(runner: QueueRunner): Promise<void> {
     try {
       await this.store.exec(runner.calls.history.reportVersion(this.version), limitOf(INTERVAL_MS));
     } catch (error) {
