@@ -29,13 +29,13 @@ async function withUnreadable(hidden?: 'newer') {
 it('has a row with a verdict and no figures in the overview', async () => {
   const { names, overview } = await withUnreadable();
   expect(overview).toMatchObject({
-    sentence: { severity: 'warn', sentence: expect.stringMatching(/is unreadable: .* 1 more needs a look\.$/) },
+    sentence: { severity: 'warning', sentence: expect.stringMatching(/is unreadable: .* 1 more needs a look\.$/) },
     queues: [{ name: names.mail, depths: { pending: 1 } }],
     unreadable: [
       {
         name: names.newer,
         verdict: {
-          severity: 'warn',
+          severity: 'warning',
           sentence: `\`${names.newer}\` is unreadable: its keys have layout 9, and this version knows up to 1.`,
           remedy: 'Upgrade nest-job-queue here.',
         },

@@ -11,27 +11,27 @@ const server = (severity: Severity) => ({ severity, summary: 'Redis speaks', nex
 
 describe('the sentence on Redis and all queues', () => {
   it.each<[Severity, VerdictView['severity'], string]>([
-    ['warning', 'bad', '`email` speaks.'],
-    ['critical', 'bad', 'Redis speaks.'],
-    ['warning', 'warn', 'Redis speaks.'],
-    ['critical', 'warn', 'Redis speaks.'],
+    ['warning', 'critical', '`email` speaks.'],
+    ['critical', 'critical', 'Redis speaks.'],
+    ['warning', 'warning', 'Redis speaks.'],
+    ['critical', 'warning', 'Redis speaks.'],
     ['warning', 'ok', 'Redis speaks.'],
-    ['ok', 'bad', '`email` speaks.'],
-    ['ok', 'warn', '`email` speaks.'],
+    ['ok', 'critical', '`email` speaks.'],
+    ['ok', 'warning', '`email` speaks.'],
   ])('with Redis %s and a queue %s it is %j', (ofServer, ofQueue, sentence) => {
     expect(overallVerdict(server(ofServer), [queue(ofQueue)]).sentence).toBe(sentence);
   });
 
   it('has the remedy of the one it speaks of', () => {
     expect(overallVerdict(server('critical'), [queue('ok')])).toEqual({
-      severity: 'bad',
+      severity: 'critical',
       sentence: 'Redis speaks.',
       remedy: 'Look at it.',
     });
   });
 
   it('is that of the queues where nothing is known of Redis', () => {
-    expect(overallVerdict(null, [queue('warn')]).sentence).toBe('`email` speaks.');
+    expect(overallVerdict(null, [queue('warning')]).sentence).toBe('`email` speaks.');
   });
 });
 

@@ -1,19 +1,15 @@
 import { LOOK_AT_GROUPS } from '../../inspect/limit-rules.js';
 import type { QueueVerdict } from '../../inspect/queue-signs.js';
+import { worstOf } from '../../inspect/verdict.js';
 import type { ServerVerdict } from '../../inspect/server-verdict.js';
 import type { QueueVerdictView, VerdictView } from '../views/views.js';
-
-const SEVERITIES = { ok: 'ok', notice: 'notice', warning: 'warn', critical: 'bad' } as const;
-
-/** The best first. */
-const BY_SEVERITY: readonly VerdictView['severity'][] = ['idle', 'ok', 'notice', 'warn', 'bad'];
 
 /** Returns the verdict on a queue, in the words of health and the command line. */
 export function verdictView(verdict: QueueVerdict): VerdictView {
   const remedy = verdict.next === undefined ? {} : { remedy: asSentence(verdict.next) };
   const view = verdict.next === LOOK_AT_GROUPS ? { remedyView: 'groups' as const } : {};
-  const severity = verdict.state === 'idle' ? 'idle' : SEVERITIES[verdict.severity];
-  return { severity, sentence: sentenceOf(verdict), ...remedy, ...view };
+  const idle = verdict.state === 'idle' ? { isIdle: true as const } : {};
+  return { severity: verdict.severity, ...idle, sentence: sentenceOf(verdict), ...remedy, ...view };
 }
 
 /** Returns one sentence for Redis and all queues: the worse verdict, or that on Redis where both are as bad. */
@@ -22,8 +18,8 @@ export function overallVerdict(server: ServerVerdict | null, queues: readonly Qu
   if (!server || server.severity === 'ok') {
     return ofQueues;
   }
-  const severity = SEVERITIES[server.severity];
-  if (BY_SEVERITY.indexOf(ofQueues.severity) > BY_SEVERITY.indexOf(severity)) {
+  const { severity } = server;
+  if (ofQueues.severity !== severity && worstOf([ofQueues, server]) === ofQueues.severity) {
     return ofQueues;
   }
   const remedy = server.next === undefined ? {} : { remedy: asSentence(server.next) };
@@ -33,23 +29,24 @@ export function overallVerdict(server: ServerVerdict | null, queues: readonly Qu
 /** Returns one sentence for all queues: the worst verdict, or that all are well. */
 function queuesVerdict(queues: readonly QueueVerdictView[]): VerdictView {
   const of = (severity: VerdictView['severity']) => queues.filter(({ verdict }) => verdict.severity === severity);
-  const worst = of('bad')[0] ?? of('warn')[0];
+  const worst = of('critical')[0] ?? of('warning')[0];
   if (worst) {
-    const others = of('bad').length + of('warn').length - 1;
+    const others = of('critical').length + of('warning').length - 1;
     const more = others > 0 ? ` ${others} more ${others === 1 ? 'needs' : 'need'} a look.` : '';
     return { ...worst.verdict, sentence: worst.verdict.sentence + more };
   }
   if (queues.length === 0) {
     return {
-      severity: 'idle',
+      severity: 'ok',
+      isIdle: true,
       sentence: 'No queue yet.',
       remedy: 'A queue shows up once a handler is declared or a job enqueued.',
     };
   }
-  const flows = of('ok').length > 0;
+  const flows = of('ok').some(({ verdict }) => !verdict.isIdle);
   const all = queues.length === 1 ? 'The queue' : `All ${queues.length} queues`;
   const verb = queues.length === 1 ? (flows ? 'flows' : 'is idle') : flows ? 'flow' : 'are idle';
-  return { severity: flows ? 'ok' : 'idle', sentence: `${all} ${verb}.` };
+  return { severity: 'ok', ...(!flows && { isIdle: true }), sentence: `${all} ${verb}.` };
 }
 
 function sentenceOf({ queue, summary }: QueueVerdict): string {

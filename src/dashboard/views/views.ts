@@ -1,5 +1,6 @@
 // The responses of the server that the page reads. Types only: both sides import them. Instants are epoch ms of Redis's
 // clock.
+import type { Severity } from '../../inspect/queue-signs.js';
 import type { ServerVerdict } from '../../inspect/server-verdict.js';
 import type { JobReference } from '../../queue/model/batch.js';
 import type { AttemptRecord } from '../../queue/model/job.js';
@@ -9,7 +10,9 @@ export type State = 'pending' | 'scheduled' | 'processing' | 'completed' | 'fail
 
 /** The verdict on a queue, in words. */
 export interface VerdictView {
-  severity: 'ok' | 'idle' | 'notice' | 'warn' | 'bad';
+  severity: Severity;
+  /** True if nothing waits or runs. */
+  isIdle?: true;
   /** The verdict in one sentence: `email` is stuck: 1,204 waiting for 6 min, no worker handles it. */
   sentence: string;
   /** The next step. */

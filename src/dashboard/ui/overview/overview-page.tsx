@@ -20,11 +20,11 @@ export function OverviewPage() {
   }
   const { sentence, queues, unreadable, workers } = view;
   const worst = [...queues, ...unreadable].find(({ verdict }) => verdict.severity === sentence.severity);
-  const troubled = sentence.severity === 'bad' || sentence.severity === 'warn';
+  const troubled = sentence.severity === 'critical' || sentence.severity === 'warning';
   return (
     <>
       <h1 class={`answer answer-${sentence.severity}`}>
-        <VerdictMark severity={sentence.severity} />
+        <VerdictMark {...sentence} />
         <span>
           <Sentence text={sentence.sentence} />
         </span>
@@ -115,7 +115,7 @@ function QueueRow({ queue, hasHistory }: { queue: QueueView; hasHistory: boolean
           <Spark values={queue.spark} label={`Jobs of the last hour of ${name}`} />
         </td>
       )}
-      <Figure label="Waiting" text={count(depths.pending)} loud={verdict.severity === 'bad'} />
+      <Figure label="Waiting" text={count(depths.pending)} loud={verdict.severity === 'critical'} />
       <Figure label="Oldest" text={depths.pending > 0 ? duration(queue.oldestPendingAgeMs) : '–'} />
       <Figure label="Running" text={count(depths.processing)} />
       <Figure label="In/s" text={rate(rates?.inPerS)} minor />
@@ -153,12 +153,12 @@ function Row({ queue: { name, verdict }, tag, children }: RowProps) {
   return (
     <tr data-row data-queue={name} class={`row-${verdict.severity}`} onClick={open}>
       <th scope="row">
-        <VerdictMark severity={verdict.severity} />
+        <VerdictMark {...verdict} />
         <a class="row-link" href={link}>
           <bdi>{name}</bdi>
         </a>
         {tag && <span class="tag">{tag}</span>}
-        {verdict.severity !== 'ok' && verdict.severity !== 'idle' && (
+        {verdict.severity !== 'ok' && (
           <span class="row-verdict">
             <Sentence text={verdict.sentence.replace(/^`[^`]*` is /, '')} />
           </span>

@@ -39,26 +39,22 @@ const SHAPES: Record<State | 'running', ComponentChildren> = {
 };
 
 /** Shows the sign of a verdict: a cross, an exclamation, a dot, a hollow dot. */
-export function VerdictMark({ severity }: Pick<VerdictView, 'severity'>) {
-  const words = { bad: 'Stuck', warn: 'Needs a look', notice: 'Held back', ok: 'Flows', idle: 'Idle' }[severity];
+export function VerdictMark({ severity, isIdle }: Pick<VerdictView, 'severity' | 'isIdle'>) {
+  const sign = isIdle ? 'idle' : severity;
+  const words = { critical: 'Stuck', warning: 'Needs a look', notice: 'Held back', ok: 'Flows', idle: 'Idle' }[
+    sign
+  ];
   return (
-    <svg
-      class={`mark verdict-${severity}`}
-      viewBox="0 0 16 16"
-      width="14"
-      height="14"
-      role="img"
-      aria-label={words}
-    >
-      {severity === 'bad' && SHAPES.failed}
-      {severity === 'warn' && (
+    <svg class={`mark verdict-${sign}`} viewBox="0 0 16 16" width="14" height="14" role="img" aria-label={words}>
+      {sign === 'critical' && SHAPES.failed}
+      {sign === 'warning' && (
         <path d="M8 2.5v6.5M8 12.2v1" stroke="currentColor" stroke-width="2.6" stroke-linecap="round" />
       )}
-      {severity === 'notice' && (
+      {sign === 'notice' && (
         <path d="M5.5 4v8M10.5 4v8" stroke="currentColor" stroke-width="2.4" stroke-linecap="round" />
       )}
-      {severity === 'ok' && <circle cx="8" cy="8" r="4.5" fill="currentColor" />}
-      {severity === 'idle' && <circle cx="8" cy="8" r="4" fill="none" stroke="currentColor" stroke-width="1.6" />}
+      {sign === 'ok' && <circle cx="8" cy="8" r="4.5" fill="currentColor" />}
+      {sign === 'idle' && <circle cx="8" cy="8" r="4" fill="none" stroke="currentColor" stroke-width="1.6" />}
     </svg>
   );
 }

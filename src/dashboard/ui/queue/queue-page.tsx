@@ -144,7 +144,7 @@ function VerdictLine({ name, verdict, children }: VerdictLineProps) {
   const { remedy, remedyView } = verdict;
   return (
     <p class={`verdict-line answer-${verdict.severity}`}>
-      <VerdictMark severity={verdict.severity} />
+      <VerdictMark {...verdict} />
       <span>
         <Sentence text={verdict.sentence} />{' '}
         {remedy && (

@@ -8,7 +8,7 @@ export function useTitle(): void {
     const title = session.value?.title ?? 'Queues';
     const [page, first, second] = route.value.parts;
     const named = page === 'job' || page === 'batch' ? second : page === 'queue' ? first : page;
-    const bad = overview.value?.queues.filter(({ verdict }) => verdict.severity === 'bad').length ?? 0;
-    document.title = `${bad > 0 ? `(${bad}) ` : ''}${named ? `${named} · ` : ''}${title}`;
+    const critical = overview.value?.queues.filter(({ verdict }) => verdict.severity === 'critical').length ?? 0;
+    document.title = `${critical > 0 ? `(${critical}) ` : ''}${named ? `${named} · ` : ''}${title}`;
   });
 }
