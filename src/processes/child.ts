@@ -3,9 +3,12 @@ import { NestFactory } from '@nestjs/core';
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import { systemClock } from '../queue/runtime/clock.js';
 import { within } from '../queue/runtime/within.js';
-import { LIFECYCLE } from '../nest/connection/connection-tokens.js';
+import { LIFECYCLE, METRICS_REGISTRY } from '../nest/connection/connection-tokens.js';
+import { findProvider } from '../nest/connection/find-provider.js';
 import type { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
 import { ChildLogger } from './child-logger.js';
+import { loadMetricsClient } from './metrics/server.js';
+import type { MetricList, MetricsRegistry } from './metrics/sum.js';
 import { PROCESS_NAME, STOP_TIMEOUT, pack, reportedError, toChild, type FromChild } from './messages.js';
 
 /** The time a boot may continue after a stop request, in ms. */
@@ -53,6 +56,8 @@ class Child {
         send({ type: 'pong' });
       } else if (message?.type === 'stop') {
         void this.stop();
+      } else if (message?.type === 'metrics') {
+        void this.sendMetrics(message.id);
       }
     });
     // For the supervisor's line about the end; without a handler of the app Node ends the process right after.
@@ -100,6 +105,15 @@ class Child {
     void this.stop();
   }
 
+  private async sendMetrics(id: number): Promise<void> {
+    try {
+      const metrics = await readMetrics(await this.booting);
+      send({ type: 'metrics', id, reply: { metrics } });
+    } catch (error) {
+      send({ type: 'metrics', id, reply: { error: (error as Error).message } });
+    }
+  }
+
   private async stop(): Promise<void> {
     if (this.stopping) {
       return;
@@ -129,6 +143,17 @@ function lifecycleOf(app: INestApplicationContext): WorkerLifecycle {
     );
   }
   return lifecycle;
+}
+
+/**
+ * Reads the registry of `JobQueueMetricsModule`, or the default one of prom-client. Leaves out values that JSON cannot
+ * carry, such as the lag of an event loop that was not measured yet.
+ */
+async function readMetrics(app: INestApplicationContext | undefined): Promise<MetricList> {
+  const own = app && findProvider<MetricsRegistry | undefined>(app, METRICS_REGISTRY);
+  const registry = own ?? (await loadMetricsClient('runWorkers.metrics')).register;
+  const metrics = await registry.getMetricsAsJSON();
+  return metrics.map((each) => ({ ...each, values: each.values.filter(({ value }) => Number.isFinite(value)) }));
 }
 
 function send(message: FromChild, done?: () => void): void {

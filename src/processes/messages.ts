@@ -1,3 +1,5 @@
+import type { MetricsReply } from './metrics/question.js';
+
 /** The variable that makes a process a worker process, and has its name. */
 export const PROCESS_NAME = 'NEST_JOB_QUEUE_PROCESS';
 /** The variable with the time limit of a stop without the supervisor's request, in ms. */
@@ -24,10 +26,11 @@ export type FromChild =
   | { type: 'disconnected' }
   | { type: 'failed'; error: ReportedError }
   | { type: 'stopping' }
-  | { type: 'pong' };
+  | { type: 'pong' }
+  | { type: 'metrics'; id: number; reply: MetricsReply };
 
 /** The messages of the supervisor to a worker process. */
-export type ToChild = { type: 'ping' } | { type: 'stop' };
+export type ToChild = { type: 'ping' } | { type: 'stop' } | { type: 'metrics'; id: number };
 
 export function pack(message: FromChild | ToChild): object {
   return { [MARK]: message };

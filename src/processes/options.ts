@@ -56,6 +56,13 @@ export interface RunWorkersOptions {
    * @default none
    */
   readyFile?: string;
+  /**
+   * The port and the host of `GET /metrics`, which sums the metrics of all worker processes for Prometheus. Needs
+   * prom-client, and `JobQueueMetricsModule` in the app. The host is 127.0.0.1 by default; 0.0.0.0 in a container.
+   *
+   * @default none
+   */
+  metrics?: { port: number; host?: string };
   /** Nest's logger for this process, which also prints the output of the worker processes. @default Nest's own */
   logger?: LoggerService | LogLevel[] | false;
 }
@@ -89,6 +96,15 @@ const optionsSchema = z.strictObject(
     hangTimeoutMs: z.union([z.literal(0), timerDuration(100)], { error: hangTimeoutError }).default(30_000),
     ownsProcess: z.boolean({ error: 'expected true or false' }).default(true),
     readyFile: z.string({ error: "expected a file's path" }).min(1, "expected a file's path").optional(),
+    metrics: z
+      .strictObject(
+        {
+          port: wholeNumber(0, 65_535),
+          host: z.string({ error: 'expected a host' }).min(1, 'expected a host').default('127.0.0.1'),
+        },
+        { error: 'expected { port, host? }' },
+      )
+      .optional(),
     logger: z
       .custom<NonNullable<RunWorkersOptions['logger']>>(
         (value) => value === false || (typeof value === 'object' && value !== null),

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { isWorkerProcess, runChild, type EntryModule } from './child.js';
+import { MetricsServer } from './metrics/server.js';
 import { resolveRunWorkersOptions, type RunWorkersOptions } from './options.js';
 import { WorkerProcesses, type WorkersEnd } from './worker-processes.js';
 
@@ -30,7 +31,8 @@ export async function runWorkers(module: EntryModule, options: RunWorkersOptions
   if (resolved.logger !== undefined) {
     Logger.overrideLogger(resolved.logger);
   }
-  const workers = new WorkerProcesses(resolved);
+  const metrics = resolved.metrics && (await MetricsServer.open(resolved.metrics));
+  const workers = new WorkerProcesses(resolved, metrics);
   if (resolved.ownsProcess) {
     own(workers);
   }

@@ -4,6 +4,8 @@ import { SafeLogger } from '../queue/errors/safe-logger.js';
 import { WorkerBootError } from './boot-error.js';
 import { describeEnd, forkEntry, type ProcessEnd } from './fork-entry.js';
 import { LogStream } from './log-stream.js';
+import { MetricsQuestions } from './metrics/question.js';
+import type { ScrapedProcess } from './metrics/sum.js';
 import { fromChild, pack, reportedError, type FromChild, type ReportedError, type ToChild } from './messages.js';
 import type { ResolvedRunWorkersOptions } from './options.js';
 import type { WorkerProcessEvent } from './process-event.js';
@@ -44,6 +46,7 @@ export class WorkerProcess {
   private pulse: Pulse | undefined;
   private readonly logger = SafeLogger.of(new Logger('Workers'));
   private readonly output: LogStream;
+  private readonly questions = new MetricsQuestions((id) => this.send({ type: 'metrics', id }));
 
   constructor(
     readonly name: string,
@@ -114,6 +117,16 @@ export class WorkerProcess {
     }
   }
 
+  /** Returns its metrics. They are undefined before its worker has run, and without a reply in time. */
+  async scrape(timeoutMs: number): Promise<ScrapedProcess> {
+    const { name, pid, restarts } = this;
+    const reply = this.child && this.runningSince !== undefined ? await this.questions.read(timeoutMs) : undefined;
+    if (reply && 'error' in reply) {
+      this.logger.warn(`Could not read the metrics of ${name}: ${reply.error}`);
+    }
+    return { name, pid, restarts, metrics: reply && 'metrics' in reply ? reply.metrics : undefined };
+  }
+
   /** Hands the app in it a message: `process.on('message')`. */
   post(message: Serializable): void {
     // A channel that closes just now is no fault: the end of the process follows.
@@ -167,6 +180,9 @@ export class WorkerProcess {
         break;
       case 'pong':
         this.pulse?.answered();
+        break;
+      case 'metrics':
+        this.questions.take(message.id, message.reply);
     }
   }
 
@@ -182,6 +198,7 @@ export class WorkerProcess {
   private onEnd(end: ProcessEnd): void {
     clearTimeout(this.timer);
     this.pulse?.stop();
+    this.questions.abandon();
     const pid = this.pid;
     const stopped = !this.wanted;
     this.child = undefined;

@@ -6,8 +6,15 @@ import { SafeObservable } from '../nest/service/safe-observable.js';
 import type { WorkerBootError } from './boot-error.js';
 import { checkResize, type ResolvedRunWorkersOptions } from './options.js';
 import type { WorkerProcessEvent } from './process-event.js';
+import type { MetricsServer } from './metrics/server.js';
 import { ReadyFile } from './ready-file.js';
 import { WorkerProcess, type WorkerProcessState } from './worker-process.js';
+
+/**
+ * The time a process may take to give its metrics, in ms. Prometheus waits for 10 s by default. A process whose Redis is
+ * away takes the `enqueueTimeoutMs` of its queues, 5 s by default.
+ */
+const METRICS_MS = 7_000;
 
 /** The present state of one worker process. */
 export interface WorkerProcessStatus {
@@ -59,7 +66,10 @@ export class WorkerProcesses {
 
   /** Made by `runWorkers`. */
   /** @internal `runWorkers` makes it. */
-  constructor(private readonly options: ResolvedRunWorkersOptions) {
+  constructor(
+    private readonly options: ResolvedRunWorkersOptions,
+    private readonly metrics?: MetricsServer,
+  ) {
     this.ended = new Promise((resolve) => {
       this.resolveEnded = resolve;
     });
@@ -76,6 +86,10 @@ export class WorkerProcesses {
     );
     this.readyFile = new ReadyFile(options.readyFile);
     this.readyFile.set(false);
+    if (metrics) {
+      metrics.scrape = () => Promise.all(this.processes.map((each) => each.scrape(METRICS_MS)));
+      void this.ended.then(() => metrics.close());
+    }
     this.grow(options.processes);
   }
 
@@ -106,6 +120,11 @@ export class WorkerProcesses {
       this.waiting.add(look);
       look();
     });
+  }
+
+  /** The address of the metrics of all processes; undefined without the option `metrics`. */
+  get metricsUrl(): string | undefined {
+    return this.metrics?.url;
   }
 
   /** Returns the state of each process. */

@@ -3,6 +3,7 @@ import { ModuleRef } from '@nestjs/core';
 import { checkObject } from '../../queue/validation/validate-options.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
+import { findProvider } from '../connection/find-provider.js';
 import type { FoundHandler } from './handler-explorer.js';
 import type { JobHandlerOptionsSource, MadeHandlerOptions } from './job-handler.decorator.js';
 
@@ -47,28 +48,16 @@ async function make(
   ref: ModuleRef,
 ): Promise<unknown> {
   if (optionsFrom) {
-    const factory = find(ref, optionsFrom) ?? (await ref.create(optionsFrom));
+    const factory = findProvider(ref, optionsFrom) ?? (await ref.create(optionsFrom));
     return factory.createJobHandlerOptions();
   }
   const dependencies = inject.map((each) => {
     const { token, optional } = isOptional(each) ? each : { token: each, optional: false };
-    return optional ? find(ref, token) : ref.get<unknown>(token, { strict: false });
+    return optional ? findProvider(ref, token) : ref.get<unknown>(token, { strict: false });
   });
   return (useFactory as (...dependencies: unknown[]) => unknown)(...dependencies);
 }
 
 function isOptional(each: InjectionToken | OptionalFactoryDependency): each is OptionalFactoryDependency {
   return typeof each === 'object' && 'token' in each;
-}
-
-/** Returns undefined if the app has no such provider. */
-function find<Provided>(ref: ModuleRef, token: InjectionToken<Provided>): Provided | undefined {
-  try {
-    return ref.get(token, { strict: false });
-  } catch (error) {
-    if ((error as Error).name === 'UnknownElementException' || /does not exist/.test((error as Error).message)) {
-      return undefined;
-    }
-    throw error;
-  }
 }

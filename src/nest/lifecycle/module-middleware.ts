@@ -1,6 +1,7 @@
 import type { Type } from '@nestjs/common';
 import type { ModuleRef } from '@nestjs/core';
 import type { JobQueueMiddleware } from '../../worker/handlers/attempt-middleware.js';
+import { findProvider } from '../connection/find-provider.js';
 import type { MiddlewareEntry } from '../options/module-parts.js';
 
 /** The middleware of `forRoot`, with its classes as Nest makes them. */
@@ -43,13 +44,6 @@ export class ModuleMiddleware {
   }
 
   private async find(type: Type<JobQueueMiddleware>): Promise<JobQueueMiddleware> {
-    try {
-      return this.ref.get(type, { strict: false });
-    } catch (error) {
-      if ((error as Error).name !== 'UnknownElementException' && !/does not exist/.test((error as Error).message)) {
-        throw error;
-      }
-      return this.ref.create(type);
-    }
+    return findProvider(this.ref, type) ?? this.ref.create(type);
   }
 }

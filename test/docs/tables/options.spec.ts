@@ -114,6 +114,7 @@ it('of runWorkers', () => {
     maxBootFailures: true,
     hangTimeoutMs: true,
     ownsProcess: true,
+    metrics: true,
     readyFile: true,
     logger: true,
   };

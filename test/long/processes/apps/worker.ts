@@ -1,6 +1,7 @@
 // An app of the tests, run in worker processes: what its handler does is what the job says.
 import { Module } from '@nestjs/common';
 import { type Job, JobHandler, JobQueueModule } from 'nest-job-queue';
+import { JobQueueMetricsModule } from 'nest-job-queue/metrics';
 import { runWorkers, type RunWorkersOptions } from 'nest-job-queue/workers';
 
 interface Order {
@@ -42,7 +43,10 @@ class Handler {
 }
 
 @Module({
-  imports: [JobQueueModule.forRoot({ shutdownTimeoutMs: 3_000, worker: !process.env.TEST_PRODUCER_ONLY })],
+  imports: [
+    JobQueueModule.forRoot({ shutdownTimeoutMs: 3_000, worker: !process.env.TEST_PRODUCER_ONLY }),
+    ...(process.env.TEST_METRICS ? [JobQueueMetricsModule.forRoot()] : []),
+  ],
   providers: [Handler],
 })
 class AppModule {

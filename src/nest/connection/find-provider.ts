@@ -1,0 +1,18 @@
+import type { InjectionToken } from '@nestjs/common';
+import type { ModuleRef } from '@nestjs/core';
+
+/** Returns a provider of the app, or undefined if it has none of that token. */
+export function findProvider<Provided>(
+  app: Pick<ModuleRef, 'get'>,
+  token: InjectionToken<Provided>,
+): Provided | undefined {
+  try {
+    return app.get(token, { strict: false });
+  } catch (error) {
+    const { name, message } = error as Error;
+    if (name === 'UnknownElementException' || /does not exist/.test(message)) {
+      return undefined;
+    }
+    throw error;
+  }
+}
