@@ -22,7 +22,7 @@ const LATEST_WEIGHT = 0.1;
 /** The longest time without a measure of the completion rate, in ms. */
 const MEASURED_AFTER_MS = 50;
 
-/** The time, in ms, after which all prefetched jobs are released by default if one has not started: the job before it is long. */
+/** The time, in ms, after which all prefetched jobs are released by default if one has not started. The job before it is long. */
 const RELEASED_AFTER_MS = 8;
 
 /** A timer that is late by more, in ms, shows that the process was suspended, and the job before too. */
@@ -152,8 +152,8 @@ export class Prefetcher {
   }
 
   /**
-   * Returns how many jobs to hold at a rate: what ends while a claim and a settlement travel, or one trip's worth. In any
-   * case no more than starts within a few ms.
+   * Returns how many jobs to hold at a rate. They are what ends while a claim and a settlement travel, or enough for one
+   * trip. In any case no more than starts within a few ms.
    *
    * @param pace jobs per ms
    */

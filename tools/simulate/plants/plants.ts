@@ -1,6 +1,10 @@
 // Faults planted into the store, each of which the simulation must find.
+import type { Hash } from '#testing/memory-store/state/memory-queue.js';
+import { mark } from '#testing/memory-store/verbs/attempt/unstarted.js';
 import { spoils, spoilsQueues, type Plant } from './plant.js';
 import { partPlants } from './part-plants.js';
+
+const isPlain = (job: Hash | undefined) => job?.payload !== undefined && !job.group && !job.attempts;
 
 const basePlants: Record<string, Plant> = {
   'an acknowledged job is gone': spoils('I1', ['jobEnqueue'], ({ queue, id, job }) => {
@@ -89,6 +93,20 @@ const basePlants: Record<string, Plant> = {
   'a claim looks at all jobs': spoilsQueues('I4', ['attemptClaim'], ({ jobs }) => {
     const fields = Array.from({ length: 60 });
     [...jobs.keys()].forEach((id) => fields.forEach(() => jobs.get(id)));
+  }),
+  'a claim takes jobs ahead without a bound': spoils('ahead', ['attemptClaim'], ({ queue, job, was }) => {
+    if (was !== 'pending ' || job.status !== 'processing' || queue.name !== 'mixed') {
+      return;
+    }
+    for (const id of queue.pending.filter((each) => isPlain(queue.jobs.get(each)))) {
+      queue.takeFromLine(id);
+      queue.claims.set(id, queue.now + queue.options.visibilityMs);
+      const { claim_token, worker } = job;
+      const fence = String(++queue.sequence);
+      const other = queue.jobs.get(id)!;
+      Object.assign(other, { status: 'processing', attempts: '1', claim_token, worker, fence });
+      mark(other);
+    }
   }),
   'a batch forgets its members': spoilsQueues('batch', ['jobEnqueue'], ({ followUps }) => {
     followUps.forEach(({ open }) => open.clear());

@@ -109,7 +109,7 @@ export class SimulatedWorker extends SimulatedProcess {
   }
 
   private duration(): number {
-    const { random } = this.world;
-    return random.chance(0.1) ? random.between(1_000, 8_000) : random.between(0, 50);
+    const { random, isQuick } = this.world;
+    return random.chance(0.1) ? random.between(1_000, 8_000) : random.between(0, isQuick ? 1 : 50);
   }
 }

@@ -2,6 +2,7 @@
 import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
 import type { Plant } from '../plants/plant.js';
 import { ClaimCheck } from './claim-check.js';
+import { heldTooMany } from './held-check.js';
 import type { SentCall, Server } from './network.js';
 import { overTaken } from './slot-check.js';
 import { WorkCheck } from './work-check.js';
@@ -69,6 +70,7 @@ export class WatchedServer implements Server {
     const taken = this.claimCount() - before.reduce((sum, { size }) => sum + size, 0);
     if (script === 'attemptClaim') {
       queues.flatMap((queue, i) => overTaken(queue, before[i]!)).forEach((fault) => this.violations.add(fault));
+      queues.flatMap(heldTooMany).forEach((fault) => this.violations.add(fault));
       this.takesOnce(call, taken);
     }
     this.looks(script, process);
