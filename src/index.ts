@@ -9,7 +9,11 @@ export type {
   JobQueueOptionsFactory,
   QueueSettings,
 } from './nest/options/job-queue.options.js';
-export { JobHandler, type JobHandlerOptions } from './nest/handlers/job-handler.decorator.js';
+export {
+  JobHandler,
+  type JobHandlerOptions,
+  type QueueHandlerOptions,
+} from './nest/handlers/job-handler.decorator.js';
 export { currentJob } from './nest/context/current-job.js';
 export type { MaintenanceSchedule } from './nest/options/maintenance-options.js';
 export { getJob, JOB_CONTEXT } from './nest/enhancers/job-context.js';

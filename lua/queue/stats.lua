@@ -20,6 +20,7 @@
 --@include lib/core/clock
 --@include lib/place/oldest_age
 local live_since = now - tonumber(ARGV[1])
+--@include lib/place/announced
 --@include lib/place/unserved_names
 --@include lib/group/held_by_groups
 

@@ -8,13 +8,13 @@
 -- Repeated: reads again.
 --@include lib/core/keys
 --@include lib/core/clock
+--@include lib/place/announced
 local since, waiting = now - tonumber(ARGV[1]), {}
 local live = redis.call('ZCOUNT', workers, since, '+inf')
 
 for i = 2, #ARGV, 2 do
   local status = redis.pcall('HGET', job .. ARGV[i], 'status')
-  local announced_at = tonumber(redis.call('ZSCORE', names, ARGV[i + 1]) or 0)
-  if (status == 'pending' or status == 'scheduled') and (live == 0 or announced_at < since) then
+  if (status == 'pending' or status == 'scheduled') and (live == 0 or announced_of(ARGV[i + 1]) < since) then
     waiting[#waiting + 1] = i / 2
   end
 end

@@ -3,9 +3,14 @@
 --   The name is written once it is found, so the payload is read once. Without a name the claimer takes the job. Such a
 --   job also waits while clients of the Redis pattern claim jobs here, because they announce nothing.
 -- Needs: job, names, overdue, sweep, workers, lib/core/clock, lib/core/read, lib/place/take_named.
+--@include lib/place/announced
 --@include lib/core/name_in_payload
 --@include lib/foreign/note_name
 local announced_at, young, elsewhere, unserved = {}, {}, false, {}
+
+local function is_served(name)
+  return served[name] or served['*'] and serves_any(name)
+end
 
 local function known_names()
   return redis.call('ZRANGE', names, '+inf', now - seen_ms, 'BYSCORE', 'REV', 'LIMIT', 0, 10)
@@ -23,7 +28,7 @@ end
 
 local function found_name(key)
   local name = name_in_payload(key)
-  if name and not served[name] then
+  if name and not is_served(name) then
     note_name(key, name)
     redis.call('HSET', key, 'unhandled_at_ms', now)
   end
@@ -54,10 +59,10 @@ local function may_take(id)
   if type(name) ~= 'string' then
     name = found_name(key)
   end
-  if not name or served[name] then
+  if not name or is_served(name) then
     return true
   end
-  announced_at[name] = announced_at[name] or tonumber(redis.call('ZSCORE', names, name) or 0)
+  announced_at[name] = announced_at[name] or announced_of(name)
   if announced_at[name] > now - seen_ms then
     elsewhere = true
     return false

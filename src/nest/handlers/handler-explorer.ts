@@ -3,7 +3,7 @@ import { DiscoveryService } from '@nestjs/core';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { JobQueue } from '../../queue/job-queue.js';
 import type { HandlerClass, Wrapper } from '../enhancers/handler-host.js';
-import { handlerRecords, type HandlerRecord } from './job-handler.decorator.js';
+import { handlerRecords, handlerSubject, type HandlerRecord } from './job-handler.decorator.js';
 import { recurringRecords, type RecurringRecord } from './recurring-job.decorator.js';
 
 /** A `@JobHandler` with its class and method. */
@@ -90,7 +90,7 @@ function handlersOf(wrapper: Wrapper, instance: FoundHandler['instance']): Found
     }
     return records.map((record) => ({
       ...record,
-      subject: `${record.failures ? '@OnJobFailed' : '@JobHandler'}(${JSON.stringify(record.name)}) on ${type.name}.${String(method)}`,
+      subject: `${handlerSubject(record)} on ${type.name}.${String(method)}`,
       recurring,
       instance,
       method,

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { checkOptions } from '../../queue/validation/validate-options.js';
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
-import { checkHandledName, checkQueueName } from '../../queue/validation/names.js';
+import { checkQueueName } from '../../queue/validation/names.js';
 import { show } from '../../queue/errors/show.js';
 import { OWN_QUEUE_OPTIONS, queueOptionFields } from '../../queue/model/queue-options.js';
 import { bulkSchema, handlerOptionFields, slotFields } from '../../worker/handlers/handler-options.js';
@@ -21,6 +21,7 @@ import { HandlerExplorer, type FoundHandler } from './handler-explorer.js';
 import { picked, withoutDefaults } from '../options/defined-options.js';
 import { CONNECTION_NAME, DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
+import { checkHandler, refuseBulkInThread, refuseHidingNames } from './queue-handler.js';
 import { resolveThread } from './thread-option.js';
 
 /** The options that a handler sets for its own queue. */
@@ -40,10 +41,12 @@ const optionsSchema = z.strictObject(
   { error: 'expected an object of handler options' },
 );
 
+type BoundHandler = FoundHandler & { handler: Handler | BulkHandler };
+
 /** The handlers of this process, checked, by queue and name. */
 @Injectable()
 export class HandlerRegistry {
-  private readonly byQueue = new Map<string, Map<string, FoundHandler & { handler: Handler | BulkHandler }>>();
+  private readonly byQueue = new Map<string, Map<string, BoundHandler>>();
   /** The schedules of the handlers. */
   readonly schedules: DeclaredSchedules;
   /** The handlers of final failures. */
@@ -125,6 +128,7 @@ export class HandlerRegistry {
     const made = await Promise.all(all.map(withMadeOptions));
     const found = made.filter(({ failures }) => !failures);
     found.forEach((each) => this.add(each));
+    this.byQueue.forEach(refuseHidingNames);
     found.forEach((each) => this.configureQueue(each));
     found.forEach((each) => this.schedules.add(queueOfHandler(each), each));
     made.filter(({ failures }) => failures).forEach((each) => this.addFailureHandler(each));
@@ -174,12 +178,7 @@ export class HandlerRegistry {
           ...new Set(
             this.explorer
               .find()
-              .filter(
-                (each) =>
-                  each.name === name &&
-                  !each.failures &&
-                  (each.options?.connection ?? DEFAULT_CONNECTION) === this.connection,
-              )
+              .filter((each) => each.name === name && !each.failures && this.isOfConnection(each))
               .map(queueOfHandler),
           ),
         ];
@@ -193,16 +192,19 @@ export class HandlerRegistry {
     return queues[0] ?? name;
   }
 
+  private isOfConnection({ options }: FoundHandler): boolean {
+    return (options?.connection ?? DEFAULT_CONNECTION) === this.connection;
+  }
+
   private add(found: FoundHandler): void {
     const { subject, name, options } = found;
-    checkHandledName(name, `job name of ${subject}`);
+    checkHandler(found);
     const checked = checkOptions(subject, optionsSchema, options);
-    const { thread, bulk } = checked;
+    const { bulk } = checked;
     const handlerOptions = picked(checked, HANDLER_OPTIONS);
     const queue = queueOfHandler(found);
     checkQueueName(queue, `queue name of ${subject}`);
-    const handlers =
-      this.byQueue.get(queue) ?? new Map<string, FoundHandler & { handler: Handler | BulkHandler }>();
+    const handlers = this.byQueue.get(queue) ?? new Map<string, BoundHandler>();
     const other = handlers.get(name);
     if (other) {
       throw new InvalidOptionError(
@@ -212,9 +214,7 @@ export class HandlerRegistry {
         'Is a class provided in two modules? Provide it in one and export it.',
       );
     }
-    if (bulk && thread !== undefined) {
-      throw new InvalidOptionError(`${subject}.bulk`, 'none beside thread', show(bulk));
-    }
+    refuseBulkInThread(subject, checked);
     const handler = bulk
       ? bulkHandlerOf(found, { ...handlerOptions, bulk }, this.binder)
       : handlerOf(found, handlerOptions, this.functionOf(found));
@@ -242,7 +242,7 @@ export class HandlerRegistry {
   /** Sets the options of a handler's own queue. A shared queue has its options in one place. */
   private configureQueue(found: FoundHandler): void {
     const queue = queueOfHandler(found);
-    const shared = queue !== found.name || this.byQueue.get(queue)!.size > 1;
+    const shared = (queue !== found.name && found.names === undefined) || this.byQueue.get(queue)!.size > 1;
     const option = QUEUE_OPTIONS.find((each) => found.options[each] !== undefined);
     if (shared && option) {
       throw new InvalidOptionError(

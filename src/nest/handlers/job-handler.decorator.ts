@@ -1,7 +1,7 @@
 import type { InjectionToken, OptionalFactoryDependency, Type } from '@nestjs/common';
 import { isJobDefinition, type JobDefinition } from '../../queue/enqueue/define-job.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
-import { isQueueName } from '../../queue/validation/names.js';
+import { ANY_NAME, isQueueName } from '../../queue/validation/names.js';
 import { DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
 import { declareQueue } from '../connection/inject-queue.decorator.js';
 import type { TypedBulkFunction } from '../../worker/bulk/define-bulk-handler.js';
@@ -51,6 +51,18 @@ export interface JobHandlerOptions extends HandlerOptions, QueueLimits {
   thread?: string | URL | ThreadOptions;
 }
 
+/** Options of a handler of a whole queue. */
+export interface QueueHandlerOptions extends JobHandlerOptions {
+  /** The queue whose jobs it runs. */
+  queue: string;
+  /**
+   * `all`: the queue has no other handler. `others`: it gets the names that no other handler of this process has. Then a
+   * misspelled name runs here too.
+   * @default `all`
+   */
+  names?: 'all' | 'others';
+}
+
 /** Options of a handler that the app makes at boot. The queue and the connection must be in the decorator. */
 export type MadeHandlerOptions = Omit<JobHandlerOptions, 'queue' | 'connection'>;
 
@@ -95,6 +107,8 @@ export interface HandlerRecord {
   definition?: JobDefinition;
   /** The source of more options. */
   source?: JobHandlerOptionsSource;
+  /** Set on a handler of a whole queue: whether the queue may have other handlers. */
+  names?: QueueHandlerOptions['names'];
   /** True if it handles the final failures of the jobs of that name, and not the jobs. */
   failures?: true;
 }
@@ -164,14 +178,22 @@ export function JobHandler<Definition extends JobDefinition>(
 ): TypedHandlerDecorator<Definition>;
 /** Makes a class or a method the handler of the jobs of a name. */
 export function JobHandler(name: string, options?: DecoratorOptions): ClassDecorator & MethodDecorator;
-export function JobHandler(job: string | JobDefinition, given: DecoratorOptions = {}) {
-  const parts = splitSource(given);
-  const record = isJobDefinition(job) ? { name: job.name, ...parts, definition: job } : { name: job, ...parts };
+/**
+ * Makes a class or a method the handler of a queue: of the jobs of every name. `job.name` says which.
+ *
+ * @example \@JobHandler({ queue: 'audio', concurrency: 5 })
+ */
+export function JobHandler(queue: QueueHandlerOptions & JobHandlerOptionsSource): ClassDecorator & MethodDecorator;
+export function JobHandler(
+  job: string | JobDefinition | (QueueHandlerOptions & JobHandlerOptionsSource),
+  given: DecoratorOptions = {},
+) {
+  const record = recordOf(job, given);
   return (target: object, method?: string | symbol, descriptor?: PropertyDescriptor) => {
     const place = method === undefined ? target : descriptor?.value;
     if (typeof place !== 'function' || (method !== undefined && typeof target === 'function')) {
       throw new InvalidOptionError(
-        `@JobHandler(${JSON.stringify(record.name)})`,
+        handlerSubject(record),
         'a class or an instance method',
         `${typeof place === 'function' ? 'the static method' : 'the property'} ${String(method)}`,
       );
@@ -179,6 +201,26 @@ export function JobHandler(job: string | JobDefinition, given: DecoratorOptions 
     declareQueueOf(record);
     recordHandler(place, record);
   };
+}
+
+function recordOf(
+  job: Parameters<typeof JobHandler>[0] | JobDefinition | string,
+  given: DecoratorOptions,
+): HandlerRecord {
+  if (isJobDefinition(job)) {
+    return { name: job.name, ...splitSource(given), definition: job };
+  }
+  if (typeof job !== 'object' || job === null) {
+    return { name: job, ...splitSource(given) };
+  }
+  const { names = 'all', ...options } = job;
+  return { name: ANY_NAME, ...splitSource(options), names };
+}
+
+/** Returns how errors name the decorator. */
+export function handlerSubject({ name, names, options, failures }: HandlerRecord): string {
+  const given = names === undefined ? JSON.stringify(name) : `{ queue: ${JSON.stringify(options?.queue)} }`;
+  return `@${failures ? 'OnJobFailed' : 'JobHandler'}(${given})`;
 }
 
 /** Records that a class or a method is a handler. */

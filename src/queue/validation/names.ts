@@ -10,6 +10,15 @@ export const BATCH_PREFIX = '@batch:';
 /** The start of the names of failure jobs, before the name of the failed job. */
 export const FAILURE_PREFIX = '@failed:';
 
+/** The name of a handler of every name of its queue that has no handler of its own. */
+export const ANY_NAME = '*';
+
+/** Returns the name under which handlers by name handle a job: its own, else that of every name; undefined for none. */
+export function handledAs(handlers: { has(name: string): boolean }, name: string): string | undefined {
+  const isForAny = !name.startsWith(FAILURE_PREFIX) && handlers.has(ANY_NAME);
+  return handlers.has(name) ? name : isForAny ? ANY_NAME : undefined;
+}
+
 /** The starts of ids that no enqueue may use, and what they are for. */
 const RESERVED_IDS = {
   [BATCH_PREFIX]: 'follow-ups of batches',
@@ -109,11 +118,12 @@ export function checkJobName(name: unknown, subject = 'job name'): asserts name 
   }
 }
 
-/** Checks the name of a handler's jobs. A star is no pattern here: such a handler would get no job. */
+/** Checks the name of a handler's jobs. A star is no pattern here. */
 export function checkHandledName(name: unknown, subject?: string): asserts name is string {
   checkJobName(name, subject);
   if (name.includes('*')) {
-    const hint = 'A handler serves one name: decorate it once for each name.';
+    const hint =
+      'A handler serves one name: decorate it once for each name, or by @JobHandler({ queue }) for all names.';
     throw new InvalidOptionError(subject ?? 'job name', 'the name of the jobs, not a pattern', show(name), hint);
   }
 }

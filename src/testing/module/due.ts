@@ -1,4 +1,5 @@
 // Finds the remaining work of queues in memory, and the next due time.
+import { handledAs } from '../../queue/validation/names.js';
 import type { Hash, MemoryQueue } from '../memory-store/state/memory-queue.js';
 
 /** Returns whether a live worker runs jobs of this queue. */
@@ -7,7 +8,7 @@ function isServed(queue: MemoryQueue): boolean {
 }
 
 function isHandled(queue: MemoryQueue, job: Hash | undefined): boolean {
-  return queue.handlerLimits.has(job?.name ?? queue.name);
+  return handledAs(queue.handlerLimits, job?.name ?? queue.name) !== undefined;
 }
 
 /** Returns whether a job can be claimed now, by a worker that handles its name. */

@@ -3,6 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import type { JobMetadata } from '../../queue/model/metadata.js';
 import { show } from '../../queue/errors/show.js';
+import { ANY_NAME } from '../../queue/validation/names.js';
 import { checkKnown } from '../../queue/validation/validate-options.js';
 import { JobQueueTestingModule } from './job-queue-testing.module.js';
 import { HandlerRegistry } from '../../nest/handlers/handler-registry.js';
@@ -96,7 +97,11 @@ function jobOf(handlers: HandlerRegistry, handler: Type | object, wanted: string
   const all = handlers.queueNames.flatMap((queue) =>
     Object.keys(handlers.handlersOf(queue)).map((name) => ({ queue, name })),
   );
-  const found = all.filter(({ name }) => wanted === undefined || name === wanted);
+  const exact = all.filter(({ name }) => wanted === undefined || name === wanted);
+  const found = (exact.length > 0 ? exact : all.filter(({ name }) => name === ANY_NAME)).map(({ queue, name }) => ({
+    queue,
+    name: name === ANY_NAME ? (wanted ?? queue) : name,
+  }));
   if (found.length !== 1) {
     const type = typeof handler === 'function' ? handler.name : handler.constructor.name;
     const names = all.map(({ name }) => show(name)).join(', ') || 'none';

@@ -26,14 +26,13 @@ export function claimFor(runner: QueueRunner, { worker, stream, count, sharers }
   const { attemptLimits, budget, names } = runner;
   const slots = runner.capacity.beginAtOnce;
   const { only } = names;
-  const { store, options } = runner.queue;
-  const { clock } = store;
+  const { clock } = runner.queue.store;
   const askedAtMs = clock.monotonic();
   const token = clock.randomId();
   runner.claiming += count;
   runner.outlook.claims();
   runner.claimsInFlight[stream] = { token, worker, stream, askedAtMs };
-  const { maxAttempts } = options;
+  const { maxAttempts } = runner.otherLimits;
   const request = { count, token, worker, stream, maxAttempts, attemptLimits, slots, only, announces: true };
   const build = (bytes: number): StoreCall<ClaimReply> => {
     const mostBytes = Math.floor(bytes / sharers);

@@ -4,7 +4,7 @@ import { checkOptions } from '../../queue/validation/validate-options.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { checkHandledName } from '../../queue/validation/names.js';
+import { ANY_NAME, checkHandledName } from '../../queue/validation/names.js';
 import { show } from '../../queue/errors/show.js';
 import { timerDuration, wholeNumber } from '../../queue/validation/numbers.js';
 import type { HandlerFunction, HandlerOptions } from './handler.js';
@@ -127,7 +127,9 @@ function refuseSecondEntry(subject: string, { name, options }: JobQueue, served:
 }
 
 function checkHandler(subject: string, job: string, handler: unknown): void {
-  checkHandledName(job);
+  if (job !== ANY_NAME || !subject.endsWith('.handlers')) {
+    checkHandledName(job);
+  }
   if (typeof handler !== 'function') {
     checkOptions(`${subject}.${job}`, isInstance(handler) ? instanceSchema : handlerSchema, handler);
   }

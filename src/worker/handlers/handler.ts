@@ -1,6 +1,7 @@
 import { type Backoff, OF_PATTERN, type PatternRetries } from '../../queue/model/backoff.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
+import { ANY_NAME } from '../../queue/validation/names.js';
 import type { Job } from './job.js';
 import type { AttemptLimits } from '../../queue/store/store-calls.js';
 
@@ -51,7 +52,12 @@ export function attemptLimitsOf(handlers: ReadonlyMap<string, Handler>, ofQueue:
   }));
 }
 
-/** Returns the limits that differ from the queue's. */
+/** Returns the limits of jobs whose names have no handler of their own. @param limits of all handlers */
+export function otherAttemptLimits(limits: readonly AttemptLimits[], ofQueue: Limits): Limits {
+  return limits.find(({ name }) => name === ANY_NAME) ?? ofQueue;
+}
+
+/** Returns the limits that differ from those of the others. */
 export function ownAttemptLimits(limits: readonly AttemptLimits[], ofQueue: Limits): AttemptLimits[] {
   return limits.filter(
     ({ maxAttempts, maxCrashes }) => maxAttempts !== ofQueue.maxAttempts || maxCrashes !== ofQueue.maxCrashes,

@@ -28,7 +28,7 @@ export interface WorkerQueue {
    * longer than 8 ms, all are released, and prefetching pauses for 1 to 16 s.
    */
   prefetch?: number;
-  /** The handlers by job name. */
+  /** The handlers by job name. A handler of the name `*` gets the jobs of every name without a handler here. */
   handlers: Readonly<Record<string, HandlerFunction | Handler | BulkHandler>>;
   /**
    * Handlers of final failures, by the name of the failed jobs. The script that makes a dead letter also enqueues one job

@@ -2,6 +2,7 @@ import type { Clock } from '../../queue/runtime/clock.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { AttemptLimits, ClaimReply, Failure, Release, StoreCalls } from '../../queue/store/store-calls.js';
+import { handledAs } from '../../queue/validation/names.js';
 import { Attempt, type AttemptOwner } from '../attempt/attempt.js';
 import { AttemptList } from '../attempt/attempt-list.js';
 import { BeginTurn } from './begin-turn.js';
@@ -9,7 +10,7 @@ import { BatchCourier } from './batch-courier.js';
 import { ClaimOutlook } from './claim-outlook.js';
 import { ClaimBudget, type ClaimsInFlight } from './claim-budget.js';
 import { Prefetcher, type PrefetchOwner } from './prefetcher.js';
-import { attemptLimitsOf, ownAttemptLimits, withRetries } from '../handlers/handler.js';
+import { attemptLimitsOf, otherAttemptLimits, ownAttemptLimits, withRetries } from '../handlers/handler.js';
 import type { BulkOwner } from '../bulk/bulk-gatherer.js';
 import { BulkGatherers } from '../bulk/bulk-gatherers.js';
 import type { ResolvedHandler } from '../bulk/resolve-bulk.js';
@@ -63,7 +64,8 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   readonly bulk: BulkGatherers | undefined;
   /** The limits of all handlers, for the server to know. */
   readonly limits: readonly AttemptLimits[];
-  /** The limits that differ from the queue's, for claims. */
+  /** The limits of names without a handler of their own, and those that differ from them, for claims. */
+  readonly otherLimits: Pick<AttemptLimits, 'maxAttempts' | 'maxCrashes'>;
   readonly attemptLimits: readonly AttemptLimits[];
   readonly names: NameFilter;
   readonly courier: BatchCourier;
@@ -87,7 +89,8 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
       [...this.attempts].find(({ claim }) => claim.token === job.token && claim.id === job.id)?.lose(),
     );
     this.limits = attemptLimitsOf(handlers, queue.options);
-    this.attemptLimits = ownAttemptLimits(this.limits, queue.options);
+    this.otherLimits = otherAttemptLimits(this.limits, queue.options);
+    this.attemptLimits = ownAttemptLimits(this.limits, this.otherLimits);
     this.names = new NameFilter(this.limits, () => this.clock.monotonic());
     this.courier = new BatchCourier(queue);
     this.drained = DrainedWatch.of(queue, calls, host.warn);
@@ -181,12 +184,13 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   }
 
   private run(job: ClaimedJob, askedAtMs: number, isSure: boolean): void {
-    const handler = this.handlers.get(job.name);
-    if (!handler) {
+    const name = handledAs(this.handlers, job.name);
+    if (name === undefined) {
       this.settlements.releaseUnknown(job, this.names.met(job.name));
       return this.host.changed();
     }
-    const gatherer = handler.bulk && this.bulk?.of(job.name);
+    const handler = this.handlers.get(name)!;
+    const gatherer = handler.bulk && this.bulk?.of(name);
     const toRun = gatherer ? { ...handler, handle: gatherer.handle } : handler;
     const attempt = new Attempt(withRetries(job, handler), toRun, this);
     this.attempts.add(attempt);

@@ -66,7 +66,7 @@ describe('the app does not boot with', () => {
     const error = await bootError([handler('*', { queue: 'jobs' })]);
     expect(error.message).toBe(
       'job name of @JobHandler("*") on EmailHandler.handle: expected the name of the jobs, not a pattern, found "*". ' +
-        'A handler serves one name: decorate it once for each name.',
+        'A handler serves one name: decorate it once for each name, or by @JobHandler({ queue }) for all names.',
     );
     class Failures {
       @OnJobFailed('mail.*', { queue: 'jobs' })

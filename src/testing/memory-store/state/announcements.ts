@@ -1,4 +1,4 @@
-import { FAILURE_PREFIX } from '../../../queue/validation/names.js';
+import { ANY_NAME, FAILURE_PREFIX } from '../../../queue/validation/names.js';
 
 /** The announcements of a queue's workers; see lua/worker/register.lua. */
 export class Announcements {
@@ -9,6 +9,12 @@ export class Announcements {
   readonly handlerLimits = new Map<string, { maxAttempts: number; maxCrashes: number }>();
   /** The time when they are forgotten after a purge, unless a worker announces itself before, in ms. */
   expiresAt = Infinity;
+
+  /** Returns when a handler of this name, or of every name, was last announced, in ms; 0 for never. */
+  lastOf(name: string): number {
+    const any = name.startsWith(FAILURE_PREFIX) ? 0 : (this.names.get(ANY_NAME) ?? 0);
+    return Math.max(this.names.get(name) ?? 0, any);
+  }
 
   /** Returns up to ten names that were announced since then, the latest first. */
   namesSince(since: number): string[] {

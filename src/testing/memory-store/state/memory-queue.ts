@@ -254,7 +254,7 @@ export class MemoryQueue {
 
   /** Returns whether a live worker handles a name. */
   isServed(name: string): boolean {
-    return this.liveWorkers > 0 && (this.names.get(name) ?? 0) >= this.now - WORKER_SEEN_MS;
+    return this.liveWorkers > 0 && this.announced.lastOf(name) >= this.now - WORKER_SEEN_MS;
   }
 
   /** Forgets what maintenance and the last worker left, if no worker, job, schedule or open batch is left. */

@@ -1,6 +1,7 @@
 // The death of a worker with its claims; see lua/lib/settle/crash.lua and lua/attempt/note-death.lua.
 import type { ClaimRef } from '../../../../queue/model/job.js';
 import { attemptsByHand } from '../../../../queue/model/queue-options.js';
+import { handledAs } from '../../../../queue/validation/names.js';
 import { logAttempt } from './attempt-log.js';
 import { bury, endCancelled } from './ends.js';
 import { increment } from './increment.js';
@@ -89,7 +90,7 @@ function named({ name }: Hash): string {
 
 /** Returns the job's own limits, else those of its handler as the workers announced them, else the queue's. */
 export function limitsOf(queue: MemoryQueue, job: Hash): { maxAttempts: number; maxCrashes: number } {
-  const handler = queue.handlerLimits.get(job.name ?? '');
+  const handler = queue.handlerLimits.get(handledAs(queue.handlerLimits, job.name ?? '') ?? '');
   return {
     maxAttempts: Number(job.max_attempts ?? handler?.maxAttempts ?? attemptsByHand(queue.options)),
     maxCrashes: Number(job.max_crashes ?? handler?.maxCrashes ?? queue.options.maxCrashes),

@@ -1,4 +1,5 @@
 // The jobs that a claim of certain names takes and leaves; see lua/lib/place/take_named.lua and unserved.lua.
+import { handledAs } from '../../../../queue/validation/names.js';
 import { WORKER_SEEN_MS } from '../../../../queue/scripts/lifetimes.js';
 import type { TakenJobs } from '../../state/flow-control.js';
 import { startsNow } from '../../state/gcra.js';
@@ -46,10 +47,10 @@ export class NamedJobs {
     const { queue } = this;
     const job = queue.job(id) ?? {};
     const name = job.name ?? queue.name;
-    if (this.served.has(name)) {
+    if (handledAs(this.served, name) !== undefined) {
       return true;
     }
-    const announcedAt = queue.names.get(name) ?? 0;
+    const announcedAt = queue.announced.lastOf(name);
     if (announcedAt > queue.now - WORKER_SEEN_MS) {
       this.elsewhere = true;
       return false;
