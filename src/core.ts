@@ -75,6 +75,8 @@ export type {
   RestartOutcome,
   UpdateOutcome,
 } from './queue/store/call-outcomes.js';
+export type { JobStep, LogLine } from './queue/model/step.js';
+export { InvalidStepError, type StepContext } from './worker/handlers/job-steps.js';
 export type { Durability } from './queue/model/job-options.js';
 export type { EventExtras, QueueOptions } from './queue/model/queue-options.js';
 export type {
@@ -106,7 +108,6 @@ export type {
   JobFilter,
   JobRecord,
   JobStatus,
-  LogLine,
   QueueStats,
   UnservedName,
 } from './queue/model/job.js';

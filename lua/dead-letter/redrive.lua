@@ -33,7 +33,7 @@ for i = 2, #ARGV do
       'expires_at_ms', 'cancel_requested_at_ms')
     if payload ~= '' then
       redis.call('HSET', key, 'payload', payload)
-      redis.call('HDEL', key, 'checkpoint') -- made of the old one
+      redis.call('HDEL', key, 'checkpoint', 'steps') -- made of the old one
     end
     start_over(id, key, { priority = priority, unique = unique_key, batch = batch, group = group })
     redriven = redriven + 1

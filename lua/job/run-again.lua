@@ -35,7 +35,7 @@ end
 redis.call('LREM', status == 'completed' and completed or cancelled, 1, id)
 redis.call('PERSIST', key)
 redis.call('HDEL', key, 'result', 'completed_at_ms', 'cancelled_at_ms', 'cancel_requested_at_ms', 'cancel_request', 'crashes',
-  'next_crash_is_last', 'errors', 'unhandled', 'unhandled_at_ms', 'expires_at_ms', 'progress', 'checkpoint', 'last_error',
+  'next_crash_is_last', 'errors', 'unhandled', 'unhandled_at_ms', 'expires_at_ms', 'progress', 'checkpoint', 'steps', 'last_error',
   'last_error_at_ms', 'rank')
 redis.call('HSET', key, 'run_again_request', request)
 start_over(id, key, { priority = priority, unique = unique_key, batch = batch, group = group })

@@ -1,5 +1,5 @@
 #!lua
--- Replaces the payload of a waiting job. Its checkpoint is deleted, because it belongs to the old payload.
+-- Replaces the payload of a waiting job. Its checkpoint and steps are deleted, because they belong to the old payload.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id
@@ -17,5 +17,5 @@ if status ~= 'pending' and status ~= 'scheduled' or expected_name ~= '' and name
   return 'refused'
 end
 redis.call('HSET', job .. id, 'payload', payload)
-redis.call('HDEL', job .. id, 'checkpoint')
+redis.call('HDEL', job .. id, 'checkpoint', 'steps')
 return 'updated'

@@ -48,6 +48,10 @@ export function jobText(job: JobRecord, reason: Reason, out: Output, verbose: bo
     ['progress', json(job.progress)],
     ['checkpoint', json(job.checkpoint)],
     ['metadata', json(job.metadata)],
+    ...(job.steps ?? []).map(({ name, at, attempt }): [string, string] => [
+      'step',
+      `${name}: ${instant(at)}, attempt ${attempt}`,
+    ]),
     ...job.log
       .slice(verbose ? 0 : -LOG_LINES)
       .map(({ at, message }): [string, string] => ['log', `${instant(at)} ${message}`]),

@@ -26,7 +26,7 @@ local function replace(owner, id, name, payload, options)
   redis.call('HDEL', key, 'options', 'priority', 'rank', 'cost', 'group', 'max_attempts', 'max_crashes', 'expires_at_ms', 'due_at_ms',
     'crashes', 'errors', 'unhandled', 'unhandled_at_ms', 'cancel_requested_at_ms', 'unique', 'unique_for', 'window',
     'window_ms', 'progress', 'log', 'snoozes', 'rate_limited', 'interruptions', 'next_crash_is_last',
-    'last_error', 'last_error_at_ms', 'checkpoint',
+    'last_error', 'last_error_at_ms', 'checkpoint', 'steps',
     'lifo')
   redis.call('HSET', key, 'name', name, 'payload', payload, 'status', 'pending', 'attempts', '0', 'claimed_at_ms', 0,
     'ready_at_ms', now_text)

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { bucketOf, Histogram } from '../../queue/model/histogram.js';
+import { bucketOf, Histogram } from '../../queue/runtime/histogram.js';
 import { count, duration } from '../../inspect/words.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { redisWithAllKeys } from '../../queue/redis-access.js';

@@ -58,6 +58,7 @@ export class JobDescriber {
       result: bounded(result ?? null),
       hasResult: result !== undefined,
       progressValue: bounded(progress ?? null),
+      steps: (job.steps ?? []).map(({ name, at, attempt }) => ({ name, at: at.getTime(), attempt })),
       log: job.log.map(({ at, message }) => ({ at: at.getTime(), message })),
       errors: job.errors,
       crashes: job.crashes,

@@ -1,5 +1,4 @@
-// The responses of the server that the page reads. Types only: both sides import them. Instants are epoch ms of Redis's
-// clock.
+// The responses that the page reads. Types only: both sides import them. Instants are epoch ms by Redis's clock.
 import type { Severity } from '../../inspect/queue-signs.js';
 import type { ServerVerdict } from '../../inspect/server-verdict.js';
 import type { JobReference } from '../../queue/model/batch.js';
@@ -21,11 +20,7 @@ export interface VerdictView {
   remedyView?: 'groups';
 }
 
-export interface PercentilesView {
-  p50: number | null;
-  p95: number | null;
-  p99: number | null;
-}
+export type PercentilesView = Record<'p50' | 'p95' | 'p99', number | null>;
 
 /** A queue with its verdict. An unreadable queue has no more than that. */
 export interface QueueVerdictView {
@@ -200,11 +195,11 @@ export interface JobView extends JobRow {
   hasResult: boolean;
   progressValue: unknown;
   log: { at: number; message: string }[];
+  steps: { name: string; at: number; attempt: number }[];
   errors: number;
   crashes: number;
   interruptions: number;
   schedule: string | null;
-  /** Its batch, and its role there. */
   batch: { queue: string; id: string; role: 'member' | 'follow-up' } | null;
   /** The jobs in its `after`, and the jobs with it in theirs. A long list is cut. */
   after: JobReference[];

@@ -176,14 +176,14 @@ export function JobHandler<Definition extends JobDefinition>(
   definition: Definition,
   options?: DecoratorOptions,
 ): TypedHandlerDecorator<Definition>;
-/** Makes a class or a method the handler of the jobs of a name. */
-export function JobHandler(name: string, options?: DecoratorOptions): ClassDecorator & MethodDecorator;
 /**
  * Makes a class or a method the handler of a queue: of the jobs of every name. `job.name` says which.
  *
  * @example \@JobHandler({ queue: 'audio', concurrency: 5 })
  */
 export function JobHandler(queue: QueueHandlerOptions & JobHandlerOptionsSource): ClassDecorator & MethodDecorator;
+/** Makes a class or a method the handler of the jobs of a name. */
+export function JobHandler(name: string, options?: DecoratorOptions): ClassDecorator & MethodDecorator;
 export function JobHandler(
   job: string | JobDefinition | (QueueHandlerOptions & JobHandlerOptionsSource),
   given: DecoratorOptions = {},
@@ -204,7 +204,7 @@ export function JobHandler(
 }
 
 function recordOf(
-  job: Parameters<typeof JobHandler>[0] | JobDefinition | string,
+  job: string | JobDefinition | (QueueHandlerOptions & JobHandlerOptionsSource),
   given: DecoratorOptions,
 ): HandlerRecord {
   if (isJobDefinition(job)) {

@@ -8,7 +8,7 @@ export interface ContentContext {
   /** The queue of the job. */
   readonly queue: string;
   /** The part of the job; `error` and `log` only for a secret codec. */
-  readonly field: 'payload' | 'result' | 'progress' | 'checkpoint' | 'error' | 'log';
+  readonly field: 'payload' | 'result' | 'progress' | 'checkpoint' | 'step' | 'error' | 'log';
   /**
    * The id of the job at its enqueue. `@schedule:` and the schedule's id for its jobs, `@batch:` and the batch's id for
    * its follow-ups. Decoding gets the same id.
@@ -88,7 +88,7 @@ interface Envelope {
  * @throws InvalidPayloadError
  */
 export function encodeContent(
-  field: 'payload' | 'result' | 'progress' | 'checkpoint',
+  field: 'payload' | 'result' | 'progress' | 'checkpoint' | 'step',
   value: unknown,
   { maxPayloadBytes, codec, redact }: ContentRules,
   owner: ContentOwner,

@@ -1,4 +1,4 @@
-import type { Histogram } from './histogram.js';
+import type { Histogram } from '../runtime/histogram.js';
 
 /** A moment that explains a change of the figures. */
 export interface HistoryMark {

@@ -1,4 +1,5 @@
 import type { JobReference } from './batch.js';
+import type { JobStep, LogLine } from './step.js';
 import type { StoredError } from '../errors/stored-error.js';
 import type { StoredBackoff } from './backoff.js';
 import type { JobMetadata } from './metadata.js';
@@ -204,20 +205,14 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   progress?: unknown;
   /** The last value of `job.checkpoint`, for the next attempt. */
   checkpoint?: unknown;
+  /** The recorded steps of `job.step`, the first first. */
+  steps?: JobStep[];
   /** The lines of its handler, the oldest first. */
   log: LogLine[];
   /** The fields that a list with `mostBytes` left out, with their length in bytes. */
-  leftOut?: Partial<Record<'payload' | 'result' | 'progress' | 'log', number>>;
+  leftOut?: Partial<Record<'payload' | 'result' | 'progress' | 'log' | 'steps', number>>;
   /** The text of a stored payload that is not JSON. `payload` is then undefined. */
   brokenPayload?: string;
-}
-
-/** A line that a handler wrote with `job.log`. */
-export interface LogLine {
-  /** The time of the line. */
-  at: Date;
-  /** The text, at most 1,000 characters. */
-  message: string;
 }
 
 /** Jobs of one name that wait for a worker which is not there. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Histogram } from '../model/histogram.js';
+import { Histogram } from '../runtime/histogram.js';
 import type {
   HistoryCounts,
   HistoryPoint,

@@ -3,6 +3,7 @@ import type { ClaimedJobOptions, JobRecord, JobStatus } from '../model/job.js';
 import { readMetadata } from '../model/metadata.js';
 import { decodeAttemptLog } from './decode-attempt-log.js';
 import { decodeDate, decodeKnownDate } from './decode-date.js';
+import { decodeSteps } from './decode-steps.js';
 import { decodeTies } from './decode-ties.js';
 
 /** Returns the `kind` of a payload. Producers of the Redis pattern store no name, and their demo has it there. */
@@ -62,6 +63,9 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
   }
   if (hash.checkpoint !== undefined) {
     record.checkpoint = parseJson(hash.checkpoint).value;
+  }
+  if (hash.steps !== undefined) {
+    record.steps = decodeSteps(hash.steps).map(({ result: _result, ...step }) => step);
   }
   return Object.assign(record, {
     ...numberField('maxAttempts', hash.max_attempts),

@@ -14,6 +14,7 @@ import type {
 import type { CompleteReply } from './complete-reply.js';
 import type { AnnouncedContent } from '../codec/announced-content.js';
 import type { ClaimRef, ClaimedJob, JobRecord, JobStatus, QueueStats, RefusedJob } from '../model/job.js';
+import type { StepOutcome, StoredStep } from '../model/step.js';
 import type { WorkerDetails, WorkerRecord } from '../model/worker-record.js';
 import type { FoundJobs, JobQuery } from './find-query.js';
 import type { StoredError } from '../errors/stored-error.js';
@@ -172,6 +173,11 @@ interface JobVerbs {
   progress(claim: Pick<ClaimRef, 'id' | 'token'>, progress: string): StoreCall<boolean>;
   /** Stores the checkpoint for the next attempt. Returns whether the claim was current. */
   checkpoint(claim: Pick<ClaimRef, 'id' | 'token'>, checkpoint: string): StoreCall<boolean>;
+  /** Records a step; without one returns the recorded steps. */
+  step(
+    claim: Pick<ClaimRef, 'id' | 'token'>,
+    step?: { name: string; result: string },
+  ): StoreCall<StepOutcome | StoredStep[]>;
   /** Returns whether the claim was current. */
   log(claim: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]): StoreCall<boolean>;
 }

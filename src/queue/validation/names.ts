@@ -13,7 +13,7 @@ export const FAILURE_PREFIX = '@failed:';
 /** The name of a handler of every name of its queue that has no handler of its own. */
 export const ANY_NAME = '*';
 
-/** Returns the name under which handlers by name handle a job: its own, else that of every name; undefined for none. */
+/** Returns the name of the handler that handles a job: its own, else that of every name. Undefined for none. */
 export function handledAs(handlers: { has(name: string): boolean }, name: string): string | undefined {
   const isForAny = !name.startsWith(FAILURE_PREFIX) && handlers.has(ANY_NAME);
   return handlers.has(name) ? name : isForAny ? ANY_NAME : undefined;

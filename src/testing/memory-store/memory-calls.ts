@@ -40,6 +40,7 @@ import { workerVerbs } from './verbs/workers.js';
 import * as schedules from './verbs/schedules.js';
 import { noteDeath } from './verbs/attempt/crash.js';
 import { complete, extend, fail, release } from './verbs/attempt/settle.js';
+import { recordStep } from './verbs/attempt/step.js';
 import { promote } from './verbs/promote.js';
 import { reclaim, tidy } from './verbs/sweep.js';
 import type { PauseOptions } from '../../queue/model/pause.js';
@@ -124,6 +125,9 @@ export class MemoryCalls implements StoreCalls {
       }
       return isCurrent;
     });
+
+  step = (of: Pick<ClaimRef, 'id' | 'token'>, step?: { name: string; result: string }) =>
+    callOf('attemptStep', () => recordStep(this.queue, of, step));
 
   log = ({ id, token }: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]) =>
     callOf('attemptLog', () => {

@@ -2,7 +2,11 @@ import { BatchReader } from '../../queue/batches/batch-reader.js';
 import { ClaimLostError } from '../../queue/errors/errors.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { encodeContent } from '../../queue/codec/codec.js';
+import { CodecError, decodeContent, encodeContent, isEncoded } from '../../queue/codec/codec.js';
+import { parseJson } from '../../queue/codec/parse-json.js';
+import { show } from '../../queue/errors/show.js';
+import { MOST_BYTES_OF_STEPS, MOST_STEP_BYTES, MOST_STEPS } from '../../queue/model/step.js';
+import { InvalidStepError } from '../handlers/job-steps.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import type { JobReporter } from '../handlers/job.js';
@@ -17,6 +21,12 @@ const LONGEST_LOG_LINE = 1_000;
 const KEPT = { progress: 1, checkpoint: 1, log: LOG_LINES };
 
 type Kind = keyof typeof KEPT;
+
+/** The result of a step as a codec gets it. */
+interface Bound {
+  name: string;
+  value: unknown;
+}
 
 /** Writes a handler's progress, log and checkpoints while its claim is current. */
 export class QueueReporter implements JobReporter {
@@ -45,6 +55,55 @@ export class QueueReporter implements JobReporter {
     await this.report(job, 'checkpoint', encodeContent('checkpoint', value, this.queue.options, job));
   }
 
+  async steps(job: ClaimedJob): Promise<ReadonlyMap<string, unknown>> {
+    const steps = await this.queue.store.exec(this.calls.step(job));
+    if (typeof steps === 'string') {
+      throw this.lost(job);
+    }
+    return new Map(steps.map(({ name, result }) => [name, this.stepResult(job, name, result)]));
+  }
+
+  async recordStep(job: ClaimedJob, name: string, value: unknown): Promise<unknown> {
+    const { options } = this.queue;
+    // A codec binds the result to the name too, so that the result of another step cannot take its place.
+    const bound = options.codec ? { name, value } : value;
+    const json = value === undefined ? '' : encodeContent('step', bound, options, job, `step ${show(name)}`);
+    const bytes = Buffer.byteLength(json);
+    if (bytes > MOST_STEP_BYTES) {
+      throw new InvalidStepError(name, `a result of at most ${MOST_STEP_BYTES} bytes`, `${bytes}`);
+    }
+    const outcome = await this.queue.store.exec(this.calls.step(job, { name, result: json }));
+    if (outcome === 'lost') {
+      throw this.lost(job);
+    }
+    if (outcome === 'steps') {
+      throw new InvalidStepError(name, `at most ${MOST_STEPS} steps of a job`, 'one more');
+    }
+    if (outcome === 'bytes') {
+      throw new InvalidStepError(name, `at most ${MOST_BYTES_OF_STEPS} bytes of all steps of a job`, 'more');
+    }
+    return this.stepResult(job, name, json);
+  }
+
+  private stepResult({ queue, id }: ClaimedJob, name: string, json: string): unknown {
+    const stored = json === '' ? undefined : parseJson(json).value;
+    if (!isEncoded(stored)) {
+      return stored;
+    }
+    const bound = decodeContent(this.queue.options.codec, stored, 'step', { queue, id }) as Bound | null;
+    if (bound?.name !== name) {
+      throw new CodecError(
+        `The result of step ${show(name)} of job ${show(id)} was stored for another step. Discard the job.`,
+      );
+    }
+    return bound.value;
+  }
+
+  private lost(job: ClaimedJob): ClaimLostError {
+    this.onLost(job);
+    return new ClaimLostError(job.id);
+  }
+
   batch(id: string): BatchReader {
     return new BatchReader(this.queue, id);
   }
@@ -60,8 +119,7 @@ export class QueueReporter implements JobReporter {
 
   private async report(job: ClaimedJob, kind: Kind, json: string): Promise<void> {
     if (!(await this.callsOf(job, kind).add(json))) {
-      this.onLost(job);
-      throw new ClaimLostError(job.id);
+      throw this.lost(job);
     }
   }
 

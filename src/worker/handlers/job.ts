@@ -5,6 +5,7 @@ import { readyAtMsOf, type ClaimedJob } from '../../queue/model/job.js';
 import { NO_METADATA, type JobMetadata } from '../../queue/model/metadata.js';
 import { hidingOf, textRedaction, type Redact, type RedactedPart } from '../../queue/codec/redact.js';
 import type { Hiding } from '../../queue/validation/validate-with-schema.js';
+import { JobSteps, type StepContext } from './job-steps.js';
 import { checkLogLine } from './log-line.js';
 
 /** Writes progress, log lines and checkpoints of a running job. */
@@ -16,6 +17,10 @@ export interface JobReporter {
   /** Reads a batch of the job's queue. Absent where the reporter reaches no queue. */
   batch?(id: string): BatchReader;
   checkpoint(job: ClaimedJob, value: unknown): Promise<void>;
+  /** Returns the results of the recorded steps, by name. */
+  steps(job: ClaimedJob): Promise<ReadonlyMap<string, unknown>>;
+  /** Records the result of a step, and returns it as later attempts get it. */
+  recordStep(job: ClaimedJob, name: string, result: unknown): Promise<unknown>;
 }
 
 /**
@@ -29,6 +34,7 @@ export interface JobReporter {
 export class Job<Payload = unknown> {
   private controller: AbortController | undefined;
   private aborted: Error | undefined;
+  private stepsOfAttempt: JobSteps | undefined;
   /** Private, so that a logged job does not show it: it leads to the connection, whose options contain a password. */
   readonly #reporter: JobReporter;
 
@@ -181,6 +187,27 @@ export class Job<Payload = unknown> {
     this.claim = { ...this.claim, checkpoint: value };
   }
 
+  /**
+   * Runs a step and records its result. A later attempt gets the result without another run. The steps are kept through errors,
+   * crashes, a snooze, a shutdown and a redrive. The body runs at least once. Its result is JSON of at most 65,536 bytes. A job
+   * has at most 256 steps, of 1,048,576 bytes in all.
+   *
+   * @param name its name, once in an attempt. In a loop put the item into it
+   * @returns the result in the form that a later attempt gets
+   * @throws InvalidStepError, which is not retried; ClaimLostError if the claim is no longer current: nothing was recorded.
+   *   InvalidPayloadError if the result is not JSON
+   * @example
+   * const charge = await job.step('charge', ({ idempotencyKey }) => this.bank.charge(job.payload, idempotencyKey));
+   * await job.step('mail', () => this.mail.send(charge.receipt));
+   */
+  step<Result>(name: string, run: (step: StepContext) => Result | Promise<Result>): Promise<Result> {
+    this.stepsOfAttempt ??= new JobSteps(this, {
+      read: () => this.#reporter.steps(this.claim),
+      record: (step, result) => this.#reporter.recordStep(this.claim, step, result),
+    });
+    return harmless(this.stepsOfAttempt.run(name, run) as Promise<Result>);
+  }
+
   /** Ends this attempt and runs the job again after `delayMs`, without using an attempt. Never returns. */
   snooze(delayMs: number): never {
     throw new RetryLaterError(delayMs);
@@ -216,7 +243,7 @@ export class Job<Payload = unknown> {
 }
 
 /** Prevents an unhandled rejection if the handler does not await the promise. */
-function harmless(promise: Promise<void>): Promise<void> {
+function harmless<Value>(promise: Promise<Value>): Promise<Value> {
   promise.catch(() => undefined);
   return promise;
 }

@@ -1,4 +1,4 @@
-import { bucketOf, LAST_BUCKET } from '../../queue/model/histogram.js';
+import { bucketOf, LAST_BUCKET } from '../../queue/runtime/histogram.js';
 import { readyAtMsOf } from '../../queue/model/job.js';
 import type { Attempt } from '../attempt/attempt.js';
 

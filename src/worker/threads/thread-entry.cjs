@@ -73,6 +73,10 @@ class ThreadJob {
     await this.#ask(() => ({ type: 'checkpoint', ...sentValue('checkpoint', value, this.#asJson) }));
     this.lastCheckpoint = value;
   }
+  step(name) {
+    const why = 'a handler in a thread has no steps. Use job.checkpoint, or run the handler in the process';
+    return Promise.reject(new Error(`step ${JSON.stringify(name)}: ${why}.`));
+  }
   log(message) {
     return this.#ask(() => {
       checkLogLine(message);

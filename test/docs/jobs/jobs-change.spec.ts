@@ -36,6 +36,30 @@ describe('docs/jobs.md', () => {
     expect(handler.sent).toEqual(['c']);
   });
 
+  it('steps', async () => {
+    const { Bank, Mailer, OrderHandler } = await example<Record<'Bank' | 'Mailer' | 'OrderHandler', Type>>('steps');
+    const keys: string[] = [];
+    const sent: string[] = [];
+    const bank = { charge: async (_: unknown, key: string) => ({ receipt: `receipt ${keys.push(key)}` }) };
+    const mailer = {
+      send: async (receipt: string) => {
+        if (sent.push(receipt) === 1) throw new Error('the mail server restarts');
+      },
+    };
+    const jobs = await service(
+      OrderHandler,
+      { provide: Bank, useValue: bank },
+      { provide: Mailer, useValue: mailer },
+    );
+    const job = await jobs.enqueue('order', { id: '7', amount: 1 }, { backoff: 0 });
+    await job.result();
+    expect([keys, sent]).toEqual([[`order:${job.id}:charge`], ['receipt 1', 'receipt 1']]);
+    expect((await job.get())!.steps).toMatchObject([
+      { name: 'charge', attempt: 1 },
+      { name: 'mail', attempt: 2 },
+    ]);
+  });
+
   it('final-failures', async () => {
     const { Refunds } = await example<{ Refunds: Type<{ refunded: string[] }> }>('final-failures');
     const refunds = new Refunds();

@@ -10,7 +10,7 @@ import { connect } from '../../support/redis/redis.js';
 import { loadExample } from '../example.js';
 
 /** The pages whose examples are run here. */
-export const PAGES = ['jobs.md', 'managing-jobs.md', 'events.md'];
+export const PAGES = ['jobs.md', 'steps.md', 'managing-jobs.md', 'events.md'];
 
 export function readPage(page: string): string {
   return readFileSync(new URL(`../../../docs/${page}`, import.meta.url), 'utf8');

@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
 import { LAYERS, OTHERS } from '../../../scripts/check/check-imports.mjs';
+import { BATCH_PARTS } from '#queue/model/batch.js';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
 
 const read = (file: string) => readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8');
@@ -51,7 +52,7 @@ it('every key of a queue', () => {
   const made = [...Object.values(keys), keys.job('{id}'), keys.schedule('{id}'), keys.batch('{worker}:{stream}')]
     .concat(
       keys.batchRecord('{id}'),
-      (['open', 'members', 'outcomes', 'seen'] as const).map((part) => keys.batchRecord('{id}', part)),
+      BATCH_PARTS.map((part) => keys.batchRecord('{id}', part)),
     )
     .concat(keys.nudge('{worker}'), `${keys.replacedPrefix}{request}`, `${keys.replacedPrefix}{id}`)
     .concat(`${keys.historyBatchPrefix}{worker}`)

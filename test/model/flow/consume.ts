@@ -125,6 +125,8 @@ export const settle = fc
   );
 
 const reports: [string, OnClaim][] = [
+  ['step', (side, job) => ask(side, (calls) => calls.step(job, { name: `of ${job.id}`, result: '1' }))],
+  ['steps', (side, job) => ask(side, (calls) => calls.step(job))],
   ['checkpoint', (side, job) => ask(side, (calls) => calls.checkpoint(job, `{"of":"${job.id}"}`))],
   ['progress', (side, job) => ask(side, (calls) => calls.progress(job, '50'))],
   ['start', (side, job) => ask(side, (calls) => calls.start([job]))],

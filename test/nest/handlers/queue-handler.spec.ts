@@ -1,7 +1,14 @@
 // A handler of a whole queue: of every name that has no handler of its own.
 import { describe, expect, it } from '@jest/globals';
 import { Injectable, type Type } from '@nestjs/common';
-import { InvalidOptionError, Job, JobHandler, JobQueueService, RecurringJob } from 'nest-job-queue';
+import {
+  InvalidOptionError,
+  Job,
+  JobHandler,
+  JobQueueService,
+  RecurringJob,
+  type QueueHandlerOptions,
+} from 'nest-job-queue';
 import { runHandler } from '#testing/module/run-handler.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { compileApp, startApp } from '../app.js';
@@ -70,7 +77,7 @@ describe('@JobHandler({ queue })', () => {
 
   it('does not boot without a queue, with other words for its names, or with a recurring job', async () => {
     class NoQueue {
-      @JobHandler({} as never)
+      @JobHandler({} as QueueHandlerOptions)
       handle() {}
     }
     class OtherNames {

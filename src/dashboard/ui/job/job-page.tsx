@@ -76,6 +76,7 @@ export function JobPage({ queue, id }: { queue: string; id: string }) {
           <Facts job={job} />
         </Part>
       </div>
+      {job.steps.length > 0 && <Steps job={job} />}
       {job.log.length > 0 && <LogLines job={job} />}
     </article>
   );
@@ -218,6 +219,20 @@ function Facts({ job }: { job: JobView }) {
           ),
       )}
     </dl>
+  );
+}
+
+function Steps({ job }: { job: JobView }) {
+  return (
+    <Part title="Steps">
+      <ol class="log" tabIndex={0} aria-label="Recorded steps">
+        {job.steps.map(({ name, at, attempt }) => (
+          <li key={name}>
+            <Time at={at} /> <bdi>{name}</bdi> <span class="quiet">attempt {attempt}</span>
+          </li>
+        ))}
+      </ol>
+    </Part>
   );
 }
 

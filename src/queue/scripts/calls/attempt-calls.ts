@@ -2,7 +2,15 @@ import { exhaustedError } from '../../errors/exhausted-errors.js';
 import type { ClaimRef } from '../../model/job.js';
 import { attemptsByHand, type ResolvedQueueOptions } from '../../model/queue-options.js';
 import { UnexpectedReply } from '../../store/unexpected-reply.js';
-import { listOf, oneOfEach, wholeNumberOf } from '../../replies/check-reply.js';
+import { listOf, oneOf, oneOfEach, wholeNumberOf } from '../../replies/check-reply.js';
+import { decodeSteps } from '../../replies/decode-steps.js';
+import {
+  MOST_BYTES_OF_STEPS,
+  MOST_STEPS,
+  STEP_OUTCOMES,
+  type StepOutcome,
+  type StoredStep,
+} from '../../model/step.js';
 import { decodeClaim, decodeNamedClaim } from '../../replies/decode-claim.js';
 import type { FailOutcome, ReleaseOutcome, StartOutcome } from '../../store/call-outcomes.js';
 import { giantBytes, refusalOf } from '../../store/claim-refusal.js';
@@ -197,6 +205,23 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
     /** Returns whether the claim was current. */
     checkpoint({ id, token }: Pick<ClaimRef, 'id' | 'token'>, checkpoint: string): ScriptCall<boolean> {
       return call('attemptCheckpoint', keys.standard, [id, token, checkpoint], (reply) => Number(reply) === 1);
+    },
+
+    /** Records a step; without one returns the recorded steps. */
+    step(
+      { id, token }: Pick<ClaimRef, 'id' | 'token'>,
+      step?: { name: string; result: string },
+    ): ScriptCall<StepOutcome | StoredStep[]> {
+      return step
+        ? call(
+            'attemptStep',
+            keys.standard,
+            [id, token, step.name, step.result, MOST_STEPS, MOST_BYTES_OF_STEPS],
+            oneOf(...STEP_OUTCOMES),
+          )
+        : call('attemptStep', keys.standard, [id, token], (reply) =>
+            reply === 'lost' ? 'lost' : decodeSteps(String(reply)),
+          );
     },
 
     /** Returns whether the claim was current. */

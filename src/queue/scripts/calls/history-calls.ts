@@ -1,4 +1,4 @@
-import { Histogram } from '../../model/histogram.js';
+import { Histogram } from '../../runtime/histogram.js';
 import type { HistoryMark, StoredMinute } from '../../model/history.js';
 import type { HistorySlice, MinuteReading } from '../../store/store-calls.js';
 import { HISTORY_KEPT_MS } from '../lifetimes.js';

@@ -1,5 +1,5 @@
 // The figures of past minutes, as a queue in memory keeps them; see lua/history.
-import { Histogram } from '../../../queue/model/histogram.js';
+import { Histogram } from '../../../queue/runtime/histogram.js';
 import type { HistoryCounts, HistoryMark, StoredMinute } from '../../../queue/model/history.js';
 import { HISTORY_KEPT_MS } from '../../../queue/scripts/lifetimes.js';
 import type { HistorySlice, MinuteReading } from '../../../queue/store/store-calls.js';

@@ -31,6 +31,7 @@ export function update(queue: MemoryQueue, id: string, payload: string, name: st
   }
   job.payload = payload;
   delete job.checkpoint;
+  delete job.steps;
   return 'updated';
 }
 
@@ -62,7 +63,7 @@ export function setPriority(queue: MemoryQueue, id: string, priority: number): U
 
 const OF_THE_LAST_RUN =
   'result completed_at_ms cancelled_at_ms cancel_requested_at_ms cancel_request crashes next_crash_is_last errors unhandled ' +
-  'unhandled_at_ms expires_at_ms progress checkpoint last_error last_error_at_ms ' +
+  'unhandled_at_ms expires_at_ms progress checkpoint steps last_error last_error_at_ms ' +
   'after after_delay_ms unmet rate_limited snoozes';
 
 export function runAgain(queue: MemoryQueue, id: string, request: string): RestartOutcome {

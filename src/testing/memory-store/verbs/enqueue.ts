@@ -140,7 +140,7 @@ const LONGEST_COUNTED_MS = 604_800_000;
 const OF_THE_REPLACED =
   'options priority rank cost group max_attempts max_crashes expires_at_ms due_at_ms crashes errors unhandled unhandled_at_ms ' +
   'cancel_requested_at_ms unique unique_for window window_ms progress log snoozes rate_limited interruptions next_crash_is_last last_error last_error_at_ms ' +
-  'checkpoint lifo';
+  'checkpoint steps lifo';
 
 function replace(
   queue: MemoryQueue,

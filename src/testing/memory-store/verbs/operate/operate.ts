@@ -177,6 +177,7 @@ export function redrive(queue: MemoryQueue, ids: readonly string[], payload: str
     if (payload !== '') {
       job.payload = payload;
       delete job.checkpoint;
+      delete job.steps;
     }
     if (job.unique !== undefined && holderOf(queue, job.unique) === undefined) {
       queue.unique.set(job.unique, id);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue } from '../../../support/queue/queue-state.js';
 
 describe('attempt/claim.lua: scheduled jobs', () => {
   it('moves what is due, in the order of the due times, behind what waits already', async () => {

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { bucketOf, Histogram, LAST_BUCKET, valueOf } from '#queue/model/histogram.js';
+import { bucketOf, Histogram, LAST_BUCKET, valueOf } from '#queue/runtime/histogram.js';
 
 const DAY_MS = 86_400_000;
 

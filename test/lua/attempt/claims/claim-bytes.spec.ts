@@ -1,6 +1,6 @@
 // A claim that is bounded by the bytes of what it brings.
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, type TestQueue } from '../../../support/queue/queue-state.js';
 
 const payload = (bytes: number) => JSON.stringify('x'.repeat(bytes - 2));
 
