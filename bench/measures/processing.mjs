@@ -28,7 +28,20 @@ function measure(id, { count, text, size = 'small', events = true, bulk, costs, 
 const quick = { quick: true };
 const PREFETCH = 10;
 
+/** Measures of handlers that wait, as those of users do. */
+const waiting = [10, 50].flatMap((concurrency) =>
+  [5, 20].map((handlerMs) =>
+    measure(`process.c${concurrency}.${handlerMs}ms`, {
+      count: (concurrency * 2_000) / handlerMs,
+      concurrency,
+      handlerMs,
+      text: `processing at concurrency ${concurrency}, ${handlerMs} ms handler`,
+    }),
+  ),
+);
+
 export default [
+  ...waiting,
   measure('process.c100', {
     count: 40_000,
     concurrency: 100,
