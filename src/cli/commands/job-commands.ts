@@ -1,8 +1,12 @@
-import type { Command } from 'commander';
+import { Argument, type Command } from 'commander';
 import type { EnqueueOptions } from '../../queue/enqueue/enqueue-options.js';
+import { JOB_STATUSES, type JobFilter, type JobRecord, type JobStatus } from '../../queue/model/job.js';
 import type { Run } from '../context.js';
 import { CliError, EXIT, noJob } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
+import type { Output } from '../output.js';
+import { clipped, type Part } from '../text.js';
+import { addShow } from './show-command.js';
 
 /** The words for outcomes that do not say enough by themselves. */
 const OUTCOMES: Readonly<Record<string, string>> = {
@@ -10,8 +14,77 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   finished: 'unchanged: it has completed, or is a dead letter',
 };
 
-/** Adds the commands that add a job, or change one. */
+/** The size from which a table leaves a payload out, because it does not show payloads. */
+const TABLE_BYTES = 1_024;
+
+/** Adds the commands for jobs. */
 export function addJobCommands(program: Command, run: Run): void {
+  addList(program, run);
+  addShow(program, run);
+  addChanges(program, run);
+}
+
+function addList(program: Command, run: Run): void {
+  program
+    .command('list')
+    .argument('<queue>')
+    .addArgument(new Argument('<status>', 'the state').choices(JOB_STATUSES))
+    .description(`lists the jobs in one state: ${JOB_STATUSES.join(', ')}`)
+    .option('--limit <n>', 'at most this many, up to 1,000', '20')
+    .option('--offset <n>', 'skips the first ones', '0')
+    .option('--name <name>', 'only jobs of this name')
+    .option('--metadata <key=value>', 'only jobs with this metadata; may be given again', gathered, [])
+    .option('--older-than <ms>', 'in the state for this many ms or longer')
+    .option('--newer-than <ms>', 'in the state for at most this many ms')
+    .action(
+      run(async ({ session, out }, [name, status], options) => {
+        const queue = await session.known(name!);
+        const page = {
+          ...filterOf(options),
+          limit: wholeNumber('limit', options['limit']),
+          offset: wholeNumber('offset', options['offset']),
+        };
+        const shown = out.json ? page : { ...page, mostBytes: TABLE_BYTES };
+        const content = await session.shownBy(queue);
+        const jobs = (await queue.list(status as JobStatus, shown)).map((job) => content.record(job));
+        out.show(jobs, () => jobTable(jobs, out));
+      }),
+    );
+}
+
+function gathered(value: string, before: string[]): string[] {
+  return [...before, value];
+}
+
+function filterOf({ name, metadata, olderThan, newerThan }: Record<string, unknown>): JobFilter {
+  const entries = (metadata as string[]).map((pair) => pair.split(/=(.*)/s).slice(0, 2));
+  const wrong = (metadata as string[]).find((pair) => !pair.includes('='));
+  if (wrong !== undefined) {
+    throw new CliError(`--metadata: expected key=value, found ${JSON.stringify(wrong)}.`, EXIT.usage);
+  }
+  return {
+    ...(name !== undefined && { name: name as string }),
+    ...(entries.length > 0 && { metadata: Object.fromEntries(entries) as Record<string, string> }),
+    ...(olderThan !== undefined && { olderThanMs: wholeNumber('older-than', olderThan as string) }),
+    ...(newerThan !== undefined && { newerThanMs: wholeNumber('newer-than', newerThan as string) }),
+  };
+}
+
+function jobTable(jobs: readonly JobRecord[], out: Output): Part {
+  const rows = jobs.map((job) => [
+    clipped(job.name, 40),
+    clipped(job.id, 40),
+    out.ago(job.enqueuedAt),
+    `${job.attempts}${job.maxAttempts === undefined ? '' : `/${job.maxAttempts}`}`,
+    clipped(job.lastError ?? '', 80),
+  ]);
+  return rows.length > 0
+    ? out.table(['name', 'id', 'enqueued', 'attempts', 'last error'], rows, { whole: ['id'] })
+    : 'No job.';
+}
+
+/** Adds the commands that add a job, or change one. */
+function addChanges(program: Command, run: Run): void {
   program
     .command('enqueue <queue> <payload>')
     .description('adds a job; the payload is JSON')

@@ -1,38 +1,17 @@
 import type { Command } from 'commander';
 import { batchInWords } from '../../inspect/batch-words.js';
-import { type GroupHold, groupHoldOf, pauseNote } from '../../inspect/group-hold.js';
 import { count } from '../../inspect/words.js';
 import { BatchNotFoundError } from '../../queue/errors/batch-errors.js';
 import type { BatchMember, BatchPage, BatchRecord } from '../../queue/model/batch.js';
-import type { GroupStats } from '../../queue/model/group.js';
-import type { GroupLimits } from '../../queue/model/limits.js';
 import type { Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
 import type { Session } from '../redis/session.js';
-import { age, clipped, instant, lines, type Part, text } from '../text.js';
+import { clipped, lines, type Part, text } from '../text.js';
 
-/** Adds the commands for groups and batches. */
-export function addFlowCommands(program: Command, run: Run): void {
-  program
-    .command('groups <queue>')
-    .description('lists the groups that have jobs, and what holds each back')
-    .option('--by <order>', 'depth: the most waiting jobs first; age: the longest wait first', 'depth')
-    .option('--limit <n>', 'at most this many, up to 1,000', '20')
-    .option('--offset <n>', 'skips the first ones', '0')
-    .action(
-      run(async ({ session, out }, [name], { by, ...page }) => {
-        const { groups, limits } = await session.known(name!);
-        const found = await groups.list({
-          by: by as 'depth' | 'age',
-          limit: wholeNumber('limit', page['limit'])!,
-          offset: wholeNumber('offset', page['offset'])!,
-        });
-        const ofAll = (await limits.get()).groups;
-        out.show(found, () => groupTable(found, ofAll, out));
-      }),
-    );
+/** Adds the commands for batches. */
+export function addBatchCommands(program: Command, run: Run): void {
   program
     .command('batches <queue>')
     .description('lists the batches that have not ended')
@@ -82,34 +61,6 @@ async function shownMembers(session: Session, members: readonly BatchMember[]): 
   const queues = [...new Set(members.map(({ queue }) => queue))];
   const contents = await Promise.all(queues.map((name) => session.shownBy(session.queue(name))));
   return members.map((member) => contents[queues.indexOf(member.queue)]!.member(member));
-}
-
-function groupTable(groups: readonly GroupStats[], ofAll: GroupLimits | undefined, out: Output): Part {
-  const rows = groups.map((group) => [
-    clipped(group.name, 40),
-    group.pending,
-    group.pending > 0 ? age(group.oldestPendingAgeMs) : '–',
-    group.running,
-    holdInWords(groupHoldOf(group, ofAll, new Date(out.nowMs))),
-  ]);
-  return rows.length > 0
-    ? out.table(['group', 'waiting', 'oldest', 'running', 'held back'], rows, { whole: ['group'] })
-    : 'No group has jobs.';
-}
-
-function holdInWords(hold: GroupHold | undefined): string {
-  switch (hold?.by) {
-    case undefined:
-      return '–';
-    case 'pause':
-      return `paused since ${instant(hold.since)}${pauseNote(hold)}`;
-    case 'job':
-      return `by job ${hold.id}`;
-    case 'rate':
-      return `by its rate limit until ${instant(hold.until)}`;
-    case 'max-running':
-      return `${count(hold.running)} run, as many as may`;
-  }
 }
 
 function batchTable(batches: readonly BatchRecord[], out: Output): Part {

@@ -1,23 +1,51 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
+import { worstOf } from '../../inspect/verdict.js';
 import { count } from '../../inspect/words.js';
-import { EXIT } from '../exit-codes.js';
-import { addDeadLetterCommands } from './dead-letter-commands.js';
-import { addJobCommands } from './job-commands.js';
-import { clipped, lines, text } from '../text.js';
-import type { Run } from '../context.js';
 import type { PauseOptions } from '../../queue/model/pause.js';
+import type { Run } from '../context.js';
+import { EXIT } from '../exit-codes.js';
 import type { Output } from '../output.js';
+import { healthText, serverText } from '../overview-text.js';
+import { readOverview } from '../overview.js';
+import { clipped, lines, text } from '../text.js';
 
-/** Adds the commands that change something. */
-export function addChangeCommands(program: Command, run: Run): void {
-  addJobCommands(program, run);
-  addDeadLetterCommands(program, run);
-  addQueueCommands(program, run);
+/** Adds the commands for whole queues. */
+export function addQueueCommands(program: Command, run: Run): void {
+  program
+    .command('queues')
+    .description('lists the queues')
+    .action(
+      run(async ({ session, out }) => {
+        const names = await session.queueNames();
+        out.show(names, () => (names.length > 0 ? lines(names) : session.noQueues().message));
+      }),
+    );
+  program
+    .command('health [queue]')
+    .description(
+      'says in words whether work flows; the exit code says how bad it is: 0, 10 or 20; 3 without a queue',
+    )
+    .action(
+      run(async ({ session, out, exit }, [name]) => {
+        const { server, queues } = await readOverview(session, name);
+        const verdicts = queues.map(({ verdict }) => verdict);
+        const severity = worstOf([...(server ? [server] : []), ...verdicts]);
+        if (verdicts.length === 0 && severity === 'ok') {
+          throw session.noQueues(server); // a probe beside the wrong database must not be green
+        }
+        exit(severity === 'critical' ? EXIT.critical : severity === 'warning' ? EXIT.warning : EXIT.ok);
+        const words = () => (verdicts.length > 0 ? healthText(verdicts, out) : [session.noQueues().message]);
+        out.show({ severity, server: server ?? null, queues: verdicts }, () =>
+          lines([...serverText(server, out), ...words()]),
+        );
+      }),
+    );
+  addPauses(program, run);
   addDoctor(program, run);
 }
 
-function addQueueCommands(program: Command, run: Run): void {
+function addPauses(program: Command, run: Run): void {
   program
     .command('pause <queue>')
     .description('stops all claims of the fleet; running jobs continue')
