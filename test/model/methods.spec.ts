@@ -49,8 +49,6 @@ const NO_STEP: Record<string, string> = {
   awaitResult: PRIVATE,
   'deadLetters.editedPayload': PRIVATE,
   'deadLetters.each': PRIVATE,
-  'deadLetters.ask': PRIVATE,
-  'deadLetters.exec': PRIVATE,
   'schedules.announceChange': PRIVATE,
   'schedules.withNext': PRIVATE,
   'schedules.call': PRIVATE,
