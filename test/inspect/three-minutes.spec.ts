@@ -104,6 +104,7 @@ const CASES: Record<string, Case[]> = {
   ],
   slow: [[{ ...waiting(61_000), processing: 4 }, { slots: 4 }]],
   maintained: [[{ processing: 4 }, { sinceMaintenanceMs: 61_000, rates: rates(9, 9) }]],
+  waitsForNothing: [[{}, { lostMembers: [{ batch: 'pages', id: '1', queue: 'page', isUnchecked: true }] }]],
   dropped: [[{ failed: 9, droppedAt: AT, totals: { dropped: 4 } }]],
   flowing: [[{ ...waiting(4_000, 0), processing: 4 }, { rates: rates(9, 9) }]],
 };
