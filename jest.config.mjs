@@ -4,7 +4,8 @@ import { availableParallelism } from 'node:os';
 
 /** @type {import('jest').Config} */
 export default {
-  testEnvironment: '<rootDir>/test/support/own-environment.mjs',
+  testEnvironment: '<rootDir>/test/support/shared-environment.mjs',
+  runtime: '<rootDir>/test/support/shared-runtime.cjs',
   roots: ['<rootDir>/test', '<rootDir>/tools'],
   testMatch: ['<rootDir>/{test,tools}/**/*.spec.ts'],
   // Run in a project of its own: scripts/test-consumers.mjs. In a browser: see jest.browser.config.mjs. Long by nature: see jest.long.config.mjs.

@@ -1,3 +1,5 @@
+/** @jest-environment ./test/support/own-environment.mjs */
+
 // The indicator is for terminus, which an app need not have: its boot says so.
 import { expect, it, jest } from '@jest/globals';
 

@@ -29,9 +29,21 @@ function read(file: string) {
   };
 }
 
+const libraries = new Map(libs.map((file) => [file.slice(0, -'.lua'.length), read(`lib/${file}`)]));
+
 /** Returns the libraries that a script includes, with their own libraries. */
-function librariesOf({ includes }: ReturnType<typeof read>): ReturnType<typeof read>[] {
-  return includes.map((name) => read(`${name}.lua`)).flatMap((library) => [library, ...librariesOf(library)]);
+function librariesOf(script: ReturnType<typeof read>): ReturnType<typeof read>[] {
+  const found = new Set<ReturnType<typeof read>>();
+  const add = ({ includes }: ReturnType<typeof read>): void => {
+    for (const name of includes) {
+      const library = libraries.get(name.slice('lib/'.length));
+      if (!library || found.has(library)) continue;
+      found.add(library);
+      add(library);
+    }
+  };
+  add(script);
+  return [...found];
 }
 
 function numbers(text: string, pattern: RegExp): number[] {

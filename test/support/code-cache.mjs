@@ -2,7 +2,10 @@
 // compiles its 300 to 1,100 modules anew in it. From the second file on, V8 reads what it kept of the first time.
 import vm from 'node:vm';
 
-const { SourceTextModule, compileFunction } = vm;
+const { SourceTextModule, SyntheticModule, compileFunction } = vm;
+
+/** The context of code that runs in the realm of the process itself, which Node cannot name. */
+export const SHARED_REALM = vm.createContext();
 
 /** The source of a file and its code from V8, by file name. */
 const modules = new Map();
@@ -19,8 +22,20 @@ function keep(cache, name, source, cachedData) {
   if (!source.includes('import(')) cache.set(name, { source, cachedData });
 }
 
+/** Leaves the context out, for code of the realm of the process. */
+function inRealm({ context, ...options }) {
+  return context === SHARED_REALM ? options : { ...options, context };
+}
+
+class RealmModule extends SyntheticModule {
+  constructor(names, evaluate, options = {}) {
+    super(names, evaluate, inRealm(options));
+  }
+}
+
 class CachedModule extends SourceTextModule {
-  constructor(source, options) {
+  constructor(source, given) {
+    const options = inRealm(given);
     const { identifier } = options;
     let cachedData = codeOf(modules, identifier, source);
     try {
@@ -36,7 +51,8 @@ class CachedModule extends SourceTextModule {
   }
 }
 
-function compileCached(source, parameters, options) {
+function compileCached(source, parameters, { parsingContext, ...given }) {
+  const options = parsingContext === SHARED_REALM ? given : { ...given, parsingContext };
   const { filename } = options;
   const cachedData = codeOf(functions, filename, source);
   const compiled = compileFunction(source, parameters, { ...options, cachedData, produceCachedData: !cachedData });
@@ -48,5 +64,6 @@ function compileCached(source, parameters, options) {
 /** Lets Jest's runtime compile so: it looks both up in `node:vm` at each use. */
 export function keepCompiledCode() {
   vm.SourceTextModule = CachedModule;
+  vm.SyntheticModule = RealmModule;
   vm.compileFunction = compileCached;
 }

@@ -1,6 +1,5 @@
 // The same verbs through the Nest module: JobQueueService, @JobHandler, @OnJobEvent. One app serves the queues of all
 // cells of a row. Cells that shut down have their own app.
-import { afterAll } from '@jest/globals';
 import {
   Catch,
   Injectable,
@@ -24,6 +23,7 @@ import {
   type WorkerEvent,
 } from 'nest-job-queue';
 import { queueOn } from '../../support/queue/queue-state.js';
+import { closeFirst } from '../../support/redis/own-redis.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { BULK, Play } from './play.js';
 import { definitionOf, rowIn, type Row } from './rows.js';
@@ -35,9 +35,7 @@ import { RETRIES_AT_ONCE } from '../../support/queue/retries.js';
 const MOST_APPS = 8;
 const SHUT_DOWN = 'a shutdown gives it back';
 const open = new Set<INestApplicationContext>();
-afterAll(async () => {
-  await Promise.all([...open].map(close));
-});
+closeFirst(() => Promise.all([...open].map(close)));
 
 /** One app, the names of its queues by column, and by name what their handlers are to do. */
 interface Cells {

@@ -1,5 +1,5 @@
 // The Redis of the tables: a master with a replica, since one of the options waits for replicas.
-import { beforeAll, expect } from '@jest/globals';
+import { beforeAll, beforeEach, expect } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { TestQueue } from '../../support/queue/queue-state.js';
 import { connect } from '../../support/redis/redis.js';
@@ -12,6 +12,9 @@ beforeAll(async () => {
   pair = await startReplicatedRedis();
   replica = connect({}, pair.replica.url);
 });
+
+// The check of one queue reads all keys of the server, and a thousand cells leave many.
+beforeEach(() => pair.redis.flushdb());
 
 export function serverUrl(): string {
   return pair.master.url;

@@ -1,3 +1,5 @@
+/** @jest-environment ./test/support/own-environment.mjs */
+
 // The package loaded twice in one process, as tsx does: once for ES modules, once for CommonJS modules.
 import { expect, it } from '@jest/globals';
 import { Inject, Injectable, Module } from '@nestjs/common';

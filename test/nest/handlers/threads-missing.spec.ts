@@ -1,3 +1,5 @@
+/** @jest-environment ./test/support/own-environment.mjs */
+
 // Threads are piscina's, which an app need not have: its boot says so.
 import { expect, it, jest } from '@jest/globals';
 import { uniqueQueueName } from '../../support/redis/redis.js';

@@ -1,3 +1,4 @@
+/** @jest-environment ./test/support/own-environment.mjs */
 import { describe, expect, it, jest } from '@jest/globals';
 import fc from '../../support/queue/properties.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';

@@ -1,3 +1,5 @@
+/** @jest-environment ./test/support/own-environment.mjs */
+
 // Sends scripts by a command of its own, or by the method of a client of another ioredis copy.
 import { afterEach, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';

@@ -5,13 +5,20 @@ import { startRedisServer, type StartOptions } from '../../../scripts/redis/redi
 export type OwnRedis = Awaited<ReturnType<typeof startRedisServer>>;
 
 const started = new Set<OwnRedis>();
+const users = new Set<() => Promise<unknown>>();
 
 afterAll(stopOwnRedis);
 
 /** Stops all servers that were started here; jest does so itself. */
 export async function stopOwnRedis(): Promise<void> {
+  await Promise.all([...users].map((close) => close()));
   await Promise.all([...started].map((server) => server.stop()));
   started.clear();
+}
+
+/** Closes users of the servers before these stop. Hooks run in the order of the imports, so their own would be late. */
+export function closeFirst(close: () => Promise<unknown>): void {
+  users.add(close);
 }
 
 /** Starts a server of this test file's own; it is stopped after the file. */

@@ -1,3 +1,5 @@
+/** @jest-environment ./test/support/own-environment.mjs */
+
 // The places of the testing module: instead of JobQueueModule, by overrideModule, beside an app, without a server.
 import { describe, expect, it, jest } from '@jest/globals';
 import { Injectable, Module } from '@nestjs/common';

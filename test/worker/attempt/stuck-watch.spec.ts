@@ -1,3 +1,5 @@
+/** @jest-environment ./test/support/own-environment.mjs */
+
 // A handler that ignores its signal keeps its slot: the log warns repeatedly until it ends.
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { resolveThread } from '#nest/handlers/thread-option.js';

@@ -1,3 +1,4 @@
+/** @jest-environment ./test/support/own-environment.mjs */
 import { expect, it, jest } from '@jest/globals';
 
 jest.unstable_mockModule('#worker/threads/thread-entry.cjs', () => ({ file: undefined }));

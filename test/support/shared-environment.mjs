@@ -1,0 +1,52 @@
+// The environment of a test file: the realm of its process. All files of a worker share the library and its
+// dependencies, which are loaded once (see shared-runtime.cjs). A file that mocks modules or timers takes
+// own-environment.mjs. Changes of `process.env` and of globals end with the file.
+import { ModuleMocker } from 'jest-mock';
+import { keepCompiledCode, SHARED_REALM } from './code-cache.mjs';
+import { replaceStorage, restoreAtSetup, restoreStorage } from './sequential-storage.mjs';
+
+keepCompiledCode();
+
+export default class SharedEnvironment {
+  sharesModules = true;
+  global = globalThis;
+  moduleMocker = new ModuleMocker(globalThis);
+  fakeTimers = null;
+  fakeTimersModern = null;
+
+  constructor() {
+    this.env = { ...process.env };
+    this.exit = process.exit;
+    this.globals = Object.getOwnPropertyDescriptors(globalThis);
+    Error.stackTraceLimit = 100; // as jest-environment-node sets it
+  }
+
+  async setup() {
+    replaceStorage();
+  }
+
+  handleTestEvent(event) {
+    restoreAtSetup(event);
+  }
+
+  async teardown() {
+    restoreStorage();
+    process.exit = this.exit; // Jest wraps it for each file
+    for (const name of Object.keys(process.env)) if (!(name in this.env)) delete process.env[name];
+    Object.assign(process.env, this.env);
+    for (const key of Reflect.ownKeys(globalThis)) {
+      const before = this.globals[key];
+      if (before?.configurable && before.value !== Object.getOwnPropertyDescriptor(globalThis, key).value) {
+        Object.defineProperty(globalThis, key, before);
+      }
+    }
+  }
+
+  exportConditions() {
+    return ['node', 'node-addons'];
+  }
+
+  getVmContext() {
+    return SHARED_REALM;
+  }
+}
