@@ -109,7 +109,10 @@ export interface LeftJobs {
 export type NamedClaim = Pick<ClaimedJob, 'id' | 'token' | 'name' | 'options'>;
 
 /** A claim whose job starts now, after it waited in its worker. */
-export type StartedClaim = ClaimRef & Partial<Pick<ClaimedJob, 'expires' | 'isolated'>>;
+export interface StartedClaim extends ClaimRef {
+  readonly expires?: boolean;
+  readonly isolated?: boolean;
+}
 
 export interface Completion extends ClaimRef {
   /** JSON, or '' for none. */
