@@ -16,9 +16,9 @@ export function openRunner(
   host: QueueRunnerHost<QueueRunner>,
 ): QueueRunner {
   // Slots of all queues are none to wait in.
-  const ahead = prefetch ?? (options.concurrency === undefined ? undefined : 0);
+  const prefetched = prefetch ?? (options.concurrency === undefined ? undefined : 0);
   const resolved = resolveHandlers(queue, handlers, options.middleware);
-  return new QueueRunner(queue, queue.uncheckedCalls(), concurrency, ahead, resolved, host);
+  return new QueueRunner(queue, queue.uncheckedCalls(), concurrency, prefetched, resolved, host);
 }
 
 /** @throws InvalidOptionError */

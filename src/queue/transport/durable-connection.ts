@@ -31,12 +31,12 @@ export class DurableConnection {
   private becomingReady: Promise<void> | undefined;
 
   static of(connection: Connection): DurableConnection {
-    let line = DurableConnection.known.get(connection);
-    if (!line) {
-      line = new DurableConnection(connection);
-      DurableConnection.known.set(connection, line);
+    let durable = DurableConnection.known.get(connection);
+    if (!durable) {
+      durable = new DurableConnection(connection);
+      DurableConnection.known.set(connection, durable);
     }
-    return line;
+    return durable;
   }
 
   private constructor(private readonly connection: Connection) {}
