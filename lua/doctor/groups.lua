@@ -1,17 +1,31 @@
 #!lua flags=allow-oom
--- Checks groups: their used slots against the claims, their places, and the existence of the jobs that hold them.
+-- Checks groups: their used slots against the claims, their places, and the existence of the jobs that hold them. Also
+-- their spent rate and their rest, which a clock that was ahead may have made.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] '1' to repair
 -- ARGV[2..] names
--- Returns, for each fault: name, found, expected. Repeated: checks again.
+-- Returns, for each fault: name, kind (group | clock), found, expected; for clock, the key and field, found and the
+--   latest in ms. Repeated: checks again.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/group/place
 local reply = {}
-local function report(name, found, expected)
+local function report(name, found, expected, kind)
   local n = #reply
-  reply[n + 1], reply[n + 2], reply[n + 3] = name, found, expected
+  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = name, kind or 'group', found, expected
+end
+
+-- The group has the bounds in their place, which touch() writes.
+local function report_ahead(name, group)
+  local key = groups .. 'state:' .. name
+  local rests_until, tat = unpack(redis.call('HMGET', key, 'rests_until_ms', 'rate_tat_us'))
+  if (tonumber(rests_until or nil) or 0) > group.rests_until then
+    report(key .. ' rests_until_ms', rests_until, string.format('%.0f', group.rests_until), 'clock')
+  end
+  if (tonumber(tat or nil) or 0) > group.tat then
+    report(key .. ' rate_tat_us', string.format('%.0f', tat / 1000), string.format('%.0f', group.tat / 1000), 'clock')
+  end
 end
 
 -- Slots whose job is not claimed any more, or claimed without this group.
@@ -54,6 +68,9 @@ for i = 2, #ARGV do
     redis.call('HSET', group_keys.states, name, '1')
   end
   local group, ids = read_group(name), phantoms(name)
+  if group.is_ahead then
+    report_ahead(name, group)
+  end
   if #ids > 0 then
     report(name, #ids .. ' slots without a claim', 'a slot for each claim')
   end

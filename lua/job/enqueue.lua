@@ -18,8 +18,9 @@
 -- KEYS[13] batch_guests  hash
 -- KEYS[14] awaiting    sorted set
 -- KEYS[15] groups      prefix of the keys of groups
+-- KEYS[16] sweep       hash
 -- and if an event reports new jobs:
--- KEYS[16] events      channel
+-- KEYS[17] events      channel
 -- ARGV[1..] of plain jobs, for each name: the name, how many follow, and for each: id, payload (JSON). For jobs with
 --   the same metadata and no other option the number is negative, followed by their stored options.
 --   Else for each job: id, name, payload, options ('' for a plain one, else JSON)
@@ -40,7 +41,7 @@
 -- Repeated: a known id adds nothing. For an id chosen by the caller, options.request distinguishes a repeat from a
 --   conflict. A replacement leaves no id of its own, so it is remembered for ten minutes.
 local job, pending, wake, stats, settings, prioritized, scheduled, sequence, unique, unique_expiries, replaced, batch_record,
-  batch_guests, awaiting, groups, events = unpack(KEYS)
+  batch_guests, awaiting, groups, sweep, events = unpack(KEYS)
 local memory_ms = 600000
 --@include lib/core/clock
 --@include lib/core/write_job

@@ -25,12 +25,13 @@ local live_since = now - tonumber(ARGV[1])
 --@include lib/group/held_by_groups
 
 -- Returns true if maintenance is overdue. The boot of a fleet counts as a run, so that it is not overdue before its
--- first maintenance.
+-- first maintenance. A later time than now comes from a clock that was ahead, and counts as none.
 local function is_maintenance_overdue(age, expired, live)
   local last_run_at, every, served_since = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'every_ms',
     'served_since_ms'))
-  if last_run_at then
-    local since = math.max(tonumber(last_run_at), live > 0 and tonumber(served_since) or 0)
+  last_run_at, served_since = tonumber(last_run_at or nil), tonumber(served_since or nil) or 0
+  if last_run_at and last_run_at <= now then
+    local since = math.max(last_run_at, live > 0 and served_since <= now and served_since or 0)
     return now - since > 60000 + 3 * (tonumber(every) or 0)
   end
   return age > 60000 or expired > 0
@@ -40,7 +41,7 @@ local age, unheld_age = oldest_age()
 local grouped = tonumber(redis.call('HGET', groups .. 'settings', 'waiting') or nil) or 0
 local foreign = redis.call('LLEN', processing)
 local expired = redis.call('ZCOUNT', claims, '-inf', now)
-local live = redis.call('ZCOUNT', workers, live_since, '+inf')
+local live = redis.call('ZCOUNT', workers, live_since, now)
 local paused_at, paused_by, pause_reason, rate_waits = unpack(redis.call('HMGET', settings, 'paused_at_ms', 'paused_by',
   'pause_reason', 'rate_waits'))
 local reply = {

@@ -10,7 +10,7 @@
 --@include lib/core/clock
 --@include lib/place/announced
 local since, waiting = now - tonumber(ARGV[1]), {}
-local live = redis.call('ZCOUNT', workers, since, '+inf')
+local live = redis.call('ZCOUNT', workers, since, now)
 
 for i = 2, #ARGV, 2 do
   local status = redis.pcall('HGET', job .. ARGV[i], 'status')

@@ -7,7 +7,7 @@
 --@include lib/core/clock
 local workers, worker_details = KEYS[1], KEYS[2]
 local since = string.format('%.0f', now - tonumber(ARGV[1]))
-local found = redis.call('ZRANGE', workers, '+inf', since, 'BYSCORE', 'REV', 'LIMIT', 0, ARGV[2], 'WITHSCORES')
+local found = redis.call('ZRANGE', workers, now_text, since, 'BYSCORE', 'REV', 'LIMIT', 0, ARGV[2], 'WITHSCORES')
 local reply = {}
 for i = 1, #found, 2 do
   reply[#reply + 1] = { found[i], found[i + 1], redis.call('HGET', worker_details, found[i]) or '' }

@@ -37,17 +37,27 @@ local function configure_limits()
   end
 end
 
+-- Stores since when the queue is served, and the time of the first sweep. A later time than now comes from a clock that
+-- was ahead, and is set to now.
+local function note_first_run()
+  local last_run_at, served_since = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'served_since_ms'))
+  local are_none_live = redis.call('ZCOUNT', workers, now - 30000, now) == 0
+  if are_none_live or (tonumber(served_since or nil) or 0) > now then
+    redis.call('HSET', sweep, 'served_since_ms', now)
+  end
+  if not last_run_at or tonumber(last_run_at) > now then
+    redis.call('HSET', sweep, 'last_run_at_ms', now)
+  end
+end
+
 local layout, known = tonumber(redis.call('HGET', sweep, 'layout') or 0), tonumber(ARGV[5])
 if layout > known then
   return layout
 end
 if ARGV[2] == '1' then
   redis.call('HSET', sweep, 'layout', known, 'content', ARGV[6])
-  if redis.call('ZCOUNT', workers, now - 30000, '+inf') == 0 then
-    redis.call('HSET', sweep, 'served_since_ms', now)
-  end
+  note_first_run()
   redis.call('ZADD', workers, now, ARGV[1])
-  redis.call('HSETNX', sweep, 'last_run_at_ms', now)
   redis.call('HSET', retention, '', ARGV[3])
   note_visibility(tonumber(string.match(ARGV[3], 'visibility=(%d+)')) or 0)
   configure_limits()

@@ -3,6 +3,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
+import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { systemClock } from '#queue/runtime/clock.js';
 import { MemoryServer } from '#testing/memory-store/memory-server.js';
 import { MemoryStore } from '#testing/memory-store/memory-store.js';
@@ -15,6 +16,8 @@ const START = Date.parse('2026-06-01T12:00:00Z');
 interface World {
   clock: { nowMs: number };
   queue: JobQueue;
+  /** Deletes the hash of a job, as its expiry does. */
+  forget: (id: string) => Promise<unknown>;
 }
 
 const worlds: [store: string, make: (options?: QueueOptions) => World][] = [
@@ -22,7 +25,9 @@ const worlds: [store: string, make: (options?: QueueOptions) => World][] = [
     'on Redis',
     (options = {}) => {
       const clock = { nowMs: START };
-      return { clock, queue: new JobQueue(connectClocked(clock), uniqueQueueName(), options) };
+      const client = connectClocked(clock);
+      const queue = new JobQueue(client, uniqueQueueName(), options);
+      return { clock, queue, forget: (id) => client.del(new QueueKeys(queue.name).job(id)) };
     },
   ],
   [
@@ -31,7 +36,8 @@ const worlds: [store: string, make: (options?: QueueOptions) => World][] = [
       const clock = { nowMs: START };
       const server = new MemoryServer(() => clock.nowMs);
       const store = new MemoryStore({ ...systemClock, now: () => clock.nowMs }, { server });
-      return { clock, queue: new JobQueue(store, uniqueQueueName(), options) };
+      const queue = new JobQueue(store, uniqueQueueName(), options);
+      return { clock, queue, forget: async (id) => server.all[0]!.drop(id) };
     },
   ],
 ];
@@ -166,6 +172,30 @@ describe.each(worlds)('%s, where the clock was two hours ahead', (_store, make) 
     await whileOff(world, 2 * HOUR, () => queue.enqueue(1, { unique }));
     expect((await queue.enqueue(2, { unique })).outcome).toBe('new');
     expect((await queue.enqueue(3, { unique })).outcome).toBe('kept');
+  });
+
+  it('a unique window ends after its length, also after the hash of its owner', async () => {
+    const world = make();
+    const { queue } = world;
+    const unique = { key: 'k', for: { ms: MINUTE } };
+    await whileOff(world, 2 * HOUR, async () => {
+      await queue.enqueue(1, { unique });
+      const job = (await queue.claim())!;
+      await queue.complete(job);
+      await world.forget(job.id);
+    });
+    expect((await queue.enqueue(2, { unique: { key: 'k', for: { ms: SECOND } } })).outcome).toBe('new');
+    expect((await queue.enqueue(3, { unique })).outcome).toBe('kept');
+  });
+
+  it('a worker that died then is not shown as live', async () => {
+    const world = make();
+    const { queue } = world;
+    await whileOff(world, 2 * HOUR, () => queue.exec((calls) => calls.workers.register('dead', true)));
+    expect((await queue.stats()).workers).toBe(0);
+    expect(await queue.exec((calls) => calls.workers.list(10))).toEqual([]);
+    await queue.exec((calls) => calls.workers.register('live', true));
+    expect((await queue.stats()).workers).toBe(1);
   });
 
   it('the history goes on with the next minute', async () => {

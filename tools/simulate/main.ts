@@ -21,12 +21,12 @@ const first = Number(values.seed);
 for (let seed = first; seed < first + Number(values.seeds); seed++) {
   const begun = performance.now();
   const outcome = await new World(seed, Number(values.steps), plants[plant ?? '']).run();
-  const { violations, steps, jobs, simulatedMs, kills, freezes, deploys, calls, digest } = outcome;
+  const { violations, steps, jobs, simulatedMs, kills, freezes, deploys, jumps, calls, digest } = outcome;
   const total = Object.values(calls).reduce((sum, count) => sum + count, 0);
   const seconds = ((performance.now() - begun) / 1_000).toFixed(1);
   console.log(
     `seed ${seed}: ${steps} steps, ${Math.round(simulatedMs / 60_000)} min of the fleet in ${seconds} s, ${jobs} jobs, ` +
-      `${total} calls, ${kills} kills, ${freezes} freezes, ${deploys} deploys, digest ${digest >>> 0}: ${violations.length} violations`,
+      `${total} calls, ${kills} kills, ${freezes} freezes, ${deploys} deploys, ${jumps} jumps, digest ${digest >>> 0}: ${violations.length} violations`,
   );
   violations.slice(0, 20).forEach((violation) => console.log(`  ${violation}`));
   if (violations.length > 0) {

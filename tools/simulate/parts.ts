@@ -12,6 +12,7 @@ export const PARTS = [
   'checkpoints',
   'limits',
   'middleware',
+  'clock',
 ] as const;
 
 export type Part = (typeof PARTS)[number];

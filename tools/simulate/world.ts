@@ -10,8 +10,10 @@ import { drawParts, type Part } from './parts.js';
 import type { Plant } from './plants/plant.js';
 import { CHANGED_GROUP } from './processes/limits-operator.js';
 import type { QueueName, SimulatedProcess } from './processes/process.js';
+import type { SimulatedWorker } from './processes/worker.js';
 import { NEWER, OLDER } from './release.js';
 import { NO_FAULTS, type NetworkFaults } from './server/network.js';
+import { ServerClock } from './server/server-clock.js';
 import { WatchedServer } from './server/watched-server.js';
 
 /** The share of a long run's steps that bring a fault, and the number of faults in a short run. */
@@ -49,6 +51,8 @@ export interface Outcome {
   kills: number;
   freezes: number;
   deploys: number;
+  /** The number of times when the server's clock became wrong. */
+  jumps: number;
   /** Equal for two runs that did the same. */
   digest: number;
 }
@@ -59,6 +63,7 @@ export class World {
   readonly random: Random;
   readonly server: MemoryServer;
   readonly watched: WatchedServer;
+  readonly serverClock: ServerClock;
   readonly history: History;
   /** The parts of the library that the run exercises beside plain jobs. */
   parts: ReadonlySet<Part>;
@@ -84,8 +89,12 @@ export class World {
     this.isQuick = !plant && seed % 3 === 0;
     this.random = new Random(seed);
     const drawn = drawParts(this.random, steps);
-    this.parts = plant ? new Set(plant.part === undefined ? [] : [plant.part]) : drawn;
-    this.server = new MemoryServer(() => this.clock.now());
+    this.parts = plant ? new Set([plant.part ?? []].flat()) : drawn;
+    this.serverClock = new ServerClock(this.clock, this.random, (nowMs) => {
+      this.history.clockJumped(nowMs);
+      this.watched.forgetCalls();
+    });
+    this.server = new MemoryServer(this.serverClock.now);
     this.history = new History(() => this.clock.now());
     this.server.observer = this.history.observer;
     this.watched = new WatchedServer(
@@ -136,6 +145,7 @@ export class World {
       kills: this.kills,
       freezes: this.freezes,
       deploys: this.deploys,
+      jumps: this.serverClock.jumps,
       digest: this.watched.digestOfState(),
     };
   }
@@ -154,9 +164,13 @@ export class World {
     }
   }
 
-  /** Kills, freezes or replaces a worker, or breaks a job. */
+  /** Kills, freezes or replaces a worker, breaks a job, or lets the server's clock jump. */
   private befall(): void {
     const { victims } = this.fleet;
+    if (this.parts.has('clock') && this.random.chance(0.5)) {
+      this.jump();
+      return;
+    }
     const what = this.random.next();
     if (what < 0.2 || victims.length === 0) {
       this.breakJob();
@@ -164,9 +178,7 @@ export class World {
     }
     const victim = this.random.pick(victims);
     if (what < 0.5) {
-      this.kills++;
-      victim.kill();
-      this.fleet.replace(victim, victim.release);
+      this.kill(victim);
     } else if (what < 0.65) {
       this.deploys++;
       void victim.stop();
@@ -176,6 +188,27 @@ export class World {
       victim.clock.freeze();
       this.clock.setTimeout(() => victim.clock.thaw(), this.random.between(100, 12_000));
     }
+  }
+
+  /** Lets the server's clock be wrong for a while. A worker may die before it is right again. */
+  private jump(): void {
+    this.serverClock.jump();
+    this.clock.setTimeout(
+      () => {
+        const { victims } = this.fleet;
+        if (!this.isEnding && victims.length > 0 && this.random.chance(0.8)) {
+          this.kill(this.random.pick(victims));
+        }
+        this.serverClock.correct();
+      },
+      this.random.between(500, 20_000),
+    );
+  }
+
+  private kill(victim: SimulatedWorker): void {
+    this.kills++;
+    victim.kill();
+    this.fleet.replace(victim, victim.release);
   }
 
   /** Deletes the hash of a waiting job, as somebody with redis-cli may. */
@@ -225,8 +258,10 @@ export class World {
   /** Lets all enqueued jobs end, without further faults. */
   private async calm(): Promise<void> {
     this.isEnding = true;
+    this.serverClock.correct();
     this.fleet.thaw();
     this.history.schedules.finish(this.server.all);
+    this.startLateJobs();
     this.fleet.addWorker('mixed', NEWER); // one for each name
     const until = this.clock.now() + CALM_MS;
     for (let i = 0; i < MOST_CALM_STEPS && this.clock.now() < until && !this.isIdle; i++) {
@@ -235,6 +270,17 @@ export class World {
     }
     await turn();
     this.look();
+  }
+
+  /** Starts the jobs whose start a clock that was ahead has set. No server can tell it from one that was asked for. */
+  private startLateJobs(): void {
+    for (const { scheduled, jobs, now } of this.server.all) {
+      const isLate = (id: string) => scheduled.score(id)! > now + CALM_MS / 2 && jobs.get(id)?.after === undefined;
+      scheduled
+        .members()
+        .filter(isLate)
+        .forEach((id) => scheduled.set(id, now));
+    }
   }
 
   /** Makes no further ticks: the workers of a fleet never end a schedule. */

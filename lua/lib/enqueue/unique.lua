@@ -5,6 +5,7 @@
 -- resolve_unique(options): returns nil if the key is free; else 'kept' or 'replace', the owner's id and its name.
 -- own_unique(id, options): makes the job the owner.
 -- Needs: job, unique, unique_expiries, lib/core/clock.
+--@include lib/enqueue/longest_window
 local function resolve_unique(options)
   local owner = redis.call('HGET', unique, options.unique)
   if not owner then
@@ -17,8 +18,7 @@ local function resolve_unique(options)
   local is_held
   if held_until then
     -- However the job ended, and after its hash has gone. But no longer than the clock of now can have made it.
-    local longest = window == options.unique and tonumber(window_ms or nil) or math.huge
-    is_held = held_until > now and held_until <= now + longest
+    is_held = held_until > now and held_until <= now + (window == options.unique and tonumber(window_ms or nil) or longest_window())
   else
     is_held = key == options.unique and (waiting or status == 'processing' and kind ~= 'pending')
   end
@@ -33,6 +33,7 @@ local function own_unique(id, options)
     redis.call('HSET', unique, options.unique, id)
     if type(options.unique_for) == 'number' then
       redis.call('ZADD', unique_expiries, now + options.unique_for, options.unique)
+      note_window(options.unique_for)
     else
       redis.call('ZREM', unique_expiries, options.unique) -- the time of an owner before it
     end

@@ -5,11 +5,12 @@ import { BatchMembers } from './batch-members.js';
 import { DoctorNotes } from './doctor-notes.js';
 import { wrongKeys } from '../transport/wrong-keys.js';
 import { typesOfKeys, typesOfQueue } from '../validation/key-types.js';
-import type { Look } from '../scripts/calls/doctor-calls.js';
+import { INSTANTS, type Look } from '../scripts/calls/doctor-calls.js';
 import { ListWalk } from './list-walk.js';
 import type { QueueCalls } from '../scripts/calls/all-calls.js';
 import { BATCH_RECORD_MS } from '../scripts/lifetimes.js';
 import type { RedisClient } from '../redis/redis-client.js';
+import { ScheduleTimes } from './schedule-times.js';
 import { scanKeys } from '../redis/scan-keys.js';
 import type { ScriptCall } from '../transport/script-runner.js';
 
@@ -59,6 +60,7 @@ export class Doctor {
     await this.lookAtGroups();
     await this.lookAtBatches();
     await this.lookAtUniqueKeys();
+    await this.lookAtInstants();
     const { repair, exclusive } = this.options;
     this.notes.add(await this.ask(this.calls.doctor.counters(repair, exclusive)));
   }
@@ -178,6 +180,18 @@ export class Doctor {
       }
       cursor = next;
     } while (cursor !== '0');
+  }
+
+  /** Finds instants that the clock of now cannot have made. A repaired one is not found again. */
+  private async lookAtInstants(): Promise<void> {
+    const { repair } = this.options;
+    for (let offset = 0, more = true; more;) {
+      const step = await this.ask(this.calls.doctor.clocks(repair, offset));
+      this.notes.add(step.faults);
+      more = step.more;
+      offset += repair ? 0 : INSTANTS;
+    }
+    this.notes.add(await new ScheduleTimes(this.queue, this.calls, repair).faults());
   }
 
   /** Finds groups by their keys. */

@@ -179,6 +179,7 @@ export class QueueKeys {
       this.batchGuests,
       this.awaiting,
       this.groupsPrefix,
+      this.sweep,
     ];
     this.forPublishedEnqueue = [...this.forEnqueue, this.events];
     this.forComplete = [this.jobPrefix, this.claims, this.completed, this.stats, this.unique, this.events];

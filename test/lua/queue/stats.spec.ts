@@ -180,4 +180,21 @@ describe('queue/stats.lua', () => {
     await q.run(q.scripts.workers.register('w2', true)); // further workers start no further minute
     expect(await look()).toMatchObject({ maintenanceOverdue: true });
   });
+
+  it('tell that no process maintains the queue, although a clock that was ahead wrote later times', async () => {
+    const q = testQueue();
+    const look = () => q.run(q.scripts.stats());
+    const write = async (ms: number) => {
+      const at = (await q.now()) + ms;
+      await q.redis.hset(q.keys.sweep, { last_run_at_ms: at, served_since_ms: at });
+    };
+    await q.add('a');
+    await q.redis.hset(q.keys.job('a'), 'enqueued_at_ms', (await q.now()) - 61_000);
+    await write(3_600_000);
+    expect(await look()).toMatchObject({ maintenanceOverdue: true });
+    await q.run(q.scripts.workers.register('w1', true)); // from now on a minute to begin
+    expect(await look()).toMatchObject({ maintenanceOverdue: false });
+    expect(Number(await q.redis.hget(q.keys.sweep, 'last_run_at_ms'))).toBeLessThanOrEqual(await q.now());
+    expect(Number(await q.redis.hget(q.keys.sweep, 'served_since_ms'))).toBeLessThanOrEqual(await q.now());
+  });
 });

@@ -53,7 +53,7 @@ export class History {
   private readonly groups = new Map<string, string[]>();
   private lastInOrder = -1;
 
-  /** @param nowMs the time of the server */
+  /** @param nowMs the time of the server, unless its clock has jumped */
   constructor(private readonly nowMs: () => number) {}
 
   /** Follows the changes that the server makes. */
@@ -68,9 +68,9 @@ export class History {
       this.unique.enqueued(queue, id, asked);
       this.follow.enqueued(queue, id);
     },
-    changed: (queue, id, status) => {
+    changed: (_queue, id, status) => {
       if (ENDED.has(status)) {
-        this.unique.ended(id, queue.now);
+        this.unique.ended(id, this.nowMs());
         this.follow.ended(id, status);
       }
     },
@@ -88,6 +88,12 @@ export class History {
 
   acknowledged(id: string): void {
     this.jobs.get(id)!.acknowledged = true;
+  }
+
+  /** Called when the server's clock has jumped. @param nowMs its new time */
+  clockJumped(nowMs: number): void {
+    this.runs.clockJumped();
+    this.schedules.clockJumped(nowMs);
   }
 
   /** Called before a job is redriven or run again. */

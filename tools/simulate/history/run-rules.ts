@@ -25,7 +25,14 @@ export class RunRules {
   /** Jobs that were run again, with the last claim before that. */
   private readonly again = new Map<string, number>();
 
+  private hasClockJumped = false;
+
   constructor(private readonly fault: Fault) {}
+
+  /** Called when the server's clock has jumped. From then on its due times say nothing about the time that passed. */
+  clockJumped(): void {
+    this.hasClockJumped = true;
+  }
 
   /** Returns a number for a payload or a checkpoint. Later ones are larger. */
   nextNumber(): number {
@@ -80,7 +87,7 @@ export class RunRules {
     this.hasCheckpoint(job);
     const due = this.due.get(job.id);
     // A delay counts from the server's clock, whatever the clock of its producer says.
-    if (due && job.fence > due.fence && startedEarly(nowMs, due.value)) {
+    if (due && !this.hasClockJumped && job.fence > due.fence && startedEarly(nowMs, due.value)) {
       this.fault(`I5: ${job.id} began ${due.value - nowMs} ms before it was due`);
     }
   }

@@ -17,12 +17,25 @@ interface MadeTicks {
 
 export class ScheduleRules {
   private readonly made = new Map<string, MadeTicks>();
+  /** The time of the server after its last jump. What was due before is late without a fault. */
+  private jumpedAtMs = -Infinity;
 
   constructor(private readonly fault: Fault) {}
 
   /** Called before an operator changes a schedule: its next due time may be any. */
   changes(schedule: string): void {
     this.of(schedule).latestMs = undefined;
+  }
+
+  /** Called when the server's clock has jumped. No next tick may be later than the clock of now can make it. */
+  clockJumped(nowMs: number): void {
+    this.jumpedAtMs = nowMs;
+    for (const [id, ticks] of this.made) {
+      const declared = SCHEDULES[id as ScheduleId];
+      if (declared && ticks.latestMs !== undefined) {
+        ticks.latestMs = Math.min(ticks.latestMs, latestNextTick(nowMs, declared.everyMs));
+      }
+    }
   }
 
   /** Called when the server has added a job. */
@@ -53,12 +66,16 @@ export class ScheduleRules {
     this.isNext(schedule, ticks, dueMs, now);
   }
 
-  /** Checks that the counter of a schedule, which limits its jobs, counts each tick once. */
-  looks({ schedules }: MemoryQueue): void {
+  /** Checks that the counter of a schedule, which limits its jobs, counts each tick once, and that none is silent. */
+  looks({ schedules, now }: MemoryQueue): void {
     for (const [id, { ticks = '0', created_at_ms: created }] of schedules) {
       const { count, createdAt } = this.of(id);
       if (Number(ticks) !== (createdAt === created ? count : 0)) {
         this.fault(`tick: ${id} counts ${ticks} ticks, and ${count} were made`);
+      }
+      const { latestMs } = this.of(id);
+      if (latestMs !== undefined && now - Math.max(latestMs, this.jumpedAtMs) > TICK_LATEST_MS) {
+        this.fault(`tick: of ${id} that of ${latestMs} was not made`);
       }
     }
   }
@@ -66,13 +83,13 @@ export class ScheduleRules {
   /** Checks that no schedule is overdue for long while a process ticks. */
   finish(queues: readonly MemoryQueue[]): void {
     for (const { scheduleDue, now } of queues) {
-      const late = scheduleDue.upTo(now - TICK_LATEST_MS);
+      const late = this.jumpedAtMs > now - TICK_LATEST_MS ? [] : scheduleDue.upTo(now - TICK_LATEST_MS);
       late.forEach((id) => this.fault(`tick: ${id} is overdue since ${now - scheduleDue.score(id)!} ms`));
     }
   }
 
   private isOnTime(schedule: string, dueMs: number, nowMs: number): void {
-    if (nowMs - dueMs > TICK_LATEST_MS) {
+    if (nowMs - Math.max(dueMs, this.jumpedAtMs) > TICK_LATEST_MS) {
       this.fault(`tick: that of ${dueMs} of ${schedule} waited ${nowMs - dueMs} ms`);
     }
   }

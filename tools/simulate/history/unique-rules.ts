@@ -8,6 +8,7 @@ const WAITS = new Set(['pending', 'scheduled']);
 interface Window {
   id: string;
   untilMs: number;
+  lengthMs: number;
 }
 
 export class UniqueRules {
@@ -40,17 +41,26 @@ export class UniqueRules {
     }
   }
 
-  /** Checks that no other job is added within the time of a key, counted from the enqueue of its holder. */
+  /**
+   * Checks that no other job is added within the time of a key, counted from the enqueue of its holder. A time that is
+   * longer than the clock of now can make it does not count.
+   */
   enqueued({ now }: MemoryQueue, id: string, { unique, unique_for: kind }: ScriptOptions): void {
     this.endedAtMs.delete(id); // the hash of an ended job of this id may have been deleted
     if (unique === undefined || typeof kind !== 'number') {
       return;
     }
     const last = this.windows.get(unique);
-    if (last && last.id !== id && now < last.untilMs && !this.isGone(last.id)) {
+    if (
+      last &&
+      last.id !== id &&
+      now < last.untilMs &&
+      last.untilMs <= now + last.lengthMs &&
+      !this.isGone(last.id)
+    ) {
       this.fault(`unique: ${id} got the key ${unique} ${last.untilMs - now} ms before ${last.id} lost it`);
     }
-    this.windows.set(unique, { id, untilMs: now + kind });
+    this.windows.set(unique, { id, untilMs: now + kind, lengthMs: kind });
   }
 
   /** Checks that an enqueue is kept away only by a job that had not ended when it was sent. */

@@ -2,6 +2,7 @@
 import type { Hash } from '#testing/memory-store/state/memory-queue.js';
 import { mark } from '#testing/memory-store/verbs/attempt/unstarted.js';
 import { spoils, spoilsQueues, type Plant } from './plant.js';
+import { clockPlants } from './clock-plants.js';
 import { partPlants } from './part-plants.js';
 
 const isPlain = (job: Hash | undefined) => job?.payload !== undefined && !job.group && !job.attempts;
@@ -113,7 +114,7 @@ const basePlants: Record<string, Plant> = {
   }),
 };
 
-export const plants: Record<string, Plant> = { ...basePlants, ...partPlants };
+export const plants: Record<string, Plant> = { ...basePlants, ...partPlants, ...clockPlants };
 
 /** @throws Error for an unknown name */
 export function plantOf(name: string): Plant {

@@ -43,7 +43,7 @@ export class WatchedServer implements Server {
   /** The call that ran last, unless its repeat may change something. */
   private last: SentCall | undefined;
   /** The number of jobs that each call took when it ran first. */
-  private readonly taken = new WeakMap<SentCall, number>();
+  private taken = new WeakMap<SentCall, number>();
   private readonly claims = new ClaimCheck(this.violations);
   private readonly work = new WorkCheck();
 
@@ -81,6 +81,12 @@ export class WatchedServer implements Server {
     this.last = script === 'attemptClaim' && taken === 0 ? undefined : call;
     this.taken.set(call, this.taken.get(call) ?? taken);
     return reply;
+  }
+
+  /** Takes no later call for the repeat of an earlier one. The server forgets calls by its clock, which has jumped. */
+  forgetCalls(): void {
+    this.taken = new WeakMap();
+    this.last = undefined;
   }
 
   /** Checks that a repeated claim takes nothing more, even after other calls. */

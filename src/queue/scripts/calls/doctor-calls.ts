@@ -24,6 +24,9 @@ const BUDGET = 100_000;
 /** The number of jobs of each place that are compared with the counters. */
 const COUNTED_LOOKS = 100;
 
+/** The most members of one sorted set that a step checks for instants that are too late. */
+export const INSTANTS = 100;
+
 /** Returns the calls of `lua/doctor`, one for each script; see the headers there. */
 export function doctorCalls({ keys, options, retention }: CallContext) {
   return {
@@ -46,16 +49,26 @@ export function doctorCalls({ keys, options, retention }: CallContext) {
 
     unique(uniqueKeys: readonly string[], repair: boolean): ScriptCall<Fault[]> {
       return call('doctorUnique', keys.standard, [repair ? '1' : '0', ...uniqueKeys], (reply) =>
-        rowsOf(reply as string[], 2).map(([key, found]) =>
-          faultOf(key!, 'unique', found!, 'held by an unfinished job'),
-        ),
+        rowsOf(reply as string[], 4).map(kindedFault),
       );
     },
 
     groups(names: readonly string[], repair: boolean): ScriptCall<Fault[]> {
       return call('doctorGroups', keys.standard, [repair ? '1' : '0', ...names], (reply) =>
-        rowsOf(reply as string[], 3).map(([name, found, expected]) => faultOf(name!, 'group', found!, expected!)),
+        rowsOf(reply as string[], 4).map(kindedFault),
       );
+    },
+
+    /** Returns instants that the clock of now cannot have made. @param offset how many of each set to pass over */
+    clocks(repair: boolean, offset = 0): ScriptCall<{ more: boolean; faults: Fault[] }> {
+      const args = [repair ? '1' : '0', Math.round(options.visibilityMs / 3), offset, INSTANTS];
+      return call('doctorClocks', keys.standard, args, (reply) => {
+        const [more, ...rest] = reply as [number | string, ...string[]];
+        const faults = rowsOf(rest, 3).map(([subject, found, latest]) =>
+          instantFault(subject!, Number(found), Number(latest)),
+        );
+        return { more: Number(more) === 1, faults };
+      });
     },
 
     /** @param keepMs how long the rest of a batch stays, in ms */
@@ -78,6 +91,23 @@ export function doctorCalls({ keys, options, retention }: CallContext) {
       );
     },
   };
+}
+
+/** Returns the fault of an instant that is later than the clock of now can have made it. */
+export function instantFault(subject: string, foundMs: number, latestMs: number): Fault {
+  return faultOf(subject, 'clock', instant(foundMs), `at most ${instant(latestMs)}`);
+}
+
+/** Returns an instant as text. Another program may have written a number that no date has. */
+function instant(ms: number): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? `${ms} ms` : date.toISOString();
+}
+
+function kindedFault([subject, kind, found, expected]: string[]): Fault {
+  return kind === 'clock'
+    ? instantFault(subject!, Number(found), Number(expected))
+    : faultOf(subject!, kind!, found!, expected!);
 }
 
 function faultOf(subject: string, kind: string, found: string, expected: string): Fault {

@@ -1,3 +1,4 @@
+import { WORKER_SEEN_MS } from '../../../queue/scripts/lifetimes.js';
 import { ANY_NAME, FAILURE_PREFIX } from '../../../queue/validation/names.js';
 
 /** The announcements of a queue's workers; see lua/worker/register.lua. */
@@ -14,6 +15,13 @@ export class Announcements {
   lastOf(name: string): number {
     const any = name.startsWith(FAILURE_PREFIX) ? 0 : (this.names.get(ANY_NAME) ?? 0);
     return Math.max(this.names.get(name) ?? 0, any);
+  }
+
+  /** Returns the live workers. An announcement later than now comes from a clock that was ahead, and does not count. */
+  liveWorkers(now: number): { id: string; seenAt: number }[] {
+    return [...this.workers]
+      .filter(([, seenAt]) => seenAt >= now - WORKER_SEEN_MS && seenAt <= now)
+      .map(([id, seenAt]) => ({ id, seenAt }));
   }
 
   /** Returns up to ten names that were announced since then, the latest first. */

@@ -101,6 +101,8 @@ export class MemoryQueue {
   restMs = Infinity;
   /** The longest visibility timeout of a claim, in ms. */
   longestVisibilityMs = 0;
+  /** The longest unique window that an enqueue asked for, in ms. */
+  longestWindowMs: number | undefined;
   /** The number of ended jobs when the queue last published that it is drained. */
   drainedAfter = '';
   private lastAnnounced = new Announcements();
@@ -249,7 +251,7 @@ export class MemoryQueue {
 
   /** Returns how many workers are live. */
   get liveWorkers(): number {
-    return [...this.workers.values()].filter((seenAt) => seenAt >= this.now - WORKER_SEEN_MS).length;
+    return this.announced.liveWorkers(this.now).length;
   }
 
   /** Returns whether a live worker handles a name. */
@@ -274,6 +276,7 @@ export class MemoryQueue {
     this.dropped = new DroppedLetters();
     this.lastSweepAt = undefined;
     this.sweepHoldUntil = 0;
+    this.longestWindowMs = undefined;
   }
 
   /** Forgets everything, as if the queue had never been used. */

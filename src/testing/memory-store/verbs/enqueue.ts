@@ -110,7 +110,7 @@ export function holderOf(queue: MemoryQueue, key: string): string | undefined {
   }
   const job = queue.job(owner);
   if (until !== undefined) {
-    const longestMs = job?.window === key ? Number(job.window_ms) : Infinity;
+    const longestMs = job?.window === key ? Number(job.window_ms) : (queue.longestWindowMs ?? Infinity);
     return until > queue.now && until <= queue.now + longestMs ? owner : undefined;
   }
   const runs = job?.status === 'processing' && job.unique_for !== 'pending';
@@ -129,6 +129,7 @@ export function own(queue: MemoryQueue, id: string, { unique, unique_for: kind }
   queue.unique.set(unique, id);
   if (typeof kind === 'number') {
     queue.uniqueExpiries.set(unique, queue.now + kind);
+    queue.longestWindowMs = Math.max(queue.longestWindowMs ?? 0, kind);
   } else {
     queue.uniqueExpiries.delete(unique);
   }

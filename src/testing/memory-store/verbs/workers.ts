@@ -1,6 +1,6 @@
 import { announcedContent } from '../../../queue/codec/announced-content.js';
 import type { ResolvedQueueOptions } from '../../../queue/model/queue-options.js';
-import { WORKER_DETAILS_MS, WORKER_SEEN_MS } from '../../../queue/scripts/lifetimes.js';
+import { WORKER_DETAILS_MS } from '../../../queue/scripts/lifetimes.js';
 import type { WorkerVerbs } from '../../../queue/store/store-calls.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { callOf } from './memory-call.js';
@@ -12,7 +12,7 @@ export function workerVerbs(queue: MemoryQueue, options: ResolvedQueueOptions): 
         if (serves) {
           queue.announced.expiresAt = Infinity;
           queue.workers.set(worker, queue.now);
-          queue.lastSweepAt ??= queue.now;
+          queue.lastSweepAt = Math.min(queue.lastSweepAt ?? Infinity, queue.now);
           queue.content = announcedContent(options);
           for (const handler of handlers) {
             queue.handlerLimits.set(handler.name, handler);
@@ -39,11 +39,11 @@ export function workerVerbs(queue: MemoryQueue, options: ResolvedQueueOptions): 
     list: (most) =>
       callOf('workerList', () => {
         dropOldDetails(queue);
-        return [...queue.workers]
-          .filter(([, seenAt]) => seenAt >= queue.now - WORKER_SEEN_MS)
-          .toSorted(([, a], [, b]) => b - a)
+        return queue.announced
+          .liveWorkers(queue.now)
+          .toSorted((a, b) => b.seenAt - a.seenAt)
           .slice(0, most)
-          .map(([id, seenAt]) => {
+          .map(({ id, seenAt }) => {
             const { startedAt, details } = queue.workerDetails.get(id) ?? {};
             const started = startedAt !== undefined && { startedAt: new Date(startedAt) };
             return { id, seenAt: new Date(seenAt), ...details, ...started };
