@@ -201,7 +201,7 @@ export class World {
         }
         this.serverClock.correct();
       },
-      this.random.between(500, 20_000),
+      this.random.between(500, 6_000),
     );
   }
 

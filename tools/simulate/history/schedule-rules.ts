@@ -4,6 +4,9 @@ import { latestNextTick, TICK_LATEST_MS } from '../../chaos/check/rules.js';
 import { SCHEDULES, type ScheduleId } from '../release.js';
 import type { Fault } from './history.js';
 
+/** The longest silence of a schedule after a jump, in ms. Each worker verifies due times every 5 s. */
+const SILENT_MS = 8_000;
+
 const SCHEDULED = /^@schedule:(.+):(\d{13})$/;
 
 interface MadeTicks {
@@ -11,8 +14,10 @@ interface MadeTicks {
   /** The number of ticks since the schedule was created. */
   count: number;
   createdAt: string | undefined;
-  /** The latest due time of the next tick, or undefined after a change, a pause or a removal. */
+  /** The latest due time of the next tick, or undefined after a change, a pause, a removal or a jump of the clock. */
   latestMs: number | undefined;
+  /** The time of the server's last jump, until the next tick. */
+  silentSinceMs?: number | undefined;
 }
 
 export class ScheduleRules {
@@ -24,16 +29,15 @@ export class ScheduleRules {
 
   /** Called before an operator changes a schedule: its next due time may be any. */
   changes(schedule: string): void {
-    this.of(schedule).latestMs = undefined;
+    Object.assign(this.of(schedule), { latestMs: undefined, silentSinceMs: undefined });
   }
 
-  /** Called when the server's clock has jumped. No next tick may be later than the clock of now can make it. */
+  /** Called when the server's clock has jumped. Each schedule must tick soon after. */
   clockJumped(nowMs: number): void {
     this.jumpedAtMs = nowMs;
-    for (const [id, ticks] of this.made) {
-      const declared = SCHEDULES[id as ScheduleId];
-      if (declared && ticks.latestMs !== undefined) {
-        ticks.latestMs = Math.min(ticks.latestMs, latestNextTick(nowMs, declared.everyMs));
+    for (const ticks of this.made.values()) {
+      if (ticks.latestMs !== undefined || ticks.silentSinceMs !== undefined) {
+        Object.assign(ticks, { latestMs: undefined, silentSinceMs: nowMs });
       }
     }
   }
@@ -73,15 +77,16 @@ export class ScheduleRules {
       if (Number(ticks) !== (createdAt === created ? count : 0)) {
         this.fault(`tick: ${id} counts ${ticks} ticks, and ${count} were made`);
       }
-      const { latestMs } = this.of(id);
-      if (latestMs !== undefined && now - Math.max(latestMs, this.jumpedAtMs) > TICK_LATEST_MS) {
-        this.fault(`tick: of ${id} that of ${latestMs} was not made`);
+      const { silentSinceMs = Infinity } = this.of(id);
+      if (now - silentSinceMs > SILENT_MS) {
+        this.fault(`tick: ${id} is silent since the server's clock jumped ${now - silentSinceMs} ms ago`);
       }
     }
   }
 
-  /** Checks that no schedule is overdue for long while a process ticks. */
+  /** Checks that no schedule is overdue for long while a process ticks. From then on none ticks. */
   finish(queues: readonly MemoryQueue[]): void {
+    this.made.forEach((ticks) => (ticks.silentSinceMs = undefined));
     for (const { scheduleDue, now } of queues) {
       const late = this.jumpedAtMs > now - TICK_LATEST_MS ? [] : scheduleDue.upTo(now - TICK_LATEST_MS);
       late.forEach((id) => this.fault(`tick: ${id} is overdue since ${now - scheduleDue.score(id)!} ms`));
@@ -104,6 +109,7 @@ export class ScheduleRules {
       this.fault(`tick: of ${schedule} that of ${ticks.latestMs} was not made, but that of ${dueMs}`);
     }
     ticks.latestMs = latestNextTick(nowMs, declared.everyMs);
+    ticks.silentSinceMs = undefined;
   }
 
   private of(schedule: string): MadeTicks {
