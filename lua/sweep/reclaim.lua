@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- Reclaims expired claims: processing -> pending (at the front, in the old order), failed or cancelled. A crash counts
 -- as an attempt. max_attempts and max_crashes of the job decide. After a gap in the sweeps it first waits for one
--- heartbeat. Such a gap means that the server was away, so every claim looks expired. A claim beyond the longest
+-- heartbeat. Such a gap means that the server was away, so every claim looks expired. After three such waits that no
+-- sweep outlived it does not wait, because then the sweeping processes die. A claim beyond the longest
 -- visibility timeout expires after a heartbeat, because a clock that was ahead has made it. A live worker extends it.
 -- Transition: reclaim
 -- KEYS: the standard keys, see lib/core/keys
@@ -36,19 +37,20 @@
 --@include lib/settle/finish_broken_end
 --@include lib/core/longest_visibility
 --@include lib/core/bring_back
-local broken_ms, limit = 60000, tonumber(ARGV[first])
+local broken_ms, most_holds, limit = 60000, 3, tonumber(ARGV[first])
 
 -- Notes this run. Returns whether the sweep waits, because the server was away.
 local function is_held()
   local gap, wait = tonumber(ARGV[first + 1]), announced.visibility and announced.visibility / 3 or tonumber(ARGV[first + 2])
-  local last_run_at, hold_until = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'hold_until_ms'))
-  hold_until = tonumber(hold_until) or 0
+  local last_run_at, hold_until, holds = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'hold_until_ms', 'holds'))
+  hold_until, holds = tonumber(hold_until) or 0, tonumber(holds or nil) or 0
   local latest = now + math.max(longest_visibility(), broken_ms) + wait
-  if last_run_at and now - last_run_at > gap or hold_until > latest then
-    hold_until = now + wait
+  local is_after_gap = last_run_at and now - last_run_at > gap
+  if is_after_gap and holds < most_holds or hold_until > latest then
+    hold_until, holds = now + wait, holds + 1
   end
   bring_back(claims, latest, now + wait, limit)
-  redis.call('HSET', sweep, 'last_run_at_ms', now, 'hold_until_ms', hold_until)
+  redis.call('HSET', sweep, 'last_run_at_ms', now, 'hold_until_ms', hold_until, 'holds', now < hold_until and holds or 0)
   if ARGV[first + 3] ~= '' then
     redis.call('HSET', sweep, 'maintained_at_ms', now, 'every_ms', ARGV[first + 3])
   end

@@ -215,6 +215,8 @@ export class Worker {
         this.isolation.isolate(each, attempt, askedAtMs);
         this.interruptWaits();
       },
+      expectIsolated: () => this.isolation.expect(),
+      sendsBack: () => this.isolation.sendsBack,
       interruptWait: () => this.interruptWaits(),
       releaseIsolated: (each) => this.isolation.releaseOf(each),
     });
@@ -228,7 +230,7 @@ export class Worker {
     this.loop = this.makeLoop();
     this.idleWaits = this.runnersTogether().map((runners) => this.makeIdleWait(runners));
     this.heartbeats = startHeartbeats(this.runners, this.options);
-    this.endDeathWatch = watchDeath(() => this.runners, this.options.logger);
+    this.endDeathWatch = watchDeath(() => this.runners, this.options.logger, () => this.isolation.releaseAll());
     this.sweeper = startSweeper(this.queues, this.options, this.failures);
     this.onChange();
   }

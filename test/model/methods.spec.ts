@@ -102,7 +102,6 @@ const NO_CALL: Record<string, string> = {
   'batches.cancel': 'as batches.outbox',
   'batches.ends': 'as batches.outbox',
   'batches.openMembers': LISTENING,
-  noteDeath: 'writes an explanation, which the reason of a crash quotes; death-watch.spec shows it',
 };
 
 /** Returns the calls of a store by their paths, such as `sweep.reclaim`, each replaced by `replace`. */

@@ -149,6 +149,24 @@ describe.each(worlds)('%s, where the clock was two hours ahead', (_store, make) 
     expect((await queue.get(job.id))?.status).toBe('pending');
   });
 
+  it('the wait after an outage ends also if each sweeping process dies before', async () => {
+    const world = make();
+    const { queue, clock } = world;
+    await queue.enqueue(1);
+    await sweep(world);
+    const job = (await queue.claim())!;
+    for (let process = 0; process < 3; process++) {
+      clock.nowMs += MINUTE;
+      await sweep(world);
+      clock.nowMs += SECOND;
+      await sweep(world);
+      expect((await queue.get(job.id))?.status).toBe('processing');
+    }
+    clock.nowMs += MINUTE;
+    await sweep(world);
+    expect((await queue.get(job.id))?.status).toBe('pending');
+  });
+
   it('a rest of the queue and of a group ends after its length', async () => {
     const world = make();
     const { queue, clock } = world;

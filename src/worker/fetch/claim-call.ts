@@ -40,7 +40,14 @@ export function claimFor(runner: QueueRunner, { worker, stream, count, sharers }
     call.afterCut = () => build(budget.afterCut(bytes));
     return call;
   };
-  const look = (outcome: Settled<ClaimReply>) => outcome.ok && runner.outlook.learn(outcome.reply, count);
+  const look = (outcome: Settled<ClaimReply>) => {
+    if (outcome.ok) {
+      runner.outlook.learn(outcome.reply, count);
+      if (!runner.hasBegun && outcome.reply.jobs.some(({ isolated }) => isolated)) {
+        runner.host.expectIsolated();
+      }
+    }
+  };
   const conclude = (outcome: Settled<ClaimReply>) => {
     if (runner.claimsInFlight[stream]?.token === token) {
       runner.claimsInFlight[stream] = undefined; // else the next claim of the stream is already in flight

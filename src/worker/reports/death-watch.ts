@@ -3,7 +3,7 @@ import { oneLine } from '../../queue/errors/one-line.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { ClaimRef } from '../../queue/model/job.js';
-import type { StoreCalls } from '../../queue/store/store-calls.js';
+import type { Release, StoreCalls } from '../../queue/store/store-calls.js';
 import type { Job } from '../handlers/job.js';
 
 /** The most running jobs that a line names. */
@@ -17,6 +17,7 @@ interface Running {
   readonly name: string;
   readonly queue: JobQueue;
   readonly calls: StoreCalls;
+  readonly settlements: { readonly releases: readonly { readonly settlement: Release }[] };
   readonly attempts: Iterable<{ readonly job: Job; readonly claim: ClaimRef; readonly isCalled: boolean }>;
 }
 
@@ -29,12 +30,22 @@ const onUncaught: Report = (error, origin) => reports.forEach((report) => report
 
 /**
  * Logs each uncaught error of the process with the jobs that run in it, and notes it in these jobs. Node calls it before
- * it ends the process. Each of these jobs then gets a crash, also if a job that has ended left the error behind. Returns
- * a function that ends the watch.
+ * it ends the process. Each of these jobs then gets a crash, also if a job that has ended left the error behind. Isolated
+ * jobs that wait go back, so that the next process starts them first. Returns a function that ends the watch.
+ *
+ * @param releaseIsolated releases the isolated jobs that wait
  */
-export function watchDeath(runners: () => readonly Running[], logger: JobQueueLogger): () => void {
+export function watchDeath(
+  runners: () => readonly Running[],
+  logger: JobQueueLogger,
+  releaseIsolated: () => void,
+): () => void {
   const report: Report = (error, origin) => {
-    runners().forEach((runner) => noteDeath(runner, error));
+    releaseIsolated();
+    for (const runner of runners()) {
+      noteDeath(runner, error);
+      sendReleases(runner);
+    }
     const jobs = runners().flatMap(({ name, attempts }) =>
       [...attempts].filter(({ isCalled }) => isCalled).map(({ job }) => `${job.id} (${job.name} of "${name}")`),
     );
@@ -72,5 +83,13 @@ function noteDeath({ queue, calls, attempts }: Running, error: unknown): void {
     const { name, message } = serializeError(error);
     const quote = queue.options.redact === undefined ? `${name}: ${message}` : name;
     void queue.store.exec(calls.noteDeath(claims, oneLine(quote, LONGEST_QUOTE))).catch(() => undefined); // it is in the log
+  }
+}
+
+/** Sends the releases that wait, as `noteDeath`. A process that lives on sends them again, which changes nothing. */
+function sendReleases({ queue, calls, settlements }: Running): void {
+  if (settlements.releases.length > 0) {
+    const releases = settlements.releases.map(({ settlement }) => settlement);
+    void queue.store.exec(calls.release(releases)).catch(() => undefined); // its claim expires
   }
 }

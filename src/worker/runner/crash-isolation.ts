@@ -8,18 +8,30 @@ interface Isolated {
   askedAtMs: number;
 }
 
+/** The time without a job, in ms, before an isolated job starts. An ended job may have left a promise that rejects. */
+const QUIET_MS = 5_000;
+
+/** The least time, in ms, for which an isolated job may run alone. */
+const SHORTEST_ALONE_MS = 30_000;
+
 /**
  * Runs isolated jobs one at a time and alone in this worker. An isolated job has crashed a worker, and one more crash
- * would make it a dead letter. The worker claims nothing more, the running jobs end and are settled, then the job
- * starts. So a job that kills its worker takes no other with it. Neither the wait nor the run stops the worker for
- * longer than the visibility timeout. Then it claims again beside the job.
+ * would make it a dead letter. The worker claims nothing more, the running jobs end and are settled, some seconds pass,
+ * then the job starts. So a job that kills its worker takes no other with it, and no leftover of an ended job kills it.
+ * A worker in which no job has begun starts it first, and releases the other jobs of its claims. The wait for
+ * running jobs takes at most the visibility timeout. The run alone takes at most that or 30 s. Then the worker claims
+ * again beside the job.
  */
 export class CrashIsolation {
   private readonly waiting: Isolated[] = [];
   private current: Isolated | undefined;
   /** True if running jobs or unanswered claims took too long, so that the worker no longer waits for them. */
   private waited = false;
+  /** True if the worker's first claims have an isolated job, until it begins. */
+  private isFirst = false;
+  private isCalm = false;
   private timer: Timer | undefined;
+  private quietTimer: Timer | undefined;
   private clock: Clock | undefined;
 
   constructor(
@@ -32,17 +44,30 @@ export class CrashIsolation {
     return this.waiting.length > 0 || this.current !== undefined;
   }
 
+  /** Returns whether jobs of the same claims as an isolated one go back, because it starts first. */
+  get sendsBack(): boolean {
+    return this.isFirst;
+  }
+
+  /** Called with a claim that has an isolated job, before any job of the claims of its trip begins. */
+  expect(): void {
+    this.isFirst ||= this.isFresh;
+  }
+
   /** @param askedAtMs when its claim was requested, which is before Redis made it */
   isolate(runner: QueueRunner, attempt: Attempt, askedAtMs: number): void {
     this.waiting.push({ runner, attempt, askedAtMs });
     if (!this.timer) {
-      this.limit(runner);
+      this.limit(runner, 0);
     }
   }
 
   /** Starts the next job if it is time. Called in each tick in which a job started or ended here. */
   check(): void {
     if (this.current && !this.current.runner.attempts.has(this.current.attempt)) {
+      if (!this.waited) {
+        this.limit(this.current.runner, 0);
+      }
       this.current = undefined;
     }
     if (this.current) {
@@ -51,10 +76,12 @@ export class CrashIsolation {
     const next = this.waiting.find(({ runner }) => !runner.isClosed);
     if (this.waiting.length === 0) {
       this.rest();
-    } else if (next && this.isQuiet) {
+    } else if (next && this.mayBegin(next.runner)) {
       this.waiting.splice(this.waiting.indexOf(next), 1);
       this.current = next;
-      this.limit(next.runner);
+      this.isFirst = false;
+      this.endQuiet();
+      this.limit(next.runner, SHORTEST_ALONE_MS);
       next.runner.begin(next.attempt, next.runner.clock.monotonic() - next.askedAtMs);
     }
   }
@@ -67,6 +94,41 @@ export class CrashIsolation {
     }
   }
 
+  /** Releases all isolated jobs that have not started, because the process ends. */
+  releaseAll(): void {
+    this.waiting.splice(0).forEach(({ runner, attempt }) => runner.release(attempt));
+  }
+
+  private get isFresh(): boolean {
+    return !this.runners().some(({ hasBegun }) => hasBegun);
+  }
+
+  /** Returns whether nothing else runs, and nothing did for a while. */
+  private mayBegin(runner: QueueRunner): boolean {
+    if (!this.isQuiet) {
+      if (this.quietTimer) {
+        this.endQuiet();
+        this.limit(runner, 0);
+      }
+      return false;
+    }
+    if (!this.waited && !this.isCalm && !this.isFresh && !this.quietTimer) {
+      this.clock?.clear(this.timer); // the wait for running jobs is over
+      this.quietTimer = runner.clock.setTimeout(() => {
+        this.isCalm = true;
+        this.changed();
+      }, QUIET_MS);
+      this.quietTimer.unref();
+    }
+    return this.waited || this.isCalm || this.isFresh;
+  }
+
+  private endQuiet(): void {
+    this.clock?.clear(this.quietTimer);
+    this.quietTimer = undefined;
+    this.isCalm = false;
+  }
+
   /** A claim in flight may bring jobs that start at once, so it is waited for like a running job. */
   private get isQuiet(): boolean {
     const inFlight = this.runners().map(
@@ -75,14 +137,18 @@ export class CrashIsolation {
     return this.waited || inFlight.reduce((sum, count) => sum + count, 0) === this.waiting.length;
   }
 
-  private limit(runner: QueueRunner): void {
+  /** Lets the worker claim again after the visibility timeout. @param leastMs the least time until then */
+  private limit(runner: QueueRunner, leastMs: number): void {
     this.clock?.clear(this.timer);
     this.clock = runner.clock;
-    this.timer = runner.clock.setTimeout(() => {
-      this.current = undefined;
-      this.waited = true;
-      this.changed();
-    }, runner.queue.options.visibilityMs);
+    this.timer = runner.clock.setTimeout(
+      () => {
+        this.current = undefined;
+        this.waited = true;
+        this.changed();
+      },
+      Math.max(leastMs, runner.queue.options.visibilityMs),
+    );
     this.timer.unref();
   }
 
@@ -90,5 +156,7 @@ export class CrashIsolation {
     this.clock?.clear(this.timer);
     this.timer = undefined;
     this.waited = false;
+    this.isFirst = false;
+    this.endQuiet();
   }
 }

@@ -15,6 +15,10 @@ export interface QueueRunnerHost<Runner = unknown> {
   settle(): void;
   /** Starts an isolated job when nothing else runs in the worker. Its claim was requested at `askedAtMs`. */
   isolate(runner: Runner, attempt: Attempt, askedAtMs: number): void;
+  /** Called with a claim that has an isolated job, before any job of the claims of its trip begins. */
+  expectIsolated(): void;
+  /** Returns whether other jobs of the claims of an isolated job go back. */
+  sendsBack(): boolean;
   /** Releases the isolated jobs of a closed runner that have not started. */
   releaseIsolated(runner: Runner): void;
   /** Ends the wait in flight, which asks for more jobs than there is room for. */

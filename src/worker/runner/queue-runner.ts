@@ -59,6 +59,8 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   readonly clock: Clock;
   /** Set during a local pause, and from a stop on: nothing is claimed, and nothing begins. */
   isClosed = false;
+  /** True once a job has begun here, which may have left a promise behind. */
+  hasBegun = false;
   isResting = false;
   /** The calls of bulk handlers; undefined if there are none. */
   readonly bulk: BulkGatherers | undefined;
@@ -196,6 +198,8 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     this.attempts.add(attempt);
     if (job.isolated) {
       this.host.isolate(this, attempt, askedAtMs);
+    } else if (!this.hasBegun && this.host.sendsBack()) {
+      this.release(attempt);
     } else if (gatherer) {
       gatherer.add(attempt, askedAtMs, isSure && !job.prefetched);
     } else if (isSure && this.hasSlot && this.prefetcher.isEmpty && !job.prefetched) {
@@ -247,6 +251,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
       return false;
     }
     attempt.begun = true;
+    this.hasBegun = true;
     this.running++;
     return true;
   }

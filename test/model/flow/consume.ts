@@ -135,6 +135,7 @@ const reports: [string, OnClaim][] = [
   ['log', (side, job) => ask(side, (calls) => calls.log(job, 2, ['"one"', '"two"']))],
   ['extend', (side) => ask(side, (calls) => calls.extend(side.claims))],
   ['extend for an hour', (side, job) => ask(side, (calls) => calls.extend([job], HOUR))],
+  ['noteDeath', (side, job) => ask(side, (calls) => calls.noteDeath([job], 'Error: left behind'))],
   ['publish', (side, job) => ask(side, (calls) => calls.publish(job, 'stuck'))],
 ];
 export const report = fc.tuple(fc.constantFrom(...reports), drawnIndex).map(([[name, does], number]) =>

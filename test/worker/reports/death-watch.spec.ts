@@ -2,6 +2,9 @@
 import type { EventEmitter } from 'node:events';
 import { expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
+import { silentLogger } from '#queue/runtime/logger.js';
+import type { Release } from '#queue/store/store-calls.js';
+import { watchDeath } from '#worker/reports/death-watch.js';
 import { eventually, gate } from '../../support/faults/wait.js';
 import { inside } from '../../support/queue/inside.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
@@ -33,6 +36,27 @@ it('says nothing where no job runs, or the worker has stopped', async () => {
   die('uncaughtException');
   expect(worker.warnings).toEqual([]);
   expect(process.listenerCount('uncaughtExceptionMonitor')).toBe(0);
+});
+
+it('sends the isolated jobs back before the process ends', () => {
+  const sent: unknown[] = [];
+  const releases: { settlement: Release }[] = [];
+  const running = {
+    name: 'q',
+    queue: { options: {}, store: { exec: async (call: unknown) => void sent.push(call) } },
+    calls: { release: (all: Release[]) => all },
+    settlements: { releases },
+    attempts: [],
+  };
+  const isolated = { id: 'a', token: 't', fence: 1, reason: 'interruption', delayMs: 0 } as Release;
+  const end = watchDeath(
+    () => [running as never],
+    silentLogger,
+    () => void releases.push({ settlement: isolated }),
+  );
+  die('uncaughtException');
+  end();
+  expect(sent).toEqual([[isolated]]);
 });
 
 it.each([

@@ -28,6 +28,8 @@ async function workerWithIsolated(
     settle: () => {},
     emit: undefined,
     isolate: (...job) => isolation.isolate(...job),
+    expectIsolated: () => isolation.expect(),
+    sendsBack: () => isolation.sendsBack,
     interruptWait: () => undefined,
     releaseIsolated: (of) => isolation.releaseOf(of),
     warn: () => {},

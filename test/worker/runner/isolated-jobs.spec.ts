@@ -1,133 +1,179 @@
-// An isolated job has crashed its workers, and another crash makes it a dead letter. It runs alone.
+// An isolated job has crashed its workers, and another crash makes it a dead letter. It runs alone, by virtual time.
 import { describe, expect, it } from '@jest/globals';
+import type { EventEmitter } from 'node:events';
 import type { JobQueue } from '#queue/job-queue.js';
-import { enqueueIsolated } from '../../support/worker/isolated-jobs.js';
-import { eventually, gate, sleep, type Gate } from '../../support/faults/wait.js';
+import type { QueueOptions } from '#queue/model/queue-options.js';
+import type { MemoryCalls } from '#testing/memory-store/memory-calls.js';
+import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { VirtualClock } from '#testing/time/virtual-clock.js';
+import { gate, type Gate } from '../../support/faults/wait.js';
 import { newQueue, startWorker, type TestWorker } from '../../support/worker/workers.js';
-import { inside } from '../../support/queue/inside.js';
 
-/** Shows that nothing happens, which sends no signal. An idle worker would start an enqueued job much sooner. */
-const waitInVain = () => sleep(150);
+const SECOND = 1_000;
 
-/** Makes handlers that end when their job's gate opens. */
-function gates() {
-  const byId = new Map<string, Gate>();
-  const of = (id: string) => byId.get(id) ?? byId.set(id, gate()).get(id)!;
-  return { handle: (job: { id: string }) => of(job.id).promise, open: (id: string) => of(id).open() };
+interface World {
+  clock: VirtualClock;
+  queue: JobQueue;
+  other: JobQueue;
+  /** Ends a job, or lets it end at once. */
+  open: (id: string) => void;
+  start: () => Promise<TestWorker>;
 }
 
-/** Starts a worker of two queues, the first with an isolated job behind a running one. */
-async function workerOfTwo(handle: (job: { id: string }) => Promise<void>) {
-  const [queue, other] = [newQueue(), newQueue()];
-  const [isolated = ''] = await enqueueIsolated(queue);
-  const first = await queue.enqueue({});
+function world(options: QueueOptions = {}): World {
+  const clock = new VirtualClock();
+  const store = new MemoryStore(clock);
+  const [queue, other] = [newQueue(options, store), newQueue(options, store)];
+  const gates = new Map<string, Gate>();
+  const of = (id: string) => gates.get(id) ?? gates.set(id, gate()).get(id)!;
+  const handle = ({ id }: { id: string }) => of(id).promise;
   const serve = (each: JobQueue) => ({ queue: each, concurrency: 4, handlers: { [each.name]: handle } });
-  const worker = await startWorker([serve(queue), serve(other)]);
-  await worker.event('started', 1, { id: first.id });
-  return { queue, other, isolated, first, worker };
+  const start = async () => {
+    const worker = await startWorker([serve(queue), serve(other)]);
+    await clock.advance(10);
+    return worker;
+  };
+  return { clock, queue, other, open: (id) => of(id).open(), start };
+}
+
+/** Enqueues a job with two crashes, as two workers that died leave it. */
+async function enqueueIsolated({ queue, clock }: World): Promise<string> {
+  await queue.pause();
+  const { id } = await queue.enqueue({});
+  const { queue: stored } = (await queue.calls()) as MemoryCalls;
+  Object.assign(stored.job(id)!, { attempts: '2', crashes: '2', next_crash_is_last: '1' });
+  await queue.resume();
+  await clock.advance(10);
+  return id;
+}
+
+/** Starts a worker with a running job of another queue, and an isolated job behind it. */
+async function behindAnother(options?: QueueOptions) {
+  const at = world(options);
+  const first = await at.other.enqueue({});
+  const worker = await at.start();
+  const isolated = await enqueueIsolated(at);
+  return { ...at, first: first.id, isolated, worker };
 }
 
 const startedIn = (worker: TestWorker) =>
   worker.events.filter(({ type }) => type === 'started').map(({ job }) => job.id);
 
 describe('an isolated job', () => {
-  it('begins when nothing else runs, and nothing else begins while it runs, in any queue of the worker', async () => {
-    const { handle, open } = gates();
-    const { queue, other, isolated, first, worker } = await workerOfTwo(handle);
-    const later = [await queue.enqueue({}), await other.enqueue({})];
-    await waitInVain();
-    expect(startedIn(worker)).toEqual([first.id]);
-    open(first.id);
-    await worker.event('started', 1, { id: isolated });
-    await waitInVain();
-    expect(startedIn(worker)).toEqual([first.id, isolated]);
-    open(isolated);
-    for (const { id } of later) {
-      await worker.event('started', 1, { id });
-      open(id);
-    }
+  it('begins 5 s after all else has ended, and nothing begins while it runs, in any queue of the worker', async () => {
+    const { clock, queue, other, first, isolated, worker, open } = await behindAnother();
+    const later = [(await queue.enqueue({})).id, (await other.enqueue({})).id];
+    await clock.advance(10 * SECOND);
+    expect(startedIn(worker)).toEqual([first]);
+    open(first);
+    await clock.advance(4_900);
+    expect(startedIn(worker)).toEqual([first]);
+    await clock.advance(200);
+    expect(startedIn(worker)).toEqual([first, isolated]);
+    await clock.advance(20 * SECOND);
+    expect(startedIn(worker)).toEqual([first, isolated]);
+    [isolated, ...later].forEach(open);
+    await clock.advance(SECOND);
+    expect(startedIn(worker).toSorted()).toEqual([first, isolated, ...later].toSorted());
     expect(await queue.get(isolated)).toMatchObject({ status: 'completed', attempts: 3, crashes: 2 });
   });
 
-  it('keeps the worker from other jobs no longer than the visibility timeout, before it begins and after', async () => {
-    const queue = newQueue({ visibilityMs: 300 });
-    const { handle, open } = gates();
-    const [isolated = ''] = await enqueueIsolated(queue);
-    const first = await queue.enqueue({});
-    const worker = await startWorker(queue, handle, { perQueue: 4 });
-    await worker.event('started', 1, { id: first.id });
-    const later = await queue.enqueue({});
-    await worker.event('started', 1, { id: later.id });
-    expect(startedIn(worker)).toEqual([first.id, isolated, later.id]);
-    [isolated, first.id, later.id].forEach(open);
-    await worker.event('completed', 3);
+  it('begins first in a worker in which no job has begun, and the jobs of its claims go back', async () => {
+    const at = world();
+    const { clock, queue, other, open } = at;
+    const isolated = await enqueueIsolated(at);
+    const others = [(await queue.enqueue({})).id, (await other.enqueue({})).id];
+    const worker = await at.start();
+    expect(startedIn(worker)).toEqual([isolated]);
+    expect(await queue.get(others[0]!)).toMatchObject({ status: 'pending', attempts: 0 });
+    expect(await other.get(others[1]!)).toMatchObject({ status: 'pending', attempts: 0 });
+    [isolated, ...others].forEach(open);
+    await clock.advance(SECOND);
+    expect(worker.count('completed')).toBe(3);
+  });
+
+  it('waits for other jobs no longer than the visibility timeout, and runs alone no longer than 30 s', async () => {
+    const { clock, other, first, isolated, worker, open } = await behindAnother({ visibilityMs: 10 * SECOND });
+    const later = (await other.enqueue({})).id;
+    await clock.advance(9_900);
+    expect(startedIn(worker)).toEqual([first]);
+    await clock.advance(200);
+    expect(startedIn(worker)).toEqual([first, isolated]);
+    await clock.advance(29 * SECOND);
+    expect(startedIn(worker)).toEqual([first, isolated]);
+    await clock.advance(2 * SECOND);
+    expect(startedIn(worker)).toEqual([first, isolated, later]);
+    [first, isolated, later].forEach(open);
+    await clock.advance(SECOND);
+    expect(worker.count('completed')).toBe(3);
   });
 
   it('keeps its claim while it waits', async () => {
-    const queue = newQueue({ visibilityMs: 3_000 });
-    const { handle, open } = gates();
-    const [isolated = ''] = await enqueueIsolated(queue);
-    const first = await queue.enqueue({});
-    const worker = await startWorker(queue, handle, { perQueue: 4 });
-    await worker.event('started', 1, { id: first.id });
-    const { keys } = await inside(queue).scripts();
-    const expiry = async () => Number(await inside(queue).connection.client.zscore(keys.claims, isolated));
-    const claimedUntil = await expiry();
-    await eventually(async () => (await expiry()) > claimedUntil, { timeoutMs: 2_000 }); // after 3 s it starts beside the first
-    expect(startedIn(worker)).toEqual([first.id]);
-    [first.id, isolated].forEach(open);
-    await worker.event('completed', 2);
+    const { clock, queue, first, isolated, worker, open } = await behindAnother();
+    const { queue: stored } = (await queue.calls()) as MemoryCalls;
+    await clock.advance(25 * SECOND);
+    expect(stored.claims.score(isolated)).toBeGreaterThan(clock.now() + 15 * SECOND);
+    expect(startedIn(worker)).toEqual([first]);
+    [first, isolated].forEach(open);
+    await clock.advance(6 * SECOND);
+    expect(worker.count('completed')).toBe(2);
   });
 
-  it('waits for its turn among other isolated jobs', async () => {
-    const queue = newQueue();
-    const { handle, open } = gates();
-    const ids = await enqueueIsolated(queue, 2);
-    const worker = await startWorker(queue, handle, { perQueue: 4 });
-    await worker.event('started');
-    await waitInVain();
-    expect(startedIn(worker)).toEqual(ids.slice(0, 1));
-    open(ids[0]!);
-    await worker.event('started', 2);
-    open(ids[1]!);
-    await worker.event('completed', 2);
+  it('waits for its turn among other isolated jobs, and for what the one before left behind', async () => {
+    const at = world();
+    const ids = [await enqueueIsolated(at), await enqueueIsolated(at)];
+    const worker = await at.start();
+    await at.clock.advance(10 * SECOND);
+    expect(startedIn(worker)).toEqual([ids[0]]);
+    at.open(ids[0]!);
+    await at.clock.advance(4_900);
+    expect(startedIn(worker)).toEqual([ids[0]]);
+    await at.clock.advance(200);
+    expect(startedIn(worker)).toEqual(ids);
+    at.open(ids[1]!);
+    await at.clock.advance(SECOND);
+    expect(worker.count('completed')).toBe(2);
   });
 
   it('is released by a local pause of its queue that comes first, and by none of another', async () => {
-    const { handle, open } = gates();
-    const { queue, other, isolated, first, worker } = await workerOfTwo(handle);
+    const { clock, queue, other, first, isolated, worker, open } = await behindAnother();
     worker.worker.pause(other.name);
-    await waitInVain();
+    await clock.advance(SECOND);
     expect(await queue.get(isolated)).toMatchObject({ status: 'processing' });
     worker.worker.pause(queue.name);
-    await worker.event('released', 1, { id: isolated });
-    open(first.id);
-    await worker.event('completed', 1, { id: first.id });
-    expect(startedIn(worker)).toEqual([first.id]);
+    open(first);
+    await clock.advance(10 * SECOND);
+    expect(startedIn(worker)).toEqual([first]);
     expect(await queue.get(isolated)).toMatchObject({ status: 'pending', attempts: 2, interruptions: 1 });
     worker.worker.resume();
-    await worker.event('started', 1, { id: isolated });
     open(isolated);
-    await worker.event('completed', 1, { id: isolated });
+    await clock.advance(6 * SECOND);
+    expect(await queue.get(isolated)).toMatchObject({ status: 'completed' });
   });
 
   it('is released by a stop that comes first, and is not charged', async () => {
-    const queue = newQueue();
-    const { handle, open } = gates();
-    const [isolated = ''] = await enqueueIsolated(queue);
-    const first = await queue.enqueue({});
-    const worker = await startWorker(queue, handle, { perQueue: 4 });
-    await worker.event('started', 1, { id: first.id });
+    const { clock, queue, first, isolated, worker, open } = await behindAnother();
     const stopped = worker.worker.stop();
-    await worker.event('released', 1, { id: isolated });
-    open(first.id);
+    open(first);
+    await clock.advance(SECOND);
     await stopped;
-    expect(startedIn(worker)).toEqual([first.id]);
+    expect(startedIn(worker)).toEqual([first]);
     expect(await queue.get(isolated)).toMatchObject({
       status: 'pending',
       attempts: 2,
       crashes: 2,
       interruptions: 1,
     });
+  });
+
+  it('is released by an uncaught error of the process, and waits again if the process lives on', async () => {
+    const { clock, queue, first, isolated, worker, open } = await behindAnother();
+    (process as EventEmitter).emit('uncaughtExceptionMonitor', new Error('left behind'), 'unhandledRejection');
+    await clock.advance(SECOND);
+    expect(worker.count('released', isolated)).toBe(1);
+    expect(await queue.get(isolated)).toMatchObject({ status: 'processing', attempts: 3, interruptions: 1 });
+    [first, isolated].forEach(open);
+    await clock.advance(6 * SECOND);
+    expect(await queue.get(isolated)).toMatchObject({ status: 'completed', crashes: 2 });
   });
 });

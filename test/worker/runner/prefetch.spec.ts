@@ -147,7 +147,7 @@ describe('prefetch', () => {
     expect(await queue.get(ids[1]!)).toMatchObject({ status: 'pending', attempts: 0, crashes: 0 });
   });
 
-  it('keeps an isolated job apart: the jobs that were claimed with it run before it', async () => {
+  it('keeps an isolated job apart: the jobs that were claimed with it go back, and run after it', async () => {
     const queue = newQueue();
     const [isolated] = await enqueue(queue, 1);
     const { keys } = await inside(queue).scripts();
@@ -161,6 +161,6 @@ describe('prefetch', () => {
     const worker = await startWorker(list);
     await worker.event('completed', 3);
     const started = worker.events.filter(({ type }) => type === 'started').map(({ job }) => job.id);
-    expect(started).toEqual([...others, isolated]);
+    expect(started).toEqual([isolated, ...others]);
   });
 });

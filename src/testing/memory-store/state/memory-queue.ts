@@ -95,6 +95,7 @@ export class MemoryQueue {
   pause: PauseOptions | undefined;
   lastSweepAt: number | undefined;
   sweepHoldUntil = 0;
+  sweepHolds = 0;
   /** The time until which nothing is claimed, since a handler met a limit. */
   restsUntil = 0;
   /** The length of that rest, in ms. */
@@ -275,7 +276,7 @@ export class MemoryQueue {
     this.content = undefined;
     this.dropped = new DroppedLetters();
     this.lastSweepAt = undefined;
-    this.sweepHoldUntil = 0;
+    this.sweepHoldUntil = this.sweepHolds = 0;
     this.longestWindowMs = undefined;
   }
 

@@ -10,6 +10,9 @@ import { crash } from './attempt/crash.js';
 /** The least bound of a claim's expiry, in ms; see lua/sweep/reclaim.lua. */
 const SHORTEST_BOUND_MS = 60_000;
 
+/** The most waits after gaps that no sweep outlives; see lua/sweep/reclaim.lua. */
+const MOST_HOLDS = 3;
+
 /** Reclaims expired claims, the latest first, so that the first claimed job ends up in front. */
 export function reclaim(
   queue: MemoryQueue,
@@ -19,14 +22,17 @@ export function reclaim(
 ): { reclaimed: ReclaimedJob[]; more: boolean } {
   const { now } = queue;
   const latest = now + Math.max(queue.longestVisibilityMs, SHORTEST_BOUND_MS) + waitMs;
-  if ((queue.lastSweepAt !== undefined && now - queue.lastSweepAt > gapMs) || queue.sweepHoldUntil > latest) {
+  const isAfterGap = queue.lastSweepAt !== undefined && now - queue.lastSweepAt > gapMs;
+  if ((isAfterGap && queue.sweepHolds < MOST_HOLDS) || queue.sweepHoldUntil > latest) {
     queue.sweepHoldUntil = now + waitMs;
+    queue.sweepHolds++;
   }
   queue.claims.bringBack(latest, now + waitMs);
   queue.lastSweepAt = now;
   if (now < queue.sweepHoldUntil) {
     return { reclaimed: [], more: false };
   }
+  queue.sweepHolds = 0;
   const expired = queue.claims.upTo(now).toReversed().slice(0, limit);
   const fenceOf = (id: string) => Number(queue.job(id)?.fence ?? 0);
   const taken = expired.filter((id) => {
