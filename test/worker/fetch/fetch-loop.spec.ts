@@ -40,6 +40,8 @@ async function workerOfOne({
     announce: () => {},
     interruptWait: () => undefined,
     releaseIsolated: () => {},
+    expectIsolated: () => {},
+    sendsBack: () => false,
     warn: () => {},
     failures: new FailureLog(SafeLogger.of(silentLogger)),
   };
