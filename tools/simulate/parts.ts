@@ -1,6 +1,6 @@
 // The parts of the library that a run exercises beside plain jobs. Each seed draws some of them. So a run stays short, and
 // all pairs occur over many seeds.
-import type { Random } from '../chaos/random.js';
+import { Random } from '../chaos/random.js';
 
 export const PARTS = [
   'schedules',
@@ -22,8 +22,13 @@ const SHARE = 0.5;
 const SHORT_SHARE = 0.2;
 const SHORT_STEPS = 200;
 
-/** @param steps of the run */
-export function drawParts(random: Random, steps: number): ReadonlySet<Part> {
+/**
+ * Draws the parts of a run. The clock has draws of its own, so that a seed without it runs as before.
+ *
+ * @param steps of the run
+ */
+export function drawParts(random: Random, steps: number, seed: number): ReadonlySet<Part> {
   const share = steps < SHORT_STEPS ? SHORT_SHARE : SHARE;
-  return new Set(PARTS.filter(() => random.chance(share)));
+  const ofClock = new Random(seed + 1_000_000);
+  return new Set(PARTS.filter((part) => (part === 'clock' ? ofClock : random).chance(share)));
 }

@@ -88,7 +88,7 @@ export class World {
     this.clock = new VirtualClock(Date.UTC(2030, 0, 1), seed);
     this.isQuick = !plant && seed % 3 === 0;
     this.random = new Random(seed);
-    const drawn = drawParts(this.random, steps);
+    const drawn = drawParts(this.random, steps, seed);
     this.parts = plant ? new Set([plant.part ?? []].flat()) : drawn;
     this.serverClock = new ServerClock(this.clock, this.random, (nowMs) => {
       this.history.clockJumped(nowMs);
