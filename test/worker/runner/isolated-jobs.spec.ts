@@ -1,5 +1,5 @@
 // An isolated job has crashed its workers, and another crash makes it a dead letter. It runs alone, by virtual time.
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import type { EventEmitter } from 'node:events';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
@@ -30,6 +30,11 @@ function world(options: QueueOptions = {}): World {
   const serve = (each: JobQueue) => ({ queue: each, concurrency: 4, handlers: { [each.name]: handle } });
   const start = async () => {
     const worker = await startWorker([serve(queue), serve(other)]);
+    endings.push(async () => {
+      const stopped = worker.worker.stop();
+      await clock.advance(30 * SECOND);
+      await stopped;
+    });
     await clock.advance(10);
     return worker;
   };
@@ -56,10 +61,17 @@ async function behindAnother(options?: QueueOptions) {
   return { ...at, first: first.id, isolated, worker };
 }
 
+/** What stops the workers of a test, by its clock. */
+const endings: (() => Promise<void>)[] = [];
+
 const startedIn = (worker: TestWorker) =>
   worker.events.filter(({ type }) => type === 'started').map(({ job }) => job.id);
 
 describe('an isolated job', () => {
+  afterEach(async () => {
+    for (const end of endings.splice(0)) await end();
+  });
+
   it('begins 5 s after all else has ended, and nothing begins while it runs, in any queue of the worker', async () => {
     const { clock, queue, other, first, isolated, worker, open } = await behindAnother();
     const later = [(await queue.enqueue({})).id, (await other.enqueue({})).id];
