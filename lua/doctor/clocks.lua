@@ -28,7 +28,7 @@ local function report(key, part, found, latest)
   reply[n + 1], reply[n + 2], reply[n + 3] = key .. ' ' .. part, text_of(found), text_of(latest)
 end
 
--- A score of +inf is no instant.
+-- Checks the scores of a set. +inf is no instant.
 local function look_at_set(set, latest, score)
   local ahead = redis.call('ZRANGE', set, '(+inf', '(' .. text_of(latest), 'BYSCORE', 'REV', 'LIMIT', offset, limit, 'WITHSCORES')
   for i = 1, #ahead, 2 do
@@ -40,7 +40,7 @@ local function look_at_set(set, latest, score)
   reply[1] = #ahead == 2 * limit and 1 or reply[1]
 end
 
--- unit: how many of it are one ms
+-- Checks a field of a hash. unit: how many of it are one ms
 local function look_at_field(key, field, latest, value, unit)
   local found = tonumber(redis.call('HGET', key, field) or nil)
   if found and found / unit > latest then

@@ -16,7 +16,7 @@ local function report(name, found, expected, kind)
   reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = name, kind or 'group', found, expected
 end
 
--- The group has the bounds in their place, which touch() writes.
+-- Reports instants whose bounds the group has in their place. touch() writes these.
 local function report_ahead(name, group)
   local key = groups .. 'state:' .. name
   local rests_until, tat = unpack(redis.call('HMGET', key, 'rests_until_ms', 'rate_tat_us'))

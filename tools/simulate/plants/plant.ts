@@ -5,7 +5,7 @@ import type { Part } from '../parts.js';
 export interface Plant {
   /** The invariant that it breaks. */
   breaks: string;
-  /** The part of the library that it is in, or the parts that show it; undefined for one that every run exercises. */
+  /** The part of the library that it is in, or the parts that show it. Undefined if every run exercises it. */
   part?: Part | readonly Part[];
   /** Prepares the fault. Its result is passed to `after`. */
   before?(script: string, queues: readonly MemoryQueue[], isRepeat: boolean): unknown;
