@@ -61,8 +61,8 @@ const basePlants: Record<string, Plant> = {
     ['attemptClaim', 'attemptFail', 'sweepReclaim'],
     ({ queue, id, job }) => {
       if (job.payload === undefined && queue.dead.delete(id)) {
-        job.status = 'pending';
-        queue.pending.unshift(id);
+        job.status = 'scheduled'; // at once it would be claimed for ever, and no time would pass
+        queue.scheduled.set(id, queue.now + 1_000);
       }
     },
   ),
