@@ -89,7 +89,7 @@ async function onReplica(stage: Stage, id: string): Promise<string> {
 /** Ends the other job, and returns where the jobs that waited for it are. */
 async function afterWord(stage: Stage, id: string): Promise<string> {
   const { status, after } = (await stage.get(id))!;
-  expect([status, after]).toEqual(['scheduled', ['first']]);
+  expect([status, after]).toEqual(['scheduled', [{ id: 'first', queue: stage.queue.name }]]);
   await stage.queue.complete((await stage.queue.claim())!, 'done');
   await stage.state.run(stage.state.scripts.sweep.promote(10));
   return 'after the other job';

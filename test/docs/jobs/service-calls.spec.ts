@@ -42,6 +42,7 @@ it('each call of the service in the docs is one that it has', async () => {
 
 /** Variables, values and other words of the examples. */
 const WORDS = [
+  'fn',
   'Ms',
   'transcode',
   'audio',

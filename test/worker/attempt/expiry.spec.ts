@@ -16,26 +16,29 @@ async function expire(queue: JobQueue, id: string): Promise<void> {
   await redisOf(queue).hset(keys.job(id), 'expires_at_ms', 1);
 }
 
-/** Kills the job's workers until the next crash would make it a dead letter. */
-async function crash(queue: JobQueue, id: string): Promise<void> {
+/** Adds a job whose next crash would make it a dead letter. It waits until `promote`. */
+async function enqueueCrashed(queue: JobQueue, payload: unknown): Promise<string> {
+  const { id } = await queue.enqueue(payload, { expiresInMs: 120_000, delayMs: 60_000 });
   const { keys } = await inside(queue).scripts();
-  for (let crashes = 0; crashes < 2; crashes++) {
-    await queue.claimMany(1);
-    await redisOf(queue).zadd(keys.claims, 'XX', 1, id);
-    await queue.reclaim();
-  }
+  await redisOf(queue).hset(keys.job(id), { crashes: 2, next_crash_is_last: 1 });
+  return id;
 }
 
 const AHEAD = { concurrency: 1, prefetch: 1 };
 const HELD = { concurrency: 4 }; // claims two at once
 
 /** Starts a worker that runs a first job while a second waits, and counts its start requests. */
-async function waiting(queue: JobQueue, slots: { concurrency: number; prefetch?: number } = AHEAD) {
+async function waiting(
+  queue: JobQueue,
+  slots: { concurrency: number; prefetch?: number } = AHEAD,
+  onStarted?: () => Promise<unknown>,
+) {
   const first = gate();
   const handle = (job: { payload: unknown }) => (String(job.payload) === 'first' ? first.promise : undefined);
   const handlers = { [queue.name]: handle };
   const worker = await startWorker([{ queue, ...slots, handlers }], undefined, { logFailures: true });
   await worker.event('started');
+  await onStarted?.();
   await eventually(async () => (await queue.stats()).processing === 2);
   const ran: string[] = [];
   const run = inside(queue).runner.run.bind(inside(queue).runner);
@@ -76,17 +79,16 @@ describe('a job that expires while it waits in its worker', () => {
 
   it('does not start if it is isolated: it fails, and no crash is added', async () => {
     const queue = newQueue();
-    const { id } = await queue.enqueue(['isolated'], { expiresInMs: 60_000 });
-    await crash(queue, id);
     await queue.enqueue('first');
-    const { worker, first } = await waiting(queue, HELD);
+    const id = await enqueueCrashed(queue, ['isolated']);
+    const { worker, first } = await waiting(queue, HELD, () => queue.promote(id));
     await expire(queue, id);
     first.open();
     await worker.event('failed', 1, { id });
     expect(worker.count('started', id)).toBe(0);
     const { status, attempts, crashes, lastError } = (await queue.get(id))!;
-    expect({ status, attempts, crashes }).toEqual({ status: 'failed', attempts: 2, crashes: 2 });
-    expect(lastError).toContain('The job expired after 2 attempts, before the next one.');
+    expect({ status, attempts, crashes }).toEqual({ status: 'failed', attempts: 0, crashes: 2 });
+    expect(lastError).toContain(NEVER_STARTED);
     const after = await queue.enqueue('after');
     await worker.event('completed', 1, { id: after.id });
   });

@@ -47,16 +47,14 @@ it('claims three rounds and no more while the ends of its jobs are not taken, an
 
 it('starts no isolated job before, because its crash would lose those ends', async () => {
   const { own, admin, keys, ran, start, allow } = await withoutCompletions();
-  await own.enqueue('isolated');
-  for (let crashes = 0; crashes < 2; crashes++) {
-    const job = await own.claim();
-    await admin.zadd(keys.claims, 'XX', 1, job!.id);
-    await own.reclaim();
-  }
-  await own.enqueue(['plain'], { priority: 1 });
+  await own.enqueue(['plain']);
   const worker = await start();
+  const { id } = await own.enqueue(['isolated'], { delayMs: 60_000 });
+  await admin.hset(keys.job(id), { crashes: 2, next_crash_is_last: 1 });
+  await own.promote(id);
+  await eventually(async () => (await own.stats()).processing === 2);
   expect(ran).toEqual([['plain']]);
   await allow();
   await worker.event('completed', 2);
-  expect(ran).toEqual([['plain'], 'isolated']);
+  expect(ran).toEqual([['plain'], ['isolated']]);
 });
