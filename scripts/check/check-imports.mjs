@@ -52,7 +52,7 @@ const ROOMS = {
     'dead-letters': above('store', 'results', 'enqueue'),
     batches: above('store', 'enqueue', 'results', 'operate'),
     schedules: above('store', 'enqueue', 'results'),
-    doctor: above('store', 'redis', 'transport', 'scripts'),
+    doctor: above('store', 'redis', 'transport', 'scripts', 'schedules'),
   },
   worker: {
     handlers: [],

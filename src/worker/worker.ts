@@ -230,11 +230,8 @@ export class Worker {
     this.loop = this.makeLoop();
     this.idleWaits = this.runnersTogether().map((runners) => this.makeIdleWait(runners));
     this.heartbeats = startHeartbeats(this.runners, this.options);
-    this.endDeathWatch = watchDeath(
-      () => this.runners,
-      this.options.logger,
-      () => this.isolation.releaseAll(),
-    );
+    const releaseIsolated = () => this.isolation.releaseAll();
+    this.endDeathWatch = watchDeath(() => this.runners, this.options.logger, releaseIsolated);
     this.sweeper = startSweeper(this.queues, this.options, this.failures);
     this.onChange();
   }

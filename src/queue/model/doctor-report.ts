@@ -15,8 +15,7 @@
  * - `after`: a job that waits for others, while no sweep checks whether they have ended
  * - `slot`: a claimed job that holds no slot of its group
  * - `group`: a group with slots that no claim holds, in a wrong place, or held by a missing job
- * - `clock`: an instant that the server's clock of now cannot have made, because it was ahead for a while; see
- *   `docs/internals/clocks.md`
+ * - `clock`: an instant that the server's clock of now cannot have made; see `docs/internals/clocks.md`
  * - `type`: a key of a wrong type, which is never repaired. The audit ends there, because its steps read such keys
  */
 export type DoctorKind =
@@ -52,7 +51,10 @@ export interface DoctorOptions {
 export interface DoctorFinding {
   /** The kind of damage. */
   kind: DoctorKind;
-  /** The job's id; else the unique key, the group, the batch, the counter, or the key in Redis, for `clock` with its field or member. */
+  /**
+   * The job's id; else the unique key, the group, the batch, the counter, or the key in Redis. For `clock` the key with
+   * its field or member.
+   */
   subject: string;
   /** The found value. */
   found: string;

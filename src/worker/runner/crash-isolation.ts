@@ -17,7 +17,7 @@ const SHORTEST_ALONE_MS = 30_000;
 /**
  * Runs isolated jobs one at a time and alone in this worker. An isolated job has crashed a worker, and one more crash
  * would make it a dead letter. The worker claims nothing more, the running jobs end and are settled, some seconds pass,
- * then the job starts. So a job that kills its worker takes no other with it, and no leftover of an ended job kills it.
+ * then the job starts. So a job that kills its worker takes no other with it. No leftover of an ended job kills it.
  * A worker in which no job has begun starts it first, and releases the other jobs of its claims. The wait for
  * running jobs takes at most the visibility timeout. The run alone takes at most that or 30 s. Then the worker claims
  * again beside the job.

@@ -1,4 +1,4 @@
-// What a server clock that was two hours ahead leaves in every key: the doctor names each instant, and writes its bound.
+// A server clock that was two hours ahead leaves instants in every key. The doctor names each, and writes its bound.
 import { expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';

@@ -14,7 +14,7 @@ interface MadeTicks {
   /** The number of ticks since the schedule was created. */
   count: number;
   createdAt: string | undefined;
-  /** The latest due time of the next tick, or undefined after a change, a pause, a removal or a jump of the clock. */
+  /** The latest due time of the next tick. Undefined after a change, a pause, a removal or a jump of the clock. */
   latestMs: number | undefined;
   /** The time of the server's last jump, until the next tick. */
   silentSinceMs?: number | undefined;

@@ -94,8 +94,7 @@ export class MemoryQueue {
   pausedAt: number | undefined;
   pause: PauseOptions | undefined;
   lastSweepAt: number | undefined;
-  sweepHoldUntil = 0;
-  sweepHolds = 0;
+  sweepHold = { until: 0, count: 0 };
   /** The time until which nothing is claimed, since a handler met a limit. */
   restsUntil = 0;
   /** The length of that rest, in ms. */
@@ -276,7 +275,7 @@ export class MemoryQueue {
     this.content = undefined;
     this.dropped = new DroppedLetters();
     this.lastSweepAt = undefined;
-    this.sweepHoldUntil = this.sweepHolds = 0;
+    this.sweepHold = { until: 0, count: 0 };
     this.longestWindowMs = undefined;
   }
 
@@ -295,8 +294,5 @@ export class MemoryQueue {
 /** Removes the first element that is `value`. */
 export function removeFirst(list: string[], value: string): boolean {
   const at = list.indexOf(value);
-  if (at >= 0) {
-    list.splice(at, 1);
-  }
-  return at >= 0;
+  return at >= 0 && list.splice(at, 1).length > 0;
 }

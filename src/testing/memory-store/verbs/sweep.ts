@@ -23,16 +23,16 @@ export function reclaim(
   const { now } = queue;
   const latest = now + Math.max(queue.longestVisibilityMs, SHORTEST_BOUND_MS) + waitMs;
   const isAfterGap = queue.lastSweepAt !== undefined && now - queue.lastSweepAt > gapMs;
-  if ((isAfterGap && queue.sweepHolds < MOST_HOLDS) || queue.sweepHoldUntil > latest) {
-    queue.sweepHoldUntil = now + waitMs;
-    queue.sweepHolds++;
+  if ((isAfterGap && queue.sweepHold.count < MOST_HOLDS) || queue.sweepHold.until > latest) {
+    queue.sweepHold.until = now + waitMs;
+    queue.sweepHold.count++;
   }
   queue.claims.bringBack(latest, now + waitMs);
   queue.lastSweepAt = now;
-  if (now < queue.sweepHoldUntil) {
+  if (now < queue.sweepHold.until) {
     return { reclaimed: [], more: false };
   }
-  queue.sweepHolds = 0;
+  queue.sweepHold.count = 0;
   const expired = queue.claims.upTo(now).toReversed().slice(0, limit);
   const fenceOf = (id: string) => Number(queue.job(id)?.fence ?? 0);
   const taken = expired.filter((id) => {
