@@ -1,5 +1,4 @@
 // A seeded attack on every command of the command line, with the oracles that judge each run.
-import { createHash } from 'node:crypto';
 import { jest } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { JobQueue } from 'nest-job-queue/core';
@@ -10,6 +9,7 @@ import { startWorker } from '../support/worker/workers.js';
 import { within } from '../support/faults/wait.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../support/redis/redis.js';
 import { hostileWord } from './hostile.js';
+import { changedKeys, keyDigests } from './key-digests.js';
 import { BATCH, GROUP, IDS, markQueue, REDACT, SCHEDULE, SECRET } from './marked-queue.js';
 
 const END_MS = 20_000;
@@ -19,6 +19,8 @@ const CRASH = /--verbose shows where it happened|^(?:Type|Range|Reference|Syntax
 
 /** The keys whose change is the transition of a job. */
 const PLACE = /:(?:pending|prioritized|scheduled|claims|dead|failed|completed|cancelled)$/;
+
+const WRITTEN_BY_WORKERS = /:(?:workers|worker_.*|names|audit|history.*|maintained.*|wake)$/;
 
 /** How a command changes a queue: never, at once, or only after a question or `--yes`. */
 type Deed = 'reads' | 'changes' | 'asks';
@@ -186,9 +188,7 @@ export class AttackedQueue {
   /** Throws if something changed that the command may not change, or without its entry in the audit trail. */
   private async judgeChange({ command, args, yes }: CommandAttack, { code }: Run, last: string): Promise<void> {
     const after = await this.keys();
-    const changed = [...new Set([...this.before.keys(), ...after.keys()])].filter(
-      (key) => this.before.get(key) !== after.get(key),
-    );
+    const changed = changedKeys(this.before, after);
     this.before = after;
     if (changed.length === 0) return;
     const [deed] = COMMANDS[command]!;
@@ -214,14 +214,8 @@ export class AttackedQueue {
   }
 
   /** Returns a digest of each key of both queues that a live worker does not write. */
-  private async keys(): Promise<Map<string, string>> {
-    const names = (await Promise.all([this.shown, this.other].map((name) => this.redis.keys(`queue:${name}:*`))))
-      .flat()
-      .filter((key) => !/:(?:workers|worker_.*|names|audit|history.*|maintained.*|wake)$/.test(key));
-    const pipeline = this.redis.pipeline();
-    names.forEach((key) => pipeline.dumpBuffer(key));
-    const dumps = (await pipeline.exec())!;
-    return new Map(names.flatMap((key, i) => (dumps[i]![1] ? [[key, digest(dumps[i]![1] as Buffer)]] : [])));
+  private keys(): Promise<Map<string, string>> {
+    return keyDigests(this.redis, [this.shown, this.other], WRITTEN_BY_WORKERS);
   }
 
   /** Runs the command line in this process, where nobody types. */
@@ -242,11 +236,6 @@ export class AttackedQueue {
     }
     return run;
   }
-}
-
-/** Returns a digest of a dump. */
-function digest(dump: Buffer): string {
-  return createHash('sha1').update(dump).digest('hex');
 }
 
 /** Attacks every command, and asks for another job now and then. */

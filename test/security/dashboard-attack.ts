@@ -1,5 +1,4 @@
 // A seeded attack on every route of a dashboard, with the oracles that judge each answer.
-import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { JobQueue } from 'nest-job-queue/core';
 import { JobHandler } from 'nest-job-queue';
@@ -12,6 +11,7 @@ import { connect, testRedisUrl, uniqueQueueName } from '../support/redis/redis.j
 import { startDashboard, type DashboardApp, type Platform } from '../dashboard/dashboard-app.js';
 import { pathOf, routeSamples, type Sample } from '../dashboard/route-samples.js';
 import { hostileField, hostileValue, hostileWord, withField } from './hostile.js';
+import { changedKeys, keyDigests } from './key-digests.js';
 import { BATCH, GROUP, IDS, markQueue, REDACT, SCHEDULE, SECRET } from './marked-queue.js';
 
 /** The mark of jobs that the viewer may not see: of a hidden queue, and some of the shown queue. */
@@ -162,9 +162,7 @@ export class AttackedDashboard {
   /** Throws if a change lacks a permission or an entry. */
   private async judgeChange(attack: Attack, entries: string): Promise<void> {
     const after = await this.keys();
-    const changed = [...new Set([...this.before.keys(), ...after.keys()])].filter(
-      (key) => this.before.get(key) !== after.get(key),
-    );
+    const changed = changedKeys(this.before, after);
     this.before = after;
     if (changed.length === 0) {
       return;
@@ -195,22 +193,8 @@ export class AttackedDashboard {
     return last?.[0] ?? '';
   }
 
-  /** Returns a digest of each key of the two queues, but of the action logs. */
-  private async keys(): Promise<Map<string, string>> {
-    const names = (await Promise.all([this.shown, this.hidden].map((name) => this.redis.keys(`queue:${name}:*`))))
-      .flat()
-      .filter((key) => !key.endsWith(':actions'));
-    const pipeline = this.redis.pipeline();
-    names.forEach((key) => pipeline.dumpBuffer(key));
-    const dumps = (await pipeline.exec())!;
-    return new Map(
-      names.map((key, i) => [
-        key,
-        createHash('sha1')
-          .update(dumps[i]![1] as Buffer)
-          .digest('hex'),
-      ]),
-    );
+  private keys(): Promise<Map<string, string>> {
+    return keyDigests(this.redis, [this.shown, this.hidden], /:actions$/);
   }
 
   private async send({
