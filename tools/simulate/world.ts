@@ -27,6 +27,9 @@ const LOOK_EVERY = 50;
 const CALM_MS = 3 * 60_000;
 const MOST_CALM_STEPS = 5_000;
 
+/** The time for which schedules tick on after a run with jumps of the clock, in ms. */
+const TICK_ON_MS = 10_000;
+
 /** The calls after which a unique key may have two holders. */
 const PLACES = new Set([
   'jobEnqueue',
@@ -260,6 +263,9 @@ export class World {
     this.isEnding = true;
     this.serverClock.correct();
     this.fleet.thaw();
+    if (this.parts.has('clock')) {
+      await this.tickOn();
+    }
     this.history.schedules.finish(this.server.all);
     this.startLateJobs();
     this.fleet.addWorker('mixed', NEWER); // one for each name
@@ -269,6 +275,14 @@ export class World {
       await this.clock.fireNext();
     }
     await turn();
+    this.look();
+  }
+
+  /** Lets schedules tick by the right clock, which shows those that an instant ahead has silenced. */
+  private async tickOn(): Promise<void> {
+    for (const until = this.clock.now() + TICK_ON_MS; this.clock.now() < until;) {
+      await this.clock.fireNext();
+    }
     this.look();
   }
 
