@@ -53,3 +53,43 @@ export function rowsOf(reply: unknown, size: number): string[][] {
 function isScalar(value: unknown): value is string | number {
   return typeof value === 'string' || typeof value === 'number';
 }
+
+/** Returns rows, each a list of `size` values. A missing value is null. */
+export function listsOf(reply: unknown, size: number): (string | number | null)[][] {
+  return listOf(reply).map((row) => fieldsOf(row, size));
+}
+
+/** Returns a list of `size` values. A missing value is null. */
+export function fieldsOf(reply: unknown, size: number): (string | number | null)[] {
+  const fields = listOf(reply);
+  if (fields.length !== size || !fields.every((field) => field === null || isScalar(field))) {
+    throw new UnexpectedReply(`a list of ${size} texts`, reply);
+  }
+  return fields;
+}
+
+/** Returns `count` whole numbers. */
+export function wholeNumbersOf(reply: unknown, count: number): number[] {
+  const numbers = listOf(reply);
+  if (numbers.length !== count) {
+    throw new UnexpectedReply(`${count} whole numbers`, reply);
+  }
+  return numbers.map(wholeNumberOf);
+}
+
+/** Returns true for 1 and false for 0. */
+export function flagOf(reply: unknown): boolean {
+  const flag = wholeNumberOf(reply);
+  if (flag !== 0 && flag !== 1) {
+    throw new UnexpectedReply('0 or 1', reply);
+  }
+  return flag === 1;
+}
+
+/** Returns a text. */
+export function textOf(reply: unknown): string {
+  if (!isScalar(reply)) {
+    throw new UnexpectedReply('a text', reply);
+  }
+  return String(reply);
+}

@@ -1,6 +1,8 @@
 import { jsonLines, parseJson } from '../codec/parse-json.js';
 import type { ClaimedJobOptions, JobRecord, JobStatus } from '../model/job.js';
 import { readMetadata } from '../model/metadata.js';
+import { UnexpectedReply } from '../store/unexpected-reply.js';
+import { listOf, textOf } from './check-reply.js';
 import { decodeAttemptLog } from './decode-attempt-log.js';
 import { decodeDate, decodeKnownDate } from './decode-date.js';
 import { decodeSteps } from './decode-steps.js';
@@ -13,16 +15,20 @@ export function kindOf(payload: unknown): string | undefined {
 }
 
 /** Decodes a page of jobs: for each its id, then its hash. */
-export function decodeJobs(queue: string, page: readonly (string | readonly string[])[]): JobRecord[] {
+export function decodeJobs(queue: string, page: readonly unknown[]): JobRecord[] {
+  if (page.length % 2 === 1) {
+    throw new UnexpectedReply('a page of jobs', page);
+  }
   const records: JobRecord[] = [];
-  for (let i = 0; i + 1 < page.length; i += 2) {
-    records.push(decodeJob(queue, page[i] as string, page[i + 1] as readonly string[]));
+  for (let i = 0; i < page.length; i += 2) {
+    records.push(decodeJob(queue, textOf(page[i]), page[i + 1]));
   }
   return records;
 }
 
 /** Decodes a job's hash, given as the flat list of HGETALL in a script. Its id is not in the hash. */
-export function decodeJob(queue: string, id: string, flat: readonly string[]): JobRecord {
+export function decodeJob(queue: string, id: string, reply: unknown): JobRecord {
+  const flat = listOf(reply) as string[];
   const hash: Record<string, string> = Object.create(null) as Record<string, string>;
   for (let i = 0; i + 1 < flat.length; i += 2) {
     hash[flat[i]!] = flat[i + 1]!;

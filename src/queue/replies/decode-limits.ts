@@ -3,6 +3,9 @@ import type { LimitsInForce } from '../store/verbs/limit-verbs.js';
 
 export type LimitsReply = [now: string, ...values: (string | null)[]];
 
+/** The values of a reply. */
+export const LIMITS_FIELDS = 20;
+
 /** Decodes the reply of `lua/limits/get.lua`. */
 export function decodeLimits(reply: LimitsReply): LimitsInForce {
   const [now, isSet, owner, maxRunning, limit, periodMs, burst, tatUs, restsUntil, ...others] = reply;

@@ -1,12 +1,13 @@
-import type { JobStatus } from '../model/job.js';
+import { oneOf, rowsOf } from './check-reply.js';
 import type { ReclaimedJob } from '../store/call-outcomes.js';
 
 /** Decodes groups of id, status and worker. */
-export function decodeReclaimed(fields: readonly string[]): ReclaimedJob[] {
-  const reclaimed: ReclaimedJob[] = [];
-  for (let i = 0; i < fields.length; i += 3) {
-    const [id, status, worker] = fields.slice(i, i + 3) as [string, JobStatus, string];
-    reclaimed.push({ id, status, ...(worker !== '' && { worker }) });
-  }
-  return reclaimed;
+export function decodeReclaimed(fields: unknown): ReclaimedJob[] {
+  return rowsOf(fields, 3).map(([id, status, worker]) => ({
+    id: id!,
+    status: RECLAIMED(status),
+    ...(worker !== '' && { worker: worker! }),
+  }));
 }
+
+const RECLAIMED = oneOf('pending', 'failed', 'cancelled');

@@ -1,13 +1,14 @@
+import { UnexpectedReply } from '../store/unexpected-reply.js';
 import type { QueueStats, UnservedName } from '../model/job.js';
 
-/** Decodes the reply of `lua/queue/stats.lua`, a flat list of field and value. */
-export function decodeStats(reply: readonly (string | number)[]): QueueStats {
-  const values = new Map<string, string | number>();
-  for (let i = 0; i < reply.length; i += 2) {
-    values.set(String(reply[i]), reply[i + 1]!);
+/** Decodes the reply of `lua/queue/stats.lua`, pairs of field and value. */
+export function decodeStats(reply: readonly string[][]): QueueStats {
+  const values = new Map(reply as [string, string][]);
+  if (!values.has('now_ms') || !values.has('pending')) {
+    throw new UnexpectedReply('the figures of a queue', reply.flat());
   }
   const number = (field: string) => Number(values.get(field) ?? 0);
-  const date = (field: string) => (values.get(field) ? new Date(number(field)) : null);
+  const date = (field: string) => (number(field) > 0 ? new Date(number(field)) : null);
   const totals: Record<string, number> = {};
   for (const [field, value] of values) {
     if (field.endsWith('_total')) {
@@ -40,8 +41,8 @@ export function decodeStats(reply: readonly (string | number)[]): QueueStats {
   };
 }
 
-function said<Name extends string>(name: Name, value: string | number | undefined): { [Key in Name]?: string } {
-  return (value ? { [name]: String(value) } : {}) as { [Key in Name]?: string };
+function said<Name extends string>(name: Name, value: string | undefined): { [Key in Name]?: string } {
+  return (value ? { [name]: value } : {}) as { [Key in Name]?: string };
 }
 
 function decodeUnserved(text: string): UnservedName[] {

@@ -10,6 +10,18 @@ const claim = { id: 'a', token: 't', fence: 1 } as ClaimedJob;
 const failure = { ...claim, error: { name: 'Error', message: 'no' }, final: true, backoffMs: 0 };
 const release = { ...claim, reason: 'interruption' as const, delayMs: 0 };
 
+const BATCH = { id: 'b', failFast: false, resultTtlMs: 1, followUps: [] };
+const SCHEDULE = {
+  id: 's',
+  version: '1',
+  recurrence: { everyMs: 1 },
+  name: 'n',
+  payload: '1',
+  options: '',
+  onMissed: 'skip' as const,
+  missedAfterMs: 1,
+};
+
 const scripts = await inside(coreQueue().queue).scripts();
 const REPLIES: [string, ScriptCall<unknown>, unknown[]][] = [
   ['claim', scripts.claim({ count: 1, token: 't', worker: 'w', stream: '0' }), [null, 1, 'retry', ['retry'], []]],
@@ -21,6 +33,56 @@ const REPLIES: [string, ScriptCall<unknown>, unknown[]][] = [
   ['register', scripts.workers.register('w', true), [null, ['retry'], 'retry']],
   ['remove', scripts.remove('a'), [null, 'retry', ['removed']]],
   ['cancel', scripts.cancel('a'), [null, 'retry', 1]],
+  ['stats', scripts.stats(), [null, 1, 'retry', [], ['a', 'b'], ['now_ms'], [['now_ms', 1]]]],
+  ['list', scripts.list('pending', 0, 1), [null, 1, ['a'], ['a', 'retry'], [1, null]]],
+  ['find', scripts.find('pending', { place: 0, looks: 1, skip: 0, most: 1 }), [null, 1, ['a', 'b'], [0, 0, 'a']]],
+  ['clean', scripts.clean('pending', 0, 1, 0), [null, 1, [1], ['a', 'b']]],
+  ['purge', scripts.purge(1), [null, 1, [1], ['a', 'b']]],
+  ['pause', scripts.pause(), [null, 'retry', 2, [1]]],
+  ['drained', scripts.publishDrained(), [null, 1, 'retry']],
+  ['unserved', scripts.unserved([]), [null, 1, [1, 2, 3], [[], 'a', []]]],
+  ['workers', scripts.workers.list(1), [null, 1, ['a'], [['a', 'b']], [['a', [], 'c']]]],
+  [
+    'dead letters',
+    scripts.deadLetters.list({ order: 'newest' }, 1, 1, true),
+    [null, 1, [1, 'a'], [1, 'a', 'b', 'c']],
+  ],
+  ['redrive', scripts.deadLetters.redrive(['a']), [null, 'retry', [1]]],
+  ['groups', scripts.groups.list({ by: 'depth', offset: 0, limit: 1 }), [null, 1, [], [1, 'a'], ['a']]],
+  ['group pause', scripts.groups.pause('a'), [null, 'retry', [1]]],
+  ['limits', scripts.limits.get(), [null, 1, [], ['a'], 'retry']],
+  ['reclaim', scripts.sweep.reclaim(1, 0, 0), [null, 1, [], ['1', 'a'], ['1', 'a', 'completed', 'w']]],
+  ['promote', scripts.sweep.promote(1), [null, 'retry', [1]]],
+  ['adopt', scripts.sweep.adoptForeign(1), [null, 1, [1], [0, 0, 0, 'a']]],
+  ['tidy', scripts.sweep.tidy(1), [null, 1, [1], ['a', 'b']]],
+  ['tend', scripts.sweep.tendBatches(1, false), [1, 'retry', [0, 0], [0, 0, 'a', [], []], [0, 0, [], ['a'], []]]],
+  ['create a batch', scripts.batches.create(BATCH), [null, 1, 'retry', ['created']]],
+  ['join', scripts.batches.join('b', []), [null, 'created', 1]],
+  ['seal', scripts.batches.seal('b'), [null, 'created', 1]],
+  ['stop', scripts.batches.stop('b'), [null, 'created', 1]],
+  ['batch', scripts.batches.status('b'), [1, 'retry', [], [1, 2]]],
+  ['batches', scripts.batches.list(1), [null, 1, ['a'], [['a']]]],
+  ['results', scripts.batches.results('b', 0, 1), [1, 'retry', ['a'], [0, 'a']]],
+  ['outbox', scripts.batches.outbox(1), [null, 1, ['a'], ['a', 'b']]],
+  ['deliver', scripts.batches.deliver('q', []), [null, 'retry', [1]]],
+  ['ends', scripts.batches.ends('q', []), [null, 1, ['a'], [[1], 2, 3, 4, 5]]],
+  ['open members', scripts.batches.openMembers(1, 1), [null, 1, ['a']]],
+  ['upsert', scripts.schedules.upsert(SCHEDULE, undefined, undefined), [null, 1, ['retry', 1], ['created']]],
+  ['due', scripts.schedules.due(1), [null, 1, [1], [1, 2, 0, 'a']]],
+  ['tick', scripts.schedules.tick([]), [null, 1, ['enqueued']]],
+  ['run', scripts.schedules.run('s', 'j'), [null, 'added', ['retry']]],
+  ['pause a schedule', scripts.schedules.pause('s'), [null, 1, 'retry']],
+  ['resume a schedule', scripts.schedules.resume('s'), [null, 'resumed', ['retry'], ['next', 1]]],
+  ['remove a schedule', scripts.schedules.remove('s'), [null, 1, 'retry']],
+  ['schedules', scripts.schedules.list(0, 1), [null, 1, ['a'], [['a']]]],
+  ['doctor: scan', scripts.doctor.scan(['a']), [null, 1, ['a'], ['a', 'retry', '']]],
+  ['doctor: inspect', scripts.doctor.inspect(['a'], false), [null, [], ['a'], [1, 'a']]],
+  ['doctor: unique', scripts.doctor.unique(['a'], false), [null, 1, ['a']]],
+  ['doctor: groups', scripts.doctor.groups(['a'], false), [null, 1, ['a']]],
+  ['doctor: batches', scripts.doctor.batches(['a'], 1, false), [null, 1, ['a']]],
+  ['doctor: counters', scripts.doctor.counters(false, false), [null, 1, ['a']]],
+  ['history', scripts.history.read(1, undefined, 1), [null, 1, [], [1, 2, 3, 'a', 'b'], [1, '', '', [['a']], []]]],
+  ['progress', scripts.progress(claim, '1'), [null, 'retry', [1]]],
 ];
 
 describe.each(REPLIES)('%s', (_, call, wrong) => {

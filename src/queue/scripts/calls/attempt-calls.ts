@@ -2,7 +2,7 @@ import { exhaustedError } from '../../errors/exhausted-errors.js';
 import type { ClaimRef } from '../../model/job.js';
 import { attemptsByHand, type ResolvedQueueOptions } from '../../model/queue-options.js';
 import { UnexpectedReply } from '../../store/unexpected-reply.js';
-import { listOf, oneOf, oneOfEach, wholeNumberOf } from '../../replies/check-reply.js';
+import { flagOf, listOf, oneOf, oneOfEach, wholeNumberOf } from '../../replies/check-reply.js';
 import { decodeSteps } from '../../replies/decode-steps.js';
 import {
   MOST_BYTES_OF_STEPS,
@@ -189,22 +189,17 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
     setName({ id, token, name, options: { maxAttempts, backoff } }: NamedClaim): ScriptCall<boolean> {
       const retries = JSON.stringify({ maxAttempts, backoff });
       const args = [id, token, name, retries === '{}' ? '' : retries, maxAttempts ?? ''];
-      return call('attemptSetName', keys.standard, args, (reply) => Number(reply) === 1);
+      return call('attemptSetName', keys.standard, args, flagOf);
     },
 
     /** Returns whether the claim was current. */
     progress({ id, token }: Pick<ClaimRef, 'id' | 'token'>, progress: string): ScriptCall<boolean> {
-      return call(
-        'attemptProgress',
-        keys.standard,
-        [id, token, progress, options.events],
-        (reply) => Number(reply) === 1,
-      );
+      return call('attemptProgress', keys.standard, [id, token, progress, options.events], flagOf);
     },
 
     /** Returns whether the claim was current. */
     checkpoint({ id, token }: Pick<ClaimRef, 'id' | 'token'>, checkpoint: string): ScriptCall<boolean> {
-      return call('attemptCheckpoint', keys.standard, [id, token, checkpoint], (reply) => Number(reply) === 1);
+      return call('attemptCheckpoint', keys.standard, [id, token, checkpoint], flagOf);
     },
 
     /** Records a step; without one returns the recorded steps. */
@@ -230,7 +225,7 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
       keep: number,
       lines: readonly string[],
     ): ScriptCall<boolean> {
-      return call('attemptLog', keys.standard, [id, token, keep, ...lines], (reply) => Number(reply) === 1);
+      return call('attemptLog', keys.standard, [id, token, keep, ...lines], flagOf);
     },
   };
 }

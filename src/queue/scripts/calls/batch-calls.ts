@@ -9,11 +9,15 @@ import type {
 import { oneOfEach } from '../../replies/check-reply.js';
 import { DEPEND_OUTCOMES, type DependOutcome } from '../../store/verbs/batch-verbs.js';
 import { parseJson } from '../../codec/parse-json.js';
-import { rowsOf } from '../../replies/check-reply.js';
+import { fieldsOf, listOf, listsOf, oneOf, rowsOf, textOf, wholeNumberOf } from '../../replies/check-reply.js';
+import { UnexpectedReply } from '../../store/unexpected-reply.js';
 import { refTo, splitRef } from '../../store/job-ref.js';
 import type { OpenMember } from '../../store/verbs/batch-verbs.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
 import { type CallContext, call } from '../script-call.js';
+
+/** The fields of a batch in the replies of `lua/batch/status.lua` and `list.lua`. */
+const BATCH_FIELDS = 11;
 
 /** The most bytes of results of one call, besides its first result. */
 const MOST_BYTES = 1_048_576;
@@ -24,32 +28,30 @@ export function batchCalls({ keys, retention }: CallContext) {
     create({ id, failFast, resultTtlMs, followUps }: EncodedBatch): ScriptCall<'created' | 'exists'> {
       const each = followUps.flatMap(({ kind, name, payload, options }) => [kind, name, payload, options]);
       const args = [id, failFast ? '1' : '0', resultTtlMs, ...each];
-      return call('batchCreate', keys.standard, args, (reply) => reply as 'created');
+      return call('batchCreate', keys.standard, args, oneOf('created', 'exists'));
     },
 
     join(id: string, members: readonly string[]): ScriptCall<'joined' | 'stopped' | 'sealed' | 'no-batch'> {
-      return call('batchJoin', keys.standard, [id, ...members], (reply) => reply as 'joined');
+      return call('batchJoin', keys.standard, [id, ...members], oneOf('joined', 'stopped', 'sealed', 'no-batch'));
     },
 
     seal(id: string): ScriptCall<'sealed' | 'missing'> {
-      return call('batchSeal', keys.standard, [id], (reply) => reply as 'sealed');
+      return call('batchSeal', keys.standard, [id], oneOf('sealed', 'missing'));
     },
 
     stop(id: string): ScriptCall<'stopped' | 'fired' | 'missing'> {
-      return call('batchStop', keys.standard, [id], (reply) => reply as 'stopped');
+      return call('batchStop', keys.standard, [id], oneOf('stopped', 'fired', 'missing'));
     },
 
     status(id: string): ScriptCall<BatchRecord | null> {
       return call('batchStatus', keys.standard, [id], (reply) =>
-        reply === null ? null : decodeBatch(keys.queue, id, reply as (string | number | null)[]),
+        reply === null ? null : decodeBatch(keys.queue, id, fieldsOf(reply, BATCH_FIELDS)),
       );
     },
 
     list(limit: number): ScriptCall<BatchRecord[]> {
       return call('batchList', keys.standard, [limit], (reply) =>
-        (reply as [string, ...(string | number | null)[]][]).map(([id, ...fields]) =>
-          decodeBatch(keys.queue, id, fields),
-        ),
+        listsOf(reply, 1 + BATCH_FIELDS).map(([id, ...fields]) => decodeBatch(keys.queue, textOf(id), fields)),
       );
     },
 
@@ -68,15 +70,15 @@ export function batchCalls({ keys, retention }: CallContext) {
         if (reply === null) {
           return null;
         }
-        const [beyond, ...pairs] = reply as [number, ...string[]];
-        const members = pairsOf(pairs).map(([member, outcome]) => decodeMember(keys.queue, member, outcome));
-        return Number(beyond) > 0 ? { members, next: offset + members.length } : { members };
+        const [beyond, ...pairs] = listOf(reply);
+        const members = rowsOf(pairs, 2).map(([member, outcome]) => decodeMember(keys.queue, member!, outcome!));
+        return wholeNumberOf(beyond) > 0 ? { members, next: offset + members.length } : { members };
       });
     },
 
     outbox(limit: number): ScriptCall<BatchNews[]> {
       return call('batchOutbox', keys.standard, [limit, MOST_BYTES], (reply) =>
-        pairsOf(reply as string[]).map(([place, text]) => decodeNews(place, text)),
+        rowsOf(reply, 2).map(([place, text]) => decodeNews(place!, text!)),
       );
     },
 
@@ -88,23 +90,26 @@ export function batchCalls({ keys, retention }: CallContext) {
         state,
         detail,
       ]);
-      return call('batchDeliver', keys.standard, args, Number);
+      return call('batchDeliver', keys.standard, args, wholeNumberOf);
     },
 
     acknowledge(news: readonly BatchNews[]): ScriptCall<number> {
       const args = news.flatMap(({ queue, batch, id, number }) => [refTo(queue, refTo(batch, id)), number]);
-      return call('batchAcknowledge', keys.standard, args, Number);
+      return call('batchAcknowledge', keys.standard, args, wholeNumberOf);
     },
 
     ends(home: string, members: readonly { batch: string; id: string }[]): ScriptCall<BatchNews[]> {
       const args = [home, MOST_BYTES, ...members.flatMap(({ batch, id }) => [batch, id])];
-      return call('batchEnds', keys.standard, args, (reply) => {
-        const fields = reply as string[];
-        return Array.from({ length: fields.length / 5 }, (_, i) => {
-          const [batch, id, number, state, detail] = fields.slice(5 * i, 5 * i + 5);
-          return { queue: home, batch: batch!, id: id!, number: number!, state: state!, detail: detail! };
-        });
-      });
+      return call('batchEnds', keys.standard, args, (reply) =>
+        rowsOf(reply, 5).map(([batch, id, number, state, detail]) => ({
+          queue: home,
+          batch: batch!,
+          id: id!,
+          number: number!,
+          state: state!,
+          detail: detail!,
+        })),
+      );
     },
 
     depend(home: string, pairs: readonly { id: string; waiting: string }[]): ScriptCall<DependOutcome[]> {
@@ -116,10 +121,6 @@ export function batchCalls({ keys, retention }: CallContext) {
       return call('batchCancel', keys.standard, [...retention, ...ids], () => undefined);
     },
   };
-}
-
-export function pairsOf(flat: readonly string[]): [string, string][] {
-  return Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i]!, flat[2 * i + 1]!]);
 }
 
 function decodeMember(queue: string, member: string, outcome: string): BatchMember {
@@ -137,14 +138,16 @@ function decodeMember(queue: string, member: string, outcome: string): BatchMemb
 function decodeNews(place: string, text: string): BatchNews {
   const [queue, batch, id] = place.split('\t');
   const [number, state, ...detail] = text.split('\n');
-  return {
-    queue: queue!,
-    batch: batch!,
-    id: id!,
-    number: number!,
-    state: state!,
-    detail: detail.join('\n'),
-  };
+  if (
+    queue === undefined ||
+    batch === undefined ||
+    id === undefined ||
+    number === undefined ||
+    state === undefined
+  ) {
+    throw new UnexpectedReply('news of a batch', [place, text]);
+  }
+  return { queue, batch, id, number, state, detail: detail.join('\n') };
 }
 
 function decodeBatch(queue: string, id: string, reply: readonly (string | number | null)[]): BatchRecord {

@@ -1,3 +1,4 @@
+import { listOf, textOf, wholeNumberOf } from '../../replies/check-reply.js';
 import { decodeJob } from '../../replies/decode-job.js';
 import type { DeadLetterQuery, DeadLetterSlice } from '../../store/store-calls.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
@@ -21,13 +22,14 @@ export function deadLetterCalls({ keys }: CallContext) {
         mostBytes,
       ];
       return call('deadLetterList', keys.standard, args, (reply) => {
-        const [nowMs, lastAt, lastId, ...rest] = reply as [number, string, string, ...(string | string[])[]];
+        const [nowMs, lastAt, lastId, ...rest] = listOf(reply);
         const found: DeadLetterSlice['found'] = [];
         for (let i = 0; i < rest.length; i += 3) {
-          const [id, at, hash] = rest.slice(i, i + 3) as [string, string, string[]];
+          const [id, at, hash] = [textOf(rest[i]), textOf(rest[i + 1]), listOf(rest[i + 2])];
           found.push({ id, at, job: hash.length > 0 ? decodeJob(keys.queue, id, hash) : undefined });
         }
-        return { nowMs, next: lastAt === '' ? undefined : { at: lastAt, id: lastId }, found };
+        const next = textOf(lastAt) === '' ? undefined : { at: textOf(lastAt), id: textOf(lastId) };
+        return { nowMs: wholeNumberOf(nowMs), next, found };
       });
     },
 
@@ -37,13 +39,13 @@ export function deadLetterCalls({ keys }: CallContext) {
         'deadLetterDiscard',
         keys.standard,
         letters.flatMap(({ id, at = '' }) => [id, at]),
-        Number,
+        wholeNumberOf,
       );
     },
 
     /** @param payload JSON that takes the place of the stored one */
     redrive(ids: readonly string[], payload = ''): ScriptCall<number> {
-      return call('deadLetterRedrive', keys.standard, [payload, ...ids], Number);
+      return call('deadLetterRedrive', keys.standard, [payload, ...ids], wholeNumberOf);
     },
   };
 }

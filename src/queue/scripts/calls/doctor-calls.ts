@@ -1,3 +1,4 @@
+import { listOf, oneOf, rowsOf, wholeNumberOf } from '../../replies/check-reply.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
 import { type CallContext, call } from '../script-call.js';
 
@@ -18,6 +19,8 @@ export interface Fault {
   repaired?: false;
 }
 
+const LOOKED = oneOf('nowhere', 'absent', 'odd');
+
 /** The most list entries that one check may pass over, which takes the server a few ms. */
 const BUDGET = 100_000;
 
@@ -32,8 +35,8 @@ export function doctorCalls({ keys, options, retention }: CallContext) {
   return {
     scan(ids: readonly string[]): ScriptCall<Map<string, Look>> {
       return call('doctorScan', keys.standard, ids, (reply) => {
-        const looks = rowsOf(reply as string[], 3);
-        return new Map(looks.map(([id, verdict, status]) => [id!, { verdict, status } as Look]));
+        const looks = rowsOf(reply, 3);
+        return new Map(looks.map(([id, verdict, status]) => [id!, { verdict: LOOKED(verdict), status: status! }]));
       });
     },
 
@@ -41,21 +44,21 @@ export function doctorCalls({ keys, options, retention }: CallContext) {
     inspect(ids: readonly string[], repair: boolean): ScriptCall<{ judged: number; faults: Fault[] }> {
       const args = [...retention, repair ? '1' : '0', options.visibilityMs, BUDGET, ...ids];
       return call('doctorInspect', keys.standard, args, (reply) => {
-        const [judged, ...rest] = reply as [number | string, ...string[]];
+        const [judged, ...rest] = listOf(reply);
         const faults = rowsOf(rest, 4).map(([id, kind, found, expected]) => faultOf(id!, kind!, found!, expected!));
-        return { judged: Number(judged), faults };
+        return { judged: wholeNumberOf(judged), faults };
       });
     },
 
     unique(uniqueKeys: readonly string[], repair: boolean): ScriptCall<Fault[]> {
       return call('doctorUnique', keys.standard, [repair ? '1' : '0', ...uniqueKeys], (reply) =>
-        rowsOf(reply as string[], 4).map(kindedFault),
+        rowsOf(reply, 4).map(kindedFault),
       );
     },
 
     groups(names: readonly string[], repair: boolean): ScriptCall<Fault[]> {
       return call('doctorGroups', keys.standard, [repair ? '1' : '0', ...names], (reply) =>
-        rowsOf(reply as string[], 4).map(kindedFault),
+        rowsOf(reply, 4).map(kindedFault),
       );
     },
 
@@ -74,7 +77,7 @@ export function doctorCalls({ keys, options, retention }: CallContext) {
     /** @param keepMs how long the rest of a batch stays, in ms */
     batches(ids: readonly string[], keepMs: number, repair: boolean): ScriptCall<Fault[]> {
       return call('doctorBatches', keys.standard, [repair ? '1' : '0', keepMs, ...ids], (reply) =>
-        rowsOf(reply as string[], 3).map(([id, found, expected]) => faultOf(id!, 'batch', found!, expected!)),
+        rowsOf(reply, 3).map(([id, found, expected]) => faultOf(id!, 'batch', found!, expected!)),
       );
     },
 
@@ -84,7 +87,7 @@ export function doctorCalls({ keys, options, retention }: CallContext) {
         keys.standard,
         [repair ? '1' : '0', COUNTED_LOOKS, exclusive ? '1' : '0'],
         (reply) =>
-          rowsOf(reply as string[], 4).map(([counter, found, expected, repaired]) => ({
+          rowsOf(reply, 4).map(([counter, found, expected, repaired]) => ({
             ...faultOf(counter!, 'counter', found!, expected!),
             ...(Number(repaired) === 0 && { repaired: false }),
           })),
@@ -112,8 +115,4 @@ function kindedFault([subject, kind, found, expected]: string[]): Fault {
 
 function faultOf(subject: string, kind: string, found: string, expected: string): Fault {
   return { subject, kind, found, expected };
-}
-
-function rowsOf(reply: readonly string[], width: number): string[][] {
-  return Array.from({ length: reply.length / width }, (_, i) => reply.slice(i * width, (i + 1) * width));
 }

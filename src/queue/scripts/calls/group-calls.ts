@@ -1,3 +1,4 @@
+import { flagOf, listOf, rowsOf, wholeNumberOf } from '../../replies/check-reply.js';
 import type { GroupStats } from '../../model/group.js';
 import type { GroupLimits } from '../../model/limits.js';
 import type { ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
@@ -16,11 +17,9 @@ const COLUMNS = 18;
 export function groupCalls({ keys }: CallContext) {
   function listCall(args: readonly ScriptArgument[]): ScriptCall<GroupStats[]> {
     return call('groupList', keys.standard, args, (reply) => {
-      const [now, ...values] = reply as (string | number)[];
-      const rows = values.length / COLUMNS;
-      return Array.from({ length: rows }, (_, i) =>
-        decodeGroup(Number(now), values.slice(i * COLUMNS, (i + 1) * COLUMNS)),
-      );
+      const [first, ...values] = listOf(reply);
+      const now = wholeNumberOf(first);
+      return rowsOf(values, COLUMNS).map((row) => decodeGroup(now, row));
     });
   }
 
@@ -42,11 +41,11 @@ export function groupCalls({ keys }: CallContext) {
     },
 
     pause(name: string, { by = '', reason = '' }: PauseOptions = {}): ScriptCall<boolean> {
-      return call('groupPause', keys.standard, [name, by, reason], (reply) => Number(reply) === 1);
+      return call('groupPause', keys.standard, [name, by, reason], flagOf);
     },
 
     resume(name: string): ScriptCall<boolean> {
-      return call('groupResume', keys.standard, [name], (reply) => Number(reply) === 1);
+      return call('groupResume', keys.standard, [name], flagOf);
     },
 
     clean(name: string, olderThanMs: number, limit: number, passed: number): ScriptCall<CleanReply> {
@@ -59,8 +58,8 @@ function date(text: string | undefined): Date | null {
   return text ? new Date(Number(text)) : null;
 }
 
-function decodeGroup(now: number, row: readonly (string | number)[]): GroupStats {
-  const [name, pending, running, readyAt, pausedAt, heldBy, opensAt, ...others] = row.map(String);
+function decodeGroup(now: number, row: readonly string[]): GroupStats {
+  const [name, pending, running, readyAt, pausedAt, heldBy, opensAt, ...others] = row;
   const [limits, pausedBy, pauseReason] = [others.slice(0, -2), ...others.slice(-2)];
   return {
     name: name!,

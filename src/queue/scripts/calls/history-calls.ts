@@ -1,3 +1,4 @@
+import { flagOf, listOf, textOf, wholeNumberOf } from '../../replies/check-reply.js';
 import { Histogram } from '../../runtime/histogram.js';
 import type { HistoryMark, StoredMinute } from '../../model/history.js';
 import type { HistorySlice, MinuteReading } from '../../store/store-calls.js';
@@ -10,7 +11,7 @@ type StreamEntry = [id: string, fields: string[]];
 export function historyCalls({ keys }: CallContext) {
   function close(args: (string | number)[]) {
     const { stats, historyOpen, history, historyMarks } = keys;
-    return call('historyCloseMinute', [stats, historyOpen, history, historyMarks], args, Number);
+    return call('historyCloseMinute', [stats, historyOpen, history, historyMarks], args, wholeNumberOf);
   }
 
   return {
@@ -20,7 +21,7 @@ export function historyCalls({ keys }: CallContext) {
         'historyAddDurations',
         [historyOpen, historyBatchPrefix + worker],
         [batch, HISTORY_KEPT_MS, ...counts],
-        (reply) => Number(reply) === 1,
+        flagOf,
       );
     },
 
@@ -35,26 +36,25 @@ export function historyCalls({ keys }: CallContext) {
     read(backMs: number, after: string | undefined, most: number) {
       const { historyOpen, history, historyMarks } = keys;
       return call('historyRead', [historyOpen, history, historyMarks], [backMs, after ?? '', most], (reply) =>
-        decodeSlice(reply as [string, string, string, StreamEntry[], StreamEntry[]]),
+        decodeSlice(listOf(reply)),
       );
     },
   };
 }
 
-function decodeSlice([now, since, closedAt, entries, marks]: [
-  string,
-  string,
-  string,
-  StreamEntry[],
-  StreamEntry[],
-]): HistorySlice {
+function decodeSlice([now, since, closedAt, entries, marks]: unknown[]): HistorySlice {
   return {
-    nowMs: Number(now),
-    sinceMs: since === '' ? undefined : Number(since),
-    closedAtMs: closedAt === '' ? undefined : Number(closedAt),
-    entries: entries.map(decodeMinute),
-    marks: marks.map(decodeMark),
+    nowMs: wholeNumberOf(now),
+    sinceMs: since === '' ? undefined : wholeNumberOf(since),
+    closedAtMs: closedAt === '' ? undefined : wholeNumberOf(closedAt),
+    entries: listOf(entries).map((entry) => decodeMinute(entryOf(entry))),
+    marks: listOf(marks).map((entry) => decodeMark(entryOf(entry))),
   };
+}
+
+function entryOf(reply: unknown): StreamEntry {
+  const [id, fields] = listOf(reply);
+  return [textOf(id), listOf(fields).map(textOf)];
 }
 
 function decodeMinute([id, fields]: StreamEntry): StoredMinute {

@@ -1,5 +1,6 @@
 import type { LimitChanges, RuntimeLimits } from '../../model/limits.js';
-import { type LimitsReply, decodeLimits } from '../../replies/decode-limits.js';
+import { fieldsOf, textOf } from '../../replies/check-reply.js';
+import { type LimitsReply, decodeLimits, LIMITS_FIELDS } from '../../replies/decode-limits.js';
 import type { LimitsInForce } from '../../store/verbs/limit-verbs.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
 import { limitChangeArguments, runtimeLimitArguments } from '../encode-worker-limits.js';
@@ -9,11 +10,8 @@ import { type CallContext, call } from '../script-call.js';
 export function limitsCalls({ keys }: CallContext) {
   return {
     change(changes: LimitChanges): ScriptCall<string | undefined> {
-      return call(
-        'limitsSet',
-        keys.standard,
-        limitChangeArguments(changes),
-        (reply) => (reply as string) || undefined,
+      return call('limitsSet', keys.standard, limitChangeArguments(changes), (reply) =>
+        reply === null ? undefined : textOf(reply) || undefined,
       );
     },
 
@@ -26,7 +24,9 @@ export function limitsCalls({ keys }: CallContext) {
     },
 
     get(): ScriptCall<LimitsInForce> {
-      return call('limitsGet', keys.standard, [], (reply) => decodeLimits(reply as LimitsReply));
+      return call('limitsGet', keys.standard, [], (reply) =>
+        decodeLimits(fieldsOf(reply, LIMITS_FIELDS) as LimitsReply),
+      );
     },
   };
 }

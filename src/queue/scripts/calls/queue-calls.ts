@@ -1,6 +1,7 @@
 import { decodeAnnouncedContent, type AnnouncedContent } from '../../codec/announced-content.js';
 import type { ClaimedJob, JobRecord, JobStatus, QueueStats } from '../../model/job.js';
 import type { PauseOptions } from '../../model/pause.js';
+import { flagOf, listOf, oneOf, rowsOf, textOf, wholeNumberOf, wholeNumbersOf } from '../../replies/check-reply.js';
 import { decodeClean } from '../../replies/decode-clean.js';
 import { decodeJobs } from '../../replies/decode-job.js';
 import { decodeStats } from '../../replies/decode-stats.js';
@@ -15,14 +16,12 @@ import { type CallContext, call } from '../script-call.js';
 export function queueCalls({ keys, options }: CallContext) {
   return {
     stats(): ScriptCall<QueueStats> {
-      return call('queueStats', keys.standard, [WORKER_SEEN_MS], (reply) =>
-        decodeStats(reply as (string | number)[]),
-      );
+      return call('queueStats', keys.standard, [WORKER_SEEN_MS], (reply) => decodeStats(rowsOf(reply, 2)));
     },
 
     list(status: JobStatus, offset: number, limit: number, mostBytes?: number): ScriptCall<JobRecord[]> {
       return call('queueList', keys.standard, [status, offset, limit, mostBytes ?? ''], (reply) =>
-        decodeJobs(keys.queue, reply as (string | string[])[]),
+        decodeJobs(keys.queue, listOf(reply)),
       );
     },
 
@@ -34,8 +33,13 @@ export function queueCalls({ keys, options }: CallContext) {
         keys.standard,
         [status, place, looks, skip, most, mostBytes ?? '', ...filter],
         (reply) => {
-          const [next, passed, ...jobs] = reply as [number, number, ...(string | string[])[]];
-          return { jobs: decodeJobs(keys.queue, jobs), passed, next: next < 0 ? undefined : next };
+          const [nextPlace, passed, ...jobs] = listOf(reply);
+          const next = wholeNumberOf(nextPlace);
+          return {
+            jobs: decodeJobs(keys.queue, jobs),
+            passed: wholeNumberOf(passed),
+            next: next < 0 ? undefined : next,
+          };
         },
       );
     },
@@ -47,7 +51,7 @@ export function queueCalls({ keys, options }: CallContext) {
         args: [],
         send: (client) => client.time(),
         decode: (reply) => {
-          const [seconds, microseconds] = (reply as string[]).map(Number);
+          const [seconds, microseconds] = wholeNumbersOf(reply, 2);
           return seconds! * 1_000 + Math.floor(microseconds! / 1_000);
         },
       };
@@ -58,39 +62,36 @@ export function queueCalls({ keys, options }: CallContext) {
     },
 
     pause({ by = '', reason = '' }: PauseOptions = {}): ScriptCall<boolean> {
-      return call('queuePause', keys.standard, [by, reason], (reply) => Number(reply) === 1);
+      return call('queuePause', keys.standard, [by, reason], flagOf);
     },
 
     resume(): ScriptCall<boolean> {
-      return call('queueResume', keys.standard, [], (reply) => Number(reply) === 1);
+      return call('queueResume', keys.standard, [], flagOf);
     },
 
     purge(limit: number): ScriptCall<{ deleted: number; more: boolean }> {
       const args = [limit, WORKER_SEEN_MS, WORKER_FORGOTTEN_MS, options.visibilityMs];
       return call('queuePurge', keys.standard, args, (reply) => {
-        const [deleted, more] = (reply as number[]).map(Number);
+        const [deleted, more] = wholeNumbersOf(reply, 2);
         return { deleted: deleted!, more: more === 1 };
       });
     },
 
     /** Returns whether there was a subscriber. */
     publish({ id, name }: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck'): ScriptCall<boolean> {
-      return call(
-        'queuePublish',
-        keys.standard,
-        [id, name, status, options.events],
-        (reply) => Number(reply) === 1,
-      );
+      return call('queuePublish', keys.standard, [id, name, status, options.events], flagOf);
     },
 
     /** Publishes that the queue is drained, if it is. */
     publishDrained(): ScriptCall<DrainedOutcome> {
       const { events } = options;
-      return call('queuePublishDrained', keys.standard, [events], (reply) => reply as DrainedOutcome);
+      return call('queuePublishDrained', keys.standard, [events], oneOf('published', 'busy', 'already'));
     },
 
     content(): ScriptCall<AnnouncedContent | undefined> {
-      return call('queueContent', keys.standard, [], (reply) => decodeAnnouncedContent(reply as string | null));
+      return call('queueContent', keys.standard, [], (reply) =>
+        decodeAnnouncedContent(reply === null ? null : textOf(reply)),
+      );
     },
 
     /**
@@ -100,8 +101,12 @@ export function queueCalls({ keys, options }: CallContext) {
     unserved(jobs: readonly { id: string; name: string }[]): ScriptCall<UnservedJobs> {
       const args = [WORKER_SEEN_MS, ...jobs.flatMap(({ id, name }) => [id, name])];
       return call('queueUnserved', keys.standard, args, (reply) => {
-        const [waiting, workers, names] = reply as [number[], number, string[]];
-        return { waiting: waiting.map((index) => index - 1), workers: Number(workers), names };
+        const [waiting, workers, names] = listOf(reply);
+        return {
+          waiting: listOf(waiting).map((index) => wholeNumberOf(index) - 1),
+          workers: wholeNumberOf(workers),
+          names: listOf(names).map(textOf),
+        };
       });
     },
   };

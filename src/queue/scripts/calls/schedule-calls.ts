@@ -1,4 +1,12 @@
-import { oneOfEach } from '../../replies/check-reply.js';
+import {
+  listOf,
+  oneOf,
+  oneOfEach,
+  rowsOf,
+  textOf,
+  wholeNumberOf,
+  wholeNumbersOf,
+} from '../../replies/check-reply.js';
 import { decodeSchedule } from '../../replies/decode-schedule.js';
 import type { Recurrence, ScheduleRecord, StoredSchedule } from '../../model/schedule.js';
 import type {
@@ -11,6 +19,20 @@ import type {
 import type { ScriptCall } from '../../transport/script-runner.js';
 import { type CallContext, call } from '../script-call.js';
 
+// The outcomes of each script, as in its header.
+const UPSERTED: (reply: unknown) => UpsertOutcome = oneOf(
+  'created',
+  'changed',
+  'unchanged',
+  'conflict',
+  'declared',
+  'next',
+);
+const TICKED = (count: number): ((reply: unknown) => TickOutcome[]) =>
+  oneOfEach(count, 'enqueued', 'kept', 'skipped', 'moved', 'lost');
+const RAN = oneOf('added', 'exists', 'kept', 'missing');
+const RESUMED = oneOf('resumed', 'missing', 'next');
+
 /** The time a declaration of a schedule lasts, in ms. Processes repeat it every 10 s. */
 export const DECLARED_MS = 30_000;
 
@@ -18,7 +40,7 @@ export const DECLARED_MS = 30_000;
 export function scheduleCalls({ keys }: CallContext) {
   function records(id: string, offset: number, limit: number): ScriptCall<ScheduleRecord[]> {
     return call('scheduleList', keys.standard, [id, offset, limit, DECLARED_MS], (reply) =>
-      (reply as string[][]).map((hash) => decodeSchedule(keys.queue, hash)),
+      listOf(reply).map((hash) => decodeSchedule(keys.queue, rowsOf(hash, 2).flat())),
     );
   }
 
@@ -31,8 +53,8 @@ export function scheduleCalls({ keys }: CallContext) {
       const definition = [version, JSON.stringify(recurrence), name, payload, options, onMissed, missedAfterMs];
       const limit = recurrence.limit ?? '';
       return call('scheduleUpsert', keys.standard, [...owner, ...definition, limit], (reply) => {
-        const [outcome, nowMs] = reply as [UpsertOutcome, number];
-        return { outcome, nowMs };
+        const [outcome, nowMs] = listOf(reply);
+        return { outcome: UPSERTED(outcome), nowMs: wholeNumberOf(nowMs) };
       });
     },
 
@@ -48,7 +70,7 @@ export function scheduleCalls({ keys }: CallContext) {
 
     due(limit: number, othersFrom?: number): ScriptCall<DueLook> {
       return call('scheduleDue', keys.standard, [limit, DECLARED_MS, othersFrom ?? ''], (reply) =>
-        decodeDue(reply as (string | number)[]),
+        decodeDue(listOf(reply)),
       );
     },
 
@@ -59,41 +81,38 @@ export function scheduleCalls({ keys }: CallContext) {
         version,
         dueArg(nextDueMs),
       ]);
-      return call('scheduleTick', keys.standard, args, (reply) => reply as TickOutcome[]);
+      return call('scheduleTick', keys.standard, args, TICKED(ticks.length));
     },
 
     run(id: string, jobId: string) {
       return call('scheduleRun', keys.standard, [id, jobId], (reply) => {
-        const [outcome, standing = '', name = ''] = reply as [
-          'added' | 'exists' | 'kept' | 'missing',
-          string?,
-          string?,
-        ];
-        return { outcome, jobId: standing, name };
+        const [outcome, standing = '', name = ''] = listOf(reply);
+        return { outcome: RAN(outcome), jobId: textOf(standing), name: textOf(name) };
       });
     },
 
     pause(id: string): ScriptCall<'paused' | 'missing'> {
-      return call('schedulePause', keys.standard, [id], (reply) => reply as 'paused');
+      return call('schedulePause', keys.standard, [id], oneOf('paused', 'missing'));
     },
 
     /** @param next the next due time, with the version of the definition that determined it */
     resume(id: string, next?: { dueMs: number; version: string }): ScriptCall<ResumeReply> {
       return call('scheduleResume', keys.standard, [id, dueArg(next?.dueMs), next?.version ?? ''], (reply) => {
-        const [outcome, nowMs, version, recurrence] = reply as [
-          'resumed' | 'missing' | 'next',
-          number,
-          string,
-          string,
-        ];
+        const [first, nowMs, version, recurrence] = listOf(reply);
+        const outcome = RESUMED(first);
         return outcome === 'next'
-          ? { outcome, nowMs, version, recurrence: JSON.parse(recurrence) as Recurrence }
+          ? {
+              outcome,
+              nowMs: wholeNumberOf(nowMs),
+              version: textOf(version),
+              recurrence: JSON.parse(textOf(recurrence)) as Recurrence,
+            }
           : { outcome };
       });
     },
 
     remove(id: string): ScriptCall<'removed' | 'missing' | 'declared'> {
-      return call('scheduleRemove', keys.standard, [id, DECLARED_MS], (reply) => reply as 'removed');
+      return call('scheduleRemove', keys.standard, [id, DECLARED_MS], oneOf('removed', 'missing', 'declared'));
     },
 
     list(offset: number, limit: number): ScriptCall<ScheduleRecord[]> {
@@ -112,16 +131,13 @@ function dueArg(dueMs: number | undefined): number | string {
   return dueMs === Infinity ? '+inf' : (dueMs ?? '');
 }
 
-function decodeDue(reply: readonly (string | number)[]): DueLook {
-  const due: DueSchedule[] = [];
-  for (let i = 3; i + 3 < reply.length; i += 4) {
-    due.push({
-      id: String(reply[i]),
-      dueAtMs: Number(reply[i + 1]),
-      version: String(reply[i + 2]),
-      recurrence: String(reply[i + 3]),
-    });
-  }
-  const nextDueInMs = Number(reply[1]) < 0 ? undefined : Number(reply[1]);
-  return { nowMs: Number(reply[0]), nextDueInMs, more: Number(reply[2]) === 1, due };
+function decodeDue(reply: readonly unknown[]): DueLook {
+  const [nowMs, nextMs, more] = wholeNumbersOf(reply.slice(0, 3), 3);
+  const due = rowsOf(reply.slice(3), 4).map(([id, dueAtMs, version, recurrence]) => ({
+    id: id!,
+    dueAtMs: Number(dueAtMs),
+    version: version!,
+    recurrence: recurrence!,
+  }));
+  return { nowMs: nowMs!, nextDueInMs: nextMs! < 0 ? undefined : nextMs!, more: more === 1, due };
 }

@@ -1,6 +1,6 @@
 import { decodeReclaimed } from '../../replies/decode-reclaimed.js';
 import type { TendReply } from '../../store/verbs/batch-verbs.js';
-import { pairsOf } from './batch-calls.js';
+import { flagOf, listOf, rowsOf, textOf, wholeNumberOf, wholeNumbersOf } from '../../replies/check-reply.js';
 import { splitRef } from '../../store/job-ref.js';
 import type { TidyReply } from '../../store/verbs/sweep-verbs.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
@@ -13,35 +13,30 @@ export function sweepCalls({ keys, options, retention }: CallContext) {
     reclaim(limit: number, gapMs: number, waitMs: number, everyMs?: number) {
       const args = [...retention, limit, gapMs, waitMs, everyMs ?? ''];
       return call('sweepReclaim', keys.standard, args, (reply) => {
-        const [more, ...claims] = reply as string[];
-        return { reclaimed: decodeReclaimed(claims), more: more === '1' };
+        const [more, ...claims] = listOf(reply);
+        return { reclaimed: decodeReclaimed(claims), more: flagOf(more) };
       });
     },
 
     promote(limit: number): ScriptCall<number> {
-      return call('sweepPromote', keys.standard, [limit], Number);
+      return call('sweepPromote', keys.standard, [limit], wholeNumberOf);
     },
 
     adoptForeign(limit: number, paceMs = 0) {
       const args = [...retention, limit, options.foreignVisibilityMs, paceMs];
       return call('sweepAdoptForeign', keys.standard, args, (reply) => {
-        const [deadLetters, sweptByClients, clientsAtWork, ...claims] = reply as [
-          number,
-          number,
-          number,
-          ...string[],
-        ];
+        const [deadLetters, sweptByClients, clientsAtWork, ...claims] = listOf(reply);
         return {
           reclaimed: decodeReclaimed(claims),
-          deadLetters,
-          sweptByClients: Number(sweptByClients),
-          clientsAtWork: Number(clientsAtWork) === 1,
+          deadLetters: wholeNumberOf(deadLetters),
+          sweptByClients: wholeNumberOf(sweptByClients),
+          clientsAtWork: flagOf(clientsAtWork),
         };
       });
     },
 
     adoptFailed(ids: readonly string[]): ScriptCall<number> {
-      return call('sweepAdoptFailed', keys.standard, [options.deadLetterCap, ...ids], Number);
+      return call('sweepAdoptFailed', keys.standard, [options.deadLetterCap, ...ids], wholeNumberOf);
     },
 
     tidy(limit: number, paceMs = 0): ScriptCall<TidyReply> {
@@ -50,8 +45,8 @@ export function sweepCalls({ keys, options, retention }: CallContext) {
       const caps = [completedHistory, failedHistory, cancelledHistory, deadLetterCap];
       const args = [limit, ...ages, ...caps, EVICTED_TTL_MS, paceMs];
       return call('sweepTidy', keys.standard, args, (reply) => {
-        const [more, dropped] = reply as number[];
-        return { more: Number(more) === 1, dropped: Number(dropped) };
+        const [more, dropped] = wholeNumbersOf(reply, 2);
+        return { more: more === 1, dropped: dropped! };
       });
     },
 
@@ -60,11 +55,11 @@ export function sweepCalls({ keys, options, retention }: CallContext) {
         if (reply === null) {
           return undefined;
         }
-        const [more, hasNews, failed, open, stopped] = reply as [number, number, string[], string[], string[]];
+        const [more, hasNews, failed, open, stopped] = listOf(reply);
         return {
-          more: Number(more) === 1,
-          hasNews: Number(hasNews) === 1,
-          failed,
+          more: flagOf(more),
+          hasNews: flagOf(hasNews),
+          failed: listOf(failed).map(textOf),
           elsewhere: [...membersIn(keys.queue, open, false), ...membersIn(keys.queue, stopped, true)],
         };
       });
@@ -72,6 +67,6 @@ export function sweepCalls({ keys, options, retention }: CallContext) {
   };
 }
 
-function membersIn(queue: string, pairs: readonly string[], isStopped: boolean) {
-  return pairsOf(pairs).map(([batch, member]) => ({ batch, ...splitRef(queue, member), isStopped }));
+function membersIn(queue: string, pairs: unknown, isStopped: boolean) {
+  return rowsOf(pairs, 2).map(([batch, member]) => ({ batch: batch!, ...splitRef(queue, member!), isStopped }));
 }

@@ -1,6 +1,6 @@
 import { announcedContent } from '../../codec/announced-content.js';
 import type { WorkerDetails, WorkerRecord } from '../../model/worker-record.js';
-import { wholeNumberOf } from '../../replies/check-reply.js';
+import { listOf, rowsOf, wholeNumberOf } from '../../replies/check-reply.js';
 import { decodeWorker } from '../../replies/decode-worker.js';
 import type { AttemptLimits } from '../../store/store-calls.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
@@ -35,7 +35,7 @@ export function workerCalls({ keys, options }: CallContext) {
 
     list(most: number): ScriptCall<WorkerRecord[]> {
       return call('workerList', detailKeys, [WORKER_SEEN_MS, most], (reply) =>
-        (reply as [string, string, string][]).map(decodeWorker),
+        listOf(reply).map((entry) => decodeWorker(rowsOf(entry, 3)[0] as [string, string, string])),
       );
     },
   };
