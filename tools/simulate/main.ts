@@ -1,4 +1,4 @@
-// npm run simulate -- --seed N --steps N [--seeds N] [--plant NAME]: fleets by virtual time; see CONTRIBUTING.md.
+// npm run simulate -- --seed N --steps N [--seeds N] [--seconds N] [--plant NAME]: fleets by virtual time; see CONTRIBUTING.md.
 import { parseArgs } from 'node:util';
 import { plants } from './plants/plants.js';
 import { World } from './world.js';
@@ -7,6 +7,7 @@ const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
     seeds: { type: 'string', default: '1' },
+    seconds: { type: 'string', default: 'Infinity' },
     steps: { type: 'string', default: '100000' },
     plant: { type: 'string' },
   },
@@ -17,8 +18,19 @@ if (plant !== undefined && !(plant in plants)) {
   process.exit(2);
 }
 
-const first = Number(values.seed);
-for (let seed = first; seed < first + Number(values.seeds); seed++) {
+const [first, seeds, secondsAtMost] = [values.seed, values.seeds, values.seconds].map(Number) as [
+  number,
+  number,
+  number,
+];
+if (![first, seeds, secondsAtMost].every((number) => number >= 0)) {
+  console.error('Expected numbers for --seed, --seeds and --seconds.');
+  process.exit(2);
+}
+const startedAt = performance.now();
+const secondsSoFar = () => (performance.now() - startedAt) / 1_000;
+let seed = first;
+for (; seed < first + seeds && secondsSoFar() < secondsAtMost; seed++) {
   const begun = performance.now();
   const outcome = await new World(seed, Number(values.steps), plants[plant ?? '']).run();
   const { violations, steps, jobs, simulatedMs, kills, freezes, deploys, jumps, calls, digest } = outcome;
@@ -34,5 +46,8 @@ for (let seed = first; seed < first + Number(values.seeds); seed++) {
     console.log(`  again: npm run simulate -- --seed ${seed} --steps ${values.steps}${planted}`);
     process.exitCode = 1;
   }
+}
+if (values.seconds !== 'Infinity') {
+  console.log(`ran ${seed - first} of ${seeds} seeds from ${first} on in ${secondsSoFar().toFixed(1)} s`);
 }
 process.exit();
