@@ -2,7 +2,7 @@
 -- Compares the counters with the jobs. Each must be a whole number, and at least the number of jobs in a bounded
 -- sample. A repair sets them to that number. In a queue that only this library uses, the counters are compared with
 -- each other too. Each added job must wait, run or have a counted end. Each end of a claim must have its own fence. An
--- imbalance is reported and never repaired, because the wrong counter is unknown.
+-- imbalance is reported and never repaired, because the wrong counter is unknown. The jobs that wait in groups are counted apart.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] '1' to repair
@@ -40,6 +40,25 @@ for counter, value in pairs(counted) do
     counted[counter] = number
   end
 end
+-- Compares the count of the jobs that wait in groups with the depths of the groups, up to a bound. The doctor has checked
+-- these before.
+local function check_waiting()
+  local depths = redis.call('ZRANGE', groups .. 'depths', 0, 9999, 'WITHSCORES')
+  if #depths < 20000 then
+    local sum = 0
+    for i = 2, #depths, 2 do
+      sum = sum + tonumber(depths[i])
+    end
+    local waiting = redis.call('HGET', groups .. 'settings', 'waiting')
+    if (tonumber(waiting or nil) or 0) ~= sum then
+      report('waiting of groups:settings', waiting or 'none', string.format('%d, the jobs that wait in groups', sum), repairing)
+      if repairing then
+        redis.call('HSET', groups .. 'settings', 'waiting', string.format('%d', sum))
+      end
+    end
+  end
+end
+check_waiting()
 if exclusive and wrong == 0 then
   for _, fault in ipairs(counter_imbalances(counted)) do
     report(fault.counters, fault.found, fault.expected)

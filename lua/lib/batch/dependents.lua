@@ -7,9 +7,9 @@
 --   once: its first end is final. A line feed before its id distinguishes the job from a batch.
 -- Needs: awaiting, batch_outbox, job, scheduled, sequence, lib/core/clock.
 local function start_dependent(id, due)
-  redis.call('HDEL', job .. id, 'after')
   redis.call('HSET', job .. id, 'due_at_ms', due)
-  redis.call('ZADD', scheduled, due, id)
+  redis.call('ZADD', scheduled, due, id) -- before `after` goes: without both, nothing would start the job
+  redis.call('HDEL', job .. id, 'after')
   redis.call('ZREM', awaiting, id)
 --@include lib/core/wake
 end

@@ -1,7 +1,8 @@
 -- leave_places(at, but): removes a job from all its places except `but`.
--- end_for_good(at): leaves an ended job in no place, with an expiry.
+-- end_for_good(at): finishes the end of a job, and leaves it in no place, with an expiry.
+-- finish_end(at): finishes the end of a job that still has its claim. Returns false if that breaks off.
 -- lay_ghost(at): ends an id without a hash. at: see lib/doctor/inspect
--- Needs: lib/core/keys, lib/group/slot, lib/settle/finish, lib/settle/lifetime.
+-- Needs: lib/core/keys, lib/group/slot, lib/settle/finish, lib/settle/finish_broken_end, lib/settle/lifetime.
 local function leave_places(at, but)
   local sets = { claims = claims, prioritized = prioritized, scheduled = scheduled, dead = dead }
   for place, set in pairs(sets) do
@@ -19,7 +20,15 @@ local function leave_places(at, but)
   end
 end
 
+-- Finishes an end that broke off, as the reclaim of its claim does. An end that breaks off again is left to it.
+local function finish_end(at)
+  return not at.expiry or finish_broken_end(at.id, at.status) and close_end(at.id, at.status)
+end
+
 local function end_for_good(at)
+  if not finish_end(at) then
+    return
+  end
   leave_places(at)
   if redis.call('PTTL', at.key) == -1 then
     redis.call('PEXPIRE', at.key, lifetime_of(at.status))

@@ -40,6 +40,9 @@ local function repair(at, found, visibility)
   elseif at.status == 'completed' or at.status == 'cancelled' then
     return end_for_good(at)
   end
+  if at.status == 'failed' and not finish_end(at) then
+    return
+  end
   local place = correct_place(at)
   redis.call('PERSIST', at.key)
   if place == 'claims' then

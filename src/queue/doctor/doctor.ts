@@ -203,6 +203,7 @@ export class Doctor {
   }
 
   private async lookAtGroups(): Promise<void> {
+    await this.walk(`${this.keys.groupsPrefix}depths`, (names) => names.forEach((name) => this.groups.add(name)));
     for (const slice of slicesOf([...this.groups])) {
       this.notes.add(await this.ask(this.calls.doctor.groups(slice, this.options.repair)));
     }

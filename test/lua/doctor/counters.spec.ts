@@ -10,6 +10,18 @@ it('finds a counter that is too low or no number, and sets it to what can be cou
   expect(await q.total('enqueued')).toBe(2);
 });
 
+it('finds a wrong count of the jobs that wait in groups, and counts them again', async () => {
+  const { q, doctor } = examined();
+  await q.add('a', { group: 'g' });
+  await q.add('b', { group: 'h' });
+  expect(await q.run(doctor.counters(false, false))).toEqual([]);
+  await q.redis.hset(`${q.keys.groupsPrefix}settings`, 'waiting', 5);
+  const fault = { subject: 'waiting of groups:settings', found: '5', expected: '2, the jobs that wait in groups' };
+  expect(await q.run(doctor.counters(false, false))).toMatchObject([fault]);
+  expect(await q.run(doctor.counters(true, false))).toMatchObject([fault]);
+  expect(await q.run(doctor.counters(false, false))).toEqual([]);
+});
+
 it('reports counters that contradict each other, and leaves them', async () => {
   const { q, doctor } = examined();
   await q.addAll('a');
