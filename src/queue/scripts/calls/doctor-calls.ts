@@ -1,4 +1,4 @@
-import { listOf, oneOf, rowsOf, wholeNumberOf } from '../../replies/check-reply.js';
+import { flagOf, listOf, oneOf, rowsOf, wholeNumberOf } from '../../replies/check-reply.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
 import { type CallContext, call } from '../script-call.js';
 
@@ -66,11 +66,11 @@ export function doctorCalls({ keys, options, retention }: CallContext) {
     clocks(repair: boolean, offset = 0): ScriptCall<{ more: boolean; faults: Fault[] }> {
       const args = [repair ? '1' : '0', Math.round(options.visibilityMs / 3), offset, INSTANTS];
       return call('doctorClocks', keys.standard, args, (reply) => {
-        const [more, ...rest] = reply as [number | string, ...string[]];
+        const [more, ...rest] = listOf(reply);
         const faults = rowsOf(rest, 3).map(([subject, found, latest]) =>
           instantFault(subject!, Number(found), Number(latest)),
         );
-        return { more: Number(more) === 1, faults };
+        return { more: flagOf(more), faults };
       });
     },
 
