@@ -88,5 +88,5 @@ it(
       ...(path !== undefined && { path }),
     });
   },
-  RUNS * 10_000,
+  RUNS * 30_000,
 );

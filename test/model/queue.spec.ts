@@ -74,7 +74,7 @@ describe.each(stores)(
           ...(process.env.MODEL_PATH !== undefined && { path: process.env.MODEL_PATH }),
         });
       },
-      RUNS * 10_000,
+      RUNS * 30_000,
     );
   },
 );
