@@ -33,8 +33,8 @@ interface Channel {
 export class EventSubscriber {
   private static readonly known = new WeakMap<Connection, EventSubscriber>();
   private readonly channels = new Map<string, Channel>();
-  /** The connections, by what each was made from: the application's client, or its connection to a master. */
-  private readonly clients = new Map<RedisClient, RedisClient>();
+  /** The connections, by the address of their master. One server, and a master that is not known yet, have ''. */
+  private readonly clients = new Map<string, RedisClient>();
   private closing: NodeJS.Timeout | undefined;
   private looking: NodeJS.Timeout | undefined;
   private warnedAtMs = -Infinity;
@@ -102,8 +102,8 @@ export class EventSubscriber {
   /** Subscribes each channel whose slot has moved at the master that has it now. */
   private followSlots(): void {
     for (const [name, channel] of this.channels) {
-      const client = this.clientFor(name);
-      if (client !== channel.client) {
+      const client = this.masterOf(name) && this.clientFor(name);
+      if (client && client !== channel.client) {
         unsubscribe(channel.client, name);
         channel.client = client;
         client.subscribe(name).catch(() => undefined); // a closed connection is followed by the next look
@@ -115,9 +115,9 @@ export class EventSubscriber {
   /** Closes each connection without a channel. */
   private closeUnused(): void {
     const used = new Set([...this.channels.values()].map(({ client }) => client));
-    for (const [origin, client] of this.clients) {
+    for (const [address, client] of this.clients) {
       if (!used.has(client)) {
-        this.clients.delete(origin);
+        this.clients.delete(address);
         client.disconnect();
       }
     }
@@ -125,15 +125,19 @@ export class EventSubscriber {
 
   /** Returns the connection for a channel: to the master of its slot, where a Cluster's client knows it. */
   private clientFor(name: string): RedisClient {
-    const { client: application } = this.connection;
-    const master = isCluster(application) ? masterOfSlot(application, slotOf(name)) : undefined;
-    const origin = master ?? application;
-    let client = this.clients.get(origin);
+    const master = this.masterOf(name);
+    const address = master?.address ?? '';
+    let client = this.clients.get(address);
     if (!client) {
-      client = this.open(master);
-      this.clients.set(origin, client);
+      client = this.open(master?.node);
+      this.clients.set(address, client);
     }
     return client;
+  }
+
+  private masterOf(name: string): ReturnType<typeof masterOfSlot> {
+    const { client } = this.connection;
+    return isCluster(client) ? masterOfSlot(client, slotOf(name)) : undefined;
   }
 
   private open(master: Redis | undefined): RedisClient {

@@ -53,11 +53,12 @@ export function startupNodesOf(client: Cluster): ServerAddress[] {
   return Array.isArray(nodes) ? nodes.filter(isServerAddress) : [];
 }
 
-/** Returns the connection to the master of a slot, as far as a Cluster client knows it. */
-export function masterOfSlot(client: Cluster, slot: number): Redis | undefined {
+/** Returns the address of the master of a slot, and the connection to it. Undefined if a Cluster client does not know it. */
+export function masterOfSlot(client: Cluster, slot: number): { address: string; node: Redis } | undefined {
   const slots: unknown = Reflect.get(client, 'slots');
   const address: unknown = Array.isArray(slots) ? (slots as unknown[][])[slot]?.[0] : undefined;
-  return client.nodes('master').find(({ options }) => `${options.host}:${options.port}` === address);
+  const node = client.nodes('master').find(({ options }) => `${options.host}:${options.port}` === address);
+  return node && { address: address as string, node };
 }
 
 /** Returns whether the application has closed a Cluster client. */
