@@ -2,10 +2,8 @@ import { Injectable, Logger } from '@nestjs/common';
 import { HttpAdapterHost, ModuleRef } from '@nestjs/core';
 import type { AddressInfo } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
+import { containerOf } from '../../nest/context/container-of.js';
 import { LinkGuard } from './link-guard.js';
-
-/** Nest keeps the global prefix where no provider reaches it. */
-type RefWithPrefix = { container?: { applicationConfig?: { getGlobalPrefix?(): string } } };
 
 /** Logs the link to a dashboard without a guard once the app listens. */
 @Injectable()
@@ -32,8 +30,7 @@ export class LinkLog {
     const { address, port } = server.address() as AddressInfo;
     const isAny = address === '::' || address === '0.0.0.0';
     const name = isAny ? 'localhost' : address.includes(':') ? `[${address}]` : address;
-    const { container } = this.ref as unknown as RefWithPrefix;
-    const prefix = (container?.applicationConfig?.getGlobalPrefix?.() ?? '').replaceAll(/^\/|\/$/g, '');
+    const prefix = (containerOf(this.ref).applicationConfig?.getGlobalPrefix() ?? '').replaceAll(/^\/|\/$/g, '');
     const scheme = server instanceof TlsServer ? 'https' : 'http';
     return `${scheme}://${name}:${port}/${prefix && `${prefix}/`}${path.replace(/^\//, '')}`;
   }

@@ -1,6 +1,7 @@
 import type { DynamicModule } from '@nestjs/common';
 import { MODULE_METADATA } from '@nestjs/common/constants.js';
 import type { ModuleRef, NestContainer } from '@nestjs/core';
+import { containerOf } from '../context/container-of.js';
 import { CONNECTION_NAME, DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
 
 /** A module of the app with its own imports. Nest adds every global module to those of each module. */
@@ -12,7 +13,7 @@ interface Importer {
 
 /** Returns the modules that import a connection, for an error: `, in AppModule and ReportsModule`. */
 export function importersInWords(ref: ModuleRef, connection: string): string {
-  const all = importersIn((ref as unknown as { container: NestContainer }).container);
+  const all = importersIn(containerOf(ref));
   const found = all.flatMap((each) => each.imports.filter((it) => isRoot(it, connection)).map(() => each));
   const shown = found.map((each) =>
     found.some((other) => other !== each && other.name === each.name)
