@@ -1,9 +1,10 @@
+import type { OutputStream } from './host-process.js';
 import { Argument, type Command } from 'commander';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 /** Prints the completion script of a shell. It does not call Redis, so it is quick. */
-export function addCompletion(program: Command, stdout: NodeJS.WriteStream): void {
+export function addCompletion(program: Command, stdout: OutputStream): void {
   program
     .command('completion')
     .addArgument(new Argument('<shell>', 'which shell').choices(SHELLS))

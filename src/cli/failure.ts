@@ -1,3 +1,4 @@
+import type { OutputStream } from './host-process.js';
 // The end of a failing command: its message and its exit code.
 import { CommanderError } from 'commander';
 import { EnqueueError } from '../queue/errors/enqueue-errors.js';
@@ -51,7 +52,7 @@ function refusedBy(error: unknown, place: string): CliError | undefined {
 /** Prints the error on stderr, as JSON if the output is JSON. Returns the exit code. */
 export function report(
   error: unknown,
-  stderr: NodeJS.WriteStream,
+  stderr: OutputStream,
   { json, verbose }: { json: boolean; verbose: boolean },
 ): number {
   const exitCode = exitCodeOf(error);

@@ -1,5 +1,5 @@
 import type { Severity } from '../inspect/queue-signs.js';
-import type { HostProcess } from './host-process.js';
+import type { HostProcess, OutputStream } from './host-process.js';
 import { fitted, screenful, type TableLayout } from './table.js';
 import { ago, type Part, printableJson, Text, valueOf } from './text.js';
 
@@ -14,7 +14,7 @@ const SIGNS: Readonly<Record<Severity, [shape: string, color: keyof typeof COLOR
 
 /** Writes to the terminal or the pipe: as text for people, or as JSON for programs. */
 export class Output {
-  private readonly stream: NodeJS.WriteStream;
+  private readonly stream: OutputStream;
 
   constructor(
     private readonly host: HostProcess,
@@ -87,7 +87,7 @@ export class Output {
   }
 
   get isTerminal(): boolean {
-    return this.stream.isTTY;
+    return this.stream.isTTY === true;
   }
 
   /** Returns a shape, coloured on a terminal; the shape says it alone too. */

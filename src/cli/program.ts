@@ -15,7 +15,7 @@ import { addCompletion } from './completion.js';
 import type { Context, Run } from './context.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { failureOf, report, withoutQuotedPasswords } from './failure.js';
-import type { HostProcess } from './host-process.js';
+import type { HostProcess, OutputStream } from './host-process.js';
 import { addLimits } from './commands/limits-command.js';
 import { addStatsCommands } from './commands/stats-commands.js';
 import { addTail } from './commands/tail-command.js';
@@ -108,7 +108,7 @@ function printUsageError(words: string, write: (shown: string) => void): void {
 }
 
 /** Returns the columns of a terminal, or commander's own width. */
-function widthOf(stream: NodeJS.WriteStream): number {
+function widthOf(stream: OutputStream): number {
   return (stream.isTTY && stream.columns) || 80;
 }
 

@@ -1,3 +1,4 @@
+import type { OutputStream } from './host-process.js';
 import { count } from '../inspect/words.js';
 
 const WIDTH = 24;
@@ -6,7 +7,7 @@ const EVERY_MS = 200;
 /** A bar on the terminal for work that takes long. On a pipe, and with `--json`, there is none. */
 export class Progress {
   constructor(
-    private readonly stream: NodeJS.WriteStream,
+    private readonly stream: OutputStream,
     private readonly isSilent: boolean,
   ) {}
 

@@ -28,7 +28,7 @@ class Kept extends Writable {
 /** Runs a command to its end within this process, as on a pipe; nobody types anything. */
 export async function cli(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
   const [stdin, stdout, stderr] = [new PassThrough(), new Kept(), new Kept()];
-  const host = { stdin, stdout, stderr, env: environment(env) } as unknown as HostProcess;
+  const host: HostProcess = { stdin, stdout, stderr, env: environment(env) };
   const code = await main([process.execPath, 'nest-job-queue', ...args], host);
   return { code, stdout: stdout.text, stderr: stderr.text };
 }
