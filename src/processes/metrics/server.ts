@@ -14,7 +14,7 @@ const PATH = '/metrics';
 export function loadMetricsClient(subject: string): Promise<MetricsClient> {
   return loadPeer('prom-client', subject, 'to sum metrics', async () => {
     const { register, AggregatorRegistry } = await import('prom-client');
-    return { register, AggregatorRegistry } as unknown as MetricsClient;
+    return { register, AggregatorRegistry };
   });
 }
 

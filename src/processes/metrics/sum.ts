@@ -2,7 +2,8 @@
 interface MetricValues {
   name: string;
   help: string;
-  type: string;
+  /** `counter` and the like, which the types of prom-client declare as numbers. */
+  type: unknown;
   aggregator?: string;
   values: { value: number; labels: object; metricName?: string }[];
 }

@@ -1,7 +1,7 @@
 // The sum of the metrics of several processes, by prom-client, without any process.
 import { describe, expect, it } from '@jest/globals';
 import promClient, { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { MetricsSum, type MetricList, type MetricsClient, type ScrapedProcess } from '#processes/metrics/sum.js';
+import { MetricsSum, type ScrapedProcess } from '#processes/metrics/sum.js';
 
 /** Makes the metrics of a process: a counter, a histogram, its own gauge and one of the fleet. */
 function processOf(name: string, pid: number) {
@@ -18,7 +18,7 @@ function processOf(name: string, pid: number) {
     running,
     depth,
     scraped: async (): Promise<ScrapedProcess> => {
-      const metrics = (await registry.getMetricsAsJSON()) as unknown as MetricList;
+      const metrics = await registry.getMetricsAsJSON();
       return { name, pid, restarts: 0, metrics };
     },
     silent: (): ScrapedProcess => ({ name, pid, restarts: 0, metrics: undefined }),
@@ -26,7 +26,7 @@ function processOf(name: string, pid: number) {
 }
 
 function newSum() {
-  const sum = new MetricsSum(promClient as unknown as MetricsClient);
+  const sum = new MetricsSum(promClient);
   return async (...processes: ScrapedProcess[]) => {
     const { text } = await sum.read(processes);
     return Object.fromEntries(
