@@ -86,7 +86,7 @@ async function measure(bench, ids, { concurrency, handlerMs }, seconds) {
   return { rates: medians, bareCpuUs: Number(median(bareCpuUs).toFixed(2)), runs: rates };
 }
 
-/** Returns how many jobs a run has. Each slot has as many as any other. */
+/** Returns the number of jobs of a run, a multiple of the slots. */
 function jobsFor(concurrency, handlerMs, seconds) {
   const turns = handlerMs === 0 ? (IDLE_RATE * seconds) / concurrency : (seconds * 1_000) / handlerMs;
   return Math.ceil(turns) * concurrency;

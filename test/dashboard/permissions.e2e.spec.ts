@@ -108,7 +108,7 @@ describe('a `can` that decides by id', () => {
     const app = await withProtected(byId);
     await app.post('/api/runs', { action: 'redrive', queue: app.name, state: 'failed', match: {} });
     const run = await patiently(async () => {
-      const { runs } = (await app.get('/api/runs')).body as unknown as { runs: RunView[] };
+      const { runs } = (await app.get('/api/runs')).body as { runs: RunView[] };
       return runs.find(({ status }) => status === 'done');
     });
     expect(run).toMatchObject({ done: 2, spared: 1 });

@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis';
 /** A key with less time left may expire between two moments, in ms. Nobody changes it then. */
 const SHORT_LIVED_MS = 600_000;
 
-/** Returns a digest of each key of the queues, without those of a short life and those that `leftOut` names. */
+/** Returns a digest of each key of the queues. Leaves out keys that soon expire, and those that `leftOut` names. */
 export async function keyDigests(
   redis: Redis,
   queues: readonly string[],

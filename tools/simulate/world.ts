@@ -278,7 +278,7 @@ export class World {
     this.look();
   }
 
-  /** Lets schedules tick by the right clock, which shows those that an instant ahead has silenced. */
+  /** Lets schedules tick by the right clock. A schedule whose next time is far ahead stays silent. */
   private async tickOn(): Promise<void> {
     for (const until = this.clock.now() + TICK_ON_MS; this.clock.now() < until;) {
       await this.clock.fireNext();

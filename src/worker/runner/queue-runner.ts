@@ -66,8 +66,9 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   readonly bulk: BulkGatherers | undefined;
   /** The limits of all handlers, for the server to know. */
   readonly limits: readonly AttemptLimits[];
-  /** The limits of names without a handler of their own, and those that differ from them, for claims. */
+  /** The limits of names without a handler of their own. */
   readonly otherLimits: Pick<AttemptLimits, 'maxAttempts' | 'maxCrashes'>;
+  /** The limits of names that differ from `otherLimits`. */
   readonly attemptLimits: readonly AttemptLimits[];
   readonly names: NameFilter;
   readonly courier: BatchCourier;

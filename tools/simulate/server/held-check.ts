@@ -1,4 +1,4 @@
-// Checks that a worker claims few jobs ahead: those that start soon, as long as it does not set `prefetch`.
+// Checks that a worker without `prefetch` claims few jobs ahead: those that start soon.
 import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
 import { isMarked } from '#testing/memory-store/verbs/attempt/unstarted.js';
 

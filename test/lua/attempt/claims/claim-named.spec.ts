@@ -59,7 +59,7 @@ describe('a claim of certain names', () => {
     q.broken = true; // until the refused one is settled
   });
 
-  it('takes a job without a name, and one whose hash is gone, as any claim does', async () => {
+  it('takes a job without a name and a job whose hash is gone, as any claim does', async () => {
     const q = testQueue();
     await addNamed(q, 'a', 'b');
     await q.redis.hdel(q.keys.job('a-0'), 'name');
