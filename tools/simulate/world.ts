@@ -269,8 +269,14 @@ export class World {
     this.history.schedules.finish(this.server.all);
     this.startLateJobs();
     this.fleet.addWorker('mixed', NEWER); // one for each name
-    const until = this.clock.now() + CALM_MS;
-    for (let i = 0; i < MOST_CALM_STEPS && this.clock.now() < until && !this.isIdle; i++) {
+    // Isolated jobs end one by one, some seconds apart. So the time counts from the last end.
+    let [least, until] = [Infinity, 0];
+    for (let i = 0; i < MOST_CALM_STEPS && this.unfinished > 0; i++) {
+      if (this.unfinished < least) {
+        [least, until, i] = [this.unfinished, this.clock.now() + CALM_MS, 0];
+      } else if (this.clock.now() >= until) {
+        break;
+      }
       this.endSchedules();
       await this.clock.fireNext();
     }
@@ -304,10 +310,12 @@ export class World {
     }
   }
 
-  private get isIdle(): boolean {
-    return this.server.all.every(
-      ({ pending, prioritized, scheduled, claims }) =>
-        pending.length + prioritized.size + scheduled.size + claims.size === 0,
+  /** The number of jobs that wait or run. */
+  private get unfinished(): number {
+    return this.server.all.reduce(
+      (sum, { pending, prioritized, scheduled, claims }) =>
+        sum + pending.length + prioritized.size + scheduled.size + claims.size,
+      0,
     );
   }
 }

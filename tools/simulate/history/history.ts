@@ -25,6 +25,8 @@ export interface Known {
   ok: number[];
   /** Its first failure ends it. */
   isFinal: boolean;
+  /** Its own option sets `maxAttempts`, in any queue. */
+  hasOwnLimit: boolean;
   /** No enqueue replaces it, and it waits for no other job. */
   isPlain: boolean;
   /** Somebody deleted it on purpose. */
@@ -79,8 +81,8 @@ export class History {
   sent(id: string, queue: string, maxAttempts: number, more: Partial<Known> & { group?: string } = {}): void {
     const { group, ...others } = more;
     const flags = { removed: false, broken: false, refused: false, reset: false, again: false };
-    const fresh = { fences: [], ok: [], acknowledged: false, isFinal: false, isPlain: false, ...flags };
-    this.jobs.set(id, { queue, maxAttempts, ...fresh, ...others });
+    const fresh = { fences: [], ok: [], acknowledged: false, isFinal: false, isPlain: false, hasOwnLimit: false };
+    this.jobs.set(id, { queue, maxAttempts, ...fresh, ...flags, ...others });
     if (group !== undefined) {
       this.groups.set(group, [...(this.groups.get(group) ?? []), id]);
     }
@@ -93,6 +95,7 @@ export class History {
   /** Called when the server's clock has jumped. @param nowMs its new time */
   clockJumped(nowMs: number): void {
     this.runs.clockJumped();
+    this.unique.clockJumped(nowMs);
     this.schedules.clockJumped(nowMs);
   }
 
@@ -207,15 +210,15 @@ export class History {
     }
   }
 
-  private finishCounts(id: string, { queue, maxAttempts, isFinal }: Known, job: Hash): void {
+  private finishCounts(id: string, { queue, maxAttempts, hasOwnLimit, isFinal }: Known, job: Hash): void {
     const counts = countsOf(job);
     const failed = counts.errors + counts.crashes;
     if (job.status === 'failed' && this.follow.isUnmet(id)) {
       return; // it never began
     }
     if (job.status === 'failed') {
-      // Jobs of the mixed queue have their own option, others the smaller of the two versions' values.
-      const attempts = queue === 'mixed' ? maxAttempts : OPTIONS.maxAttempts;
+      // Jobs of the mixed queue have their own option, most others the smaller of the two versions' values.
+      const attempts = hasOwnLimit || queue === 'mixed' ? maxAttempts : OPTIONS.maxAttempts;
       const most = { attempts, crashes: OPTIONS.maxCrashes };
       const kind = { isFinal: isFinal || job.payload === JSON.stringify(FAILING) };
       wronglyDead(counts, most, kind).forEach((fault) => this.fault(`I6: ${id} ${fault}`));

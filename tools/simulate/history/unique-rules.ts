@@ -23,6 +23,15 @@ export class UniqueRules {
     private readonly fault: Fault,
   ) {}
 
+  /** Forgets the times that are over by the new time. Maintenance frees such keys, and the clock may go back then. */
+  clockJumped(nowMs: number): void {
+    for (const [key, { untilMs }] of this.windows) {
+      if (untilMs <= nowMs) {
+        this.windows.delete(key);
+      }
+    }
+  }
+
   ended(id: string, nowMs: number): void {
     this.endedAtMs.set(id, nowMs);
   }

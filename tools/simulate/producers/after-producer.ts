@@ -43,7 +43,7 @@ export class AfterProducer extends SimulatedProcess {
     const { random, history } = this.world;
     const payload = random.chance(0.1) ? FAILING : history.runs.nextNumber();
     const delayMs = random.chance(0.3) ? random.between(1, 1_000) : 0;
-    history.sent(id, queue, ATTEMPTS, { isFinal: payload === FAILING });
+    history.sent(id, queue, ATTEMPTS, { isFinal: payload === FAILING, hasOwnLimit: true });
     history.follow.follows(
       id,
       after.map((each) => each.id),
