@@ -95,6 +95,7 @@ export class History {
   /** Called when the server's clock has jumped. @param nowMs its new time */
   clockJumped(nowMs: number): void {
     this.runs.clockJumped();
+    this.lastInOrder--; // the claim of the last job may have expired, and then it begins again
     this.unique.clockJumped(nowMs);
     this.schedules.clockJumped(nowMs);
   }
