@@ -40,7 +40,7 @@ export class RedisKeyTypeError extends RedisUnsuitableError {
   static override readonly code: string = 'REDIS_KEY_TYPE';
 
   constructor(
-    /** The keys, each with the expected and the found type. */
+    /** The keys, each with the expected and the found type. Empty if a script found the key by its content. */
     readonly wrong: readonly WrongKey[],
     options?: ErrorOptions,
   ) {
@@ -50,6 +50,9 @@ export class RedisKeyTypeError extends RedisUnsuitableError {
 
 /** Returns the keys with their types, in words. */
 export function wrongKeysInWords(wrong: readonly WrongKey[]): string {
+  if (wrong.length === 0) {
+    return 'A key of the queue, such as that of a group or a job, has the wrong type';
+  }
   const named = wrong.slice(0, MOST_NAMED).map(({ key, expected, found }) => {
     return `the key ${key} has the wrong type: expected ${expected}, found ${found}`;
   });
@@ -60,6 +63,9 @@ export function wrongKeysInWords(wrong: readonly WrongKey[]): string {
 
 /** Returns what to do about the first key, with the command that shows it. */
 export function wrongKeysRemedy([first]: readonly WrongKey[]): string {
-  const key = first?.key ?? '';
+  if (!first) {
+    return 'Find it with `nest-job-queue doctor <queue>`, then rename or delete it.';
+  }
+  const { key } = first;
   return `See it with \`TYPE ${key}\`, rename or delete it, and give the program that wrote it a prefix of its own.`;
 }

@@ -24,8 +24,8 @@ export function isWrongType(error: unknown): error is Error {
 }
 
 /**
- * Returns an error that names the keys of a wrong type, at the cost of one more call. Returns the error itself if none
- * is found, or if Redis does not answer.
+ * Returns an error that names the keys of a wrong type, at the cost of one more call. It names none where a script found
+ * the key by the content of another key. Returns the error itself if Redis does not answer.
  *
  * @param types the keys that the failed call may have used, with their types
  */
@@ -34,8 +34,8 @@ export async function nameWrongKeys(
   error: Error,
   types: ReadonlyMap<string, string>,
 ): Promise<Error> {
-  const wrong = await wrongKeys(client, types).catch(() => []); // the error of the call says more
-  return wrong.length > 0 ? new RedisKeyTypeError(wrong, { cause: error }) : error;
+  const wrong = await wrongKeys(client, types).catch(() => undefined); // the error of the call says more
+  return wrong ? new RedisKeyTypeError(wrong, { cause: error }) : error;
 }
 
 /** The longest argument of a call that is taken for an id, or for options with ids. */

@@ -201,6 +201,22 @@ it('says in the error of a call which key of an id it is', async () => {
   await redis.del(`${base}batch_record:b`);
 });
 
+it('says in the error of a call that a script found the key by its content, and how to name it', async () => {
+  const { queue, base } = newQueue();
+  await queue.enqueue(1, { group: 'g' });
+  const key = `${base}groups:waiting:g`;
+  await redis.del(key);
+  await spoil(key, 'zset');
+  await expect(queue.list('pending')).rejects.toMatchObject({
+    code: 'REDIS_KEY_TYPE',
+    message: expect.stringContaining('nest-job-queue doctor'),
+  });
+  expect(unreadable(queue.name, await queue.list('pending').catch((error: unknown) => error)).summary).toMatch(
+    /^unreadable: A key of the queue/,
+  );
+  await redis.del(key);
+});
+
 it('says in the error of a claim which key it is', async () => {
   const q = testQueue();
   await q.add('a');
