@@ -14,14 +14,26 @@ export async function keyDigests(
   const found = (await Promise.all(queues.map((name) => redis.keys(`queue:${name}:*`)))).flat();
   const names = found.filter((key) => !leftOut.test(key));
   const pipeline = redis.pipeline();
-  names.forEach((key) => pipeline.pttl(key).dumpBuffer(key));
-  const replies = (await pipeline.exec())!.map(([, reply]) => reply);
+  // A dump of a hash follows the order of its table, which changes without a write. So its fields are read, and sorted.
+  names.forEach((key) => pipeline.pttl(key).dumpBuffer(key).hgetallBuffer(key));
+  const replies = (await pipeline.exec())!;
   const digests = new Map<string, string>();
   names.forEach((key, i) => {
-    const [leftMs, dump] = [replies[2 * i] as number, replies[2 * i + 1] as Buffer | null];
+    const [[, leftMs], [, dump], [notHash, fields]] = replies.slice(3 * i, 3 * i + 3) as [
+      [null, number],
+      [null, Buffer | null],
+      [Error | null, Record<string, Buffer>],
+    ];
     const isShortLived = leftMs >= 0 && leftMs < SHORT_LIVED_MS;
     if (dump && !isShortLived) {
-      digests.set(key, createHash('sha1').update(dump).digest('hex'));
+      const hash = createHash('sha1');
+      const sorted = notHash
+        ? [dump]
+        : Object.entries(fields)
+            .toSorted(([a], [b]) => (a < b ? -1 : 1))
+            .flat();
+      sorted.forEach((each) => hash.update(each).update('\0'));
+      digests.set(key, hash.digest('hex'));
     }
   });
   return digests;

@@ -20,6 +20,7 @@ export async function quoteSecret(job: Job): Promise<unknown> {
   await job.progress({ iban: SECRET });
   await job.log(`account ${SECRET}`);
   await job.checkpoint({ iban: SECRET });
+  await job.step('look up', () => SECRET);
   return 'fails' in (job.payload as object) ? fail(job) : { iban: SECRET };
 }
 

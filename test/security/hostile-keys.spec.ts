@@ -1,0 +1,40 @@
+// Hostile content of every key of a queue: each window still answers, shows no secret, and changes nothing unasked.
+// PROPERTY_SEED draws other content; test/long/security spoils every key in every way.
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { ScriptRunner } from '#queue/transport/script-runner.js';
+import { ShownContent } from '#queue/store/shown-content.js';
+import { JobSearch } from '#dashboard/search/job-search.js';
+import { attackKeys } from './key-attack.js';
+import { Windows } from './windows.js';
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+it('breaks no window, shows no secret, and changes nothing', async () => {
+  await attackKeys(await new Windows().open(), 11);
+});
+
+describe('finds', () => {
+  it('a window without redaction', async () => {
+    const windows = await new Windows().open();
+    jest.spyOn(ShownContent.prototype, 'record').mockImplementation((job) => job);
+    await expect(attackKeys(windows, 20)).rejects.toThrow('secret out');
+  });
+
+  it('an error of Redis that no window expects', async () => {
+    const windows = await new Windows().open();
+    const plain = { fail: (_call: unknown, error: Error, fail: (error: Error) => unknown) => fail(error) };
+    jest.spyOn(ScriptRunner.prototype as unknown as typeof plain, 'fail').mockImplementation(plain.fail);
+    await expect(attackKeys(windows, 3)).rejects.toThrow('crash');
+  });
+
+  it('a read that changes', async () => {
+    const windows = await new Windows().open();
+    jest.spyOn(JobSearch.prototype, 'search').mockImplementation(async (queue) => {
+      await queue.pause();
+      return { jobs: [], searched: 0, total: 0, cursor: null };
+    });
+    await expect(attackKeys(windows, 20)).rejects.toThrow('changed unasked');
+  });
+});
