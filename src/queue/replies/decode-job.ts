@@ -95,9 +95,9 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
   });
 }
 
-/** Returns whether the job is unstarted. */
+/** Returns whether the job is unstarted. A job that started uncharged has another mark. */
 function isUnstarted(hash: Readonly<Record<string, string>>): boolean {
-  return hash.status === 'processing' && hash[unstartedField(hash.fence)] !== undefined;
+  return hash.status === 'processing' && hash[unstartedField(hash.fence)] === '1';
 }
 
 /** Returns the field that marks a job as unstarted. Each claim has its own, so that a late call changes no other claim. */

@@ -112,6 +112,8 @@ export type NamedClaim = Pick<ClaimedJob, 'id' | 'token' | 'name' | 'options'>;
 export interface StartedClaim extends ClaimRef {
   readonly expires?: boolean;
   readonly isolated?: boolean;
+  /** True if it starts uncharged: the death of its worker is no crash of it until a later start charges it. */
+  readonly uncharged?: boolean;
 }
 
 export interface Completion extends ClaimRef {

@@ -51,6 +51,8 @@ export class Attempt implements Completion, ListItem<Attempt> {
   resultTtlMs: number | undefined;
   /** True once the attempt has a slot: its handler was called, or will be after the next reply of Redis. */
   begun = false;
+  /** True if the death of the worker is no crash of the job, because another job may have left its cause behind. */
+  uncharged = false;
   private ended = false;
   /** Absent for a handler without a timeout. */
   private timeout: AttemptTimeout | undefined;

@@ -1,7 +1,6 @@
-import type { ClaimedJob } from '../../queue/model/job.js';
 import type { StartOutcome } from '../../queue/store/call-outcomes.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import type { StoreCalls } from '../../queue/store/store-calls.js';
+import type { StartedClaim, StoreCalls } from '../../queue/store/store-calls.js';
 import type { Attempt } from './attempt.js';
 import type { SettlementBuffer } from './settlement-buffer.js';
 import type { WorkerEvent } from '../reports/worker-event.js';
@@ -92,7 +91,7 @@ async function startWhenExtended(owner: AttemptStarter, attempt: Attempt): Promi
 
 async function startAfterReply(owner: AttemptStarter, attempt: Attempt, waited: boolean): Promise<void> {
   const { claim } = attempt;
-  const reply = await sendStart(owner, claim, waited);
+  const reply = await sendStart(owner, attempt, waited);
   if (attempt.isEnded) {
     owner.handlerEnded(attempt);
   } else if (reply === 'started') {
@@ -106,11 +105,21 @@ async function startAfterReply(owner: AttemptStarter, attempt: Attempt, waited: 
   }
 }
 
-async function reportMeanwhile(owner: AttemptStarter, attempts: readonly Attempt[]): Promise<void> {
-  const outcomes = await sendStarts(
-    owner,
-    attempts.map(({ claim }) => claim),
-  );
+/** Charges a job that started uncharged and runs: from now on the death of the worker is its crash. */
+export function charge(owner: AttemptStarter, attempt: Attempt): void {
+  if (attempt.uncharged && !attempt.isEnded) {
+    attempt.uncharged = false;
+    const { id, token, fence } = attempt.claim;
+    void reportMeanwhile(owner, [attempt], [{ id, token, fence }]); // it runs, so it cannot expire
+  }
+}
+
+async function reportMeanwhile(
+  owner: AttemptStarter,
+  attempts: readonly Attempt[],
+  claims: readonly StartedClaim[] = attempts.map(({ claim }) => claim),
+): Promise<void> {
+  const outcomes = await sendStarts(owner, claims);
   attempts.forEach((attempt, i) => {
     if (outcomes[i] === 'lost' && !attempt.isEnded) {
       lose(owner, attempt);
@@ -128,7 +137,11 @@ function lose(owner: AttemptStarter, attempt: Attempt): void {
  *
  * @param asks whether to report the start, and not only the name
  */
-async function sendStart(owner: AttemptStarter, claim: ClaimedJob, asks: boolean): Promise<StartOutcome> {
+async function sendStart(
+  owner: AttemptStarter,
+  { claim, uncharged }: Attempt,
+  asks: boolean,
+): Promise<StartOutcome> {
   if (claim.nameless) {
     try {
       await owner.queue.store.exec(owner.calls.setName(claim));
@@ -137,11 +150,11 @@ async function sendStart(owner: AttemptStarter, claim: ClaimedJob, asks: boolean
       return 'started';
     }
   }
-  return asks ? (await sendStarts(owner, [claim]))[0]! : 'started';
+  return asks ? (await sendStarts(owner, [uncharged ? { ...claim, uncharged } : claim]))[0]! : 'started';
 }
 
 /** Returns the outcome of each start. Without a reply of Redis all start. */
-async function sendStarts(owner: AttemptStarter, claims: readonly ClaimedJob[]): Promise<StartOutcome[]> {
+async function sendStarts(owner: AttemptStarter, claims: readonly StartedClaim[]): Promise<StartOutcome[]> {
   try {
     return await owner.queue.store.exec(owner.calls.start(claims));
   } catch (error) {
@@ -150,7 +163,7 @@ async function sendStarts(owner: AttemptStarter, claims: readonly ClaimedJob[]):
   }
 }
 
-function warnOfStart({ queue, host }: AttemptStarter, { id }: ClaimedJob, { message }: Error): void {
+function warnOfStart({ queue, host }: AttemptStarter, { id }: StartedClaim, { message }: Error): void {
   host.warn(
     `Could not store the start of job ${id} of queue "${queue.name}", so a crash of it would not count: ${message}`,
   );

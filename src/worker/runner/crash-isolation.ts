@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import type { Attempt } from '../attempt/attempt.js';
+import { charge } from '../attempt/start-attempt.js';
 import type { QueueRunner } from './queue-runner.js';
 
 interface Isolated {
@@ -18,7 +19,7 @@ const SHORTEST_ALONE_MS = 30_000;
  * Runs isolated jobs one at a time and alone in this worker. An isolated job has crashed a worker, and one more crash
  * would make it a dead letter. The worker claims nothing more, the running jobs end and are settled, some seconds pass,
  * then the job starts. So a job that kills its worker takes no other with it. No leftover of an ended job kills it.
- * A worker in which no job has begun starts it first, and releases the other jobs of its claims. The wait for
+ * Further isolated jobs follow at once. Until the leftovers of the one before are gone, they run uncharged. A worker in which no job has begun starts it first, and releases the other jobs of its claims. The wait for
  * running jobs takes at most the visibility timeout. The run alone takes at most that or 30 s. Then the worker claims
  * again beside the job.
  */
@@ -32,6 +33,10 @@ export class CrashIsolation {
   private isCalm = false;
   private timer: Timer | undefined;
   private quietTimer: Timer | undefined;
+  /** Charges the running job once nothing left behind can end the process. */
+  private chargeTimer: Timer | undefined;
+  /** The end of the isolated job before, by the monotonic clock; undefined if other jobs may have run since. */
+  private endedAtMs: number | undefined;
   private clock: Clock | undefined;
 
   constructor(
@@ -67,6 +72,7 @@ export class CrashIsolation {
     if (this.current && !this.current.runner.attempts.has(this.current.attempt)) {
       if (!this.waited) {
         this.limit(this.current.runner, 0);
+        this.endedAtMs = this.current.runner.clock.monotonic();
       }
       this.current = undefined;
     }
@@ -82,8 +88,21 @@ export class CrashIsolation {
       this.isFirst = false;
       this.endQuiet();
       this.limit(next.runner, SHORTEST_ALONE_MS);
-      next.runner.begin(next.attempt, next.runner.clock.monotonic() - next.askedAtMs);
+      this.begin(next);
     }
+  }
+
+  /** Begins a job, uncharged while the isolated job before it may have left something behind. */
+  private begin({ runner, attempt, askedAtMs }: Isolated): void {
+    const now = runner.clock.monotonic();
+    const leftMs = this.endedAtMs === undefined ? 0 : this.endedAtMs + QUIET_MS - now;
+    attempt.uncharged = leftMs > 0;
+    this.clock?.clear(this.chargeTimer);
+    if (attempt.uncharged) {
+      this.chargeTimer = runner.clock.setTimeout(() => charge(runner, attempt), leftMs);
+      this.chargeTimer.unref();
+    }
+    runner.begin(attempt, now - askedAtMs);
   }
 
   /** Releases the isolated jobs of a closed runner that have not started. */
@@ -112,7 +131,8 @@ export class CrashIsolation {
       }
       return false;
     }
-    if (!this.waited && !this.isCalm && !this.isFresh && !this.quietTimer) {
+    const mayBegin = this.waited || this.isCalm || this.isFresh || this.endedAtMs !== undefined;
+    if (!mayBegin && !this.quietTimer) {
       this.clock?.clear(this.timer); // the wait for running jobs is over
       this.quietTimer = runner.clock.setTimeout(() => {
         this.isCalm = true;
@@ -120,7 +140,7 @@ export class CrashIsolation {
       }, QUIET_MS);
       this.quietTimer.unref();
     }
-    return this.waited || this.isCalm || this.isFresh;
+    return mayBegin;
   }
 
   private endQuiet(): void {
@@ -145,6 +165,7 @@ export class CrashIsolation {
       () => {
         this.current = undefined;
         this.waited = true;
+        this.endedAtMs = undefined;
         this.changed();
       },
       Math.max(leastMs, runner.queue.options.visibilityMs),
@@ -157,6 +178,7 @@ export class CrashIsolation {
     this.timer = undefined;
     this.waited = false;
     this.isFirst = false;
+    this.endedAtMs = undefined;
     this.endQuiet();
   }
 }

@@ -77,6 +77,7 @@ describe('a job that kills its worker each time', () => {
     const innocents = await queue.list('completed', { limit: 100 });
     expect(innocents).toHaveLength(INNOCENTS);
     expect(Math.max(...innocents.map(({ crashes }) => crashes))).toBe(2);
-    expect(deaths).toBe(3);
+    // Isolated jobs follow each other at once. If one of them was not the first, its first death there is no crash of it.
+    expect(deaths).toBe(4);
   }, 60_000);
 });

@@ -60,6 +60,30 @@ describe('attempt/start.lua', () => {
     expect(await q.job('a')).toMatchObject({ status: 'failed', crashes: '3' });
   });
 
+  it('before a charge of a job that starts uncharged, the death of its worker is an interruption', async () => {
+    const q = testQueue();
+    await addCrashed(q, 'a', 2);
+    const job = await claimAlone(q);
+    const start = () => q.run(q.scripts.start([{ ...job, uncharged: true }]));
+    expect(await start()).toEqual(['started']);
+    expect(await expectUnchanged(q, start)).toEqual(['started']);
+    await die(q, 'a');
+    expect(await q.job('a')).toMatchObject({ status: 'pending', attempts: '2', crashes: '2', interruptions: '1' });
+    expect(await marks(q, 'a')).toEqual([]);
+  });
+
+  it('after that charge it is a crash, even if the start without one is repeated late', async () => {
+    const q = testQueue();
+    await addCrashed(q, 'a', 2);
+    const job = await claimAlone(q);
+    const { id, token, fence } = job;
+    await q.run(q.scripts.start([{ ...job, uncharged: true }]));
+    expect(await q.run(q.scripts.start([{ id, token, fence }]))).toEqual(['started']);
+    await expectUnchanged(q, () => q.run(q.scripts.start([{ ...job, uncharged: true }])));
+    await die(q, 'a');
+    expect(await q.job('a')).toMatchObject({ status: 'failed', crashes: '3' });
+  });
+
   it('I2: says that a claim is lost, and writes nothing', async () => {
     const q = testQueue();
     await addCrashed(q, 'a', 2);

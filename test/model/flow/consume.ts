@@ -130,6 +130,7 @@ const reports: [string, OnClaim][] = [
   ['checkpoint', (side, job) => ask(side, (calls) => calls.checkpoint(job, `{"of":"${job.id}"}`))],
   ['progress', (side, job) => ask(side, (calls) => calls.progress(job, '50'))],
   ['start', (side, job) => ask(side, (calls) => calls.start([job]))],
+  ['start uncharged', (side, job) => ask(side, (calls) => calls.start([{ ...job, uncharged: true }]))],
   ['start all', (side) => ask(side, (calls) => calls.start(side.claims))],
   ['setName', (side, job) => ask(side, (calls) => calls.setName({ ...job, name: 'renamed' }))],
   ['log', (side, job) => ask(side, (calls) => calls.log(job, 2, ['"one"', '"two"']))],

@@ -5,6 +5,7 @@ import type { JobQueue } from '#queue/job-queue.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import type { MemoryCalls } from '#testing/memory-store/memory-calls.js';
 import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { isMarked } from '#testing/memory-store/verbs/attempt/unstarted.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { gate, type Gate } from '../../support/faults/wait.js';
 import { newQueue, startWorker, type TestWorker } from '../../support/worker/workers.js';
@@ -63,6 +64,12 @@ async function behindAnother(options?: QueueOptions) {
 
 /** What stops the workers of a test, by its clock. */
 const endings: (() => Promise<void>)[] = [];
+
+/** Returns whether the death of the worker would be a crash of the running job. */
+async function isCharged({ queue }: World, id: string): Promise<boolean> {
+  const job = ((await queue.calls()) as MemoryCalls).queue.job(id)!;
+  return !isMarked(job);
+}
 
 const startedIn = (worker: TestWorker) =>
   worker.events.filter(({ type }) => type === 'started').map(({ job }) => job.id);
@@ -131,20 +138,44 @@ describe('an isolated job', () => {
     expect(worker.count('completed')).toBe(2);
   });
 
-  it('waits for its turn among other isolated jobs, and for what the one before left behind', async () => {
+  it('follows the isolated one before it at once, and is charged only 5 s after its end', async () => {
     const at = world();
-    const ids = [await enqueueIsolated(at), await enqueueIsolated(at)];
+    const ids = [await enqueueIsolated(at), await enqueueIsolated(at), await enqueueIsolated(at)];
     const worker = await at.start();
-    await at.clock.advance(10 * SECOND);
-    expect(startedIn(worker)).toEqual([ids[0]]);
+    expect(startedIn(worker)).toEqual(ids.slice(0, 1));
+    expect(await isCharged(at, ids[0]!)).toBe(true);
     at.open(ids[0]!);
+    await at.clock.advance(10);
+    expect(startedIn(worker)).toEqual(ids.slice(0, 2));
+    expect(await isCharged(at, ids[1]!)).toBe(false);
+    expect(await at.queue.get(ids[1]!)).not.toHaveProperty('unstarted');
     await at.clock.advance(4_900);
-    expect(startedIn(worker)).toEqual([ids[0]]);
+    expect(await isCharged(at, ids[1]!)).toBe(false);
     await at.clock.advance(200);
-    expect(startedIn(worker)).toEqual(ids);
+    expect(await isCharged(at, ids[1]!)).toBe(true);
+    expect(startedIn(worker)).toEqual(ids.slice(0, 2));
     at.open(ids[1]!);
+    await at.clock.advance(10);
+    expect(startedIn(worker)).toEqual(ids);
+    at.open(ids[2]!);
     await at.clock.advance(SECOND);
-    expect(worker.count('completed')).toBe(2);
+    expect(worker.count('completed')).toBe(3);
+  });
+
+  it('waits again for leftovers once other jobs have run', async () => {
+    const { clock, queue, first, isolated, worker, open, ...at } = await behindAnother();
+    [first, isolated].forEach(open);
+    await clock.advance(6 * SECOND);
+    const other = (await queue.enqueue({})).id;
+    open(other);
+    await clock.advance(SECOND);
+    const next = await enqueueIsolated({ clock, queue, open, ...at });
+    await clock.advance(4_900);
+    expect(startedIn(worker)).toEqual([first, isolated, other]);
+    await clock.advance(200);
+    expect(startedIn(worker)).toEqual([first, isolated, other, next]);
+    open(next);
+    await clock.advance(SECOND);
   });
 
   it('is released by a local pause of its queue that comes first, and by none of another', async () => {

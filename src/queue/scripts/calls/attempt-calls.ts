@@ -95,11 +95,11 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
       return {
         script: 'attemptStart',
         keys: keys.forStart,
-        args: claims.flatMap(({ id, token, fence, expires, isolated }) => [
+        args: claims.flatMap(({ id, token, fence, expires, isolated, uncharged }) => [
           id,
           token,
           fence,
-          expires || isolated ? '1' : '',
+          uncharged ? 'uncharged' : expires || isolated ? '1' : '',
         ]),
         decode: (reply) => startOutcomes(reply, claims.length),
       };

@@ -2,7 +2,7 @@
 import { attemptsByHand } from '../../../../queue/model/queue-options.js';
 import { giantBytes, refusalOf } from '../../../../queue/store/claim-refusal.js';
 import type { StartOutcome } from '../../../../queue/store/call-outcomes.js';
-import type { ClaimReply, ClaimRequest } from '../../../../queue/store/store-calls.js';
+import type { ClaimReply, ClaimRequest, StartedClaim } from '../../../../queue/store/store-calls.js';
 import { headByTurn } from '../../state/head-by-turn.js';
 import { decodeClaim, decodeNamedClaim } from '../../../../queue/replies/decode-claim.js';
 import type { ClaimBatch, Hash, MemoryQueue } from '../../state/memory-queue.js';
@@ -265,7 +265,7 @@ function refuse(job: Hash, reason: string, attempts: number, maxAttempts: string
 }
 
 /** Starts a job that waited in its worker; see lua/attempt/start.lua. */
-export function start(queue: MemoryQueue, id: string, token: string): StartOutcome {
+export function start(queue: MemoryQueue, { id, token, uncharged }: StartedClaim): StartOutcome {
   const job = queue.job(id);
   if (job?.claim_token !== token) {
     return 'lost';
@@ -274,6 +274,10 @@ export function start(queue: MemoryQueue, id: string, token: string): StartOutco
     mark(job);
     return refusalOf(refuse(job, 'expired', Math.max(0, Number(job.attempts) - 1), ''))!;
   }
-  removeMark(job);
+  if (!uncharged) {
+    removeMark(job);
+  } else if (isMarked(job)) {
+    mark(job, 'uncharged');
+  }
   return 'started';
 }

@@ -2,9 +2,9 @@
 import { unstartedField } from '../../../../queue/replies/decode-job.js';
 import type { Hash } from '../../state/memory-queue.js';
 
-/** Marks the job of the current claim as unstarted. */
-export function mark(job: Hash): void {
-  job[unstartedField(job.fence)] = '1';
+/** Marks the job of the current claim as unstarted, or as started without a charge. */
+export function mark(job: Hash, as: '1' | 'uncharged' = '1'): void {
+  job[unstartedField(job.fence)] = as;
 }
 
 export function isMarked(job: Hash): boolean {
