@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Starts jobs that waited in their worker, and removes their marks as unstarted. From now on the death of the worker is
 -- their crash. A job that has expired by now must not start, and stays unstarted until it is settled. A job that starts
--- uncharged keeps its mark, so the death of its worker is an interruption, until a later start charges it.
+-- uncharged keeps its mark until a later start. Until then the death of its worker is an interruption.
 -- Transition: none
 -- KEYS[1] job  prefix of the job hashes
 -- ARGV    for each job: id, token, fence, '1' if it may expire, 'uncharged' if it may and starts uncharged, else ''

@@ -112,7 +112,7 @@ export type NamedClaim = Pick<ClaimedJob, 'id' | 'token' | 'name' | 'options'>;
 export interface StartedClaim extends ClaimRef {
   readonly expires?: boolean;
   readonly isolated?: boolean;
-  /** True if it starts uncharged: the death of its worker is no crash of it until a later start charges it. */
+  /** True if the death of its worker is no crash of it, until a later start charges it. */
   readonly uncharged?: boolean;
 }
 

@@ -78,7 +78,7 @@ export class MemoryCalls implements StoreCalls {
   enqueue = (jobs: readonly EncodedJob[]) => callOf('jobEnqueue', () => enqueue(this.queue, jobs));
   claim = (request: ClaimRequest) => callOf('attemptClaim', () => claim(this.queue, request));
   start = (claims: readonly StartedClaim[]) =>
-    callOf('attemptStart', () => claims.map((claim) => start(this.queue, claim)));
+    callOf('attemptStart', () => claims.map((each) => start(this.queue, each)));
   noteDeath = (claims: readonly Pick<ClaimRef, 'id' | 'token'>[], error: string) =>
     callOf('attemptNoteDeath', () => noteDeath(this.queue, claims, error));
   extend = (claims: readonly Pick<ClaimRef, 'id' | 'token'>[], visibilityMs = this.options.visibilityMs) =>

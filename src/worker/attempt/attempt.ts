@@ -51,9 +51,9 @@ export class Attempt implements Completion, ListItem<Attempt> {
   resultTtlMs: number | undefined;
   /** True once the attempt has a slot: its handler was called, or will be after the next reply of Redis. */
   begun = false;
-  /** True if the death of the worker is no crash of the job, because another job may have left its cause behind. */
+  /** True if the death of the worker is no crash of it, because the job before may be the cause. */
   uncharged = false;
-  private ended = false;
+  isEnded = false;
   /** Absent for a handler without a timeout. */
   private timeout: AttemptTimeout | undefined;
   /** The time of the handler's call, by the monotonic clock; undefined before. */
@@ -88,10 +88,6 @@ export class Attempt implements Completion, ListItem<Attempt> {
 
   get fence(): number {
     return this.claim.fence;
-  }
-
-  get isEnded(): boolean {
-    return this.ended;
   }
 
   /** True once its handler was called. Until then the attempt does not count, and its rates are refunded. */
@@ -290,8 +286,8 @@ export class Attempt implements Completion, ListItem<Attempt> {
 
   /** Decides the end; false when it was decided before. */
   private end(): boolean {
-    const first = !this.ended;
-    this.ended = true;
+    const first = !this.isEnded;
+    this.isEnded = true;
     this.timeout?.stop();
     return first;
   }

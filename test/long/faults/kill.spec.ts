@@ -167,15 +167,17 @@ async function frozenWithClaim(queue: JobQueue, workMs: number) {
   const redisOptions = { connectionName: queue.name };
   const frozen = await startProcess(queue, { workMs, redisOptions });
   const named = connect(redisOptions);
-  // A wait that ended before it froze is followed by no claim.
   const waits = async () => (await connectionsOf(named)).some((line) => /flags=\w*b/.test(line));
+  const hasClaimed = async () => (await queue.stats()).processing === 1;
   do {
+    // The claim behind a wait that ended while the queue was paused took nothing. A frozen worker sends no other.
+    await queue.pause();
     await frozen.signal('SIGCONT');
     await idle(named);
     await frozen.signal('SIGSTOP');
-  } while (!(await waits()));
-  await queue.resume();
-  await eventually(async () => (await queue.stats()).processing === 1);
+    await queue.resume();
+    await eventually(async () => !(await waits()));
+  } while (!(await hasClaimed()));
   return frozen;
 }
 
