@@ -108,16 +108,7 @@ else
   end
 end
 if prioritized then
-  if #plain > 0 then
-    redis.call('LPUSH', pending, unpack(plain))
-    claimable = true
-  end
-  if added > 0 then
-    redis.call('HINCRBY', stats, 'enqueued_total', added == 1 and '1' or string.format('%d', added))
-  end
-  if claimable then
---@include lib/core/wake
-  end
+--@include lib/enqueue/place_added
 elseif added > 0 then
 --@include lib/enqueue/line_up
 end

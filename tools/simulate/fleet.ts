@@ -3,6 +3,7 @@ import { LimitsOperator } from './processes/limits-operator.js';
 import { SimulatedOperator } from './processes/operator.js';
 import type { QueueName, SimulatedProcess } from './processes/process.js';
 import { ScheduleKeeper } from './processes/schedule-keeper.js';
+import { SimulatedSender, Table } from './processes/sender.js';
 import { SimulatedWorker } from './processes/worker.js';
 import { AfterProducer } from './producers/after-producer.js';
 import { BatchProducer } from './producers/batch-producer.js';
@@ -79,6 +80,11 @@ export class Fleet {
     }
     if (world.parts.has('after')) {
       this.add(new AfterProducer('after', world, this.skew()));
+    }
+    if (world.parts.has('once')) {
+      const table = new Table();
+      this.add(new SimulatedSender('sender-a', world, this.skew(), table));
+      this.add(new SimulatedSender('sender-b', world, this.skew(), table));
     }
     if (world.parts.has('limits')) {
       this.add(new LimitsOperator('limits-operator', world, this.skew()));

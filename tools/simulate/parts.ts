@@ -13,6 +13,7 @@ export const PARTS = [
   'limits',
   'middleware',
   'clock',
+  'once',
 ] as const;
 
 export type Part = (typeof PARTS)[number];
@@ -23,12 +24,15 @@ const SHORT_SHARE = 0.2;
 const SHORT_STEPS = 200;
 
 /**
- * Draws the parts of a run. The clock has draws of its own, so that a seed without it runs as before.
+ * Draws the parts of a run. Later parts have draws of their own, so that a seed without them runs as before.
  *
  * @param steps of the run
  */
 export function drawParts(random: Random, steps: number, seed: number): ReadonlySet<Part> {
   const share = steps < SHORT_STEPS ? SHORT_SHARE : SHARE;
-  const ofClock = new Random(seed + 1_000_000);
-  return new Set(PARTS.filter((part) => (part === 'clock' ? ofClock : random).chance(share)));
+  const later: Partial<Record<Part, Random>> = {
+    clock: new Random(seed + 1_000_000),
+    once: new Random(seed + 2_000_000),
+  };
+  return new Set(PARTS.filter((part) => (later[part] ?? random).chance(share)));
 }

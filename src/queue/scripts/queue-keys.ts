@@ -64,6 +64,10 @@ export class QueueKeys {
   readonly batchGuests: string;
   readonly batchOutbox: string;
   readonly awaiting: string;
+  /** The largest fence of each source of entries. */
+  readonly onceFences: string;
+  /** The start of the key with the marks of a source's entries, before the source. */
+  readonly oncePrefix: string;
   /** The start of the keys of groups; `docs/internals/groups.md` lists them. */
   readonly groupsPrefix: string;
 
@@ -130,6 +134,8 @@ export class QueueKeys {
     this.batchGuests = `${this.base}batch_guests`;
     this.batchOutbox = `${this.base}batch_outbox`;
     this.awaiting = `${this.base}awaiting`;
+    this.onceFences = `${this.base}once_fences`;
+    this.oncePrefix = `${this.base}once:`;
     this.groupsPrefix = `${this.base}groups:`;
     this.standard = [
       this.jobPrefix,
@@ -224,6 +230,15 @@ export class QueueKeys {
   /** Returns the key with a claimer's last batch, so that a repeated claim gets the same jobs. */
   batch(claimer: string): string {
     return `${this.base}batch:${claimer}`;
+  }
+
+  /** Returns the key with the marks of a source's entries. */
+  once(source: string): string {
+    return this.oncePrefix + source;
+  }
+
+  forEnqueueOnce(source: string): string[] {
+    return [...this.forPublishedEnqueue, this.onceFences, this.once(source)];
   }
 
   /** Returns the key that ends a worker's blocking wait, for the worker itself and for a cancel. */

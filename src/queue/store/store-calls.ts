@@ -27,6 +27,7 @@ import type { DeadLetterVerbs } from './verbs/dead-letter-verbs.js';
 import type { AuditVerbs } from './verbs/audit-verbs.js';
 import type { HistoryVerbs } from './verbs/history-verbs.js';
 import type { LimitVerbs } from './verbs/limit-verbs.js';
+import type { OnceVerbs } from './verbs/once-verbs.js';
 import type { SweepVerbs } from './verbs/sweep-verbs.js';
 import type { StoreCall } from './store-call.js';
 
@@ -274,4 +275,5 @@ export interface StoreCalls extends JobVerbs, AdminVerbs, ReportVerbs {
   readonly history: HistoryVerbs;
   readonly audit: AuditVerbs;
   readonly groups: GroupVerbs;
+  readonly once: OnceVerbs;
 }

@@ -47,6 +47,7 @@ export const PARTS_BEFORE_IDS = [
   'batch',
   'batch_record',
   'groups',
+  'once',
 ] as const;
 
 /**

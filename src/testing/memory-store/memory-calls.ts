@@ -19,6 +19,7 @@ import type {
 } from '../../queue/store/store-calls.js';
 import type { BatchVerbs } from '../../queue/store/verbs/batch-verbs.js';
 import type { GroupVerbs } from '../../queue/store/verbs/group-verbs.js';
+import type { OnceVerbs } from '../../queue/store/verbs/once-verbs.js';
 import type { SweepVerbs } from '../../queue/store/verbs/sweep-verbs.js';
 import type { ScheduleVerbs } from '../../queue/store/verbs/schedule-verbs.js';
 import { auditVerbs } from './verbs/audit-verbs.js';
@@ -30,6 +31,7 @@ import { publishDrained } from './verbs/attempt/ends.js';
 import { enqueue } from './verbs/enqueue.js';
 import { groupVerbs } from './verbs/groups.js';
 import { callOf, type MemoryCall } from './verbs/memory-call.js';
+import { onceVerbs } from './verbs/once.js';
 import { setName } from './verbs/attempt/foreign-names.js';
 import type { MemoryQueue } from './state/memory-queue.js';
 import * as lists from './verbs/operate/list.js';
@@ -54,6 +56,7 @@ export class MemoryCalls implements StoreCalls {
   readonly schedules: ScheduleVerbs;
   readonly groups: GroupVerbs;
   readonly batches: BatchVerbs;
+  readonly once: OnceVerbs;
   readonly history: HistoryVerbs;
   readonly audit: AuditVerbs = auditVerbs();
 
@@ -68,6 +71,7 @@ export class MemoryCalls implements StoreCalls {
     this.schedules = scheduleVerbs(queue);
     this.groups = groupVerbs(queue);
     this.batches = batchVerbs(queue);
+    this.once = onceVerbs(queue);
     this.history = historyVerbs(queue);
   }
 

@@ -55,7 +55,7 @@ it('every key of a queue', () => {
       BATCH_PARTS.map((part) => keys.batchRecord('{id}', part)),
     )
     .concat(keys.nudge('{worker}'), `${keys.replacedPrefix}{request}`, `${keys.replacedPrefix}{id}`)
-    .concat(`${keys.historyBatchPrefix}{worker}`)
+    .concat(`${keys.historyBatchPrefix}{worker}`, keys.once('{source}'))
     .flat()
     .filter((key: string) => key.startsWith('queue:jobs:') && !key.endsWith(':'))
     .map((key: string) => key.slice('queue:jobs:'.length));

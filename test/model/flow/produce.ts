@@ -2,7 +2,9 @@
 import fc from 'fast-check';
 import type { Batch } from '#queue/batches/batch.js';
 import type { JobQueue } from '#queue/job-queue.js';
-import { drawnIndex, given, HOUR, MINUTE, pick, rarely, step, type Side } from './side.js';
+import { encodeJob } from '#queue/enqueue/encode-job.js';
+import type { OnceEntry } from '#queue/store/verbs/once-verbs.js';
+import { ask, drawnIndex, given, HOUR, MINUTE, pick, rarely, step, type Side } from './side.js';
 
 const optionsIn = (group: string | undefined) =>
   fc
@@ -102,6 +104,48 @@ export const enqueueIn = (group: string | undefined, mayWait: boolean) =>
       ),
     },
   );
+
+/** Sends jobs that are kept elsewhere, each once, by senders that take over from each other. */
+export const enqueuesOnce = (group: string | undefined) =>
+  fc.oneof(
+    {
+      weight: 3,
+      arbitrary: fc
+        .tuple(
+          fc.integer({ min: 1, max: 4 }),
+          fc.array(fc.tuple(fc.constantFrom('k1', 'k2', 'k3'), optionsIn(group), fc.boolean()), {
+            minLength: 1,
+            maxLength: 3,
+          }),
+        )
+        .map(([fence, asked]) =>
+          step(`once.enqueue(${fence}, ${JSON.stringify(asked)})`, (side) => sendOnce(side, fence, asked)),
+        ),
+    },
+    {
+      weight: 1,
+      arbitrary: fc
+        .constantFrom('k1', 'k2', 'k3')
+        .map((key) => step(`once.forget(${key})`, (side) => ask(side, ({ once }) => once.forget('model', [key])))),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.constant(step('once.marks()', (side) => ask(side, ({ once }) => once.marks('model', 9)))),
+    },
+  );
+
+async function sendOnce(side: Side, fence: number, asked: readonly [string, Asked, boolean][]): Promise<unknown> {
+  const { queue, ids } = side;
+  const entries = asked.map(([key, { unique, ...options }, isKnown]): OnceEntry => {
+    const id = (isKnown && ids.at(-1)) || nextId(side);
+    ids.push(id);
+    const all = given({ ...options, id, unique: unique && { ...unique, onConflict: 'keep' } });
+    const job = encodeJob(queue, ids.length, all);
+    return { key, job: { ...job, options: job.options.replace(/"request":"[^"]*"/, `"request":"${key}"`) } };
+  });
+  const sent = await ask(side, ({ once }) => once.enqueue({ source: 'model', fence }, entries));
+  return 'replies' in sent ? sent.replies.map((reply) => ('reason' in reply ? reply.reason.message : reply)) : sent;
+}
 
 export const onBatch = (group: string | undefined) =>
   fc.oneof(

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { announce, claims, report, settle, workElsewhere } from './consume.js';
 import { onGroup, onJob, onLimits, operate } from './operate.js';
-import { enqueueIn, onBatch } from './produce.js';
+import { enqueueIn, enqueuesOnce, onBatch } from './produce.js';
 import { recurIn } from './recur.js';
 import type { FlowStep } from './side.js';
 
@@ -14,6 +14,7 @@ import type { FlowStep } from './side.js';
 export function flowSteps(group: string | undefined, rates: boolean): fc.Arbitrary<FlowStep> {
   return fc.oneof(
     { weight: 14, arbitrary: enqueueIn(group, !rates) },
+    { weight: 3, arbitrary: enqueuesOnce(group) },
     { weight: 12, arbitrary: claims },
     { weight: 12, arbitrary: settle },
     { weight: 5, arbitrary: report },
@@ -24,6 +25,6 @@ export function flowSteps(group: string | undefined, rates: boolean): fc.Arbitra
     { weight: 1, arbitrary: workElsewhere },
     { weight: 3, arbitrary: announce },
     { weight: 5, arbitrary: operate },
-    { weight: 4, arbitrary: recurIn(group) },
+    { weight: 5, arbitrary: recurIn(group) },
   );
 }

@@ -7,7 +7,7 @@ import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { resolveQueueOptions, type QueueOptions } from '#queue/model/queue-options.js';
 import type { ClaimRequest } from '#queue/store/store-calls.js';
 import { allCalls, type QueueCalls } from '#queue/scripts/calls/all-calls.js';
-import { ScriptRunner, type ScriptCall } from '#queue/transport/script-runner.js';
+import { ScriptRunner, type CommandCall, type ScriptCall } from '#queue/transport/script-runner.js';
 import { violations } from '../invariants/invariants.js';
 import { connect, uniqueQueueName } from '../redis/redis.js';
 import { keysLike, read } from '../redis/redis-reads.js';
@@ -44,7 +44,7 @@ export class TestQueue {
     this.runner = new ScriptRunner(redis);
   }
 
-  run<Reply>(call: ScriptCall<Reply>): Promise<Reply> {
+  run<Reply>(call: ScriptCall<Reply> | CommandCall<Reply>): Promise<Reply> {
     return this.runner.run(call);
   }
 

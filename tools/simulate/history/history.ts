@@ -6,6 +6,7 @@ import { FAILING, MOST_ATTEMPTS, OPTIONS, TICK_ATTEMPTS } from '../release.js';
 import { FollowRules } from './follow-rules.js';
 import { MIDDLEWARE_THROWS } from '../processes/middleware.js';
 import { MiddlewareRules } from './middleware-rules.js';
+import { OnceRules } from './once-rules.js';
 import { RunRules } from './run-rules.js';
 import { ScheduleRules } from './schedule-rules.js';
 import { UniqueRules } from './unique-rules.js';
@@ -50,6 +51,7 @@ export class History {
   readonly unique = new UniqueRules(this.jobs, this.fault);
   readonly follow = new FollowRules(this.jobs, this.fault);
   readonly schedules = new ScheduleRules(this.fault);
+  readonly once = new OnceRules(this.fault);
   readonly middleware = new MiddlewareRules(this.fault);
   /** The jobs of each group, in the order of their enqueues. */
   private readonly groups = new Map<string, string[]>();
@@ -62,6 +64,7 @@ export class History {
   readonly observer: QueueObserver = {
     enqueued: (queue, id, asked) => {
       this.schedules.enqueued(queue, id);
+      this.once.enqueued(id);
       if (!this.jobs.has(id)) {
         // The server made it: a tick, or a follow-up.
         this.sent(id, queue.name, queue.name === 'mixed' ? TICK_ATTEMPTS : MOST_ATTEMPTS);

@@ -1,5 +1,6 @@
 // Faults planted into parts of the library that only some runs exercise.
 import type { GroupState } from '#testing/memory-store/state/group-state.js';
+import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
 import { spoils, spoilsQueues, type Plant } from './plant.js';
 
 const schedules: Record<string, Plant> = {
@@ -98,6 +99,36 @@ const changes: Record<string, Plant> = {
   }),
 };
 
+/** Returns the marks of all queues, to be put back later. */
+const onceMarksOf = (queues: readonly MemoryQueue[]) =>
+  queues.flatMap(({ once: { marks } }) =>
+    [...marks.values()].flatMap((set) => set.members().map((key) => ({ set, key }))),
+  );
+
+let withheld: ReturnType<typeof onceMarksOf> = [];
+
+const once: Record<string, Plant> = {
+  'an entry gets no mark': spoilsQueues('once', ['onceEnqueue'], ({ once: { marks } }) => {
+    marks.forEach((each) => each.clear());
+  }),
+  'a fence is not kept': spoilsQueues('once', ['onceEnqueue'], ({ once: { fences } }) => fences.clear()),
+  'a mark is made in a second call': {
+    breaks: 'once',
+    before: (script, queues) => {
+      if (script === 'onceMarks') {
+        withheld.splice(0).forEach(({ set, key }) => set.set(key, 0));
+      }
+      return script === 'onceEnqueue' ? new Set(onceMarksOf(queues).map(({ key }) => key)) : undefined;
+    },
+    after: (script, queues, before) => {
+      if (script === 'onceEnqueue') {
+        withheld = onceMarksOf(queues).filter(({ key }) => !(before as Set<string>).has(key));
+        withheld.forEach(({ set, key }) => set.delete(key));
+      }
+    },
+  },
+};
+
 const others: Record<string, Plant> = {
   'two jobs of a call swap their results': {
     ...spoils('I2', ['attemptComplete'], ({ job }, all) => {
@@ -150,5 +181,6 @@ export const partPlants: Record<string, Plant> = {
   ...of('after', after),
   ...of('batches', batches),
   ...of('changes', changes),
+  ...of('once', once),
   ...others,
 };

@@ -19,6 +19,7 @@ const REPEATABLE = new Set([
   'attemptStart',
   'attemptCheckpoint',
   'jobEnqueue',
+  'onceEnqueue',
   'jobCancel',
   'jobRemove',
   'jobUpdate',

@@ -13,6 +13,7 @@ import { groupCalls } from './group-calls.js';
 import { historyCalls } from './history-calls.js';
 import { jobCalls } from './job-calls.js';
 import { limitsCalls } from './limits-calls.js';
+import { onceCalls } from './once-calls.js';
 import { queueCalls } from './queue-calls.js';
 import { scheduleCalls } from './schedule-calls.js';
 import { sweepCalls } from './sweep-calls.js';
@@ -44,6 +45,7 @@ export function allCalls(keys: QueueKeys, options: ResolvedQueueOptions) {
     schedules: scheduleCalls(context),
     batches: batchCalls(context),
     groups: groupCalls(context),
+    once: onceCalls(context),
     history: historyCalls(context),
     audit: auditCalls(context),
     doctor: doctorCalls(context),

@@ -10,6 +10,7 @@ import type {
 } from '../../store/call-outcomes.js';
 import { type EncodedJob, type EnqueueReply, decodeEnqueue, optionsOf } from '../../store/enqueue-call.js';
 import type { CommandCall, ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
+import { publishesEnqueues } from '../publish-arg.js';
 import { type CallContext, call } from '../script-call.js';
 import { inGroups } from '../in-groups.js';
 
@@ -108,8 +109,8 @@ function enqueue(
   mayBeBounded: boolean,
 ): ScriptCall<EnqueueReply[]> {
   const { keys, options } = context;
-  const { maxPending, maxPendingBytes, events, eventExtras } = options;
-  const publishes = eventExtras?.enqueued === true && events !== 'off';
+  const { maxPending, maxPendingBytes, events } = options;
+  const publishes = publishesEnqueues(options);
   const isBounded = mayBeBounded || maxPending !== undefined || maxPendingBytes !== undefined;
   const plain = !isBounded && !publishes && jobs.every((job) => job.options === '');
   return {

@@ -75,6 +75,8 @@ export class MemoryQueue {
   readonly batches = new Map<string, ClaimBatch>();
   /** Batches with a follow-up, by their ids. */
   readonly followUps = new Map<string, FollowUpBatch>();
+  /** The largest fence of each source of entries, and the keys of its marked entries. */
+  readonly once = { fences: new Map<string, number>(), marks: new Map<string, ScoredSet>() };
   readonly earlyEnds = new EarlyEnds();
   readonly totals: Record<string, number> = {};
   /** The details of workers, and when each started, in ms. */

@@ -17,18 +17,19 @@ export function enqueue(queue: MemoryQueue, jobs: readonly EncodedJob[]): Enqueu
   const asked = jobs.map(askedOf);
   jobs.forEach((job, i) => refuseExpiryFirst(queue, job, asked[i]));
   jobs.forEach((job, i) => refuseFollow(queue, job, asked[i]));
-  return jobs.map((job, i) => {
-    const reply = add(queue, job, asked[i]);
-    const standing = reply.outcome === 'new' ? undefined : queue.job(reply.id)?.name;
-    const name = reply.name ?? standing;
-    return {
-      id: reply.id,
-      outcome: reply.outcome,
-      ...(reply.ended && { ended: reply.ended }),
-      ...(name !== undefined && name !== job.name && { name }),
-      ...(reply.full && { full: reply.full }),
-    };
-  });
+  return jobs.map((job, i) => replyOf(queue, job, add(queue, job, asked[i])));
+}
+
+function replyOf(queue: MemoryQueue, job: EncodedJob, added: Added): EnqueueReply {
+  const standing = added.outcome === 'new' ? undefined : queue.job(added.id)?.name;
+  const name = added.name ?? standing;
+  return {
+    id: added.id,
+    outcome: added.outcome,
+    ...(added.ended && { ended: added.ended }),
+    ...(name !== undefined && name !== job.name && { name }),
+    ...(added.full && { full: added.full }),
+  };
 }
 
 function askedOf(job: EncodedJob): ScriptOptions | undefined {

@@ -1,0 +1,64 @@
+import { listOf, rowsOf, textOf, wholeNumberOf } from '../../replies/check-reply.js';
+import { decodeEnqueue, EnqueueRejected, optionsOf } from '../../store/enqueue-call.js';
+import type { OnceEntry, OnceReplies, OnceReply, OnceSender } from '../../store/verbs/once-verbs.js';
+import type { CommandCall, ScriptCall } from '../../transport/script-runner.js';
+import { publishesEnqueues } from '../publish-arg.js';
+import { type CallContext, call } from '../script-call.js';
+
+/** Returns the calls of `lua/once`. A mark is forgotten and read by a command. */
+export function onceCalls({ keys, options }: CallContext) {
+  return {
+    enqueue({ source, fence }: OnceSender, entries: readonly OnceEntry[]): ScriptCall<OnceReplies> {
+      const { maxPending = '', maxPendingBytes = '' } = options;
+      const publish = publishesEnqueues(options) ? options.events : 'off';
+      const each = entries.flatMap(({ key, job }) => [key, job.id, job.name, job.payload, optionsOf(job)]);
+      const args = [source, fence, maxPending, maxPendingBytes, publish, ...each];
+      return call('onceEnqueue', keys.forEnqueueOnce(source), args, (reply) => decode(entries, reply));
+    },
+
+    forget(source: string, entryKeys: readonly string[]): CommandCall<number> {
+      const marks = keys.once(source);
+      return {
+        script: 'onceForget',
+        keys: [marks],
+        args: [],
+        send: (client) => client.zrem(marks, ...entryKeys),
+        decode: wholeNumberOf,
+      };
+    },
+
+    marks(source: string, limit: number): CommandCall<string[]> {
+      const marks = keys.once(source);
+      return {
+        script: 'onceMarks',
+        keys: [marks],
+        args: [],
+        send: (client) => client.zrange(marks, 0, String(limit - 1)),
+        decode: (reply) => listOf(reply).map(textOf),
+      };
+    },
+  };
+}
+
+function decode(entries: readonly OnceEntry[], reply: unknown): OnceReplies {
+  const fields = reply === null ? [] : listOf(reply);
+  if (fields[0] === 'stale') {
+    return { newerFence: wholeNumberOf(fields[1]) };
+  }
+  const told = new Map(rowsOf(fields, 4).map((row) => [Number(row[0]) - 1, row.slice(1)]));
+  return { replies: entries.map((entry, i) => decodeOne(entry, told.get(i))) };
+}
+
+function decodeOne({ job }: OnceEntry, told: string[] | undefined): OnceReply {
+  if (told?.[0] === 'known') {
+    return { outcome: 'known' };
+  }
+  try {
+    return decodeEnqueue([job], told ? [1, ...told] : [])[0]!;
+  } catch (error) {
+    if (error instanceof EnqueueRejected) {
+      return { outcome: 'refused', reason: error };
+    }
+    throw error;
+  }
+}

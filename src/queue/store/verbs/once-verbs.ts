@@ -1,0 +1,31 @@
+// The verbs of senders that keep jobs elsewhere, such as in rows of a database; see lua/once/enqueue.lua.
+import type { EncodedJob, EnqueueRejected, EnqueueReply } from '../enqueue-call.js';
+import type { StoreCall } from '../store-call.js';
+
+/** A job that its sender keeps elsewhere. */
+export interface OnceEntry {
+  /** Identifies the entry among all of its source. It is never used for another entry. */
+  key: string;
+  job: EncodedJob;
+}
+
+/** The outcome of an entry: `known` if an earlier call added its job, or why nothing was done. */
+export type OnceReply = EnqueueReply | { outcome: 'known' } | { outcome: 'refused'; reason: EnqueueRejected };
+
+/** The replies, or the fence of another sender, which has taken over. */
+export type OnceReplies = { replies: OnceReply[] } | { newerFence: number };
+
+/** The senders of one source share its entries. One of them sends at a time, with a fence larger than those before. */
+export interface OnceSender {
+  source: string;
+  fence: number;
+}
+
+export interface OnceVerbs {
+  /** Adds the job of each entry, unless an earlier call did. */
+  enqueue(sender: OnceSender, entries: readonly OnceEntry[]): StoreCall<OnceReplies>;
+  /** Forgets the marks of entries that are gone for good. Returns how many there were. */
+  forget(source: string, keys: readonly string[]): StoreCall<number>;
+  /** Returns the keys of the oldest marks. */
+  marks(source: string, limit: number): StoreCall<string[]>;
+}

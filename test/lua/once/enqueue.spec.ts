@@ -1,0 +1,126 @@
+import { describe, expect, it } from '@jest/globals';
+import type { OnceEntry } from '#queue/store/verbs/once-verbs.js';
+import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+
+const SENDER = { source: 'orders', fence: 1 };
+
+function entry(q: TestQueue, key: string, options: object = {}, id = `job-${key}`): OnceEntry {
+  const text = Object.keys(options).length > 0 ? JSON.stringify(options) : '';
+  return { key, job: { id, name: q.name, payload: '{}', options: text } };
+}
+
+const send = (q: TestQueue, keys: string[], sender = SENDER) =>
+  q.run(q.scripts.once.enqueue(sender, keys.map((key) => entry(q, key)))); // prettier-ignore
+
+/** Runs all pending jobs, and forgets them. */
+async function endAll(q: TestQueue): Promise<void> {
+  const jobs = await q.claim(10);
+  await q.run(q.scripts.complete(jobs.map((job) => ({ ...job, result: '', resultTtlMs: 1 }))));
+  await q.redis.unlink(q.keys.completed, ...jobs.map(({ id }) => q.keys.job(id)));
+}
+
+describe('once/enqueue.lua', () => {
+  it('adds the job of each entry in their order, and replies nothing where all are new', async () => {
+    const q = testQueue();
+    const call = q.scripts.once.enqueue(SENDER, ['a', 'b', 'c'].map((key) => entry(q, key))); // prettier-ignore
+    expect(await q.run({ ...call, decode: (raw) => raw })).toBeNull();
+    expect(await q.pending()).toEqual(['job-a', 'job-b', 'job-c']);
+    expect(await q.total('enqueued')).toBe(3);
+    expect(await q.takeWake()).toBe(true);
+  });
+
+  it('adds nothing twice, also when the job has ended and its id is forgotten', async () => {
+    const q = testQueue();
+    await send(q, ['a']);
+    await endAll(q);
+    expect(await send(q, ['a', 'b'], { ...SENDER, fence: 2 })).toEqual({
+      replies: [{ outcome: 'known' }, { id: 'job-b', outcome: 'new' }],
+    });
+    expect(await q.pending()).toEqual(['job-b']);
+  });
+
+  it('I3: changes nothing when repeated after a lost reply', async () => {
+    const q = testQueue();
+    await send(q, ['a', 'b']);
+    const repeated = await expectUnchanged(q, () => send(q, ['a', 'b']));
+    expect(repeated).toEqual({ replies: [{ outcome: 'known' }, { outcome: 'known' }] });
+  });
+
+  it('refuses a sender that another has overtaken, whose entries and marks are gone', async () => {
+    const q = testQueue();
+    await send(q, ['a'], { ...SENDER, fence: 8 });
+    await endAll(q);
+    await q.run(q.scripts.once.forget('orders', ['a']));
+    const stale = await expectUnchanged(q, () => send(q, ['a', 'b'], { ...SENDER, fence: 7 }));
+    expect(stale).toEqual({ newerFence: 8 });
+    expect(await send(q, ['a'], { source: 'invoices', fence: 1 })).toMatchObject({ replies: [{ outcome: 'new' }] });
+  });
+
+  it('keeps large fences apart', async () => {
+    const q = testQueue();
+    await send(q, ['a'], { ...SENDER, fence: 2 ** 53 - 1 });
+    expect(await send(q, ['b'], { ...SENDER, fence: 2 ** 53 - 2 })).toEqual({ newerFence: 2 ** 53 - 1 });
+  });
+
+  it('does not mark an entry that meets a bound or is refused, and adds the others', async () => {
+    const q = testQueue({ maxPending: 1 });
+    const now = await q.now();
+    const late = { run_at_ms: now + 60_000, expires_in_ms: 10, request: 'r' };
+    const entries = [entry(q, 'late', late), entry(q, 'a'), entry(q, 'b'), entry(q, 'lost', { batch: 'none' })];
+    expect(await q.run(q.scripts.once.enqueue(SENDER, entries))).toMatchObject({
+      replies: [
+        { outcome: 'refused', reason: { startsInMs: expect.any(Number) } },
+        { outcome: 'new' },
+        { full: { limit: 1, unit: 'jobs' } },
+        { outcome: 'refused', reason: { refusal: { reason: 'no-batch', about: 'none' } } },
+      ],
+    });
+    expect(await q.run(q.scripts.once.marks('orders', 9))).toEqual(['a']);
+    await endAll(q);
+    expect(await send(q, ['b'])).toMatchObject({ replies: [{ outcome: 'new' }] });
+  });
+
+  it('marks an entry whose id or unique key is taken, and names the owner', async () => {
+    const q = testQueue();
+    await q.add('owner', { unique: 'k', unique_for: 'unfinished', request: 'other' });
+    const unique = { unique: 'k', unique_for: 'unfinished' };
+    const entries = [entry(q, 'a', unique), entry(q, 'b', { request: 'mine' }, 'owner')];
+    expect(await q.run(q.scripts.once.enqueue(SENDER, entries))).toEqual({
+      replies: [
+        { id: 'owner', outcome: 'kept' },
+        { id: 'owner', outcome: 'existing' },
+      ],
+    });
+    expect(await q.run(q.scripts.once.marks('orders', 9))).toEqual(['a', 'b']);
+  });
+
+  it('places delayed, prioritized and grouped jobs', async () => {
+    const q = testQueue();
+    const entries = [
+      entry(q, 'later', { delay_ms: 60_000 }),
+      entry(q, 'urgent', { priority: 3 }),
+      entry(q, 'grouped', { group: 'g' }),
+    ];
+    await q.run(q.scripts.once.enqueue(SENDER, entries));
+    expect(await q.ranked(q.keys.scheduled)).toEqual(['job-later']);
+    expect(await q.ranked(q.keys.prioritized)).toEqual(['job-urgent']);
+    expect((await q.claim(9)).map(({ id }) => id).toSorted()).toEqual(['job-grouped', 'job-urgent']);
+  });
+
+  it('writes nothing where a key has a wrong type', async () => {
+    const q = testQueue();
+    q.broken = true;
+    await q.redis.set(q.keys.pending, 'x');
+    await expectUnchanged(q, () => expect(send(q, ['a'])).rejects.toThrow('WRONGTYPE'));
+    await q.redis.unlink(q.keys.pending);
+    await q.redis.set(q.keys.once('orders'), 'x');
+    await expectUnchanged(q, () => expect(send(q, ['a'])).rejects.toThrow('WRONGTYPE'));
+  });
+
+  it('costs no plain enqueue a key or a command', async () => {
+    const q = testQueue();
+    const [plain] = [q.scripts.enqueue([entry(q, 'a').job])];
+    expect(plain.keys).toHaveLength(5);
+    expect(plain.args).toEqual([q.name, 1, 'job-a', '{}']);
+  });
+});
