@@ -8,7 +8,7 @@ import { typesOfKeys, typesOfQueue } from '../validation/key-types.js';
 import { INSTANTS, type Look } from '../scripts/calls/doctor-calls.js';
 import { ListWalk } from './list-walk.js';
 import type { QueueCalls } from '../scripts/calls/all-calls.js';
-import { BATCH_RECORD_MS } from '../scripts/lifetimes.js';
+import { BATCH_RECORD_MS } from '../runtime/lifetimes.js';
 import type { RedisClient } from '../redis/redis-client.js';
 import { ScheduleTimes } from './schedule-times.js';
 import { scanKeys } from '../redis/scan-keys.js';

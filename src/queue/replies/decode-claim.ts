@@ -4,7 +4,7 @@ import type { StoredError } from '../errors/stored-error.js';
 import type { ClaimedJob, ClaimedJobOptions, RefusedJob } from '../model/job.js';
 import { storedOptionFields } from '../store/script-options.js';
 import { arePlainOptions, readMetadata } from '../model/metadata.js';
-import { refusalOf } from '../store/claim-refusal.js';
+import { decodeRefusal } from './decode-refusal.js';
 import type { ClaimReply, LeftJobs } from '../store/store-calls.js';
 import { UnexpectedReply } from '../store/unexpected-reply.js';
 import { listOf } from './check-reply.js';
@@ -137,7 +137,7 @@ export function decodeClaim(
       expires: verdict === 'expires',
       checkpoint: details[5] === undefined ? undefined : parseJson(details[5]).value,
     });
-    const refusal = verdict ? refusalOf(verdict) : undefined;
+    const refusal = verdict ? decodeRefusal(verdict) : undefined;
     const error = refusal ?? brokenness(payload, workerOptions, storedOptions);
     if (error) {
       decoded.refused.push({ id, token, fence: job.fence, error, job });

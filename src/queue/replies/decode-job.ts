@@ -101,7 +101,7 @@ function isUnstarted(hash: Readonly<Record<string, string>>): boolean {
 }
 
 /** Returns the field that marks a job as unstarted. Each claim has its own, so that a late call changes no other claim. */
-export function unstartedField(fence: string | undefined): string {
+function unstartedField(fence: string | undefined): string {
   return `unstarted:${fence ?? ''}`;
 }
 

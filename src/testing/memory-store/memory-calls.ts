@@ -46,7 +46,7 @@ import { recordStep } from './verbs/attempt/step.js';
 import { promote } from './verbs/promote.js';
 import { reclaim, tidy } from './verbs/sweep.js';
 import type { PauseOptions } from '../../queue/model/pause.js';
-import { WORKER_SEEN_MS } from '../../queue/scripts/lifetimes.js';
+import { WORKER_SEEN_MS } from '../../queue/runtime/lifetimes.js';
 
 export class MemoryCalls implements StoreCalls {
   readonly sweep: SweepVerbs;

@@ -1,6 +1,6 @@
 // What has become of the options of a job, in the words of the docs.
 import { expect } from '@jest/globals';
-import { EVICTED_TTL_MS } from '#queue/scripts/lifetimes.js';
+import { EVICTED_TTL_MS } from '#queue/runtime/lifetimes.js';
 import type { JobRecord } from '#queue/model/job.js';
 import { resolveQueueOptions } from '#queue/model/queue-options.js';
 import type { TestQueue } from '../../support/queue/queue-state.js';

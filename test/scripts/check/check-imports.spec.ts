@@ -31,6 +31,16 @@ describe('check-imports', () => {
     ['worker/fetch/a.ts', "import '../../queue/redis/x.js';", /src\/worker may not import src\/queue\/redis,/],
     ['worker/a.ts', "import type { X } from '../queue/scripts/x.js';", /may not import src\/queue\/scripts,/],
     ['worker/a.ts', "import '../queue/transport/x.js';", /may not import src\/queue\/transport,/],
+    [
+      'testing/memory-store/a.ts',
+      "import '../../queue/replies/x.js';",
+      /src\/testing may not import src\/queue\/replies,/,
+    ],
+    [
+      'testing/memory-store/a.ts',
+      "import '../../queue/scripts/calls/x.js';",
+      /may not import src\/queue\/scripts,/,
+    ],
     ['queue/redis/a.ts', "import '../transport/x.js';", /src\/queue\/redis may import of the other rooms only/],
     ['queue/runtime/a.ts', "import '../errors/x.js';", /src\/queue\/runtime may import no other room,/],
     ['queue/errors/a.ts', "import '../model/x.js';", /may import of the other rooms only runtime,/],

@@ -1,6 +1,6 @@
 import { attemptsByHand, type ResolvedQueueOptions } from '../../model/queue-options.js';
 import type { StoreCalls } from '../../store/store-calls.js';
-import { EVICTED_TTL_MS } from '../lifetimes.js';
+import { EVICTED_TTL_MS } from '../../runtime/lifetimes.js';
 import { publishArg } from '../publish-arg.js';
 import type { QueueKeys } from '../queue-keys.js';
 import type { CallContext } from '../script-call.js';

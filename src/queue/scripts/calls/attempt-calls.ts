@@ -13,7 +13,8 @@ import {
 } from '../../model/step.js';
 import { decodeClaim, decodeNamedClaim } from '../../replies/decode-claim.js';
 import type { FailOutcome, ReleaseOutcome, StartOutcome } from '../../store/call-outcomes.js';
-import { giantBytes, refusalOf } from '../../store/claim-refusal.js';
+import { giantBytes } from '../../store/claim-refusal.js';
+import { decodeRefusal } from '../../replies/decode-refusal.js';
 import { ALL_COMPLETED, type CompleteReply } from '../../store/complete-reply.js';
 import type {
   ClaimReply,
@@ -26,7 +27,7 @@ import type {
   StartedClaim,
 } from '../../store/store-calls.js';
 import type { ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
-import { EVICTED_TTL_MS, USUAL_VISIBILITY_MS, WORKER_SEEN_MS } from '../lifetimes.js';
+import { EVICTED_TTL_MS, USUAL_VISIBILITY_MS, WORKER_SEEN_MS } from '../../runtime/lifetimes.js';
 import { configuresLimits } from '../encode-worker-limits.js';
 import { publishArg } from '../publish-arg.js';
 import type { QueueKeys } from '../queue-keys.js';
@@ -281,7 +282,7 @@ function startOutcomes(reply: unknown, count: number): StartOutcome[] {
     throw new UnexpectedReply(`the outcomes of ${count} starts`, reply);
   }
   return outcomes.map(
-    (outcome) => refusalOf(String(outcome)) ?? (wholeNumberOf(outcome) === 1 ? 'started' : 'lost'),
+    (outcome) => decodeRefusal(String(outcome)) ?? (wholeNumberOf(outcome) === 1 ? 'started' : 'lost'),
   );
 }
 

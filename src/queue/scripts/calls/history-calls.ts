@@ -2,7 +2,7 @@ import { flagOf, listOf, textOf, wholeNumberOf } from '../../replies/check-reply
 import { Histogram } from '../../runtime/histogram.js';
 import type { HistoryMark, StoredMinute } from '../../model/history.js';
 import type { HistorySlice, MinuteReading } from '../../store/store-calls.js';
-import { HISTORY_KEPT_MS } from '../lifetimes.js';
+import { HISTORY_KEPT_MS } from '../../runtime/lifetimes.js';
 import { type CallContext, call } from '../script-call.js';
 
 type StreamEntry = [id: string, fields: string[]];

@@ -9,7 +9,7 @@ import type { DrainedOutcome } from '../../store/call-outcomes.js';
 import type { FoundJobs, JobQuery } from '../../store/find-query.js';
 import type { UnservedJobs } from '../../store/store-calls.js';
 import type { CommandCall, ScriptCall } from '../../transport/script-runner.js';
-import { WORKER_FORGOTTEN_MS, WORKER_SEEN_MS } from '../lifetimes.js';
+import { WORKER_FORGOTTEN_MS, WORKER_SEEN_MS } from '../../runtime/lifetimes.js';
 import { type CallContext, call } from '../script-call.js';
 
 /** Returns the calls of `lua/queue`, one for each script; see the headers there. */

@@ -8,6 +8,7 @@ import {
   wholeNumbersOf,
 } from '../../replies/check-reply.js';
 import { decodeSchedule } from '../../replies/decode-schedule.js';
+import { DECLARED_MS } from '../../runtime/lifetimes.js';
 import type { Recurrence, ScheduleRecord, StoredSchedule } from '../../model/schedule.js';
 import type {
   DueLook,
@@ -32,9 +33,6 @@ const TICKED = (count: number): ((reply: unknown) => TickOutcome[]) =>
   oneOfEach(count, 'enqueued', 'kept', 'skipped', 'moved', 'lost');
 const RAN = oneOf('added', 'exists', 'kept', 'missing');
 const RESUMED = oneOf('resumed', 'missing', 'next');
-
-/** The time a declaration of a schedule lasts, in ms. Processes repeat it every 10 s. */
-export const DECLARED_MS = 30_000;
 
 /** Returns the calls of `lua/schedule`, one for each script; see the headers there. */
 export function scheduleCalls({ keys }: CallContext) {

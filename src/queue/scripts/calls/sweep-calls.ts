@@ -4,7 +4,7 @@ import { flagOf, listOf, rowsOf, textOf, wholeNumberOf, wholeNumbersOf } from '.
 import { splitRef } from '../../store/job-ref.js';
 import type { TidyReply } from '../../store/verbs/sweep-verbs.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
-import { EVICTED_TTL_MS, UNDECLARED_AGE_MS, WORKER_FORGOTTEN_MS } from '../lifetimes.js';
+import { EVICTED_TTL_MS, UNDECLARED_AGE_MS, WORKER_FORGOTTEN_MS } from '../../runtime/lifetimes.js';
 import { type CallContext, call } from '../script-call.js';
 
 /** Returns the calls of `lua/sweep`, one for each script; see SweepVerbs and the headers there. */

@@ -6,7 +6,7 @@ import type { AttemptLimits } from '../../store/store-calls.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
 import { configuredLimits, limitsText } from '../encode-worker-limits.js';
 import { LAYOUT, checkLayout } from '../layout.js';
-import { WORKER_SEEN_MS } from '../lifetimes.js';
+import { WORKER_SEEN_MS } from '../../runtime/lifetimes.js';
 import { type CallContext, call } from '../script-call.js';
 
 /** Returns the calls of `lua/worker`, one for each script; see the headers there. */

@@ -1,4 +1,4 @@
-import { WORKER_SEEN_MS } from '../../../queue/scripts/lifetimes.js';
+import { WORKER_SEEN_MS } from '../../../queue/runtime/lifetimes.js';
 import { ANY_NAME, FAILURE_PREFIX } from '../../../queue/validation/names.js';
 
 /** The announcements of a queue's workers; see lua/worker/register.lua. */

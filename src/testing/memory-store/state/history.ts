@@ -1,7 +1,7 @@
 // The figures of past minutes, as a queue in memory keeps them; see lua/history.
 import { Histogram } from '../../../queue/runtime/histogram.js';
 import type { HistoryCounts, HistoryMark, StoredMinute } from '../../../queue/model/history.js';
-import { HISTORY_KEPT_MS } from '../../../queue/scripts/lifetimes.js';
+import { HISTORY_KEPT_MS } from '../../../queue/runtime/lifetimes.js';
 import type { HistorySlice, MinuteReading } from '../../../queue/store/store-calls.js';
 
 const MINUTE_MS = 60_000;

@@ -4,7 +4,8 @@ import { eventOf, type EventContent } from './event-of.js';
 import type { ResolvedQueueOptions } from '../../../queue/model/queue-options.js';
 import type { AnnouncedContent } from '../../../queue/codec/announced-content.js';
 import type { WorkerDetails } from '../../../queue/model/worker-record.js';
-import { WORKER_SEEN_MS } from '../../../queue/scripts/lifetimes.js';
+import { WORKER_SEEN_MS } from '../../../queue/runtime/lifetimes.js';
+import type { ClaimBatch } from './claim-batch.js';
 import { MemoryHistory } from './history.js';
 import { Announcements } from './announcements.js';
 import type { Durability } from '../../../queue/model/job-options.js';
@@ -41,14 +42,6 @@ export interface QueueHost {
   publish(queue: string, event: JobEvent): void;
   /** Returns whether anyone listens to the events of a queue. */
   isListened(queue: string): boolean;
-}
-
-/** The last claim of a claimer. */
-export interface ClaimBatch {
-  token: string;
-  claims: { id: string; verdict: string }[];
-  /** Until when a repeat gets the same jobs, in ms. */
-  keptUntil: number;
 }
 
 const RANKS_PER_PRIORITY = 2 ** 40;

@@ -1,4 +1,4 @@
-import { decodeGroupLimits } from '../../../queue/replies/decode-limits.js';
+import type { GroupLimits } from '../../../queue/model/limits.js';
 import type { ScriptOptions } from '../../../queue/store/script-options.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 
@@ -15,7 +15,21 @@ export function configureGroup(queue: MemoryQueue, options: ScriptOptions | unde
   if (isStored && group.configured && !group.isStored) {
     return;
   }
-  const values = options.group_limits === '' ? undefined : (JSON.parse(options.group_limits) as string[]);
-  group.configured = values && decodeGroupLimits([...values.slice(0, 7), '', ...values.slice(7)]);
+  group.configured = options.group_limits === '' ? undefined : limitsIn(options.group_limits);
   group.isStored = isStored;
+}
+
+/** Reads the limits in the order of lua/group/set.lua; '' for none. */
+function limitsIn(text: string): GroupLimits {
+  const [maxRunning, limit, periodMs, burst, weight, maxPending, onDeadHead, maxPendingBytes] = JSON.parse(
+    text,
+  ) as string[];
+  return {
+    ...(maxRunning && { maxRunning: Number(maxRunning) }),
+    ...(limit && { rateLimit: { limit: Number(limit), periodMs: Number(periodMs), burst: Number(burst) } }),
+    ...(weight && { weight: Number(weight) }),
+    ...(maxPending && { maxPending: Number(maxPending) }),
+    ...(onDeadHead && { onDeadHead: onDeadHead as 'skip' | 'hold' }),
+    ...(maxPendingBytes && { maxPendingBytes: Number(maxPendingBytes) }),
+  };
 }

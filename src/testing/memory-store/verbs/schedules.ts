@@ -1,7 +1,6 @@
 // Recurring jobs; see lua/schedule. Declarations by code are kept as lua/lib/schedule/rest.lua keeps them.
 import type { Recurrence, ScheduleRecord, StoredSchedule } from '../../../queue/model/schedule.js';
-import { decodeSchedule } from '../../../queue/replies/decode-schedule.js';
-import { DECLARED_MS } from '../../../queue/scripts/calls/schedule-calls.js';
+import { DECLARED_MS } from '../../../queue/runtime/lifetimes.js';
 import type {
   DueLook,
   DueSchedule,
@@ -10,6 +9,7 @@ import type {
   UpsertOutcome,
 } from '../../../queue/store/verbs/schedule-verbs.js';
 import { holderOf, own, write } from './enqueue.js';
+import { scheduleRecord } from './schedule-record.js';
 import { jobIdOf, someOf } from './schedule-looks.js';
 import { configureGroup } from './configure-group.js';
 import { writeOptions } from './write-options.js';
@@ -287,11 +287,5 @@ export function get(queue: MemoryQueue, id: string): ScheduleRecord[] {
     return [];
   }
   const dueAt = queue.scheduleDue.score(id);
-  const fields = {
-    ...schedule,
-    id,
-    declared: isDeclared(queue, id) ? '1' : '0',
-    ...(dueAt !== undefined && dueAt !== Infinity && { due_at_ms: String(dueAt) }),
-  };
-  return [decodeSchedule(queue.name, Object.entries(fields).flat())];
+  return [scheduleRecord(queue.name, id, schedule, isDeclared(queue, id), dueAt)];
 }

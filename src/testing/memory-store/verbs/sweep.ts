@@ -1,6 +1,6 @@
 // The verbs that run by the clock; see lua/sweep.
 import type { ReclaimedJob } from '../../../queue/store/call-outcomes.js';
-import { NAME_FORGOTTEN_MS, WORKER_FORGOTTEN_MS } from '../../../queue/scripts/lifetimes.js';
+import { NAME_FORGOTTEN_MS, WORKER_FORGOTTEN_MS } from '../../../queue/runtime/lifetimes.js';
 import type { TidyReply } from '../../../queue/store/verbs/sweep-verbs.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { trimDeadLetters } from './attempt/ends.js';

@@ -1,6 +1,6 @@
 import { announcedContent } from '../../../queue/codec/announced-content.js';
 import type { ResolvedQueueOptions } from '../../../queue/model/queue-options.js';
-import { WORKER_DETAILS_MS } from '../../../queue/scripts/lifetimes.js';
+import { WORKER_DETAILS_MS } from '../../../queue/runtime/lifetimes.js';
 import type { WorkerVerbs } from '../../../queue/store/store-calls.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { callOf } from './memory-call.js';

@@ -1,13 +1,16 @@
 // Logs attempts that did not complete; see lua/lib/settle/attempt_log.lua.
 import type { StoredError } from '../../../../queue/errors/stored-error.js';
+import type { AttemptRecord } from '../../../../queue/model/job.js';
 import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 
 const MOST_LOGGED = 20;
 
+type LoggedOutcome = Exclude<AttemptRecord['outcome'], 'completed'>;
+
 interface LoggedAttempt {
   attempt: number;
   fence: number;
-  outcome: string;
+  outcome: LoggedOutcome;
   startedAt: number;
   endedAt: number;
   worker: string | null;
@@ -15,17 +18,23 @@ interface LoggedAttempt {
 }
 
 /** The ends of a claim that use no attempt. */
-export const REFUNDED = new Set(['snooze', 'interruption', 'rate_limited', 'unhandled']);
+export const REFUNDED: ReadonlySet<string> = new Set(['snooze', 'interruption', 'rate_limited', 'unhandled']);
 
-function logOf(job: Hash): LoggedAttempt[] {
+/** Returns the logged attempts, the oldest first. */
+export function attemptsOf(job: Hash): LoggedAttempt[] {
   return (job.attempt_log ?? '')
     .split('\n')
     .filter(Boolean)
     .map((line) => JSON.parse(line) as LoggedAttempt);
 }
 
-export function logAttempt(queue: MemoryQueue, job: Hash, outcome: string, error: StoredError | null = null): void {
-  const log = logOf(job);
+export function logAttempt(
+  queue: MemoryQueue,
+  job: Hash,
+  outcome: LoggedOutcome,
+  error: StoredError | null = null,
+): void {
+  const log = attemptsOf(job);
   while (log.length >= MOST_LOGGED) {
     log.splice(
       Math.max(
@@ -48,5 +57,5 @@ export function logAttempt(queue: MemoryQueue, job: Hash, outcome: string, error
 }
 
 export function loggedOutcome(job: Hash | undefined, fence: number): string | undefined {
-  return job && logOf(job).find((entry) => entry.fence === fence)?.outcome;
+  return job && attemptsOf(job).find((entry) => entry.fence === fence)?.outcome;
 }

@@ -1,20 +1,30 @@
-// Claims jobs; see lua/attempt/claim.lua. The reply is decoded like that of the script.
-import { attemptsByHand } from '../../../../queue/model/queue-options.js';
-import { giantBytes, refusalOf } from '../../../../queue/store/claim-refusal.js';
+// Claims jobs; see lua/attempt/claim.lua.
+import { parseJson } from '../../../../queue/codec/parse-json.js';
+import type { ClaimedJob, ClaimedJobOptions, RefusedJob } from '../../../../queue/model/job.js';
+import {
+  giantBytes,
+  refusalError,
+  type Refusal,
+  type UnhandledRefusal,
+} from '../../../../queue/store/claim-refusal.js';
 import type { StartOutcome } from '../../../../queue/store/call-outcomes.js';
-import type { ClaimReply, ClaimRequest, StartedClaim } from '../../../../queue/store/store-calls.js';
+import type { ClaimReply, ClaimRequest, LeftJobs, StartedClaim } from '../../../../queue/store/store-calls.js';
 import { headByTurn } from '../../state/head-by-turn.js';
-import { decodeClaim, decodeNamedClaim } from '../../../../queue/replies/decode-claim.js';
-import type { ClaimBatch, Hash, MemoryQueue } from '../../state/memory-queue.js';
+import type { ClaimBatch, Verdict } from '../../state/claim-batch.js';
+import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 import { boundLimits } from '../limits.js';
 import { promote } from '../promote.js';
-import { ClaimBytes, isGiant } from './claim-bytes.js';
+import { ClaimBytes } from './claim-bytes.js';
 import { hasLeft } from './has-left.js';
 import { NamedJobs, takeNamed, type Taken } from './take-named.js';
 import { isMarked, mark, removeMark } from './unstarted.js';
+import { maxAttemptsIn, refuse, verdictOn } from './verdict.js';
 
-/** The entry of one job in the reply of lua/attempt/claim.lua. */
-type ReplyEntry = [string, string, string | null, number, unknown[]];
+/** A job that a claim hands out, with the verdict on it. */
+interface HandedJob {
+  job: ClaimedJob;
+  verdict: Verdict;
+}
 
 export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimReply {
   const { worker, stream, token, only } = request;
@@ -25,21 +35,30 @@ export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimReply {
   const bytes = new ClaimBytes(request.mostBytes, giantBytes(queue.options.maxPayloadBytes));
   const named = only && new NamedJobs(queue, only.limits);
   const isRepeated = last?.token === token && last.keptUntil > queue.now;
-  const { entries, dueInMs } = isRepeated
-    ? { entries: repeated(queue, last, bytes), dueInMs: null }
+  const { handed, dueInMs } = isRepeated
+    ? { handed: repeated(queue, request, last, bytes), dueInMs: undefined }
     : claimNew(queue, request, bytes, named);
-  const looks = !isRepeated && queue.pausedAt === undefined;
-  const [elsewhere, ...unserved] = looks && named ? named.left : [0];
-  if (elsewhere === 1) {
+  const left = named && !isRepeated && queue.pausedAt === undefined ? named.left : NOTHING_LEFT;
+  if (left.elsewhere) {
     queue.host.wake(queue.name); // for the worker that handles it
   }
   const isLimited = queue.flow.isActive || queue.restsUntil > queue.now;
-  const end = isLimited ? [awaitsSlots(queue, isRepeated) ? 'awaits-slots' : 'limited'] : [];
-  const reply = [queue.now, bytes.isFull ? 'full' : dueInMs, 0, ...entries.flat(1), ...end];
-  const maxAttemptsOf = (name: string) => maxAttemptsIn(queue, request, name);
-  return only
-    ? decodeNamedClaim([reply, -1, elsewhere, ...unserved], queue.name, token, maxAttemptsOf)
-    : decodeClaim(reply, queue.name, token, maxAttemptsOf);
+  return {
+    jobs: handed.flatMap(({ job, verdict }) => (typeof verdict === 'object' ? [] : [job])),
+    refused: handed.flatMap(({ job, verdict }) => (typeof verdict === 'object' ? [refused(job, verdict)] : [])),
+    nextDueInMs: bytes.isFull ? undefined : dueInMs,
+    isFull: bytes.isFull,
+    isUnannounced: false,
+    isLimited,
+    awaitsSlots: isLimited && awaitsSlots(queue, isRepeated),
+    ...(only && { left }),
+  };
+}
+
+const NOTHING_LEFT: LeftJobs = { cursor: -1, elsewhere: false, unserved: [] };
+
+function refused(job: ClaimedJob, verdict: Refusal | UnhandledRefusal): RefusedJob {
+  return { id: job.id, token: job.token, fence: job.fence, error: refusalError(verdict), job };
 }
 
 function claimNew(queue: MemoryQueue, request: ClaimRequest, bytes: ClaimBytes, named: NamedJobs | undefined) {
@@ -49,13 +68,13 @@ function claimNew(queue: MemoryQueue, request: ClaimRequest, bytes: ClaimBytes, 
   const soonest = queue.scheduled.members()[0];
   const opensAt = queue.flow.opensAt(taken.waiting, taken);
   const dueAt = Math.min(opensAt, soonest === undefined ? Infinity : queue.scheduled.score(soonest)!);
-  const dueInMs = isPaused || dueAt === Infinity ? null : Math.max(0, dueAt - queue.now);
+  const dueInMs = isPaused || dueAt === Infinity ? undefined : Math.max(0, dueAt - queue.now);
   countWait(queue, opensAt, request, taken.ids.length);
-  const entries = claimAll(queue, request, taken.ids, named?.overdue);
+  const handed = claimAll(queue, request, taken.ids, named?.overdue);
   if (taken.ids.length > 0 && (queue.hasClaimable || dueInMs === 0)) {
     queue.host.wake(queue.name);
   }
-  return { entries, dueInMs };
+  return { handed, dueInMs };
 }
 
 function take(queue: MemoryQueue, request: ClaimRequest, bytes: ClaimBytes, named: NamedJobs | undefined): Taken {
@@ -97,10 +116,10 @@ function claimAll(
   queue: MemoryQueue,
   request: ClaimRequest,
   ids: readonly string[],
-  overdue?: ReadonlyMap<string, string>,
-): ReplyEntry[] {
+  overdue?: ReadonlyMap<string, Verdict>,
+): HandedJob[] {
   const { token, worker, stream, slots } = request;
-  const entries: ReplyEntry[] = [];
+  const handed: HandedJob[] = [];
   const batch: ClaimBatch = { token, claims: [], keptUntil: queue.now + queue.options.visibilityMs };
   for (const id of ids) {
     if (isElsewhere(queue, id)) {
@@ -109,7 +128,7 @@ function claimAll(
     const job = queue.job(id) ?? revive(queue, id);
     const verdict = overdue?.get(id) ?? verdictOn(queue, job, request);
     const runs = mayRun(verdict);
-    const unstarted = verdict === 'isolated' || (runs && entries.length >= (slots ?? Infinity));
+    const unstarted = verdict === 'isolated' || (runs && handed.length >= (slots ?? Infinity));
     job.status = 'processing';
     job.attempts = String(Number(job.attempts ?? 0) + (runs ? 1 : 0));
     job.claim_token = token;
@@ -121,12 +140,12 @@ function claimAll(
     }
     queue.claims.set(id, queue.now + queue.options.visibilityMs);
     batch.claims.push({ id, verdict });
-    entries.push(entryOf(id, job, verdict, unstarted));
+    handed.push(handOut(queue, request, id, verdict));
   }
-  if (entries.length > 0) {
+  if (handed.length > 0) {
     queue.batches.set(`${worker}:${stream}`, batch);
   }
-  return entries;
+  return handed;
 }
 
 /** Returns whether jobs wait for a slot of the queue or of their group. A repeated claim does not look. */
@@ -167,21 +186,18 @@ function revive(queue: MemoryQueue, id: string): Hash {
 }
 
 /** Returns again the jobs that the claim with this token got and still holds. */
-function repeated(queue: MemoryQueue, batch: ClaimBatch, bytes: ClaimBytes): ReplyEntry[] {
+function repeated(queue: MemoryQueue, request: ClaimRequest, batch: ClaimBatch, bytes: ClaimBytes): HandedJob[] {
   const { token } = batch;
   const held = batch.claims.filter(({ id }) => queue.job(id)?.claim_token === token);
   const handed = held.filter(({ id }) => bytes.takes(queue.job(id)));
   const beyond = held.filter((each) => !handed.includes(each));
   beyond.toReversed().forEach(({ id, verdict }) => putBack(queue, id, verdict));
   batch.claims = beyond.length > 0 ? handed : batch.claims;
-  return handed.map(({ id, verdict }) => {
-    const job = queue.job(id)!;
-    return entryOf(id, job, verdict, isMarked(job));
-  });
+  return handed.map(({ id, verdict }) => handOut(queue, request, id, verdict));
 }
 
 /** Puts a job that its claimer never saw back to the front. */
-function putBack(queue: MemoryQueue, id: string, verdict: string): void {
+function putBack(queue: MemoryQueue, id: string, verdict: Verdict): void {
   const job = queue.job(id)!;
   queue.flow.refund(job);
   queue.claims.delete(id);
@@ -191,77 +207,37 @@ function putBack(queue: MemoryQueue, id: string, verdict: string): void {
   queue.toFront(id, job);
 }
 
-function mayRun(verdict: string): boolean {
-  return ['', 'expires', 'isolated'].includes(verdict);
+function mayRun(verdict: Verdict): boolean {
+  return typeof verdict === 'string';
 }
 
-function entryOf(id: string, job: Hash, verdict: string, unstarted: boolean): ReplyEntry {
-  const first = job.attempts === '1' && job.options === undefined && verdict === '' && !unstarted;
-  const rest = [
-    Number(job.attempts),
-    first ? null : (job.options ?? null),
-    verdict,
-    unstarted ? true : null,
-    Number(job.fence),
-    job.checkpoint,
-  ];
-  return [
+function handOut(queue: MemoryQueue, request: ClaimRequest, id: string, verdict: Verdict): HandedJob {
+  const job = queue.job(id)!;
+  const options = JSON.parse(job.options ?? '{}') as ClaimedJobOptions & { plain?: true };
+  const { plain: isPlain, ...others } = options;
+  const isOversized = typeof verdict === 'object' && verdict.reason === 'oversized';
+  const attempt = Number(job.attempts);
+  const name = job.name ?? queue.name;
+  const claimed: ClaimedJob = {
     id,
-    job.name ?? '',
-    verdict.startsWith('oversized') ? null : (job.payload ?? null),
-    Number(job.enqueued_at_ms ?? 0),
-    rest,
-  ];
-}
-
-/** Returns '' for a job that may run, `isolated` to run it alone, `expires`, or why it must not run. */
-function verdictOn(queue: MemoryQueue, job: Hash, request: ClaimRequest): string {
-  const { slots } = request;
-  const attempts = Math.max(0, Number(job.attempts ?? 0));
-  const maxAttempts = Number(job.max_attempts ?? maxAttemptsIn(queue, request, job.name));
-  const giant = isGiant(job, giantBytes(queue.options.maxPayloadBytes));
-  const refusal = giant
-    ? 'oversized'
-    : job.payload === undefined
-      ? 'missing'
-      : job.cancel_requested_at_ms !== undefined
-        ? 'cancelled'
-        : job.unmet !== undefined
-          ? 'unmet'
-          : job.expires_at_ms !== undefined && Number(job.expires_at_ms) <= queue.now
-            ? 'expired'
-            : attempts >= maxAttempts
-              ? 'exhausted'
-              : undefined;
-  if (refusal) {
-    return refuse(job, refusal, attempts, String(maxAttempts), giant ? job.payload : undefined);
-  }
-  if (slots === undefined) {
-    return '';
-  }
-  const isIsolated =
-    job.crashes !== undefined && (job.next_crash_is_last !== undefined || attempts + 1 >= maxAttempts);
-  return isIsolated ? 'isolated' : job.expires_at_ms === undefined ? '' : 'expires';
-}
-
-/** Returns the attempts of a job without its own limit: those of its handler, else those of the claimer. */
-function maxAttemptsIn(queue: MemoryQueue, request: ClaimRequest, name: string | undefined): number {
-  const { only, attemptLimits = [], maxAttempts = attemptsByHand(queue.options) } = request;
-  const ofHandler = (only?.limits ?? attemptLimits).find((limit) => limit.name === name);
-  return ofHandler?.maxAttempts ?? maxAttempts;
-}
-
-function refuse(job: Hash, reason: string, attempts: number, maxAttempts: string, oversized?: string): string {
-  const started = attempts > 0 || job.interruptions !== undefined || job.snoozes !== undefined;
-  const details = {
-    attempts: String(attempts),
-    max_attempts: maxAttempts,
-    started,
-    last_error: job.last_error,
-    unmet: job.unmet,
-    ...(oversized !== undefined && { bytes: String(Buffer.byteLength(oversized)) }),
+    name,
+    queue: queue.name,
+    payload: isOversized ? undefined : parseJson(job.payload).value,
+    attempt,
+    maxAttempts: others.maxAttempts ?? maxAttemptsIn(queue, request, name),
+    fence: Number(job.fence),
+    token: request.token,
+    enqueuedAtMs: Number(job.enqueued_at_ms ?? 0),
+    claimedAtMs: queue.now,
+    options: others,
+    plain: attempt === 1 && verdict === 'run' && (job.options === undefined || isPlain === true),
+    nameless: job.name === undefined || others.nameless === true,
+    isolated: verdict === 'isolated',
+    prefetched: verdict !== 'isolated' && isMarked(job),
+    expires: verdict === 'expires',
+    checkpoint: parseJson(job.checkpoint).value,
   };
-  return `${reason} ${JSON.stringify(details)}`;
+  return { job: claimed, verdict };
 }
 
 /** Starts a job that waited in its worker; see lua/attempt/start.lua. */
@@ -272,7 +248,7 @@ export function start(queue: MemoryQueue, { id, token, uncharged }: StartedClaim
   }
   if (job.expires_at_ms !== undefined && Number(job.expires_at_ms) <= queue.now) {
     mark(job);
-    return refusalOf(refuse(job, 'expired', Math.max(0, Number(job.attempts) - 1), ''))!;
+    return refusalError(refuse(job, 'expired', Math.max(0, Number(job.attempts) - 1)));
   }
   if (!uncharged) {
     removeMark(job);

@@ -2,7 +2,7 @@
 import { failureJobName } from '../../../../queue/codec/failure-job.js';
 import { FAILURE_PREFIX } from '../../../../queue/validation/names.js';
 import { jobEnded } from '../batch/job-ended.js';
-import { EVICTED_TTL_MS, FAILURE_HANDLER_SEEN_MS } from '../../../../queue/scripts/lifetimes.js';
+import { EVICTED_TTL_MS, FAILURE_HANDLER_SEEN_MS } from '../../../../queue/runtime/lifetimes.js';
 import type { DrainedOutcome } from '../../../../queue/store/call-outcomes.js';
 import { dropDeadLetter } from './has-left.js';
 import type { Hash, MemoryQueue } from '../../state/memory-queue.js';

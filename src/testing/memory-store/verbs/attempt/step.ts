@@ -6,8 +6,7 @@ import {
   type StepOutcome,
   type StoredStep,
 } from '../../../../queue/model/step.js';
-import { decodeSteps } from '../../../../queue/replies/decode-steps.js';
-import type { MemoryQueue } from '../../state/memory-queue.js';
+import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 
 /** Returns the recorded steps; with a step records it, and returns the outcome. */
 export function recordStep(
@@ -20,7 +19,7 @@ export function recordStep(
     return 'lost';
   }
   const steps = job.steps ?? '';
-  const known = decodeSteps(steps);
+  const known = stepsOf(job);
   if (!step) {
     return known;
   }
@@ -36,4 +35,13 @@ export function recordStep(
   }
   job.steps = all;
   return 'recorded';
+}
+
+/** Returns the recorded steps of a job. */
+export function stepsOf({ steps = '' }: Hash): StoredStep[] {
+  const lines = steps.split('\n').filter(Boolean);
+  return lines.map((line) => {
+    const [name, at, attempt, result] = line.split('\t') as [string, string, string, string];
+    return { name, at: new Date(Number(at)), attempt: Number(attempt), result };
+  });
 }

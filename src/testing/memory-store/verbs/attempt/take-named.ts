@@ -1,6 +1,8 @@
 // The jobs that a claim of certain names takes and leaves; see lua/lib/place/take_named.lua and unserved.lua.
 import { handledAs } from '../../../../queue/validation/names.js';
-import { WORKER_SEEN_MS } from '../../../../queue/scripts/lifetimes.js';
+import type { UnhandledRefusal } from '../../../../queue/store/claim-refusal.js';
+import type { LeftJobs } from '../../../../queue/store/store-calls.js';
+import { WORKER_SEEN_MS } from '../../../../queue/runtime/lifetimes.js';
 import type { TakenJobs } from '../../state/flow-control.js';
 import { startsNow } from '../../state/gcra.js';
 import { headByTurn } from '../../state/head-by-turn.js';
@@ -9,7 +11,7 @@ import { removeFirst, type Hash, type MemoryQueue } from '../../state/memory-que
 /** Decides which jobs a claim of certain names takes, and remembers the others. */
 export class NamedJobs {
   /** The verdicts on jobs that waited too long for a worker of their names, by id. */
-  readonly overdue = new Map<string, string>();
+  readonly overdue = new Map<string, UnhandledRefusal>();
   /** Names whose jobs have not waited too long yet. */
   private readonly young = new Set<string>();
   private readonly unserved = new Set<string>();
@@ -23,9 +25,9 @@ export class NamedJobs {
     this.served = new Set(handlers.map(({ name }) => name));
   }
 
-  /** Returns what the claim left, as at the end of the script's reply. */
-  get left(): [elsewhere: number, ...unserved: string[]] {
-    return [this.elsewhere ? 1 : 0, ...this.unserved];
+  /** Returns the jobs that the claim left to others. It has read all jobs. */
+  get left(): LeftJobs {
+    return { cursor: -1, elsewhere: this.elsewhere, unserved: [...this.unserved] };
   }
 
   /** Looks at jobs until it has found `most` to take with a priority, and as many without. */
@@ -72,14 +74,14 @@ export class NamedJobs {
       this.young.add(name);
       return false;
     }
-    this.overdue.set(id, this.verdictOn(name, waited, job.unhandled));
+    this.overdue.set(id, this.verdictOn(name, waited, Number(job.unhandled ?? 0)));
     return true;
   }
 
-  private verdictOn(name: string, waited: number, times = '0'): string {
+  private verdictOn(name: string, waitedMs: number, times: number): UnhandledRefusal {
     const { liveWorkers: workers, announced, now } = this.queue;
     const known = announced.namesSince(now - WORKER_SEEN_MS);
-    return `unhandled ${JSON.stringify({ name, waited_ms: String(waited), times, workers, known })}`;
+    return { reason: 'unhandled', name, waitedMs, times, workers, known };
   }
 }
 

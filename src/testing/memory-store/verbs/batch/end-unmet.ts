@@ -3,6 +3,7 @@ import { unmetMessage } from '../../../../queue/store/claim-refusal.js';
 import { idsOf, splitRef } from '../../../../queue/store/job-ref.js';
 import type { MemoryQueue } from '../../state/memory-queue.js';
 import { bury, endCancelled } from '../attempt/ends.js';
+import { unmetOf } from './unmet.js';
 import { updateDependent } from './job-ended.js';
 
 /** Ends unmet jobs, and the jobs that wait for them in turn. Returns the dead letters. */
@@ -17,7 +18,7 @@ export function endUnmet(queue: MemoryQueue): string[] {
       } else {
         job.fence ??= String(++queue.sequence);
         delete job.after;
-        bury(queue, id, job, unmetMessage(job.unmet));
+        bury(queue, id, job, unmetMessage(unmetOf(job)));
         failed.push(id);
       }
     }

@@ -1,12 +1,12 @@
 // Lists of jobs; see lua/queue/list.lua and find.lua.
 import type { JobRecord, JobStatus } from '../../../../queue/model/job.js';
-import { decodeJobHash } from '../../../../queue/replies/decode-job.js';
 import type { FoundJobs, JobQuery } from '../../../../queue/store/find-query.js';
 import type { MemoryQueue } from '../../state/memory-queue.js';
+import { jobRecord } from './job-record.js';
 
 export function record(queue: MemoryQueue, id: string): JobRecord | null {
   const job = queue.job(id);
-  return job?.status === undefined ? null : decodeJobHash(queue.name, id, { ...job });
+  return job?.status === undefined ? null : jobRecord(queue.name, id, job);
 }
 
 export function list(queue: MemoryQueue, status: JobStatus, offset: number, limit: number): JobRecord[] {

@@ -2,7 +2,7 @@
 import { leavePlain } from '../write-options.js';
 import type { JobRecord, JobStatus, QueueStats } from '../../../../queue/model/job.js';
 import type { CancelOutcome } from '../../../../queue/store/call-outcomes.js';
-import { WORKER_FORGOTTEN_MS } from '../../../../queue/scripts/lifetimes.js';
+import { WORKER_FORGOTTEN_MS } from '../../../../queue/runtime/lifetimes.js';
 import { jobEnded, jobReopened } from '../batch/job-ended.js';
 import { holderOf } from '../enqueue.js';
 import { removeFirst, type Hash, type MemoryQueue } from '../../state/memory-queue.js';

@@ -21,6 +21,9 @@ export const NAME_FORGOTTEN_MS = 2 * 86_400_000;
 /** The greatest age of the announcement of a failure handler, in ms; see lua/lib/settle/report_failure.lua. */
 export const FAILURE_HANDLER_SEEN_MS = 86_400_000;
 
+/** The time a declaration of a schedule lasts, in ms. Processes repeat it every 10 s. */
+export const DECLARED_MS = 30_000;
+
 /** The time an undeclared schedule is kept before it is removed, in ms. */
 export const UNDECLARED_AGE_MS = 86_400_000;
 
