@@ -3,13 +3,22 @@ import { NestFactory } from '@nestjs/core';
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import { systemClock } from '../queue/runtime/clock.js';
 import { within } from '../queue/runtime/within.js';
-import { LIFECYCLE, METRICS_REGISTRY } from '../nest/connection/connection-tokens.js';
+import { LIFECYCLE, METRICS_REGISTRY, partToken } from '../nest/connection/connection-tokens.js';
 import { findProvider } from '../nest/connection/find-provider.js';
 import type { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
 import { ChildLogger } from './child-logger.js';
 import { loadMetricsClient } from './metrics/server.js';
 import type { MetricList, MetricsRegistry } from './metrics/sum.js';
-import { PROCESS_NAME, STOP_TIMEOUT, pack, reportedError, toChild, type FromChild } from './messages.js';
+import {
+  PROCESS_NAME,
+  STOP_TIMEOUT,
+  pack,
+  reportedError,
+  toChild,
+  type FromChild,
+  type ServingWorker,
+} from './messages.js';
+import { reclaimDead } from './reclaim-dead.js';
 
 /** The time a boot may continue after a stop request, in ms. */
 const BOOT_END_MS = 1_000;
@@ -58,6 +67,8 @@ class Child {
         void this.stop();
       } else if (message?.type === 'metrics') {
         void this.sendMetrics(message.id);
+      } else if (message?.type === 'reclaim') {
+        void this.reclaim(message.worker);
       }
     });
     // For the supervisor's line about the end; without a handler of the app Node ends the process right after.
@@ -74,7 +85,11 @@ class Child {
         logger: new ChildLogger(),
         abortOnError: false,
       });
-      const lifecycle = lifecycleOf(await this.booting);
+      const app = await this.booting;
+      const lifecycle = lifecycleOf(app);
+      lifecyclesOf(app).forEach(({ controls }) =>
+        controls.watchServed((id, queues) => send({ type: 'serves', worker: { id, queues } })),
+      );
       send({ type: 'booted' });
       await lifecycle.whenRunning();
       lifecycle.watchConnection((connected) => send({ type: connected ? 'running' : 'disconnected' }));
@@ -114,6 +129,15 @@ class Child {
     }
   }
 
+  private async reclaim(worker: ServingWorker): Promise<void> {
+    try {
+      await reclaimDead(lifecyclesOf(await this.booting!), worker);
+      send({ type: 'reclaimed', worker: worker.id });
+    } catch (error) {
+      send({ type: 'reclaimed', worker: worker.id, error: (error as Error).message });
+    }
+  }
+
   private async stop(): Promise<void> {
     if (this.stopping) {
       return;
@@ -143,6 +167,12 @@ function lifecycleOf(app: INestApplicationContext): WorkerLifecycle {
     );
   }
   return lifecycle;
+}
+
+/** Returns the lifecycle of each connection of the app. */
+function lifecyclesOf(app: INestApplicationContext): WorkerLifecycle[] {
+  const { connections } = lifecycleOf(app).hooks;
+  return connections.map((name) => app.get<WorkerLifecycle>(partToken('lifecycle', name), { strict: false }));
 }
 
 /**

@@ -18,19 +18,31 @@ export interface ReportedError {
   stack?: string;
 }
 
+/** A worker of a process, and the queues that it serves. */
+export interface ServingWorker {
+  id: string;
+  queues: readonly string[];
+}
+
 /** The messages of a worker process to its supervisor; `stopping`: it stops by itself; `pong` answers a `ping`. */
 export type FromChild =
   | { type: 'hello' }
   | { type: 'booted' }
+  | { type: 'serves'; worker: ServingWorker }
   | { type: 'running' }
   | { type: 'disconnected' }
   | { type: 'failed'; error: ReportedError }
   | { type: 'stopping' }
   | { type: 'pong' }
-  | { type: 'metrics'; id: number; reply: MetricsReply };
+  | { type: 'metrics'; id: number; reply: MetricsReply }
+  | { type: 'reclaimed'; worker: string; error?: string };
 
 /** The messages of the supervisor to a worker process. */
-export type ToChild = { type: 'ping' } | { type: 'stop' } | { type: 'metrics'; id: number };
+export type ToChild =
+  | { type: 'ping' }
+  | { type: 'stop' }
+  | { type: 'metrics'; id: number }
+  | { type: 'reclaim'; worker: ServingWorker };
 
 export function pack(message: FromChild | ToChild): object {
   return { [MARK]: message };

@@ -6,7 +6,15 @@ import { describeEnd, forkEntry, type ProcessEnd } from './fork-entry.js';
 import { LogStream } from './log-stream.js';
 import { MetricsQuestions } from './metrics/question.js';
 import type { ScrapedProcess } from './metrics/sum.js';
-import { fromChild, pack, reportedError, type FromChild, type ReportedError, type ToChild } from './messages.js';
+import {
+  fromChild,
+  pack,
+  reportedError,
+  type FromChild,
+  type ReportedError,
+  type ServingWorker,
+  type ToChild,
+} from './messages.js';
 import type { ResolvedRunWorkersOptions } from './options.js';
 import type { WorkerProcessEvent } from './process-event.js';
 import { Pulse } from './pulse.js';
@@ -23,6 +31,10 @@ interface ProcessOwner {
   changed(): void;
   report(event: WorkerProcessEvent): void;
   bootFailed(error: WorkerBootError): void;
+  /** Called when the process has ended, with the workers that ran in it. */
+  ended(workers: readonly ServingWorker[]): void;
+  /** Called when the process has reclaimed the claims of a dead worker, or could not. */
+  reclaimed(worker: string, error: string | undefined): void;
 }
 
 /** One supervised process: started, kept alive and replaced, under one name, until it is stopped. */
@@ -36,6 +48,8 @@ export class WorkerProcess {
   private ended: Promise<void> | undefined;
   private stopping: Promise<boolean> | undefined;
   private listens = false;
+  /** The workers that run in it. */
+  private workers: ServingWorker[] = [];
   private failed: ReportedError | undefined;
   private killedFor: string | undefined;
   private clean = true;
@@ -66,6 +80,7 @@ export class WorkerProcess {
     this.child = child;
     this.state = 'starting';
     this.listens = false;
+    this.workers = [];
     this.failed = this.killedFor = this.runningSince = undefined;
     if (child) {
       this.attend(child);
@@ -108,7 +123,7 @@ export class WorkerProcess {
     return clean;
   }
 
-  /** Kills the process. Its jobs are pending again when their claims expire. */
+  /** Kills the process. Another one reclaims its jobs. */
   kill(reason: string): void {
     if (this.child && this.killedFor === undefined) {
       this.killedFor = reason;
@@ -131,6 +146,11 @@ export class WorkerProcess {
   post(message: Serializable): void {
     // A channel that closes just now is no fault: the end of the process follows.
     this.child?.send(message, () => undefined);
+  }
+
+  /** Asks it to reclaim the claims of a dead worker. */
+  reclaim(worker: ServingWorker): void {
+    this.send({ type: 'reclaim', worker });
   }
 
   private async end(): Promise<boolean> {
@@ -183,6 +203,12 @@ export class WorkerProcess {
         break;
       case 'metrics':
         this.questions.take(message.id, message.reply);
+        break;
+      case 'serves':
+        this.workers.push(message.worker);
+        break;
+      case 'reclaimed':
+        this.owner.reclaimed(message.worker, message.error);
     }
   }
 
@@ -215,6 +241,7 @@ export class WorkerProcess {
     const { name, killedFor, failed: error } = this;
     const { code, signal } = end;
     this.owner.report({ type: 'ended', name, pid, code, signal, stopped, killedFor, error, restartInMs });
+    this.owner.ended(this.workers);
     this.owner.changed();
   }
 

@@ -4,6 +4,7 @@ import { SafeLogger } from '../queue/errors/safe-logger.js';
 import { Subject, type Observable } from 'rxjs';
 import { SafeObservable } from '../nest/service/safe-observable.js';
 import type { WorkerBootError } from './boot-error.js';
+import { DeadWorkers } from './dead-workers.js';
 import { checkResize, type ResolvedRunWorkersOptions } from './options.js';
 import type { WorkerProcessEvent } from './process-event.js';
 import type { MetricsServer } from './metrics/server.js';
@@ -58,6 +59,7 @@ export class WorkerProcesses {
   private readonly processes: WorkerProcess[] = [];
   private readonly readyFile: ReadyFile;
   private readonly logger = SafeLogger.of(new Logger('Workers'));
+  private readonly deadWorkers = new DeadWorkers(() => this.processes, this.logger);
   private resolveEnded!: (end: WorkersEnd) => void;
   private stopping = false;
   private wasReady = false;
@@ -204,10 +206,12 @@ export class WorkerProcesses {
       const name = `${this.options.name}-${number}`;
       // A process that still stops keeps its name.
       if (!this.processes.some((each) => each.name === name)) {
-        const added = new WorkerProcess(name, this.options, {
+        const added: WorkerProcess = new WorkerProcess(name, this.options, {
           changed: () => this.onChange(),
           report: (event) => this.subject.next(event),
           bootFailed: (error) => this.failBoot(error),
+          ended: (workers) => this.deadWorkers.add(added, workers),
+          reclaimed: (worker, error) => this.deadWorkers.reclaimed(added, worker, error),
         });
         this.processes.splice(number - 1, 0, added);
         added.start();
@@ -251,6 +255,7 @@ export class WorkerProcesses {
         this.logger.log(`All ${this.wanted.length} worker processes run`);
       }
     }
+    this.deadWorkers.assign();
     this.waiting.forEach((look) => look());
   }
 }

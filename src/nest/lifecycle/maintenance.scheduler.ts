@@ -3,6 +3,8 @@ import { systemClock } from '../../queue/runtime/clock.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { within } from '../../queue/runtime/within.js';
 import type { FailureLog } from '../../worker/reports/failure-log.js';
+import { EndReports } from '../../worker/maintenance/end-reports.js';
+import { reclaimWorker } from '../../worker/maintenance/reclaim-worker.js';
 import { Sweeper } from '../../worker/maintenance/sweeper.js';
 import type { JobListeners } from '../handlers/job-listeners.js';
 import type { MaintenanceSchedule } from '../options/maintenance-options.js';
@@ -75,6 +77,16 @@ export class MaintenanceScheduler {
     if (this.queues.redis.ready) {
       await this.sweeper?.runOnce();
     }
+  }
+
+  /**
+   * Reclaims the claims of a worker in those of the queues that this process knows. The caller has proof that the
+   * worker's process has ended.
+   */
+  async reclaimWorker(worker: string, queues: readonly string[]): Promise<void> {
+    const reports = new EndReports(this.logger, this.failures, this.listeners.listener);
+    const known = this.queues.all.filter(({ name }) => queues.includes(name));
+    await Promise.all(known.map((queue) => reclaimWorker(queue, worker, reports)));
   }
 
   /** Prevents further sweeps, and waits for the current one, at most `timeoutMs`. */

@@ -10,13 +10,22 @@ export class WorkerControls {
   private readonly concurrencies = new Map<string, number>();
   private readonly servedBy = new Map<Worker, readonly string[]>();
 
+  private served: (worker: string, queues: readonly string[]) => void = () => undefined;
+
   constructor(private readonly workers: () => readonly Worker[]) {}
 
   /** @param served the queues of the worker */
   apply(worker: Worker, served: readonly string[]): void {
     this.servedBy.set(worker, served);
+    this.served(worker.id, served);
     this.paused.forEach((queue) => worker.pause(queue));
     this.concurrencies.forEach((slots, queue) => served.includes(queue) && worker.setConcurrency(queue, slots));
+  }
+
+  /** Calls a listener with the id and the queues of each worker, also of the present ones. */
+  watchServed(listener: (worker: string, queues: readonly string[]) => void): void {
+    this.served = listener;
+    this.servedBy.forEach((queues, worker) => listener(worker.id, queues));
   }
 
   pause(queue?: string): void {

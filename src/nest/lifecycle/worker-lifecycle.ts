@@ -46,12 +46,12 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   readonly controls = new WorkerControls(() => this.workers);
 
   constructor(
-    private readonly hooks: LifecycleOrder,
+    readonly hooks: LifecycleOrder,
     private readonly options: ResolvedModuleOptions,
     private readonly redis: ServerConnection,
     private readonly queues: QueueRegistry,
     private readonly handlers: HandlerRegistry,
-    private readonly maintenance: MaintenanceScheduler,
+    readonly maintenance: MaintenanceScheduler,
     private readonly logger: JobQueueLogger,
     private readonly listeners: JobListeners,
     private readonly audit: BootAudit,

@@ -44,7 +44,7 @@ import { noteDeath } from './verbs/attempt/crash.js';
 import { complete, extend, fail, release } from './verbs/attempt/settle.js';
 import { recordStep } from './verbs/attempt/step.js';
 import { promote } from './verbs/promote.js';
-import { reclaim, tidy } from './verbs/sweep.js';
+import { reclaim, reclaimWorker, tidy } from './verbs/sweep.js';
 import type { PauseOptions } from '../../queue/model/pause.js';
 import { WORKER_SEEN_MS } from '../../queue/runtime/lifetimes.js';
 
@@ -227,6 +227,7 @@ function freeing<Reply>(queue: MemoryQueue, script: string, run: () => Reply): M
 function sweepVerbs(queue: MemoryQueue): SweepVerbs {
   return {
     reclaim: (limit, gapMs, waitMs) => freeing(queue, 'sweepReclaim', () => reclaim(queue, limit, gapMs, waitMs)),
+    reclaimWorker: (worker) => freeing(queue, 'sweepReclaimWorker', () => reclaimWorker(queue, worker)),
     promote: (limit) => callOf('sweepPromote', () => promote(queue, limit)),
     /** Clients of the Redis pattern do not come here. */
     adoptForeign: () =>

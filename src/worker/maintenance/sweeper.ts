@@ -3,18 +3,15 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { ForeignClients } from './foreign-clients.js';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
-import { limitOf, SHORTEST_TRIP_MS } from '../../queue/runtime/bounds.js';
+import { limitOf } from '../../queue/runtime/bounds.js';
 import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.js';
 import { tendBatches } from '../../queue/operate/tend-batches.js';
-import { within } from '../../queue/runtime/within.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import { FaultLog } from '../reports/fault-log.js';
 import { FailureLog } from '../reports/failure-log.js';
 import { HistoryKeeper } from './history-keeper.js';
-import type { ReclaimedJob } from '../../queue/store/call-outcomes.js';
-import { emitEnds, type SweptJob } from './sweep-events.js';
-import { UNMET } from '../../queue/store/claim-refusal.js';
+import { EndReports } from './end-reports.js';
 import type { WorkerEventListener } from '../reports/worker-event.js';
 
 /** The most jobs that one script call of a sweep moves. */
@@ -55,21 +52,21 @@ export class Sweeper {
   private stopped = false;
   private readonly foreignClients: ForeignClients;
   private readonly history: HistoryKeeper;
-  private readonly emit: WorkerEventListener | undefined;
   private readonly failures: FailureLog;
+  private readonly reports: EndReports;
   private readonly faults: FaultLog;
   private readonly clock: Clock;
 
   constructor(
     private readonly queues: readonly JobQueue[],
     readonly intervalMs: number,
-    private readonly logger: JobQueueLogger,
+    logger: JobQueueLogger,
     { emit, failures, clock, version = '' }: SweeperOptions = {},
   ) {
-    this.emit = emit;
     this.faults = new FaultLog(logger);
     this.clock = clock ?? queues[0]?.store.clock ?? systemClock;
     this.failures = failures ?? new FailureLog(SafeLogger.of(logger), true, this.clock);
+    this.reports = new EndReports(logger, this.failures, emit);
     this.foreignClients = new ForeignClients(logger);
     this.history = new HistoryKeeper(intervalMs, version);
   }
@@ -117,7 +114,7 @@ export class Sweeper {
         calls.sweep.reclaim(SLICE, gapMs, heartbeatIntervalMs(queue.options), this.intervalMs),
       );
       report.reclaimed += reclaimed.length;
-      await this.reportReclaimed(queue, reclaimed);
+      await this.reports.reclaimed(queue, reclaimed);
       return more;
     });
     await this.inSlices(async () => {
@@ -128,7 +125,7 @@ export class Sweeper {
     const adopted = await this.run(queue, (calls) => calls.sweep.adoptForeign(SLICE, this.paceMs));
     report.adopted += adopted.reclaimed.length + adopted.deadLetters;
     this.failures.adopted(queue.name, adopted.deadLetters);
-    await this.reportReclaimed(queue, adopted.reclaimed);
+    await this.reports.reclaimed(queue, adopted.reclaimed);
     await this.foreignClients.saw(queue, adopted);
     await this.inSlices(async (i) => {
       const { more, dropped } = await this.run(queue, (calls) =>
@@ -140,7 +137,7 @@ export class Sweeper {
     await tendBatches(queue, {
       limit: limitOf(this.intervalMs),
       isStopped: () => this.stopped,
-      onFailed: (ids) => this.reportUnmet(queue, ids),
+      onFailed: (ids) => this.reports.unmet(queue, ids),
     });
     await this.history.keep(queue);
   }
@@ -148,35 +145,6 @@ export class Sweeper {
   /** Less than the interval, so that a lone process misses no turn if its timer is slightly early. */
   private get paceMs(): number {
     return Math.floor(0.75 * Math.min(this.intervalMs, LONGEST_PACE_MS));
-  }
-
-  private async reportReclaimed(queue: JobQueue, reclaimed: readonly ReclaimedJob[]): Promise<void> {
-    reclaimed.forEach((job) => this.failures.workerLost(job, queue.name));
-    await this.emitEnds(queue, reclaimed);
-  }
-
-  private async reportUnmet(queue: JobQueue, ids: readonly string[]): Promise<void> {
-    ids.forEach((id) => this.failures.unmet(id, queue.name));
-    await this.emitEnds(
-      queue,
-      ids.map((id) => ({ id, status: 'failed' })),
-      UNMET,
-    );
-  }
-
-  /** Emits the ends. A failed event must not stop the sweep. */
-  private async emitEnds(queue: JobQueue, ended: readonly SweptJob[], cause?: string): Promise<void> {
-    if (this.emit && ended.length > 0) {
-      try {
-        await within(queue.store.clock, SHORTEST_TRIP_MS, emitEnds(queue, ended, this.emit, cause), () => {
-          throw new Error(`no answer within ${SHORTEST_TRIP_MS} ms`);
-        });
-      } catch (error) {
-        this.logger.warn(
-          `Could not read ended jobs of queue "${queue.name}", so listeners miss their ends: ${(error as Error).message}`,
-        );
-      }
-    }
   }
 
   private run<Reply>(queue: JobQueue, build: (calls: StoreCalls) => StoreCall<Reply>): Promise<Reply> {

@@ -125,6 +125,10 @@ const onQueue = fc.oneof(
 const sweeps: [string, (side: Side) => Promise<unknown>][] = [
   ['reclaim', ({ queue }) => queue.reclaim()],
   ['reclaim one', ({ queue }) => queue.reclaim({ limit: 1 })],
+  [
+    'sweep.reclaimWorker',
+    async (side) => (await ask(side, (calls) => calls.sweep.reclaimWorker('ada', '0', 500))).reclaimed,
+  ],
   ['sweep.promote', (side) => ask(side, (calls) => calls.sweep.promote(2))],
   ['sweep.tidy', (side) => ask(side, (calls) => calls.sweep.tidy(500))],
   ['sweep.adoptForeign', (side) => ask(side, (calls) => calls.sweep.adoptForeign(100))],

@@ -52,6 +52,7 @@ const REPLIES: [string, ScriptCall<unknown>, unknown[]][] = [
   ['group pause', scripts.groups.pause('a'), [null, 'retry', [1]]],
   ['limits', scripts.limits.get(), [null, 1, [], ['a'], 'retry']],
   ['reclaim', scripts.sweep.reclaim(1, 0, 0), [null, 1, [], ['1', 'a'], ['1', 'a', 'completed', 'w']]],
+  ['reclaim-worker', scripts.sweep.reclaimWorker('w', '0', 1), [null, [], [[]], ['0', 'a', 'completed', 'w']]],
   ['promote', scripts.sweep.promote(1), [null, 'retry', [1]]],
   ['adopt', scripts.sweep.adoptForeign(1), [null, 1, [1], [0, 0, 0, 'a']]],
   ['tidy', scripts.sweep.tidy(1), [null, 1, [1], ['a', 'b']]],

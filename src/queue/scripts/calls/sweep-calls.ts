@@ -18,6 +18,14 @@ export function sweepCalls({ keys, options, retention }: CallContext) {
       });
     },
 
+    reclaimWorker(worker: string, cursor: string, limit: number) {
+      const args = [...retention, worker, cursor, limit];
+      return call('sweepReclaimWorker', keys.standard, args, (reply) => {
+        const [next, ...claims] = listOf(reply);
+        return { cursor: textOf(next), reclaimed: decodeReclaimed(claims) };
+      });
+    },
+
     promote(limit: number): ScriptCall<number> {
       return call('sweepPromote', keys.standard, [limit], wholeNumberOf);
     },

@@ -32,6 +32,17 @@ export interface SweepVerbs {
     waitMs: number,
     everyMs?: number,
   ): StoreCall<{ reclaimed: ReclaimedJob[]; more: boolean }>;
+  /**
+   * Reclaims a slice of the claims of a worker whose process has ended, before they expire.
+   *
+   * @param cursor that of the last reply, '0' to begin; the reply '0' means that all claims were read
+   * @param limit about how many claims to read
+   */
+  reclaimWorker(
+    worker: string,
+    cursor: string,
+    limit: number,
+  ): StoreCall<{ cursor: string; reclaimed: ReclaimedJob[] }>;
   /** Returns how many were moved. */
   promote(limit: number): StoreCall<number>;
   /**

@@ -34,19 +34,34 @@ export function reclaim(
   }
   queue.sweepHold.count = 0;
   const expired = queue.claims.upTo(now).toReversed().slice(0, limit);
-  const fenceOf = (id: string) => Number(queue.job(id)?.fence ?? 0);
   const taken = expired.filter((id) => {
     queue.claims.delete(id);
     const status = queue.job(id)?.status;
     return status === 'processing' || status === undefined;
   });
-  const reclaimed = taken
+  return { reclaimed: crashAll(queue, taken, 'claim expired'), more: expired.length === limit };
+}
+
+/** Reclaims all claims of a worker whose process has ended; see lua/sweep/reclaim-worker.lua. */
+export function reclaimWorker(queue: MemoryQueue, worker: string): { cursor: string; reclaimed: ReclaimedJob[] } {
+  const taken = queue.claims.members().filter((id) => {
+    const job = queue.job(id);
+    return job?.status === 'processing' && job.worker === worker;
+  });
+  taken.forEach((id) => queue.claims.delete(id));
+  queue.workers.delete(worker);
+  return { cursor: '0', reclaimed: crashAll(queue, taken, 'worker process ended') };
+}
+
+/** Ends claims whose worker is gone. The job claimed first goes to the front last. */
+function crashAll(queue: MemoryQueue, taken: readonly string[], what: string): ReclaimedJob[] {
+  const fenceOf = (id: string) => Number(queue.job(id)?.fence ?? 0);
+  return taken
     .toSorted((a, b) => fenceOf(b) - fenceOf(a))
     .map((id) => {
       const worker = queue.job(id)?.worker;
-      return { id, status: crash(queue, id, 'claim expired'), ...(worker !== undefined && { worker }) };
+      return { id, status: crash(queue, id, what), ...(worker !== undefined && { worker }) };
     });
-  return { reclaimed, more: expired.length === limit };
 }
 
 /** Deletes unused data: ids of expired jobs, expired unique keys, silent workers. */

@@ -1,0 +1,58 @@
+#!lua flags=allow-oom
+-- Reclaims the claims of one worker whose process has ended, before they expire. The caller has proof of that end. A job
+-- goes from processing to pending (at the front, in the old order of the slice), failed or cancelled. A crash counts as an attempt, as
+-- in lua/sweep/reclaim. Claims of other workers stay. The worker no longer counts as one that serves the queue.
+-- Transition: reclaim
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1..9]: retention and limits, see lib/retention/retention_args
+-- ARGV[10] worker
+-- ARGV[11] the cursor of the last call; '0' to begin. Each claim that stays during all calls is seen, because nobody
+--   extends the claims of a dead worker
+-- ARGV[12] about how many claims to read
+-- Returns the next cursor ('0': all claims were read), then for each claim: id, pending | failed | cancelled, and the
+--   worker.
+-- Repeated: reads the slice again. A reclaimed claim is no longer in it.
+--@include lib/core/keys
+--@include lib/retention/retention_args
+--@include lib/core/clock
+--@include lib/core/read
+--@include lib/core/increment
+--@include lib/core/rank
+--@include lib/core/events
+--@include lib/retention/add_to_history
+--@include lib/group/place
+--@include lib/group/join
+--@include lib/place/requeue
+--@include lib/limits/freed_slot
+--@include lib/settle/attempt_log
+--@include lib/settle/attempt_limits
+--@include lib/settle/finish
+--@include lib/core/name_in_payload
+--@include lib/limits/refund
+--@include lib/settle/crash
+local dead_worker, limit = ARGV[first], ARGV[first + 2]
+local cursor, found = unpack(redis.call('ZSCAN', claims, ARGV[first + 1], 'COUNT', limit))
+local taken, replies = {}, { cursor }
+for i = 1, #found, 2 do
+  local status, worker, fence = unpack(read(job .. found[i], 'status', 'worker', 'fence'))
+  -- Another state is left to lua/sweep/reclaim: the step that ended the claim broke off.
+  if status == 'processing' and worker == dead_worker then
+    taken[#taken + 1] = { id = found[i], fence = tonumber(fence) or 0 }
+  end
+end
+redis.call('ZREM', workers, dead_worker)
+-- The job claimed first must be claimed first again, so it is put to the front last.
+table.sort(taken, function(a, b) return a.fence > b.fence end)
+for _, claim in ipairs(taken) do
+  local n = #replies
+  replies[n + 1], replies[n + 2], replies[n + 3] = claim.id, crash(claim.id, 'worker process ended')
+end
+place_groups()
+-- The claims go last: if a step breaks off, a reclaim finds the jobs.
+for _, claim in ipairs(taken) do
+  redis.call('ZREM', claims, claim.id)
+end
+if #taken > 0 then
+  wake_for_slot()
+end
+return replies
