@@ -17,6 +17,7 @@ export {
 export { currentJob } from './nest/context/current-job.js';
 export type { MaintenanceSchedule } from './nest/options/maintenance-options.js';
 export { getJob, JOB_CONTEXT } from './nest/enhancers/job-context.js';
+export { JobQueueErrorFilter } from './nest/http/job-queue-error.filter.js';
 export { JobPayload, JobRef, type JobPayloadOptions, type Pipe } from './nest/enhancers/job-params.decorator.js';
 export type { EnhancerKind } from './nest/options/module-parts.js';
 export type {

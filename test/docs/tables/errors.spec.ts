@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { BatchSealedError } from '#queue/errors/batch-errors.js';
 import { JobQueueError, JobTimeoutError, NonRetryableError } from '#queue/errors/errors.js';
+import { STATUSES } from '#nest/http/job-queue-error.filter.js';
 import { rowsOf } from '../table.js';
 
 const sources = join(import.meta.dirname, '../../../src');
@@ -46,3 +47,12 @@ it('an error tells its code and the address of its row; a subclass of an app kee
 function row(name: string, code: string): string {
   return `\`${name}\` <a id="${code.toLowerCase().replaceAll('_', '-')}"></a>\`${code}\``;
 }
+
+it('the statuses are those of the filter', () => {
+  const page = readFileSync(join(sources, '../docs/errors.md'), 'utf8');
+  const rows = [...page.matchAll(/^\| (\d{3})\b[^|]*\| ([^|]*`) \|$/gm)];
+  const told = rows.flatMap(([, status, codes]) =>
+    [...codes!.matchAll(/`(\w+)`/g)].map(([, code]) => [code!, Number(status)] as const),
+  );
+  expect(new Map(told)).toEqual(STATUSES);
+});
