@@ -7,6 +7,7 @@ import { createInstruments, type Meter } from './open-telemetry.js';
 import { type Durations, ProcessFigures } from './process-figures.js';
 import { type PrometheusClient, type PrometheusRegistry, registerInstruments } from './prometheus.js';
 import { QueueFigures } from './queue-figures.js';
+import { type QueueScaling, scalingReportOf } from './scaling-report.js';
 
 /** The options of the metrics. */
 export interface JobMetricsOptions {
@@ -85,6 +86,17 @@ export class JobMetrics {
   toOpenTelemetry(meter: Meter): this {
     createInstruments(meter, this.fleet, this.figures);
     return this;
+  }
+
+  /**
+   * Reads what an autoscaler needs, by queue: the age of the oldest job that may run, depths and slots. Leaves out a
+   * queue whose Redis does not reply, so that the autoscaler keeps its number of processes. Reads at most once a second.
+   *
+   * @example
+   * \@Get('scaling') scaling() { return this.metrics.scalingReport(); } // { "email": { "oldestAgeSeconds": 41, … } }
+   */
+  async scalingReport(): Promise<Record<string, QueueScaling>> {
+    return scalingReportOf(await this.fleet.read());
   }
 
   /** Counts an event of a worker. Bound: hand it over as `onEvent`, or call it from `@OnJobEvent`. */
