@@ -62,7 +62,7 @@ describe('a server that speaks TLS only', () => {
     const logger = { log: () => {}, warn: (line: string) => void warnings.push(line), error: () => {} };
     const made = new RedisConnection(server.url, logger);
     const yours = connect({ lazyConnect: true }, server.url);
-    yours.on('error', () => yours.stream?.on('error', ({ message }) => logger.warn(message))); // as docs/reliability.md says
+    yours.on('error', () => yours.stream?.on('error', ({ message }) => logger.warn(message))); // as docs/redis.md says
     for (const client of [made.client, made.connection.duplicate('events'), yours] as Redis[]) {
       void client.connect().catch(() => undefined);
       await once(client, 'error');

@@ -12,7 +12,7 @@ export class RedisPermissionError extends RedisUnsuitableError {
   ) {
     super(
       `The Redis user of this connection lacks permissions: expected all that a queue needs, found refused: ` +
-        `${missing.join(', ')}. Grant them with ACL SETUSER; docs/reliability.md has the whole list.`,
+        `${missing.join(', ')}. Grant them with ACL SETUSER; docs/redis.md has the whole list.`,
       options,
     );
   }

@@ -22,7 +22,7 @@ describe('queue/check-permissions.lua', () => {
   });
 
   it('is documented', () => {
-    const text = readFileSync(new URL('../../../docs/reliability.md', import.meta.url), 'utf8');
+    const text = readFileSync(new URL('../../../docs/redis.md', import.meta.url), 'utf8');
     const [, permissions] = /```\nACL SETUSER queue on >password ([^`]+)```/.exec(text)!;
     expect(permissions!.trim().split(/\s+/).toSorted()).toEqual(MINIMAL_PERMISSIONS.split(' ').toSorted());
   });

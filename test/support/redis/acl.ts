@@ -4,7 +4,7 @@ import { SCRIPT_COMMANDS } from '#queue/scripts/script-permissions.js';
 import type { OwnCluster } from './own-cluster.js';
 import { connect } from './redis.js';
 
-/** The permissions that a queue needs, as docs/reliability.md prints them. */
+/** The permissions that a queue needs, as docs/redis.md prints them. */
 export const MINIMAL_PERMISSIONS = [
   'resetkeys',
   '~queue:*',
