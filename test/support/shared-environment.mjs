@@ -7,6 +7,9 @@ import { replaceStorage, restoreAtSetup, restoreStorage } from './sequential-sto
 
 keepCompiledCode();
 
+/** Where jest-circus keeps its listeners. Those of earlier files would get each event of later ones, and keep their modules. */
+const EVENT_HANDLERS = Symbol.for('EVENT_HANDLERS');
+
 export default class SharedEnvironment {
   sharesModules = true;
   global = globalThis;
@@ -31,6 +34,7 @@ export default class SharedEnvironment {
 
   async teardown() {
     restoreStorage();
+    delete globalThis[EVENT_HANDLERS];
     process.exit = this.exit; // Jest wraps it for each file
     for (const name of Object.keys(process.env)) if (!(name in this.env)) delete process.env[name];
     Object.assign(process.env, this.env);

@@ -11,6 +11,8 @@ const root = join(__dirname, '../..');
 const nativeRequire = createRequire(__filename);
 /** The modules of Jest itself belong to the file that they test. */
 const OF_JEST = /\/node_modules\/(@jest\/|jest-|expect\/)/;
+/** Of these each file has its own: they hold its tests. The others keep nothing, or keep it in the realm. */
+const OF_RUN = /\/node_modules\/(@jest\/globals|jest-circus)\//;
 /** It extends the `expect` of the file that imports it. */
 const OF_FILE = join(root, 'src/testing-jest.ts');
 
@@ -61,6 +63,15 @@ module.exports = class SharedRuntime extends Runtime {
       const own = esmLoader[method].bind(esmLoader);
       esmLoader[method] = (...args) => (isShared(args[at]) ? sharedModule(args[at]) : own(...args));
     }
+  }
+
+  /** Jest's own modules: to run them again for each file takes longer than most files. */
+  requireInternalModule(from, name) {
+    if (this.sharesModules && name !== undefined && !this._resolution.isCoreModule(name)) {
+      const path = createRequire(from).resolve(name);
+      if (path.startsWith(join(root, 'node_modules/')) && !OF_RUN.test(path)) return nativeRequire(path);
+    }
+    return super.requireInternalModule(from, name);
   }
 
   requireModuleOrMock(from, name) {
