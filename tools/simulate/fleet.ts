@@ -17,6 +17,8 @@ const WORKERS = 4;
 
 export class Fleet {
   private processes: SimulatedProcess[] = [];
+  /** All that ever started: one that is replaced may not have ended. */
+  private readonly started: SimulatedProcess[] = [];
   private workers = 0;
 
   constructor(private readonly world: World) {}
@@ -66,7 +68,7 @@ export class Fleet {
   }
 
   kill(): void {
-    this.processes.forEach((process) => process.kill());
+    this.started.forEach((process) => process.kill());
   }
 
   private beginParts(): void {
@@ -93,6 +95,7 @@ export class Fleet {
 
   private add(process: SimulatedProcess): void {
     this.processes.push(process);
+    this.started.push(process);
     process.start();
   }
 

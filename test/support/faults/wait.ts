@@ -57,6 +57,7 @@ export async function within<Value>(
   const late = new Promise<never>((_, reject) => {
     const say = () => `not within ${ms} ms: ${typeof what === 'function' ? what() : what}`;
     timer = setTimeout(() => reject(new Error(say())), ms);
+    timer.unref(); // a wait for what never came does not outlive its test file
   });
   try {
     return await Promise.race([promise, late]);

@@ -27,10 +27,16 @@ function databaseOf(file: string, databases: number): number {
   return createHash('sha1').update(file).digest().readUInt32BE() % databases;
 }
 
-/** Connects to the shared server or `url`, and closes the client after the test file. */
+/** Connects to the shared server or `url`. Closes the client and its duplicates after the test file. */
 export function connect(options: RedisOptions = {}, url: string = testRedisUrl()): Redis {
-  const client = new Redis(url, options);
+  return closed(new Redis(url, { disconnectTimeout: 100, ...options }));
+}
+
+/** Closes the client after the test file, with the duplicates that queues and workers make of it. */
+function closed(client: Redis): Redis {
   open.add(client);
+  const duplicate = client.duplicate.bind(client);
+  client.duplicate = (override) => closed(duplicate(override));
   return client;
 }
 

@@ -44,6 +44,12 @@ export class SimulatedWorker extends SimulatedProcess {
     this.kill();
   }
 
+  /** Ends it, and the watch by which the real process would note its death: the real process lives on. */
+  override kill(): void {
+    super.kill();
+    this.worker?.['endDeathWatch']?.();
+  }
+
   private handlers() {
     const { parts } = this.world;
     const handle = (job: Job) => (this.queue === 'ordered' ? this.inOrder(job) : this.handle(job));
