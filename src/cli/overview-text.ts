@@ -1,4 +1,5 @@
 // Shows an overview, for `stats`, `top` and `health`.
+import { drainsInMs, drainWords } from '../inspect/rule.js';
 import type { QueueVerdict } from '../inspect/queue-signs.js';
 import type { ServerVerdict } from '../inspect/server-verdict.js';
 import { count, markInWords } from '../inspect/words.js';
@@ -7,13 +8,25 @@ import type { Overview, QueueOverview } from './overview.js';
 import type { Output } from './output.js';
 import { age, clipped, lines, type Part, text, type Text } from './text.js';
 
-const HEAD = ['', 'queue', 'waiting', 'oldest', 'running', 'in/s', 'out/s', 'wait p95', 'run p95', 'failed'];
+const HEAD = [
+  '',
+  'queue',
+  'waiting',
+  'oldest',
+  'drains',
+  'running',
+  'in/s',
+  'out/s',
+  'wait p95',
+  'run p95',
+  'failed',
+];
 const MORE = ['dead', 'workers', 'scheduled', 'done'];
 const ALL = [...HEAD, ...MORE];
 const LAYOUT = {
   whole: ['queue'],
   right: ALL.slice(2),
-  dropped: [...MORE.toReversed(), 'running'],
+  dropped: [...MORE.toReversed(), 'running', 'drains'],
   droppedLast: ['run p95', 'wait p95', 'out/s', 'in/s'],
 };
 const UNKNOWN = '–';
@@ -36,7 +49,9 @@ function entryOf({ verdict, figures }: QueueOverview): [name: string, entry: obj
   const { signs, recent, marks } = figures;
   const { stats, rates = null } = signs;
   const durations = { wait: recent?.wait ?? null, run: recent?.run ?? null };
-  return [queue, { ...stats, rates, ...durations, marks, verdict: words }];
+  const ms = drainsInMs(signs);
+  const drains = ms === undefined ? {} : { drainsInMs: ms === Infinity ? null : Math.round(ms) };
+  return [queue, { ...stats, rates, ...drains, ...durations, marks, verdict: words }];
 }
 
 /** The verdicts beside the table: those of the worst queues above it, or those of unreadable ones below it. */
@@ -113,6 +128,7 @@ function rowOf({ verdict, figures }: QueueOverview, out: Output): Part[] {
     ...first,
     stats.pending,
     stats.pending > 0 ? age(stats.oldestPendingAgeMs) : UNKNOWN,
+    drainWords(signs) ?? UNKNOWN,
     stats.processing,
     figure(rates?.in),
     figure(rates?.out),

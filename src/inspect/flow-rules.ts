@@ -3,6 +3,7 @@ import type { QueueSigns, Severity } from './queue-signs.js';
 import {
   closedUntil,
   deadLetters,
+  drainClause,
   type Finding,
   isOverdue,
   LONG_WAIT_MS,
@@ -22,6 +23,10 @@ const UNKNOWN_RUN_MS = 1_800_000;
 /** The time for which deleted dead letters are reported, in ms: a day. */
 const DROPPED_SHOWN_MS = 86_400_000;
 
+/** The fewest dead letters in an hour of a failing queue, and their least share of all jobs that ended. */
+const MANY_DEAD = 20;
+const DYING_SHARE = 0.1;
+
 export function failing(signs: QueueSigns): ReturnType<Rule> {
   const { rates } = signs;
   if (!rates || rates.failedShare < FAILING_SHARE || rates.attempts < FEWEST_ATTEMPTS) {
@@ -37,9 +42,12 @@ export function failing(signs: QueueSigns): ReturnType<Rule> {
   };
 }
 
+/** The next step where jobs died. The dashboard makes a link of it. */
+export const READ_DEAD_LETTERS = 'read the errors of the dead letters, fix the cause, then redrive them';
+
 function whereErrorsAre({ stats }: QueueSigns): string {
   if (stats.failed > 0) {
-    return 'read the errors of the dead letters, fix the cause, then redrive them';
+    return READ_DEAD_LETTERS;
   }
   return stats.scheduled > 0
     ? 'read the errors of the scheduled jobs, which are tried again'
@@ -54,7 +62,7 @@ export function behind(signs: QueueSigns): ReturnType<Rule> {
   return {
     severity: 'warning',
     state: 'falling-behind',
-    summary: `falling behind: ${rate(rates.in)} in, ${rate(rates.out)} out, ${waits(signs)}`,
+    summary: `falling behind: ${rate(rates.in)} in, ${rate(rates.out)} out, ${waits(signs)}${drainClause(signs)}`,
     cause: 'more jobs come than the workers end',
     next: 'add workers, or raise the concurrency',
   };
@@ -94,6 +102,25 @@ function slowCause(signs: QueueSigns): string {
     : 'the jobs that run take long';
 }
 
+/** Finds dead letters of the last hour: a notice from the first, a warning where many jobs die. */
+export function dying(signs: QueueSigns): ReturnType<Rule> {
+  const { stats, lastHour } = signs;
+  const died = Math.min(lastHour?.died ?? 0, stats.failed); // what was redriven or discarded needs nobody
+  if (!lastHour || died === 0) {
+    return undefined;
+  }
+  const otherwise = flowing(signs) ?? idle(signs);
+  const isMany = died >= MANY_DEAD && died >= lastHour.ended * DYING_SHARE;
+  return {
+    ...otherwise,
+    severity: isMany ? 'warning' : 'notice',
+    state: isMany ? 'failing' : otherwise.state,
+    summary: `${otherwise.summary}; ${count(died)} died in the last hour`,
+    cause: 'their attempts are used up, or their error is one that no retry mends',
+    next: READ_DEAD_LETTERS,
+  };
+}
+
 /** Finds that the cap deleted dead letters lately, whose payloads are gone. */
 export function dropped(signs: QueueSigns): ReturnType<Rule> {
   const { droppedAt, totals } = signs.stats;
@@ -122,7 +149,7 @@ export function flowing(signs: QueueSigns): Finding | undefined {
   return {
     severity: 'ok',
     state: 'flowing',
-    summary: `flowing: ${[waitingIn(signs), running].filter((part) => part !== '').join(', ')}${deadLetters(signs)}`,
+    summary: `flowing: ${[waitingIn(signs), running].filter((part) => part !== '').join(', ')}${drainClause(signs)}${deadLetters(signs)}`,
   };
 }
 

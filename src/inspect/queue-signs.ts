@@ -24,6 +24,8 @@ export interface QueueSigns {
   stats: QueueStats;
   /** The recent rates. Absent if nothing recorded them. */
   rates?: RecentRates;
+  /** The jobs that died in the last hour, and all that ended. Absent if the history does not know. */
+  lastHour?: { died: number; ended: number };
   /** True if any job ended in the last three minutes, for a history that is too short for rates. */
   hasEnded?: boolean;
   /** The usual run time of handlers in the last hour, in ms. Absent if none ended. */

@@ -48,6 +48,38 @@ export function mostRunning({ slots, maxRunning }: QueueSigns): number | undefin
   return most === Infinity ? undefined : most;
 }
 
+/**
+ * Returns the time until no job waits, in ms, at the pace of the last minutes. Infinity: the backlog grows. Undefined: no
+ * job has waited for long, or the pace is unknown.
+ */
+export function drainsInMs(signs: QueueSigns): number | undefined {
+  const { stats, rates } = signs;
+  if (!rates || !isOverdue(signs, LONG_WAIT_MS)) {
+    return undefined;
+  }
+  const perSecond = rates.out - rates.in;
+  const whileGrowing = rates.growing ? Infinity : undefined; // a burst within the window says nothing of the next minutes
+  return perSecond > 0 ? (stats.pending / perSecond) * 1_000 : whileGrowing;
+}
+
+/** Returns the time to drain in a few words for a table; undefined where no backlog waits. */
+export function drainWords(signs: QueueSigns): string | undefined {
+  const ms = drainsInMs(signs);
+  if (ms === undefined) {
+    return undefined;
+  }
+  return ms === Infinity ? 'never' : duration(ms);
+}
+
+/** Returns the time to drain as the end of a sentence; empty where no backlog waits. */
+export function drainClause(signs: QueueSigns): string {
+  const words = drainWords(signs);
+  if (words === undefined) {
+    return '';
+  }
+  return words === 'never' ? '; at this pace it never drains' : `; drains in about ${words}`;
+}
+
 export function deadLetters({ stats }: QueueSigns): string {
   return stats.failed > 0 ? `, ${count(stats.failed)} dead ${stats.failed === 1 ? 'letter' : 'letters'}` : '';
 }

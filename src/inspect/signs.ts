@@ -10,6 +10,7 @@ import { noneIfUnreadable } from './unreadable.js';
 /** The age of an overdue maintenance of unknown age, in ms. */
 const LONG_AGO_MS = 61_000;
 const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
 /** The number of steps of the rates. With fewer a burst would look like a trend. */
 const RATE_STEPS = 3;
 /** The longest step, in minutes. A step is as long as most handlers take: of long jobs none may end in a minute. */
@@ -82,6 +83,7 @@ export function signsOf({ queue, stats, limits, history, workers, lostMembers }:
     at,
     rates: ratesOf(history, usualRunMs),
     hasEnded: hasEnded(history),
+    lastHour: lastHourOf(history),
     usualRunMs,
     unserved: stats.workers > 0 ? unserved.filter(({ waitingMs }) => waitingMs > PATIENCE_MS) : [], // a worker may start
     restsUntil,
@@ -127,6 +129,12 @@ function ratesOf(history: HistoryReport, usualRunMs: number | undefined): Recent
     // Without an ended handler the usual run time is unknown. Then only a long window shows a trend.
     growing: (usualRunMs === undefined ? lastSteps(history, LONGEST_STEP) : steps)?.every(grew) ?? false,
   };
+}
+
+/** Returns the jobs that ended in the last hour. */
+function lastHourOf({ points, at }: HistoryReport): { died: number; ended: number } {
+  const recent = points.filter((point) => at.getTime() - point.at.getTime() <= HOUR_MS);
+  return { died: sum(recent, ({ failed }) => failed), ended: sum(recent, outOf) };
 }
 
 /** Returns whether any job ended in three minutes. A new queue has fewer, and its first burst is not slow. */

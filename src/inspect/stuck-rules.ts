@@ -96,6 +96,9 @@ function workersIn({ stats }: QueueSigns): string {
   return stats.workers === 1 ? 'its worker takes' : `its ${count(stats.workers)} workers take`;
 }
 
+const STUCK_CAUSE = 'handlers continue although their signal was aborted: by a timeout, a cancel, or a lost claim';
+const STUCK_NEXT = 'restart the workers with stuck jobs, and let their handlers observe job.signal';
+
 export function stuckHandlers(signs: QueueSigns): ReturnType<Rule> {
   const { stuckSlots = 0 } = signs;
   const most = mostRunning(signs) ?? Infinity;
@@ -107,10 +110,24 @@ export function stuckHandlers(signs: QueueSigns): ReturnType<Rule> {
         severity: 'critical',
         state: 'stuck',
         summary: `stuck: ${waits(signs)}, ${keptSlots(signs)}`,
-        cause: 'handlers continue although their signal was aborted: by a timeout, a cancel, or a lost claim',
-        next: 'restart the workers with stuck jobs, and let their handlers observe job.signal',
+        cause: STUCK_CAUSE,
+        next: STUCK_NEXT,
       }
     : undefined;
+}
+
+/** Finds the first handlers that do not end. Others still run, so the queue is not stuck. */
+export function someStuck(signs: QueueSigns): ReturnType<Rule> {
+  const { stuckSlots = 0 } = signs;
+  return stuckSlots === 0
+    ? undefined
+    : {
+        severity: 'warning',
+        state: 'waiting',
+        summary: `${moves(signs) ? 'flowing' : 'idle'}, but ${keptSlots(signs)}`,
+        cause: STUCK_CAUSE,
+        next: STUCK_NEXT,
+      };
 }
 
 /** Returns how many slots are kept by handlers that do not end. */

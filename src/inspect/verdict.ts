@@ -1,4 +1,4 @@
-import { behind, dropped, failing, flowing, idle, slow } from './flow-rules.js';
+import { behind, dropped, dying, failing, flowing, idle, slow } from './flow-rules.js';
 import { full, heldByGroups, paused, rateLimited, resting } from './limit-rules.js';
 import type { QueueSigns, QueueVerdict, Severity } from './queue-signs.js';
 import { type Finding, type Rule } from './rule.js';
@@ -6,6 +6,7 @@ import {
   expired,
   maintained,
   noWorker,
+  someStuck,
   stuckHandlers,
   takesNothing,
   unserved,
@@ -33,6 +34,8 @@ export const RULES: readonly Rule[] = [
   behind,
   slow,
   maintained,
+  someStuck,
+  dying,
   waitsForNothing,
   dropped,
   flowing,

@@ -104,6 +104,11 @@ const CASES: Record<string, Case[]> = {
   ],
   slow: [[{ ...waiting(61_000), processing: 4 }, { slots: 4 }]],
   maintained: [[{ processing: 4 }, { sinceMaintenanceMs: 61_000, rates: rates(9, 9) }]],
+  someStuck: [[{ processing: 4 }, { slots: 20, stuckSlots: 2, rates: rates(9, 9) }]],
+  dying: [
+    [{ failed: 3 }, { lastHour: { died: 3, ended: 900 }, rates: NOTHING }],
+    [{ failed: 25 }, { lastHour: { died: 25, ended: 30 }, rates: NOTHING }],
+  ],
   waitsForNothing: [[{}, { lostMembers: [{ batch: 'pages', id: '1', queue: 'page', isUnchecked: true }] }]],
   dropped: [[{ failed: 9, droppedAt: AT, totals: { dropped: 4 } }]],
   flowing: [[{ ...waiting(4_000, 0), processing: 4 }, { rates: rates(9, 9) }]],

@@ -65,6 +65,12 @@ describe('the verdict is quiet', () => {
       'flowing: 9,000 waiting, the oldest for 4 min, 20 running',
     ],
     [
+      'on a backlog that shrinks, which tells when it has drained',
+      { pending: 9_000, processing: 20, oldestPendingAgeMs: 4 * MINUTE },
+      { rates: rates(40, 45) },
+      'flowing: 9,000 waiting, the oldest for 4 min, 20 running; drains in about 30 min',
+    ],
+    [
       'where one paused group has the oldest job',
       { pending: 5, oldestPendingAgeMs: 4 * 60 * MINUTE, oldestUnheldAgeMs: 2 },
       { rates: rates(0, 0) },
@@ -199,7 +205,7 @@ describe('the verdict says', () => {
       {
         severity: 'warning',
         state: 'falling-behind',
-        summary: 'falling behind: 12/s in, 7/s out, 900 waiting for 2 min',
+        summary: 'falling behind: 12/s in, 7/s out, 900 waiting for 2 min; at this pace it never drains',
       },
     ],
     [

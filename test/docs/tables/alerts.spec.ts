@@ -141,3 +141,28 @@ describe.each(Object.entries(CASES))('%s', (alert, { fires: wrong, quiet, labels
     expect(fires(alert, series)).toBe(false);
   });
 });
+
+it.each([
+  ['drains', { enqueued: 60, completed: 120 }, 90],
+  ['never drains', { enqueued: 120, completed: 60 }, 1e300],
+])('a queue that %s has its time to drain', (_, perMinute, value) => {
+  const events = Object.entries(perMinute).map(([event, by]) => total(event, growing(by)));
+  const series = Object.entries(Object.assign({}, pending(90), total('failed', '3x60'), ...events) as Series);
+  const { status, output } = testRules(RULES, {
+    evaluation_interval: '1m',
+    tests: [
+      {
+        interval: '1m',
+        input_series: series.map(([name, values]) => ({ series: name, values })),
+        promql_expr_test: [
+          {
+            expr: 'clamp_max(job_queue:drain_seconds, 1e300)',
+            eval_time: '30m',
+            exp_samples: [{ labels: '{queue="q"}', value }],
+          },
+        ],
+      },
+    ],
+  });
+  expect({ status, output }).toEqual({ status: 0, output: expect.anything() });
+});
