@@ -1,6 +1,6 @@
 // A stream of the dashboard, read as a browser reads it.
 import { expect } from '@jest/globals';
-import type { StreamEvent } from '#dashboard/views/views.js';
+import type { StreamEvent } from '#dashboard/views/stream-views.js';
 
 export interface OpenStream {
   /** The headers of the first response. */

@@ -1,13 +1,23 @@
 // The one sentence on top of the dashboard: the worse of what is said of Redis and of the queues.
 import { describe, expect, it } from '@jest/globals';
-import { overallVerdict, verdictView } from '#dashboard/live/verdict-view.js';
+import { overallVerdict, verdictView, worstQueueFirst } from '#dashboard/live/verdict-view.js';
 import type { QueueView, VerdictView } from '#dashboard/views/views.js';
+import { READ_DEAD_LETTERS } from '#inspect/flow-rules.js';
 import { LOOK_AT_GROUPS } from '#inspect/limit-rules.js';
 import type { Severity } from '#inspect/queue-signs.js';
 
 const queue = (severity: VerdictView['severity']) =>
   ({ name: 'email', verdict: { severity, sentence: '`email` speaks.' } }) as QueueView;
 const server = (severity: Severity) => ({ severity, summary: 'Redis speaks', next: 'look at it' });
+
+const row = (name: string, severity: Severity, pending = 0, oldestPendingAgeMs = 0) =>
+  ({
+    name,
+    verdict: { severity, sentence: `${name} speaks.` },
+    depths: { pending },
+    oldestPendingAgeMs,
+  }) as QueueView;
+const pair = (pending: number) => [row('b', 'critical', pending, 60_000), row('a', 'critical', 1_000, 60_000)];
 
 describe('the sentence on Redis and all queues', () => {
   it.each<[Severity, VerdictView['severity'], string]>([
@@ -35,6 +45,38 @@ describe('the sentence on Redis and all queues', () => {
   });
 });
 
+describe('queues', () => {
+  const rows = [
+    row('calm', 'ok', 90_000, 4_000),
+    row('aged', 'ok'),
+    row('noted', 'notice'),
+    row('few', 'critical', 4, 61_000),
+    row('warned', 'warning', 1_000_000, 9_000_000),
+    row('many', 'critical', 40_000, 61_000),
+  ];
+
+  it('come worst first, and then where more jobs wait for longer', () => {
+    const sorted = rows.toSorted(worstQueueFirst);
+    expect(sorted.map(({ name }) => name)).toEqual(['many', 'few', 'warned', 'noted', 'aged', 'calm']);
+    expect(overallVerdict(null, sorted).sentence).toBe('many speaks. 2 more need a look.');
+  });
+
+  it('keep their order while figures change a little', () => {
+    for (const pending of [900, 1_000, 1_100]) {
+      expect(
+        pair(pending)
+          .toSorted(worstQueueFirst)
+          .map(({ name }) => name),
+      ).toEqual(['a', 'b']);
+    }
+  });
+
+  it('are not called idle over fresh dead letters', () => {
+    const verdict = { severity: 'notice', sentence: '`mail` is idle; 25 died.', remedyView: 'failed' } as const;
+    expect(overallVerdict(null, [row('calm', 'ok'), { name: 'mail', verdict }])).toBe(verdict);
+  });
+});
+
 describe('the verdict on a queue', () => {
   const verdict = { queue: 'email', severity: 'notice', state: 'limited', summary: 'limited' } as const;
 
@@ -43,6 +85,10 @@ describe('the verdict on a queue', () => {
       remedy: 'Look at the groups whose jobs wait longest.',
       remedyView: 'groups',
     });
+  });
+
+  it('leads to the dead letters where they are the next step', () => {
+    expect(verdictView({ ...verdict, next: READ_DEAD_LETTERS })).toMatchObject({ remedyView: 'failed' });
   });
 
   it('leads nowhere with another next step', () => {

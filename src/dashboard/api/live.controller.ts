@@ -14,7 +14,7 @@ import {
 } from 'rxjs';
 import { z } from 'zod';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
-import type { StreamEvent } from '../views/views.js';
+import type { StreamEvent } from '../views/stream-views.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { Permissions } from '../security/permissions.js';
 import { SnapshotFeed } from '../live/snapshot-feed.js';

@@ -10,6 +10,7 @@ import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { LIST_BYTES } from '../search/job-walk.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
 import { readServerVerdict } from '../../inspect/server-verdict.js';
+import { drainWords } from '../../inspect/rule.js';
 import { readFacts, signsOf, type QueueFacts } from '../../inspect/signs.js';
 import { unreadable } from '../../inspect/unreadable.js';
 import { verdictOf } from '../../inspect/verdict.js';
@@ -17,7 +18,7 @@ import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
 import { HistoryCache, lastHourOf } from './history-cache.js';
 import { limitsInWords } from '../../inspect/limits-in-words.js';
 import { RateWindow } from './rate-window.js';
-import { overallVerdict, verdictView } from './verdict-view.js';
+import { overallVerdict, verdictView, worstQueueFirst } from './verdict-view.js';
 import { workersOf, type ClaimedView } from './workers-view.js';
 
 /** The most claimed jobs that one reading takes of a queue. */
@@ -42,7 +43,7 @@ export class OverviewReader {
     const all = await Promise.all(names.map((name) => this.readOrVerdict(name, at)));
     const read = all.filter((each) => 'view' in each);
     const broken = all.filter((each) => 'verdict' in each);
-    const queues = read.map(({ view }) => view);
+    const queues = read.map(({ view }) => view).toSorted(worstQueueFirst);
     const server = (await readServerVerdict(this.queues.redis.store)) ?? null;
     return {
       at,
@@ -74,6 +75,13 @@ export class OverviewReader {
     return Date.now();
   }
 
+  /** Returns a function that says whether Redis replies: it sent anything within this many ms, since this call. */
+  listen(): (silentMs: number) => boolean {
+    const { store } = this.queues.redis;
+    const patience = store.patience(store.clock.monotonic());
+    return (silentMs) => patience(silentMs) > 0;
+  }
+
   private readOrVerdict(name: string, atMs: number) {
     return this.readQueue(this.jobs.queue(name), atMs).catch((error: unknown): QueueVerdictView => ({
       name,
@@ -99,10 +107,12 @@ export class OverviewReader {
     const { queue: name, stats, limits, history } = facts;
     const { pending, scheduled, processing, completed, failed, cancelled } = stats;
     const rates = this.rates.add(name, stats.totals);
+    const signs = signsOf(facts);
     return {
       name,
       depths: { pending, scheduled, processing, completed, failed, cancelled },
       oldestPendingAgeMs: stats.oldestPendingAgeMs,
+      drains: drainWords(signs) ?? null,
       expiredClaims: stats.expiredClaims,
       workers: stats.workers,
       pausedAt: stats.pausedAt?.getTime() ?? null,
@@ -111,7 +121,7 @@ export class OverviewReader {
       ...lastHourOf(history),
       limits: limitsInWords(limits),
       limitsSet: figuresOf(limits),
-      verdict: verdictView(verdictOf(signsOf(facts))),
+      verdict: verdictView(verdictOf(signs)),
     };
   }
 

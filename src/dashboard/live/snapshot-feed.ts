@@ -3,7 +3,8 @@ import { Observable, type Subscriber } from 'rxjs';
 import { systemClock } from '../../queue/runtime/clock.js';
 import { within } from '../../queue/runtime/within.js';
 import { BulkRuns } from '../actions/bulk-runs.js';
-import type { OverviewView, StreamEvent } from '../views/views.js';
+import type { OverviewView } from '../views/views.js';
+import type { StreamEvent } from '../views/stream-views.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
 import { OverviewReader } from './overview-reader.js';
@@ -18,7 +19,7 @@ export class SnapshotFeed implements BeforeApplicationShutdown {
   private last: StreamEvent | undefined;
   private lastReadAt = 0;
   private awaySince = 0;
-  private reading: Promise<StreamEvent> | undefined;
+  private reading: { event: Promise<StreamEvent>; isHeard: (silentMs: number) => boolean } | undefined;
   private timer: NodeJS.Timeout | undefined;
   private closed = false;
 
@@ -94,15 +95,21 @@ export class SnapshotFeed implements BeforeApplicationShutdown {
   }
 
   private async read(): Promise<StreamEvent> {
-    const reading = (this.reading ??= this.readAll());
-    const event = await within(systemClock, PATIENCE_MS, reading, () => this.away('Redis does not answer.'));
+    const reading = (this.reading ??= this.begin());
+    const event = await within(systemClock, PATIENCE_MS, reading.event, () => this.late(reading.isHeard));
     if (this.reading !== reading) {
       return this.read(); // forgotten meanwhile
     }
-    this.reading = undefined;
+    if (event.away?.isSlow !== true) {
+      this.reading = undefined; // a slow one is waited for again
+    }
     this.last = event;
     this.lastReadAt = performance.now();
     return event;
+  }
+
+  private begin() {
+    return { isHeard: this.reader.listen(), event: this.readAll() };
   }
 
   private async readAll(): Promise<StreamEvent> {
@@ -115,8 +122,15 @@ export class SnapshotFeed implements BeforeApplicationShutdown {
     }
   }
 
-  private away(message: string): StreamEvent {
+  /** Tells a Redis that is silent from a reading that takes long. */
+  private late(isHeard: (silentMs: number) => boolean): StreamEvent {
+    return isHeard(PATIENCE_MS)
+      ? this.away('Redis answers, but to read all queues takes long.', true)
+      : this.away('Redis does not answer.');
+  }
+
+  private away(message: string, isSlow = false): StreamEvent {
     this.awaySince ||= Date.now();
-    return { overview: null, away: { since: this.awaySince, message } };
+    return { overview: null, away: { since: this.awaySince, message, isSlow } };
   }
 }

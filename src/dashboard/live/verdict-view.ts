@@ -1,15 +1,23 @@
+import { READ_DEAD_LETTERS } from '../../inspect/flow-rules.js';
 import { LOOK_AT_GROUPS } from '../../inspect/limit-rules.js';
 import type { QueueVerdict } from '../../inspect/queue-signs.js';
-import { worstOf } from '../../inspect/verdict.js';
+import { worstFirst, worstOf } from '../../inspect/verdict.js';
 import type { ServerVerdict } from '../../inspect/server-verdict.js';
-import type { QueueVerdictView, VerdictView } from '../views/views.js';
+import type { QueueVerdictView, QueueView, VerdictView } from '../views/views.js';
+
+/** The views of a queue in which a next step is taken. */
+const REMEDY_VIEWS: ReadonlyMap<string, NonNullable<VerdictView['remedyView']>> = new Map([
+  [LOOK_AT_GROUPS, 'groups'],
+  [READ_DEAD_LETTERS, 'failed'],
+]);
 
 /** Returns the verdict on a queue, in the words of health and the command line. */
 export function verdictView(verdict: QueueVerdict): VerdictView {
   const remedy = verdict.next === undefined ? {} : { remedy: asSentence(verdict.next) };
-  const view = verdict.next === LOOK_AT_GROUPS ? { remedyView: 'groups' as const } : {};
+  const view = verdict.next === undefined ? undefined : REMEDY_VIEWS.get(verdict.next);
   const idle = verdict.state === 'idle' ? { isIdle: true as const } : {};
-  return { severity: verdict.severity, ...idle, sentence: sentenceOf(verdict), ...remedy, ...view };
+  const { severity } = verdict;
+  return { severity, ...idle, sentence: sentenceOf(verdict), ...remedy, ...(view && { remedyView: view }) };
 }
 
 /** Returns one sentence for Redis and all queues: the worse verdict, or that on Redis where both are as bad. */
@@ -35,6 +43,10 @@ function queuesVerdict(queues: readonly QueueVerdictView[]): VerdictView {
     const more = others > 0 ? ` ${others} more ${others === 1 ? 'needs' : 'need'} a look.` : '';
     return { ...worst.verdict, sentence: worst.verdict.sentence + more };
   }
+  const dying = queues.find(({ verdict }) => verdict.severity === 'notice' && verdict.remedyView === 'failed');
+  if (dying) {
+    return dying.verdict;
+  }
   if (queues.length === 0) {
     return {
       severity: 'ok',
@@ -47,6 +59,18 @@ function queuesVerdict(queues: readonly QueueVerdictView[]): VerdictView {
   const all = queues.length === 1 ? 'The queue' : `All ${queues.length} queues`;
   const verb = queues.length === 1 ? (flows ? 'flows' : 'is idle') : flows ? 'flow' : 'are idle';
   return { severity: 'ok', ...(!flows && { isIdle: true }), sentence: `${all} ${verb}.` };
+}
+
+/** Compares two queues: the worse verdict first, then where more jobs wait for longer, then by name. */
+export function worstQueueFirst(a: QueueView, b: QueueView): number {
+  return worstFirst(a.verdict, b.verdict) || backlogOf(b) - backlogOf(a) || a.name.localeCompare(b.name);
+}
+
+/** Returns the size of a backlog in coarse steps, so that rows stand still while figures change. */
+function backlogOf({ verdict, depths, oldestPendingAgeMs }: QueueView): number {
+  return verdict.severity === 'ok'
+    ? 0
+    : Math.floor(Math.log2(1 + depths.pending * (oldestPendingAgeMs / 1_000)) / 3);
 }
 
 function sentenceOf({ queue, summary }: QueueVerdict): string {

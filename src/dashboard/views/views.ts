@@ -17,7 +17,7 @@ export interface VerdictView {
   /** The next step. */
   remedy?: string;
   /** The view of the queue where the next step is taken. */
-  remedyView?: 'groups';
+  remedyView?: 'groups' | 'failed';
 }
 
 export type PercentilesView = Record<'p50' | 'p95' | 'p99', number | null>;
@@ -31,6 +31,8 @@ export interface QueueVerdictView {
 export interface QueueView extends QueueVerdictView {
   depths: Record<State, number>;
   oldestPendingAgeMs: number;
+  /** The time until no job waits, at the pace of the last minutes, in words; null where no backlog waits. */
+  drains: string | null;
   expiredClaims: number;
   workers: number;
   pausedAt: number | null;
@@ -90,10 +92,6 @@ export interface OverviewView {
   workers: WorkerView[];
   runs: RunView[];
 }
-
-/** An event of the stream: a read of Redis, or since when Redis does not reply. */
-export type StreamEvent =
-  { overview: OverviewView; away: null } | { overview: null; away: { since: number; message: string } };
 
 export interface SessionView {
   title: string;

@@ -20,7 +20,7 @@ export function OverviewPage() {
   }
   const { sentence, queues, unreadable, workers } = view;
   const worst = [...queues, ...unreadable].find(({ verdict }) => verdict.severity === sentence.severity);
-  const troubled = sentence.severity === 'critical' || sentence.severity === 'warning';
+  const troubled = sentence.severity !== 'ok';
   return (
     <>
       <h1 class={`answer answer-${sentence.severity}`}>
@@ -31,8 +31,7 @@ export function OverviewPage() {
       </h1>
       {sentence.remedy && (
         <p class="remedy">
-          <Sentence text={sentence.remedy} />{' '}
-          {troubled && worst && <a href={href(['queue', worst.name])}>Look at the queue</a>}
+          <Sentence text={sentence.remedy} /> {troubled && worst && <RemedyLink queue={worst} />}
         </p>
       )}
       {queues.length + unreadable.length === 0 ? (
@@ -44,6 +43,15 @@ export function OverviewPage() {
       )}
       <WorkersStrip workers={workers} />
     </>
+  );
+}
+
+/** Shows a link to the place where the next step of a queue is taken. */
+function RemedyLink({ queue: { name, verdict } }: { queue: QueueVerdictView }) {
+  return verdict.remedyView === 'failed' ? (
+    <a href={href(['queue', name], { state: 'failed' })}>Read the errors</a>
+  ) : (
+    <a href={href(['queue', name])}>Look at the queue</a>
   );
 }
 
@@ -61,6 +69,9 @@ function QueueTable({ queues, unreadable }: Pick<OverviewView, 'queues' | 'unrea
             </th>
             <th scope="col" class="number">
               Oldest
+            </th>
+            <th scope="col" class="number">
+              Drains
             </th>
             <th scope="col" class="number">
               Running
@@ -83,7 +94,7 @@ function QueueTable({ queues, unreadable }: Pick<OverviewView, 'queues' | 'unrea
           ))}
           {unreadable.map((queue) => (
             <Row key={queue.name} queue={queue}>
-              <td colSpan={hasHistory ? 12 : 6} />
+              <td colSpan={hasHistory ? 13 : 7} />
             </Row>
           ))}
         </tbody>
@@ -117,6 +128,7 @@ function QueueRow({ queue, hasHistory }: { queue: QueueView; hasHistory: boolean
       )}
       <Figure label="Waiting" text={count(depths.pending)} loud={verdict.severity === 'critical'} />
       <Figure label="Oldest" text={depths.pending > 0 ? duration(queue.oldestPendingAgeMs) : '–'} />
+      <Figure label="Drains" text={queue.drains ?? '–'} loud={queue.drains === 'never'} />
       <Figure label="Running" text={count(depths.processing)} />
       <Figure label="In/s" text={rate(rates?.inPerS)} minor />
       <Figure label="Out/s" text={rate(rates?.outPerS)} minor />

@@ -150,7 +150,9 @@ function VerdictLine({ name, verdict, children }: VerdictLineProps) {
         {remedy && (
           <span class="remedy-inline">
             {remedyView ? (
-              <a href={href(['queue', name], { view: remedyView })}>{remedy}</a>
+              <a href={href(['queue', name], remedyView === 'failed' ? { state: 'failed' } : { view: remedyView })}>
+                {remedy}
+              </a>
             ) : (
               <Sentence text={remedy} />
             )}

@@ -83,16 +83,22 @@ function Page(): ComponentChildren {
   }
 }
 
+const TROUBLES = {
+  slow: 'Reading the queues takes long',
+  away: 'Redis is away',
+  lost: 'The app does not answer',
+};
+
 /** Shows why the figures do not change, over any page. */
 function ConnectionBanner() {
   const state = connection.value;
-  if (state !== 'away' && state !== 'lost') {
+  if (state !== 'slow' && state !== 'away' && state !== 'lost') {
     return null;
   }
   const since = trouble.value?.since ?? null;
   return (
     <div class="banner" role="alert">
-      <strong>{state === 'away' ? 'Redis is away' : 'The app does not answer'}</strong>
+      <strong>{TROUBLES[state]}</strong>
       <span>
         {' '}
         since <Clock at={since} />. {overview.value ? 'What you see is from before.' : ''} This page tries again by

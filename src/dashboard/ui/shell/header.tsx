@@ -41,6 +41,7 @@ function LiveSign() {
   const words = {
     connecting: 'connecting',
     live: 'live',
+    slow: 'slow',
     away: 'Redis is away',
     lost: 'not connected',
     refused: 'refused',

@@ -1,12 +1,14 @@
 import { computed, signal } from '@preact/signals';
 import type { DashboardAction } from '../../dashboard-options.js';
-import type { OverviewView, SessionView, StreamEvent } from '../../views/views.js';
+import type { OverviewView, SessionView } from '../../views/views.js';
+import type { StreamEvent } from '../../views/stream-views.js';
 import { BASE, get, Problem } from './api.js';
 
 const RETRY_MS = 2_000;
 
-/** `lost`: the app does not answer. `away`: the app answers, its Redis does not. `refused`: it refuses the request. */
-export type Connection = 'connecting' | 'live' | 'away' | 'lost' | 'refused' | 'resting';
+/** `lost`: the app does not answer. `away`: the app answers, its Redis does not.
+ * `slow`: Redis answers, and a reading takes long. `refused`: it refuses the request. */
+export type Connection = 'connecting' | 'live' | 'slow' | 'away' | 'lost' | 'refused' | 'resting';
 
 export const session = signal<SessionView | null>(null);
 export const overview = signal<OverviewView | null>(null);
@@ -87,7 +89,7 @@ function take({ overview: next, away }: StreamEvent): void {
     connection.value = 'live';
   } else {
     trouble.value = away;
-    connection.value = 'away';
+    connection.value = away.isSlow ? 'slow' : 'away';
   }
 }
 

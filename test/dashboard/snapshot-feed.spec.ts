@@ -1,0 +1,50 @@
+/** @jest-environment ./test/support/own-environment.mjs */
+// A reading that takes long: Redis is away only where it is silent.
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { BulkRuns } from '#dashboard/actions/bulk-runs.js';
+import { OverviewReader } from '#dashboard/live/overview-reader.js';
+import { SnapshotFeed } from '#dashboard/live/snapshot-feed.js';
+import type { ResolvedDashboardOptions } from '#dashboard/dashboard-options.js';
+import type { OverviewView } from '#dashboard/views/views.js';
+import { gate } from '../support/faults/wait.js';
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+/** Makes a feed whose readings end when the test says so. */
+function newFeed(isHeard: boolean) {
+  const readings = [gate<Omit<OverviewView, 'runs'>>(), gate<Omit<OverviewView, 'runs'>>()];
+  let begun = 0;
+  const reader = { listen: () => () => isHeard, read: () => readings[begun++]!.promise };
+  const feed = new SnapshotFeed(
+    { refreshMs: 1_000 } as ResolvedDashboardOptions,
+    reader as unknown as OverviewReader,
+    { list: () => Promise.resolve([]) } as unknown as BulkRuns,
+  );
+  const current = async (ms: number) => {
+    const event = feed.current();
+    await jest.advanceTimersByTimeAsync(ms);
+    return event;
+  };
+  return { current, readings, begun: () => begun };
+}
+
+const VIEW = { at: 1 } as Omit<OverviewView, 'runs'>;
+
+it('is slow while Redis replies, and is waited for instead of begun again', async () => {
+  const { current, readings, begun } = newFeed(true);
+  expect(await current(2_600)).toMatchObject({ overview: null, away: { isSlow: true } });
+  await jest.advanceTimersByTimeAsync(1_000);
+  readings[0]!.open(VIEW);
+  expect(await current(0)).toMatchObject({ overview: VIEW, away: null });
+  expect(begun()).toBe(1);
+});
+
+it('is away where Redis is silent, and is begun again', async () => {
+  const { current, readings, begun } = newFeed(false);
+  expect(await current(2_600)).toMatchObject({ overview: null, away: { isSlow: false } });
+  await jest.advanceTimersByTimeAsync(1_000);
+  readings[1]!.open(VIEW);
+  expect(await current(0)).toMatchObject({ overview: VIEW, away: null });
+  expect(begun()).toBe(2);
+});
