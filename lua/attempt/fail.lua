@@ -39,7 +39,12 @@ local function fail(id, message, error, final, backoff, begun)
   if group then
     free_slot(group, id)
   end
-  if not begun and redis.call('HDEL', key, 'unstarted:' .. (fence or '')) == 1 then
+  local field = 'unstarted:' .. (fence or '')
+  local mark = not begun and redis.call('HGET', key, field)
+  if mark then
+    redis.call('HDEL', key, field)
+  end
+  if mark and mark ~= 'refused' then
     attempts = math.max(0, (tonumber(attempts) or 0) - 1)
     redis.call('HSET', key, 'attempts', string.format('%d', attempts))
     leave_plain(key) -- its completion removes the error of an attempt that did not count

@@ -50,7 +50,7 @@ for place, id in ipairs(ids) do
     local fence_text = string.format('%d', fence)
     redis.call('HSET', key, 'status', 'processing', 'attempts', first and '1' or string.format('%d', attempts),
       'claim_token', token, 'claimed_at_ms', now_text, 'fence', fence_text, 'worker', worker,
-      unpack(unstarted and { 'unstarted:' .. fence_text, '1' } or none))
+      unpack((unstarted or not runs) and { 'unstarted:' .. fence_text, runs and '1' or 'refused' } or none))
     expiries[2 * claimed - 1], expiries[2 * claimed] = expiry, id
     remembered[claimed + 1] = verdict == '' and id or id .. '\t' .. verdict
     hand_over(id, name, payload, enqueued_at, (unstarted or not first) and { attempts, options, verdict, unstarted,

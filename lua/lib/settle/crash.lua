@@ -1,7 +1,7 @@
 -- crash(id, what): ends a claim whose worker is gone. It counts the crash, clears the token and raises the fence, so that
 -- a stale settle is refused. The job goes to the front, to the dead letters, or is cancelled if that was requested.
 -- An unstarted job (prefetched, isolated or expired) gets no crash, because it had not started. Its attempt is given
--- back, and its cost refunded. Returns the new status, and the worker, '' if it is unknown.
+-- back, and its cost refunded. A job that its claim refused gets none either, and it has no attempt to give back. Returns the new status, and the worker, '' if it is unknown.
 -- Needs: lib/core/clock, lib/core/emit, lib/core/increment, lib/core/keys, lib/core/name_in_payload, lib/core/read,
 --   lib/group/slot, lib/limits/refund, lib/place/requeue, lib/settle/attempt_limits, lib/settle/attempt_log,
 --   lib/settle/finish.
@@ -54,12 +54,15 @@ local function crash(id, what)
     return 'failed', ''
   end
   attempts = tonumber(attempts) or 0
-  local charged = redis.call('HDEL', key, 'unstarted:' .. (fence or '')) == 0
+  local mark = redis.call('HGET', key, 'unstarted:' .. (fence or ''))
+  local charged = not mark
   if not charged then
+    redis.call('HDEL', key, 'unstarted:' .. (fence or ''))
     refund_all(id)
   end
+  local counted = (charged or mark == 'refused') and attempts or math.max(0, attempts - 1)
   local fields = charged and { crashes = increment(crashes) }
-    or { attempts = math.max(0, attempts - 1), interruptions = increment(interruptions) }
+    or { attempts = counted, interruptions = increment(interruptions) }
   local reason = what .. (worker and ' (worker ' .. worker .. report_of(death, fence) .. ')' or '')
   if cancel then
     end_crashed_claim(key, id, fields, reason)

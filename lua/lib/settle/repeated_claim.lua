@@ -14,7 +14,8 @@ for line, id, verdict in string.gmatch(last, '\n(([^\n\t]+)\t?([^\n]*))') do
     if bytes > most_bytes and #handed > 1 then
       beyond[#beyond + 1] = { id, verdict, tonumber(attempts) or 0, fence }
     else
-      local unstarted = redis.call('HEXISTS', job .. id, 'unstarted:' .. (fence or '')) == 1
+      local mark = redis.call('HGET', job .. id, 'unstarted:' .. (fence or ''))
+      local unstarted = mark and mark ~= 'refused'
       handed[#handed + 1] = line
       hand_over(id, name, payload, enqueued_at,
         { tonumber(attempts) or 0, options, verdict, unstarted, tonumber(fence) or 0, checkpoint or nil })

@@ -253,13 +253,32 @@ describe('a job that was claimed before a slot was free for it', () => {
     expect(await marks(q, 'b')).toHaveLength(1);
   });
 
-  it('is not marked as unstarted where it is refused', async () => {
+  it('gets no crash where its claim refused it: its worker dies before it settles that', async () => {
     const q = testQueue({ maxAttempts: 1 });
     const { fence, token } = await q.addAndClaim('a');
     await q.run(q.scripts.release([{ id: 'a', token, fence, reason: 'interruption', delayMs: 0 }]));
     await q.redis.hset(q.keys.job('a'), 'attempts', 1);
     const { refused } = await q.run(q.claimCall(1, { slots: 0 }));
     expect(refused).toMatchObject([{ id: 'a' }]);
+    await die(q, 'a');
+    expect(await q.job('a')).toMatchObject({ status: 'pending', attempts: '1', interruptions: '2' });
+    expect(await q.job('a')).not.toHaveProperty('crashes');
+    expect(await marks(q, 'a')).toEqual([]);
+    await q.run(q.claimCall(1, { slots: 0, token: 'next' }));
+    const [ended] = await q.run(
+      q.scripts.fail([
+        {
+          id: 'a',
+          token: 'next',
+          fence: Number((await q.job('a')).fence),
+          error: { name: 'AttemptsExhausted', message: 'no' },
+          final: true,
+          backoffMs: 0,
+        },
+      ]),
+    );
+    expect(ended).toBe('failed');
+    expect(await q.job('a')).toMatchObject({ status: 'failed', attempts: '1' });
     expect(await marks(q, 'a')).toEqual([]);
   });
 

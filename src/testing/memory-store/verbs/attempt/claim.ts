@@ -135,8 +135,8 @@ function claimAll(
     job.claimed_at_ms = String(queue.now);
     job.fence = String(++queue.sequence);
     job.worker = worker;
-    if (unstarted) {
-      mark(job);
+    if (unstarted || !runs) {
+      mark(job, runs ? '1' : 'refused');
     }
     queue.claims.set(id, queue.now + queue.options.visibilityMs);
     batch.claims.push({ id, verdict });
@@ -233,7 +233,7 @@ function handOut(queue: MemoryQueue, request: ClaimRequest, id: string, verdict:
     plain: attempt === 1 && verdict === 'run' && (job.options === undefined || isPlain === true),
     nameless: job.name === undefined || others.nameless === true,
     isolated: verdict === 'isolated',
-    prefetched: verdict !== 'isolated' && isMarked(job),
+    prefetched: mayRun(verdict) && verdict !== 'isolated' && isMarked(job),
     expires: verdict === 'expires',
     checkpoint: parseJson(job.checkpoint).value,
   };

@@ -19,7 +19,8 @@ export function crash(queue: MemoryQueue, id: string, what: string): 'pending' |
     return 'failed';
   }
   const attempts = Number(job.attempts ?? 0);
-  const charged = !removeMark(job);
+  const had = removeMark(job);
+  const charged = had === undefined;
   const reason = what + (job.worker === undefined ? '' : ` (worker ${job.worker}${reportOf(job)})`);
   delete job.death;
   logAttempt(queue, job, charged ? 'crash' : 'interruption', { name: 'WorkerCrash', message: reason });
@@ -29,7 +30,7 @@ export function crash(queue: MemoryQueue, id: string, what: string): 'pending' |
     increment(job, 'crashes');
   } else {
     queue.flow.refund(job);
-    job.attempts = String(Math.max(0, attempts - 1));
+    job.attempts = String(had === 'refused' ? attempts : Math.max(0, attempts - 1));
     increment(job, 'interruptions');
   }
   if (job.cancel_requested_at_ms !== undefined) {

@@ -78,7 +78,8 @@ function failOne(queue: MemoryQueue, job: Hash, { id, error, final, backoffMs, b
   if (!begun) {
     queue.flow.refund(job);
   }
-  if (!begun && removeMark(job)) {
+  const had = begun ? undefined : removeMark(job);
+  if (had && had !== 'refused') {
     job.attempts = String(Math.max(0, Number(job.attempts) - 1));
   }
   logAttempt(queue, job, 'error', error);
