@@ -1,10 +1,11 @@
-// A batch on a Redis Cluster, with members in several slots, also while a master fails over.
+// Jobs of several slots of a Redis Cluster that belong together: a batch, also while a master fails over, and `after`.
 import { expect, it } from '@jest/globals';
 import type { Job } from '#worker/handlers/job.js';
 import type { Cluster } from 'ioredis';
+import { NonRetryableError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { tendBatches } from '#queue/operate/tend-batches.js';
-import { eventually } from '../../support/faults/wait.js';
+import { eventually, sleep } from '../../support/faults/wait.js';
 import { startCluster } from '../../support/redis/own-cluster.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { startWorker } from '../../support/worker/workers.js';
@@ -51,6 +52,40 @@ it(
     for await (const { queue } of batch.members()) found.set(queue, (found.get(queue) ?? 0) + 1);
     expect([...found.values()]).toEqual([60, 60, 60, 60]);
     expect((await home!.stats()).totals.enqueued).toBe(61);
+    await worker.worker.stop();
+    queues.forEach((queue) => queue.close());
+  },
+  LONG_MS,
+);
+
+it(
+  'starts a job after jobs of three other slots, and fails one after a job of another slot that failed',
+  async () => {
+    const client = (await startCluster()).connect();
+    const queues = await queuesOn(client, 4);
+    const [home, ...others] = queues;
+    const ended: string[] = [];
+    const handle = async ({ id, payload }: Job<{ fails?: true }>) => {
+      if (payload.fails) throw new NonRetryableError('no ink');
+      await sleep(20); // so that the last job is enqueued while the others run
+      ended.push(id);
+      return 'ran';
+    };
+    const worker = await startWorker(
+      queues.map((queue) => ({ queue, handlers: { [queue.name]: handle } })),
+      undefined,
+      { sweepIntervalMs: 200 },
+    );
+    const before = await Promise.all(Array.from({ length: 30 }, (_, i) => others[i % 3]!.enqueue({ n: i })));
+    const bad = await others[0]!.enqueue({ fails: true }, { delayMs: 300 });
+    const last = await home!.enqueue({}, { after: before });
+    const never = await home!.enqueue({}, { after: [before[0]!, bad] });
+    expect(await last.result({ timeoutMs: LONG_MS })).toBe('ran');
+    expect(ended.at(-1)).toBe(last.id);
+    expect(ended.toSorted()).toEqual([...before.map(({ id }) => id), last.id].toSorted());
+    await expect(never.result({ timeoutMs: LONG_MS })).rejects.toThrow(
+      `Job ${bad.id} of the queue "${others[0]!.name}", after which this job was to start, failed`,
+    );
     await worker.worker.stop();
     queues.forEach((queue) => queue.close());
   },
