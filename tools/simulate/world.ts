@@ -286,6 +286,7 @@ export class World {
 
   /** Lets schedules tick by the right clock. A schedule whose next time is far ahead stays silent. */
   private async tickOn(): Promise<void> {
+    this.history.schedules.calm(this.serverClock.now());
     for (const until = this.clock.now() + TICK_ON_MS; this.clock.now() < until;) {
       await this.clock.fireNext();
     }

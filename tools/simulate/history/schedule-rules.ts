@@ -7,6 +7,9 @@ import type { Fault } from './history.js';
 /** The longest silence of a schedule after a jump, in ms. Each worker verifies due times every 5 s. */
 const SILENT_MS = 8_000;
 
+/** The longest silence while workers die and freeze, in ms. A frozen worker thaws within 12 s. */
+const SILENT_AMONG_FAULTS_MS = SILENT_MS + 12_000;
+
 const SCHEDULED = /^@schedule:(.+):(\d{13})$/;
 
 interface MadeTicks {
@@ -24,6 +27,7 @@ export class ScheduleRules {
   private readonly made = new Map<string, MadeTicks>();
   /** The time of the server after its last jump. What was due before is late without a fault. */
   private jumpedAtMs = -Infinity;
+  private silentMs = SILENT_AMONG_FAULTS_MS;
 
   constructor(private readonly fault: Fault) {}
 
@@ -39,6 +43,14 @@ export class ScheduleRules {
       if (ticks.latestMs !== undefined || ticks.silentSinceMs !== undefined) {
         Object.assign(ticks, { latestMs: undefined, silentSinceMs: nowMs });
       }
+    }
+  }
+
+  /** Called when no further fault comes. @param nowMs the time of the server */
+  calm(nowMs: number): void {
+    this.silentMs = SILENT_MS;
+    for (const ticks of this.made.values()) {
+      ticks.silentSinceMs &&= nowMs;
     }
   }
 
@@ -78,7 +90,7 @@ export class ScheduleRules {
         this.fault(`tick: ${id} counts ${ticks} ticks, and ${count} were made`);
       }
       const { silentSinceMs = Infinity } = this.of(id);
-      if (now - silentSinceMs > SILENT_MS) {
+      if (now - silentSinceMs > this.silentMs) {
         this.fault(`tick: ${id} is silent since the server's clock jumped ${now - silentSinceMs} ms ago`);
       }
     }
