@@ -8,6 +8,7 @@ import { EventSubscriber } from './redis/event-subscriber.js';
 import { isUnanswered, unansweredError, withResponseTimeout } from './redis/response-timeout.js';
 import type { AuditMark } from './transport/audited-script.js';
 import type { RedisClient } from './redis/redis-client.js';
+import { serverOfKey } from './redis/server-of-key.js';
 import { scanKeys } from './redis/scan-keys.js';
 import { RetryingTransport } from './transport/retrying-transport.js';
 import { ScriptRunner, type RedisCall } from './transport/script-runner.js';
@@ -16,7 +17,6 @@ import { isWrongType, nameWrongKeys, wrongKeys } from './transport/wrong-keys.js
 import { typesOfQueue } from './validation/key-types.js';
 import { RedisKeyTypeError } from './errors/redis-errors.js';
 import { Doctor } from './doctor/doctor.js';
-import { LONGEST_TRIP_MS } from './runtime/bounds.js';
 import { systemClock, type Clock } from './runtime/clock.js';
 import type { DoctorOptions, DoctorReport } from './model/doctor-report.js';
 import type { JobEvent } from './model/job-event.js';
@@ -26,7 +26,7 @@ import { checkLayout, LAYOUT_FIELD } from './scripts/layout.js';
 import { allCalls, type QueueCalls } from './scripts/calls/all-calls.js';
 import { auditedCalls } from './scripts/calls/audited-calls.js';
 import { QueueKeys } from './scripts/queue-keys.js';
-import { requirePermissions } from './scripts/script-permissions.js';
+import { Preparation } from './scripts/preparation.js';
 import { RedisConsumerWait } from './scripts/consumer-wait.js';
 import { RedisWorkerWait } from './scripts/worker-wait.js';
 import type { EncodedJob } from './store/enqueue-call.js';
@@ -44,6 +44,7 @@ export class RedisStore implements QueueStore {
 
   readonly connection: Connection;
   readonly runner: ScriptRunner;
+  private readonly preparation = new Preparation(this);
 
   /**
    * Returns the store of a client, always the same object.
@@ -135,15 +136,13 @@ export class RedisStore implements QueueStore {
     return isPassing(error);
   }
 
-  /** Sends the texts of scripts in advance. By the time Redis asks for one, the process may have died. */
-  async prepare(calls: StoreCalls): Promise<void> {
-    const start = calls.start([{ id: '', token: this.clock.randomId(), fence: 0 }]);
-    const teach = (call: StoreCall<unknown>) =>
-      this.exec(call, { timeoutMs: LONGEST_TRIP_MS }).catch(() => undefined); // the first use teaches it then
-    await Promise.all([
-      requirePermissions(this, keysOf(calls)),
-      ...[start, calls.noteDeath([], ''), calls.release([])].map(teach),
-    ]);
+  prepare(calls: StoreCalls): Promise<void> {
+    return this.preparation.prepare(calls as QueueCalls);
+  }
+
+  /** Returns the address of the server that has a queue; '' for the only one. */
+  serverOf({ keys }: QueueCalls): string {
+    return serverOfKey(this.connection.client, keys.jobPrefix);
   }
 
   exec<Reply>(call: StoreCall<Reply>, { timeoutMs }: CallLimit = {}): Promise<Reply> {

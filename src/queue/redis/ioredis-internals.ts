@@ -55,10 +55,16 @@ export function startupNodesOf(client: Cluster): ServerAddress[] {
 
 /** Returns the address of the master of a slot, and the connection to it. Undefined if a Cluster client does not know it. */
 export function masterOfSlot(client: Cluster, slot: number): { address: string; node: Redis } | undefined {
+  const address = addressOfSlot(client, slot);
+  const node = client.nodes('master').find(({ options }) => `${options.host}:${options.port}` === address);
+  return node && { address, node };
+}
+
+/** Returns the address of the master that a Cluster client asks about a slot; '' if it does not know it. */
+export function addressOfSlot(client: Cluster, slot: number): string {
   const slots: unknown = Reflect.get(client, 'slots');
   const address: unknown = Array.isArray(slots) ? (slots as unknown[][])[slot]?.[0] : undefined;
-  const node = client.nodes('master').find(({ options }) => `${options.host}:${options.port}` === address);
-  return node && { address: address as string, node };
+  return typeof address === 'string' ? address : '';
 }
 
 /** Returns whether the application has closed a Cluster client. */

@@ -1,6 +1,7 @@
 import { RedisPermissionError } from '../errors/redis-errors.js';
 import type { QueueKeys } from './queue-keys.js';
 import { LONGEST_TRIP_MS } from '../runtime/bounds.js';
+import { listOf, textOf, wholeNumberOf } from '../replies/check-reply.js';
 import type { QueueStore } from '../store/queue-store.js';
 import type { ScriptCall } from '../transport/script-runner.js';
 
@@ -10,19 +11,30 @@ import type { ScriptCall } from '../transport/script-runner.js';
 export const SCRIPT_COMMANDS = (
   'exists get hdel hexists hget hgetall hincrby hkeys hlen hmget hrandfield hset hsetnx hstrlen incr incrby lindex llen lpos lpush lrange lrem ' +
   'persist pexpire pexpireat pttl publish pubsub rpop rpush set time type unlink zadd zcard zcount zincrby zmscore zpopmin zrange ' +
-  'xadd xrange zrem zremrangebyscore zscore'
+  'xadd xrange zrem zremrangebyscore zscan zscore'
 ).split(' ');
 
-/** Asks which of the commands are refused to the user of the connection. */
+/** A permission that a queue needs and the user of the connection does not have. */
+interface MissingPermission {
+  /** The index of the queue. */
+  queue: number;
+  command: string;
+}
+
+/** Asks which of the commands are refused to the user of the connection, for queues of one slot. */
 export function permissionsCall(
-  keys: QueueKeys,
+  queues: readonly QueueKeys[],
   commands: readonly string[] = SCRIPT_COMMANDS,
-): ScriptCall<string[]> {
+): ScriptCall<MissingPermission[]> {
   return {
     script: 'queueCheckPermissions',
-    keys: [keys.jobPrefix, keys.events],
+    keys: queues.flatMap(({ jobPrefix, events }) => [jobPrefix, events]),
     args: commands,
-    decode: (reply) => reply as string[],
+    decode: (reply) =>
+      listOf(reply).map((pair) => {
+        const [number, command] = listOf(pair);
+        return { queue: wholeNumberOf(number) - 1, command: textOf(command) };
+      }),
   };
 }
 
@@ -31,13 +43,17 @@ export function permissionsCall(
  *
  * @throws RedisPermissionError that names the missing permissions of the connection's user
  */
-export async function requirePermissions(store: Pick<QueueStore, 'exec'>, keys: QueueKeys): Promise<void> {
-  const refused = await store.exec(permissionsCall(keys), { timeoutMs: LONGEST_TRIP_MS });
+export async function requirePermissions(
+  store: Pick<QueueStore, 'exec'>,
+  queues: readonly QueueKeys[],
+): Promise<void> {
+  const refused = await store.exec(permissionsCall(queues), { timeoutMs: LONGEST_TRIP_MS });
   if (refused.length > 0) {
-    throw new RedisPermissionError(
-      refused.map((command) =>
-        command === 'publish' ? `the command publish on the channel ${keys.events}` : `the command ${command}`,
-      ),
+    const missing = refused.map(({ queue, command }) =>
+      command === 'publish'
+        ? `the command publish on the channel ${queues[queue]?.events}`
+        : `the command ${command}`,
     );
+    throw new RedisPermissionError([...new Set(missing)]);
   }
 }

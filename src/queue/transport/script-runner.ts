@@ -8,6 +8,7 @@ import type { StoreCall } from '../store/store-call.js';
 import { explainRefusal } from '../redis/permission-error.js';
 import { isWrongType, nameWrongKeys, nameWrongKeysOf } from './wrong-keys.js';
 import { leaveReplica, type RedisClient } from '../redis/redis-client.js';
+import { serverOfKey } from '../redis/server-of-key.js';
 import { sendEvalsha } from './send-evalsha.js';
 
 export type ScriptName = keyof typeof luaScripts;
@@ -70,6 +71,9 @@ function bareScriptOf(text: string): { sha: string; text: string } {
 
 /** Runs scripts by their digest, and by their text where the server does not know them yet or any more. */
 export class ScriptRunner {
+  /** The first calls that carry the text of a script, while they are in flight, by server and digest. */
+  private readonly texts = new Map<string, Promise<unknown>>();
+
   constructor(private readonly client: RedisClient) {}
 
   run<Reply>(call: RedisCall<Reply>): Promise<Reply> {
@@ -145,9 +149,31 @@ export class ScriptRunner {
     const { sha, text } = scriptOf(call);
     return this.send('evalsha', sha, call).then(used, (error: unknown) =>
       isUnknownScript(error)
-        ? this.send('eval', text, call).then(used, (refusal: unknown) => this.fail(call, refusal, fail))
+        ? this.sendText(sha, text, call).then(used, (refusal: unknown) => this.fail(call, refusal, fail))
         : this.fail(call, error, fail),
     );
+  }
+
+  /**
+   * Sends a call of a script that the server does not know. One call in flight carries the text; the others wait for
+   * it. Otherwise all queues of a process would send the same text after a restart of the server.
+   */
+  private sendText(sha: string, text: string, call: ScriptCall<unknown>): Promise<unknown> {
+    const place = `${sha} ${serverOfKey(this.client, call.keys[0] ?? '')}`;
+    const first = this.texts.get(place);
+    if (first) {
+      const again = () =>
+        this.send('evalsha', sha, call).catch((error: unknown) =>
+          isUnknownScript(error) ? this.send('eval', text, call) : rethrow(error),
+        );
+      // A refusal of the first call still taught the script. A lost connection fails all that wait for it.
+      return first.then(again, (error: unknown) => (isReply(error) ? again() : rethrow(error)));
+    }
+    const sent = this.send('eval', text, call);
+    const forget = () => void this.texts.delete(place);
+    this.texts.set(place, sent);
+    sent.then(forget, forget);
+    return sent;
   }
 
   private send(verb: 'eval' | 'evalsha', script: string, call: ScriptCall<unknown>): Promise<unknown> {
@@ -224,6 +250,12 @@ function rethrow(error: unknown): never {
 
 function isReadOnly(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('READONLY');
+}
+
+/** Returns whether the server sent this error, so that the call has reached it. */
+function isReply(error: unknown): boolean {
+  const { name } = error as Error;
+  return name === 'ReplyError';
 }
 
 function isUnknownScript(error: unknown): boolean {

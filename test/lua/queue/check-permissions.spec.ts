@@ -32,10 +32,10 @@ describe('queue/check-permissions.lua', () => {
     const admin = connect({}, server.url);
     const user = await createUser(admin, server.url, everything);
     const runner = new ScriptRunner(user);
-    expect(await runner.run(permissionsCall(keys))).toEqual([]);
+    expect(await runner.run(permissionsCall([keys]))).toEqual([]);
     for (const command of SCRIPT_COMMANDS) {
       await admin.call('ACL', 'SETUSER', 'queue', `-${command}`);
-      expect(await runner.run(permissionsCall(keys))).toEqual([command]);
+      expect(await runner.run(permissionsCall([keys]))).toEqual([{ queue: 0, command }]);
       await admin.call('ACL', 'SETUSER', 'queue', `+${command}`);
     }
   });
@@ -43,10 +43,19 @@ describe('queue/check-permissions.lua', () => {
   it('finds a channel that is refused', async () => {
     const server = await startOwnRedis();
     const user = await createUser(connect({}, server.url), server.url, 'on nopass ~queue:* resetchannels +@all');
-    expect(await new ScriptRunner(user).run(permissionsCall(keys))).toEqual(['publish']);
+    expect(await new ScriptRunner(user).run(permissionsCall([keys]))).toEqual([{ queue: 0, command: 'publish' }]);
   });
 
   it('finds nothing where the user may do everything', async () => {
-    expect(await new ScriptRunner(connect()).run(permissionsCall(keys))).toEqual([]);
+    expect(await new ScriptRunner(connect()).run(permissionsCall([keys]))).toEqual([]);
+  });
+
+  it('checks several queues in one call, and finds the one whose channel is refused', async () => {
+    const server = await startOwnRedis();
+    const permissions = 'on nopass ~queue:* &queue:jobs:* &queue:other:* +@all';
+    const runner = new ScriptRunner(await createUser(connect({}, server.url), server.url, permissions));
+    const queues = ['jobs', 'mail', 'other'].map((name) => new QueueKeys(name));
+    const missing = await runner.run(permissionsCall(queues, ['get', 'publish']));
+    expect(missing).toEqual([{ queue: 1, command: 'publish' }]);
   });
 });
