@@ -1,4 +1,4 @@
-// Jobs of several slots of a Redis Cluster that belong together: a batch, also while a master fails over, and `after`.
+// Jobs of several slots of a Redis Cluster: a batch, also while a master fails over, and `after`.
 import { expect, it } from '@jest/globals';
 import type { Job } from '#worker/handlers/job.js';
 import type { Cluster } from 'ioredis';
