@@ -6,6 +6,7 @@ import { BatchNotFoundError, BatchSealedError } from '../errors/batch-errors.js'
 import { DurabilityTimeoutError } from '../enqueue/durable-batcher.js';
 import { EnqueueError, QueueFullError, type EnqueueItem } from '../errors/enqueue-errors.js';
 import { InvalidOptionError } from '../errors/errors.js';
+import { withCaller } from '../runtime/with-caller.js';
 import { show } from '../errors/show.js';
 import { checkKnown, checkObject } from '../validation/validate-options.js';
 import { tendBatches } from '../operate/tend-batches.js';
@@ -134,12 +135,13 @@ export class Batch<Queue = unknown> extends BatchReader {
   }
 
   /** @internal */
-  protected override ready(): Promise<void> {
-    this.#ready ??= this.open().catch((error: unknown) => {
+  protected override async ready(): Promise<void> {
+    try {
+      await (this.#ready ??= this.open());
+    } catch (error) {
       this.#ready = undefined;
-      throw error;
-    });
-    return this.#ready;
+      throw withCaller(error);
+    }
   }
 
   private async open(): Promise<void> {
@@ -188,7 +190,7 @@ export class Batch<Queue = unknown> extends BatchReader {
       return handles;
     } catch (error) {
       await this.join(target, addedBefore(error)).catch(() => undefined); // a repeat with the same ids joins them
-      throw error;
+      throw withCaller(error);
     }
   }
 

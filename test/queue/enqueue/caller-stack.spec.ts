@@ -23,6 +23,8 @@ const WAYS: Record<string, (queue: JobQueue, payload: unknown) => Promise<unknow
   'a typed enqueue': (queue, payload) => queue.enqueue(Typed, payload as { to: string }),
   'a bulk enqueue': (queue, payload) => queue.enqueueMany([{ payload }]),
   'a typed bulk enqueue': (queue, payload) => queue.enqueueMany(Typed, [{ payload: payload as { to: string } }]),
+  'an add to a batch': (queue, payload) => queue.batch({}).add(queue.name, payload),
+  'a bulk add to a batch': (queue, payload) => queue.batch({}).addMany(queue.name, [{ payload }]),
 };
 
 /** Makes a queue whose server is away. */
@@ -57,7 +59,8 @@ describe.each([
   it.each(Object.keys(WAYS))('%s without a server has its caller in the stack', async (way) => {
     const queue = awayQueue(middleware);
     const { name: error, stack } = await theCaller(async () => await WAYS[way]!(queue, { to: 'ada' }));
-    expect([error, stack]).toEqual(['EnqueueError', expect.stringContaining('theCaller')]);
+    const expected = way.endsWith('to a batch') ? 'RedisUnsuitableError' : 'EnqueueError';
+    expect([error, stack]).toEqual([expected, expect.stringContaining('theCaller')]);
   });
 
   it('a payload that a schema refuses later has its caller in the stack', async () => {
