@@ -36,7 +36,7 @@ export async function drain(worker: Drainable, timeoutMs: number, logger: JobQue
   const started = clock.monotonic();
   const left = () => timeoutMs - (clock.monotonic() - started);
   const reserve = Math.min(LONGEST_RESERVE_MS, timeoutMs * RESERVE);
-  const running = runners.reduce((sum, runner) => sum + runner.running, 0);
+  const running = runners.reduce((sum, runner) => sum + runner.state.running, 0);
   if (running > 0) {
     logger.log(`Stopping: waiting for ${running} running job(s), at most ${Math.round(timeoutMs - reserve)} ms.`);
   }
@@ -84,7 +84,7 @@ async function flush({ store, loop, reports }: Drainable): Promise<void> {
 
 /** Resolves when no handler runs and no claim is in flight, or when there is no more time. */
 async function handlersDone({ runners, store }: Drainable, hasTime: () => boolean): Promise<void> {
-  while (hasTime() && runners.some((runner) => runner.attempts.size > 0 || runner.claiming > 0)) {
+  while (hasTime() && runners.some((runner) => runner.attempts.size > 0 || runner.claims.slots > 0)) {
     await new Promise<void>((resolve) => store.clock.setTimeout(resolve, LOOK_EVERY_MS));
   }
 }

@@ -1,6 +1,7 @@
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import { show } from '../queue/errors/show.js';
 import { checkCount } from '../queue/validation/validate-options.js';
+import type { ClaimBudget } from './runner/claim-budget.js';
 import type { QueueRunnerHost } from './runner/queue-runner-host.js';
 import { QueueRunner } from './runner/queue-runner.js';
 import { resolveHandlers, type ResolvedWorkerOptions, type WorkerQueue } from './worker-options.js';
@@ -12,13 +13,17 @@ export const HIGHEST_CONCURRENCY = 100_000;
 /** Opens one queue for a worker, and gives it the queue's handlers and retention. */
 export function openRunner(
   { queue, concurrency = DEFAULT_CONCURRENCY, prefetch, handlers }: WorkerQueue,
-  options: ResolvedWorkerOptions,
+  options: ResolvedWorkerOptions & { readonly budget: ClaimBudget },
   host: QueueRunnerHost<QueueRunner>,
 ): QueueRunner {
   // Slots of all queues are none to wait in.
   const prefetched = prefetch ?? (options.concurrency === undefined ? undefined : 0);
   const resolved = resolveHandlers(queue, handlers, options.middleware);
-  return new QueueRunner(queue, queue.uncheckedCalls(), concurrency, prefetched, resolved, host);
+  const calls = queue.uncheckedCalls();
+  return new QueueRunner(
+    { queue, calls, handlers: resolved, concurrency, prefetch: prefetched, budget: options.budget },
+    host,
+  );
 }
 
 /** @throws InvalidOptionError */

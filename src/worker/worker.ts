@@ -13,7 +13,8 @@ import { FetchLoop } from './fetch/fetch-loop.js';
 import { safeListener } from './reports/safe-listener.js';
 import { watchDeath } from './reports/death-watch.js';
 import type { Heartbeat } from './runner/heartbeat.js';
-import { IdleWait } from './fetch/idle-wait.js';
+import type { IdleWait } from './fetch/idle-wait.js';
+import { ClaimBudget } from './runner/claim-budget.js';
 import { CrashIsolation } from './runner/crash-isolation.js';
 import type { QueueRunner } from './runner/queue-runner.js';
 import { ProcessCapacity } from './fetch/process-capacity.js';
@@ -23,6 +24,7 @@ import type { Sweeper } from './maintenance/sweeper.js';
 import { startHeartbeats, startSweeper } from './start-upkeep.js';
 import { resolveWorkerOptions } from './worker-options.js';
 import type { ResolvedWorkerOptions, WorkerOptions, WorkerQueue } from './worker-options.js';
+import { openIdleWaits, runnersTogether } from './open-fetch.js';
 import { checkConcurrency, openRunner } from './open-runner.js';
 import { drain } from './drain.js';
 
@@ -146,7 +148,7 @@ export class Worker {
 
   /** The number of running jobs. */
   get running(): number {
-    return this.runners.reduce((sum, runner) => sum + runner.running, 0);
+    return this.runners.reduce((sum, runner) => sum + runner.state.running, 0);
   }
 
   /** The time since Redis last answered a fetch, in ms; 0 while all slots are busy, undefined before the first. */
@@ -188,11 +190,11 @@ export class Worker {
     this.repeats = repeats;
     void this.halted.then(() => repeats.end());
     await repeats.run('Connecting this worker', () => Promise.race([this.store.whenReady(), this.halted]));
-    if (this.stopping) {
-      return;
-    }
-    this.runners = this.queues.map((served) => this.makeRunner(served));
-    this.reports = new WorkerReports(this.id, this.runners, this.store, this.options, repeats);
+    if (this.stopping) return;
+    const { id, store } = this;
+    const shared = store.isSharded ? undefined : new ClaimBudget();
+    this.runners = this.queues.map((served) => this.makeRunner(served, shared ?? new ClaimBudget()));
+    this.reports = new WorkerReports({ ...this.options, id, runners: this.runners, store, repeats });
     await this.reports.start();
     if (!this.stopping) {
       await this.schedules.start();
@@ -202,13 +204,14 @@ export class Worker {
     }
   }
 
-  private makeRunner(served: WorkerQueue): QueueRunner {
+  private makeRunner(served: WorkerQueue, budget: ClaimBudget): QueueRunner {
     const { logger } = this.options;
-    const runner = openRunner(served, this.options, {
+    const options = { ...this.options, budget };
+    const runner = openRunner(served, options, {
       announce: (each) => this.reports?.announce(each),
       changed: () => this.onChange(),
       settle: () => this.loop?.settle(),
-      emit: safeListener(this.options.onEvent, logger),
+      emit: safeListener(options.onEvent, logger),
       warn: (message) => logger.warn(message),
       failures: this.failures,
       isolate: (each, attempt, askedAtMs) => {
@@ -228,8 +231,9 @@ export class Worker {
   /** Starts the loops. From here on `stop` has work to do. */
   private run(): void {
     this.loop = this.makeLoop();
-    this.idleWaits = this.runnersTogether().map((runners) => this.makeIdleWait(runners));
+    this.idleWaits = this.makeIdleWaits();
     this.heartbeats = startHeartbeats(this.runners, this.options);
+    this.idleWaits.forEach((idleWait) => idleWait.start());
     const releaseIsolated = () => this.isolation.releaseAll();
     this.endDeathWatch = watchDeath(() => this.runners, this.options.logger, releaseIsolated);
     this.sweeper = startSweeper(this.queues, this.options, this.failures);
@@ -237,28 +241,26 @@ export class Worker {
   }
 
   private makeLoop(): FetchLoop {
-    const { options, store } = this;
-    this.transport = store.transport(options.logger);
-    const observer = { answered: () => this.onFetch(), measure: safeListener(options.onTrip, options.logger) };
-    const [together, { capacity }] = [this.runnersTogether(), this.slots];
-    return new FetchLoop(this.id, together, capacity, this.transport, store.clock, options.logger, observer);
+    const { id: worker, store } = this;
+    const { logger, onTrip } = this.options;
+    const transport = store.transport(logger);
+    this.transport = transport;
+    const [together, { capacity }] = [runnersTogether(this.runners, store), this.slots];
+    return new FetchLoop(
+      { worker, together, capacity, transport, clock: store.clock, logger },
+      { answered: () => this.onFetch(), measure: safeListener(onTrip, logger) },
+    );
   }
 
-  /**
-   * Returns the runners that share a connection. On one server that is all runners, because each reply would end the
-   * others' wait. In a Cluster each has its own.
-   */
-  private runnersTogether(): QueueRunner[][] {
-    return this.store.isSharded ? this.runners.map((runner) => [runner]) : [this.runners];
-  }
-
-  private makeIdleWait(runners: QueueRunner[]): IdleWait {
-    const { options, store, slots } = this;
-    const onWake = () => this.onFetch();
-    const onCancel = (runner: QueueRunner) =>
-      void this.heartbeats.find((heartbeat) => heartbeat.runner === runner)?.runAnew();
-    const claimsAlong = options.concurrency === undefined;
-    return new IdleWait(this.id, runners, slots.capacity, claimsAlong, store, onWake, onCancel, options.logger);
+  private makeIdleWaits(): IdleWait[] {
+    const { id: worker, runners, store, options } = this;
+    return openIdleWaits(
+      { worker, runners, store, options, capacity: this.slots.capacity },
+      {
+        onWake: () => this.onFetch(),
+        onCancel: (runner) => void this.heartbeats.find((each) => each.runner === runner)?.runOnce(),
+      },
+    );
   }
 
   private onFetch(): void {

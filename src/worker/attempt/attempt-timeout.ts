@@ -17,8 +17,7 @@ interface TimedAttempt {
 
 /** The timer of one handler: aborts it at its timeout, and fails the attempt after the grace. */
 export class AttemptTimeout {
-  /** Set once `timeoutMs` has passed: the attempt fails with it when the handler ends, or after the grace. */
-  error: HandlerTimeoutError | undefined;
+  private passed: HandlerTimeoutError | undefined;
   private timer: Timer;
 
   constructor(
@@ -30,6 +29,11 @@ export class AttemptTimeout {
     this.timer = clock.setTimeout(() => this.timeOut(timeoutMs), timeoutMs);
   }
 
+  /** Set once `timeoutMs` has passed: the attempt fails with it when the handler ends, or after the grace. */
+  get error(): HandlerTimeoutError | undefined {
+    return this.passed;
+  }
+
   /** Stops the timer, because the end of the attempt is decided. */
   stop(): void {
     this.clock.clear(this.timer);
@@ -37,17 +41,18 @@ export class AttemptTimeout {
 
   /** Aborts the handler and waits for its end, so that a retry does not run beside it. */
   private timeOut(timeoutMs: number): void {
-    this.error = new HandlerTimeoutError(this.attempt.claim.id, timeoutMs);
+    const error = new HandlerTimeoutError(this.attempt.claim.id, timeoutMs);
+    this.passed = error;
     if (this.graceMs > 0) {
       this.timer = this.clock.setTimeout(() => this.endGrace(), this.graceMs);
     } else {
-      this.attempt.failNow(this.error);
+      this.attempt.failNow(error);
     }
-    this.attempt.abort(this.error);
+    this.attempt.abort(error);
   }
 
   private endGrace(): void {
-    if (this.attempt.failNow(this.error!)) {
+    if (this.attempt.failNow(this.passed!)) {
       const { id, name, queue } = this.attempt.claim;
       this.attempt.warn(
         `The handler of job ${id} (${name}) of queue "${queue}" still runs ${this.graceMs} ms after its timeout. ` +

@@ -1,4 +1,3 @@
-import { backoffDelay } from '../../queue/model/backoff.js';
 import {
   ClaimLostError,
   isNonRetryable,
@@ -6,35 +5,20 @@ import {
   retryAfterOf,
   retryDelayOf,
 } from '../../queue/errors/errors.js';
-import type { Clock } from '../../queue/runtime/clock.js';
-import type { ClaimedJob } from '../../queue/model/job.js';
-import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
-import { encodeContent, type ContentRules } from '../../queue/codec/codec.js';
-import type { Completion, Failure, Release } from '../../queue/store/store-calls.js';
-import { serializeError } from '../../queue/errors/serialize-error.js';
+import type { ClaimedJob, ClaimRef } from '../../queue/model/job.js';
+import { encodeContent } from '../../queue/codec/codec.js';
+import type { Completion, Release } from '../../queue/store/store-calls.js';
 import type { Handler } from '../handlers/handler.js';
-import { Job, type JobReporter } from '../handlers/job.js';
+import { Job } from '../handlers/job.js';
 import type { ListItem } from './attempt-list.js';
+import type { AttemptOwner } from './attempt-owner.js';
+import { AttemptState } from './attempt-state.js';
 import { callHandler } from './call-handler.js';
+import { failureOf } from './failure-of.js';
 import { StuckWatch } from './stuck-watch.js';
 import type { StuckJob } from '../../queue/model/worker-record.js';
 import { AttemptTimeout } from './attempt-timeout.js';
 import type { HandlerTimeoutError } from './worker-errors.js';
-
-/** Receives the end of an attempt: `ended` at most once, and `handlerEnded` once, when the handler has really ended. */
-export interface AttemptOwner {
-  readonly reports: JobReporter;
-  /** The options of the queue, for those that the handler does not set. */
-  readonly content: ContentRules & Pick<ResolvedQueueOptions, 'maxRateLimitRetries' | 'maxSnoozes'>;
-  readonly clock: Clock;
-  readonly host: { readonly warn: (message: string) => void };
-  completed(attempt: Attempt): void;
-  failed(attempt: Attempt, failure: Failure): void;
-  released(attempt: Attempt, release: Release): void;
-  handlerEnded(attempt: Attempt): void;
-  /** Called when the handler continues although its signal was aborted. */
-  reportStuck(attempt: Attempt): void;
-}
 
 /**
  * One run of a handler for one claim, from its start to its settlement. Its end is decided once: by the handler's return or
@@ -42,24 +26,14 @@ export interface AttemptOwner {
  */
 export class Attempt implements Completion, ListItem<Attempt> {
   readonly job: Job;
-  /** JSON of the result, once completed. */
-  result = '';
-  /** The handler's result or error, for events. */
-  outcome: unknown;
-  /** True if another job began to wait for its end while it ran. Then it is no longer a plain job. */
-  isFollowed = false;
-  resultTtlMs: number | undefined;
-  /** True once the attempt has a slot: its handler was called, or will be after the next reply of Redis. */
-  begun = false;
-  /** True if the death of the worker is no crash of it, because the job before may be the cause. */
-  uncharged = false;
-  isEnded = false;
+  readonly resultTtlMs: number | undefined;
+  private readonly state = new AttemptState();
+  private json = '';
+  private returnedOrThrown: unknown;
+  private isFollowed = false;
+  private uncharged = false;
   /** Absent for a handler without a timeout. */
   private timeout: AttemptTimeout | undefined;
-  /** The time of the handler's call, by the monotonic clock; undefined before. */
-  startedAtMs: number | undefined;
-  /** True if its handler was called and has not ended. */
-  private runs = false;
   private watch: StuckWatch | undefined;
   before: Attempt | undefined;
   behind: Attempt | undefined;
@@ -67,7 +41,7 @@ export class Attempt implements Completion, ListItem<Attempt> {
   constructor(
     readonly claim: ClaimedJob,
     private readonly handler: Handler,
-    private readonly owner: AttemptOwner,
+    private readonly owner: AttemptOwner<Attempt>,
   ) {
     this.job = new Job(claim, owner.reports);
     this.resultTtlMs = claim.options.resultTtlMs ?? handler.resultTtlMs;
@@ -90,9 +64,33 @@ export class Attempt implements Completion, ListItem<Attempt> {
     return this.claim.fence;
   }
 
+  get isEnded(): boolean {
+    return this.state.isEnded;
+  }
+
+  /** True if the death of the worker is no crash of the job. The job before may be the cause. */
+  get isUncharged(): boolean {
+    return this.uncharged;
+  }
+
+  /** JSON of the result, once completed. */
+  get result(): string {
+    return this.json;
+  }
+
+  /** The handler's result or error, for events. */
+  get outcome(): unknown {
+    return this.returnedOrThrown;
+  }
+
+  /** The time of the handler's call, by the monotonic clock; undefined before. */
+  get startedAtMs(): number | undefined {
+    return this.state.calledAtMs;
+  }
+
   /** True once its handler was called. Until then the attempt does not count, and its rates are refunded. */
   get isCalled(): boolean {
-    return this.startedAtMs !== undefined;
+    return this.state.calledAtMs !== undefined;
   }
 
   /** The stuck job, if the handler was reported as stuck and still runs. */
@@ -102,7 +100,7 @@ export class Attempt implements Completion, ListItem<Attempt> {
 
   /** The time of the call of a handler that runs, and that no timeout and no abort ends. */
   get unboundedSinceMs(): number | undefined {
-    return this.runs && !this.timeout && !this.watch ? this.startedAtMs : undefined;
+    return this.state.isRunning && !this.timeout && !this.watch ? this.state.calledAtMs : undefined;
   }
 
   /** The timeout that passed; undefined before, and without one. */
@@ -110,9 +108,14 @@ export class Attempt implements Completion, ListItem<Attempt> {
     return this.timeout?.error;
   }
 
+  /** Gives the attempt a slot. Its handler is called now, or after the next reply of Redis. */
+  takeSlot(): void {
+    this.state.takeSlot();
+  }
+
+  /** Calls the handler. */
   start(): void {
-    this.runs = true;
-    this.startedAtMs = this.owner.clock.monotonic();
+    this.state.call(this.owner.clock.monotonic());
     this.watchWhereAborted();
     const timeoutMs = this.claim.options.timeoutMs ?? this.handler.timeoutMs;
     if (timeoutMs !== undefined) {
@@ -158,8 +161,38 @@ export class Attempt implements Completion, ListItem<Attempt> {
     if (this.timedOut) {
       this.fail(this.timedOut, false);
     } else {
-      this.owner.released(this, { ...this.ref(), reason: 'interruption', delayMs: 0, unstarted: !this.isCalled });
+      this.release({ reason: 'interruption', delayMs: 0, unstarted: !this.isCalled });
     }
+  }
+
+  /** Starts uncharged: the death of the worker is no crash of the job until `charge`. */
+  chargeLater(): void {
+    this.uncharged = true;
+  }
+
+  /** Charges the attempt from now on. Returns false if it has ended, or was charged from its start. */
+  charge(): boolean {
+    const isDue = this.uncharged && !this.isEnded;
+    this.uncharged &&= !isDue;
+    return isDue;
+  }
+
+  /** Notes that another job waits for its end since it started. Then it is no longer a plain job. */
+  becomeFollowed(): void {
+    this.isFollowed = true;
+  }
+
+  /** Notes the error of the dead letter that Redis made of its release. */
+  exhaust(error: Error): void {
+    this.returnedOrThrown = error;
+  }
+
+  /** Leaves the worker, because the handler has ended, or will not be called. */
+  leave(): void {
+    const { hasSlot } = this.state;
+    this.state.leave();
+    this.watch?.end();
+    this.owner.handlerEnded(this, hasSlot);
   }
 
   /** Stops the reports about a handler that continues, because its worker has stopped. */
@@ -173,20 +206,10 @@ export class Attempt implements Completion, ListItem<Attempt> {
   }
 
   private watchWhereAborted(): void {
-    if (this.runs && this.job.abortReason) {
-      this.watch ??= new StuckWatch(
-        this.job,
-        () => this.owner.reportStuck(this),
-        this.owner.host.warn,
-        this.owner.clock,
-      );
+    const { job, owner } = this;
+    if (this.state.isRunning && job.abortReason) {
+      this.watch ??= new StuckWatch(job, () => owner.reportStuck(this), owner.host.warn, owner.clock);
     }
-  }
-
-  private leave(): void {
-    this.runs = false;
-    this.watch?.end();
-    this.owner.handlerEnded(this);
   }
 
   private onReturn(value: unknown): void {
@@ -197,15 +220,15 @@ export class Attempt implements Completion, ListItem<Attempt> {
     if (this.timedOut) {
       return this.fail(this.timedOut, false);
     }
-    this.outcome = value;
+    this.returnedOrThrown = value;
     try {
       const keep = this.claim.options.keepResult ?? this.handler.keepResult ?? true;
-      this.result =
+      this.json =
         value === undefined || !keep ? '' : encodeContent('result', value, this.owner.content, this.claim);
     } catch (error) {
       return this.fail(error, true);
     }
-    this.owner.completed(this);
+    this.owner.settlements.complete(this);
   }
 
   private onThrow(error: unknown): void {
@@ -224,13 +247,18 @@ export class Attempt implements Completion, ListItem<Attempt> {
     }
     if (restMs !== undefined) {
       const { maxRateLimitRetries: most = this.owner.content.maxRateLimitRetries } = this.handler;
-      this.owner.released(this, { ...this.ref(), reason: 'rate_limited', delayMs: restMs, most });
+      this.release({ reason: 'rate_limited', delayMs: restMs, most });
     } else if (delayMs === undefined) {
       this.fail(error, isNonRetryable(error));
     } else {
       const { maxSnoozes: most = this.owner.content.maxSnoozes } = this.handler;
-      this.owner.released(this, { ...this.ref(), reason: 'snooze', delayMs: Math.max(1, delayMs), most });
+      this.release({ reason: 'snooze', delayMs: Math.max(1, delayMs), most });
     }
+  }
+
+  private release(how: Omit<Release, keyof ClaimRef>): void {
+    const { id, token, fence } = this;
+    this.owner.settlements.release(this, { id, token, fence, ...how });
   }
 
   /** Keeps a handler's error after its timeout as the cause, unless it is only the signal's reason. */
@@ -258,41 +286,15 @@ export class Attempt implements Completion, ListItem<Attempt> {
   }
 
   private fail(error: unknown, final: boolean): void {
-    this.outcome = error;
-    const failure: Failure = {
-      ...this.ref(),
-      error: serializeError(error),
-      final,
-      backoffMs: 0,
-      begun: this.isCalled,
-    };
-    try {
-      failure.backoffMs = backoffDelay(
-        this.claim.options.backoff ?? this.handler.backoff,
-        this.claim.attempt,
-        error,
-        this.owner.clock.random(),
-        this.claim,
-      );
-    } catch (fault) {
-      // An error of the user's backoff function must not hide the job's error.
-      failure.error = {
-        ...failure.error,
-        message: `${failure.error.message} (and ${serializeError(fault).message})`,
-      };
-    }
-    this.owner.failed(this, failure);
+    this.returnedOrThrown = error;
+    const { claim, handler, isCalled: begun } = this;
+    const failure = failureOf({ claim, handler, clock: this.owner.clock, begun }, error, final);
+    this.owner.settlements.fail(this, failure);
   }
 
   /** Decides the end; false when it was decided before. */
   private end(): boolean {
-    const first = !this.isEnded;
-    this.isEnded = true;
     this.timeout?.stop();
-    return first;
-  }
-
-  private ref() {
-    return { id: this.id, token: this.token, fence: this.fence };
+    return this.state.decide();
   }
 }

@@ -51,9 +51,7 @@ interface SettlementOwner {
 
 /** The settlements of a runner until they are sent, and what becomes of them. */
 export class SettlementBuffer {
-  completions: Attempt[] = [];
-  failures: Settling<Failure>[] = [];
-  releases: Settling<Release>[] = [];
+  private readonly unsent: Taken = { completions: [], failures: [], releases: [] };
   /** Ended attempts whose last reports are in flight. Redis would refuse a report that is sent again behind the end. */
   private readonly held = new Set<Attempt>();
   private inFlight = 0;
@@ -66,6 +64,11 @@ export class SettlementBuffer {
 
   get isEmpty(): boolean {
     return this.waiting === 0;
+  }
+
+  /** The releases that wait here. */
+  get releases(): readonly Settling<Release>[] {
+    return this.unsent.releases;
   }
 
   /**
@@ -82,16 +85,29 @@ export class SettlementBuffer {
   }
 
   private get waiting(): number {
-    return this.completions.length + this.failures.length + this.releases.length + this.held.size;
+    const { completions, failures, releases } = this.unsent;
+    return completions.length + failures.length + releases.length + this.held.size;
+  }
+
+  complete(attempt: Attempt): void {
+    this.add('completions', attempt, attempt);
+  }
+
+  fail(attempt: Attempt, settlement: Failure): void {
+    this.add('failures', attempt, { settlement, attempt });
+  }
+
+  release(attempt: Attempt, settlement: Release): void {
+    this.add('releases', attempt, { settlement, attempt });
   }
 
   /** Adds the end of an attempt, once the last reports of its job are answered. */
-  add<Kind extends keyof Taken>(kind: Kind, attempt: Attempt, end: Taken[Kind][number]): void {
+  private add<Kind extends keyof Taken>(kind: Kind, attempt: Attempt, end: Taken[Kind][number]): void {
     const answered = this.owner.reports.answered(attempt.claim);
     if (answered) {
       void this.hold(answered, kind, attempt, end);
     } else {
-      (this[kind] as Taken[Kind][number][]).push(end);
+      (this.unsent[kind] as Taken[Kind][number][]).push(end);
     }
     this.owner.host.changed();
   }
@@ -105,7 +121,7 @@ export class SettlementBuffer {
     this.held.add(attempt);
     await answered;
     this.held.delete(attempt);
-    (this[kind] as Taken[Kind][number][]).push(end);
+    (this.unsent[kind] as Taken[Kind][number][]).push(end);
     this.owner.host.changed();
   }
 
@@ -115,10 +131,11 @@ export class SettlementBuffer {
    */
   take(most: number): Taken {
     const before = this.waiting;
+    const { completions, failures, releases } = this.unsent;
     const taken = {
-      completions: this.completions.splice(0, Math.min(most, this.completionsOfOneTrip())),
-      failures: this.failures.splice(0, most),
-      releases: this.releases.splice(0, most),
+      completions: completions.splice(0, Math.min(most, this.completionsOfOneTrip())),
+      failures: failures.splice(0, most),
+      releases: releases.splice(0, most),
     };
     this.inFlight += before - this.waiting;
     this.taken = taken;
@@ -129,15 +146,14 @@ export class SettlementBuffer {
   /** Returns how many completions fit into one round trip, at least one. */
   private completionsOfOneTrip(): number {
     let bytes = 0;
-    const beyond = this.completions.findIndex(
-      ({ result }, i) => (bytes += result.length) > MOST_RESULT_BYTES && i > 0,
-    );
-    return beyond < 0 ? this.completions.length : beyond;
+    const { completions } = this.unsent;
+    const beyond = completions.findIndex(({ result }, i) => (bytes += result.length) > MOST_RESULT_BYTES && i > 0);
+    return beyond < 0 ? completions.length : beyond;
   }
 
   /** The attempts whose end is not acknowledged yet. Their claims must not expire until then. */
   get unacknowledged(): Attempt[] {
-    const { completions, failures, releases } = this;
+    const { completions, failures, releases } = this.unsent;
     const sent = this.inFlight > 0 ? this.taken : undefined;
     const attempts = [...this.held, ...completions, ...(sent?.completions ?? [])];
     const others = [...failures, ...releases, ...(sent?.failures ?? []), ...(sent?.releases ?? [])];
@@ -153,7 +169,7 @@ export class SettlementBuffer {
   /** Fails a job that must not run, without an attempt. */
   refuse(job: ClaimedJob, error: StoredError): void {
     const { id, token, fence } = job;
-    this.failures.push({
+    this.unsent.failures.push({
       settlement: { id, token, fence, error, final: true, backoffMs: 0 },
       refused: { job, error: Object.assign(new Error(error.message), { name: error.name }) },
     });
@@ -170,7 +186,7 @@ export class SettlementBuffer {
         `Job ${id} of queue "${queue}" ${why}. This worker leaves jobs of this name to others from now on.`,
       );
     }
-    this.releases.push({
+    this.unsent.releases.push({
       settlement: { id, token, fence, reason: 'unhandled', delayMs: 0, unstarted: true, ...(nameless && { name }) },
       refused: { job, error: new Error(`The job ${why}.`) },
     });
@@ -183,8 +199,8 @@ export class SettlementBuffer {
       if (lostOnes.has(i)) {
         this.owner.reportLost(attempt);
       } else if (followed.includes(i)) {
-        attempt.isFollowed = true;
-        this.completions.push(attempt);
+        attempt.becomeFollowed();
+        this.unsent.completions.push(attempt);
       } else {
         this.owner.host.emit?.({ type: 'completed', job: attempt.job, result: attempt.outcome });
       }
@@ -222,8 +238,9 @@ export class SettlementBuffer {
       const { attempt, refused, settlement } = settling;
       if (attempt && outcomes[i] === 'failed') {
         const { reason, most } = settlement;
-        attempt.outcome = exhaustedError(reason === 'snooze' ? reason : 'rate_limited', attempt.id, most!);
-        this.owner.host.failures.deadLetter(attempt.job, serializeError(attempt.outcome));
+        const error = exhaustedError(reason === 'snooze' ? reason : 'rate_limited', attempt.id, most!);
+        attempt.exhaust(error);
+        this.owner.host.failures.deadLetter(attempt.job, serializeError(error));
       } else if (refused && outcomes[i] === 'failed') {
         const { job, error } = refused;
         this.owner.host.failures.deadLetter(job, this.shown(job, serializeError(error)));

@@ -11,7 +11,6 @@ export interface AttemptStarter {
   readonly calls: StoreCalls;
   readonly settlements: SettlementBuffer;
   readonly host: { emit: ((event: WorkerEvent) => void) | undefined; readonly warn: (message: string) => void };
-  handlerEnded(attempt: Attempt): void;
   reportLost(attempt: Attempt): void;
 }
 
@@ -83,7 +82,7 @@ async function startWhenExtended(owner: AttemptStarter, attempt: Attempt): Promi
     attempt.interrupt(error as Error);
   }
   if (attempt.isEnded) {
-    owner.handlerEnded(attempt);
+    attempt.leave();
   } else {
     await startAfterReply(owner, attempt, true);
   }
@@ -93,22 +92,21 @@ async function startAfterReply(owner: AttemptStarter, attempt: Attempt, waited: 
   const { claim } = attempt;
   const reply = await sendStart(owner, attempt, waited);
   if (attempt.isEnded) {
-    owner.handlerEnded(attempt);
+    attempt.leave();
   } else if (reply === 'started') {
     start(owner, attempt);
   } else if (reply === 'lost') {
     lose(owner, attempt);
-    owner.handlerEnded(attempt);
+    attempt.leave();
   } else {
     owner.settlements.refuse({ ...claim, attempt: claim.attempt - 1 }, reply); // the end refunds the attempt
-    owner.handlerEnded(attempt);
+    attempt.leave();
   }
 }
 
 /** Charges a job that started uncharged and runs: from now on the death of the worker is its crash. */
 export function charge(owner: AttemptStarter, attempt: Attempt): void {
-  if (attempt.uncharged && !attempt.isEnded) {
-    attempt.uncharged = false;
+  if (attempt.charge()) {
     const { id, token, fence } = attempt.claim;
     void reportMeanwhile(owner, [attempt], [{ id, token, fence }]); // it runs, so it cannot expire
   }
@@ -139,7 +137,7 @@ function lose(owner: AttemptStarter, attempt: Attempt): void {
  */
 async function sendStart(
   owner: AttemptStarter,
-  { claim, uncharged }: Attempt,
+  { claim, isUncharged: uncharged }: Attempt,
   asks: boolean,
 ): Promise<StartOutcome> {
   if (claim.nameless) {

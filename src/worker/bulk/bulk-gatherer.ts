@@ -7,12 +7,12 @@ import { BulkRun, type BulkMember } from './bulk-run.js';
 /** The part of the queue runner that a gatherer uses. */
 export interface BulkOwner {
   readonly clock: Clock;
-  /** True if another call may begin. */
-  readonly hasSlot: boolean;
+  /** `hasSlot` is true if another call may begin. */
+  readonly capacity: { readonly hasSlot: boolean };
+  /** `settle` sends ended jobs before waiting jobs begin. */
+  readonly host: { settle(): void };
   begin(attempt: BulkMember, waitedMs?: number): void;
   release(attempt: BulkMember): void;
-  /** Sends ended jobs before waiting jobs begin. */
-  settle(): void;
   /** Called when a call begins. */
   callBegins(): void;
   /** Called before a call ends, while it still counts. */
@@ -41,8 +41,7 @@ export class BulkGatherer {
   private readonly runs = new WeakMap<Job, BulkRun>();
   private readonly begun = new Set<BulkMember>();
   private timer: Timer | undefined;
-  /** The number of running calls. */
-  calls = 0;
+  private runningCalls = 0;
   /** The handler of each attempt: it joins a call. */
   readonly handle: HandlerFunction;
 
@@ -55,6 +54,11 @@ export class BulkGatherer {
 
   get size(): number {
     return this.bulk.size;
+  }
+
+  /** The number of running calls. */
+  get calls(): number {
+    return this.runningCalls;
   }
 
   /** The number of jobs that wait for their call. */
@@ -103,7 +107,9 @@ export class BulkGatherer {
 
   /** Returns the jobs of the next due call. */
   private takeDue(): Gathered[] | undefined {
-    const [key, line] = this.owner.hasSlot ? ([...this.lines].find(([, each]) => this.isDue(each)) ?? []) : [];
+    const [key, line] = this.owner.capacity.hasSlot
+      ? ([...this.lines].find(([, each]) => this.isDue(each)) ?? [])
+      : [];
     const due = line?.splice(0, this.bulk.size);
     if (line?.length === 0) {
       this.lines.delete(key!);
@@ -136,13 +142,13 @@ export class BulkGatherer {
   private call(gathered: readonly Gathered[]): void {
     const attempts = gathered.map(({ attempt }) => attempt).filter((attempt) => !attempt.isEnded);
     if (attempts.length > 0) {
-      this.calls++;
+      this.runningCalls++;
       const run = new BulkRun(attempts, this.bulk, () => this.onEnd());
       attempts.forEach((attempt) => {
         this.runs.set(attempt.job, run);
         this.begun.add(attempt);
       });
-      this.owner.settle();
+      this.owner.host.settle();
       this.owner.callBegins();
     }
     const now = this.owner.clock.monotonic();
@@ -154,7 +160,7 @@ export class BulkGatherer {
 
   private onEnd(): void {
     this.owner.callEnds();
-    this.calls--;
+    this.runningCalls--;
     this.owner.callEnded();
   }
 

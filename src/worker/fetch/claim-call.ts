@@ -1,20 +1,20 @@
 import type { Settled } from '../../queue/store/queue-store.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import type { ClaimReply } from '../../queue/store/store-calls.js';
+import type { ClaimStream } from '../runner/claim-ledger.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 
 interface RunnerClaim {
   readonly call: StoreCall<ClaimReply>;
   /** Receives the reply before `conclude` starts its jobs. */
-  look(outcome: Settled<ClaimReply>): void;
+  learn(outcome: Settled<ClaimReply>): void;
   /** Receives the reply, or the final error. */
   conclude(outcome: Settled<ClaimReply>): void;
 }
 
 interface RunnerClaimRequest {
   worker: string;
-  /** `trip` for a claim that is answered at once, `wait` for one behind a wait. */
-  stream: 'trip' | 'wait';
+  stream: ClaimStream;
   /** The number of slots to reserve. */
   count: number;
   /** The number of claims that share the bytes of the connection. */
@@ -23,53 +23,41 @@ interface RunnerClaimRequest {
 
 /** Reserves slots of a runner and builds the claim for them, which asks for less after a cut. */
 export function claimFor(runner: QueueRunner, { worker, stream, count, sharers }: RunnerClaimRequest): RunnerClaim {
-  const { attemptLimits, budget, names } = runner;
+  const { calls, limits, outlook, prefetcher } = runner;
+  const { budget } = runner.claims;
+  const { only } = runner.names;
   const slots = runner.capacity.beginAtOnce;
-  const { only } = names;
-  const { clock } = runner.queue.store;
-  const askedAtMs = clock.monotonic();
-  const token = clock.randomId();
-  runner.claiming += count;
-  runner.outlook.claims();
-  runner.claimsInFlight[stream] = { token, worker, stream, askedAtMs };
-  const { maxAttempts } = runner.otherLimits;
-  const request = { count, token, worker, stream, maxAttempts, attemptLimits, slots, only, announces: true };
+  const claim = runner.claims.reserve(worker, stream, count);
+  const { token, askedAtMs } = claim;
+  outlook.claims();
+  const { maxAttempts } = limits.others;
+  const request = { count, token, worker, stream, maxAttempts, attemptLimits: limits.own, slots, only };
   const build = (bytes: number): StoreCall<ClaimReply> => {
-    const mostBytes = Math.floor(bytes / sharers);
-    const call = runner.calls.claim({ ...request, mostBytes });
+    const call = calls.claim({ ...request, announces: true, mostBytes: Math.floor(bytes / sharers) });
     call.afterCut = () => build(budget.afterCut(bytes));
     return call;
   };
-  const look = (outcome: Settled<ClaimReply>) => {
+  const learn = (outcome: Settled<ClaimReply>) => {
     if (outcome.ok) {
-      runner.outlook.learn(outcome.reply, count);
-      if (!runner.hasBegun && outcome.reply.jobs.some(({ isolated }) => isolated)) {
-        runner.host.expectIsolated();
-      }
+      runner.learn(outcome.reply, claim);
     }
   };
   const conclude = (outcome: Settled<ClaimReply>) => {
-    if (runner.claimsInFlight[stream]?.token === token) {
-      runner.claimsInFlight[stream] = undefined; // else the next claim of the stream is already in flight
-    }
     if (!outcome.ok) {
-      runner.abandonClaim(count);
-      return;
+      return runner.abandon(claim);
     }
     if (outcome.reply.isUnannounced) {
-      runner.abandonClaim(count);
-      runner.host.announce(runner);
-      return;
+      runner.abandon(claim);
+      return runner.host.announce(runner);
     }
     if (stream === 'trip') {
-      const tookMs = clock.monotonic() - askedAtMs;
+      const tookMs = runner.clock.monotonic() - askedAtMs;
       budget.answered(tookMs, outcome.reply.isFull);
-      runner.prefetcher.tripEnded(tookMs);
+      prefetcher.tripEnded(tookMs);
+    } else {
+      runner.learn(outcome.reply, claim);
     }
-    if (stream === 'wait') {
-      look(outcome);
-    }
-    runner.take(outcome.reply, count, askedAtMs);
+    runner.take(outcome.reply, claim);
   };
-  return { call: build(budget.bytes), look, conclude };
+  return { call: build(budget.bytes), learn, conclude };
 }

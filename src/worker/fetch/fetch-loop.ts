@@ -6,7 +6,6 @@ import type { Clock } from '../../queue/runtime/clock.js';
 import type { Settled, StoreTransport } from '../../queue/store/queue-store.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import type { Attempt } from '../attempt/attempt.js';
-import { shareBudget } from '../runner/claim-budget.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 import { FaultLog } from '../reports/fault-log.js';
 import type { Settling } from '../attempt/settlement-buffer.js';
@@ -23,7 +22,7 @@ interface PendingCall {
   call: StoreCall<unknown>;
   done: (outcome: Settled<unknown>) => void;
   /** Receives the outcome before the first of its jobs begins. */
-  look?: (outcome: Settled<unknown>) => void;
+  learn?: (outcome: Settled<unknown>) => void;
 }
 
 type RoundTrip = 'claims' | 'settlements';
@@ -42,6 +41,17 @@ interface FetchObserver {
   answered(): void;
   /** Absent if nothing measures. */
   measure?: ((trip: WorkerTrip) => void) | undefined;
+}
+
+interface FetchLoopOptions {
+  readonly worker: string;
+  /** The runners, as they travel together. */
+  readonly together: readonly (readonly QueueRunner[])[];
+  /** Returns how many more jobs the process may claim. */
+  readonly capacity: () => number;
+  readonly transport: StoreTransport;
+  readonly clock: Clock;
+  readonly logger: JobQueueLogger;
 }
 
 /** Runners that share a connection, and which of their round trips are in flight. */
@@ -63,18 +73,12 @@ export class FetchLoop {
   private waitingForIdle: (() => void)[] = [];
   private readonly faults: FaultLog;
 
-  /** @param together the runners, as they travel together */
   constructor(
-    private readonly worker: string,
-    together: readonly (readonly QueueRunner[])[],
-    private readonly capacity: () => number,
-    private readonly transport: StoreTransport,
-    private readonly clock: Clock,
-    logger: JobQueueLogger,
+    private readonly options: FetchLoopOptions,
     private readonly observer: FetchObserver,
   ) {
+    const { together, logger } = options;
     this.faults = new FaultLog(logger);
-    together.forEach(shareBudget);
     this.groups = together.map((runners) => ({ runners, inFlight: { claims: false, settlements: false } }));
     this.runners = together.flat();
     this.line = this.runners;
@@ -96,7 +100,7 @@ export class FetchLoop {
    * queue, and freed slots of a limit before the claim that takes them.
    */
   flush(): void {
-    if (this.runners.some((runner) => runner.isLimited || runner.settlements.releases.length > 0)) {
+    if (this.runners.some((runner) => runner.outlook.isLimited || runner.settlements.releases.length > 0)) {
       this.settle();
     }
     this.fetch();
@@ -122,7 +126,7 @@ export class FetchLoop {
     if (ready.length === 0) {
       return;
     }
-    const now = this.clock.monotonic();
+    const now = this.options.clock.monotonic();
     const runners = this.line.filter((runner) => ready.some((group) => group.runners.includes(runner)));
     runners.forEach(({ prefetcher }) => prefetcher.measure(now));
     const shares = this.dealSlots(runners);
@@ -138,7 +142,7 @@ export class FetchLoop {
 
   /** Claims half of a limited runner's slots at a time. So Redis claims one half while Node runs the other. */
   private fetchForLimited(): void {
-    if (this.runners.some(({ isLimited }) => isLimited)) {
+    if (this.runners.some(({ outlook }) => outlook.isLimited)) {
       this.fetch();
     }
   }
@@ -160,17 +164,17 @@ export class FetchLoop {
   ): Promise<void> {
     inFlight[trip] = true;
     const { measure } = this.observer;
-    const sentAt = measure ? this.clock.monotonic() : 0;
-    const outcomes = await this.transport.carry(pendingCalls.map(({ call }) => call));
+    const sentAt = measure ? this.options.clock.monotonic() : 0;
+    const outcomes = await this.options.transport.carry(pendingCalls.map(({ call }) => call));
     inFlight[trip] = false;
     measure?.({
       operation: trip === 'claims' ? 'claim' : 'settle',
-      durationMs: this.clock.monotonic() - sentAt,
+      durationMs: this.options.clock.monotonic() - sentAt,
     });
     if (trip === 'claims') {
       // Sends ended jobs before new ones begin, because a new job may crash the process or block the tick.
       this.settle();
-      pendingCalls.forEach(({ look }, i) => look?.(outcomes[i]!));
+      pendingCalls.forEach(({ learn }, i) => learn?.(outcomes[i]!));
       this.fetchForLimited();
     }
     pendingCalls.forEach(({ done }, i) => done(outcomes[i]!));
@@ -194,7 +198,7 @@ export class FetchLoop {
    */
   private dealSlots(runners: readonly QueueRunner[]): [QueueRunner, number][] {
     const claims: [QueueRunner, number][] = [];
-    let capacity = this.capacity();
+    let capacity = this.options.capacity();
     const isLimited = Number.isFinite(capacity);
     const mayHaveJobs = runners.filter(
       (runner) =>
@@ -222,7 +226,7 @@ export class FetchLoop {
 
   private complete(runner: QueueRunner, completions: Attempt[]): PendingCall {
     const confirm = (reply: CompleteReply) => runner.settlements.confirmCompletions(completions, reply);
-    const call = runner.calls.complete(completions, runner.isLimited);
+    const call = runner.calls.complete(completions, runner.outlook.isLimited);
     return this.settlement(runner, completions.length, call, confirm);
   }
 
@@ -254,12 +258,17 @@ export class FetchLoop {
   }
 
   private claim(runner: QueueRunner, count: number, sharers: number): PendingCall {
-    const { call, look, conclude } = claimFor(runner, { worker: this.worker, stream: 'trip', count, sharers });
+    const { call, learn, conclude } = claimFor(runner, {
+      worker: this.options.worker,
+      stream: 'trip',
+      count,
+      sharers,
+    });
     const done = (outcome: Settled<ClaimReply>) => {
       conclude(outcome);
       this.reportFault(runner, 'claim', outcome);
     };
-    return { ...pendingCall(call, done), look: (outcome) => look(outcome as Settled<ClaimReply>) };
+    return { ...pendingCall(call, done), learn: (outcome) => learn(outcome as Settled<ClaimReply>) };
   }
 
   /** Reports a permanent error, which is a fault of the data or the setup, and rests the queue. */

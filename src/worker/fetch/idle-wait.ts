@@ -1,4 +1,5 @@
 import type { ClaimReply, StoreCalls } from '../../queue/store/store-calls.js';
+import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import type { Clock } from '../../queue/runtime/clock.js';
 import { InterruptibleWait } from '../../queue/runtime/interruptible-wait.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
@@ -26,46 +27,65 @@ const LISTEN_AFTER_MS = 250;
 /** The number of runners above which a wake-up only names the queue. A module-wide limit has the same effect. */
 const MOST_CLAIMED_AT_ONCE = 4;
 
+/** The runners that one connection waits for. */
+interface IdleWaitOptions {
+  readonly worker: string;
+  readonly runners: readonly QueueRunner[];
+  /** Returns how many more jobs the process may claim. */
+  readonly capacity: () => number;
+  /** True if claims travel behind the wait. */
+  readonly claimsAlong: boolean;
+  readonly store: QueueStore;
+  readonly logger: JobQueueLogger;
+}
+
+export interface IdleWaitListener {
+  /** Called when a wait has ended. */
+  onWake(): void;
+  /** Called when a cancel was asked for of a job that this worker has claimed. */
+  onCancel(runner: QueueRunner): void;
+}
+
 /**
  * Waits on the blocking connection for all runners with free slots and no jobs for them. The claims travel right after
  * the blocking command. So an arriving job starts after one step, without another round trip. When a runner gains a
  * slot, a marker on the worker's own key ends the wait, which then starts again. A cancel of a running job is a marker
  * on the same key. The worker listens to it while all slots are busy too.
  */
-export class IdleWait {
+export class IdleWait implements BackgroundRole {
   private stopped = false;
   private turn = 0;
   private waiting = false;
   private nudged = false;
+  private loggedRefusal = false;
   private readonly rearming: InterruptibleWait;
   private readonly interruptible: InterruptibleWait;
-  private loggedRefusal = false;
   private readonly storeWait: WorkerWait;
   private readonly clock: Clock;
-  private readonly done: Promise<void>;
+  private ended: Promise<void> | undefined;
 
   constructor(
-    private readonly worker: string,
-    private readonly runners: readonly QueueRunner[],
-    private readonly capacity: () => number,
-    private readonly claimsAlong: boolean,
-    store: QueueStore,
-    private readonly onWake: () => void,
-    /** A cancel was asked for of a job that this worker has claimed. */
-    private readonly onCancel: (runner: QueueRunner) => void,
-    private readonly logger: JobQueueLogger,
+    private readonly options: IdleWaitOptions,
+    private readonly listener: IdleWaitListener,
   ) {
+    const { worker, runners, store, logger } = options;
     this.clock = store.clock;
     this.interruptible = new InterruptibleWait(store.clock);
     this.rearming = new InterruptibleWait(store.clock);
     const calls = runners.map((runner) => runner.calls);
     this.storeWait = store.workerWait(worker, calls, logger);
-    this.done = this.run();
+  }
+
+  start(): void {
+    this.ended = this.run();
   }
 
   /** Makes sure that a runner that became idle or gained a slot is waited for. */
   check(): void {
-    if (!this.runners.some((runner) => isIdle(runner) && !runner.isBlockedOn) || this.capacity() <= 0) {
+    if (
+      !this.options.runners.some((runner) => isIdle(runner) && !runner.state.isBlockedOn) ||
+      this.options.capacity() <= 0
+    ) {
       return;
     }
     if (this.waiting) {
@@ -88,7 +108,7 @@ export class IdleWait {
     this.interrupt();
     this.interruptible.end();
     this.rearming.end();
-    await this.done;
+    await this.ended;
   }
 
   /** Stops waiting and closes the connection. Its claims are not sent again. */
@@ -105,33 +125,37 @@ export class IdleWait {
 
   private async run(): Promise<void> {
     while (!this.stopped) {
-      const runners = this.idleRunners;
-      if (runners.length > 0) {
-        await this.waitFor(runners);
-      } else if (!(await this.isRearmed()) && this.isRunningJobs) {
-        await this.waitFor(this.idleRunners);
-      }
+      await this.runOnce();
+    }
+  }
+
+  /** Waits once: for jobs of idle runners, else for a runner that becomes idle. */
+  runOnce(): Promise<void> {
+    const runners = this.idleRunners;
+    return runners.length > 0 ? this.waitFor(runners) : this.waitForIdleRunner();
+  }
+
+  /**
+   * Resolves when a runner needs a wait. After a moment it listens for cancels of running jobs: a wait is costly if its
+   * slots fill quickly.
+   */
+  private async waitForIdleRunner(): Promise<void> {
+    const isRearmed = (await this.rearming.wait(LISTEN_AFTER_MS)) || this.stopped;
+    if (!isRearmed && this.isRunningJobs) {
+      await this.waitFor(this.idleRunners);
     }
   }
 
   private get idleRunners(): QueueRunner[] {
-    return this.capacity() > 0 ? this.runners.filter(isIdle) : [];
+    return this.options.capacity() > 0 ? this.options.runners.filter(isIdle) : [];
   }
 
   private get isRunningJobs(): boolean {
-    return this.runners.some(({ attempts }) => attempts.size > 0);
-  }
-
-  /**
-   * Resolves with true when a runner needs a wait, or with false after a moment. A wait is costly if its slots fill
-   * quickly.
-   */
-  private async isRearmed(): Promise<boolean> {
-    return (await this.rearming.wait(LISTEN_AFTER_MS)) || this.stopped;
+    return this.options.runners.some(({ attempts }) => attempts.size > 0);
   }
 
   private async waitFor(runners: QueueRunner[]): Promise<void> {
-    const claimsAlong = this.claimsAlong && runners.length <= MOST_CLAIMED_AT_ONCE;
+    const claimsAlong = this.options.claimsAlong && runners.length <= MOST_CLAIMED_AT_ONCE;
     const claims = claimsAlong ? runners.map((runner) => this.claim(runner, runners.length)) : [];
     const longestMs = Math.min(
       LONGEST_WAIT_MS,
@@ -139,7 +163,7 @@ export class IdleWait {
     );
     const dueInMs = Math.min(longestMs, ...runners.map((runner) => runner.outlook.nextDueInMs ?? Infinity));
     const waitMs = Math.max(SHORTEST_WAIT_MS, dueInMs);
-    runners.forEach((runner) => (runner.isBlockedOn = true));
+    runners.forEach((runner) => runner.waitBegins());
     this.waiting = true;
     const ending = waitMs < longestMs ? this.clock.setTimeout(() => this.nudge(), waitMs + LATEST_MS) : undefined;
     const { outcomes, cancelIn, refusal } = await this.storeWait.wait(
@@ -152,16 +176,13 @@ export class IdleWait {
       this.clock.clear(ending);
     }
     this.nudged = false;
-    runners.forEach((runner) => (runner.isBlockedOn = false));
+    runners.forEach((runner) => runner.waitEnds(!claimsAlong));
     claims.forEach((claim, i) => claim.done(outcomes[i]!));
-    if (!claimsAlong) {
-      runners.forEach((runner) => (runner.outlook.mayHaveJobs = true));
-    }
-    const cancelled = this.runners.find((runner) => runner.calls === cancelIn);
+    const cancelled = this.options.runners.find((runner) => runner.calls === cancelIn);
     if (cancelled) {
-      this.onCancel(cancelled);
+      this.listener.onCancel(cancelled);
     }
-    this.onWake();
+    this.listener.onWake();
     if (refusal) {
       await this.afterRefusal(refusal);
     }
@@ -174,7 +195,7 @@ export class IdleWait {
     }
     if (!this.loggedRefusal) {
       this.loggedRefusal = true;
-      this.logger.warn(
+      this.options.logger.warn(
         `Redis refuses the blocking wait for jobs: ${error.message} Polling once a second instead${remedyOf(error)}.`,
       );
     }
@@ -196,7 +217,7 @@ export class IdleWait {
 
   private claim(runner: QueueRunner, sharers: number) {
     const count = Math.min(runner.capacity.freeForWait, 500);
-    const { call, conclude } = claimFor(runner, { worker: this.worker, stream: 'wait', count, sharers });
+    const { call, conclude } = claimFor(runner, { worker: this.options.worker, stream: 'wait', count, sharers });
     const done = (outcome: Settled<ClaimReply>) => {
       conclude(outcome);
       if (!outcome.ok) {

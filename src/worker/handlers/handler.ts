@@ -43,25 +43,30 @@ export interface Handler extends HandlerOptions {
   handle: HandlerFunction;
 }
 
+/** The limits of the jobs of a queue's handlers in one worker. */
+export interface HandlerLimits {
+  /** The limits of all handlers, for the server to know. */
+  readonly all: readonly AttemptLimits[];
+  /** The limits of names without a handler of their own. */
+  readonly others: Limits;
+  /** The limits of names that differ from `others`. */
+  readonly own: readonly AttemptLimits[];
+}
+
 /** Returns the limits for the jobs of each handler: its own, else those of the queue. */
-export function attemptLimitsOf(handlers: ReadonlyMap<string, Handler>, ofQueue: Limits): AttemptLimits[] {
-  return [...handlers].map(([name, { maxAttempts = ofQueue.maxAttempts, maxCrashes = ofQueue.maxCrashes }]) => ({
-    name,
-    maxAttempts,
-    maxCrashes,
-  }));
-}
-
-/** Returns the limits of jobs whose names have no handler of their own. @param limits of all handlers */
-export function otherAttemptLimits(limits: readonly AttemptLimits[], ofQueue: Limits): Limits {
-  return limits.find(({ name }) => name === ANY_NAME) ?? ofQueue;
-}
-
-/** Returns the limits that differ from those of the others. */
-export function ownAttemptLimits(limits: readonly AttemptLimits[], ofQueue: Limits): AttemptLimits[] {
-  return limits.filter(
-    ({ maxAttempts, maxCrashes }) => maxAttempts !== ofQueue.maxAttempts || maxCrashes !== ofQueue.maxCrashes,
+export function handlerLimits(handlers: ReadonlyMap<string, HandlerOptions>, ofQueue: Limits): HandlerLimits {
+  const all = [...handlers].map(
+    ([name, { maxAttempts = ofQueue.maxAttempts, maxCrashes = ofQueue.maxCrashes }]) => ({
+      name,
+      maxAttempts,
+      maxCrashes,
+    }),
   );
+  const others = all.find(({ name }) => name === ANY_NAME) ?? ofQueue;
+  const own = all.filter(
+    ({ maxAttempts, maxCrashes }) => maxAttempts !== others.maxAttempts || maxCrashes !== others.maxCrashes,
+  );
+  return { all, others, own };
 }
 
 type Limits = Pick<AttemptLimits, 'maxAttempts' | 'maxCrashes'>;

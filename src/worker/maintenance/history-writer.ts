@@ -1,8 +1,8 @@
+import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { limitOf } from '../../queue/runtime/bounds.js';
 import type { Timer } from '../../queue/runtime/clock.js';
-import type { JobQueueLogger } from '../../queue/runtime/logger.js';
-import type { QueueStore } from '../../queue/store/queue-store.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
+import type { WorkerContext } from './worker-context.js';
 
 /** The interval at which a worker adds its measurements, in ms. A worker without an ended job sends nothing. */
 const INTERVAL_MS = 10_000;
@@ -22,7 +22,7 @@ interface Batch {
  * Adds this worker's wait and run times to the history of its queues, one call per queue in ten seconds. Reports the
  * app's version, so that a deploy of workers without maintenance is marked too.
  */
-export class HistoryWriter {
+export class HistoryWriter implements BackgroundRole {
   private timer: Timer | undefined;
   private readonly unsent = new Map<QueueRunner, Batch>();
   private readonly failing = new Set<QueueRunner>();
@@ -30,17 +30,11 @@ export class HistoryWriter {
   private ended = false;
   private versionSaidAt = -Infinity;
 
-  constructor(
-    private readonly worker: string,
-    private readonly runners: readonly QueueRunner[],
-    private readonly store: QueueStore,
-    private readonly logger: JobQueueLogger,
-    private readonly version: string,
-  ) {}
+  constructor(private readonly worker: WorkerContext) {}
 
   start(): void {
-    if (!this.ended && this.runners.some(({ durations }) => durations)) {
-      this.timer = this.store.clock.setInterval(() => void this.write(), INTERVAL_MS);
+    if (!this.ended && this.worker.runners.some(({ durations }) => durations)) {
+      this.timer = this.worker.store.clock.setInterval(() => void this.runOnce(), INTERVAL_MS);
       void this.sayVersion();
     }
   }
@@ -49,36 +43,42 @@ export class HistoryWriter {
   async stop(): Promise<void> {
     this.abandon();
     await this.writing;
-    await this.write();
+    await this.runOnce();
   }
 
   /** Ends without a word to the server. */
   abandon(): void {
     this.ended = true;
-    this.store.clock.clear(this.timer);
+    this.worker.store.clock.clear(this.timer);
   }
 
-  private write(): Promise<unknown> {
+  /** Adds the measurements of each queue. A call during a run returns that run. */
+  runOnce(): Promise<unknown> {
     this.writing ??= Promise.all([
       this.sayVersion(),
-      ...this.runners.map((runner) => this.writeOf(runner)),
+      ...this.worker.runners.map((runner) => this.writeOf(runner)),
     ]).finally(() => (this.writing = undefined));
     return this.writing;
   }
 
   private async sayVersion(): Promise<void> {
-    const now = this.store.clock.monotonic();
-    if (this.version === '' || this.ended || now - this.versionSaidAt < VERSION_MS || !this.store.isReady) {
+    const now = this.worker.store.clock.monotonic();
+    if (
+      this.worker.version === '' ||
+      this.ended ||
+      now - this.versionSaidAt < VERSION_MS ||
+      !this.worker.store.isReady
+    ) {
       return;
     }
     this.versionSaidAt = now;
-    const recorded = this.runners.filter(({ durations }) => durations);
+    const recorded = this.worker.runners.filter(({ durations }) => durations);
     await Promise.all(recorded.map((runner) => this.reportVersionTo(runner)));
   }
 
   private async reportVersionTo(runner: QueueRunner): Promise<void> {
     try {
-      await this.store.exec(runner.calls.history.reportVersion(this.version), limitOf(INTERVAL_MS));
+      await this.worker.store.exec(runner.calls.history.reportVersion(this.worker.version), limitOf(INTERVAL_MS));
     } catch (error) {
       this.warnOnce(runner, error as Error);
     }
@@ -86,10 +86,10 @@ export class HistoryWriter {
 
   private async writeOf(runner: QueueRunner): Promise<void> {
     try {
-      for (let batch = this.nextOf(runner); batch && this.store.isReady; batch = this.nextOf(runner)) {
+      for (let batch = this.nextOf(runner); batch && this.worker.store.isReady; batch = this.nextOf(runner)) {
         this.unsent.set(runner, batch);
-        const call = runner.calls.history.addDurations(this.worker, batch.id, batch.counts);
-        await this.store.exec(call, limitOf(INTERVAL_MS));
+        const call = runner.calls.history.addDurations(this.worker.id, batch.id, batch.counts);
+        await this.worker.store.exec(call, limitOf(INTERVAL_MS));
         this.unsent.delete(runner);
         this.failing.delete(runner);
       }
@@ -101,13 +101,13 @@ export class HistoryWriter {
   private warnOnce(runner: QueueRunner, { message }: Error): void {
     if (!this.failing.has(runner)) {
       this.failing.add(runner);
-      this.logger.warn(`Could not add to the history of queue "${runner.name}"; trying again: ${message}`);
+      this.worker.logger.warn(`Could not add to the history of queue "${runner.name}"; trying again: ${message}`);
     }
   }
 
   private nextOf(runner: QueueRunner): Batch | undefined {
     const left = this.unsent.get(runner);
     const counts = left ? [] : (runner.durations?.take() ?? []);
-    return left ?? (counts.length > 0 ? { id: this.store.clock.randomId(), counts } : undefined);
+    return left ?? (counts.length > 0 ? { id: this.worker.store.clock.randomId(), counts } : undefined);
   }
 }

@@ -1,5 +1,6 @@
 import type { LongRun } from '../../queue/model/worker-record.js';
 import type { Clock, Timer } from '../../queue/runtime/clock.js';
+import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 
@@ -9,7 +10,7 @@ export const LONG_RUN_MS = 900_000;
 const INTERVAL_MS = 60_000;
 
 /** Reports handlers without a `timeoutMs` that run for long, because a hanging call keeps its slot for ever. */
-export class LongRuns {
+export class LongRuns implements BackgroundRole {
   private timer: Timer | undefined;
   /** The handlers that were reported, by queue and name. Each is reported once. */
   private readonly reported = new Set<string>();
@@ -21,7 +22,7 @@ export class LongRuns {
   ) {}
 
   start(): void {
-    this.timer = this.clock.setInterval(() => this.report(), INTERVAL_MS);
+    this.timer = this.clock.setInterval(() => this.runOnce(), INTERVAL_MS);
     this.timer.unref();
   }
 
@@ -45,7 +46,8 @@ export class LongRuns {
     });
   }
 
-  private report(): void {
+  /** Reports each handler that runs for long and was not reported. */
+  runOnce(): void {
     for (const run of this.list) {
       const handler = JSON.stringify([run.queue, run.name]);
       if (!this.reported.has(handler)) {

@@ -1,6 +1,7 @@
 import type { JobQueue } from '../../queue/job-queue.js';
 import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
+import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { FaultLog } from '../reports/fault-log.js';
 import type { StoredSchedule } from '../../queue/model/schedule.js';
 
@@ -16,7 +17,7 @@ export interface QueueSchedules {
  * Keeps the schedules of this worker's code alive by repeated declarations. A schedule that no process declares stops.
  * A definition of another version is taken over when the last process that declared it stops.
  */
-export class ScheduleDeclarer {
+export class ScheduleDeclarer implements BackgroundRole {
   private timer: Timer | undefined;
   private running: Promise<void> | undefined;
   private stopped = false;

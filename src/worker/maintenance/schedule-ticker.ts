@@ -1,6 +1,7 @@
 import type { JobQueue } from '../../queue/job-queue.js';
 import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
+import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { FaultLog } from '../reports/fault-log.js';
 import type { TickReport } from '../../queue/schedules/schedules.js';
 
@@ -14,7 +15,7 @@ const MOST_SLICES = 100;
  * Makes the ticks of schedules close to their due times. Every replica may do it: the server lets one of them make a
  * tick. The server's clock determines its waits.
  */
-export class ScheduleTicker {
+export class ScheduleTicker implements BackgroundRole {
   private timer: Timer | undefined;
   private running: Promise<void> | undefined;
   private again = false;

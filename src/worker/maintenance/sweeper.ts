@@ -1,6 +1,7 @@
 import { heartbeatIntervalMs } from '../runner/heartbeat.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
+import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { ForeignClients } from './foreign-clients.js';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
 import { limitOf } from '../../queue/runtime/bounds.js';
@@ -46,7 +47,7 @@ interface SweeperOptions {
  * Redis pattern. It also deletes old data. Every replica may run it at the same time. One of them tidies for all,
  * because tidying costs more with longer histories.
  */
-export class Sweeper {
+export class Sweeper implements BackgroundRole {
   private timer: Timer | undefined;
   private running: Promise<SweepReport> | undefined;
   private stopped = false;

@@ -1,13 +1,12 @@
+import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { hostname } from 'node:os';
 import type { WorkerDetails } from '../../queue/model/worker-record.js';
-import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 import { limitOf } from '../../queue/runtime/bounds.js';
 import { QueueLayoutError } from '../../queue/errors/layout-error.js';
 import type { Timer } from '../../queue/runtime/clock.js';
-import type { QueueStore } from '../../queue/store/queue-store.js';
 import { FaultLog } from '../reports/fault-log.js';
-import { RepeatedStart } from './repeated-start.js';
+import type { WorkerContext } from './worker-context.js';
 
 const INTERVAL_MS = 10_000;
 /** The interval at which a worker repeats unchanged details, in ms, because a server may have lost them. */
@@ -22,7 +21,7 @@ const MOST_STUCK = 20;
  * A queue is not claimed from before Redis has its announcement. If a claim finds that Redis has lost the limits, the
  * queue is announced again before its next claim.
  */
-export class WorkerRegistration {
+export class WorkerRegistration implements BackgroundRole {
   private timer: Timer | undefined;
   private ended = false;
   /** The announcements in flight. */
@@ -35,16 +34,9 @@ export class WorkerRegistration {
   /** The last announced details of this worker for each queue, and their time. */
   private readonly described = new Map<QueueRunner, { text: string; atMs: number }>();
 
-  constructor(
-    private readonly worker: string,
-    private readonly runners: readonly QueueRunner[],
-    private readonly store: QueueStore,
-    private readonly logger: JobQueueLogger,
-    private readonly app: { version: string; concurrency?: number },
-    private readonly repeats: RepeatedStart,
-  ) {
-    this.startedAtMs = store.clock.monotonic();
-    this.faults = new FaultLog(logger);
+  constructor(private readonly worker: WorkerContext) {
+    this.startedAtMs = worker.store.clock.monotonic();
+    this.faults = new FaultLog(worker.logger);
   }
 
   /**
@@ -56,14 +48,14 @@ export class WorkerRegistration {
   async start(): Promise<void> {
     let errors: (Error | undefined)[] = [];
     const begin = async () => {
-      errors = await Promise.all(this.runners.map((runner) => this.announce(runner)));
-      const stays = errors.find((error) => error && !this.store.passes(error));
+      errors = await Promise.all(this.worker.runners.map((runner) => this.announce(runner)));
+      const stays = errors.find((error) => error && !this.worker.store.passes(error));
       if (stays ?? errors.every((error) => error)) {
         throw stays ?? errors[0]!;
       }
     };
     try {
-      await this.repeats.run('Announcing this worker', begin);
+      await this.worker.repeats.run('Announcing this worker', begin);
     } catch (error) {
       await this.stop();
       throw error;
@@ -71,8 +63,8 @@ export class WorkerRegistration {
     if (this.ended) {
       return this.withdraw();
     }
-    this.timer = this.store.clock.setInterval(() => this.announceAll(), INTERVAL_MS);
-    this.runners.filter((_, i) => errors[i]).forEach((runner) => this.open(runner));
+    this.timer = this.worker.store.clock.setInterval(() => void this.runOnce(), INTERVAL_MS);
+    this.worker.runners.filter((_, i) => errors[i]).forEach((runner) => this.open(runner));
   }
 
   /** Announces a queue whose limits Redis does not know. Its next claim waits for that. */
@@ -80,20 +72,20 @@ export class WorkerRegistration {
     if (!runner.outlook.isAnnounced) {
       return; // it is being announced
     }
-    runner.outlook.isAnnounced = false;
-    void this.repeats
+    runner.awaitAnnouncement();
+    void this.worker.repeats
       .run(announcing(runner.name), async () => {
         const error = await this.announce(runner);
         if (error) throw error;
       })
       .catch((error: Error) =>
-        this.logger.error(`${announcing(runner.name)} failed; trying again later: ${error.message}`),
+        this.worker.logger.error(`${announcing(runner.name)} failed; trying again later: ${error.message}`),
       );
   }
 
   /** Announces all queues again. A queue that waited for it is then claimed from. */
-  private announceAll(): void {
-    this.runners.forEach((runner) => void this.announceAgain(runner));
+  async runOnce(): Promise<void> {
+    await Promise.all(this.worker.runners.map((runner) => this.announceAgain(runner)));
   }
 
   private async announceAgain(runner: QueueRunner): Promise<void> {
@@ -115,8 +107,8 @@ export class WorkerRegistration {
   /** Ends without telling the server, which forgets a silent worker itself. */
   abandon(): void {
     this.ended = true;
-    this.repeats.end();
-    this.store.clock.clear(this.timer);
+    this.worker.repeats.end();
+    this.worker.store.clock.clear(this.timer);
   }
 
   /** Waits for announcements in flight first: sent again by its text, one could arrive after the withdrawal. */
@@ -132,11 +124,11 @@ export class WorkerRegistration {
 
   private async takeBack(runner: QueueRunner): Promise<void> {
     try {
-      await this.store.exec(runner.calls.workers.register(this.worker, false), limitOf(INTERVAL_MS));
+      await this.worker.store.exec(runner.calls.workers.register(this.worker.id, false), limitOf(INTERVAL_MS));
       await this.describe(runner, undefined);
     } catch (error) {
       if (!(error instanceof QueueLayoutError)) {
-        this.logger.warn(`${announcing(runner.name)} could not be taken back: ${(error as Error).message}`);
+        this.worker.logger.warn(`${announcing(runner.name)} could not be taken back: ${(error as Error).message}`);
       }
     }
   }
@@ -154,14 +146,18 @@ export class WorkerRegistration {
   private async send(runner: QueueRunner): Promise<Error | undefined> {
     try {
       if (!this.prepared.has(runner)) {
-        await this.store.prepare(runner.calls);
+        await this.worker.store.prepare(runner.calls);
         this.prepared.add(runner);
       }
-      await this.store.exec(runner.calls.workers.register(this.worker, true, runner.limits), limitOf(INTERVAL_MS));
+      await this.worker.store.exec(
+        runner.calls.workers.register(this.worker.id, true, runner.limits.all),
+        limitOf(INTERVAL_MS),
+      );
     } catch (error) {
       return error as Error;
     }
-    this.opened(runner);
+    this.worker.repeats.succeeded(announcing(runner.name));
+    runner.announced();
     const what = `Describing this worker to queue "${runner.name}"`;
     await this.describe(runner, this.detailsOf(runner)).then(
       () => this.faults.succeeded(what),
@@ -170,31 +166,21 @@ export class WorkerRegistration {
     return undefined;
   }
 
-  /** Lets a queue be claimed from that waited for its announcement. */
-  private opened({ name, outlook, host }: QueueRunner): void {
-    this.repeats.succeeded(announcing(name));
-    if (!outlook.isAnnounced) {
-      outlook.isAnnounced = true;
-      outlook.mayHaveJobs = true;
-      host.changed();
-    }
-  }
-
   /** Sends the details of this worker for operators, when they change and once a minute. */
   private async describe(runner: QueueRunner, details: WorkerDetails | undefined): Promise<void> {
     const text = JSON.stringify(details ?? null);
     const last = this.described.get(runner);
-    const nowMs = this.store.clock.monotonic();
+    const nowMs = this.worker.store.clock.monotonic();
     if (last?.text === text && nowMs - last.atMs < DESCRIBED_MS) {
       return;
     }
-    const call = runner.calls.workers.describe(this.worker, details, nowMs - this.startedAtMs);
-    await this.store.exec(call, limitOf(INTERVAL_MS));
+    const call = runner.calls.workers.describe(this.worker.id, details, nowMs - this.startedAtMs);
+    await this.worker.store.exec(call, limitOf(INTERVAL_MS));
     this.described.set(runner, { text, atMs: nowMs });
   }
 
   private detailsOf(runner: QueueRunner): WorkerDetails {
-    const { version, concurrency } = this.app;
+    const { version, concurrency } = this.worker;
     const stuck = [...runner.attempts].flatMap((attempt) => attempt.stuck ?? []).slice(0, MOST_STUCK);
     return {
       host: hostname(),
@@ -202,7 +188,7 @@ export class WorkerRegistration {
       ...(version !== '' && { version }),
       slots: runner.capacity.concurrency,
       ...(concurrency !== undefined && { processSlots: concurrency }),
-      ...(runner.isClosed && { paused: true as const }),
+      ...(runner.state.isClosed && { paused: true as const }),
       ...(stuck.length > 0 && { stuck: stuck.map(({ id, name }) => ({ id, name })) }),
     };
   }

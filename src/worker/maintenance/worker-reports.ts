@@ -1,17 +1,8 @@
-import type { QueueStore } from '../../queue/store/queue-store.js';
-import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { HistoryWriter } from './history-writer.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 import { LongRuns } from './long-runs.js';
-import type { RepeatedStart } from './repeated-start.js';
+import type { WorkerContext } from './worker-context.js';
 import { WorkerRegistration } from './worker-registration.js';
-
-/** The options of a worker that its reports need. */
-interface ReportOptions {
-  logger: JobQueueLogger;
-  version: string;
-  concurrency?: number;
-}
 
 /** Announces this worker, adds its measured times, and looks for handlers that run for long, at intervals. */
 export class WorkerReports {
@@ -19,17 +10,10 @@ export class WorkerReports {
   private readonly history: HistoryWriter;
   readonly longRuns: LongRuns;
 
-  constructor(
-    worker: string,
-    runners: readonly QueueRunner[],
-    store: QueueStore,
-    options: ReportOptions,
-    repeats: RepeatedStart,
-  ) {
-    const { logger, version } = options;
-    this.registration = new WorkerRegistration(worker, runners, store, logger, options, repeats);
-    this.history = new HistoryWriter(worker, runners, store, logger, version);
-    this.longRuns = new LongRuns(runners, store.clock, logger);
+  constructor(worker: WorkerContext) {
+    this.registration = new WorkerRegistration(worker);
+    this.history = new HistoryWriter(worker);
+    this.longRuns = new LongRuns(worker.runners, worker.store.clock, worker.logger);
   }
 
   /** Resolves once the store knows the worker; see WorkerRegistration. */

@@ -48,25 +48,21 @@ export class FailureLog {
   /** Logs a failed attempt that has a retry. @param backoffMs the delay before the retry */
   attempt(job: FailedJob, error: StoredError, backoffMs: number): void {
     const when = backoffMs > 0 ? `after ${backoffMs} ms` : 'at once';
-    this.add(
-      this.levels.attempts,
-      'failed attempts',
-      job,
-      error,
-      `failed in ${attemptOf(job)}; tried again ${when}`,
-    );
+    const how = `failed in ${attemptOf(job)}; tried again ${when}`;
+    this.add(this.levels.attempts, job, error, { what: 'failed attempts', how });
   }
 
   /** Logs a permanently failed job. */
   deadLetter(job: FailedJob, error: StoredError): void {
-    const how = job.attempt > 0 ? `failed in ${attemptOf(job)}` : 'failed before an attempt';
-    this.add(this.levels.deadLetters, 'dead letters', job, error, `${how} and is a dead letter`);
+    const where = job.attempt > 0 ? `in ${attemptOf(job)}` : 'before an attempt';
+    const how = `failed ${where} and is a dead letter`;
+    this.add(this.levels.deadLetters, job, error, { what: 'dead letters', how });
   }
 
   /** Logs an error that no store keeps, because its attempt lost its claim. */
   lost(job: FailedJob, error: StoredError): void {
-    const what = `failed in ${attemptOf(job)} after its claim was lost; nothing was stored`;
-    this.add(this.levels.attempts, 'failed attempts without a claim', job, error, what);
+    const how = `failed in ${attemptOf(job)} after its claim was lost; nothing was stored`;
+    this.add(this.levels.attempts, job, error, { what: 'failed attempts without a claim', how });
   }
 
   /** Logs a job whose worker is gone, as a sweep found it. */
@@ -126,7 +122,12 @@ export class FailureLog {
     this.burst.flush();
   }
 
-  private add(level: LogLevel | 'off', what: string, job: FailedJob, error: StoredError, how: string): void {
+  private add(
+    level: LogLevel | 'off',
+    job: FailedJob,
+    error: StoredError,
+    { what, how }: { what: string; how: string },
+  ): void {
     if (level === 'off') {
       return;
     }

@@ -8,14 +8,13 @@ import type { Prefetcher } from './prefetcher.js';
 interface TurnOwner extends AttemptStarter {
   readonly clock: Clock;
   readonly prefetcher: Prefetcher;
-  readonly hasSlot: boolean;
-  /** The number of running handlers. */
-  readonly running: number;
+  readonly capacity: { readonly hasSlot: boolean };
+  readonly state: { readonly running: number };
   /** Undefined without a bulk handler. */
   readonly bulk: { look(): void } | undefined;
   readonly host: AttemptStarter['host'] & { settle(): void };
   /** Gives an attempt a slot. Returns false if it has ended before its start. */
-  takesSlot(attempt: Attempt): boolean;
+  givesSlot(attempt: Attempt): boolean;
 }
 
 /**
@@ -32,11 +31,11 @@ export class BeginTurn {
 
   /** Begins jobs if a slot is free. Not within the end of another job, because its completion is sent first. */
   ask(): void {
-    const { prefetcher, bulk, hasSlot, running } = this.owner;
-    if ((prefetcher.isEmpty && !bulk) || !hasSlot || this.isAsked) {
+    const { prefetcher, bulk, capacity, state } = this.owner;
+    if ((prefetcher.isEmpty && !bulk) || !capacity.hasSlot || this.isAsked) {
       return;
     }
-    const othersRun = running > 0;
+    const othersRun = state.running > 0;
     if (this.hasBegun && othersRun) {
       this.isAsked = true;
       return;
@@ -60,9 +59,9 @@ export class BeginTurn {
   private readonly begin = AsyncResource.bind((): void => {
     const { owner } = this;
     const starting: Starting[] = [];
-    while (!owner.prefetcher.isEmpty && owner.hasSlot) {
+    while (!owner.prefetcher.isEmpty && owner.capacity.hasSlot) {
       const { attempt, askedAtMs } = owner.prefetcher.next()!;
-      if (owner.takesSlot(attempt)) {
+      if (owner.givesSlot(attempt)) {
         starting.push({ attempt, waitedMs: owner.clock.monotonic() - askedAtMs });
       }
     }

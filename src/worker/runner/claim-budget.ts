@@ -1,15 +1,3 @@
-/** A claim in flight. */
-export interface ClaimInFlight {
-  readonly token: string;
-  readonly worker: string;
-  readonly stream: string;
-  /** The time of the call, by the clock of `performance`, in ms. */
-  readonly askedAtMs: number;
-}
-
-/** The claims of a runner in flight: one that is answered at once, and one behind a wait. */
-export type ClaimsInFlight = Record<'trip' | 'wait', ClaimInFlight | undefined>;
-
 /** The budget of a claim at the start, in bytes. */
 const FIRST_BYTES = 256 * 1_024;
 
@@ -62,10 +50,4 @@ export class ClaimBudget {
   private limit(bytes: number): void {
     this.most = Math.min(MOST_BYTES, Math.max(LEAST_BYTES, Math.floor(bytes)));
   }
-}
-
-/** Gives runners that travel over one connection one budget. */
-export function shareBudget(runners: readonly { budget: ClaimBudget }[]): void {
-  const budget = new ClaimBudget();
-  runners.forEach((runner) => (runner.budget = budget));
 }

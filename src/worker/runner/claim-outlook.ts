@@ -2,18 +2,44 @@ import type { ClaimReply } from '../../queue/store/store-calls.js';
 
 /** The expectation of the next claim, from a runner's last claim. */
 export class ClaimOutlook {
-  /** True if a claim may find something: true until a claim returned too few jobs. */
-  mayHaveJobs = true;
-  /** False while the store does not have the announcement of this queue. Then nothing is claimed. */
-  isAnnounced = true;
-  /** True if the queue has limits. */
-  isLimited = false;
-  /** ms until the next scheduled job is due, or a limit lets the next one start. */
-  nextDueInMs: number | undefined;
+  private expectsJobs = true;
+  private announced = true;
+  private limited = false;
+  private dueInMs: number | undefined;
   /** True if jobs wait for a slot of the queue or of their group. */
   private awaitsSlots = false;
   /** True if settlements that free such slots were sent since the last claim. */
   private freedSlots = false;
+
+  /** True if a claim may find something: true until a claim returned too few jobs. */
+  get mayHaveJobs(): boolean {
+    return this.expectsJobs;
+  }
+
+  /** False while the store does not have the announcement of this queue. Then nothing is claimed. */
+  get isAnnounced(): boolean {
+    return this.announced;
+  }
+
+  /** True if the queue has limits. */
+  get isLimited(): boolean {
+    return this.limited;
+  }
+
+  /** ms until the next scheduled job is due, or a limit lets the next one start. */
+  get nextDueInMs(): number | undefined {
+    return this.dueInMs;
+  }
+
+  /** Records that jobs may have come since the last claim. */
+  expectJobs(): void {
+    this.expectsJobs = true;
+  }
+
+  /** Records whether the store has the announcement of this queue. */
+  setAnnounced(announced: boolean): void {
+    this.announced = announced;
+  }
 
   /** Records that a claim is sent, which finds all slots that were freed before it. */
   claims(): void {
@@ -23,17 +49,17 @@ export class ClaimOutlook {
   /** Evaluates the reply of a claim. `asked` slots were reserved for its claim. */
   learn(reply: ClaimReply, asked: number): void {
     const found = reply.jobs.length + reply.refused.length;
-    this.nextDueInMs = reply.nextDueInMs;
-    this.isLimited = reply.isLimited;
+    this.dueInMs = reply.nextDueInMs;
+    this.limited = reply.isLimited;
     this.awaitsSlots = reply.awaitsSlots;
-    this.mayHaveJobs = reply.isFull || found >= asked || (reply.awaitsSlots && this.freedSlots);
+    this.expectsJobs = reply.isFull || found >= asked || (reply.awaitsSlots && this.freedSlots);
   }
 
   /** Records that settlements are sent. A slot that they free for a waiting job is claimed at once. */
   settles(count: number): void {
-    if (count > 0 && this.isLimited) {
+    if (count > 0 && this.limited) {
       this.freedSlots = true;
-      this.mayHaveJobs ||= this.awaitsSlots;
+      this.expectsJobs ||= this.awaitsSlots;
     }
   }
 }

@@ -79,7 +79,7 @@ export class CrashIsolation {
     if (this.current) {
       return;
     }
-    const next = this.waiting.find(({ runner }) => !runner.isClosed);
+    const next = this.waiting.find(({ runner }) => !runner.state.isClosed);
     if (this.waiting.length === 0) {
       this.rest();
     } else if (next && this.mayBegin(next.runner)) {
@@ -96,9 +96,9 @@ export class CrashIsolation {
   private begin({ runner, attempt, askedAtMs }: Isolated): void {
     const now = runner.clock.monotonic();
     const leftMs = this.endedAtMs === undefined ? 0 : this.endedAtMs + QUIET_MS - now;
-    attempt.uncharged = leftMs > 0;
     this.clock?.clear(this.chargeTimer);
-    if (attempt.uncharged) {
+    if (leftMs > 0) {
+      attempt.chargeLater();
       this.chargeTimer = runner.clock.setTimeout(() => charge(runner, attempt), leftMs);
       this.chargeTimer.unref();
     }
@@ -119,7 +119,7 @@ export class CrashIsolation {
   }
 
   private get isFresh(): boolean {
-    return !this.runners().some(({ hasBegun }) => hasBegun);
+    return !this.runners().some(({ state }) => state.hasBegun);
   }
 
   /** Returns whether nothing else runs, and nothing did for a while. */
@@ -152,7 +152,7 @@ export class CrashIsolation {
   /** A claim in flight may bring jobs that start at once, so it is waited for like a running job. */
   private get isQuiet(): boolean {
     const inFlight = this.runners().map(
-      (runner) => runner.claiming + runner.attempts.size + runner.settlements.unsettled,
+      (runner) => runner.claims.slots + runner.attempts.size + runner.settlements.unsettled,
     );
     return this.waited || inFlight.reduce((sum, count) => sum + count, 0) === this.waiting.length;
   }

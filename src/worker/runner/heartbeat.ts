@@ -1,10 +1,11 @@
 import { CancelNotices } from '../../queue/operate/cancel-notices.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { limitOf, LONGEST_TIMER_MS } from '../../queue/runtime/bounds.js';
+import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import type { Timer } from '../../queue/runtime/clock.js';
 import { FaultLog } from '../reports/fault-log.js';
 import type { Attempt } from '../attempt/attempt.js';
-import type { ClaimInFlight } from './claim-budget.js';
+import type { ClaimInFlight } from './claim-ledger.js';
 import type { QueueRunner } from './queue-runner.js';
 
 const MOST_PER_CALL = 500;
@@ -21,7 +22,7 @@ const MOST_BEATS = 20;
  * Extends the claims of a runner's jobs before the visibility timeout, so that a job may run longer than that. Passes
  * the replies to the handlers: lost claims and cancel requests.
  */
-export class Heartbeat {
+export class Heartbeat implements BackgroundRole {
   private timer: Timer | undefined;
   private unsubscribe: (() => void) | undefined;
   private beats = 0;
@@ -39,7 +40,7 @@ export class Heartbeat {
     const { queue, calls } = this.runner;
     this.unsubscribe = CancelNotices.of(queue.store).listen(calls.key, (id) => this.cancel(id));
     this.timer = queue.store.clock.setInterval(
-      () => void this.beatAgain(),
+      () => void this.runOnce(),
       Math.min(this.intervalMs, LONGEST_TIMER_MS),
     );
   }
@@ -49,17 +50,12 @@ export class Heartbeat {
     this.unsubscribe?.();
   }
 
-  /** Beats again without waiting for the previous reply. On a slow link it may be behind a large payload. */
-  private async beatAgain(): Promise<void> {
+  /** Beats once more, without waiting for a beat in flight. On a slow link its reply may be behind a large payload. */
+  async runOnce(): Promise<void> {
     if (this.beats < MOST_BEATS) {
       this.beats++;
       await this.beat().finally(() => this.beats--);
     }
-  }
-
-  /** Starts a new beat. A beat in flight may have been sent before the event. */
-  runAnew(): Promise<void> {
-    return this.beatAgain();
   }
 
   /** Called when this process cancels a claimed job. */
@@ -73,18 +69,12 @@ export class Heartbeat {
 
   private async beat(): Promise<void> {
     const claims = [...this.newestOfEachJob(), ...this.unacknowledged()];
-    const extended = this.lateBatches().map((batch) => this.extendBatch(batch));
+    const late = this.runner.claims.askedBy(this.runner.clock.monotonic() - this.intervalMs);
+    const extended = late.map((claim) => this.extendBatch(claim));
     for (let i = 0; i < claims.length; i += MOST_PER_CALL) {
       extended.push(this.extend(claims.slice(i, i + MOST_PER_CALL)));
     }
     await Promise.all(extended);
-  }
-
-  /** Returns claims in flight for so long that their jobs, which are not known here yet, need more time. */
-  private lateBatches(): ClaimInFlight[] {
-    const latest = this.runner.clock.monotonic() - this.intervalMs;
-    const { trip, wait } = this.runner.claimsInFlight;
-    return [trip, wait].filter((claim) => claim !== undefined && claim.askedAtMs <= latest) as ClaimInFlight[];
   }
 
   /**
@@ -118,10 +108,10 @@ export class Heartbeat {
     this.runner.reportLost(attempt);
   }
 
-  private async extendBatch(batch: ClaimInFlight): Promise<void> {
+  private async extendBatch(claim: ClaimInFlight): Promise<void> {
     try {
       const { queue, calls } = this.runner;
-      await queue.store.exec(calls.extendBatch(batch), limitOf(this.intervalMs));
+      await queue.store.exec(calls.extendBatch(claim), limitOf(this.intervalMs));
     } catch (error) {
       this.warn(error);
     }

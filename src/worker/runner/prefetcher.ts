@@ -37,8 +37,8 @@ const LONGEST_COOLDOWN_MS = 16_000;
 
 /** The state of a runner that prefetching depends on. */
 export interface PrefetchOwner {
-  /** The slots of claims in flight, whose jobs come after the waiting ones. */
-  readonly claiming: number;
+  /** The claims in flight, whose jobs come after the waiting ones. */
+  readonly claims: { readonly slots: number };
   release(attempt: Attempt): void;
 }
 
@@ -72,13 +72,17 @@ export class Prefetcher {
   private runMs = 0;
 
   constructor(
-    public concurrency: number,
+    private concurrency: number,
     private readonly prefetch: number | undefined,
     private readonly owner: PrefetchOwner,
     private readonly clock: Clock = systemClock,
   ) {
     this.roomForWait = prefetch ?? 0;
     this.most = this.roomForWait;
+  }
+
+  setConcurrency(concurrency: number): void {
+    this.concurrency = concurrency;
   }
 
   /** How many jobs may be prefetched now. */
@@ -190,7 +194,7 @@ export class Prefetcher {
       return this.watch(leftMs);
     }
     this.most = 0;
-    if (this.owner.claiming > 0) {
+    if (this.owner.claims.slots > 0) {
       return this.watch(LOOKS_AGAIN_MS);
     }
     this.rest(now);

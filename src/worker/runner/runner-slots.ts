@@ -1,23 +1,19 @@
 import type { BulkGatherers } from '../bulk/bulk-gatherers.js';
+import type { ClaimOutlook } from './claim-outlook.js';
 import type { Prefetcher } from './prefetcher.js';
+import type { RunnerState } from './runner-state.js';
 
 /** Back-pressure: a runner stops claiming while more rounds of settlements are unacknowledged. One is in flight while the next ends. */
 const MAX_UNSETTLED_ROUNDS = 2;
 
 /** The jobs of a queue runner in this process. */
 interface SlotOwner {
-  readonly isClosed: boolean;
-  readonly isResting: boolean;
-  /** Its queue is not claimed from before the store has the announcement. */
-  readonly outlook: { readonly isAnnounced: boolean };
-  /** True if the queue has limits, so that nothing is prefetched. */
-  readonly isLimited: boolean;
+  readonly state: Readonly<RunnerState>;
+  /** A queue is not claimed from before the store has the announcement. A queue with limits prefetches nothing. */
+  readonly outlook: Pick<ClaimOutlook, 'isAnnounced' | 'isLimited'>;
   /** Claimed jobs that have not ended. */
   readonly attempts: { readonly size: number };
-  /** The number of running handlers. */
-  readonly running: number;
-  /** Slots that claims in flight may fill. */
-  readonly claiming: number;
+  readonly claims: { readonly slots: number };
   readonly prefetcher: Pick<Prefetcher, 'count' | 'room' | 'roomForWait' | 'leastPerClaim'>;
   readonly settlements: { readonly unsettled: number; readonly blocksClaims: boolean };
   /** Undefined without a bulk handler. */
@@ -28,19 +24,30 @@ interface SlotOwner {
 export class RunnerSlots {
   constructor(
     private readonly owner: SlotOwner,
-    public concurrency: number,
+    private slots: number,
   ) {}
+
+  /** The number of jobs, or calls of a bulk handler, that may run at once. */
+  get concurrency(): number {
+    return this.slots;
+  }
+
+  setConcurrency(concurrency: number): void {
+    this.slots = concurrency;
+  }
 
   /** Returns whether nothing is waited for here: all slots are busy, or the runner is closed. */
   get isFull(): boolean {
-    const { isClosed, bulk, attempts, running, prefetcher } = this.owner;
-    return isClosed || (bulk ? bulk.room(running, prefetcher.count) <= 0 : attempts.size >= this.roomForWait);
+    const { state, bulk, attempts, prefetcher } = this.owner;
+    return (
+      state.isClosed || (bulk ? bulk.room(state.running, prefetcher.count) <= 0 : attempts.size >= this.roomForWait)
+    );
   }
 
   /** How many more jobs may be claimed now, by the last measured rate. */
   get free(): number {
-    const { isLimited, prefetcher } = this.owner;
-    const free = this.freeOf(this.concurrency + (isLimited ? 0 : prefetcher.room));
+    const { outlook, prefetcher } = this.owner;
+    const free = this.freeOf(this.concurrency + (outlook.isLimited ? 0 : prefetcher.room));
     return free < prefetcher.leastPerClaim && this.beginAtOnce === 0 ? 0 : free;
   }
 
@@ -48,7 +55,7 @@ export class RunnerSlots {
    * The most jobs of one claim: half of a limited queue's slots. Redis claims one half while the other runs.
    */
   get mostPerClaim(): number {
-    return this.owner.isLimited ? Math.ceil((this.concurrency * this.perSlot) / 2) : Infinity;
+    return this.owner.outlook.isLimited ? Math.ceil((this.concurrency * this.perSlot) / 2) : Infinity;
   }
 
   /** How many more jobs a blocking wait may claim. */
@@ -68,19 +75,19 @@ export class RunnerSlots {
 
   /** The slots in use or reserved. */
   get used(): number {
-    const { bulk, running, prefetcher, claiming, attempts } = this.owner;
-    return bulk ? bulk.used(running, prefetcher.count + claiming) : attempts.size + claiming;
+    const { bulk, state, prefetcher, claims, attempts } = this.owner;
+    return bulk ? bulk.used(state.running, prefetcher.count + claims.slots) : attempts.size + claims.slots;
   }
 
   /** Returns whether another job, or another call, may begin. */
   get hasSlot(): boolean {
-    const { isClosed, bulk, running } = this.owner;
-    return !isClosed && (bulk?.calls(running) ?? running) < this.concurrency;
+    const { state, bulk } = this.owner;
+    return !state.isClosed && (bulk?.calls(state.running) ?? state.running) < this.concurrency;
   }
 
   /** Returns whether claims in flight ask for more than there is room for. */
   get isOverdrawn(): boolean {
-    return this.owner.claiming > 0 && this.roomOf(this.concurrency) < 0;
+    return this.owner.claims.slots > 0 && this.roomOf(this.concurrency) < 0;
   }
 
   /** The most jobs of a wait in the worker. Other claims may bring more. */
@@ -89,14 +96,16 @@ export class RunnerSlots {
   }
 
   private freeOf(room: number): number {
-    const { settlements, isClosed, isResting, outlook } = this.owner;
+    const { settlements, state, outlook } = this.owner;
     const isBehind = settlements.unsettled > MAX_UNSETTLED_ROUNDS * room * this.perSlot;
-    const isHeld = isClosed || isResting || !outlook.isAnnounced || settlements.blocksClaims || isBehind;
+    const isHeld =
+      state.isClosed || state.isResting || !outlook.isAnnounced || settlements.blocksClaims || isBehind;
     return isHeld ? 0 : Math.max(0, this.roomOf(room));
   }
 
   private roomOf(room: number): number {
-    const { bulk, running, prefetcher, claiming, attempts } = this.owner;
-    return bulk ? bulk.room(running, prefetcher.count + claiming) : room - attempts.size - claiming;
+    const { bulk, state, prefetcher, claims, attempts } = this.owner;
+    const { slots } = claims;
+    return bulk ? bulk.room(state.running, prefetcher.count + slots) : room - attempts.size - slots;
   }
 }

@@ -99,7 +99,7 @@ export class ThreadPool {
    */
   private failStranded(): void {
     for (const run of this.runs) {
-      if (!run.taken && this.pool!.queueSize > 0) {
+      if (!run.isTaken && this.pool!.queueSize > 0) {
         run.fail(run.crash(this.fault));
       }
     }

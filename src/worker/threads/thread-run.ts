@@ -40,8 +40,7 @@ export class ThreadRun {
   private readonly end = new AbortController();
   private graceTimer: Timer | undefined;
   private outcome: Outcome | undefined;
-  /** True if a thread has taken the job. */
-  taken = false;
+  private taken = false;
 
   constructor(
     private readonly job: Job,
@@ -52,6 +51,11 @@ export class ThreadRun {
     const { port1, port2 } = new MessageChannel();
     this.port = port1;
     this.threadPort = port2;
+  }
+
+  /** True if a thread has taken the job. */
+  get isTaken(): boolean {
+    return this.taken;
   }
 
   /** @throws the handler's error; ThreadCrashedError; ThreadTerminatedError */

@@ -8,6 +8,8 @@ import type { HandlerFunction } from '#worker/handlers/handler.js';
 import { silentLogger } from '#queue/runtime/logger.js';
 import { SafeLogger } from '#queue/errors/safe-logger.js';
 import { FailureLog } from '#worker/reports/failure-log.js';
+import type { Attempt } from '#worker/attempt/attempt.js';
+import { ClaimBudget } from '#worker/runner/claim-budget.js';
 import { QueueRunner } from '#worker/runner/queue-runner.js';
 import { systemClock } from '#queue/runtime/clock.js';
 import type { RetryingTransport } from '#queue/transport/retrying-transport.js';
@@ -50,18 +52,23 @@ async function workerOfOne({
   const runners: QueueRunner[] = [];
   for (let i = 0; i < queues; i++) {
     const { queue } = coreQueue();
-    runners.push(new QueueRunner(queue, await inside(queue).scripts(), slotsOfEach, prefetch, handlers, host));
+    const calls = await inside(queue).scripts();
+    const options = { queue, calls, handlers, concurrency: slotsOfEach, prefetch, budget: new ClaimBudget() };
+    runners.push(new QueueRunner(options, host));
   }
   const transport = { carry } as unknown as RetryingTransport; // the loop calls nothing else
   const logger = { log: () => {}, warn: () => {}, error: () => {} };
   const look = () => loop.flush();
   const loop = new FetchLoop(
-    'w',
-    runners.map((each) => [each]),
-    () => runners.reduce((slots, runner) => slots - runner.claiming - runner.attempts.size, concurrency),
-    transport,
-    systemClock,
-    logger,
+    {
+      worker: 'w',
+      together: runners.map((each) => [each]),
+      capacity: () =>
+        runners.reduce((slots, runner) => slots - runner.claims.slots - runner.attempts.size, concurrency),
+      transport,
+      clock: systemClock,
+      logger,
+    },
     { answered: () => process.nextTick(look) },
   );
   const answerClaims = (trip: number, jobs: ClaimedJob[], limits = { isLimited: false, awaitsSlots: false }) =>
@@ -150,13 +157,13 @@ it('claims for one half of the slots of a limited queue before the jobs of the o
 
 it('releases at a pause the prefetched jobs with those of a claim in flight, so that their order stays', async () => {
   const { runner } = await workerOfOne({ handle: () => new Promise(() => {}), prefetch: 3 });
-  runner.claiming = 4;
-  runner.take(answerOf('a', 'b', 'c'), 3, performance.now());
+  const [first, second] = [runner.claims.reserve('w', 'trip', 3), runner.claims.reserve('w', 'wait', 1)];
+  runner.take(answerOf('a', 'b', 'c'), first);
   runner.close();
   expect(runner.settlements.releases).toEqual([]);
-  runner.take(answerOf('d'), 1, performance.now());
+  runner.take(answerOf('d'), second);
   expect(runner.settlements.releases.map(({ settlement }) => settlement.id)).toEqual(['b', 'c', 'd']);
-  expect(runner.running).toBe(1);
+  expect(runner.state.running).toBe(1);
 });
 
 it.each([
@@ -164,8 +171,8 @@ it.each([
   ["not before Redis was asked, where it may be another's by now", 20_000, []],
 ])('begins a job %s', async (_, agoMs, log) => {
   const worker = await workerOfOne();
-  worker.runner.claiming = 1;
-  worker.runner.take(answerOf('a'), 1, performance.now() - agoMs);
+  const claim = worker.runner.claims.reserve('w', 'trip', 1);
+  worker.runner.take(answerOf('a'), { ...claim, askedAtMs: performance.now() - agoMs });
   expect(worker.log).toEqual(log);
   await eventually(() => worker.runner.attempts.size === 0);
   expect(worker.log).toEqual(log); // Redis knows of no such claim
@@ -176,7 +183,8 @@ it.each([
   ['snooze', 'claims at once, since it comes later', ['claim']],
 ] as const)('sends a job back before it claims: after an %s it %s', async (reason, _, claims) => {
   const { runner, log, answerReleases, start } = await workerOfOne();
-  runner.settlements.releases.push({ settlement: { id: 'a', token: 't', fence: 1, reason, delayMs: 0 } });
+  const attempt = { claim: claimed('a') } as Attempt;
+  runner.settlements.release(attempt, { id: 'a', token: 't', fence: 1, reason, delayMs: 0 });
   start();
   expect([log, runner.capacity.freeForWait]).toEqual([['release', ...claims], 0]);
   answerReleases(0);
@@ -213,7 +221,7 @@ it('hands out each slot of the process once, in turns, whatever is in flight', a
     concurrency: 2,
     handle: () => new Promise(() => {}),
   });
-  const asked = () => runners.map(({ claiming }) => claiming);
+  const asked = () => runners.map(({ claims }) => claims.slots);
   start();
   expect(asked()).toEqual([1, 1, 0]);
   answerClaim(1, 'a');

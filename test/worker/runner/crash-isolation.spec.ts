@@ -4,6 +4,7 @@ import { CrashIsolation } from '#worker/runner/crash-isolation.js';
 import { silentLogger } from '#queue/runtime/logger.js';
 import { SafeLogger } from '#queue/errors/safe-logger.js';
 import { FailureLog } from '#worker/reports/failure-log.js';
+import { ClaimBudget } from '#worker/runner/claim-budget.js';
 import { QueueRunner } from '#worker/runner/queue-runner.js';
 import type { QueueRunnerHost } from '#worker/runner/queue-runner-host.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
@@ -36,7 +37,8 @@ async function workerWithIsolated(
     failures: new FailureLog(SafeLogger.of(silentLogger)),
   };
   const handlers = new Map([[queue.name, { handle: () => void log.push('run') }]]);
-  const runner = new QueueRunner(queue, scripts, 1, 0, handlers, host);
+  const options = { queue, calls: scripts, handlers, concurrency: 1, prefetch: 0, budget: new ClaimBudget() };
+  const runner = new QueueRunner(options, host);
   const isolation = new CrashIsolation(
     () => [runner],
     () => isolation.check(),
@@ -49,10 +51,11 @@ async function workerWithIsolated(
     if (fails.includes(call.script)) throw new Error('away');
     return run(call);
   };
-  runner.claiming = claiming;
+  const claim = runner.claims.reserve('w', 'trip', 1);
+  const others = runner.claims.reserve('w', 'wait', claiming - 1);
   if (isClosed) runner.close();
-  runner.take(answer, 1, performance.now() - agoMs);
-  return { runner, isolation, log };
+  runner.take(answer, { ...claim, askedAtMs: performance.now() - agoMs });
+  return { runner, isolation, log, others };
 }
 
 describe('an isolated job', () => {
@@ -72,34 +75,34 @@ describe('an isolated job', () => {
 
   it('has it extended first too where it waited here for that long', async () => {
     const { runner, isolation, log } = await workerWithIsolated(0, { visibilityMs: 200 });
-    runner.claiming = 1; // another job may come, so it waits
+    const other = runner.claims.reserve('w', 'wait', 1); // another job may come, so it waits
     isolation.check();
     await sleep(101); // more than half of the visibility timeout
     expect(log).toEqual([]);
-    runner.abandonClaim(1);
+    runner.abandon(other);
     isolation.check();
     await eventually(() => runner.attempts.size === 0);
     expect(log).toEqual(['attemptExtend', 'attemptStart', 'run']);
   });
 
   it('waits for its turn also where its queue was paused and resumed while claims were in flight', async () => {
-    const { runner, isolation, log } = await workerWithIsolated(0, { claiming: 2, isClosed: true });
+    const { runner, isolation, log, others } = await workerWithIsolated(0, { claiming: 2, isClosed: true });
     runner.open();
     isolation.check();
     await sleep(20); // shows that nothing starts
     expect(log).toEqual([]);
-    runner.abandonClaim(1);
+    runner.abandon(others);
     isolation.check();
     await eventually(() => runner.attempts.size === 0);
     expect(log).toEqual(['attemptStart', 'run']);
   });
 
   it('goes back at a pause once no claim is in flight, because jobs of that claim would be before it', async () => {
-    const { runner, isolation, log } = await workerWithIsolated(0, { claiming: 2 });
+    const { runner, isolation, log, others } = await workerWithIsolated(0, { claiming: 2 });
     runner.close();
     isolation.check();
     expect(runner.settlements.releases).toEqual([]);
-    runner.abandonClaim(1);
+    runner.abandon(others);
     expect(runner.settlements.releases).toMatchObject([{ settlement: { reason: 'interruption', delayMs: 0 } }]);
     isolation.check();
     expect(isolation.isActive).toBe(false);

@@ -18,7 +18,7 @@ const LONG = -1;
 /** Makes a prefetcher, and keeps the attempts that it releases. */
 function prefetcherOf(concurrency: number, prefetch?: number) {
   const back: Attempt[] = [];
-  const owner = { claiming: 0, release: (attempt: Attempt) => void back.push(attempt) };
+  const owner = { claims: { slots: 0 }, release: (attempt: Attempt) => void back.push(attempt) };
   const clock = new VirtualClock(0);
   const prefetcher = new Prefetcher(concurrency, prefetch, owner, clock);
   /** Ends `jobs` jobs until `now` that ran for `ranMs` each, and returns the room for more. */
@@ -162,11 +162,11 @@ describe('a prefetched job', () => {
 
   it('I8: stays while a claim is in flight, and goes back with what that brings', async () => {
     const { prefetcher, owner, back, clock } = prefetcherOf(1);
-    owner.claiming = 1;
+    owner.claims.slots = 1;
     prefetcher.add(attempt('a'), 0);
     await clock.advance(LONGER_THAN_A_WAIT_MS);
     expect(back).toEqual([]);
-    owner.claiming = 0;
+    owner.claims.slots = 0;
     prefetcher.add(attempt('b'), 0);
     await clock.advance(50);
     expect(back).toEqual([attempt('a'), attempt('b')]);

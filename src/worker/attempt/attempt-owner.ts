@@ -1,0 +1,24 @@
+import type { ContentRules } from '../../queue/codec/codec.js';
+import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
+import type { Clock } from '../../queue/runtime/clock.js';
+import type { Failure, Release } from '../../queue/store/store-calls.js';
+import type { JobReporter } from '../handlers/job.js';
+
+/** The runner of an attempt. */
+export interface AttemptOwner<Attempt> {
+  readonly reports: JobReporter;
+  /** Takes the end of the attempt, at most once. */
+  readonly settlements: {
+    complete(attempt: Attempt): void;
+    fail(attempt: Attempt, failure: Failure): void;
+    release(attempt: Attempt, release: Release): void;
+  };
+  /** The options of the queue, for those that the handler does not set. */
+  readonly content: ContentRules & Pick<ResolvedQueueOptions, 'maxRateLimitRetries' | 'maxSnoozes'>;
+  readonly clock: Clock;
+  readonly host: { readonly warn: (message: string) => void };
+  /** Called once, when the handler has really ended, or will not be called. @param hadSlot whether it leaves a free slot */
+  handlerEnded(attempt: Attempt, hadSlot: boolean): void;
+  /** Called when the handler continues although its signal was aborted. */
+  reportStuck(attempt: Attempt): void;
+}

@@ -1,0 +1,57 @@
+import type { Clock } from '../../queue/runtime/clock.js';
+import type { ClaimBudget } from './claim-budget.js';
+
+/** `trip` for a claim that is answered at once, `wait` for one behind a wait. */
+export type ClaimStream = 'trip' | 'wait';
+
+/** A claim in flight, and the slots that its jobs may fill. */
+export interface ClaimInFlight {
+  readonly token: string;
+  readonly worker: string;
+  readonly stream: ClaimStream;
+  /** The number of reserved slots. */
+  readonly count: number;
+  /** The time of the call, by the monotonic clock, in ms. */
+  readonly askedAtMs: number;
+}
+
+/** The claims of a runner in flight. A claim is in it from its call to its reply, or to its final error. */
+export class ClaimLedger {
+  private reserved = 0;
+  /** The newest claim of each stream. */
+  private readonly newest: Record<ClaimStream, ClaimInFlight | undefined> = { trip: undefined, wait: undefined };
+
+  /** @param budget the payload bytes that a claim may bring */
+  constructor(
+    private readonly clock: Clock,
+    readonly budget: ClaimBudget,
+  ) {}
+
+  /** The slots that claims in flight may fill. */
+  get slots(): number {
+    return this.reserved;
+  }
+
+  /** Reserves slots for a claim that is sent now. */
+  reserve(worker: string, stream: ClaimStream, count: number): ClaimInFlight {
+    const askedAtMs = this.clock.monotonic();
+    const claim = { token: this.clock.randomId(), worker, stream, count, askedAtMs };
+    this.reserved += count;
+    this.newest[stream] = claim;
+    return claim;
+  }
+
+  /** Frees the slots of a claim, because its jobs are here, or never come. */
+  end(claim: ClaimInFlight): void {
+    this.reserved -= claim.count;
+    if (this.newest[claim.stream] === claim) {
+      this.newest[claim.stream] = undefined; // else the next claim of the stream is already in flight
+    }
+  }
+
+  /** Returns the claims that were asked for by then, whose jobs are not known here yet. */
+  askedBy(atMs: number): ClaimInFlight[] {
+    const { trip, wait } = this.newest;
+    return [trip, wait].filter((claim) => claim !== undefined && claim.askedAtMs <= atMs) as ClaimInFlight[];
+  }
+}
