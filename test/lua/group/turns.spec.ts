@@ -128,6 +128,20 @@ describe('traps', () => {
     expect(shares(await turns(q, 20))).toEqual({ a: 10, i: 10 });
   });
 
+  it('idle credit: a group starts at the clock, where its last turn far behind is not forgotten yet', async () => {
+    const q = testQueue();
+    const [finishes, places] = [`${q.keys.groupsPrefix}finishes`, `${q.keys.groupsPrefix}turns`];
+    await fill(q, 'a', 50);
+    await fill(q, 'i', 1);
+    await turns(q, 2);
+    const before = Array.from({ length: 1_000 }, (_, i) => [-1, `gone${i}`]).flat(); // these are forgotten first
+    await q.redis.zadd(finishes, ...before);
+    await turns(q, 40);
+    expect(await q.redis.zscore(finishes, 'i')).toBe('1');
+    await fill(q, 'i', 1, 'i_later');
+    expect(await q.redis.zscore(places, 'i')).toBe('40');
+  });
+
   it('idle debt: a group that brings one job at a time does not go first each time', async () => {
     const q = testQueue();
     await fill(q, 'a', 100);

@@ -191,6 +191,20 @@ describe('limits that workers configure', () => {
     expect(await limit()).toBeUndefined();
   });
 
+  it('hold while their worker lives, and give way 30 s after it was last seen', async () => {
+    const dead = testQueue({ maxRunning: 2 });
+    const alive = queueOn(dead.redis, { maxRunning: 5 }, dead.name);
+    const limit = async () => (await dead.run(dead.scripts.limits.get())).maxRunning;
+    await dead.run(dead.scripts.workers.register('w1', true));
+    const seen = async (agoMs: number) => dead.redis.zadd(dead.keys.workers, (await dead.now()) - agoMs, 'w1');
+    await seen(25_000);
+    await alive.run(alive.scripts.workers.register('w2', true));
+    expect(await limit()).toBe(2);
+    await seen(30_001);
+    await alive.run(alive.scripts.workers.register('w2', true));
+    expect(await limit()).toBe(5);
+  });
+
   it('hold at once when those set at run time are cleared, and a clear opens no rate', async () => {
     const q = testQueue({ ...hourly(60, 1), groups: { maxRunning: 1 } });
     await q.run(q.scripts.workers.register('w1', true));

@@ -1,6 +1,12 @@
 // The step that fires a batch: no error in it loses a follow-up, and its decision is exact.
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import { JobQueue } from '#queue/job-queue.js';
+import type { ClaimedJob } from '#queue/model/job.js';
+import { systemClock } from '#queue/runtime/clock.js';
 import { tendBatches } from '#queue/operate/tend-batches.js';
+import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { MemoryServer } from '#testing/memory-store/memory-server.js';
+import { uniqueQueueName } from '../../support/redis/redis.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 
 const FOLLOW_UPS = { then: { name: 'then' }, onFailure: { name: 'broke' }, finally: { name: 'last' } };
@@ -40,3 +46,34 @@ it('fires at the next look where the step broke off before its mark', async () =
   for (const each of followUps) await queue.complete(each);
   expect(await batch.status()).toMatchObject({ state: 'ended' });
 });
+
+describe('a batch that fires wakes a worker for its follow-ups', () => {
+  it('on Redis', async () => {
+    const { queue, state } = coreQueue();
+    const member = await claimedMember(queue);
+    await state.redis.del(state.keys.wake);
+    await queue.complete(member);
+    expect(await state.redis.zcard(state.keys.wake)).toBe(1);
+  });
+
+  it('in memory', async () => {
+    const server = new MemoryServer(systemClock.now);
+    const queue = new JobQueue(new MemoryStore(systemClock, { server }), uniqueQueueName());
+    const member = await claimedMember(queue);
+    server.wait({ queues: [queue.name], end: () => undefined })(); // takes the marker of the enqueue
+    let isWoken = false;
+    server.wait({ queues: [queue.name], end: () => (isWoken = true) });
+    expect(isWoken).toBe(false);
+    await queue.complete(member);
+    expect(isWoken).toBe(true);
+  });
+});
+
+/** Claims the only member of a batch that is sealed. */
+async function claimedMember(queue: JobQueue): Promise<ClaimedJob> {
+  const batch = queue.batch({ then: { name: 'then' } });
+  await batch.add(queue.name, 1);
+  await batch.seal();
+  const [member] = await queue.claimMany(1);
+  return member!;
+}

@@ -1,0 +1,43 @@
+// The heartbeat extends every claim of its worker, however many there are.
+import { afterEach, expect, it } from '@jest/globals';
+import { JobQueue } from '#queue/job-queue.js';
+import { MemoryServer } from '#testing/memory-store/memory-server.js';
+import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { VirtualClock } from '#testing/time/virtual-clock.js';
+import { Worker } from '#worker/worker.js';
+
+/** More than go into two calls. */
+const JOBS = 2_100;
+const VISIBILITY_MS = 30_000;
+
+const workers: Worker[] = [];
+const clock = new VirtualClock();
+
+afterEach(async () => {
+  const stopping = Promise.all(workers.map((worker) => worker.stop({ timeoutMs: 0 })));
+  await clock.advance(1_000);
+  await stopping;
+});
+
+it(`keeps ${JOBS} running jobs claimed for three visibility timeouts`, async () => {
+  const server = new MemoryServer(() => clock.now());
+  const queue = new JobQueue(new MemoryStore(clock, { server }), 'many', { visibilityMs: VISIBILITY_MS });
+  const running = new Set<string>();
+  const handle = ({ id }: { id: string }) => {
+    running.add(id);
+    return new Promise<void>(() => undefined);
+  };
+  const worker = new Worker([{ queue, concurrency: JOBS, handlers: { many: handle } }], { sweepIntervalMs: 0 });
+  workers.push(worker);
+  const starting = worker.start();
+  await clock.advance(10);
+  await starting;
+  const enqueued = queue.enqueueMany(Array.from({ length: JOBS }, (_, i) => ({ payload: i })));
+  await clock.advance(5_000);
+  await enqueued;
+  expect(running.size).toBe(JOBS);
+  await clock.advance(3 * VISIBILITY_MS);
+  const { claims } = server.queue('many', queue.options);
+  const expired = claims.members().filter((id) => claims.score(id)! <= clock.now());
+  expect([claims.size, expired.length]).toEqual([JOBS, 0]);
+});
