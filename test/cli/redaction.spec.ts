@@ -1,18 +1,17 @@
 // No command shows what `redact` hides, whichever field quotes it.
-import { afterEach, beforeAll, expect, it, jest } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import { type Job, JobQueue } from 'nest-job-queue/core';
-import { main } from '#cli/program.js';
 import { tendBatches } from '#queue/operate/tend-batches.js';
-import { connect, testRedisUrl, uniqueQueueName } from '../support/redis/redis.js';
+import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { eventually } from '../support/faults/wait.js';
 import { startWorker } from '../support/worker/workers.js';
+import { cli, cliHere } from './run-cli.js';
 
 const SECRET = 'DE02-1203-SECRET';
 const name = uniqueQueueName();
 const other = uniqueQueueName();
 const ids: string[] = [];
 let batchId = '';
-let said = '';
 const client = connect();
 const queue = new JobQueue(client, name, {
   redact: ['iban'],
@@ -34,7 +33,6 @@ async function work(job: Job): Promise<unknown> {
 }
 
 beforeAll(async () => {
-  process.env['REDIS_URL'] = testRedisUrl();
   const elsewhere = new JobQueue(client, other, { redact: ['iban'] });
   await startWorker(elsewhere, fail);
   await startWorker(queue, work);
@@ -52,23 +50,12 @@ beforeAll(async () => {
   ids.push(...members.map(({ id }) => id));
   await queue.schedules.upsert('monthly', { cron: '0 3 1 * *' }, { payload: { iban: SECRET } });
 });
-afterEach(() => {
-  jest.restoreAllMocks();
-});
 
 /** Runs a command, and returns what it wrote. */
 async function saidTo(args: readonly string[]): Promise<string> {
-  said = '';
-  const keep = (text: unknown) => {
-    said += String(text);
-    return true;
-  };
-  jest.spyOn(process.stdout, 'write').mockImplementation(keep);
-  jest.spyOn(process.stderr, 'write').mockImplementation(keep);
-  const code = await main(['node', 'nest-job-queue', ...args]);
-  jest.restoreAllMocks();
-  expect([code, said]).toEqual([0, said]);
-  return said;
+  const { code, stdout, stderr } = await cli(args);
+  expect([code, stderr]).toEqual([0, stderr]);
+  return stdout + stderr;
 }
 
 it.each<[string, () => string[]]>([
@@ -84,7 +71,7 @@ it.each<[string, () => string[]]>([
   ['doctor', () => ['doctor', name]],
 ])('%s', async (_, args) => {
   for (const flags of [[], ['--json'], ['--verbose']]) {
-    await saidTo([...args(), ...flags]);
+    const said = await saidTo([...args(), ...flags]);
     expect(said).not.toContain(SECRET);
     expect(said.length).toBeGreaterThan(0);
   }
@@ -92,10 +79,12 @@ it.each<[string, () => string[]]>([
 
 it.each([[[]], [['--json']]])('tail %j: progress, results and errors', async (flags) => {
   await startWorker(queue, work);
-  const tailed = saidTo(['tail', name, '--count', '4', ...flags]);
-  await eventually(() => said.includes('Listening'));
+  const { over, ran } = cliHere(['tail', name, '--count', '4', ...flags]);
+  await eventually(() => (ran.stdout + ran.stderr).includes('Listening'));
   await (await queue.enqueue({ iban: SECRET })).result();
   await (await queue.enqueue({ iban: SECRET, fails: true }, { maxAttempts: 1 })).result().catch(() => undefined);
-  expect(await tailed).toMatch(/completed/);
-  expect(said).not.toContain(SECRET);
+  const { code, stdout, stderr } = await over;
+  expect([code, stderr]).toEqual([0, stderr]);
+  expect(stdout).toMatch(/completed/);
+  expect(stdout + stderr).not.toContain(SECRET);
 });

@@ -26,11 +26,25 @@ class Kept extends Writable {
 }
 
 /** Runs a command to its end within this process, as on a pipe; nobody types anything. */
-export async function cli(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
+export function cli(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
+  return cliHere(args, env).over;
+}
+
+/** Starts a command within this process. */
+export function cliHere(args: readonly string[], env: Record<string, string> = {}): Pick<Running, 'over' | 'ran'> {
   const [stdin, stdout, stderr] = [new PassThrough(), new Kept(), new Kept()];
   const host: HostProcess = { stdin, stdout, stderr, env: environment(env) };
-  const code = await main([process.execPath, 'nest-job-queue', ...args], host);
-  return { code, stdout: stdout.text, stderr: stderr.text };
+  const ran: Ran = {
+    code: null,
+    get stdout() {
+      return stdout.text;
+    },
+    get stderr() {
+      return stderr.text;
+    },
+  };
+  const over = main([process.execPath, 'nest-job-queue', ...args], host).then((code) => ({ ...ran, code }));
+  return { over, ran };
 }
 
 function environment(env: Record<string, string>): NodeJS.ProcessEnv {

@@ -1,13 +1,12 @@
 // A seeded attack on every command of the command line, with the oracles that judge each run.
-import { jest } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { JobQueue } from 'nest-job-queue/core';
 import { EXIT } from '#cli/exit-codes.js';
-import { main } from '#cli/program.js';
+import { cli } from '../cli/run-cli.js';
 import fc from '../support/queue/properties.js';
 import { startWorker } from '../support/worker/workers.js';
 import { within } from '../support/faults/wait.js';
-import { connect, testRedisUrl, uniqueQueueName } from '../support/redis/redis.js';
+import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { hostileWord } from './hostile.js';
 import { changedKeys, keyDigests } from './key-digests.js';
 import { BATCH, GROUP, IDS, markQueue, REDACT, SCHEDULE, SECRET } from './marked-queue.js';
@@ -103,7 +102,6 @@ export class AttackedQueue {
   private publishing?: NodeJS.Timeout;
 
   async start(): Promise<this> {
-    process.env['REDIS_URL'] = testRedisUrl();
     for (const name of [this.shown, this.other]) {
       await markQueue(new JobQueue(this.redis, name, { redact: REDACT, auditTrail: { maxEntries: 1_000 } }));
       // Commands know the names to hide from live workers alone.
@@ -220,21 +218,8 @@ export class AttackedQueue {
 
   /** Runs the command line in this process, where nobody types. */
   private async run(args: readonly string[]): Promise<Run> {
-    const run: Run = { code: 0, out: '', err: '' };
-    const keep = (stream: 'out' | 'err') => (text: unknown) => {
-      run[stream] += String(text);
-      return true;
-    };
-    const spies = [
-      jest.spyOn(process.stdout, 'write').mockImplementation(keep('out')),
-      jest.spyOn(process.stderr, 'write').mockImplementation(keep('err')),
-    ];
-    try {
-      run.code = await main(['node', 'nest-job-queue', ...args]);
-    } finally {
-      spies.forEach((spy) => spy.mockRestore());
-    }
-    return run;
+    const { code, stdout, stderr } = await cli(args);
+    return { code: Number(code), out: stdout, err: stderr };
   }
 }
 
