@@ -6,6 +6,7 @@
 -- ARGV[2] id of the job
 -- Returns added | exists | kept (the last job of a schedule without overlap is unfinished) | missing, then the id of
 --   the new or existing job, and its name at its enqueue.
+--   An error is returned, and not raised, if nothing was written because a key has a wrong type.
 -- Repeated: exists.
 --@include lib/core/keys
 --@include lib/core/clock
@@ -17,10 +18,15 @@
 --@include lib/enqueue/options
 --@include lib/core/write_job
 --@include lib/enqueue/add_scheduled
+--@include lib/enqueue/check_keys
 local id, job_id = ARGV[1], ARGV[2]
 local name, payload, options = unpack(redis.call('HMGET', schedule .. id, 'name', 'payload', 'options'))
 if not name then
   return { 'missing' }
+end
+local failure = check_keys({ options ~= '' and cjson.decode(options) })
+if failure then
+  return failure
 end
 local verdict, standing, standing_name = add_scheduled(job_id, name, payload, options, id)
 place_groups()

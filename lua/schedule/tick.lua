@@ -10,6 +10,7 @@
 --   kept: the last job of a schedule without overlap is unfinished
 --   lost: made by another caller, changed, not due, not later than the last tick, over the limit of ticks, or with a
 --     next due time that is not later
+--   An error is returned, and not raised, if nothing was written because a key has a wrong type.
 -- Repeated: lost, and nothing changes.
 --@include lib/core/keys
 --@include lib/core/clock
@@ -22,6 +23,7 @@
 --@include lib/enqueue/options
 --@include lib/core/write_job
 --@include lib/enqueue/add_scheduled
+--@include lib/enqueue/check_keys
 --@include lib/schedule/rest
 -- Returns the due time for the id of its job. In a time that comes again after the clock was ahead, the next ms that no
 -- job has.
@@ -59,6 +61,15 @@ local function make(id, due, key)
   return verdict == 'kept' and 'kept' or 'enqueued'
 end
 
+local asked = {}
+for i = 1, #ARGV, 4 do
+  local options = redis.pcall('HGET', schedule .. ARGV[i], 'options') -- of a broken schedule an error
+  asked[i] = type(options) == 'string' and options ~= '' and cjson.decode(options)
+end
+local failure = check_keys(asked)
+if failure then
+  return failure
+end
 local replies = {}
 for i = 1, #ARGV, 4 do
   local id, due, next_due, key = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 3]), schedule .. ARGV[i]

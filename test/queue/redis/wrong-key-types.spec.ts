@@ -6,7 +6,9 @@ import { unreadable } from '#inspect/unreadable.js';
 import { RedisKeyTypeError } from '#queue/errors/redis-errors.js';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { typesOfKeys, typesOfQueue } from '#queue/validation/key-types.js';
+import type { ScheduleOptions } from '#queue/schedules/schedule.js';
 import { testQueue } from '../../support/queue/queue-state.js';
+import { HOURLY, TestSchedules } from '../../support/queue/schedules.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 
 const redis = connect();
@@ -168,6 +170,36 @@ it.each(['its own queue', 'another queue'])('the error of an enqueue to a batch 
     await redis.del(key);
   }
   expect(await there.queue.stats()).toMatchObject({ pending: 1, totals: { enqueued: 1 } });
+});
+
+const OF_SCHEDULES: [kind: string, options: ScheduleOptions, parts: string[]][] = [
+  ['a plain job', {}, COMMON],
+  ['a job with a priority', { priority: 1 }, [...COMMON, 'settings', 'prioritized', 'sequence']],
+  ['a job at a time', { overlap: false }, [...COMMON, 'settings', 'unique', 'unique_expiries']],
+  ['a job of a group', { group: 'g' }, [...COMMON, 'settings', 'sequence', ...OF_GROUPS, ...OF_ONE_GROUP]],
+];
+
+it.each(OF_SCHEDULES)('the error of a tick with %s names it, and the tick is made later', async (_, options, parts) => {
+  const q = testQueue();
+  const schedules = new TestSchedules(q);
+  await schedules.put(schedules.define('s', HOURLY, options));
+  const due = await schedules.makeDue('s');
+  const { base } = new QueueKeys(q.name);
+  for (const part of parts) {
+    for (const asSet of [false, true]) {
+      const key = base + part;
+      const found = await spoil(key, typesOfKeys(base, [key]).get(key)!, asSet);
+      const named = OF_ONE_GROUP.includes(part) ? {} : { wrong: [expect.objectContaining({ key, found })] };
+      const error = { code: 'REDIS_KEY_TYPE', ...named };
+      await expect(schedules.tick()).rejects.toMatchObject(error);
+      await expect(q.run(schedules.scripts.run('s', 'by hand'))).rejects.toMatchObject(error);
+      await redis.del(key);
+    }
+  }
+  expect(await redis.keys(`${base}job:*`)).toEqual([]);
+  expect(await schedules.dueAt('s')).toBe(due);
+  expect(await schedules.tick()).toEqual(['enqueued']);
+  expect(await q.claim(1)).toMatchObject([{ id: `@schedule:s:${due}` }]);
 });
 
 it('the error of a read of one key names it', async () => {
