@@ -11,6 +11,9 @@
 --@include lib/batch/depend
 local home, reply = ARGV[1], {}
 for i = 2, #ARGV, 2 do
+  redis.call('HLEN', job .. ARGV[i]) -- a hash of a wrong type ends the step before the first write
+end
+for i = 2, #ARGV, 2 do
   local id, waiting = ARGV[i], home .. '\t' .. ARGV[i + 1]
   local status, dependents = unpack(redis.call('HMGET', job .. id, 'status', 'dependents'))
   local refusal = refusal_after(status, dependents, waiting)

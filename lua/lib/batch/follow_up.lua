@@ -1,8 +1,9 @@
 -- fire(batch, key): enqueues the follow-ups of a batch whose members have all ended. `then` if all ended well and it was
 --   not cancelled, else `on_failure`; `finally` in any case. Each has a fixed id, and waits in scheduled with a past start. So it goes
---   where its options say. The mark comes last: if the step breaks off before it, the sweep fires again.
+--   where its options say. The mark comes last: if the step breaks off before it, the sweep fires again. All keys are read
+--   before the first write. So a key of a wrong type leaves no follow-up without a place.
 -- end_batch(batch, key): the follow-ups have ended. Deletes the outcomes, and keeps the record for a week.
--- Needs: batches, job, scheduled, settings, stats, lib/core/clock, lib/enqueue/options.
+-- Needs: batches, job, scheduled, settings, stats, wake, lib/core/clock, lib/enqueue/options.
 local record_ms = 604800000
 
 local function end_batch(batch, key)
@@ -16,9 +17,23 @@ local function end_batch(batch, key)
   redis.call('ZREM', batches, batch)
 end
 
+local function id_of(batch, kind)
+  return '@batch:' .. batch .. ':' .. kind
+end
+
+local function check_follow_ups(batch, key, kinds)
+  redis.call('HLEN', settings)
+  redis.call('ZCARD', scheduled)
+  redis.call('ZCARD', wake)
+  redis.call('ZCARD', key .. '/open')
+  for _, kind in ipairs(kinds) do
+    redis.call('HLEN', job .. id_of(batch, kind))
+  end
+end
+
 -- Returns its id; nil where the batch has no such follow-up.
 local function add_follow_up(batch, key, kind)
-  local id = '@batch:' .. batch .. ':' .. kind
+  local id = id_of(batch, kind)
   local name, payload, asked = unpack(redis.call('HMGET', key, kind .. '_name', kind .. '_payload', kind .. '_options'))
   if not name then
     return nil
@@ -27,13 +42,13 @@ local function add_follow_up(batch, key, kind)
   end
   local options = cjson.decode(asked)
   local due = string.format('%d', now + (options.delay_ms or 0))
-  redis.call('HSET', job .. id, 'name', name, 'payload', payload, 'status', 'scheduled', 'enqueued_at_ms', now_text,
-    'due_at_ms', due)
-  write_options(job .. id, options)
   if options.group then
     redis.call('HSETNX', settings, 'has_groups', '1')
   end
-  redis.call('ZADD', scheduled, due, id)
+  redis.call('ZADD', scheduled, due, id) -- before the hash: a step that breaks off in between is repeated
+  redis.call('HSET', job .. id, 'name', name, 'payload', payload, 'status', 'scheduled', 'enqueued_at_ms', now_text,
+    'due_at_ms', due)
+  write_options(job .. id, options)
   redis.pcall('HINCRBY', stats, 'enqueued_total', 1) -- the doctor reports a counter that is not a number
   return id
 end
@@ -41,8 +56,9 @@ end
 local function fire(batch, key)
   local total, completed, cancel_requested = unpack(redis.call('HMGET', key, 'total', 'completed', 'cancel_requested_at_ms'))
   local is_well = (total or '0') == (completed or '0') and not cancel_requested
-  local follow_ups = {}
-  for _, kind in ipairs({ is_well and 'then' or 'on_failure', 'finally' }) do
+  local kinds, follow_ups = { is_well and 'then' or 'on_failure', 'finally' }, {}
+  check_follow_ups(batch, key, kinds)
+  for _, kind in ipairs(kinds) do
     follow_ups[#follow_ups + 1] = add_follow_up(batch, key, kind)
   end
   redis.call('HSET', key, 'fired_at_ms', now_text)

@@ -54,6 +54,6 @@ export function nameWrongKeysOf(
 /** Returns the texts that may be ids: the argument itself, or those in its options. */
 function idsIn(arg: string): string[] {
   const options = arg.startsWith('{') ? parseJson(arg).value : undefined;
-  const texts: unknown[] = options ? Object.values(options) : [arg];
+  const texts: unknown[] = options ? Object.values(options).flat() : [arg];
   return texts.filter((text): text is string => typeof text === 'string' && text !== '');
 }

@@ -111,7 +111,7 @@ export function typesOfCall(keys: readonly string[], ids: readonly string[]): Ma
   if (base === undefined) {
     return new Map();
   }
-  const prefixes = keys.filter((key) => key.endsWith(':') && key !== `${base}job:`);
+  const prefixes = keys.filter((key) => key.endsWith(':'));
   const starts = prefixes.flatMap((prefix) =>
     Object.keys(TYPES_BEFORE_IDS).filter((start) => `${base}${start}`.startsWith(prefix)),
   );

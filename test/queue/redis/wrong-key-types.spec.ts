@@ -3,6 +3,7 @@ import { expect, it } from '@jest/globals';
 import { type EnqueueOptions, JobQueue } from 'nest-job-queue/core';
 import { readFacts } from '#inspect/signs.js';
 import { unreadable } from '#inspect/unreadable.js';
+import { tendBatches } from '#queue/operate/tend-batches.js';
 import { RedisKeyTypeError } from '#queue/errors/redis-errors.js';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { typesOfKeys, typesOfQueue } from '#queue/validation/key-types.js';
@@ -172,6 +173,21 @@ it.each(['its own queue', 'another queue'])('the error of an enqueue to a batch 
   expect(await there.queue.stats()).toMatchObject({ pending: 1, totals: { enqueued: 1 } });
 });
 
+it.each(['its own queue', 'another queue'])(
+  'the error of an enqueue after a job of %s names its hash',
+  async (where) => {
+    const home = newQueue();
+    const there = where === 'another queue' ? newQueue() : home;
+    const [fine, broken] = [await there.queue.enqueue({}), `${there.base}job:broken`];
+    const found = await spoil(broken, 'hash');
+    const after = [fine, { queue: there.queue.name, id: 'broken' }];
+    const wrong = [expect.objectContaining({ key: broken, found })];
+    await expect(home.queue.enqueue({}, { after })).rejects.toMatchObject({ cause: { wrong } });
+    await redis.del(broken);
+    expect(await fine.get()).not.toHaveProperty('followedBy');
+  },
+);
+
 const OF_SCHEDULES: [kind: string, options: ScheduleOptions, parts: string[]][] = [
   ['a plain job', {}, COMMON],
   ['a job with a priority', { priority: 1 }, [...COMMON, 'settings', 'prioritized', 'sequence']],
@@ -179,27 +195,55 @@ const OF_SCHEDULES: [kind: string, options: ScheduleOptions, parts: string[]][] 
   ['a job of a group', { group: 'g' }, [...COMMON, 'settings', 'sequence', ...OF_GROUPS, ...OF_ONE_GROUP]],
 ];
 
-it.each(OF_SCHEDULES)('the error of a tick with %s names it, and the tick is made later', async (_, options, parts) => {
-  const q = testQueue();
-  const schedules = new TestSchedules(q);
-  await schedules.put(schedules.define('s', HOURLY, options));
-  const due = await schedules.makeDue('s');
-  const { base } = new QueueKeys(q.name);
-  for (const part of parts) {
-    for (const asSet of [false, true]) {
-      const key = base + part;
-      const found = await spoil(key, typesOfKeys(base, [key]).get(key)!, asSet);
-      const named = OF_ONE_GROUP.includes(part) ? {} : { wrong: [expect.objectContaining({ key, found })] };
-      const error = { code: 'REDIS_KEY_TYPE', ...named };
-      await expect(schedules.tick()).rejects.toMatchObject(error);
-      await expect(q.run(schedules.scripts.run('s', 'by hand'))).rejects.toMatchObject(error);
-      await redis.del(key);
+it.each(OF_SCHEDULES)(
+  'the error of a tick with %s names it, and the tick is made later',
+  async (_, options, parts) => {
+    const q = testQueue();
+    const schedules = new TestSchedules(q);
+    await schedules.put(schedules.define('s', HOURLY, options));
+    const due = await schedules.makeDue('s');
+    const { base } = new QueueKeys(q.name);
+    for (const part of parts) {
+      for (const asSet of [false, true]) {
+        const key = base + part;
+        const found = await spoil(key, typesOfKeys(base, [key]).get(key)!, asSet);
+        const named = OF_ONE_GROUP.includes(part) ? {} : { wrong: [expect.objectContaining({ key, found })] };
+        const error = { code: 'REDIS_KEY_TYPE', ...named };
+        await expect(schedules.tick()).rejects.toMatchObject(error);
+        await expect(q.run(schedules.scripts.run('s', 'by hand'))).rejects.toMatchObject(error);
+        await redis.del(key);
+      }
     }
-  }
-  expect(await redis.keys(`${base}job:*`)).toEqual([]);
-  expect(await schedules.dueAt('s')).toBe(due);
-  expect(await schedules.tick()).toEqual(['enqueued']);
-  expect(await q.claim(1)).toMatchObject([{ id: `@schedule:s:${due}` }]);
+    expect(await redis.keys(`${base}job:*`)).toEqual([]);
+    expect(await schedules.dueAt('s')).toBe(due);
+    expect(await schedules.tick()).toEqual(['enqueued']);
+    expect(await q.claim(1)).toMatchObject([{ id: `@schedule:s:${due}` }]);
+  },
+);
+
+it.each([
+  ['scheduled', {}],
+  ['settings', { group: 'g' }],
+  ['wake', {}],
+  ['job:@batch:b:then', {}],
+])('a follow-up that meets %s of a wrong type is enqueued once that is mended', async (part, options) => {
+  const { queue, base } = newQueue();
+  const batch = queue.batch({ id: 'b', then: { name: 'then', ...options } });
+  await batch.add('page', 1);
+  await batch.seal();
+  const claim = (await queue.claim())!;
+  const key = base + part;
+  const before = await redis.dumpBuffer(key);
+  await redis.del(key);
+  const found = await spoil(key, typesOfKeys(base, [key]).get(key)!);
+  await expect(queue.complete(claim)).rejects.toMatchObject({ code: 'REDIS_KEY_TYPE' });
+  expect(await redis.type(key)).toBe(found);
+  await expect(tendBatches(queue, { all: true })).rejects.toMatchObject({ code: 'REDIS_KEY_TYPE' });
+  await redis.del(key);
+  if (before) await redis.restore(key, 0, before);
+  await tendBatches(queue, { all: true });
+  expect(await batch.status()).toMatchObject({ state: 'fired', completed: 1 });
+  expect(await queue.claim()).toMatchObject({ id: '@batch:b:then', name: 'then' });
 });
 
 it('the error of a read of one key names it', async () => {
