@@ -14,7 +14,7 @@ it.each([[{ to: 'ada@example.com' }], [{ version: 2, to: ['ada@example.com'] }]]
       SendInvoiceHandler: Type;
     }>('deploys.md', 'versions');
     const app = await startApp({ jobs: { prefix: uniqueQueueName() }, providers: [SendInvoiceHandler] });
-    const job = await app.get(JobQueueService).enqueue(SendInvoice, payload as never);
+    const job = await app.get(JobQueueService).enqueue(SendInvoice, payload);
     expect(await job.result({ timeoutMs: 10_000 })).toBe('ada@example.com');
   },
 );

@@ -5,6 +5,11 @@ import { testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
 import { newQueue } from '../../support/worker/workers.js';
 import { loadExample } from '../example.js';
 
+async function work(payload: unknown): Promise<unknown> {
+  if (payload === 'bad') throw new Error('no');
+  return payload;
+}
+
 it('the program runs its job and stops', async () => {
   process.env.REDIS_URL = testRedisUrl();
   process.env.QUEUE = uniqueQueueName();
@@ -14,7 +19,7 @@ it('the program runs its job and stops', async () => {
   );
   expect(result).toEqual({ text: 'Welcome, ada@example.com!', attempt: 1 });
   await stop();
-  process.off('SIGTERM', stop);
+  process.off('SIGTERM', stop as () => void);
 });
 
 it('the loop completes and fails jobs', async () => {
@@ -23,10 +28,6 @@ it('the loop completes and fails jobs', async () => {
   const queue = newQueue({ maxAttempts: 1 });
   const good = await queue.enqueue('good');
   const bad = await queue.enqueue('bad');
-  const work = async (payload: unknown) => {
-    if (payload === 'bad') throw new Error('no');
-    return payload;
-  };
   expect([await workOnce(queue, work), await workOnce(queue, work)]).toEqual([true, true]);
   expect((await queue.get(good.id))?.status).toBe('completed');
   expect((await queue.get(bad.id))?.status).toBe('failed');
