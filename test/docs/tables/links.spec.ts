@@ -31,8 +31,8 @@ function isBroken(page: string, link: string): boolean {
 }
 
 /** The files of the tree, without what is installed or built; the embedded scripts are a source too. */
-const sources = ['src', 'lua', 'test', 'tools', 'scripts', 'examples', 'bench'].flatMap((folder) =>
-  readdirSync(join(root, folder), { recursive: true }).map((file) => `/${folder}/${String(file)}`),
+const sources = ['src', 'lua', 'test', 'tools', 'scripts', 'examples', 'bench', 'site/.vitepress'].flatMap(
+  (folder) => readdirSync(join(root, folder), { recursive: true }).map((file) => `/${folder}/${String(file)}`),
 );
 const internals = pages.filter((page) => page === 'CONTRIBUTING.md' || page.startsWith(join('docs', 'internals')));
 

@@ -1,0 +1,43 @@
+// The site: the pages of docs, in six groups. Start it with `npm run docs`, build it with `npm run docs:build`.
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitepress';
+import llms from 'vitepress-plugin-llms';
+import { layOut, rewriteLinks, REPOSITORY } from './links.mjs';
+import { GROUPS } from './groups.mjs';
+
+/** The pages are outside of this package, so Vite does not find Vue from there. Node does, from the built files. */
+const vueOfTheServer = {
+  name: 'vue-of-the-server',
+  enforce: 'pre',
+  resolveId: (id, importer, { ssr }) =>
+    ssr && /^vue(\/server-renderer)?$/.test(id) ? { id, external: true } : undefined,
+};
+
+export default defineConfig({
+  title: 'nest-job-queue',
+  description:
+    'Background jobs for NestJS on Redis: at-least-once delivery, claims fenced by a token, server time only.',
+  srcDir: '../docs',
+  rewrites: { 'site/:page': ':page' },
+  srcExclude: ['README.md', 'internals/**'],
+  outDir: '../.cache/site',
+  cacheDir: '../.cache/vitepress',
+  cleanUrls: true,
+  lastUpdated: false,
+  markdown: { config: rewriteLinks },
+  transformPageData: layOut,
+  themeConfig: {
+    search: { provider: 'local' },
+    nav: GROUPS.map(({ text, items }) => ({ text, items: items.slice(0, 6) })),
+    sidebar: GROUPS,
+    outline: [2, 3],
+    socialLinks: [{ icon: 'github', link: REPOSITORY }],
+    editLink: { pattern: `${REPOSITORY}/edit/main/docs/:path`, text: 'Edit this page' },
+  },
+  vite: {
+    // llms.txt, and each page as Markdown.
+    plugins: [vueOfTheServer, llms({ ignoreFiles: ['README.md', 'internals/**'] })],
+    build: { chunkSizeWarningLimit: 1_000 },
+    server: { fs: { allow: [fileURLToPath(new URL('../..', import.meta.url))] } },
+  },
+});

@@ -1,0 +1,1 @@
+export const GROUPS: { text: string; items: { text: string; link: string }[] }[];
