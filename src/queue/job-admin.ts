@@ -36,6 +36,8 @@ export abstract class JobAdmin {
   definitionOf?: (job: string) => JobDefinition | undefined;
   /** Looks at the queue's name after a call that changed the queue's state. Absent without Nest. @internal */
   afterChange?: (verb: string) => Promise<void>;
+  /** Called at the next use of a queue that its process has let go of. Absent otherwise. @internal */
+  onUse?: (() => void) | undefined;
   /** The time limit of a step without its own. @internal */
   readonly callLimit: Required<CallLimit>;
   private opened: StoreCalls | undefined;
@@ -191,6 +193,7 @@ export abstract class JobAdmin {
 
   /** @internal Runs one step. */
   exec<Reply>(build: (calls: StoreCalls) => StoreCall<Reply>, limit: CallLimit = this.callLimit): Promise<Reply> {
+    this.onUse?.();
     return this.opened
       ? this.store.exec(build(this.opened), limit)
       : this.calls().then((calls) => this.store.exec(build(calls), limit));

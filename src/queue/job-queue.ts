@@ -71,6 +71,7 @@ export class JobQueue extends QueueAdmin {
     ...rest: EnqueueRest<First>
   ): Promise<JobHandle<ResultFor<DefinitionOf<First>, Result>>>;
   enqueue(first: unknown, second?: unknown, third?: TypedEnqueueOptions): Promise<JobHandle> {
+    this.onUse?.();
     if (isJobDefinition(first)) {
       return this.producer.one(first, second, third);
     }
@@ -99,6 +100,7 @@ export class JobQueue extends QueueAdmin {
     first: JobDefinition | readonly JobToEnqueue[],
     second?: readonly JobToEnqueue[],
   ): Promise<JobHandle[]> {
+    this.onUse?.();
     const definition = isJobDefinition(first) ? first : undefined;
     try {
       return await this.producer.many(definition, validateBulk(isJobDefinition(first) ? second! : first));

@@ -7,6 +7,7 @@ import { checkQueueName } from '../../queue/validation/names.js';
 import { resolveQueueOptions, type OwnQueueOptions, type QueueOptions } from '../../queue/model/queue-options.js';
 import { given } from '../options/defined-options.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
+import { RequestedQueues } from './requested-queues.js';
 import type { ServerConnection } from './server-connection.js';
 
 const DEFAULT_CONCURRENCY = 10;
@@ -22,9 +23,11 @@ interface QueueWatcher {
   added(queue: JobQueue): void;
   /** Called when no queue can be used any more. */
   closed(): void;
+  /** True if the watcher follows all queues that this process has known. Meanwhile it lets go of none. */
+  keepsAll?: boolean;
 }
 
-/** All queues that this process knows: of its handlers, of `forRoot({ queues })`, and requested ones. */
+/** All queues that this process knows: of its handlers, of `forRoot({ queues })`, injected and requested ones. */
 export class QueueRegistry {
   private readonly byName = new Map<string, JobQueue>();
   /** Made, but not known to be used by this app. */
@@ -35,33 +38,72 @@ export class QueueRegistry {
   definitionOf: (queue: string, job: string) => JobDefinition | undefined = () => undefined;
   /** Looks at the name of a queue whose state a call has changed. */
   afterChange: (queue: JobQueue, verb: string) => Promise<void> = () => Promise.resolve();
-  /** The queues in the order in which they became known. It grows while the app runs. */
+  /** The queues in the order in which they became known. Requested ones leave it when they are not used for minutes. */
   readonly all: JobQueue[] = [];
+  private readonly requests: RequestedQueues;
 
   constructor(
     private readonly settings: Pick<ResolvedModuleOptions, 'queueDefaults' | 'queues'>,
     readonly redis: ServerConnection,
     private readonly middleware: readonly EnqueueMiddleware[] = [],
   ) {
+    this.requests = new RequestedQueues(redis, {
+      isWatched: () => [...this.watchers].some(({ keepsAll }) => keepsAll),
+      add: (queue) => this.add(queue),
+      remove: (queues) => this.remove(queues),
+    });
     Object.keys(settings.queues).forEach((name) => this.queue(name));
   }
 
   /**
-   * Returns the queue of a name, always the same object.
+   * Returns the queue of a name, always the same object. This process maintains the queue as long as it runs.
    *
    * @throws InvalidOptionError for a name that cannot be part of a key
    */
   queue(name: string): JobQueue {
+    const queue = this.known(name);
+    this.requests.keep(queue);
+    return queue;
+  }
+
+  /**
+   * Returns the queue of a name for a call, always the same object while the app holds it. When no call names it for some
+   * minutes, this process lets go of the queue. It keeps a queue that it serves, configures or injects.
+   *
+   * @throws InvalidOptionError for a name that cannot be part of a key
+   */
+  requested(name: string): JobQueue {
+    const isNew = !this.byName.has(name);
+    const queue = this.known(name);
+    this.requests.used(queue, isNew);
+    return queue;
+  }
+
+  private known(name: string): JobQueue {
     let queue = this.byName.get(name);
     if (!queue) {
       queue = this.reference(name);
-      this.byName.set(name, queue);
-      this.all.push(queue);
-      for (const watcher of this.watchers) {
-        watcher.added(queue);
-      }
+      this.add(queue);
     }
     return queue;
+  }
+
+  private add(queue: JobQueue): void {
+    this.byName.set(queue.name, queue);
+    this.referenced.set(queue.name, queue);
+    this.all.push(queue);
+    for (const watcher of this.watchers) {
+      watcher.added(queue);
+    }
+  }
+
+  private remove(queues: ReadonlySet<JobQueue>): void {
+    for (const { name } of queues) {
+      this.byName.delete(name);
+      this.referenced.delete(name);
+    }
+    const stay = this.all.filter((queue) => !queues.has(queue));
+    this.all.splice(0, this.all.length, ...stay);
   }
 
   /** Returns whether a queue of this name is known. */
@@ -75,15 +117,15 @@ export class QueueRegistry {
    * @throws InvalidOptionError for a name that cannot be part of a key
    */
   reference(name: string): JobQueue {
-    let queue = this.referenced.get(name);
+    let queue = this.referenced.get(name) ?? this.requests.heldByApp(name);
     if (!queue) {
       checkQueueName(name);
       queue = new JobQueue(this.redis.store, name, { ...this.optionsOf(name), middleware: this.middleware });
       const made = queue;
       queue.definitionOf = (job) => this.definitionOf(name, job);
       queue.afterChange = (verb) => this.afterChange(made, verb);
-      this.referenced.set(name, queue);
     }
+    this.referenced.set(name, queue);
     return queue;
   }
 
@@ -136,6 +178,7 @@ export class QueueRegistry {
 
   /** Closes the connections that the queues opened for themselves. */
   close(): void {
+    this.requests.close();
     this.watchers.forEach((watcher) => watcher.closed());
     this.referenced.forEach((queue) => queue.close());
   }

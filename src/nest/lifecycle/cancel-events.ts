@@ -6,7 +6,11 @@ import type { QueueRegistry } from '../connection/queue-registry.js';
 
 /** Emits an event for each waiting job that a call of this process cancels, because no worker holds it. */
 export function emitCancels(queues: QueueRegistry, emit: WorkerEventListener): void {
+  // A queue that this process let go of may become known again.
+  const followed = new WeakSet<JobQueue>();
   const follow = (queue: JobQueue) =>
+    !followed.has(queue) &&
+    followed.add(queue) &&
     void queue.onCancelled((record) => {
       const error = cancelledError(record.attempts > 0 || record.attemptLog.length > 0);
       emit({ type: 'cancelled', job: unclaimedJob(record, queue), error });

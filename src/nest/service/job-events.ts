@@ -138,8 +138,9 @@ export class JobEvents extends SafeObservable<FleetJobEvent> implements AsyncIte
       );
     };
     // Before the watch, because a queue that this call creates would be followed twice.
-    const known = names ? names.map((name) => this.queues.queue(name)) : this.queues.all;
-    const unwatch = this.queues.watch({ added: follow, closed: () => subscriber.complete() });
+    const known = names ? names.map((name) => this.queues.requested(name)) : this.queues.all;
+    const closed = () => subscriber.complete();
+    const unwatch = this.queues.watch({ added: follow, closed, keepsAll: true });
     [...new Set(known)].forEach(follow);
     return () => {
       unwatch();

@@ -155,7 +155,7 @@ export class JobQueueService {
     const home = batchHome(
       options,
       (job) => this.target(job, undefined),
-      (name) => this.queues.queue(name),
+      (name) => this.queues.requested(name),
     );
     const { queue: _queue, ...rest } = options;
     const encoded = encodeBatch(home, rest);
@@ -284,7 +284,7 @@ export class JobQueueService {
 
   /** Returns the queue of a call. */
   private target(job: string | JobDefinition, queue: string | undefined): JobQueue {
-    return this.queues.queue(chosenQueue(job, queue, (name) => this.handlers.queueOf(name)));
+    return this.queues.requested(chosenQueue(job, queue, (name) => this.handlers.queueOf(name)));
   }
 }
 

@@ -7,7 +7,7 @@ const LEAST_GAP_MS = 180_000;
 /** Closes each minute of the histories, once for the whole fleet. A second replica changes nothing. */
 export class HistoryKeeper {
   /** The end of each queue's open minute, by the monotonic clock. */
-  private readonly dueAt = new Map<JobQueue, number>();
+  private readonly dueAt = new WeakMap<JobQueue, number>();
 
   /**
    * @param intervalMs how often the caller maintains its queues

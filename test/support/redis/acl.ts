@@ -17,7 +17,7 @@ export const MINIMAL_PERMISSIONS = [
 ].join(' ');
 
 /** Further permissions for the doctor, which scans all keys to find a job that is in no list. */
-export const DOCTOR_PERMISSIONS = '+scan +zscan +hscan';
+export const DOCTOR_PERMISSIONS = '+scan +hscan';
 
 /** Further permissions of every Cluster client, to find the slots and to follow one that moves. */
 export const CLUSTER_PERMISSIONS = '+cluster|slots +cluster|info +asking +readonly';
