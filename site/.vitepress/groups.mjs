@@ -8,6 +8,7 @@ export const GROUPS = [
       page('Quickstart', 'start'),
       page('Guide', 'guide'),
       page('Coming from BullMQ', 'from-bullmq'),
+      page('Which queue to take', 'comparison'),
       page('Without Nest', 'without-nest'),
       page('Performance', 'performance'),
     ],
@@ -23,6 +24,7 @@ export const GROUPS = [
       page('Limits', 'limits'),
       page('Groups', 'groups'),
       page('Change, find, delete', 'managing-jobs'),
+      page('Idempotent handlers', 'idempotency'),
       page('Events', 'events'),
       page('Testing', 'testing'),
     ],
@@ -63,6 +65,11 @@ export const GROUPS = [
   },
   {
     text: 'Reference',
-    items: [page('Options', 'options'), page('Options that combine', 'combinations'), page('Command line', 'cli')],
+    items: [
+      page('Options', 'options'),
+      page('Options that combine', 'combinations'),
+      page('Command line', 'cli'),
+      page('Versions and support', 'versions'),
+    ],
   },
 ];
