@@ -14,7 +14,7 @@ local function end_unmet(id, unmet)
   elseif cancel then
     end_cancelled(id)
   else
-    redis.call('HSETNX', job .. id, 'fence', redis.call('INCR', sequence)) -- a repeat names the same failure job
+    redis.call('HSETNX', job .. id, 'fence', string.format('%d', redis.call('INCR', sequence))) -- a repeat names the same failure job
     local before, how = string.match(unmet, '^(.+) (%l+)$')
     local queue, other = string.match(before, '^(.-)\t(.+)$')
     bury(id, 'Job ' .. (other and other .. ' of the queue "' .. queue .. '"' or before) .. ', after which this job was to start, ' .. (bad_ends[how] or 'failed')

@@ -50,7 +50,7 @@ local function repair(at, found, visibility)
     return place_claimed(at, visibility)
   end
   -- As at the end of a claim: a settle by the claim that was current must be refused.
-  redis.call('HSET', at.key, 'claim_token', '', 'claimed_at_ms', 0, 'fence', redis.call('INCR', sequence))
+  redis.call('HSET', at.key, 'claim_token', '', 'claimed_at_ms', 0, 'fence', string.format('%d', redis.call('INCR', sequence)))
   if place == 'scheduled' and at.after then
     return place_awaiting(at)
   end

@@ -13,7 +13,7 @@ end
 -- Writes the end of the claim into the hash.
 local function end_crashed_claim(key, id, fields, reason)
   log_attempt(id, fields.crashes and 'crash' or 'interruption', cjson.encode({ name = 'WorkerCrash', message = reason }))
-  redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'reclaimed_at_ms', now, 'fence', redis.call('INCR', sequence))
+  redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'reclaimed_at_ms', now_text, 'fence', string.format('%d', redis.call('INCR', sequence)))
   redis.call('HDEL', key, 'death')
   if fields.crashes then
     redis.call('HINCRBY', stats, 'crashed_total', 1)
