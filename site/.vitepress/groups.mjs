@@ -50,6 +50,7 @@ export const GROUPS = [
       page('Worker processes', 'processes'),
       page('Threads', 'threads'),
       page('Sizing', 'sizing'),
+      page('Scaling', 'scaling'),
       page('Deploys', 'deploys'),
       page('Monitoring', 'monitoring'),
       page('Encryption', 'encryption'),
