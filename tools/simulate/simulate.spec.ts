@@ -18,6 +18,38 @@ const REPLAYED = [3, 4, 7];
 const PLANT_SEEDS = 12;
 const PLANT_STEPS = 1_500;
 
+/** The seed that finds a fault soonest, where that is not the first one. Where the fleet has changed since, the others follow. */
+const SOONEST: Readonly<Record<string, number>> = {
+  'an acknowledged job is gone': 2,
+  'a job is in two places': 3,
+  'a sweep leaves the token': 2,
+  'a repeated claim takes more': 11,
+  'a sweep looks at all jobs': 11,
+  'a job without its hash blocks': 2,
+  'a limit is not kept': 2,
+  'a job that is reclaimed goes to the back of its group': 6,
+  'a claim takes jobs ahead without a bound': 6,
+  'a batch forgets its members': 2,
+  'two processes make one tick': 3,
+  'a tick is left out': 5,
+  'a replaced job keeps its payload': 4,
+  'a batch takes a failure for a success': 6,
+  'a batch goes on after a failure': 7,
+  'an update is lost': 7,
+  'a job starts before its new time': 3,
+  'an entry gets no mark': 12,
+  'a fence is not kept': 10,
+  'a mark is made in a second call': 12,
+  'a checkpoint is lost': 5,
+  'a claim takes a job of a paused group': 2,
+  'a claim of a clock that was ahead stays': 3,
+  'a rate of a clock that was ahead stays': 3,
+  'a due time of a clock that was ahead stays': 5,
+};
+
+const unknown = Object.keys(SOONEST).filter((name) => !(name in plants));
+if (unknown.length > 0) throw new Error(`SOONEST: expected names of planted faults, found ${unknown.join(', ')}.`);
+
 const outcomes = new Map<number, ReturnType<World['run']>>();
 
 /** Returns the outcome of a seed, which runs once. */
@@ -56,10 +88,13 @@ describe('a simulated fleet', () => {
     expect(new Set(parts)).toEqual(new Set(PARTS));
   });
 
-  it.each(Object.entries(plants))('finds that %s', async (_name, plant) => {
+  it.each(Object.entries(plants))('finds that %s', async (name, plant) => {
+    const seeds = Array.from({ length: PLANT_SEEDS }, (_, i) => i + 1);
+    const soonest = SOONEST[name] ?? 1;
     // The same fault may break more than one invariant, and a seed ends at the first.
     const found: string[] = [];
-    for (let seed = 1; seed <= PLANT_SEEDS && !found.includes(plant.breaks); seed++) {
+    for (const seed of [soonest, ...seeds.filter((each) => each !== soonest)]) {
+      if (found.includes(plant.breaks)) break;
       const { violations } = await new World(seed, PLANT_STEPS, plant).run();
       found.push(...violations.map((violation) => violation.split(':')[0]!));
     }

@@ -84,9 +84,10 @@ const basePlants: Record<string, Plant> = {
     after: (_script, queues, set) => queues.forEach(({ flow }, i) => (flow.set = (set as (typeof flow.set)[])[i])),
   },
   'a job that is reclaimed goes to the back of its group': {
-    ...spoils('order', ['sweepReclaim'], ({ queue, id, job }) => {
-      if (job.group !== undefined && queue.pending[0] === id) {
-        queue.pending.push(queue.pending.shift()!);
+    ...spoils('order', ['sweepReclaim', 'sweepReclaimWorker'], ({ queue, id, job }) => {
+      const place = job.group === undefined ? -1 : queue.pending.indexOf(id);
+      if (place >= 0) {
+        queue.pending.push(...queue.pending.splice(place, 1));
       }
     }),
     part: 'limits', // paused groups have longer lines
