@@ -5,7 +5,7 @@ import { BatchMembers } from './batch-members.js';
 import { DoctorNotes } from './doctor-notes.js';
 import { wrongKeys } from '../transport/wrong-keys.js';
 import { typesOfKeys, typesOfQueue } from '../validation/key-types.js';
-import { INSTANTS, type Look } from '../scripts/calls/doctor-calls.js';
+import { type Fault, type History, INSTANTS, type Look } from '../scripts/calls/doctor-calls.js';
 import { ListWalk } from './list-walk.js';
 import type { QueueCalls } from '../scripts/calls/all-calls.js';
 import { BATCH_RECORD_MS } from '../runtime/lifetimes.js';
@@ -16,6 +16,8 @@ import type { ScriptCall } from '../transport/script-runner.js';
 
 /** The number of jobs that one step reads, which blocks the server for about a millisecond. */
 const SLICE = 100;
+
+const HISTORIES: readonly History[] = ['completed', 'failed', 'cancelled'];
 
 /** The end of a key of a batch beside its record. */
 const BATCH_PART = new RegExp(`/(?:${BATCH_PARTS.join('|')})$`);
@@ -57,6 +59,7 @@ export class Doctor {
     await this.lookAtSets();
     this.strays.forEach((_, id) => this.suspects.add(id));
     await this.judge([...this.suspects]);
+    await this.lookAtHistories();
     await this.lookAtGroups();
     await this.lookAtBatches();
     await this.lookAtUniqueKeys();
@@ -107,12 +110,30 @@ export class Doctor {
     await this.lookAtList(processing, new ListWalk(), () => true, line);
   }
 
-  private async lookAtList(key: string, walk: ListWalk, fits: (status: string) => boolean, other?: ListWalk) {
+  /** Finds ids that are in a history twice. */
+  private async lookAtHistories(): Promise<void> {
+    for (const state of HISTORIES) {
+      const twice = new Set<string>();
+      const walk = new ListWalk();
+      for await (const ids of this.slicesOfList(this.keys[state])) {
+        walk.take(ids).again.forEach((id) => twice.add(id));
+      }
+      await this.judgeAll([...twice], (ids) => this.calls.doctor.histories(state, ids, this.options.repair));
+    }
+  }
+
+  private async *slicesOfList(key: string): AsyncGenerator<string[]> {
     for (let offset = 0; ; offset += SLICE) {
       const ids = await this.queue.ask(() => this.client.lrange(key, offset, offset + SLICE - 1));
       if (ids.length === 0) {
         return;
       }
+      yield ids;
+    }
+  }
+
+  private async lookAtList(key: string, walk: ListWalk, fits: (status: string) => boolean, other?: ListWalk) {
+    for await (const ids of this.slicesOfList(key)) {
       const { fresh, again } = walk.take(ids);
       const twice = fresh.filter((id) => other?.has(id));
       [...again, ...twice].forEach((id) => this.suspects.add(id));
@@ -162,10 +183,16 @@ export class Doctor {
   }
 
   private async judge(ids: readonly string[]): Promise<void> {
+    await this.judgeAll(ids, (slice) => this.calls.doctor.inspect(slice, this.options.repair));
+  }
+
+  /** Sends suspects in slices to a script, which may judge fewer of them. */
+  private async judgeAll(
+    ids: readonly string[],
+    callOf: (slice: readonly string[]) => ScriptCall<{ judged: number; faults: Fault[] }>,
+  ): Promise<void> {
     for (let start = 0; start < ids.length;) {
-      const { judged, faults } = await this.ask(
-        this.calls.doctor.inspect(ids.slice(start, start + SLICE), this.options.repair),
-      );
+      const { judged, faults } = await this.ask(callOf(ids.slice(start, start + SLICE)));
       this.notes.add(faults);
       start += judged;
     }

@@ -1,5 +1,5 @@
 // Jobs in no place, ids without a job, and jobs in two places. The doctor finds them, and puts them in the right place.
-import { claimed, failed, type Planted } from './doctor-plants.js';
+import { claimed, completed, failed, type Planted } from './doctor-plants.js';
 
 export const ofPlaces: Planted[] = [
   {
@@ -104,6 +104,35 @@ export const ofPlaces: Planted[] = [
     found: 'in claims and pending',
     expected: 'in one place',
     after: 'claims',
+  },
+  {
+    name: 'a completed job twice in the history',
+    plant: async (state) => [await completed(state), await state.redis.lpush(state.keys.completed, 'a')],
+    kind: 'double',
+    found: '2 times in completed',
+    expected: 'once',
+    after: 'none',
+  },
+  {
+    name: 'a dead letter twice in the history',
+    plant: async (state) => [await failed(state), await state.redis.rpush(state.keys.failed, 'a')],
+    kind: 'double',
+    found: '2 times in failed',
+    expected: 'once',
+    after: 'dead',
+  },
+  {
+    name: 'a cancelled job twice in the history',
+    plant: async (state) => [
+      await state.add('a'),
+      await state.run(state.scripts.cancel('a')),
+      await state.redis.rpush(state.keys.cancelled, 'a'),
+      await state.redis.hincrby(state.keys.stats, 'cancelled_total', 1), // as the step that was applied twice
+    ],
+    kind: 'double',
+    found: '2 times in cancelled',
+    expected: 'once',
+    after: 'none',
   },
   {
     name: 'a scheduled job that is a dead letter too',

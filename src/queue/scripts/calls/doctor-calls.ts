@@ -19,6 +19,9 @@ export interface Fault {
   repaired?: false;
 }
 
+/** A list of jobs that have ended. */
+export type History = 'completed' | 'failed' | 'cancelled';
+
 const LOOKED = oneOf('nowhere', 'absent', 'odd');
 
 /** The most list entries that one check may pass over, which takes the server a few ms. */
@@ -46,6 +49,19 @@ export function doctorCalls({ keys, options, retention }: CallContext) {
       return call('doctorInspect', keys.standard, args, (reply) => {
         const [judged, ...rest] = listOf(reply);
         const faults = rowsOf(rest, 4).map(([id, kind, found, expected]) => faultOf(id!, kind!, found!, expected!));
+        return { judged: wholeNumberOf(judged), faults };
+      });
+    },
+
+    /** Returns how many of the first ids were judged, and the faults among them. */
+    histories(
+      state: History,
+      ids: readonly string[],
+      repair: boolean,
+    ): ScriptCall<{ judged: number; faults: Fault[] }> {
+      return call('doctorHistories', keys.standard, [repair ? '1' : '0', state, BUDGET, ...ids], (reply) => {
+        const [judged, ...rest] = listOf(reply);
+        const faults = rowsOf(rest, 2).map(([id, found]) => faultOf(id!, 'double', found!, 'once'));
         return { judged: wholeNumberOf(judged), faults };
       });
     },
