@@ -1,5 +1,6 @@
 // The tables "what happens" of docs/combinations.md, through the core. test/long/docs holds them through the Nest module.
 import { describe, expect, it } from '@jest/globals';
+import { jobOptionsAt } from '#queue/model/job-options.js';
 import { coreDriver } from './core-driver.js';
 import { expectTable, TABLES } from './expect-table.js';
 import { ROWS } from './rows.js';
@@ -15,4 +16,11 @@ describe.each(Object.entries(TABLES))('what happens %s', (table, columns) => {
     ]);
     expect(names).toEqual(Object.keys(ROWS).map((row) => [row, Object.keys(columns)]));
   });
+});
+
+it('each option of an enqueue but its name has a row', () => {
+  const INTERNAL = new Set(['name', 'batch', 'stopsBatch']);
+  const given = Object.values(ROWS).flatMap(({ options }) => Object.keys(options));
+  const wanted = jobOptionsAt('enqueue').filter((option) => !INTERNAL.has(option));
+  expect(given).toEqual(expect.arrayContaining(wanted));
 });
