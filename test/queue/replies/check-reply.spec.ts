@@ -1,7 +1,12 @@
 // A proxy that mixes the replies of two calls: each call refuses the reply of another by a named error.
 import { describe, expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
-import { ReplyDecodeError, ScriptRunner, type ScriptCall } from '#queue/transport/script-runner.js';
+import {
+  type CommandCall,
+  ReplyDecodeError,
+  ScriptRunner,
+  type ScriptCall,
+} from '#queue/transport/script-runner.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { inside } from '../../support/queue/inside.js';
 import { connect } from '../../support/redis/redis.js';
@@ -83,8 +88,37 @@ const REPLIES: [string, ScriptCall<unknown>, unknown[]][] = [
   ['doctor: batches', scripts.doctor.batches(['a'], 1, false), [null, 1, ['a']]],
   ['doctor: counters', scripts.doctor.counters(false, false), [null, 1, ['a']]],
   ['history', scripts.history.read(1, undefined, 1), [null, 1, [], [1, 2, 3, 'a', 'b'], [1, '', '', [['a']], []]]],
+  ['doctor: histories', scripts.doctor.histories('completed', ['a'], false), [null, [], ['a'], [1, 'a']]],
+  ['step', scripts.step(claim, { name: 's', result: '1' }), [null, 1, 'lines', ['recorded']]],
+  ['steps', scripts.step(claim), [null, 1, 'retry', 's\tnow\t1\t\n', ['lost']]],
   ['progress', scripts.progress(claim, '1'), [null, 'retry', [1]]],
 ];
+
+const reader = { group: 'g', consumer: 'c' };
+const READS: [string, CommandCall<unknown>, unknown[]][] = [
+  [
+    'read',
+    scripts.audit.read('', 1),
+    [null, 1, 'retry', ['a'], [['a', ['id', 'x']]], [['1-0', 'a']], [['1-0', ['a']]]],
+  ],
+  ['latest', scripts.audit.latest(1), [null, 1, [[1, []]], [['1-0', [[]]]]]],
+  ['take', scripts.audit.take(reader, 1, 1), [null, 1, ['0-0', 'retry'], ['0-0', [['a', []]]], [['a', []]]]],
+  ['acknowledge', scripts.audit.acknowledge('g', ['1-0']), [null, 'retry', [1]]],
+  ['clear', scripts.audit.clear(), [null, 'retry', 2, [1]]],
+];
+
+describe.each(READS)('the audit trail: %s', (_, call, wrong) => {
+  it.each(wrong.map((reply) => [JSON.stringify(reply), reply]))(
+    'refuses the reply %s by name',
+    async (_text, reply) => {
+      const client = connect({ lazyConnect: true });
+      client.status = 'ready';
+      client.sendCommand = async () => reply;
+      await expect(new ScriptRunner(client).run(call)).rejects.toBeInstanceOf(ReplyDecodeError);
+      client.status = 'wait';
+    },
+  );
+});
 
 describe.each(REPLIES)('%s', (_, call, wrong) => {
   it.each(wrong.map((reply) => [JSON.stringify(reply), reply]))(

@@ -3,7 +3,7 @@ import type { ClaimRef } from '../../model/job.js';
 import { attemptsByHand, type ResolvedQueueOptions } from '../../model/queue-options.js';
 import { UnexpectedReply } from '../../store/unexpected-reply.js';
 import { flagOf, listOf, oneOf, oneOfEach, wholeNumberOf } from '../../replies/check-reply.js';
-import { decodeSteps } from '../../replies/decode-steps.js';
+import { decodeStepsReply } from '../../replies/decode-steps.js';
 import {
   MOST_BYTES_OF_STEPS,
   MOST_STEPS,
@@ -216,7 +216,7 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
             oneOf(...STEP_OUTCOMES),
           )
         : call('attemptStep', keys.standard, [id, token], (reply) =>
-            reply === 'lost' ? 'lost' : decodeSteps(String(reply)),
+            reply === 'lost' ? 'lost' : decodeStepsReply(reply),
           );
     },
 

@@ -3,12 +3,11 @@ import type { JobStatus } from '../../model/job.js';
 import type { RedisClient } from '../../redis/redis-client.js';
 import type { CommandCall } from '../../transport/script-runner.js';
 import type { AuditReader } from '../../store/verbs/audit-verbs.js';
+import { flagOf, listOf, rowsOf, wholeNumberOf } from '../../replies/check-reply.js';
+import { UnexpectedReply } from '../../store/unexpected-reply.js';
 import type { CallContext } from '../script-call.js';
 
-type StreamEntry = [id: string, fields: string[]];
-
-/** The fields of an entry; null for a deleted entry that a group still owes. */
-type Found = readonly (StreamEntry | [id: string, fields: null])[];
+const ENTRY_ID = /^\d+-\d+$/;
 
 /** Reads the stream by commands, not by scripts: a worker's Redis user needs no permission for them. */
 export function auditCalls({ keys }: CallContext) {
@@ -24,19 +23,15 @@ export function auditCalls({ keys }: CallContext) {
     },
 
     take(reader: AuditReader, limit: number, idleMs: number) {
-      return command('auditTake', (client) => take(client, keys.audit, reader, limit, idleMs), decodeAll);
+      return command('auditTake', (client) => take(client, keys.audit, reader, limit, idleMs), decodeTaken);
     },
 
     acknowledge(group: string, entryIds: readonly string[]) {
-      return command('auditAcknowledge', (client) => client.xack(keys.audit, group, ...entryIds), Number);
+      return command('auditAcknowledge', (client) => client.xack(keys.audit, group, ...entryIds), wholeNumberOf);
     },
 
     clear() {
-      return command(
-        'auditClear',
-        (client) => client.unlink(keys.audit),
-        (reply) => Number(reply) === 1,
-      );
+      return command('auditClear', (client) => client.unlink(keys.audit), flagOf);
     },
   };
 }
@@ -50,32 +45,45 @@ function commandOn(key: string) {
   ): CommandCall<Reply> => ({ script, keys: [key], args: [], send, decode });
 }
 
-/** Takes entries. If the process dies before the next command, any consumer takes them after `idleMs`. */
+/**
+ * Takes entries. If the process dies before the next command, any consumer takes them after `idleMs`. Returns the
+ * replies of both commands.
+ */
 async function take(
   client: RedisClient,
   stream: string,
   { group, consumer }: AuditReader,
   limit: number,
   idleMs: number,
-): Promise<Found> {
+): Promise<unknown[]> {
   await client.xgroup('CREATE', stream, group, '0', 'MKSTREAM').catch((error: Error) => {
     if (!error.message.startsWith('BUSYGROUP')) {
       throw error;
     }
   });
-  const [, left] = (await client.xautoclaim(stream, group, consumer, idleMs, '0', 'COUNT', limit)) as [
-    string,
-    Found,
-  ];
-  const room = limit - left.length;
-  const read =
-    room > 0 ? await client.xreadgroup('GROUP', group, consumer, 'COUNT', room, 'STREAMS', stream, '>') : [];
-  const [[, fresh] = ['', []]] = (read ?? []) as [string, Found][];
-  return [...left, ...fresh];
+  const left: unknown = await client.xautoclaim(stream, group, consumer, idleMs, '0', 'COUNT', limit);
+  const owed: unknown = Array.isArray(left) ? left[1] : undefined;
+  const room = Array.isArray(owed) ? limit - owed.length : 0;
+  const fresh =
+    room > 0 ? await client.xreadgroup('GROUP', group, consumer, 'COUNT', room, 'STREAMS', stream, '>') : null;
+  return [left, fresh];
+}
+
+/** Decodes the replies of `take`. The second is null where nothing was read, else it has the one stream. */
+function decodeTaken(replies: unknown): AuditEntry[] {
+  const [left, fresh] = listOf(replies);
+  const streams = fresh === null ? [] : listOf(fresh);
+  return [...decodeAll(listOf(left)[1]), ...streams.flatMap((stream) => decodeAll(listOf(stream)[1]))];
 }
 
 function decodeAll(reply: unknown): AuditEntry[] {
-  return (reply as Found).flatMap(([entryId, fields]) => (fields ? [decodeEntry(entryId, fields)] : []));
+  return listOf(reply).flatMap((entry) => {
+    const [id, fields] = listOf(entry);
+    if (typeof id !== 'string' || !ENTRY_ID.test(id)) {
+      throw new UnexpectedReply('entries of a stream', reply);
+    }
+    return fields === null ? [] : [decodeEntry(id, rowsOf(fields, 2).flat())]; // a deleted entry that a group still owes
+  });
 }
 
 function decodeEntry(entryId: string, fields: readonly string[]): AuditEntry {
