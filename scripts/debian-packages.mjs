@@ -10,6 +10,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -20,8 +21,9 @@ const run = promisify(execFile);
  * Downloads packages and unpacks them into one folder.
  *
  * @param isUsable whether the folder has what is needed; another process may have made it meanwhile
+ * @param suite the suite of Debian, such as `trixie`; default: that of this machine
  */
-export async function unpackPackages(packages, folder, isUsable) {
+export async function unpackPackages(packages, folder, isUsable, suite) {
   for (const tool of ['apt-get', 'dpkg-deb']) {
     if (onPath(tool) === undefined) throw new Error(`Fetching a Debian package needs ${tool}, which is missing.`);
   }
@@ -29,7 +31,7 @@ export async function unpackPackages(packages, folder, isUsable) {
   // Next to its final place, so that the rename is atomic: several processes may download at once.
   const work = mkdtempSync(`${folder}-download-`);
   try {
-    await downloadPackages(packages, work);
+    await downloadPackages(packages, work, suite);
     const root = join(work, 'root');
     for (const file of readdirSync(work).filter((name) => name.endsWith('.deb'))) {
       await run('dpkg-deb', ['-x', join(work, file), root]);
@@ -50,7 +52,7 @@ export async function unpackPackages(packages, folder, isUsable) {
   }
 }
 
-async function downloadPackages(packages, work) {
+async function downloadPackages(packages, work, suite) {
   const get = (options) => run('apt-get', [...options, 'download', ...packages], { cwd: work });
   const state = join(work, 'state');
   const cache = join(work, 'cache');
@@ -58,14 +60,31 @@ async function downloadPackages(packages, work) {
   mkdirSync(join(cache, 'archives/partial'), { recursive: true });
   // Root may own the folder, but apt's own unprivileged user could not write there.
   const sandbox = ['-o', 'APT::Sandbox::User=root', '-o', `Dir::Cache=${cache}`];
+  const lists = suite === undefined ? [] : listsOf(suite, work);
   try {
+    if (suite !== undefined) throw new Error('the lists of this machine are of another suite');
     await get(sandbox);
   } catch {
     // No lists, or stale ones: fetch lists of our own, and leave the system's alone.
-    const own = [...sandbox, '-o', `Dir::State=${state}`, '-o', 'Dir::State::status=/var/lib/dpkg/status'];
+    const own = [
+      ...sandbox,
+      ...lists,
+      '-o',
+      `Dir::State=${state}`,
+      '-o',
+      'Dir::State::status=/var/lib/dpkg/status',
+    ];
     await run('apt-get', [...own, 'update']);
     await get(own);
   }
+}
+
+/** Returns the options of apt that name a suite as its only source. */
+function listsOf(suite, work) {
+  const file = join(work, 'sources.list');
+  const key = '/usr/share/keyrings/debian-archive-keyring.gpg';
+  writeFileSync(file, `deb [signed-by=${key}] http://deb.debian.org/debian ${suite} main\n`);
+  return ['-o', `Dir::Etc::sourcelist=${file}`, '-o', 'Dir::Etc::sourceparts=-'];
 }
 
 /** Returns the path of a program on the PATH; undefined if there is none. */
