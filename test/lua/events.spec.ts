@@ -119,8 +119,8 @@ describe('events', () => {
       const job = (id: string, options = '') => ({ id, name: q.name, payload: '1', options });
       const batch = [job('a'), job('later', '{"delay_ms":1000}'), job('a')];
       const messages = await published(q, async () => {
-        await q.run(q.scripts.enqueue(batch));
-        await q.run(q.scripts.enqueue(batch));
+        await q.run(q.enqueueCall(batch));
+        await q.run(q.enqueueCall(batch));
       });
       expect(messages).toEqual(['a', 'later'].map((id) => ({ id, status: 'enqueued', name: q.name })));
       expect(await q.total('enqueued')).toBe(2);

@@ -6,10 +6,10 @@ import { typedOptions } from '../enqueue/encode-typed-job.js';
 import type { JobRules } from '../enqueue/enqueue-options.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
-import { BATCH_PARTS, type EncodedBatch, type EncodedFollowUp } from '../model/batch.js';
+import { BATCH_PARTS } from '../model/batch.js';
 import { jobOptionsAt } from '../model/job-options.js';
 import type { JobMetadata } from '../model/metadata.js';
-import { optionsOf } from '../store/enqueue-call.js';
+import type { EncodedBatch, EncodedFollowUp } from '../store/verbs/batch-verbs.js';
 import { followUpRef } from '../store/job-ref.js';
 import { BATCH_PREFIX, checkJobId } from '../validation/names.js';
 import { duration } from '../validation/numbers.js';
@@ -171,14 +171,12 @@ function encodeFollowUp(
   const check = isJobDefinition(job)
     ? checkPayload(job, encoded.payload, queue, batch, payloadSubject(subject))
     : undefined;
-  const stored = JSON.parse(optionsOf(encoded) || '{}') as { worker?: string };
-  const worker = { ...(JSON.parse(stored.worker ?? '{}') as object), batch };
   return {
     followUp: {
       kind: KINDS[kind],
       name: encoded.name,
       payload: encoded.payload,
-      options: JSON.stringify({ ...stored, batch: followUpRef(batch), worker: JSON.stringify(worker) }),
+      options: { ...encoded.options, batch: followUpRef(batch) },
     },
     check: check instanceof Promise ? check : undefined,
   };

@@ -1,14 +1,14 @@
 import { encodeContent } from '../codec/codec.js';
 import type { Clock } from '../runtime/clock.js';
-import { optionsOf, type EncodedJob } from '../store/enqueue-call.js';
-import { isRef, refTo } from '../store/job-ref.js';
+import { askedOptions, type AskedOptions } from '../store/asked-options.js';
+import type { EncodedJob } from '../store/enqueue-call.js';
+import { refTo } from '../store/job-ref.js';
 import type { JobReference } from '../model/batch.js';
-import { encodeJobOptions } from '../store/script-options.js';
-import { encodePlainOptions, isMetadata, type JobMetadata } from '../model/metadata.js';
+import { isMetadata, type JobMetadata } from '../model/metadata.js';
 import { checkJobId, checkJobName, SCHEDULE_PREFIX } from '../validation/names.js';
 import type { UsedDefinitions } from '../validation/used-definitions.js';
 import { checkEnqueueOptions, refuseContradictions, type EnqueueOptions } from './enqueue-options.js';
-import { overrideText, type EnqueueRules } from './group-override.js';
+import { overrideOf, type EnqueueRules } from './group-override.js';
 
 /** The queue of a job to encode: its name, its rules for content, and its store's clock, which makes ids. */
 export interface EncodeTarget {
@@ -39,15 +39,14 @@ export function encodeJob(
     encodeContent('payload', payload, target.options, { queue, id, payloadId }, payloadSubject(subject));
   if (options === undefined) {
     const id = newId();
-    return { id, name: queue, payload: encode(id), options: '' };
+    return { id, name: queue, payload: encode(id) };
   }
   const metadata = onlyMetadata(options);
   if (metadata) {
     const { name = queue } = options;
     checkJobName(name, subject && `${subject}.name`);
-    const plainOptions = encodePlainOptions(metadata);
     const id = newId();
-    return { id, name, payload: encode(id), options: '', plainOptions };
+    return { id, name, payload: encode(id), options: { metadata: { ...metadata } } };
   }
   const place = subject ?? 'enqueue';
   const checked = checkEnqueueOptions(place, options);
@@ -59,12 +58,8 @@ export function encodeJob(
   refuseContradictions(place, checked);
   // Another job may get this payload.
   const payloadId = unique?.onConflict === 'replace' && target.options.codec ? id : undefined;
-  const job: EncodedJob = {
-    id,
-    name,
-    payload: encode(id, maker ?? payloadId),
-    ...encodeOptions(checked, target, newId, payloadId),
-  };
+  const asked = optionsOf(checked, target, newId, payloadId);
+  const job: EncodedJob = { id, name, payload: encode(id, maker ?? payloadId), ...(asked && { options: asked }) };
   const { durability, runAt, expiresInMs, batch, after } = checked;
   if (batch !== undefined || after?.length) {
     job.travelsAlone = true;
@@ -88,9 +83,8 @@ export function payloadSubject(subject: string | undefined): string {
 }
 
 /** Returns the options of a job that holds the key of its schedule until it ends. */
-export function withScheduleUniqueKey(job: EncodedJob, schedule: string): string {
-  const asked = JSON.parse(optionsOf(job) || '{}') as object;
-  return JSON.stringify({ ...asked, unique: `${SCHEDULE_PREFIX}${schedule}`, unique_for: 'unfinished' });
+export function withScheduleUniqueKey({ options }: EncodedJob, schedule: string): AskedOptions {
+  return { ...options, unique: { key: `${SCHEDULE_PREFIX}${schedule}`, for: 'unfinished' } };
 }
 
 /** Returns the metadata of an enqueue that has no other option than its name. Leaves faults to the check of all options. */
@@ -104,39 +98,27 @@ function onlyMetadata(options: EnqueueOptions): JobMetadata | undefined {
   return isAlone && isNamed && isMetadata(metadata) && Object.keys(metadata).length > 0 ? metadata : undefined;
 }
 
-/** Returns the options as `lua/job/enqueue.lua` reads them. They are '' for a plain job, so that it costs nothing more. */
-function encodeOptions(
+/** Returns the options for the store; undefined for a plain job, so that it costs nothing more. */
+function optionsOf(
   options: EnqueueOptions,
   { name: queue, options: { groups } }: EncodeTarget,
   newId: () => string,
   payloadId: string | undefined,
-): Pick<EncodedJob, 'options' | 'plainOptions'> {
-  const { group, id, batch, after, metadata } = options;
+): AskedOptions | undefined {
+  const { group, id, after } = options;
   const refs = after && { after: after.map((each) => refIn(queue, each)) };
-  const { script, worker } = encodeJobOptions(refs ? { ...options, ...refs } : options);
-  const limits = group === undefined ? undefined : overrideText(group, groups?.overrides);
+  const asked = askedOptions(refs ? { ...options, ...refs } : options);
+  const limits = group === undefined ? undefined : overrideOf(group, groups?.overrides);
   if (limits !== undefined) {
-    script.group_limits = limits;
+    asked.groupLimits = limits;
   }
   if (id !== undefined) {
-    script.request = newId();
-  }
-  if (batch !== undefined && isRef(batch)) {
-    worker.guest = true;
+    asked.request = newId();
   }
   if (payloadId !== undefined) {
-    worker.payloadId = payloadId;
+    asked.payloadId = payloadId;
   }
-  const fields = Object.keys(worker);
-  const isPlain = fields.length === 1 && fields[0] === 'metadata';
-  const workerText = isPlain ? encodePlainOptions(metadata!) : JSON.stringify(worker);
-  if (Object.keys(script).length > 0) {
-    return { options: JSON.stringify(fields.length > 0 ? { ...script, worker: workerText } : script) };
-  }
-  if (isPlain) {
-    return { options: '', plainOptions: workerText };
-  }
-  return { options: fields.length > 0 ? JSON.stringify({ worker: workerText }) : '' };
+  return Object.keys(asked).length > 0 ? asked : undefined;
 }
 
 /** Returns how the hash of a job names another one. @param home its own queue */

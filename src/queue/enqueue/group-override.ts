@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { ContentRules } from '../codec/codec.js';
-import { groupLimitFields, type GroupOverrides, type GroupsOptions } from '../model/limits.js';
-import { groupArguments } from '../store/script-options.js';
+import { groupLimitFields, type GroupLimits, type GroupOverrides, type GroupsOptions } from '../model/limits.js';
 import { checkOptions } from '../validation/validate-options.js';
 
 const EXPECTED = 'expected the limits of a group, or undefined';
@@ -15,19 +14,18 @@ export interface EnqueueRules extends ContentRules {
 }
 
 /**
- * Returns the code's limits for a group, as `lua/lib/group/configure.lua` reads them. '' if this group has none,
- * undefined if the queue has no overrides.
+ * Returns the code's limits for a group; null if this group has none, undefined if the queue has no overrides.
  *
  * @throws InvalidOptionError if a function returns invalid limits
  */
-export function overrideText(group: string, overrides: GroupOverrides | undefined): string | undefined {
+export function overrideOf(group: string, overrides: GroupOverrides | undefined): GroupLimits | null | undefined {
   if (overrides === undefined) {
     return undefined;
   }
   if (typeof overrides !== 'function') {
-    return Object.hasOwn(overrides, group) ? JSON.stringify(groupArguments(overrides[group]!)) : '';
+    return Object.hasOwn(overrides, group) ? overrides[group]! : null;
   }
   const limits = overrides(group);
   const subject = `groups.overrides(${JSON.stringify(group)})`;
-  return limits === undefined ? '' : JSON.stringify(groupArguments(checkOptions(subject, schema, limits)));
+  return limits === undefined ? null : checkOptions(subject, schema, limits);
 }

@@ -69,24 +69,6 @@ export interface BatchRecord {
   endedAt?: Date;
 }
 
-/** A follow-up in its stored form. */
-export interface EncodedFollowUp {
-  kind: 'then' | 'on_failure' | 'finally';
-  name: string;
-  /** JSON. */
-  payload: string;
-  /** The options of an enqueue, as JSON. */
-  options: string;
-}
-
-/** A batch in its encoded form. */
-export interface EncodedBatch {
-  id: string;
-  failFast: boolean;
-  resultTtlMs: number;
-  followUps: readonly EncodedFollowUp[];
-}
-
 /** The end of a job whose batch is in another queue. */
 export interface BatchNews {
   /** The queue of the batch. */

@@ -16,13 +16,6 @@ export type Durability = 'memory' | 'replica';
 /** The places where an option of a job may be set. */
 export type JobOptionPlace = 'enqueue' | 'definition' | 'handler' | 'queue' | 'follow-up' | 'schedule';
 
-/** The fields of an option that is sent as several. */
-interface Parts {
-  readonly write: (value: never) => object;
-  /** Returns the value; undefined if its fields are absent. */
-  readonly read: (sent: never) => unknown;
-}
-
 /** An option of a job. Without `script` and `worker` it is read before the job is encoded, or travels beside the options. */
 export interface JobOption {
   /** Checks a value. Errors name its unit. */
@@ -32,8 +25,8 @@ export interface JobOption {
   readonly places: readonly JobOptionPlace[];
   /** The value that means the same as none, and is not sent. */
   readonly none?: unknown;
-  /** Its field in the options that scripts read; several fields for a value of parts. */
-  readonly script?: string | Parts;
+  /** Its field in the options that scripts read, or a function that returns its fields. */
+  readonly script?: string | ((value: never) => object);
   /** Its field in the options that the worker reads, and the check of a stored value. */
   readonly worker?: { readonly field: string; readonly stored: z.ZodType };
   /** Returns the sent value; undefined for none. @default the value */
@@ -66,29 +59,6 @@ const uniqueSchema = z.strictObject(
   { error: 'expected { key, for, onConflict? }' },
 );
 type Unique = z.output<typeof uniqueSchema>;
-/** A unique key in the options that scripts read. */
-export interface UniqueParts {
-  unique?: string;
-  /** A number: the time in ms. */
-  unique_for?: 'pending' | 'unfinished' | number;
-  unique_replace?: boolean;
-}
-
-const uniqueParts = {
-  write: ({ key, for: lasts, onConflict }: Unique): UniqueParts => ({
-    unique: key,
-    unique_for: typeof lasts === 'object' ? lasts.ms : lasts,
-    ...(onConflict === 'replace' && { unique_replace: true }),
-  }),
-  read: ({ unique, unique_for: lasts, unique_replace: replaces }: UniqueParts): Unique | undefined =>
-    unique === undefined || lasts === undefined
-      ? undefined
-      : {
-          key: unique,
-          for: typeof lasts === 'number' ? { ms: lasts } : lasts,
-          ...(replaces && { onConflict: 'replace' as const }),
-        },
-};
 
 const afterSchema = z
   .array(z.custom<string | JobReference>(isJob, "expected a job's id, its handle, or { queue, id }"), {
@@ -170,7 +140,12 @@ export const JOB_OPTIONS = {
   unique: {
     schema: uniqueSchema,
     places: ['enqueue'],
-    script: uniqueParts,
+    // A number stands for a time in ms.
+    script: ({ key, for: lasts, onConflict }: Unique) => ({
+      unique: key,
+      unique_for: typeof lasts === 'object' ? lasts.ms : lasts,
+      ...(onConflict === 'replace' && { unique_replace: true }),
+    }),
   },
   durability: {
     schema: z.enum(['memory', 'replica'], { error: "expected 'memory' or 'replica'" }),
@@ -193,7 +168,7 @@ export const JOB_OPTIONS = {
     schema: metadataSchema,
     places: ['enqueue', 'follow-up'],
     worker: { field: 'metadata', stored: z.unknown().transform(readMetadata) },
-    encode: (metadata: JobMetadata) => (Object.keys(metadata).length > 0 ? metadata : undefined),
+    encode: (metadata: JobMetadata) => (Object.keys(metadata).length > 0 ? { ...metadata } : undefined),
   },
 } as const satisfies Record<string, JobOption>;
 

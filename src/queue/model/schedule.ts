@@ -83,17 +83,3 @@ export interface ScheduleRecord<Payload = unknown> {
   /** The time of its last change. */
   updatedAt: Date;
 }
-
-/** A definition, checked and encoded as the scripts store it. */
-export interface StoredSchedule {
-  id: string;
-  /** Names all the rest: equal definitions have equal versions. */
-  version: string;
-  /** Its instants are in epoch ms. */
-  recurrence: Recurrence;
-  name: string;
-  payload: string;
-  options: string;
-  onMissed: 'skip' | 'once';
-  missedAfterMs: number;
-}

@@ -1,3 +1,4 @@
+import type { AskedOptions } from '../store/asked-options.js';
 import type { EncodedJob } from '../store/enqueue-call.js';
 import { refTo } from '../store/job-ref.js';
 import type { QueueAccess } from '../store/queue-store.js';
@@ -48,18 +49,18 @@ export async function dependElsewhere(
 function decided(
   { id: waiting, options, afterElsewhere = [] }: EncodedJob,
   outcomes: ReadonlyMap<string, DependOutcome>,
-): string {
-  const asked = JSON.parse(options) as { after: string[]; after_refusal?: [reason: string, about: string] };
+): AskedOptions {
+  const asked = { ...options };
   for (const { queue, id } of afterElsewhere) {
     const outcome = outcomes.get(keyOf({ waiting, queue, id }))!;
     const ref = refTo(queue, id);
     if (outcome === 'completed') {
-      asked.after = asked.after.filter((each) => each !== ref);
+      asked.after = asked.after!.filter((each) => each !== ref);
     } else if (outcome !== 'open') {
-      asked.after_refusal ??= [outcome, ref];
+      asked.afterRefusal ??= [outcome, ref];
     }
   }
-  return JSON.stringify(asked);
+  return asked;
 }
 
 function keyOf({ waiting, queue, id }: Pair): string {

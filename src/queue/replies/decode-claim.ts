@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { parseJson } from '../codec/parse-json.js';
 import type { StoredError } from '../errors/stored-error.js';
 import type { ClaimedJob, ClaimedJobOptions, RefusedJob } from '../model/job.js';
-import { storedOptionFields } from '../store/script-options.js';
+import { JOB_OPTIONS, type JobOption } from '../model/job-options.js';
 import { arePlainOptions, readMetadata } from '../model/metadata.js';
 import { decodeRefusal } from './decode-refusal.js';
 import type { ClaimReply, LeftJobs } from '../store/store-calls.js';
@@ -12,6 +12,13 @@ import { kindOf } from './decode-job.js';
 import { startOf } from '../runtime/cut.js';
 
 const NO_OPTIONS: ClaimedJobOptions = Object.freeze({});
+
+/** The check of each option that the worker reads, by its field. */
+const storedOptionFields: Record<string, z.ZodType> = Object.fromEntries(
+  Object.values(JOB_OPTIONS).flatMap(({ worker }: JobOption) =>
+    worker ? [[worker.field, worker.stored.optional()]] : [],
+  ),
+);
 
 /** The stored options that a worker reads. An invalid one must stop its job, not the worker. */
 const workerOptionsSchema = z.looseObject({

@@ -11,8 +11,8 @@ import { withScheduleUniqueKey, encodeJob, payloadSubject, type EncodeTarget } f
 import type { JobRules } from '../enqueue/enqueue-options.js';
 import { duration } from '../validation/numbers.js';
 import { checkPayload, type PayloadRules } from '../enqueue/check-payload.js';
-import { optionsOf } from '../store/enqueue-call.js';
-import type { Recurrence, StoredSchedule } from '../model/schedule.js';
+import type { Recurrence } from '../model/schedule.js';
+import type { StoredSchedule } from '../store/verbs/schedule-verbs.js';
 import { checkRecurrence } from './recurrence.js';
 import type { InputOf, StandardSchema } from '../validation/standard-schema.js';
 import { typedOptions } from '../enqueue/encode-typed-job.js';
@@ -95,8 +95,13 @@ export function encodeSchedule(
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
   const merged = definition ? typedOptions(queue.name, definition, given, subject) : given;
   const job = encodeJob(queue, payload, merged, subject, `${SCHEDULE_PREFIX}${id}`);
-  const jobOptions = overlap ? optionsOf(job) : withScheduleUniqueKey(job, id);
-  const encoded = { recurrence: checkedRecurrence, name: job.name, payload: job.payload, options: jobOptions };
+  const jobOptions = overlap ? job.options : withScheduleUniqueKey(job, id);
+  const encoded = {
+    recurrence: checkedRecurrence,
+    name: job.name,
+    payload: job.payload,
+    options: jobOptions ?? {},
+  };
   const stored = { ...encoded, onMissed, missedAfterMs };
   // A secret codec encrypts the same payload differently each time.
   const same = queue.options.codec?.secret ? { ...stored, payload: serialize(payload).toString('base64') } : stored;

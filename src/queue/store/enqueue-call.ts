@@ -4,6 +4,7 @@ import { InvalidOptionError, JobQueueError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import type { JobReference } from '../model/batch.js';
 import type { Durability } from '../model/job-options.js';
+import type { AskedOptions } from './asked-options.js';
 import { splitRef } from './job-ref.js';
 
 /** The bound that refused a job. */
@@ -20,10 +21,8 @@ export interface EncodedJob {
   name: string;
   /** JSON. */
   payload: string;
-  /** The options for the script, as JSON; '' for a plain job. Read by {@link optionsOf}. */
-  options: string;
-  /** The options in the hash of a plain job, if it has metadata. */
-  plainOptions?: string;
+  /** Absent for none. */
+  options?: AskedOptions;
   durability?: Durability; // if it differs from the queue's
   /** The start and the expiry of a job with both. Only the server's clock can compare them. */
   span?: { runAtMs: number; expiresInMs: number };
@@ -31,11 +30,6 @@ export interface EncodedJob {
   afterElsewhere?: readonly JobReference[];
   /** True if only the server knows whether the job can join its batch or wait for other jobs. It is sent alone. */
   travelsAlone?: true;
-}
-
-/** Returns the options of a job for the script, as JSON; '' where there are none. */
-export function optionsOf({ options, plainOptions }: EncodedJob): string {
-  return plainOptions === undefined ? options : JSON.stringify({ worker: plainOptions });
 }
 
 export interface EnqueueReply {

@@ -1,6 +1,7 @@
 import { ANY_PAYLOAD, decodeContent } from '../../queue/codec/codec.js';
 import type { EnqueueOptions } from '../../queue/enqueue/enqueue-options.js';
-import { decodeJobOptions, type ScriptOptions } from '../../queue/store/script-options.js';
+import { JOB_OPTIONS, type JobOption, type JobOptionName } from '../../queue/model/job-options.js';
+import type { AskedOptions } from '../../queue/store/asked-options.js';
 import { isRef, splitRef } from '../../queue/store/job-ref.js';
 import type { MemoryQueue } from '../memory-store/state/memory-queue.js';
 
@@ -23,7 +24,7 @@ export interface EnqueuedJob<Payload = unknown> {
 }
 
 /** Reads a job that was just added. */
-export function enqueuedJob(queue: MemoryQueue, id: string, asked: ScriptOptions): EnqueuedJob {
+export function enqueuedJob(queue: MemoryQueue, id: string, asked: AskedOptions): EnqueuedJob {
   const job = queue.job(id)!;
   return {
     id,
@@ -41,9 +42,13 @@ export function enqueuedJob(queue: MemoryQueue, id: string, asked: ScriptOptions
 }
 
 /** Returns the options of the enqueue. The batch of a member is not one of them. */
-function optionsOf(queue: MemoryQueue, id: string, asked: ScriptOptions): EnqueueOptions {
-  const { batch: _batch, stopsBatch: _stopsBatch, ...given } = decodeJobOptions(asked);
+function optionsOf(queue: MemoryQueue, id: string, asked: AskedOptions): EnqueueOptions {
+  const { batch: _batch, stopsBatch: _stopsBatch, ...others } = asked;
+  const given = Object.entries(others).flatMap(([name, sent]): [string, unknown][] => {
+    const option: JobOption | undefined = JOB_OPTIONS[name as JobOptionName];
+    return option ? [[name, option.decode ? option.decode(sent as never) : sent]] : [];
+  });
   const after = asked.after?.map((ref) => (isRef(ref) ? splitRef(queue.name, ref) : ref));
   const isOwnId = asked.request !== undefined && queue.job(id)?.request === asked.request;
-  return { ...(given as EnqueueOptions), ...(after && { after }), ...(isOwnId && { id }) };
+  return { ...(Object.fromEntries(given) as EnqueueOptions), ...(after && { after }), ...(isOwnId && { id }) };
 }

@@ -1,6 +1,6 @@
 import type { Job } from '../../worker/handlers/job.js';
 import type { Durability } from '../../queue/model/job-options.js';
-import type { ScriptOptions } from '../../queue/store/script-options.js';
+import type { AskedOptions } from '../../queue/store/asked-options.js';
 import type { MemoryQueue, QueueObserver } from '../memory-store/state/memory-queue.js';
 import { enqueuedJob, type EnqueuedJob } from './enqueued-job.js';
 
@@ -45,7 +45,7 @@ export class TestLog implements QueueObserver {
     this.thrown.set(`${queue}:${id}`, error);
   }
 
-  enqueued(queue: MemoryQueue, id: string, asked: ScriptOptions, durability?: Durability): void {
+  enqueued(queue: MemoryQueue, id: string, asked: AskedOptions, durability?: Durability): void {
     const job = enqueuedJob(queue, id, asked);
     this.jobs.push(durability ? { ...job, options: { ...job.options, durability } } : job);
   }

@@ -3,7 +3,7 @@ import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.j
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { FaultLog } from '../reports/fault-log.js';
-import type { StoredSchedule } from '../../queue/model/schedule.js';
+import type { StoredSchedule } from '../../queue/store/verbs/schedule-verbs.js';
 
 const INTERVAL_MS = 10_000;
 

@@ -29,7 +29,7 @@ const encoded = (id: string, options: object = {}) => ({
   id,
   name: 'n',
   payload: '1',
-  options: JSON.stringify(options),
+  options: Object.keys(options).length > 0 ? JSON.stringify(options) : '',
 });
 
 /** A job with each option, and a job that waits for it. */
@@ -67,11 +67,7 @@ async function dead(world: World): Promise<void> {
 export const SCENARIOS: Scenario[] = [
   {
     name: 'enqueue, plain jobs',
-    seed: async ({ state }) =>
-      state.scripts.enqueue([
-        { ...encoded('a'), options: '' },
-        { ...encoded('b'), options: '' },
-      ]),
+    seed: async ({ state }) => state.enqueueCall([encoded('a'), encoded('b')]),
   },
   {
     name: 'enqueue, a job with each option',
@@ -85,7 +81,7 @@ export const SCENARIOS: Scenario[] = [
         group_limits: '["1","","","","","","",""]',
       };
       const [first] = await world.queue.list('pending');
-      return world.state.scripts.enqueue([
+      return world.state.enqueueCall([
         encoded('a', waits),
         encoded('b', { priority: 2 }),
         encoded('c', { delay_ms: 60_000 }),
@@ -97,7 +93,7 @@ export const SCENARIOS: Scenario[] = [
     name: 'enqueue, a replacement',
     seed: async ({ queue, state }) => {
       await queue.enqueue(1, { id: 'a', unique: { key: 'u', for: 'pending' }, priority: 1 });
-      return state.scripts.enqueue([
+      return state.enqueueCall([
         encoded('b', { unique: 'u', unique_for: 'pending', unique_replace: true, group: 'g' }),
       ]);
     },

@@ -72,7 +72,7 @@ describe('attempt/claim.lua', () => {
       g: '',
     };
     for (const [id, name] of Object.entries(names)) {
-      await q.run(q.scripts.enqueue([{ id, name: name || 'gone', payload: '{}', options: '' }]));
+      await q.run(q.scripts.enqueue([{ id, name: name || 'gone', payload: '{}' }]));
       await (name ? undefined : q.redis.hdel(q.keys.job(id), 'name'));
     }
     await q.redis.hset(q.keys.job('ended'), { status: 'completed', attempts: 1 });

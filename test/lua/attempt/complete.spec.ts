@@ -64,7 +64,7 @@ describe('attempt/complete.lua', () => {
   it('frees the unique keys of jobs that are kept for less time than the call takes', async () => {
     const q = testQueue();
     const added = Array.from({ length: 500 }, (_, i) => {
-      const options = JSON.stringify({ unique: `key-${i}`, unique_for: 'unfinished' });
+      const options = { unique: { key: `key-${i}`, for: 'unfinished' as const } };
       return { id: `job-${i}`, name: 'mail', payload: '1', options };
     });
     await q.run(q.scripts.enqueue(added));

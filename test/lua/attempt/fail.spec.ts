@@ -30,12 +30,11 @@ describe('attempt/fail.lua', () => {
   });
 
   it.each([
-    ['without options', ''],
-    ['with metadata alone', '{"plain":true,"metadata":{"a":"b"}}'],
+    ['without options', {}],
+    ['with metadata alone', { options: { metadata: { a: 'b' } } }],
   ])('leaves no error on a job %s that fails unstarted and then completes', async (_, options) => {
     const q = testQueue();
-    const marked = options.startsWith('{"plain"') ? { plainOptions: options, options: '' } : { options };
-    await q.run(q.scripts.enqueue(['ahead', 'a'].map((id) => ({ id, name: 'mail', payload: '1', ...marked }))));
+    await q.run(q.scripts.enqueue(['ahead', 'a'].map((id) => ({ id, name: 'mail', payload: '1', ...options }))));
     const [, unstarted] = await q.claim(2, { slots: 1 });
     expect(unstarted).toMatchObject({ id: 'a', prefetched: true });
     await q.run(q.scripts.fail([failure(unstarted!)]));

@@ -16,7 +16,7 @@ async function trail(q: TestQueue): Promise<Record<string, string>[]> {
 
 it('writes one entry for each job whose status a script changes, and returns what the script returns', async () => {
   const q = testQueue();
-  const jobs = ['a', 'b'].map((id) => ({ id, name: 'email', payload: '{}', options: '' }));
+  const jobs = ['a', 'b'].map((id) => ({ id, name: 'email', payload: '{}' }));
   expect(await run(q, q.scripts.enqueue(jobs))).toHaveLength(2);
   const shared = {
     name: 'email',

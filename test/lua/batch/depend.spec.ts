@@ -6,7 +6,7 @@ const depend = (id: string, waiting = 'w') => [{ id, waiting }];
 
 async function seeded(...ids: string[]) {
   const q = testQueue();
-  await q.run(q.scripts.enqueue(ids.map((id) => ({ id, name: q.name, payload: '{}', options: '' }))));
+  await q.run(q.scripts.enqueue(ids.map((id) => ({ id, name: q.name, payload: '{}' }))));
   return q;
 }
 

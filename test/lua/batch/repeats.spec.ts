@@ -4,15 +4,15 @@ import { describe, expect, it } from '@jest/globals';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect } from '../../support/redis/redis.js';
 import { expectUnchanged, queueOn, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
-import { refTo } from '#queue/store/job-ref.js';
+import { followUpRef, refTo } from '#queue/store/job-ref.js';
 
-const THEN = { kind: 'then', name: 'then', payload: '1', options: '{"batch":"=b"}' } as const;
+const THEN = { kind: 'then', name: 'then', payload: '1', options: { batch: followUpRef('b') } } as const;
 const definition = { id: 'b', failFast: false, resultTtlMs: 60_000, followUps: [THEN] };
 
 /** Makes a batch of waiting members, enqueued by the script. */
 async function batchOf(q: TestQueue, ...ids: string[]) {
   await q.run(q.scripts.batches.create(definition));
-  const options = JSON.stringify({ batch: 'b' });
+  const options = { batch: 'b' };
   const call = q.scripts.enqueue(ids.map((id) => ({ id, name: q.name, payload: '{}', options })));
   await q.run(call);
   return call;
@@ -80,7 +80,7 @@ describe('changes nothing the second time', () => {
   it('an enqueue with `after`', async () => {
     const q = testQueue();
     await q.addAll('first');
-    const options = JSON.stringify({ after: ['first'] });
+    const options = { after: ['first'] };
     const call = q.scripts.enqueue([{ id: 'next', name: q.name, payload: '{}', options }]);
     await q.run(call);
     await expectUnchanged(q, () => q.run(call));

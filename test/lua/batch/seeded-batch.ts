@@ -6,7 +6,7 @@ const THEN = {
   kind: 'then',
   name: 'then',
   payload: '1',
-  options: JSON.stringify({ batch: followUpRef('b') }),
+  options: { batch: followUpRef('b') },
 } as const;
 
 export const DEFINITION = { id: 'b', failFast: false, resultTtlMs: 60_000, followUps: [THEN] };
@@ -27,6 +27,6 @@ export async function seededGuests(...members: string[]): Promise<TestQueue> {
 }
 
 async function addMembers(q: TestQueue, batch: string, ids: readonly string[]): Promise<void> {
-  const options = JSON.stringify({ batch });
+  const options = { batch };
   await q.run(q.scripts.enqueue(ids.map((id) => ({ id, name: q.name, payload: '{}', options }))));
 }

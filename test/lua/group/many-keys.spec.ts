@@ -8,7 +8,7 @@ async function add(q: TestQueue, jobs: readonly { id: string; group: string; del
   for (let start = 0; start < jobs.length; start += 500) {
     const slice = jobs.slice(start, start + 500);
     await q.run(
-      q.scripts.enqueue(
+      q.enqueueCall(
         slice.map(({ id, ...options }) => ({ id, name: q.name, payload: '1', options: JSON.stringify(options) })),
       ),
     );

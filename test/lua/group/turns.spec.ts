@@ -9,7 +9,7 @@ async function fill(q: TestQueue, group: string, count: number, prefix = group):
     id: `${prefix}${i}`,
     name: q.name,
     payload: '{}',
-    options: JSON.stringify({ group, worker: JSON.stringify({ group }) }),
+    options: { group },
   }));
   await q.run(q.scripts.enqueue(jobs));
 }

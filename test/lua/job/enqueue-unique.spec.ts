@@ -173,7 +173,7 @@ describe('job/enqueue.lua: replace', () => {
     const q = testQueue();
     const options = JSON.stringify(replacing);
     const jobs = ['a', 'b', 'c'].map((id) => ({ id, name: 'n', payload: `"${id}"`, options }));
-    const answers = await q.run(q.scripts.enqueue(jobs));
+    const answers = await q.run(q.enqueueCall(jobs));
     expect(answers.map((each) => each.outcome)).toEqual(['new', 'replaced', 'replaced']);
     expect(await q.pending()).toEqual(['a']);
     expect(await q.field('a', 'payload')).toBe('"c"');
@@ -272,7 +272,7 @@ describe('job/enqueue.lua: replace', () => {
     const q = testQueue();
     await q.add('a', replacing);
     const jobs = [{ id: 'b', name: 'bill', payload: '2', options: JSON.stringify(replacing) }];
-    expect(await q.run(q.scripts.enqueue(jobs))).toEqual([{ id: 'a', outcome: 'replaced' }]);
+    expect(await q.run(q.enqueueCall(jobs))).toEqual([{ id: 'a', outcome: 'replaced' }]);
     expect(await q.job('a')).toMatchObject({ name: 'bill', payload: '2' });
   });
 

@@ -26,7 +26,7 @@ describe('job/enqueue.lua', () => {
   it('replies nothing, not even an empty list, where each job is simply new', async () => {
     const q = testQueue();
     const job = { id: 'a', name: 'email', payload: '1' };
-    const reply = (options: string) => q.run({ ...q.scripts.enqueue([{ ...job, options }]), decode: (raw) => raw });
+    const reply = (options: string) => q.run({ ...q.enqueueCall([{ ...job, options }]), decode: (raw) => raw });
     expect(await reply('')).toBeNull();
     expect(await reply('{"request":"r1"}')).toEqual([1, 'exists', 'a', 'email']);
   });
@@ -42,8 +42,8 @@ describe('job/enqueue.lua', () => {
 
   it('I3: repeated after a lost reply adds nothing and gives the first answer', async () => {
     const q = testQueue();
-    const job = { id: 'a', name: 'email', payload: '1', options: '' };
-    const chosen = { id: 'b', name: 'email', payload: '2', options: '{"request":"r1"}' };
+    const job = { id: 'a', name: 'email', payload: '1' };
+    const chosen = { id: 'b', name: 'email', payload: '2', options: { request: 'r1' } };
     const first = await q.run(q.scripts.enqueue([job, chosen]));
     const second = await expectUnchanged(q, () => q.run(q.scripts.enqueue([job, chosen])));
     expect(second).toEqual(first);
@@ -79,7 +79,7 @@ describe('job/enqueue.lua', () => {
       id: 'a',
       name: q.name,
       payload: '1',
-      options: JSON.stringify({ request }),
+      options: { request },
     });
     expect(await q.run(q.scripts.enqueue([chosen('r1'), chosen('r2')]))).toEqual([
       { id: 'a', outcome: 'new' },
@@ -161,7 +161,7 @@ describe('job/enqueue.lua: repeated after some of its jobs have gone', () => {
 });
 
 /** Returns a job as the script takes it. */
-const plain = (id: string, payload = JSON.stringify(id)) => ({ id, name: 'mail', payload, options: '' });
+const plain = (id: string, payload = JSON.stringify(id)) => ({ id, name: 'mail', payload });
 
 describe('job/enqueue.lua: many plain jobs of one name', () => {
   const MANY = 30;
@@ -207,7 +207,9 @@ describe('job/enqueue.lua: many plain jobs of one name', () => {
 
   it('are added once with their metadata if the call is repeated, also if a bound would refuse the repeat', async () => {
     const plainOptions = '{"plain":true,"metadata":{"a":"b"}}';
-    const withMetadata = ids.map((id, i) => (i % 3 === 0 ? plain(id) : { ...plain(id), plainOptions }));
+    const withMetadata = ids.map((id, i) =>
+      i % 3 === 0 ? plain(id) : { ...plain(id), options: { metadata: { a: 'b' } } },
+    );
     for (const bound of [undefined, MANY]) {
       const q = testQueue();
       if (bound) await q.redis.hset(q.keys.settings, 'max_pending', bound);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
+import type { AskedOptions } from '#queue/store/asked-options.js';
 import type { OnceEntry } from '#queue/store/verbs/once-verbs.js';
 import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
 const SENDER = { source: 'orders', fence: 1 };
 
-function entry(q: TestQueue, key: string, options: object = {}, id = `job-${key}`): OnceEntry {
-  const text = Object.keys(options).length > 0 ? JSON.stringify(options) : '';
-  return { key, job: { id, name: q.name, payload: '{}', options: text } };
+function entry(q: TestQueue, key: string, options: AskedOptions = {}, id = `job-${key}`): OnceEntry {
+  return { key, job: { id, name: q.name, payload: '{}', ...(Object.keys(options).length > 0 && { options }) } };
 }
 
 const send = (q: TestQueue, keys: string[], sender = SENDER) =>
@@ -65,7 +65,7 @@ describe('once/enqueue.lua', () => {
   it('does not mark an entry that meets a bound or is refused, and adds the others', async () => {
     const q = testQueue({ maxPending: 1 });
     const now = await q.now();
-    const late = { run_at_ms: now + 60_000, expires_in_ms: 10, request: 'r' };
+    const late = { runAt: now + 60_000, expiresInMs: 10, request: 'r' };
     const entries = [entry(q, 'late', late), entry(q, 'a'), entry(q, 'b'), entry(q, 'lost', { batch: 'none' })];
     expect(await q.run(q.scripts.once.enqueue(SENDER, entries))).toMatchObject({
       replies: [
@@ -83,7 +83,7 @@ describe('once/enqueue.lua', () => {
   it('marks an entry whose id or unique key is taken, and names the owner', async () => {
     const q = testQueue();
     await q.add('owner', { unique: 'k', unique_for: 'unfinished', request: 'other' });
-    const unique = { unique: 'k', unique_for: 'unfinished' };
+    const unique = { unique: { key: 'k', for: 'unfinished' as const } };
     const entries = [entry(q, 'a', unique), entry(q, 'b', { request: 'mine' }, 'owner')];
     expect(await q.run(q.scripts.once.enqueue(SENDER, entries))).toEqual({
       replies: [
@@ -97,7 +97,7 @@ describe('once/enqueue.lua', () => {
   it('places delayed, prioritized and grouped jobs', async () => {
     const q = testQueue();
     const entries = [
-      entry(q, 'later', { delay_ms: 60_000 }),
+      entry(q, 'later', { delayMs: 60_000 }),
       entry(q, 'urgent', { priority: 3 }),
       entry(q, 'grouped', { group: 'g' }),
     ];

@@ -25,19 +25,19 @@ describe('queue/publish-drained.lua', () => {
   });
 
   it.each([
-    ['a plain job waits', ''],
-    ['a job with a priority waits', '{"priority":5}'],
-    ['a job of a group waits', '{"group":"g"}'],
+    ['a plain job waits', {}],
+    ['a job with a priority waits', { options: { priority: 5 } }],
+    ['a job of a group waits', { options: { group: 'g' } }],
   ])('is busy while %s', async (_what, options) => {
     const q = testQueue();
-    await q.run(q.scripts.enqueue([{ id: 'a', name: q.name, payload: '1', options }]));
+    await q.run(q.scripts.enqueue([{ id: 'a', name: q.name, payload: '1', ...options }]));
     expect(await expectUnchanged(q, () => q.run(q.scripts.publishDrained()))).toBe('busy');
   });
 
   it('leaves delayed jobs out of account', async () => {
     const q = testQueue();
     await q.run(q.scripts.complete([{ ...(await q.addAndClaim('a')), result: '' }]));
-    await q.run(q.scripts.enqueue([{ id: 'b', name: q.name, payload: '1', options: '{"delay_ms":60000}' }]));
+    await q.run(q.scripts.enqueue([{ id: 'b', name: q.name, payload: '1', options: { delayMs: 60_000 } }]));
     expect(await q.run(q.scripts.publishDrained())).toBe('published');
   });
 });

@@ -131,7 +131,7 @@ describe('queue/stats.lua', () => {
       ['b', 'mail'],
       ['c', 'fax'],
     ] as const) {
-      await q.run(q.scripts.enqueue([{ id, name, payload: '{}', options: '' }]));
+      await q.run(q.scripts.enqueue([{ id, name, payload: '{}' }]));
     }
     const now = await q.now();
     await q.redis.hset(q.keys.job('c'), 'enqueued_at_ms', now - 90_000);

@@ -13,7 +13,7 @@ describe('queue/unserved.lua', () => {
       ['d', 'emial'],
     ] as const) {
       await q.run(
-        q.scripts.enqueue([{ id, name, payload: '{}', options: id === 'd' ? '{"delay_ms":60000}' : '' }]),
+        q.scripts.enqueue([{ id, name, payload: '{}', ...(id === 'd' && { options: { delayMs: 60_000 } }) }]),
       );
     }
     await q.run(q.scripts.remove('c'));

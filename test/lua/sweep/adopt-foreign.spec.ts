@@ -233,7 +233,7 @@ describe('sweep/adopt-foreign.lua: what it sees of clients of the Redis pattern'
 
   it("says the name of a job that it buries, also of a foreign producer's", async () => {
     const q = testQueue({ maxCrashes: 1 });
-    await q.run(q.scripts.enqueue([{ id: 'a', name: '', payload: '{"kind":"fax"}', options: '' }]));
+    await q.run(q.scripts.enqueue([{ id: 'a', name: '', payload: '{"kind":"fax"}' }]));
     await q.redis.hdel(q.keys.job('a'), 'name');
     await foreignClaim(q);
     await look(q);

@@ -21,7 +21,7 @@ async function filledQueue(others: (n: number) => object = () => ({})): Promise<
       options: JSON.stringify(options),
     };
   });
-  await q.run(q.scripts.enqueue(jobs));
+  await q.run(q.enqueueCall(jobs));
   return q;
 }
 

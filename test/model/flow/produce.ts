@@ -96,6 +96,19 @@ export const enqueueIn = (group: string | undefined, mayWait: boolean) =>
     },
     {
       weight: 1,
+      arbitrary: fc.tuple(optionsIn(group), optionsIn(group)).map((both) =>
+        step(`enqueueMany(${JSON.stringify(both.map(given))})`, async (side) => {
+          const jobs = both.map((asked) => {
+            const id = nextId(side);
+            side.ids.push(id);
+            return { payload: id, ...given({ ...asked, id }) };
+          });
+          return (await side.queue.enqueueMany(jobs)).map(({ outcome, id }) => ({ outcome, id }));
+        }),
+      ),
+    },
+    {
+      weight: 1,
       arbitrary: drawnIndex.map((number) =>
         step(`enqueue(known -${number + 1})`, async ({ queue, ids }) => {
           const id = pick(ids, number);
@@ -141,7 +154,7 @@ async function sendOnce(side: Side, fence: number, asked: readonly [string, Aske
     ids.push(id);
     const all = given({ ...options, id, unique: unique && { ...unique, onConflict: 'keep' } });
     const job = encodeJob(queue, ids.length, all);
-    return { key, job: { ...job, options: job.options.replace(/"request":"[^"]*"/, `"request":"${key}"`) } };
+    return { key, job: { ...job, options: { ...job.options, request: key } } };
   });
   const sent = await ask(side, ({ once }) => once.enqueue({ source: 'model', fence }, entries));
   return 'replies' in sent ? sent.replies.map((reply) => ('reason' in reply ? reply.reason.message : reply)) : sent;

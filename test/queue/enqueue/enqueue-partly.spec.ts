@@ -41,7 +41,7 @@ describe('enqueueMany that was written in part', () => {
   });
 
   it('distinguishes refused and unsent jobs from those that may be written', async () => {
-    const jobs = ['a', 'b', 'c', 'd', 'e'].map((id): EncodedJob => ({ id, name: 'q', payload: '1', options: '' }));
+    const jobs = ['a', 'b', 'c', 'd', 'e'].map((id): EncodedJob => ({ id, name: 'q', payload: '1' }));
     const answers = [
       Promise.resolve({ id: 'other', outcome: 'replaced' } as const),
       Promise.reject(failed('unknown', 'b')),

@@ -22,7 +22,7 @@ const SCHEDULE = {
   recurrence: { everyMs: 1 },
   name: 'n',
   payload: '1',
-  options: '',
+  options: {},
   onMissed: 'skip' as const,
   missedAfterMs: 1,
 };

@@ -79,7 +79,7 @@ const enqueue = fc
     const worker = options.group && JSON.stringify({ group: options.group });
     return send(
       play,
-      scripts(play).enqueue([{ id, name: play.q.name, payload, options: JSON.stringify({ ...options, worker }) }]),
+      play.q.enqueueCall([{ id, name: play.q.name, payload, options: JSON.stringify({ ...options, worker }) }]),
     );
   });
 

@@ -4,6 +4,7 @@ import { afterEach, expect } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { ClaimedJob } from '#queue/model/job.js';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
+import type { EncodedJob } from '#queue/store/enqueue-call.js';
 import { resolveQueueOptions, type QueueOptions } from '#queue/model/queue-options.js';
 import type { ClaimRequest } from '#queue/store/store-calls.js';
 import { allCalls, type QueueCalls } from '#queue/scripts/calls/all-calls.js';
@@ -25,6 +26,9 @@ afterEach(async () => {
 
 /** The options of a job as a test writes them, see the header of lua/job/enqueue.lua. */
 type ScriptOptions = Record<string, unknown>;
+
+/** A job with its options as the script reads them. */
+type RawJob = Pick<EncodedJob, 'id' | 'name' | 'payload'> & { options?: string };
 
 export class TestQueue {
   readonly keys: QueueKeys;
@@ -51,12 +55,21 @@ export class TestQueue {
   /** Enqueues one job by the script, and returns the script's reply. */
   async add(id: string, options: ScriptOptions = {}, payload = '{}') {
     const text = Object.keys(options).length > 0 ? JSON.stringify(options) : '';
-    const [answer] = await this.run(this.scripts.enqueue([{ id, name: this.name, payload, options: text }]));
+    const [answer] = await this.run(this.enqueueCall([{ id, name: this.name, payload, options: text }]));
     return answer!;
   }
 
+  /** Returns the call of jobs whose options are written as the script reads them; '' for none. */
+  enqueueCall(jobs: readonly RawJob[]) {
+    const asked = jobs.map(({ options, ...job }) => (options ? { ...job, options: { request: '' } } : job));
+    const call = this.scripts.enqueue(asked);
+    const isPlain = asked.every((job) => !('options' in job));
+    const args = call.args.map((arg, i) => (i % 4 === 3 ? (jobs[(i - 3) / 4]?.options ?? arg) : arg));
+    return isPlain ? call : { ...call, args };
+  }
+
   async addAll(...ids: string[]): Promise<void> {
-    await this.run(this.scripts.enqueue(ids.map((id) => ({ id, name: this.name, payload: '{}', options: '' }))));
+    await this.run(this.scripts.enqueue(ids.map((id) => ({ id, name: this.name, payload: '{}' }))));
   }
 
   claimCall(count: number, request: Partial<ClaimRequest> = {}) {

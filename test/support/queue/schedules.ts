@@ -1,7 +1,7 @@
 // Schedules of a test: seeds them as if time had passed, and reads what became of them.
 import { systemClock } from '#queue/runtime/clock.js';
 import { encodeSchedule, type ScheduleOptions } from '#queue/schedules/schedule.js';
-import { type StoredSchedule } from '#queue/model/schedule.js';
+import type { StoredSchedule } from '#queue/store/verbs/schedule-verbs.js';
 import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
 import type { Recurrence } from '#queue/model/schedule.js';
 import type { TestQueue } from './queue-state.js';

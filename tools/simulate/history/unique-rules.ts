@@ -1,5 +1,5 @@
 // The holders of unique keys.
-import type { ScriptOptions } from '#queue/store/script-options.js';
+import type { AskedOptions } from '#queue/store/asked-options.js';
 import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
 import type { Fault, Known } from './history.js';
 
@@ -54,12 +54,13 @@ export class UniqueRules {
    * Checks that no other job is added within the time of a key, counted from the enqueue of its holder. A time that is
    * longer than the clock of now can make it does not count.
    */
-  enqueued({ now }: MemoryQueue, id: string, { unique, unique_for: kind }: ScriptOptions): void {
+  enqueued({ now }: MemoryQueue, id: string, { unique }: AskedOptions): void {
     this.endedAtMs.delete(id); // the hash of an ended job of this id may have been deleted
-    if (unique === undefined || typeof kind !== 'number') {
+    if (typeof unique?.for !== 'object') {
       return;
     }
-    const last = this.windows.get(unique);
+    const { key, for: window } = unique;
+    const last = this.windows.get(key);
     if (
       last &&
       last.id !== id &&
@@ -67,9 +68,9 @@ export class UniqueRules {
       last.untilMs <= now + last.lengthMs &&
       !this.isGone(last.id)
     ) {
-      this.fault(`unique: ${id} got the key ${unique} ${last.untilMs - now} ms before ${last.id} lost it`);
+      this.fault(`unique: ${id} got the key ${key} ${last.untilMs - now} ms before ${last.id} lost it`);
     }
-    this.windows.set(unique, { id, untilMs: now + kind, lengthMs: kind });
+    this.windows.set(key, { id, untilMs: now + window.ms, lengthMs: window.ms });
   }
 
   /** Checks that an enqueue is kept away only by a job that had not ended when it was sent. */

@@ -65,7 +65,7 @@ export class SimulatedSender extends SimulatedProcess {
     const id = `${this.name}-${this.count++}`;
     history.sent(id, 'mixed', ATTEMPTS, { hasOwnLimit: true, removed: true });
     history.once.row(id);
-    const options = JSON.stringify({ max_attempts: ATTEMPTS });
+    const options = { maxAttempts: ATTEMPTS };
     const payload = JSON.stringify(history.runs.nextNumber());
     this.table.rows.set(id, { key: id, job: { id, name: 'mixed', payload, options } });
   }

@@ -28,7 +28,7 @@ import type {
 } from '../../store/store-calls.js';
 import type { ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
 import { EVICTED_TTL_MS, USUAL_VISIBILITY_MS, WORKER_SEEN_MS } from '../../runtime/lifetimes.js';
-import { configuresLimits } from '../encode-worker-limits.js';
+import { configuresLimits } from '../encode-limits.js';
 import { publishArg } from '../publish-arg.js';
 import type { QueueKeys } from '../queue-keys.js';
 import { type CallContext, call } from '../script-call.js';

@@ -1,19 +1,13 @@
-import type {
-  BatchMember,
-  BatchMemberStatus,
-  BatchNews,
-  BatchPage,
-  BatchRecord,
-  EncodedBatch,
-} from '../../model/batch.js';
+import type { BatchMember, BatchMemberStatus, BatchNews, BatchPage, BatchRecord } from '../../model/batch.js';
 import { oneOfEach } from '../../replies/check-reply.js';
 import { DEPEND_OUTCOMES, type DependOutcome } from '../../store/verbs/batch-verbs.js';
 import { parseJson } from '../../codec/parse-json.js';
 import { fieldsOf, listOf, listsOf, oneOf, rowsOf, textOf, wholeNumberOf } from '../../replies/check-reply.js';
 import { UnexpectedReply } from '../../store/unexpected-reply.js';
 import { refTo, splitRef } from '../../store/job-ref.js';
-import type { OpenMember } from '../../store/verbs/batch-verbs.js';
+import type { EncodedBatch, OpenMember } from '../../store/verbs/batch-verbs.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
+import { encodeJobOptions } from '../encode-job-options.js';
 import { type CallContext, call } from '../script-call.js';
 
 /** The fields of a batch in the replies of `lua/batch/status.lua` and `list.lua`. */
@@ -26,7 +20,12 @@ const MOST_BYTES = 1_048_576;
 export function batchCalls({ keys, retention }: CallContext) {
   return {
     create({ id, failFast, resultTtlMs, followUps }: EncodedBatch): ScriptCall<'created' | 'exists'> {
-      const each = followUps.flatMap(({ kind, name, payload, options }) => [kind, name, payload, options]);
+      const each = followUps.flatMap(({ kind, name, payload, options }) => [
+        kind,
+        name,
+        payload,
+        encodeJobOptions(options),
+      ]);
       const args = [id, failFast ? '1' : '0', resultTtlMs, ...each];
       return call('batchCreate', keys.standard, args, oneOf('created', 'exists'));
     },

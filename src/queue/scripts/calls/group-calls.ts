@@ -6,7 +6,7 @@ import type { GroupPage } from '../../store/verbs/group-verbs.js';
 import { decodeClean } from '../../replies/decode-clean.js';
 import type { CleanReply } from '../../store/call-outcomes.js';
 import { decodeGroupLimits } from '../../replies/decode-limits.js';
-import { groupArguments } from '../../store/script-options.js';
+import { groupArguments } from '../encode-limits.js';
 import type { PauseOptions } from '../../model/pause.js';
 import { type CallContext, call } from '../script-call.js';
 

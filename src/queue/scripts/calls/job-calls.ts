@@ -8,9 +8,11 @@ import type {
   RestartOutcome,
   UpdateOutcome,
 } from '../../store/call-outcomes.js';
-import { type EncodedJob, type EnqueueReply, decodeEnqueue, optionsOf } from '../../store/enqueue-call.js';
+import { type EncodedJob, type EnqueueReply, decodeEnqueue } from '../../store/enqueue-call.js';
 import type { CommandCall, ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
 import { publishesEnqueues } from '../publish-arg.js';
+import { encodePlainOptions } from '../../model/metadata.js';
+import { encodeJobOptions, isPlain } from '../encode-job-options.js';
 import { type CallContext, call } from '../script-call.js';
 import { inGroups } from '../in-groups.js';
 
@@ -112,14 +114,14 @@ function enqueue(
   const { maxPending, maxPendingBytes, events } = options;
   const publishes = publishesEnqueues(options);
   const isBounded = mayBeBounded || maxPending !== undefined || maxPendingBytes !== undefined;
-  const plain = !isBounded && !publishes && jobs.every((job) => job.options === '');
+  const plain = !isBounded && !publishes && jobs.every((job) => isPlain(job.options));
   return {
     script: 'jobEnqueue',
     keys: plain ? keys.forPlainEnqueue : publishes ? keys.forPublishedEnqueue : keys.forEnqueue,
     args: plain
       ? plainArguments(jobs)
       : [
-          ...jobs.flatMap((job) => [job.id, job.name, job.payload, optionsOf(job)]),
+          ...jobs.flatMap((job) => [job.id, job.name, job.payload, encodeJobOptions(job.options)]),
           ...(isBounded || publishes ? [maxPending ?? '', maxPendingBytes ?? '', publishes ? events : 'off'] : []),
         ],
     ...(plain && { resend: (reply) => (isBoundedReply(reply) ? enqueue(context, jobs, true) : undefined) }),
@@ -132,12 +134,20 @@ function isBoundedReply(reply: unknown): boolean {
   return Array.isArray(reply) && String(reply[0]) === 'bounded';
 }
 
+/** A plain job. Its text is that of its metadata. */
+type PlainJob = Pick<EncodedJob, 'id' | 'name' | 'payload'> & { text?: string };
+
 /** Returns the arguments of plain jobs. Consecutive jobs with the same name and metadata share both. */
 function plainArguments(jobs: readonly EncodedJob[]): ScriptArgument[] {
-  return inGroups(jobs, {
-    areTogether: (a, b) => a.name === b.name && a.plainOptions === b.plainOptions,
-    addHead: (args, { name, plainOptions }, count) => args.push(name, plainOptions === undefined ? count : -count),
+  return inGroups<PlainJob>(jobs.some(({ options }) => options) ? jobs.map(withText) : jobs, {
+    areTogether: (a, b) => a.name === b.name && a.text === b.text,
+    addHead: (args, { name, text }, count) => args.push(name, text === undefined ? count : -count),
     addOwn: (args, { id, payload }) => args.push(id, payload),
-    addTail: (args, { plainOptions }) => plainOptions !== undefined && args.push(plainOptions),
+    addTail: (args, { text }) => text !== undefined && args.push(text),
   });
+}
+
+function withText({ id, name, payload, options }: EncodedJob): PlainJob {
+  const metadata = options?.metadata;
+  return { id, name, payload, ...(metadata && { text: encodePlainOptions(metadata) }) };
 }

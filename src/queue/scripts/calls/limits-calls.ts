@@ -3,7 +3,7 @@ import { fieldsOf, textOf } from '../../replies/check-reply.js';
 import { type LimitsReply, decodeLimits, LIMITS_FIELDS } from '../../replies/decode-limits.js';
 import type { LimitsInForce } from '../../store/verbs/limit-verbs.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
-import { limitChangeArguments, runtimeLimitArguments } from '../encode-worker-limits.js';
+import { limitChangeArguments, runtimeLimitArguments } from '../encode-limits.js';
 import { type CallContext, call } from '../script-call.js';
 
 /** Returns the calls of `lua/limits`, one for each script; see the headers there. */

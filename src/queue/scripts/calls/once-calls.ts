@@ -1,7 +1,8 @@
 import { listOf, rowsOf, textOf, wholeNumberOf } from '../../replies/check-reply.js';
-import { decodeEnqueue, EnqueueRejected, optionsOf } from '../../store/enqueue-call.js';
+import { decodeEnqueue, EnqueueRejected } from '../../store/enqueue-call.js';
 import type { OnceEntry, OnceReplies, OnceReply, OnceSender } from '../../store/verbs/once-verbs.js';
 import type { CommandCall, ScriptCall } from '../../transport/script-runner.js';
+import { encodeJobOptions } from '../encode-job-options.js';
 import { publishesEnqueues } from '../publish-arg.js';
 import { type CallContext, call } from '../script-call.js';
 
@@ -11,7 +12,13 @@ export function onceCalls({ keys, options }: CallContext) {
     enqueue({ source, fence }: OnceSender, entries: readonly OnceEntry[]): ScriptCall<OnceReplies> {
       const { maxPending = '', maxPendingBytes = '' } = options;
       const publish = publishesEnqueues(options) ? options.events : 'off';
-      const each = entries.flatMap(({ key, job }) => [key, job.id, job.name, job.payload, optionsOf(job)]);
+      const each = entries.flatMap(({ key, job }) => [
+        key,
+        job.id,
+        job.name,
+        job.payload,
+        encodeJobOptions(job.options),
+      ]);
       const args = [source, fence, maxPending, maxPendingBytes, publish, ...each];
       return call('onceEnqueue', keys.forEnqueueOnce(source), args, (reply) => decode(entries, reply));
     },

@@ -9,7 +9,8 @@ import {
 } from '../../replies/check-reply.js';
 import { decodeSchedule } from '../../replies/decode-schedule.js';
 import { DECLARED_MS } from '../../runtime/lifetimes.js';
-import type { Recurrence, ScheduleRecord, StoredSchedule } from '../../model/schedule.js';
+import type { Recurrence, ScheduleRecord } from '../../model/schedule.js';
+import type { StoredSchedule } from '../../store/verbs/schedule-verbs.js';
 import type {
   DueLook,
   DueSchedule,
@@ -18,6 +19,7 @@ import type {
   UpsertOutcome,
 } from '../../store/verbs/schedule-verbs.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
+import { encodeJobOptions } from '../encode-job-options.js';
 import { type CallContext, call } from '../script-call.js';
 
 // The outcomes of each script, as in its header.
@@ -48,7 +50,15 @@ export function scheduleCalls({ keys }: CallContext) {
       const { id, version, recurrence, name, payload, options, onMissed, missedAfterMs } = schedule;
       const source = worker === undefined ? 'call' : 'code';
       const owner = [id, source, worker ?? '', dueArg(nextDueMs), DECLARED_MS];
-      const definition = [version, JSON.stringify(recurrence), name, payload, options, onMissed, missedAfterMs];
+      const definition = [
+        version,
+        JSON.stringify(recurrence),
+        name,
+        payload,
+        encodeJobOptions(options),
+        onMissed,
+        missedAfterMs,
+      ];
       const limit = recurrence.limit ?? '';
       return call('scheduleUpsert', keys.standard, [...owner, ...definition, limit], (reply) => {
         const [outcome, nowMs] = listOf(reply);

@@ -4,7 +4,7 @@ import { listOf, rowsOf, wholeNumberOf } from '../../replies/check-reply.js';
 import { decodeWorker } from '../../replies/decode-worker.js';
 import type { AttemptLimits } from '../../store/store-calls.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
-import { configuredLimits, limitsText } from '../encode-worker-limits.js';
+import { configuredLimits, limitsText } from '../encode-limits.js';
 import { LAYOUT, checkLayout } from '../layout.js';
 import { WORKER_SEEN_MS } from '../../runtime/lifetimes.js';
 import { type CallContext, call } from '../script-call.js';

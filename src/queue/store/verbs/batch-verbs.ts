@@ -1,6 +1,24 @@
 // The verbs of batches with a follow-up; see lua/batch.
-import type { BatchNews, BatchPage, BatchRecord, EncodedBatch } from '../../model/batch.js';
+import type { BatchNews, BatchPage, BatchRecord } from '../../model/batch.js';
+import type { AskedOptions } from '../asked-options.js';
 import type { StoreCall } from '../store-call.js';
+
+/** A follow-up in its stored form. */
+export interface EncodedFollowUp {
+  kind: 'then' | 'on_failure' | 'finally';
+  name: string;
+  /** JSON. */
+  payload: string;
+  options: AskedOptions;
+}
+
+/** A batch in its encoded form. */
+export interface EncodedBatch {
+  id: string;
+  failFast: boolean;
+  resultTtlMs: number;
+  followUps: readonly EncodedFollowUp[];
+}
 
 /** The work that maintenance of a queue's batches left. */
 export interface TendReply {

@@ -1,6 +1,22 @@
 // The verbs of recurring jobs; see lua/schedule.
-import type { Recurrence, ScheduleRecord, StoredSchedule } from '../../model/schedule.js';
+import type { Recurrence, ScheduleRecord } from '../../model/schedule.js';
+import type { AskedOptions } from '../asked-options.js';
 import type { StoreCall } from '../store-call.js';
+
+/** The definition of a schedule, checked. */
+export interface StoredSchedule {
+  id: string;
+  /** Names all the rest: equal definitions have equal versions. */
+  version: string;
+  /** Its instants are in epoch ms. */
+  recurrence: Recurrence;
+  name: string;
+  /** JSON. */
+  payload: string;
+  options: AskedOptions;
+  onMissed: 'skip' | 'once';
+  missedAfterMs: number;
+}
 
 /** A due schedule, as a read of the queue returned it. */
 export interface DueSchedule {

@@ -1,6 +1,7 @@
 // A batch with a follow-up, as a queue in memory keeps it; see lua/batch.
 import { BATCH_RECORD_MS } from '../../../queue/runtime/lifetimes.js';
-import type { BatchMemberStatus, BatchRecord, EncodedBatch } from '../../../queue/model/batch.js';
+import type { EncodedBatch } from '../../../queue/store/verbs/batch-verbs.js';
+import type { BatchMemberStatus, BatchRecord } from '../../../queue/model/batch.js';
 
 export type EndStatus = Exclude<BatchMemberStatus, 'open'>;
 

@@ -9,7 +9,7 @@ import type { ClaimBatch } from './claim-batch.js';
 import { MemoryHistory } from './history.js';
 import { Announcements } from './announcements.js';
 import type { Durability } from '../../../queue/model/job-options.js';
-import type { ScriptOptions } from '../../../queue/store/script-options.js';
+import type { AskedOptions } from '../../../queue/store/asked-options.js';
 import { DroppedLetters } from './dropped-letters.js';
 import { FlowControl } from './flow-control.js';
 import { EarlyEnds, type FollowUpBatch } from './follow-up-batch.js';
@@ -22,8 +22,8 @@ export type Hash = Record<string, string>;
 
 /** Receives the changes of jobs, even if the queue publishes no events. */
 export interface QueueObserver {
-  /** Called when a job was added. @param asked the encoded options of its enqueue @param durability its own, if any */
-  enqueued(queue: MemoryQueue, id: string, asked: ScriptOptions, durability?: Durability): void;
+  /** Called when a job was added. @param asked the options of its enqueue @param durability its own, if any */
+  enqueued(queue: MemoryQueue, id: string, asked: AskedOptions, durability?: Durability): void;
   /** Called when an attempt or a job ended, or a job was put back, as events say it. */
   changed(queue: MemoryQueue, id: string, status: string): void;
 }

@@ -1,5 +1,4 @@
-import type { GroupLimits } from '../../../queue/model/limits.js';
-import type { ScriptOptions } from '../../../queue/store/script-options.js';
+import type { AskedOptions } from '../../../queue/store/asked-options.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 
 /**
@@ -7,29 +6,16 @@ import type { MemoryQueue } from '../state/memory-queue.js';
  *
  * @param isStored whether it comes from a schedule or a follow-up; limits from an enqueue take precedence
  */
-export function configureGroup(queue: MemoryQueue, options: ScriptOptions | undefined, isStored = false): void {
-  if (options?.group === undefined || options.group_limits === undefined) {
+export function configureGroup(queue: MemoryQueue, options: AskedOptions | undefined, isStored = false): void {
+  if (options?.group === undefined || options.groupLimits === undefined) {
     return;
   }
   const group = queue.flow.group(options.group);
   if (isStored && group.configured && !group.isStored) {
     return;
   }
-  group.configured = options.group_limits === '' ? undefined : limitsIn(options.group_limits);
+  const { rateLimit, ...others } = options.groupLimits ?? {};
+  const limits = { ...others, ...(rateLimit && { rateLimit: { burst: 1, ...rateLimit } }) };
+  group.configured = options.groupLimits ? limits : undefined;
   group.isStored = isStored;
-}
-
-/** Reads the limits in the order of lua/group/set.lua; '' for none. */
-function limitsIn(text: string): GroupLimits {
-  const [maxRunning, limit, periodMs, burst, weight, maxPending, onDeadHead, maxPendingBytes] = JSON.parse(
-    text,
-  ) as string[];
-  return {
-    ...(maxRunning && { maxRunning: Number(maxRunning) }),
-    ...(limit && { rateLimit: { limit: Number(limit), periodMs: Number(periodMs), burst: Number(burst) } }),
-    ...(weight && { weight: Number(weight) }),
-    ...(maxPending && { maxPending: Number(maxPending) }),
-    ...(onDeadHead && { onDeadHead: onDeadHead as 'skip' | 'hold' }),
-    ...(maxPendingBytes && { maxPendingBytes: Number(maxPendingBytes) }),
-  };
 }

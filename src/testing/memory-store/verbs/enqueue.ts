@@ -1,23 +1,17 @@
 // Enqueues jobs; see lua/job/enqueue.lua.
-import {
-  EnqueueRejected,
-  optionsOf,
-  type EncodedJob,
-  type EnqueueReply,
-} from '../../../queue/store/enqueue-call.js';
+import { EnqueueRejected, type EncodedJob, type EnqueueReply } from '../../../queue/store/enqueue-call.js';
 import { follow, refuseFollow } from './batch/follow.js';
 import { configureGroup } from './configure-group.js';
 import { leavePlain, writeOptions } from './write-options.js';
 import { groupFullness } from '../state/fullness.js';
-import type { ScriptOptions } from '../../../queue/store/script-options.js';
+import type { AskedOptions } from '../../../queue/store/asked-options.js';
 import type { Hash, MemoryQueue } from '../state/memory-queue.js';
 
 /** @throws EnqueueRejected: nothing was written */
 export function enqueue(queue: MemoryQueue, jobs: readonly EncodedJob[]): EnqueueReply[] {
-  const asked = jobs.map(askedOf);
-  jobs.forEach((job, i) => refuseExpiryFirst(queue, job, asked[i]));
-  jobs.forEach((job, i) => refuseFollow(queue, job, asked[i]));
-  return jobs.map((job, i) => replyOf(queue, job, add(queue, job, asked[i])));
+  jobs.forEach((job) => refuseExpiryFirst(queue, job));
+  jobs.forEach((job) => refuseFollow(queue, job));
+  return jobs.map((job) => replyOf(queue, job, add(queue, job)));
 }
 
 function replyOf(queue: MemoryQueue, job: EncodedJob, added: Added): EnqueueReply {
@@ -32,25 +26,21 @@ function replyOf(queue: MemoryQueue, job: EncodedJob, added: Added): EnqueueRepl
   };
 }
 
-function askedOf(job: EncodedJob): ScriptOptions | undefined {
-  const text = optionsOf(job);
-  return text === '' ? undefined : (JSON.parse(text) as ScriptOptions);
-}
-
-function refuseExpiryFirst(queue: MemoryQueue, job: EncodedJob, options: ScriptOptions | undefined): void {
-  if (options?.run_at_ms === undefined || options.expires_in_ms === undefined) {
+function refuseExpiryFirst(queue: MemoryQueue, job: EncodedJob): void {
+  const { runAt, expiresInMs } = job.options ?? {};
+  if (runAt === undefined || expiresInMs === undefined) {
     return;
   }
-  const startsInMs = options.run_at_ms - queue.now;
-  if (startsInMs >= options.expires_in_ms && !queue.job(job.id)) {
+  const startsInMs = runAt - queue.now;
+  if (startsInMs >= expiresInMs && !queue.job(job.id)) {
     throw new EnqueueRejected(job, startsInMs);
   }
 }
 
 type Added = Pick<EnqueueReply, 'id' | 'outcome' | 'ended' | 'name' | 'full'>;
 
-function add(queue: MemoryQueue, encoded: EncodedJob, options: ScriptOptions | undefined): Added {
-  const { id, name, payload } = encoded;
+function add(queue: MemoryQueue, encoded: EncodedJob): Added {
+  const { id, name, payload, options } = encoded;
   const known = queue.job(id);
   if (known) {
     const isOwnMember = options?.batch !== undefined && known.batch === options.batch;
@@ -59,7 +49,7 @@ function add(queue: MemoryQueue, encoded: EncodedJob, options: ScriptOptions | u
     const ended = status === 'completed' || status === 'failed' || status === 'cancelled' ? status : undefined;
     return repeated ? { id, outcome: 'new', name } : { id, outcome: 'existing', ...(ended && { ended }) };
   }
-  const before = options?.unique_replace ? replacedBefore(queue, id, options) : undefined;
+  const before = options?.unique?.onConflict === 'replace' ? replacedBefore(queue, id, options) : undefined;
   if (before !== undefined) {
     return { id: before, outcome: 'replaced' };
   }
@@ -67,9 +57,9 @@ function add(queue: MemoryQueue, encoded: EncodedJob, options: ScriptOptions | u
     queue.prioritized.delete(id);
     queue.scheduled.delete(id);
   }
-  const owner = options?.unique === undefined ? undefined : holderOf(queue, options.unique);
+  const owner = options?.unique === undefined ? undefined : holderOf(queue, options.unique.key);
   if (owner !== undefined) {
-    return options!.unique_replace && isWaiting(queue, owner, options!.unique!)
+    return options!.unique!.onConflict === 'replace' && isWaiting(queue, owner, options!.unique!.key)
       ? replace(queue, owner, id, name, payload, options!)
       : { id: owner, outcome: 'kept' };
   }
@@ -123,16 +113,17 @@ function isWaiting(queue: MemoryQueue, id: string, key: string): boolean {
   return (job?.status === 'pending' || job?.status === 'scheduled') && (job.unique === key || job.window === key);
 }
 
-export function own(queue: MemoryQueue, id: string, { unique, unique_for: kind }: ScriptOptions): void {
+export function own(queue: MemoryQueue, id: string, { unique }: AskedOptions): void {
   if (unique === undefined) {
     return;
   }
-  queue.unique.set(unique, id);
-  if (typeof kind === 'number') {
-    queue.uniqueExpiries.set(unique, queue.now + kind);
-    queue.longestWindowMs = Math.max(queue.longestWindowMs ?? 0, kind);
+  const { key, for: lasts } = unique;
+  queue.unique.set(key, id);
+  if (typeof lasts === 'object') {
+    queue.uniqueExpiries.set(key, queue.now + lasts.ms);
+    queue.longestWindowMs = Math.max(queue.longestWindowMs ?? 0, lasts.ms);
   } else {
-    queue.uniqueExpiries.delete(unique);
+    queue.uniqueExpiries.delete(key);
   }
 }
 
@@ -150,7 +141,7 @@ function replace(
   id: string,
   name: string,
   payload: string,
-  options: ScriptOptions,
+  options: AskedOptions,
 ): Added {
   const job = queue.job(owner)!;
   configureGroup(queue, options);
@@ -164,7 +155,7 @@ function replace(
   OF_THE_REPLACED.split(' ').forEach((field) => delete job[field]);
   Object.assign(job, { name, payload, attempts: '0', claimed_at_ms: '0', ready_at_ms: String(queue.now) });
   queue.replaced.set(options.request ?? id, owner);
-  writeOptions(queue, job, { ...options, request: undefined });
+  writeOptions(queue, job, withoutRequest(options));
   leavePlain(job);
   own(queue, owner, options);
   place(queue, owner, job, options);
@@ -173,8 +164,12 @@ function replace(
   return { id: owner, outcome: 'replaced', name };
 }
 
+function withoutRequest({ request: _request, ...options }: AskedOptions): AskedOptions {
+  return options;
+}
+
 /** Counts a delayed job for its group with a bound until its start, at most a week. */
-function noteLater(queue: MemoryQueue, id: string, options: ScriptOptions | undefined): void {
+function noteLater(queue: MemoryQueue, id: string, options: AskedOptions | undefined): void {
   const dueAt = queue.scheduled.score(id);
   const isBounded = options?.group !== undefined && queue.flow.limitsOf(options.group).maxPending !== undefined;
   if (dueAt !== undefined && isBounded) {
@@ -182,16 +177,16 @@ function noteLater(queue: MemoryQueue, id: string, options: ScriptOptions | unde
   }
 }
 
-function replacedBefore(queue: MemoryQueue, id: string, { request }: ScriptOptions): string | undefined {
+function replacedBefore(queue: MemoryQueue, id: string, { request }: AskedOptions): string | undefined {
   return queue.replaced.get(id) ?? (request === undefined ? undefined : queue.replaced.get(request));
 }
 
-function place(queue: MemoryQueue, id: string, job: Hash, options: ScriptOptions | undefined): void {
+function place(queue: MemoryQueue, id: string, job: Hash, options: AskedOptions | undefined): void {
   if (options?.group !== undefined) {
     queue.flow.group(options.group);
     queue.flow.hasGroups = true;
   }
-  const dueAt = options?.run_at_ms ?? queue.now + (options?.delay_ms ?? 0);
+  const dueAt = options?.runAt ?? queue.now + (options?.delayMs ?? 0);
   if (dueAt > queue.now) {
     if (options?.lifo) {
       job.lifo = '1';

@@ -1,5 +1,7 @@
 // Recurring jobs; see lua/schedule. Declarations by code are kept as lua/lib/schedule/rest.lua keeps them.
-import type { Recurrence, ScheduleRecord, StoredSchedule } from '../../../queue/model/schedule.js';
+import type { Recurrence, ScheduleRecord } from '../../../queue/model/schedule.js';
+import type { AskedOptions } from '../../../queue/store/asked-options.js';
+import type { StoredSchedule } from '../../../queue/store/verbs/schedule-verbs.js';
 import { DECLARED_MS } from '../../../queue/runtime/lifetimes.js';
 import type {
   DueLook,
@@ -104,7 +106,7 @@ export function upsert(
     recurrence: JSON.stringify(recurrence),
     name,
     payload,
-    options,
+    options: JSON.stringify(options),
     on_missed: onMissed,
     missed_after_ms: String(missedAfterMs),
     tick_limit: String(recurrence.limit ?? ''),
@@ -217,8 +219,8 @@ function addJob(queue: MemoryQueue, jobId: string, id: string, schedule: Hash) {
   if (queue.job(jobId)) {
     return { outcome: 'exists' as const, jobId, name: schedule.name! };
   }
-  const options = JSON.parse(schedule.options || '{}') as Parameters<typeof writeOptions>[2];
-  const owner = options.unique === undefined ? undefined : holderOf(queue, options.unique);
+  const options = JSON.parse(schedule.options!) as AskedOptions;
+  const owner = options.unique === undefined ? undefined : holderOf(queue, options.unique.key);
   if (owner !== undefined) {
     return { outcome: 'kept' as const, jobId: owner, name: queue.job(owner)?.name ?? schedule.name! };
   }

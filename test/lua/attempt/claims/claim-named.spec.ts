@@ -11,7 +11,7 @@ function only(names: readonly string[], cursor = 0): { only: OnlyNames } {
 
 /** Adds jobs of the given names, with ids `a-0`, `b-1` …; the first is the next to be claimed. */
 async function addNamed(q: TestQueue, ...names: string[]): Promise<string[]> {
-  const jobs = names.map((name, i) => ({ id: `${name}-${i}`, name, payload: '{}', options: '' }));
+  const jobs = names.map((name, i) => ({ id: `${name}-${i}`, name, payload: '{}' }));
   await q.run(q.scripts.enqueue(jobs));
   return jobs.map(({ id }) => id);
 }
@@ -47,7 +47,7 @@ describe('a claim of certain names', () => {
       `{"kind":"fax","long":"${'x'.repeat(5_000)}"}`,
     ];
     for (const [i, payload] of payloads.entries()) {
-      await q.run(q.scripts.enqueue([{ id: `job-${i}`, name: '', payload, options: '' }]));
+      await q.run(q.scripts.enqueue([{ id: `job-${i}`, name: '', payload }]));
       await q.redis.hdel(q.keys.job(`job-${i}`), 'name');
     }
     const { jobs, refused, left } = await q.run(q.claimCall(9, only(['mail'])));
@@ -86,7 +86,7 @@ describe('a claim of certain names', () => {
       ['b-high', 'b'],
       ['a-high', 'a'],
     ] as const) {
-      await q.run(q.scripts.enqueue([{ id, name, payload: '{}', options: JSON.stringify({ priority: 5 }) }]));
+      await q.run(q.scripts.enqueue([{ id, name, payload: '{}', options: { priority: 5 } }]));
     }
     const { jobs } = await q.run(q.claimCall(5, only(['a'])));
     expect(jobs.map(({ id }) => id).toSorted()).toEqual(['a-0', 'a-high']);
@@ -170,7 +170,7 @@ describe('a job whose name no live worker handles', () => {
 });
 
 const manyJobs = (name: string, count: number) =>
-  Array.from({ length: count }, (_, i) => ({ id: `${name}-${i}`, name, payload: '{}', options: '' }));
+  Array.from({ length: count }, (_, i) => ({ id: `${name}-${i}`, name, payload: '{}' }));
 
 async function behindTenThousand(): Promise<TestQueue> {
   const q = testQueue();
@@ -217,7 +217,7 @@ describe('I4: with 10,000 jobs of another name in front', () => {
 
   it('finds the newest job at once', async () => {
     const q = await behindTenThousand();
-    await q.run(q.scripts.enqueue([{ id: 'new', name: 'a', payload: '{}', options: '' }]));
+    await q.run(q.scripts.enqueue([{ id: 'new', name: 'a', payload: '{}' }]));
     const { jobs } = await q.run(q.claimCall(1, only(['a'], -1)));
     expect(jobs.map(({ id }) => id)).toEqual(['new']);
   });

@@ -1,13 +1,12 @@
 // The verbs of batches with a follow-up; see lua/batch. All queues of a test share one memory, so the ends of members
 // in other queues need no outbox.
 import { parseJson } from '../../../../queue/codec/parse-json.js';
-import type { BatchMember, BatchPage, EncodedBatch } from '../../../../queue/model/batch.js';
-import type { BatchVerbs } from '../../../../queue/store/verbs/batch-verbs.js';
+import type { BatchMember, BatchPage } from '../../../../queue/model/batch.js';
+import type { BatchVerbs, EncodedBatch } from '../../../../queue/store/verbs/batch-verbs.js';
 import { FollowUpBatch, type EndStatus } from '../../state/follow-up-batch.js';
 import type { MemoryQueue } from '../../state/memory-queue.js';
 import { endCancelled } from '../attempt/ends.js';
 import { configureGroup } from '../configure-group.js';
-import type { ScriptOptions } from '../../../../queue/store/script-options.js';
 import { splitRef } from '../../../../queue/store/job-ref.js';
 import { depend } from './follow.js';
 import { endUnmet, findLostEnds } from './end-unmet.js';
@@ -50,7 +49,7 @@ function create(queue: MemoryQueue, batch: EncodedBatch, known: FollowUpBatch | 
     return 'exists';
   }
   queue.followUps.set(batch.id, new FollowUpBatch(batch, queue.now));
-  batch.followUps.forEach(({ options }) => configureGroup(queue, JSON.parse(options) as ScriptOptions, true));
+  batch.followUps.forEach(({ options }) => configureGroup(queue, options, true));
   return 'created';
 }
 

@@ -3,20 +3,21 @@ import { leavePlain } from '../write-options.js';
 import { EnqueueRejected, type EncodedJob, type FollowRefusal } from '../../../../queue/store/enqueue-call.js';
 import type { DependOutcome } from '../../../../queue/store/verbs/batch-verbs.js';
 import { idsOf, isRef, listOf, refTo } from '../../../../queue/store/job-ref.js';
-import type { ScriptOptions } from '../../../../queue/store/script-options.js';
+import type { AskedOptions } from '../../../../queue/store/asked-options.js';
 import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 
 const MOST_DEPENDENTS = 1_000;
 
 /** @throws EnqueueRejected where it cannot join its batch, or wait for the jobs of its `after` */
-export function refuseFollow(queue: MemoryQueue, job: EncodedJob, options: ScriptOptions | undefined): void {
+export function refuseFollow(queue: MemoryQueue, job: EncodedJob): void {
+  const { options } = job;
   const refusal = options && (batchRefusal(queue, job.id, options) ?? afterRefusal(queue, job.id, options));
   if (refusal) {
     throw new EnqueueRejected(job, 0, refusal);
   }
 }
 
-function batchRefusal(queue: MemoryQueue, id: string, { batch }: ScriptOptions): FollowRefusal | undefined {
+function batchRefusal(queue: MemoryQueue, id: string, { batch }: AskedOptions): FollowRefusal | undefined {
   if (batch === undefined || isRef(batch)) {
     return undefined;
   }
@@ -27,8 +28,8 @@ function batchRefusal(queue: MemoryQueue, id: string, { batch }: ScriptOptions):
   return found.sealedAt !== undefined && !found.isMember(id) ? { reason: 'sealed', about: batch } : undefined;
 }
 
-function afterRefusal(queue: MemoryQueue, id: string, options: ScriptOptions): FollowRefusal | undefined {
-  const { after = [], after_refusal: elsewhere } = options;
+function afterRefusal(queue: MemoryQueue, id: string, options: AskedOptions): FollowRefusal | undefined {
+  const { after = [], afterRefusal: elsewhere } = options;
   if (queue.job(id)) {
     return undefined;
   }
@@ -79,7 +80,7 @@ function addDependent(job: Hash, waiting: string): void {
 }
 
 /** Makes a new job a member of its batch, and lets it wait for others. Returns whether it may start by its own options. */
-export function follow(queue: MemoryQueue, id: string, job: Hash, options: ScriptOptions): boolean {
+export function follow(queue: MemoryQueue, id: string, job: Hash, options: AskedOptions): boolean {
   if (options.batch !== undefined && !isRef(options.batch)) {
     const batch = queue.followUps.get(options.batch)!;
     batch.join(id);
@@ -99,7 +100,7 @@ export function follow(queue: MemoryQueue, id: string, job: Hash, options: Scrip
   if (unmet !== undefined) {
     job.unmet = `${unmet} ${early.get(unmet)}`;
   }
-  Object.assign(job, { after: listOf(open), after_delay_ms: String(options.delay_ms ?? 0), status: 'scheduled' });
+  Object.assign(job, { after: listOf(open), after_delay_ms: String(options.delayMs ?? 0), status: 'scheduled' });
   queue.scheduled.set(id, Infinity); // a start that never comes
   return false;
 }

@@ -1,6 +1,5 @@
 // Handles the end of a job for its batch, and for the jobs that wait for it; see lua/lib/batch.
 import { idsOf, isRef, listOf, refTo, splitRef } from '../../../../queue/store/job-ref.js';
-import type { ScriptOptions } from '../../../../queue/store/script-options.js';
 import type { EndStatus, FollowUpBatch } from '../../state/follow-up-batch.js';
 import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 import { writeOptions } from '../write-options.js';
@@ -74,15 +73,14 @@ export function fire(queue: MemoryQueue, batch: FollowUpBatch): void {
   for (const { kind, name, payload, options } of inOrder) {
     if (kind === 'finally' || (kind === 'then') === isWell) {
       const id = `@batch:${definition.id}:${kind}`;
-      const asked = JSON.parse(options) as ScriptOptions;
       const job: Hash = { name, payload, enqueued_at_ms: String(queue.now) };
-      writeOptions(queue, job, asked);
+      writeOptions(queue, job, options);
       queue.jobs.set(id, job);
       batch.open.add(id);
       queue.flow.hasGroups ||= job.group !== undefined;
-      queue.toLater(id, job, queue.now + (asked.delay_ms ?? 0));
+      queue.toLater(id, job, queue.now + (options.delayMs ?? 0));
       queue.count('enqueued');
-      queue.host.observer?.enqueued(queue, id, asked);
+      queue.host.observer?.enqueued(queue, id, options);
     }
   }
   if (batch.open.size === 0) {

@@ -1,14 +1,15 @@
-// The limits that a worker announces, as arguments of the scripts.
+// Limits as arguments of the scripts.
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
 import {
   ALL_GROUPS_ORDER,
   BOUNDS,
+  GROUP_ORDER,
   type GroupChanges,
+  type GroupsOptions,
   type LimitChanges,
   type QueueLimits,
   type RuntimeLimits,
 } from '../model/limits.js';
-import { runningAndRate } from '../store/script-options.js';
 
 /** Returns the limits as lua/lib/retention/announced_queue_limits.lua reads them. */
 export function limitsText(options: ResolvedQueueOptions): string {
@@ -26,6 +27,18 @@ export function limitsText(options: ResolvedQueueOptions): string {
   return Object.entries(limits)
     .map(([name, limit]) => `${name}=${limit}`)
     .join(' ');
+}
+
+/** Encodes limits for lua/group/set.lua: '' for none. */
+export function groupArguments(limits: GroupsOptions): string[] {
+  return [...runningAndRate(limits), ...GROUP_ORDER.map((name) => String(limits[name] ?? ''))];
+}
+
+/** Returns the first of them, which a queue has too. */
+function runningAndRate({ maxRunning, rateLimit }: Pick<GroupsOptions, 'maxRunning' | 'rateLimit'>): string[] {
+  const { limit, periodMs, burst = 1 } = rateLimit ?? {};
+  const rate = limit === undefined ? ['', '', ''] : [limit, periodMs, burst];
+  return [maxRunning ?? '', ...rate].map(String);
 }
 
 /** Encodes limits for lua/limits/set.lua: '' for none. */
