@@ -30,6 +30,9 @@ const verbs: [string, (side: Side, id: string) => Promise<unknown>][] = [
   ['deadLetters.redrive', ({ queue }, id) => queue.deadLetters.redrive(id)],
   ['deadLetters.redrive, repaired', ({ queue }, id) => queue.deadLetters.redrive(id, { payload: 'repaired' })],
   ['deadLetters.discard', ({ queue }, id) => queue.deadLetters.discard(id)],
+  ['result', ({ queue }, id) => queue.result(id, { timeoutMs: 0 }).catch((error: Error) => error.name)],
+  ['deadLetters.get', ({ queue }, id) => queue.deadLetters.get(id).then((letter) => letter?.lastError)],
+  ['deadLetters.redriveMany', ({ queue }, id) => queue.deadLetters.redriveMany([id, 'unknown'])],
   ['get', ({ queue }, id) => queue.get(id).then((job) => job?.status)],
 ];
 export const onJob = fc.tuple(fc.constantFrom(...verbs), drawnIndex).map(([[name, does], number]) =>
@@ -99,7 +102,7 @@ const onQueue = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.tuple(fc.constantFrom(...JOB_STATUSES), ages).map(([status, olderThanMs]) =>
-      step(`find(${status}, ${olderThanMs})`, async ({ queue }) => {
+      step(`list(${status}, ${olderThanMs})`, async ({ queue }) => {
         const jobs = await queue.list(status, { olderThanMs, metadata: { tenant: 'a' }, limit: 100 });
         return jobs.map(({ id }) => id);
       }),

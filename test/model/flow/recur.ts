@@ -39,7 +39,9 @@ const byCodeIn = (group: object) =>
       }),
     );
 
-const tick = fc.constant(step('schedules.tick', ({ queue }) => queue.schedules.tick()));
+const tick = fc
+  .constantFrom(0, 10 * MINUTE)
+  .map((ms) => step(`schedules.tick after ${ms} ms`, ({ queue }) => queue.schedules.tick(), ms));
 
 const run = ids.map((id) =>
   step(`schedules.runNow(${id})`, (side) => ask(side, (calls) => calls.schedules.run(id, `run${side.ids.length}`))),

@@ -2,7 +2,8 @@
 import type { Redis } from 'ioredis';
 import { connect } from './redis.js';
 
-const TIME = "redis.call('TIME')";
+/** The call of a script, and that of the frame of the audit trail. */
+const TIME = /\b(redis|server)\.call\('TIME'\)/g;
 
 /** The scripts' time, in epoch ms. A fraction holds the microseconds. */
 interface ServerClock {
@@ -38,7 +39,7 @@ export function connectClocked(clock: ServerClock): Redis {
     if (command.name === 'eval') {
       const { nowMs } = clock;
       const time = `{ '${Math.floor(nowMs / 1_000)}', '${Math.floor((nowMs % 1_000) * 1_000)}' }`;
-      const text = String(command.args[0]).replace(TIME, time);
+      const text = String(command.args[0]).replaceAll(TIME, time);
       const flagsEnd = text.indexOf('\n') + 1;
       const expiry = RELATIVE_EXPIRY.replace('NOW', String(Math.floor(nowMs)));
       command.args[0] = text.slice(0, flagsEnd) + expiry + text.slice(flagsEnd);

@@ -164,7 +164,7 @@ export class MemoryQueue {
   /** Puts a new, retried, redriven or promoted job behind all others of its priority; with `lifo` before them. */
   toBack(id: string, job: Hash, readyAt: number | undefined = this.now, isLifo = false): void {
     if (job.group !== undefined && job.rank !== undefined && this.flow.isOrdered(job.group)) {
-      return this.toFront(id, job); // a retry runs before the others of its group
+      return this.toFront(id, job, readyAt); // a retry runs before the others of its group
     }
     this.toEnd(id, job, readyAt, isLifo);
   }
@@ -190,9 +190,9 @@ export class MemoryQueue {
   }
 
   /** Puts a job before all others, or with a priority or a group to its old place. For a release or a reclaim. */
-  toFront(id: string, job: Hash): void {
+  toFront(id: string, job: Hash, readyAt = this.now): void {
     job.status = 'pending';
-    job.ready_at_ms = String(this.now);
+    job.ready_at_ms = String(readyAt);
     if (job.priority) {
       this.prioritized.set(id, Number(job.rank));
     } else if (job.group !== undefined) {

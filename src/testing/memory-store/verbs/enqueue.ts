@@ -72,6 +72,7 @@ function add(queue: MemoryQueue, encoded: EncodedJob): Added {
   if (options) {
     writeOptions(queue, job, options);
     own(queue, id, options);
+    joinGroup(queue, options);
   }
   if (!options || follow(queue, id, job, options)) {
     place(queue, id, job, options);
@@ -158,6 +159,7 @@ function replace(
   writeOptions(queue, job, withoutRequest(options));
   leavePlain(job);
   own(queue, owner, options);
+  joinGroup(queue, options);
   place(queue, owner, job, options);
   noteLater(queue, owner, options);
   queue.host.observer?.enqueued(queue, owner, options);
@@ -181,11 +183,14 @@ function replacedBefore(queue: MemoryQueue, id: string, { request }: AskedOption
   return queue.replaced.get(id) ?? (request === undefined ? undefined : queue.replaced.get(request));
 }
 
-function place(queue: MemoryQueue, id: string, job: Hash, options: AskedOptions | undefined): void {
-  if (options?.group !== undefined) {
-    queue.flow.group(options.group);
-    queue.flow.hasGroups = true;
+function joinGroup({ flow }: MemoryQueue, { group }: AskedOptions): void {
+  if (group !== undefined) {
+    flow.group(group);
+    flow.hasGroups = true;
   }
+}
+
+function place(queue: MemoryQueue, id: string, job: Hash, options: AskedOptions | undefined): void {
   const dueAt = options?.runAt ?? queue.now + (options?.delayMs ?? 0);
   if (dueAt > queue.now) {
     if (options?.lifo) {

@@ -1,0 +1,99 @@
+// Random sequences of all that can be done with a queue, on Redis and in memory, by one clock. After every step the
+// replies and all visible state are equal.
+import { expect } from '@jest/globals';
+import fc from 'fast-check';
+import { JobQueue } from '#queue/job-queue.js';
+import { systemClock } from '#queue/runtime/clock.js';
+import { MemoryServer } from '#testing/memory-store/memory-server.js';
+import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { gapsIn } from '../support/invariants/audit-gaps.js';
+import { violations } from '../support/invariants/invariants.js';
+import { SlotWatch } from '../support/invariants/slot-watch.js';
+import { memoryViolations } from '../support/invariants/memory-invariants.js';
+import { queueOn, type TestQueue } from '../support/queue/queue-state.js';
+import { connectClocked } from '../support/redis/clocked-redis.js';
+import { uniqueQueueName } from '../support/redis/redis.js';
+import { keysLike } from '../support/redis/redis-reads.js';
+import { maintain } from './flow/operate.js';
+import { seen } from './flow/seen.js';
+import { newSide, type FlowStep, type Side } from './flow/side.js';
+import { flowSteps } from './flow/steps.js';
+
+const OPTIONS = { unhandledAgeMs: 30 * 60_000 };
+const sequences = fc
+  .tuple(fc.constantFrom(undefined, 'a'), fc.boolean())
+  .chain(([group, rates]) => fc.array(flowSteps(group, rates), { minLength: 20, maxLength: 60, size: 'max' }));
+
+async function answer(step: FlowStep, side: Side): Promise<unknown> {
+  return step.does(side).catch((error: Error) => `${error.name}: ${error.message}`);
+}
+
+/** Lets time pass for the keys that Redis deletes by its own clock. */
+async function shorten({ redis, name }: TestQueue, ms: number): Promise<void> {
+  for (const key of await keysLike(redis, `queue:*${name}*`)) {
+    const left = await redis.pttl(key);
+    await (left >= 0 && redis.pexpire(key, left - ms));
+  }
+}
+
+interface Drawn {
+  runs: number;
+  seed: number;
+  /** Draws one of the sequences again. */
+  path?: string | undefined;
+  /** True where a fault is planted, so that the queue may be left in any state. */
+  isPlanted?: boolean;
+}
+
+/** Runs sequences on both stores. Rejects with the sequence after which they differ. */
+export async function compareStores({ runs, seed, path, isPlanted = false }: Drawn): Promise<void> {
+  const clock = { nowMs: 0 };
+  const redis = connectClocked(clock);
+  const property = fc.asyncProperty(sequences, async (steps) => {
+    const name = uniqueQueueName('both');
+    clock.nowMs = Date.now();
+    const now = () => clock.nowMs;
+    const state = queueOn(redis, {}, name);
+    state.broken = isPlanted;
+    const server = new MemoryServer(now);
+    const memory = new MemoryStore({ ...systemClock, now }, { server });
+    const isAudited = steps.length % 3 === 0;
+    const [onRedis, inMemory] = [redis, memory].map((store) =>
+      newSide(
+        new JobQueue(store, name, { ...OPTIONS, ...(isAudited && { auditTrail: {} }) }),
+        new JobQueue(store, `${name}-other`),
+        now,
+      ),
+    ) as [Side, Side];
+    const slots = new SlotWatch();
+    const story: string[] = [];
+    for (const step of steps) {
+      const { text, passesMs = 0 } = step;
+      clock.nowMs += 1 + passesMs;
+      await (passesMs > 0 && shorten(state, passesMs));
+      const found = await answer(step, onRedis);
+      story.push(`${text} -> ${JSON.stringify(found)}`);
+      expect(await slots.look(redis, state.scripts)).toEqual([]);
+      await maintain(onRedis);
+      try {
+        expect({ answer: await answer(step, inMemory) }).toEqual({ answer: found });
+        await maintain(inMemory);
+        expect(await seen(inMemory)).toEqual(await seen(onRedis));
+      } catch (failure) {
+        const told = story.map((line, i) => `  ${i + 1}. ${line}`).join('\n');
+        throw new Error(`In memory it is not as on Redis, after\n${told}\n${(failure as Error).message}`, {
+          cause: failure,
+        });
+      }
+    }
+    // Every step was awaited, so nothing is in flight.
+    await state.run(state.scripts.sweep.tidy(500));
+    await inMemory.queue.exec((calls) => calls.sweep.tidy(500));
+    expect(await violations(redis, state.scripts)).toEqual([]);
+    expect((await onRedis.queue.doctor({ repair: true, exclusive: true })).findings).toEqual([]);
+    expect(isAudited ? await gapsIn(onRedis.queue) : []).toEqual([]);
+    expect(memoryViolations(server.queue(name, inMemory.queue.options))).toEqual([]);
+    [onRedis, inMemory].forEach(({ queue, other }) => [queue, other].forEach((each) => each.close()));
+  });
+  await fc.assert(property, { seed, numRuns: runs, endOnFailure: true, ...(path !== undefined && { path }) });
+}
