@@ -1,0 +1,59 @@
+// Reads what each test file executes, as `npm run mutate -- --record` noted it.
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { auditedScript, changesJobs } from '#queue/transport/audited-script.js';
+import { luaScripts, type LuaScriptName } from '#queue/lua.generated.js';
+
+export interface SpecRecord {
+  /** The path of the test file. */
+  readonly file: string;
+  readonly seconds: number;
+  /** The names of the scripts that it called. */
+  readonly scripts: readonly string[];
+  /** The paths of the sources of which it ran a function. */
+  readonly sources: readonly string[];
+}
+
+/** The test files of one mutant take at most this long together, by their records, in seconds. */
+const MOST_SECONDS = 120;
+
+/** Reads the records of a folder. @throws Error if there are none */
+export function readRecords(folder: string): SpecRecord[] {
+  const files = existsSync(folder) ? readdirSync(folder) : [];
+  if (files.length === 0) throw new Error(`No records in ${folder}: run npm run mutate -- --record first.`);
+  const names = namesByDigest();
+  return files.map((name) => {
+    const { digests, ...record } = JSON.parse(readFileSync(join(folder, name), 'utf8')) as SpecRecord & {
+      digests: string[];
+    };
+    return { ...record, scripts: [...new Set(digests.flatMap((digest) => names.get(digest) ?? []))] };
+  });
+}
+
+/** Returns the names of the scripts by their digests, with and without the audit trail. */
+function namesByDigest(): Map<string, string[]> {
+  const names = new Map<string, string[]>();
+  for (const name of Object.keys(luaScripts) as LuaScriptName[]) {
+    names.set(createHash('sha1').update(luaScripts[name]).digest('hex'), [name]);
+    if (changesJobs(name)) names.set(auditedScript(name).sha, [name, 'auditFrame']);
+  }
+  return names;
+}
+
+/** Returns the test files that can know a change. First come those named like its file, then its folder's, then the fastest. */
+export function suitesOf(
+  records: readonly SpecRecord[],
+  file: string,
+  executes: (record: SpecRecord) => boolean,
+): string[] {
+  const [folder, name] = file.split('/').slice(-2) as [string, string];
+  const spec = `${name.split('.')[0]!.replaceAll('_', '-')}.spec.ts`;
+  const nearness = (record: SpecRecord) =>
+    (record.file.endsWith(`/${spec}`) ? 2 : 0) + (record.file.includes(`/${folder}/`) ? 1 : 0);
+  const sorted = records
+    .filter(executes)
+    .toSorted((one, other) => nearness(other) - nearness(one) || one.seconds - other.seconds);
+  let sum = 0;
+  return sorted.filter(({ seconds }) => (sum += seconds) <= MOST_SECONDS).map((record) => record.file);
+}
