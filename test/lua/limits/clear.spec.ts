@@ -13,4 +13,13 @@ describe('limits/clear.lua', () => {
     expect(ids(await q.claim(5))).toEqual(['a', 'b']);
     expect(await q.redis.exists(q.keys.settings)).toBe(0); // a plain queue again
   });
+
+  it('wakes a worker for the jobs that the cleared limits held back', async () => {
+    const q = await limited({ maxRunning: 1 }, 'a', 'b');
+    await q.claim(2);
+    expect(ids(await q.claim(1))).toEqual([]);
+    await q.redis.del(q.keys.wake);
+    await q.run(q.scripts.limits.clear());
+    expect(await q.redis.exists(q.keys.wake)).toBe(1);
+  });
 });
