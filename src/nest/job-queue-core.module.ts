@@ -6,7 +6,7 @@ import {
   type Provider,
 } from '@nestjs/common';
 import { DiscoveryModule, LazyModuleLoader, ModuleRef, ModulesContainer } from '@nestjs/core';
-import { BootAudit } from './lifecycle/boot-audit.js';
+import { BootAudit, type AuditParts } from './lifecycle/boot-audit.js';
 import { HandlerBinder } from './enhancers/handler-binder.js';
 import { HandlerExplorer } from './handlers/handler-explorer.js';
 import { HandlerRegistry } from './handlers/handler-registry.js';
@@ -30,14 +30,15 @@ import { JobListeners } from './handlers/job-listeners.js';
 import { LifecycleOrder, LifecycleOrderModule } from './lifecycle/lifecycle-order.js';
 import { QueueRegistry } from './connection/queue-registry.js';
 import { QuietLogger } from './connection/quiet-logger.js';
-import { MaintenanceScheduler } from './lifecycle/maintenance.scheduler.js';
+import { MaintenanceScheduler, type MaintenanceParts } from './lifecycle/maintenance.scheduler.js';
 import { UnusedNames } from './lifecycle/unused-names.js';
 import { ModuleMiddleware } from './lifecycle/module-middleware.js';
 import { RedisConnection } from './connection/redis-connection.js';
 import { STORE_OVERRIDE, type ServerConnection, type StoreOverride } from './connection/server-connection.js';
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import { show } from '../queue/errors/show.js';
-import { FailureLog } from '../worker/reports/failure-log.js';
+import type { LifecycleParts } from './lifecycle/lifecycle-parts.js';
+import { provideByParts } from './provide-by-parts.js';
 import { WorkerLifecycle } from './lifecycle/worker-lifecycle.js';
 
 /** The options of the module beside those of the queue. */
@@ -161,58 +162,34 @@ const providers: Provider[] = [
       new UnusedNames(queues, handlers, logger),
     inject: [QueueRegistry, HandlerRegistry, QuietLogger],
   },
-  {
-    provide: BootAudit,
-    useFactory: (
-      { audit, maintenance }: ResolvedModuleOptions,
-      queues: QueueRegistry,
-      logger: QuietLogger,
-      names: UnusedNames,
-    ) => new BootAudit(audit, maintenance !== false, queues, logger, names),
-    inject: [RESOLVED_OPTIONS, QueueRegistry, QuietLogger, UnusedNames],
-  },
-  {
-    provide: MaintenanceScheduler,
-    useFactory: (
-      { maintenance, logFailures, version }: ResolvedModuleOptions,
-      queues: QueueRegistry,
-      modules: ModulesContainer,
-      logger: QuietLogger,
-      listeners: JobListeners,
-      connection: string,
-    ) => {
-      const failures = new FailureLog(logger, logFailures);
-      return new MaintenanceScheduler(
-        maintenance,
-        queues,
-        modules,
-        logger,
-        listeners,
-        failures,
-        version,
-        connection,
-      );
-    },
-    inject: [RESOLVED_OPTIONS, QueueRegistry, ModulesContainer, QuietLogger, JobListeners, CONNECTION_NAME],
-  },
-  {
-    provide: WorkerLifecycle,
-    useFactory: (...parts: ConstructorParameters<typeof WorkerLifecycle>) => new WorkerLifecycle(...parts),
-    inject: [
-      LifecycleOrder,
-      RESOLVED_OPTIONS,
-      RedisConnection,
-      QueueRegistry,
-      HandlerRegistry,
-      MaintenanceScheduler,
-      QuietLogger,
-      JobListeners,
-      BootAudit,
-      ModuleMiddleware,
-      LazyModuleLoader,
-      CONNECTION_NAME,
-    ],
-  },
+  provideByParts<AuditParts>(BootAudit, {
+    options: RESOLVED_OPTIONS,
+    queues: QueueRegistry,
+    logger: QuietLogger,
+    names: UnusedNames,
+  }),
+  provideByParts<MaintenanceParts>(MaintenanceScheduler, {
+    options: RESOLVED_OPTIONS,
+    queues: QueueRegistry,
+    modules: ModulesContainer,
+    logger: QuietLogger,
+    listeners: JobListeners,
+    connection: CONNECTION_NAME,
+  }),
+  provideByParts<LifecycleParts>(WorkerLifecycle, {
+    hooks: LifecycleOrder,
+    options: RESOLVED_OPTIONS,
+    redis: RedisConnection,
+    queues: QueueRegistry,
+    handlers: HandlerRegistry,
+    maintenance: MaintenanceScheduler,
+    logger: QuietLogger,
+    listeners: JobListeners,
+    audit: BootAudit,
+    middleware: ModuleMiddleware,
+    lazyModules: LazyModuleLoader,
+    connection: CONNECTION_NAME,
+  }),
   { provide: LIFECYCLE, useExisting: WorkerLifecycle },
 ];
 

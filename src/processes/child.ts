@@ -171,7 +171,7 @@ function lifecycleOf(app: INestApplicationContext): WorkerLifecycle {
 
 /** Returns the lifecycle of each connection of the app. */
 function lifecyclesOf(app: INestApplicationContext): WorkerLifecycle[] {
-  const { connections } = lifecycleOf(app).hooks;
+  const { connections } = lifecycleOf(app);
   return connections.map((name) => app.get<WorkerLifecycle>(partToken('lifecycle', name), { strict: false }));
 }
 

@@ -10,6 +10,14 @@ import { FLEET_BOOT_MS, type UnusedNames } from './unused-names.js';
 /** The time the server may take to reply to all calls, in ms. */
 const REPLY_MS = 2_000;
 
+/** The parts of a connection that its audit needs. */
+export interface AuditParts {
+  readonly options: Pick<ResolvedModuleOptions, 'audit' | 'maintenance'>;
+  readonly queues: QueueRegistry;
+  readonly logger: JobQueueLogger;
+  readonly names: UnusedNames;
+}
+
 /** Checks Redis for risks to jobs, once it is reachable. */
 export class BootAudit {
   private asking: Promise<void> | undefined;
@@ -17,43 +25,38 @@ export class BootAudit {
   private readonly unmaintained = new Set<string>();
 
   constructor(
-    private readonly mode: ResolvedModuleOptions['audit'],
-    /** True if this process maintains its queues. */
-    private readonly maintains: boolean,
-    private readonly queues: QueueRegistry,
-    private readonly logger: JobQueueLogger,
-    private readonly names: UnusedNames,
+    private readonly parts: AuditParts,
     private readonly fleetBootMs: number = FLEET_BOOT_MS,
   ) {}
 
   /** @throws RedisAuditError with `audit: 'error'` for any warning; RedisUnsuitableError without a reply */
   async run(): Promise<void> {
-    if (this.mode === 'off') {
+    if (this.parts.options.audit === 'off') {
       return;
     }
     try {
-      this.asking ??= this.queues.redis.ask(REPLY_MS, () => this.look());
+      this.asking ??= this.parts.queues.redis.ask(REPLY_MS, () => this.look());
       await this.asking;
     } catch (error) {
       this.asking = undefined;
-      if (this.mode === 'error') {
+      if (this.parts.options.audit === 'error') {
         throw error;
       }
-      const { redis } = this.queues;
+      const { redis } = this.parts.queues;
       if (!redis.isClosed) {
-        this.logger.warn(`Redis at ${redis.address} could not be audited: ${(error as Error).message}`);
+        this.parts.logger.warn(`Redis at ${redis.address} could not be audited: ${(error as Error).message}`);
       }
     }
   }
 
   private async look(): Promise<void> {
-    const { redis, all } = this.queues;
+    const { redis, all } = this.parts.queues;
     const findings = await redis.audit(all);
-    if (findings.length > 0 && this.mode === 'error') {
+    if (findings.length > 0 && this.parts.options.audit === 'error') {
       throw new RedisAuditError(redis.address, findings);
     }
     for (const finding of findings) {
-      this.logger.warn(`Redis at ${redis.address}: ${describeFinding(finding)}`);
+      this.parts.logger.warn(`Redis at ${redis.address}: ${describeFinding(finding)}`);
     }
     await Promise.all(all.map((queue) => this.lookAtCodec(queue)));
     // Not at once: another process of the fleet may boot at the same time.
@@ -61,25 +64,28 @@ export class BootAudit {
   }
 
   private async lookAtFleet(): Promise<void> {
-    if (!this.queues.redis.isClosed) {
-      await Promise.all([this.names.lookAtAll(), ...(this.maintains ? [] : [this.lookForMaintenance()])]);
+    if (!this.parts.queues.redis.isClosed) {
+      await Promise.all([
+        this.parts.names.lookAtAll(),
+        ...(this.parts.options.maintenance === false ? [this.lookForMaintenance()] : []),
+      ]);
     }
   }
 
   private async lookAtCodec(queue: JobQueue): Promise<void> {
     const warnings = await auditCodec(queue);
-    warnings.forEach((warning) => this.logger.warn(warning));
+    warnings.forEach((warning) => this.parts.logger.warn(warning));
   }
 
   /** Warns once for a queue, because the process that maintains it may start after this one. */
   private async lookForMaintenance(): Promise<void> {
-    const queues = this.queues.all.filter(({ name }) => !this.unmaintained.has(name));
+    const queues = this.parts.queues.all.filter(({ name }) => !this.unmaintained.has(name));
     await Promise.all(
       queues.map(async (queue) => {
         const stats = await queue.stats();
         if (stats.maintenanceOverdue || (!stats.maintainedAt && isUsed(stats))) {
           this.unmaintained.add(queue.name);
-          this.logger.warn(unmaintained(queue.name, stats.maintainedAt));
+          this.parts.logger.warn(unmaintained(queue.name, stats.maintainedAt));
         }
       }),
     );

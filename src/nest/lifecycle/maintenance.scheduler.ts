@@ -1,13 +1,13 @@
 import type { ModulesContainer } from '@nestjs/core';
 import { systemClock } from '../../queue/runtime/clock.js';
-import type { JobQueueLogger } from '../../queue/runtime/logger.js';
+import type { SafeLogger } from '../../queue/errors/safe-logger.js';
 import { within } from '../../queue/runtime/within.js';
-import type { FailureLog } from '../../worker/reports/failure-log.js';
+import { FailureLog } from '../../worker/reports/failure-log.js';
 import { EndReports } from '../../worker/maintenance/end-reports.js';
 import { reclaimWorker } from '../../worker/maintenance/reclaim-worker.js';
 import { Sweeper } from '../../worker/maintenance/sweeper.js';
 import type { JobListeners } from '../handlers/job-listeners.js';
-import type { MaintenanceSchedule } from '../options/maintenance-options.js';
+import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 import { DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 import { MaintenanceJob } from './maintenance-job.js';
@@ -22,39 +22,43 @@ interface CronRegistry {
 /** The name of the cron job in the app's SchedulerRegistry. A named connection appends a colon and its name. */
 export const MAINTENANCE_CRON_JOB = 'nest-job-queue:maintenance';
 
+/** The parts of a connection that its maintenance needs. */
+export interface MaintenanceParts {
+  readonly options: Pick<ResolvedModuleOptions, 'maintenance' | 'logFailures' | 'version'>;
+  readonly queues: QueueRegistry;
+  readonly modules: ModulesContainer;
+  readonly logger: SafeLogger;
+  readonly listeners: Pick<JobListeners, 'listener'>;
+  readonly connection: string;
+}
+
 /**
  * Maintains all queues that this process knows, as a cron job. It is in the app's SchedulerRegistry if there is one, so
  * that it can be seen and stopped there. Every replica may do it without harm.
  */
 export class MaintenanceScheduler {
   private readonly cronJob: string;
+  private readonly failures: FailureLog;
   private job: MaintenanceJob | undefined;
   private registry: CronRegistry | undefined;
   private sweeper: Sweeper | undefined;
 
-  constructor(
-    private readonly schedule: MaintenanceSchedule | false,
-    private readonly queues: QueueRegistry,
-    private readonly modules: ModulesContainer,
-    private readonly logger: JobQueueLogger,
-    private readonly listeners: Pick<JobListeners, 'listener'>,
-    private readonly failures: FailureLog,
-    private readonly version: string | undefined,
-    connection: string = DEFAULT_CONNECTION,
-  ) {
+  constructor(private readonly parts: MaintenanceParts) {
+    const { connection, logger, options } = parts;
+    this.failures = new FailureLog(logger, options.logFailures);
     this.cronJob =
       connection === DEFAULT_CONNECTION ? MAINTENANCE_CRON_JOB : `${MAINTENANCE_CRON_JOB}:${connection}`;
   }
 
   start(): void {
-    if (this.schedule === false || this.sweeper) {
+    const { options: module, queues, logger, listeners } = this.parts;
+    if (module.maintenance === false || this.sweeper) {
       return;
     }
-    const { clock } = this.queues.redis.store;
-    const job = new MaintenanceJob(this.cronJob, this.schedule, () => this.runSafely());
-    const { listeners, failures, version } = this;
-    const options = { emit: listeners.listener, failures, clock, version };
-    this.sweeper = new Sweeper(this.queues.all, job.periodMs, this.logger, options);
+    const { clock } = queues.redis.store;
+    const job = new MaintenanceJob(this.cronJob, module.maintenance, () => this.runSafely());
+    const options = { emit: listeners.listener, failures: this.failures, clock, version: module.version };
+    this.sweeper = new Sweeper(queues.all, job.periodMs, logger, options);
     if (clock !== systemClock) {
       return this.sweeper.start(); // the job knows only the time of the process
     }
@@ -68,13 +72,13 @@ export class MaintenanceScheduler {
     try {
       await this.runOnce();
     } catch (error) {
-      this.logger.error(`Maintenance failed; its next turn tries again: ${(error as Error).message}`);
+      this.parts.logger.error(`Maintenance failed; its next turn tries again: ${(error as Error).message}`);
     }
   }
 
   /** Sweeps all queues once; does nothing while Redis is away. */
   async runOnce(): Promise<void> {
-    if (this.queues.redis.ready) {
+    if (this.parts.queues.redis.ready) {
       await this.sweeper?.runOnce();
     }
   }
@@ -84,8 +88,8 @@ export class MaintenanceScheduler {
    * worker's process has ended.
    */
   async reclaimWorker(worker: string, queues: readonly string[]): Promise<void> {
-    const reports = new EndReports(this.logger, this.failures, this.listeners.listener);
-    const known = this.queues.all.filter(({ name }) => queues.includes(name));
+    const reports = new EndReports(this.parts.logger, this.failures, this.parts.listeners.listener);
+    const known = this.parts.queues.all.filter(({ name }) => queues.includes(name));
     await Promise.all(known.map((queue) => reclaimWorker(queue, worker, reports)));
   }
 
@@ -108,7 +112,7 @@ export class MaintenanceScheduler {
 
   /** Finds the registry by its name: to import its class would make \@nestjs/schedule a must. */
   private findRegistry(): CronRegistry | undefined {
-    for (const { providers } of this.modules.values()) {
+    for (const { providers } of this.parts.modules.values()) {
       for (const [token, { instance }] of providers) {
         if (typeof token === 'function' && token.name === 'SchedulerRegistry' && isCronRegistry(instance)) {
           return instance;

@@ -1,28 +1,19 @@
 import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
-import type { LazyModuleLoader } from '@nestjs/core';
 import { QueueLayoutError } from '../../queue/errors/layout-error.js';
-import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { StuckJob } from '../../queue/model/worker-record.js';
 import type { Worker } from '../../worker/worker.js';
 import { RedisUnsuitableError } from '../../queue/errors/errors.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import { within } from '../../queue/runtime/within.js';
+import type { LifecycleParts } from './lifecycle-parts.js';
 import { makeWorker } from './make-worker.js';
 import { RepeatedStarts } from './repeated-starts.js';
 import { WorkerControls } from './worker-controls.js';
 import { JobLines } from '../context/job-lines.js';
 import { maintenanceInWords, warnOfAssumedRedis, workerInWords } from './boot-lines.js';
-import type { BootAudit } from './boot-audit.js';
 import { emitCancels } from './cancel-events.js';
-import type { ModuleMiddleware } from './module-middleware.js';
-import type { HandlerRegistry } from '../handlers/handler-registry.js';
-import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 import { watchLazyModules } from './lazy-modules.js';
-import type { JobListeners } from '../handlers/job-listeners.js';
 import type { LifecycleOrder, Runtime } from './lifecycle-order.js';
-import type { QueueRegistry } from '../connection/queue-registry.js';
-import type { MaintenanceScheduler } from './maintenance.scheduler.js';
-import type { ServerConnection } from '../connection/server-connection.js';
 
 /** The time the boot waits for Redis if it may continue without it, in ms. */
 const LOOK_MS = 2_000;
@@ -45,23 +36,19 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   /** The pauses and other requests to the workers of this process. */
   readonly controls = new WorkerControls(() => this.workers);
 
-  constructor(
-    readonly hooks: LifecycleOrder,
-    private readonly options: ResolvedModuleOptions,
-    private readonly redis: ServerConnection,
-    private readonly queues: QueueRegistry,
-    private readonly handlers: HandlerRegistry,
-    readonly maintenance: MaintenanceScheduler,
-    private readonly logger: JobQueueLogger,
-    private readonly listeners: JobListeners,
-    private readonly audit: BootAudit,
-    private readonly middleware: ModuleMiddleware,
-    lazyModules: LazyModuleLoader,
-    connection: string,
-  ) {
-    this.starts = new RepeatedStarts(redis.store, logger);
-    hooks.attach(this, connection);
-    watchLazyModules(lazyModules, () => this.serveLoaded());
+  constructor(private readonly parts: LifecycleParts) {
+    this.starts = new RepeatedStarts(parts.redis.store, parts.logger);
+    parts.hooks.attach(this, parts.connection);
+    watchLazyModules(parts.lazyModules, () => this.serveLoaded());
+  }
+
+  get maintenance(): LifecycleParts['maintenance'] {
+    return this.parts.maintenance;
+  }
+
+  /** The connections of the app, in the order of their modules. */
+  get connections(): LifecycleOrder['connections'] {
+    return this.parts.hooks.connections;
   }
 
   /** The worker, once it runs. */
@@ -71,13 +58,13 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
 
   /** Returns whether this process is to run a worker. */
   get expected(): boolean {
-    return this.options.worker && this.handlers.queueNames.length > 0;
+    return this.parts.options.worker && this.parts.handlers.queueNames.length > 0;
   }
 
   /** The error that keeps this process's worker from running, or a producer's finding of `audit: 'error'`. */
   get startFailure(): Error | undefined {
     const { failure } = this.starts;
-    const counts = this.expected || this.options.audit === 'error' || failure instanceof QueueLayoutError;
+    const counts = this.expected || this.parts.options.audit === 'error' || failure instanceof QueueLayoutError;
     return (counts ? failure : undefined) ?? this.workers.find(({ trouble }) => trouble)?.trouble;
   }
 
@@ -95,48 +82,50 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   /** @throws InvalidOptionError, InvalidPayloadError for a bad handler or its schedule; RedisUnsuitableError; QueueLayoutError; RedisAuditError with `audit: 'error'` */
   async onModuleInit(): Promise<void> {
     try {
-      await this.handlers.bind(this.hooks.connections);
-      await this.middleware.open();
-      await this.handlers.schedules.whenChecked();
-      this.listeners.bind();
-      if (this.listeners.listener) {
-        emitCancels(this.queues, this.listeners.listener);
+      await this.parts.handlers.bind(this.parts.hooks.connections);
+      await this.parts.middleware.open();
+      await this.parts.handlers.schedules.whenChecked();
+      this.parts.listeners.bind();
+      if (this.parts.listeners.listener) {
+        emitCancels(this.parts.queues, this.parts.listeners.listener);
       }
       if (this.expected) {
-        await this.handlers.openThreads();
+        await this.parts.handlers.openThreads();
       }
       await this.connect();
     } catch (error) {
-      await this.redis.close();
+      await this.parts.redis.close();
       throw error;
     }
   }
 
   private async connect(): Promise<void> {
-    const { requireRedis, redisIsAssumed } = this.options;
-    if (redisIsAssumed) warnOfAssumedRedis(this.logger, this.redis.address);
+    const { requireRedis, redisIsAssumed } = this.parts.options;
+    if (redisIsAssumed) warnOfAssumedRedis(this.parts.logger, this.parts.redis.address);
     if (requireRedis) {
-      await this.redis.require(requireRedis.timeoutMs);
-    } else if (!(await this.redis.reach(LOOK_MS))) {
-      this.logger.warn(
-        `Could not connect to Redis at ${this.redis.address} (${this.redis.trouble}). The app starts without it, and runs jobs once Redis is reachable.`,
+      await this.parts.redis.require(requireRedis.timeoutMs);
+    } else if (!(await this.parts.redis.reach(LOOK_MS))) {
+      this.parts.logger.warn(
+        `Could not connect to Redis at ${this.parts.redis.address} (${this.parts.redis.trouble}). The app starts without it, and runs jobs once Redis is reachable.`,
       );
       return;
     }
     try {
       await this.look();
     } catch (error) {
-      if (requireRedis || !this.redis.store.passes(error)) {
+      if (requireRedis || !this.parts.redis.store.passes(error)) {
         throw error;
       }
-      this.logger.warn(`Could not check Redis at ${this.redis.address} yet: ${(error as Error).message}`);
+      this.parts.logger.warn(
+        `Could not check Redis at ${this.parts.redis.address} yet: ${(error as Error).message}`,
+      );
     }
   }
 
   /** @throws QueueLayoutError; RedisAuditError with `audit: 'error'` */
   private async look(): Promise<void> {
-    await this.queues.checkLayouts();
-    await this.audit.run();
+    await this.parts.queues.checkLayouts();
+    await this.parts.audit.run();
     this.audited = true;
   }
 
@@ -145,15 +134,15 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       return;
     }
     this.startedAt = performance.now();
-    const { logContext } = this.options;
+    const { logContext } = this.parts.options;
     if (logContext) {
       this.jobLines = JobLines.install(
-        (queue) => this.queues.reference(queue).options.redact,
+        (queue) => this.parts.queues.reference(queue).options.redact,
         logContext === true ? undefined : logContext,
       );
     }
     this.maintenance.start();
-    const isAtHand = this.audited && (!this.expected || this.redis.ready);
+    const isAtHand = this.audited && (!this.expected || this.parts.redis.ready);
     this.starting = this.starts.run(this.expected ? 'The worker' : '', () => this.startWhenReady());
     if (isAtHand) {
       await this.boot(this.starting);
@@ -167,7 +156,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
    * @throws the error of the start, if it stays; RedisUnsuitableError if Redis is required and not usable in time
    */
   private async boot(starting: Promise<Error | undefined>): Promise<void> {
-    const { requireRedis } = this.options;
+    const { requireRedis } = this.parts.options;
     const limitMs = requireRedis ? requireRedis.timeoutMs : LOOK_MS;
     const late = () => {
       const why = this.startFailure ? `: ${this.startFailure.message}` : '';
@@ -189,29 +178,29 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
 
   /** Returns whether Redis is connected: now, and at each change. */
   watchConnection(listener: (connected: boolean) => void): void {
-    this.redis.connection.watch(listener);
+    this.parts.redis.connection.watch(listener);
   }
 
   private async startWhenReady(): Promise<void> {
-    if (!this.audited || this.expected) await this.redis.connection.whenReady();
+    if (!this.audited || this.expected) await this.parts.redis.connection.whenReady();
     if (!this.audited && !this.draining) await this.look();
     if (!this.draining) await this.startWorker();
   }
 
   /** Binds and runs the handlers of a lazily loaded module. Does nothing before the app has bound its handlers. */
   private async serveLoaded(): Promise<void> {
-    const queues = this.draining ? [] : await this.handlers.bindLoaded();
-    await this.handlers.schedules.whenChecked();
-    if (queues.length === 0 || !this.options.worker) {
+    const queues = this.draining ? [] : await this.parts.handlers.bindLoaded();
+    await this.parts.handlers.schedules.whenChecked();
+    if (queues.length === 0 || !this.parts.options.worker) {
       return;
     }
-    await this.handlers.openThreads(queues);
+    await this.parts.handlers.openThreads(queues);
     if (this.startedAt === undefined) {
       return; // their jobs run from the start of the app
     }
     const worker = this.make(queues);
     this.later.push(worker);
-    const isAtHand = this.redis.ready;
+    const isAtHand = this.parts.redis.ready;
     const starting = this.starts.run(`The worker of ${queues.join(', ')}`, () => this.run(worker, queues));
     if (isAtHand) {
       await within(systemClock, LOOK_MS, starting, () => undefined);
@@ -224,27 +213,29 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
 
   /** Starts the worker, where this process is to run one, and says in three lines what this process does. */
   private async startWorker(): Promise<void> {
-    const connected = () => this.logger.log(`Redis: ${this.redis.address}`);
+    const connected = () => this.parts.logger.log(`Redis: ${this.parts.redis.address}`);
     if (this.expected) {
-      const names = this.handlers.queueNames;
+      const names = this.parts.handlers.queueNames;
       this.current ??= this.make(names);
       await this.run(this.current, names, connected);
     } else {
       connected();
-      this.logger.log(`Worker: none, ${this.options.worker ? 'this process has no handlers' : 'worker is false'}`);
+      this.parts.logger.log(
+        `Worker: none, ${this.parts.options.worker ? 'this process has no handlers' : 'worker is false'}`,
+      );
     }
-    this.logger.log(`Maintenance: ${maintenanceInWords(this.options.maintenance)}`);
+    this.parts.logger.log(`Maintenance: ${maintenanceInWords(this.parts.options.maintenance)}`);
   }
 
   /** Makes a worker of these queues, once. */
   private make(names: readonly string[]): Worker {
     const worker = makeWorker(names, {
-      options: this.options,
-      queues: this.queues,
-      handlers: this.handlers,
-      logger: this.logger,
-      listeners: this.listeners,
-      middleware: [...(this.jobLines ? [this.jobLines.middleware] : []), ...this.middleware.list],
+      options: this.parts.options,
+      queues: this.parts.queues,
+      handlers: this.parts.handlers,
+      logger: this.parts.logger,
+      listeners: this.parts.listeners,
+      middleware: [...(this.jobLines ? [this.jobLines.middleware] : []), ...this.parts.middleware.list],
     });
     this.controls.apply(worker, names);
     return worker;
@@ -255,15 +246,15 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     started();
     const served = names.map((name) => ({
       name,
-      concurrency: this.queues.concurrencyOf(name),
-      handlers: this.handlers.handlersOf(name),
+      concurrency: this.parts.queues.concurrencyOf(name),
+      handlers: this.parts.handlers.handlersOf(name),
     }));
-    this.logger.log(workerInWords(worker.id, served, this.options.concurrency));
+    this.parts.logger.log(workerInWords(worker.id, served, this.parts.options.concurrency));
   }
 
   /** Sets how many jobs of a queue this process runs at once, from now on. @throws InvalidOptionError */
   setConcurrency(queue: string, concurrency: number): void {
-    this.controls.setConcurrency(queue, concurrency, this.expected ? this.handlers.queueNames : []);
+    this.controls.setConcurrency(queue, concurrency, this.expected ? this.parts.handlers.queueNames : []);
   }
 
   /** Stops the worker and the sweep permanently, within `shutdownTimeoutMs`. A second call waits for the first. */
@@ -273,23 +264,23 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   }
 
   private async stop(): Promise<void> {
-    const { shutdownTimeoutMs } = this.options;
+    const { shutdownTimeoutMs } = this.parts.options;
     this.drainBy = performance.now() + shutdownTimeoutMs;
     this.starts.end();
     const stopped = Promise.all([
       ...this.workers.map((worker) => worker.stop()),
       this.maintenance.stop(shutdownTimeoutMs),
     ]);
-    this.redis.stopping?.(stopped);
+    this.parts.redis.stopping?.(stopped);
     await stopped;
-    await this.handlers.close(this.leftMs);
+    await this.parts.handlers.close(this.leftMs);
     this.jobLines?.remove();
   }
 
   async onApplicationShutdown(): Promise<void> {
     await this.drain();
-    this.queues.close();
-    await this.redis.close(this.leftMs);
+    this.parts.queues.close();
+    await this.parts.redis.close(this.leftMs);
   }
 
   private get leftMs(): number {

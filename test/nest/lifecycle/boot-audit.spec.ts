@@ -130,7 +130,10 @@ describe('the audit at boot', () => {
         warn: (line: string) => void lines.push(line),
       };
       const names = app.get(UnusedNames, { strict: false });
-      await new BootAudit('error', false, queues, logger, names, fleetBootMs).run();
+      await new BootAudit(
+        { options: { audit: 'error', maintenance: false }, queues, logger, names },
+        fleetBootMs,
+      ).run();
       if (fleetBootMs !== undefined) {
         await eventually(() => Promise.resolve(stats.mock.results.length > 0));
         await stats.mock.results[0]!.value;
