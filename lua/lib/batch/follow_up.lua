@@ -42,13 +42,13 @@ local function add_follow_up(batch, key, kind)
   end
   local options = cjson.decode(asked)
   local due = string.format('%d', now + (options.delay_ms or 0))
-  if options.group then
-    redis.call('HSETNX', settings, 'has_groups', '1')
-  end
-  redis.call('ZADD', scheduled, due, id) -- before the hash: a step that breaks off in between is repeated
   redis.call('HSET', job .. id, 'name', name, 'payload', payload, 'status', 'scheduled', 'enqueued_at_ms', now_text,
     'due_at_ms', due)
   write_options(job .. id, options)
+  if options.group then
+    redis.call('HSETNX', settings, 'has_groups', '1')
+  end
+  redis.call('ZADD', scheduled, due, id) -- after the hash: the doctor puts a hash without a place back
   redis.pcall('HINCRBY', stats, 'enqueued_total', 1) -- the doctor reports a counter that is not a number
   return id
 end
