@@ -1,4 +1,4 @@
-// The mutants of `npm run mutate`: their changes, their draw by a seed, and the order of the tests that run.
+// The mutants of `npm run mutate`: their changes, and their draw by a seed. Also the order of the tests that run.
 import { describe, expect, it } from '@jest/globals';
 import { draw, mutantsIn } from './draw.js';
 import { luaEdits } from './lua-edits.js';
