@@ -168,9 +168,10 @@ export class History {
     this.runs.finish(
       (id) => this.jobs.get(id)!.fences,
       (id) => {
-        const { status, last_error: error } = jobOf(id, 'mixed') ?? {};
+        const { status, last_error: error, crashes } = jobOf(id, 'mixed') ?? {};
+        const isCrashed = status === 'failed' && crashes !== undefined; // a lost reply of a claim is a crash too
         const { removed, broken } = this.jobs.get(id)!;
-        return removed || broken || status === 'cancelled' || error === MIDDLEWARE_THROWS;
+        return removed || broken || isCrashed || status === 'cancelled' || error === MIDDLEWARE_THROWS;
       },
     );
   }
