@@ -30,7 +30,7 @@
 -- ARGV[6..] for each entry: its key, then id, name, payload and options of its job, as in job/enqueue
 -- Returns nil if each job is new. Else stale and the larger fence of another sender: nothing was done.
 --   Else, for each entry that is not simply new: its index (from 1), a verdict, a text, a name ('' for none).
---   known: the key is marked, and nothing was done.
+--   known: the key is marked, and nothing was done. held: an earlier entry of the same group was not added.
 --   The verdicts of job/enqueue for one job. A job that is refused or meets a bound gets no mark.
 --   An error is returned, and not raised, if nothing was written because a key has a wrong type.
 -- Repeated: a marked key adds nothing.
@@ -44,6 +44,7 @@ local plain, replies, marks, marked, added, claimable = {}, {}, {}, {}, 0, false
 --@include lib/enqueue/add_with_options
 --@include lib/enqueue/check_keys
 --@include lib/enqueue/refusal
+local held_groups = {}
 local gets_no_mark = { full = true, full_bytes = true, group_full = true, group_full_bytes = true }
 
 local function reply(index, verdict, text, name)
@@ -51,17 +52,24 @@ local function reply(index, verdict, text, name)
   replies[n + 1], replies[n + 2], replies[n + 3], replies[n + 4] = index, verdict, text or '', name or ''
 end
 
--- Adds the job of one entry, and notes its mark.
+-- Adds the job of one entry, and notes its mark. If it is not added, later entries of its group wait too.
 local function add(index, at, options)
+  local group = options and options.group or ''
+  if held_groups[group] then
+    return reply(index, 'held')
+  end
   local reason, about = enqueue_refusal(ARGV[at + 1], options)
   if reason then
+    held_groups[group] = group ~= ''
     return reply(index, reason, about)
   end
   local verdict, standing, name = add_with_options(ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], options)
   if verdict then
     reply(index, verdict, standing, name)
   end
-  if not gets_no_mark[verdict] then
+  if gets_no_mark[verdict] then
+    held_groups[group] = group ~= ''
+  else
     marks[#marks + 1], marks[#marks + 2], marked[ARGV[at]] = now_text, ARGV[at], true
   end
 end

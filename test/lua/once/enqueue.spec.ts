@@ -80,6 +80,20 @@ describe('once/enqueue.lua', () => {
     expect(await send(q, ['b'])).toMatchObject({ replies: [{ outcome: 'new' }] });
   });
 
+  it('holds later entries of a group behind one that was not added', async () => {
+    const q = testQueue({ maxPendingBytes: 5 });
+    const large = entry(q, 'large', { group: 'g' });
+    const entries = [
+      { ...large, job: { ...large.job, payload: '"too large"' } },
+      entry(q, 'small', { group: 'g' }),
+      entry(q, 'other', { group: 'h' }),
+    ];
+    expect(await q.run(q.scripts.once.enqueue(SENDER, entries))).toMatchObject({
+      replies: [{ full: { unit: 'bytes' } }, { outcome: 'held' }, { outcome: 'new' }],
+    });
+    expect(await q.run(q.scripts.once.marks('orders', 9))).toEqual(['other']);
+  });
+
   it('marks an entry whose id or unique key is taken, and names the owner', async () => {
     const q = testQueue();
     await q.add('owner', { unique: 'k', unique_for: 'unfinished', request: 'other' });

@@ -57,8 +57,8 @@ function decode(entries: readonly OnceEntry[], reply: unknown): OnceReplies {
 }
 
 function decodeOne({ job }: OnceEntry, told: string[] | undefined): OnceReply {
-  if (told?.[0] === 'known') {
-    return { outcome: 'known' };
+  if (told?.[0] === 'known' || told?.[0] === 'held') {
+    return { outcome: told[0] };
   }
   try {
     return decodeEnqueue([job], told ? [1, ...told] : [])[0]!;

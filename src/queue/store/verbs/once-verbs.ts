@@ -9,8 +9,12 @@ export interface OnceEntry {
   job: EncodedJob;
 }
 
-/** The outcome of an entry: `known` if an earlier call added its job, or why nothing was done. */
-export type OnceReply = EnqueueReply | { outcome: 'known' } | { outcome: 'refused'; reason: EnqueueRejected };
+/**
+ * The outcome of an entry: `known` if an earlier call added its job, or why nothing was done. `held`: an earlier entry of
+ * its group was not added.
+ */
+export type OnceReply =
+  EnqueueReply | { outcome: 'known' | 'held' } | { outcome: 'refused'; reason: EnqueueRejected };
 
 /** The replies, or the fence of another sender, which has taken over. */
 export type OnceReplies = { replies: OnceReply[] } | { newerFence: number };

@@ -1,5 +1,5 @@
 // Adds jobs that a sender keeps elsewhere, each once; see lua/once/enqueue.lua.
-import { EnqueueRejected } from '../../../queue/store/enqueue-call.js';
+import { EnqueueRejected, type EncodedJob } from '../../../queue/store/enqueue-call.js';
 import type {
   OnceEntry,
   OnceReplies,
@@ -38,18 +38,31 @@ function enqueueOnce(
   }
   queue.once.fences.set(source, fence);
   const marks = marksOf(queue, source);
-  return {
-    replies: entries.map((entry) => (marks.has(entry.key) ? { outcome: 'known' } : add(queue, marks, entry))),
-  };
+  const held = new Set<string>();
+  return { replies: entries.map((entry) => add(queue, marks, held, entry)) };
 }
 
-function add(queue: MemoryQueue, marks: ScoredSet, { key, job }: OnceEntry): OnceReply {
+/** Adds one. If it is not added, later entries of its group wait too. @param held their groups */
+function add(queue: MemoryQueue, marks: ScoredSet, held: Set<string>, { key, job }: OnceEntry): OnceReply {
+  if (marks.has(key)) {
+    return { outcome: 'known' };
+  }
+  const group = job.options?.group;
+  if (group !== undefined && held.has(group)) {
+    return { outcome: 'held' };
+  }
+  const reply = addOne(queue, job);
+  if (reply.outcome !== 'refused' && !('full' in reply)) {
+    marks.set(key, queue.now);
+  } else if (group !== undefined) {
+    held.add(group);
+  }
+  return reply;
+}
+
+function addOne(queue: MemoryQueue, job: EncodedJob): OnceReply {
   try {
-    const [reply] = enqueue(queue, [job]);
-    if (!reply!.full) {
-      marks.set(key, queue.now);
-    }
-    return reply!;
+    return enqueue(queue, [job])[0]!;
   } catch (reason) {
     if (reason instanceof EnqueueRejected) {
       return { outcome: 'refused', reason };
