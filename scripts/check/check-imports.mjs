@@ -18,11 +18,12 @@ export const LAYERS = {
   nest: ['queue', 'worker'],
   metrics: ['queue', 'worker', 'nest'],
   tracing: ['queue', 'worker'],
-  cli: ['queue', 'worker', 'inspect'],
+  outbox: ['queue', 'nest'],
+  cli: ['queue', 'worker', 'inspect', 'outbox'],
   testing: ['queue', 'worker', 'nest'],
 };
 export const OTHERS = ['queue', 'inspect', 'nest'];
-const WITHOUT_NEST = ['queue', 'worker', 'inspect', 'metrics', 'tracing', 'cli'];
+const WITHOUT_NEST = ['queue', 'worker', 'inspect', 'metrics', 'tracing', 'outbox', 'cli'];
 
 /** The lowest rooms of src/queue, in order: each may import those before it, and every other room may import all. */
 const BASE = ['runtime', 'errors', 'validation', 'codec', 'model'];

@@ -20,6 +20,7 @@ export const GROUPS = [
       page('Recurring jobs', 'recurring-jobs'),
       page('Batches and follow-ups', 'batches'),
       page('Jobs that resume', 'steps'),
+      page('Jobs of transactions', 'outbox'),
       page('Bulk handlers', 'bulk-handlers'),
       page('Limits', 'limits'),
       page('Groups', 'groups'),

@@ -8,6 +8,7 @@ import { addBatchCommands } from './commands/batch-commands.js';
 import { addDeadLetterCommands } from './commands/dead-letter-commands.js';
 import { addGroupCommands } from './commands/group-commands.js';
 import { addJobCommands } from './commands/job-commands.js';
+import { addOutbox } from './commands/outbox-command.js';
 import { addQueueCommands } from './commands/queue-commands.js';
 import { addSchedules } from './commands/schedules-command.js';
 import { addWorkerCommands } from './commands/worker-commands.js';
@@ -90,6 +91,7 @@ export async function main(argv: readonly string[], host: HostProcess = process)
   addTail(program, run);
   addAudit(program, run);
   addBench(program, run);
+  addOutbox(program, host.stdout);
   addCompletion(program, host.stdout);
   program.commands.forEach((command) => command.exitOverride());
   try {

@@ -17,6 +17,7 @@ import { QueueAdmin } from './queue-admin.js';
 import type { ForeignRedisClient, RedisClient } from './redis/redis-client.js';
 import type { JobHandle, ResultOptions } from './results/job-handle.js';
 import type { ExtendOutcome, FailOutcome, ReleaseOutcome } from './store/call-outcomes.js';
+import type { OutboxWriter } from './store/verbs/outbox-writer.js';
 import type { QueueStore } from './store/queue-store.js';
 import { checkText } from './validation/names.js';
 import { UsedDefinitions } from './validation/used-definitions.js';
@@ -36,6 +37,8 @@ export class JobQueue extends QueueAdmin {
   readonly schedules: Schedules = new Schedules(this);
   /** The definitions that this process uses. @internal */
   readonly definitions: UsedDefinitions = new UsedDefinitions(this);
+  /** Returns the outbox of the app, for enqueues in a transaction. @internal */
+  outbox: () => OutboxWriter | undefined = () => undefined;
   /** @internal */
   readonly producer: Producer;
   private readonly consumer = new ManualConsumer(this);

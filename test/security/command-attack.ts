@@ -58,6 +58,7 @@ const COMMANDS: Readonly<Record<string, readonly [deed: Deed, ...args: fc.Arbitr
     audit: ['reads'],
     bench: ['reads'],
     completion: ['reads'],
+    outbox: ['reads'],
   };
 })();
 /** Commands with a part that changes at once, although another part asks. */

@@ -3,6 +3,7 @@ import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import type { EnqueueMiddleware } from '../../queue/enqueue/enqueue-middleware.js';
 import { QueueLayoutError } from '../../queue/errors/layout-error.js';
 import { own } from '../../queue/runtime/own.js';
+import type { OutboxWriter } from '../../queue/store/verbs/outbox-writer.js';
 import { checkQueueName } from '../../queue/validation/names.js';
 import { resolveQueueOptions, type OwnQueueOptions, type QueueOptions } from '../../queue/model/queue-options.js';
 import { given } from '../options/defined-options.js';
@@ -36,6 +37,8 @@ export class QueueRegistry {
   private readonly watchers = new Set<QueueWatcher>();
   /** Returns the definition of the handler of a job's name in a queue. It checks payloads that operators edit. */
   definitionOf: (queue: string, job: string) => JobDefinition | undefined = () => undefined;
+  /** The outbox of the app, for enqueues in a transaction. */
+  outbox: OutboxWriter | undefined;
   /** Looks at the name of a queue whose state a call has changed. */
   afterChange: (queue: JobQueue, verb: string) => Promise<void> = () => Promise.resolve();
   /** The queues in the order in which they became known. Requested ones leave it when they are not used for minutes. */
@@ -47,6 +50,7 @@ export class QueueRegistry {
     readonly redis: ServerConnection,
     private readonly middleware: readonly EnqueueMiddleware[] = [],
   ) {
+    this.outbox = redis.outbox;
     this.requests = new RequestedQueues(redis, {
       isWatched: () => [...this.watchers].some(({ keepsAll }) => keepsAll),
       add: (queue) => this.add(queue),
@@ -123,6 +127,7 @@ export class QueueRegistry {
       queue = new JobQueue(this.redis.store, name, { ...this.optionsOf(name), middleware: this.middleware });
       const made = queue;
       queue.definitionOf = (job) => this.definitionOf(name, job);
+      queue.outbox = () => this.outbox;
       queue.afterChange = (verb) => this.afterChange(made, verb);
     }
     this.referenced.set(name, queue);

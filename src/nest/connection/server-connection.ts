@@ -1,6 +1,7 @@
 import type { ServerFinding } from '../../queue/doctor/server-audit.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { SafeLogger } from '../../queue/errors/safe-logger.js';
+import type { OutboxWriter } from '../../queue/store/verbs/outbox-writer.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 
@@ -32,6 +33,8 @@ export interface ServerConnection {
   ping(): Promise<void>;
   /** Returns what endangers jobs on the server. */
   audit(queues: readonly JobQueue[]): Promise<ServerFinding[]>;
+  /** Takes the place of a database, for enqueues in a transaction: of a test. */
+  readonly outbox?: OutboxWriter;
   /** Called when the worker of the app stops, with a promise that settles at its end. */
   stopping?(stopped: Promise<unknown>): void;
   close(timeoutMs?: number): Promise<void>;

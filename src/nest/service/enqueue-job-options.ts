@@ -1,4 +1,4 @@
-import type { JobDefinition } from '../../queue/enqueue/define-job.js';
+import type { JobDefinition, PayloadFor } from '../../queue/enqueue/define-job.js';
 import type { EnqueueOptions } from '../../queue/enqueue/enqueue-options.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
@@ -8,15 +8,34 @@ import { show } from '../../queue/errors/show.js';
 export interface EnqueueJobOptions extends Omit<EnqueueOptions, 'name'> {
   /** The queue of the job. @default the definition's, that of the handler in this process, the one named as the job */
   queue?: string;
+  /**
+   * An open transaction of the app's database, such as the EntityManager of TypeORM. The queue gets the job once it has
+   * committed, and never if it rolls back. Needs JobOutboxModule.
+   */
+  transaction?: object;
 }
 
+/** The options of one job of an `enqueueMany`. */
+export type OneOfManyOptions = Omit<EnqueueJobOptions, 'queue' | 'transaction'>;
+
+/** The options of all jobs of an `enqueueMany`. */
+export type EnqueueManyOptions = Pick<EnqueueJobOptions, 'queue' | 'transaction'>;
+
 /** A job of an `enqueueMany` over several names. */
-export interface JobOfAnyName extends EnqueueJobOptions {
+export interface JobOfAnyName extends Omit<EnqueueJobOptions, 'transaction'> {
   /** Its name, or its definition. */
   job: string | JobDefinition;
   /** The payload to enqueue. */
   payload: unknown;
 }
+
+/** The jobs of an `enqueueMany` over several names: the payload of each is that of its definition. */
+export type JobsOfAnyName<Jobs extends readonly (string | JobDefinition)[]> = {
+  readonly [Index in keyof Jobs]: { job: Jobs[Index]; payload: PayloadFor<Jobs[Index]> } & Omit<
+    EnqueueJobOptions,
+    'transaction'
+  >;
+};
 
 /**
  * Returns undefined without options, so that such a job skips all checks of options.

@@ -5,12 +5,24 @@ import { show } from '../../queue/errors/show.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobHandle } from '../../queue/results/job-handle.js';
 import { checkKnown } from '../../queue/validation/validate-options.js';
-import { optionsFor, type EnqueueJobOptions, type JobOfAnyName } from './enqueue-job-options.js';
+import {
+  optionsFor,
+  type EnqueueManyOptions,
+  type JobOfAnyName,
+  type OneOfManyOptions,
+} from './enqueue-job-options.js';
 import { enqueueMixed } from './enqueue-mixed.js';
 import { checkJob } from './queue-choice.js';
 
 /** Finds the queue that a call means. */
 type FindQueue = (job: string | JobDefinition, queue: string | undefined) => JobQueue;
+
+/** The arguments of an `enqueueMany`: jobs of one name with their array, or of several names. */
+export type ManyArguments = [
+  job: string | JobDefinition | readonly JobOfAnyName[],
+  jobs?: readonly ({ payload: unknown } & OneOfManyOptions)[],
+  options?: EnqueueManyOptions,
+];
 
 /**
  * Adds many jobs: of one name with their array, or of several names; see JobQueueService.enqueueMany.
@@ -19,9 +31,7 @@ type FindQueue = (job: string | JobDefinition, queue: string | undefined) => Job
  */
 export async function enqueueMany(
   find: FindQueue,
-  job: string | JobDefinition | readonly JobOfAnyName[],
-  jobs: readonly ({ payload: unknown } & Omit<EnqueueJobOptions, 'queue'>)[] | undefined,
-  options: Pick<EnqueueJobOptions, 'queue'>,
+  ...[job, jobs, options = {}]: ManyArguments
 ): Promise<JobHandle[]> {
   if (typeof job !== 'string' && !isJobDefinition(job)) {
     if (jobs !== undefined) {
@@ -33,16 +43,18 @@ export async function enqueueMany(
     }
     return enqueueOfAnyName(find, job);
   }
-  checkKnown('enqueueMany', options, ['queue']);
-  const target = find(job, options.queue);
-  return typeof job === 'string'
-    ? target.enqueueMany(
-        validateBulk(jobs!).map(({ payload, ...rest }, i) => ({
+  checkKnown('enqueueMany', options, ['queue', 'transaction']);
+  const { queue, transaction } = options;
+  const target = find(job, queue);
+  const checked = validateBulk(jobs!);
+  const many =
+    typeof job === 'string'
+      ? checked.map(({ payload, ...rest }, i) => ({
           payload,
           ...optionsFor(target, job, rest, `enqueueMany[${i}]`),
-        })),
-      )
-    : target.enqueueMany(job, jobs!);
+        }))
+      : checked;
+  return target.producer.many(typeof job === 'string' ? undefined : job, many, transaction);
 }
 
 function enqueueOfAnyName(find: FindQueue, jobs: readonly JobOfAnyName[]): Promise<JobHandle[]> {

@@ -9,17 +9,24 @@ import type { JobRecord } from '../../queue/model/job.js';
 import type { PauseOptions } from '../../queue/model/pause.js';
 import type { CancelOutcome } from '../../queue/store/call-outcomes.js';
 import type { StatusCondition } from '../../queue/store/job-ref.js';
-import { checkQueueName, checkText } from '../../queue/validation/names.js';
+import { checkText } from '../../queue/validation/names.js';
 import { withCaller } from '../../queue/runtime/with-caller.js';
 import type { InputOf, OutputOf, StandardSchema } from '../../queue/validation/standard-schema.js';
 import { typedSource } from '../../queue/enqueue/encode-typed-job.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
+import { onceIn, type Once } from './once.js';
 import { JobEvents } from './job-events.js';
 import { JobSchedules } from './job-schedules.js';
 import { batchHome, type JobBatchOptions } from './batch-home.js';
-import { optionsFor, type EnqueueJobOptions, type JobOfAnyName } from './enqueue-job-options.js';
-import { enqueueMany } from './enqueue-many.js';
-import { checkJobAndId, chosenQueue, onlyQueue, takeQueue, type QueueChoice } from './queue-choice.js';
+import {
+  optionsFor,
+  type EnqueueJobOptions,
+  type EnqueueManyOptions,
+  type JobsOfAnyName,
+  type OneOfManyOptions,
+} from './enqueue-job-options.js';
+import { enqueueMany, type ManyArguments } from './enqueue-many.js';
+import { checkQueue, checkJobAndId, chosenQueue, onlyQueue, takeQueue, type QueueChoice } from './queue-choice.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
 import { addServiceClass } from '../connection/service-classes.js';
 import { UnusedNames } from '../lifecycle/unused-names.js';
@@ -41,6 +48,8 @@ export class JobQueueService {
   readonly events: JobEvents;
   /** The recurring jobs. */
   readonly schedules: JobSchedules;
+  /** Runs the database work of a job once, however often the job runs. Needs JobOutboxModule. */
+  readonly once: Once;
 
   /** @internal */
   constructor(
@@ -50,6 +59,7 @@ export class JobQueueService {
     /** The worker of this process. @internal */
     private readonly lifecycle: WorkerLifecycle,
   ) {
+    this.once = onceIn(() => queues.outbox);
     this.events = new JobEvents(queues, queues.redis.connection.logger);
     this.schedules = new JobSchedules({
       target: (job, queue) => this.target(job, queue),
@@ -93,12 +103,12 @@ export class JobQueueService {
     options: EnqueueJobOptions = {},
   ): Promise<JobHandle> {
     checkObject('enqueue', 'an object of enqueue options', options);
-    const { queue, ...rest } = options;
+    const { queue, transaction, ...rest } = options;
     const target = this.target(job, queue);
     try {
       return await (typeof job === 'string'
-        ? target.producer.one(undefined, payload, optionsFor(target, job, rest, 'enqueue'))
-        : target.enqueue(job, payload, rest));
+        ? target.producer.one(undefined, payload, optionsFor(target, job, rest, 'enqueue'), transaction)
+        : target.producer.one(job, payload, rest, transaction));
     } catch (error) {
       throw withCaller(error);
     }
@@ -114,8 +124,8 @@ export class JobQueueService {
    */
   async enqueueMany<Result = unknown, Job extends string | JobDefinition = string | JobDefinition>(
     job: Job,
-    jobs: readonly ({ payload: PayloadFor<Job> } & Omit<EnqueueJobOptions, 'queue'>)[],
-    options?: Pick<EnqueueJobOptions, 'queue'>,
+    jobs: readonly ({ payload: PayloadFor<Job> } & OneOfManyOptions)[],
+    options?: EnqueueManyOptions,
   ): Promise<JobHandle<ResultFor<Job, Result>>[]>;
   /**
    * Adds many jobs of several names and queues. All are checked before the first is sent. Then each queue gets its own,
@@ -123,16 +133,12 @@ export class JobQueueService {
    *
    * @example await jobs.enqueueMany([{ job: 'email', payload: { to } }, { job: SendSms, payload: { number }, delayMs: 1_000 }]);
    */
-  async enqueueMany<Jobs extends readonly (string | JobDefinition)[]>(jobs: {
-    readonly [Index in keyof Jobs]: { job: Jobs[Index]; payload: PayloadFor<Jobs[Index]> } & EnqueueJobOptions;
-  }): Promise<{ -readonly [Index in keyof Jobs]: JobHandle<ResultFor<Jobs[Index], unknown>> }>;
-  async enqueueMany(
-    job: string | JobDefinition | readonly JobOfAnyName[],
-    jobs?: readonly ({ payload: unknown } & Omit<EnqueueJobOptions, 'queue'>)[],
-    options: Pick<EnqueueJobOptions, 'queue'> = {},
-  ): Promise<JobHandle[]> {
+  async enqueueMany<Jobs extends readonly (string | JobDefinition)[]>(
+    jobs: JobsOfAnyName<Jobs>,
+  ): Promise<{ -readonly [Index in keyof Jobs]: JobHandle<ResultFor<Jobs[Index], unknown>> }>;
+  async enqueueMany(...asked: ManyArguments): Promise<JobHandle[]> {
     try {
-      return await enqueueMany((each, queue) => this.target(each, queue), job, jobs, options);
+      return await enqueueMany((each, queue) => this.target(each, queue), ...asked);
     } catch (error) {
       throw withCaller(error);
     }
@@ -251,7 +257,7 @@ export class JobQueueService {
 
   /** Stops the claims of this process, from one queue or from all. Running jobs and other processes continue. */
   pauseWorker(queue?: string): void {
-    checkGivenQueue(queue);
+    checkQueue(queue);
     if (queue !== undefined) this.names.servedHere(queue, 'pauseWorker');
     this.lifecycle.controls.pause(queue);
   }
@@ -270,7 +276,7 @@ export class JobQueueService {
 
   /** Lets this process claim again. */
   resumeWorker(queue?: string): void {
-    checkGivenQueue(queue);
+    checkQueue(queue);
     this.lifecycle.controls.resume(queue);
   }
 
@@ -289,9 +295,3 @@ export class JobQueueService {
 }
 
 addServiceClass(JobQueueService);
-
-function checkGivenQueue(queue: string | undefined): void {
-  if (queue !== undefined) {
-    checkQueueName(queue);
-  }
-}

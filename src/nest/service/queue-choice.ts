@@ -2,6 +2,7 @@ import { isJobDefinition, type JobDefinition } from '../../queue/enqueue/define-
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
 import { checkKnown, checkObject } from '../../queue/validation/validate-options.js';
+import { checkQueueName } from '../../queue/validation/names.js';
 
 /** The queue of a call, if the job's name alone does not decide it. */
 export interface QueueChoice {
@@ -58,5 +59,12 @@ export function checkJobAndId(call: string, job: unknown, id: unknown): void {
   if (typeof id !== 'string') {
     const found = id === undefined ? `${show(job)} alone` : `${show(job)} and ${show(id)}`;
     throw new InvalidOptionError(call, 'a job and an id', found, `Write ${call}('email', id).`);
+  }
+}
+
+/** @throws InvalidOptionError for a name that cannot be a queue's */
+export function checkQueue(queue: string | undefined): void {
+  if (queue !== undefined) {
+    checkQueueName(queue);
   }
 }

@@ -3,6 +3,7 @@ import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import type { JobQueueLogger } from '../runtime/logger.js';
 import type { QueueOptions } from '../model/queue-options.js';
+import type { TransactionHandle } from '../store/verbs/outbox-writer.js';
 import type { JobHandle } from '../results/job-handle.js';
 import type { JobDefinition } from './define-job.js';
 import type { EnqueueOptions } from './enqueue-options.js';
@@ -27,6 +28,8 @@ export interface EnqueueRequest {
   readonly definition: JobDefinition | undefined;
   /** The jobs of the call, in order: one of `enqueue`, all of `enqueueMany`. */
   readonly jobs: readonly RequestedJob[];
+  /** The transaction in which the jobs are stored; absent if they go to Redis at once. */
+  readonly transaction?: TransactionHandle;
 }
 
 /** Acts around the enqueues of a JobQueue. */

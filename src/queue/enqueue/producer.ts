@@ -4,6 +4,7 @@ import { withCaller } from '../runtime/with-caller.js';
 import { JobHandle, type JobSource } from '../results/job-handle.js';
 import { endedIdWarning } from './ended-id-warning.js';
 import { faultOf, EnqueueRejected, type EnqueueReply, type EncodedJob } from '../store/enqueue-call.js';
+import type { TransactionHandle } from '../store/verbs/outbox-writer.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import { bulkReplies } from './bulk-replies.js';
 import type { JobDefinition } from './define-job.js';
@@ -20,6 +21,7 @@ import {
   type EnqueueRequest,
 } from './enqueue-middleware.js';
 import type { EnqueueOptions } from './enqueue-options.js';
+import { storeJobs, type StoringQueue } from '../results/store-jobs.js';
 import { UnservedWatch } from './unserved-watch.js';
 
 /** The batchers by durability; the first durable enqueue creates its own. */
@@ -39,7 +41,7 @@ export class Producer {
   private readonly chain: EnqueueChain | undefined;
 
   constructor(
-    private readonly queue: QueueAccess & JobSource,
+    private readonly queue: QueueAccess & JobSource & StoringQueue,
     middleware?: readonly EnqueueMiddleware[],
   ) {
     this.batchers = this.newBatchers();
@@ -56,15 +58,27 @@ export class Producer {
     definition: JobDefinition | undefined,
     payload: unknown,
     options: EnqueueOptions | undefined,
+    transaction?: TransactionHandle,
   ): Promise<JobHandle> {
+    if (transaction !== undefined) {
+      const job = { ...options, payload };
+      return this.many(definition, [job], transaction, 'enqueue').then(([handle]) => handle!);
+    }
     return this.chain
       ? this.requestOne(this.chain, definition, payload, options)
       : this.addOne(definition, payload, options);
   }
 
   /** Adds many jobs, with or without a definition. All are checked before the first is sent. */
-  many(definition: JobDefinition | undefined, jobs: readonly JobToEnqueue[]): Promise<JobHandle[]> {
-    return this.chain ? this.requestMany(this.chain, definition, jobs) : this.addMany(definition, jobs);
+  many(
+    definition: JobDefinition | undefined,
+    jobs: readonly JobToEnqueue[],
+    transaction?: TransactionHandle,
+    method: EnqueueRequest['method'] = 'enqueueMany',
+  ): Promise<JobHandle[]> {
+    return this.chain
+      ? this.requestMany(this.chain, definition, jobs, transaction, method)
+      : this.addMany(definition, jobs, transaction);
   }
 
   private async requestOne(
@@ -88,19 +102,27 @@ export class Producer {
     chain: EnqueueChain,
     definition: JobDefinition | undefined,
     jobs: readonly JobToEnqueue[],
+    transaction: TransactionHandle | undefined,
+    method: EnqueueRequest['method'],
   ): Promise<JobHandle[]> {
     const { name: queue } = this.queue;
     const requested = jobs.map(({ payload, ...options }) => requestedJob(queue, definition, payload, options));
-    const handles = await chain({ queue, method: 'enqueueMany', definition, jobs: requested });
+    const handles = await chain({
+      queue,
+      method,
+      definition,
+      jobs: requested,
+      ...(transaction && { transaction }),
+    });
     checkHandles(queue, handles, jobs.length);
     return handles;
   }
 
   /** Adds the request that the middleware returned. */
-  private addRequested({ method, definition, jobs }: EnqueueRequest): Promise<JobHandle[]> {
-    if (method === 'enqueueMany') {
+  private addRequested({ method, definition, jobs, transaction }: EnqueueRequest): Promise<JobHandle[]> {
+    if (method === 'enqueueMany' || transaction) {
       const many = jobs.map(({ payload, options }) => ({ ...options, payload }));
-      return this.addMany(definition, many);
+      return this.addMany(definition, many, transaction);
     }
     const { payload, options } = jobs[0]!;
     const isPlain = typeof options === 'object' && Object.keys(options).length === 0;
@@ -139,10 +161,12 @@ export class Producer {
   private async addMany(
     definition: JobDefinition | undefined,
     jobs: readonly JobToEnqueue[],
+    transaction?: TransactionHandle,
   ): Promise<JobHandle[]> {
     const made = encodeJobs(this.queue, definition, jobs);
     const encoded = made instanceof Promise ? await made : made;
-    return this.addAll(encoded, definition ? typedSource(this.queue, definition) : this.queue);
+    const source = definition ? typedSource(this.queue, definition) : this.queue;
+    return transaction ? storeJobs(this.queue, transaction, encoded, source) : this.addAll(encoded, source);
   }
 
   private add(job: EncodedJob, source: JobSource): Promise<JobHandle> {

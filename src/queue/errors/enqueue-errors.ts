@@ -8,7 +8,7 @@ export interface EnqueueItem {
    * `not-sent`, `unknown`: the error's outcome for this job. Other values mean that it was written, see
    * `JobHandle.outcome`.
    */
-  outcome: 'new' | 'existing' | 'kept' | 'replaced' | 'not-sent' | 'unknown';
+  outcome: 'new' | 'existing' | 'kept' | 'replaced' | 'stored' | 'not-sent' | 'unknown';
 }
 
 /**

@@ -49,8 +49,11 @@ export class JobHandle<Result = unknown> {
     readonly name: string,
     /** The queue of the job. */
     readonly queue: string,
-    /** `existing`: the id was known already. `kept`, `replaced`: this other job owns the unique key. */
-    readonly outcome: 'new' | 'existing' | 'kept' | 'replaced',
+    /**
+     * `existing`: the id was known already. `kept`, `replaced`: this other job owns the unique key. `stored`: the queue
+     * gets it once its transaction has committed.
+     */
+    readonly outcome: 'new' | 'existing' | 'kept' | 'replaced' | 'stored',
     source: JobSource,
   ) {
     this.#source = source;

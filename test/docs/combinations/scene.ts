@@ -193,7 +193,9 @@ export class Scene {
     if (options.unique) {
       const { outcome } = await this.stage.enqueue('rival', { unique: options.unique }, typed);
       words.push(
-        { kept: 'key held', replaced: 'the next one replaces it', new: 'key free', existing: '' }[outcome],
+        { kept: 'key held', replaced: 'the next one replaces it', new: 'key free', existing: '', stored: '' }[
+          outcome
+        ],
       );
     }
     if (options.id) {

@@ -155,7 +155,7 @@ class Producer {
       const { n, kind } = batch[i]!.payload;
       if (outcome === 'kept' && repeated) {
         history.add(['answer', n, 'unknown', id]); // the owner may have been replaced by the first call, and runs
-      } else if (outcome !== 'new' || kind === 'unique') {
+      } else if (outcome !== 'stored' && (outcome !== 'new' || kind === 'unique')) {
         history.add(['answer', n, outcome, id]); // the owner of a unique key may get the payload of another job
       }
     });

@@ -1,0 +1,22 @@
+// Entry point `nest-job-queue/outbox`: jobs that are added in a transaction of the app's database.
+export { JobOutbox } from './outbox/job-outbox.js';
+export {
+  JobOutboxModule,
+  type JobOutboxAsyncOptions,
+  type JobOutboxOptions,
+  type OutboxModule,
+} from './outbox/job-outbox.module.js';
+export type { OutboxDatabase, OutboxDialect, OutboxRow } from './outbox/outbox-database.js';
+export type { OutboxRecord, OutboxStats } from './outbox/outbox-table.js';
+export { outboxSql } from './outbox/outbox-sql.js';
+export { fromPg, type PgClient, type PgPool } from './outbox/handles/from-pg.js';
+export { fromTypeOrm, type TypeOrmDataSource, type TypeOrmTransaction } from './outbox/handles/from-typeorm.js';
+export { fromKnex, type KnexInstance, type KnexTransaction } from './outbox/handles/from-knex.js';
+export { fromKysely, type KyselyInstance, type KyselyTransaction } from './outbox/handles/from-kysely.js';
+export {
+  fromDrizzle,
+  type DrizzleDatabase,
+  type DrizzleSql,
+  type DrizzleTransaction,
+} from './outbox/handles/from-drizzle.js';
+export { fromLibsql, type LibsqlClient, type LibsqlTransaction } from './outbox/handles/from-libsql.js';

@@ -1,0 +1,11 @@
+import type { OutboxDatabase } from '../outbox-database.js';
+import type { Dialect } from './dialect.js';
+import { postgres } from './postgres.js';
+import { sqlite } from './sqlite.js';
+
+const ALL = { postgres, sqlite };
+
+/** Returns the dialect of a database. */
+export function dialectOf({ dialect }: Pick<OutboxDatabase, 'dialect'>): Dialect {
+  return ALL[dialect];
+}

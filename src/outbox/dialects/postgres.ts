@@ -1,0 +1,57 @@
+import type { Dialect } from './dialect.js';
+
+/** The lock of the table. It ends with the transaction, so that it works behind PgBouncer. */
+const LOCK = `SELECT pg_try_advisory_xact_lock(CAST(724100 AS bigint) << 32 | CAST(CAST(CAST('job_outbox' AS regclass) AS oid) AS bigint)) AS locked`;
+
+export const postgres: Dialect = {
+  ddl: [
+    `CREATE TABLE job_outbox (
+  seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  entry text NOT NULL,
+  id text NOT NULL,
+  connection text NOT NULL,
+  queue text NOT NULL,
+  name text NOT NULL,
+  payload text NOT NULL,
+  options text NOT NULL,
+  group_name text,
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  attempts integer NOT NULL DEFAULT 0,
+  not_before timestamptz,
+  failed_at timestamptz,
+  last_error text
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0)`,
+    `CREATE INDEX job_outbox_aside ON job_outbox (not_before) WHERE not_before IS NOT NULL`,
+    `CREATE SEQUENCE job_outbox_fence`,
+    `CREATE TABLE job_outbox_source (source text PRIMARY KEY)`,
+    `INSERT INTO job_outbox_source (source) VALUES (gen_random_uuid())`,
+    `CREATE TABLE job_done (
+  queue text NOT NULL,
+  id text NOT NULL,
+  done_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (queue, id)
+)`,
+  ],
+
+  turn: (database, work) =>
+    database.begin(async (transaction) => {
+      const run = (sql: string) => database.run(transaction, sql, []);
+      // A snapshot from before the lock could show rows that the last turn has deleted.
+      await run('SET TRANSACTION ISOLATION LEVEL READ COMMITTED');
+      const [taken] = await run(LOCK);
+      if (taken?.locked !== true) {
+        return undefined;
+      }
+      // A sequence is not rolled back, so no later turn gets this fence.
+      const [drawn] = await run(`SELECT nextval('job_outbox_fence') AS fence, source FROM job_outbox_source`);
+      return work({ transaction, source: String(drawn!.source), fence: Number(drawn!.fence) });
+    }),
+
+  raiseFence: `SELECT setval('job_outbox_fence', CAST(? AS bigint))`,
+  ageOf: (column) => `CAST(extract(epoch FROM clock_timestamp() - ${column}) * 1000 AS double precision)`,
+  now: 'clock_timestamp()',
+  inMs: `clock_timestamp() + CAST(? AS double precision) * interval '1 millisecond'`,
+  among: (column) => `${column} = ANY(CAST(? AS text[]))`,
+  amongSeqs: 'seq = ANY(CAST(? AS bigint[]))',
+  list: (values) => `{${values.map((value) => JSON.stringify(value)).join(',')}}`,
+};

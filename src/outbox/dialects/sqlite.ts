@@ -1,0 +1,62 @@
+import type { OutboxDatabase } from '../outbox-database.js';
+import type { Dialect } from './dialect.js';
+
+/** The time in ms. `unixepoch('subsec')` needs SQLite 3.42. */
+const NOW = `CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`;
+
+export const sqlite: Dialect = {
+  ddl: [
+    `CREATE TABLE job_outbox (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  entry TEXT NOT NULL,
+  id TEXT NOT NULL,
+  connection TEXT NOT NULL,
+  queue TEXT NOT NULL,
+  name TEXT NOT NULL,
+  payload TEXT NOT NULL,
+  options TEXT NOT NULL,
+  group_name TEXT,
+  created_at INTEGER NOT NULL DEFAULT (${NOW}),
+  attempts INTEGER NOT NULL DEFAULT 0,
+  not_before INTEGER,
+  failed_at INTEGER,
+  last_error TEXT
+)`,
+    `CREATE INDEX job_outbox_aside ON job_outbox (not_before) WHERE not_before IS NOT NULL`,
+    `CREATE TABLE job_outbox_source (source TEXT PRIMARY KEY, fence INTEGER NOT NULL DEFAULT 0)`,
+    `INSERT INTO job_outbox_source (source) VALUES (lower(hex(randomblob(16))))`,
+    `CREATE TABLE job_done (
+  queue TEXT NOT NULL,
+  id TEXT NOT NULL,
+  done_at INTEGER NOT NULL DEFAULT (${NOW}),
+  PRIMARY KEY (queue, id)
+)`,
+  ],
+
+  /**
+   * Commits the fence first, because a rollback would give it to another turn too. Then it takes the write lock of the
+   * database, if no other turn has drawn a fence since.
+   */
+  async turn(database, work) {
+    const fence = await drawFence(database);
+    return database.begin(async (transaction) => {
+      const taken = `UPDATE job_outbox_source SET fence = fence WHERE fence = ? RETURNING source`;
+      const [row] = await database.run(transaction, taken, [fence]);
+      return row && work({ transaction, source: String(row.source), fence });
+    });
+  },
+
+  raiseFence: 'UPDATE job_outbox_source SET fence = max(fence, ?)',
+  ageOf: (column) => `(${NOW} - ${column})`,
+  now: NOW,
+  inMs: `(${NOW} + CAST(? AS INTEGER))`,
+  among: (column) => `${column} IN (SELECT value FROM json_each(?))`,
+  amongSeqs: 'seq IN (SELECT CAST(value AS INTEGER) FROM json_each(?))',
+  list: (values) => JSON.stringify(values),
+};
+
+async function drawFence(database: OutboxDatabase): Promise<number> {
+  const sql = 'UPDATE job_outbox_source SET fence = fence + 1 RETURNING fence';
+  const [row] = await database.begin((transaction) => database.run(transaction, sql, []));
+  return Number(row!.fence);
+}

@@ -1,0 +1,107 @@
+import type { EncodedJob } from '../queue/store/enqueue-call.js';
+import type { OutboxWriter, TransactionHandle } from '../queue/store/verbs/outbox-writer.js';
+import { checkTransaction, type OutboxDatabase } from './outbox-database.js';
+import { OutboxTable, type OutboxRecord, type OutboxStats } from './outbox-table.js';
+import { rowOf } from './relay/outbox-row.js';
+import { Relay, type RelayParts } from './relay/relay.js';
+
+/** The parts of an outbox. */
+export interface JobOutboxParts extends Omit<RelayParts, 'table'> {
+  database: OutboxDatabase;
+  /** True if this process ships rows. */
+  relays: boolean;
+}
+
+/**
+ * The jobs of committed transactions that are not in their queues yet. Inject it to see and to change them.
+ *
+ * @example
+ * constructor(private readonly outbox: JobOutbox) {}
+ * const { waiting, oldestAgeMs } = await this.outbox.stats();
+ */
+export class JobOutbox {
+  private readonly table: OutboxTable;
+  private readonly relay: Relay;
+  private readonly relays: boolean;
+
+  /** @internal */
+  constructor({ database, relays, ...parts }: JobOutboxParts) {
+    this.table = new OutboxTable(database);
+    this.relay = new Relay({ ...parts, table: this.table });
+    this.relays = relays;
+  }
+
+  /** The reason why rows wait, such as Redis being away; undefined if all is well. */
+  get trouble(): string | undefined {
+    return this.relay.trouble?.message;
+  }
+
+  /** Returns how many rows wait, and for how long. */
+  stats(): Promise<OutboxStats> {
+    return this.table.stats();
+  }
+
+  /** Returns rows, the failed and refused ones first. @param options.limit at most 1,000. Default 50 */
+  list(options: { limit?: number } = {}): Promise<OutboxRecord[]> {
+    return this.table.list(Math.min(1_000, Math.max(1, Math.trunc(options.limit ?? 50))));
+  }
+
+  /** Lets refused and failed rows be sent again. Returns how many. */
+  async retry(): Promise<number> {
+    const count = await this.table.retry();
+    this.wake();
+    return count;
+  }
+
+  /** Deletes a failed row, whose job is never added. Returns false if there is none of this number. */
+  discard(seq: string): Promise<boolean> {
+    return this.table.discard(seq);
+  }
+
+  /** Looks for rows now. Call it after a commit, where the few ms until the next look matter. */
+  wake(): void {
+    if (this.relays) {
+      this.relay.look();
+    }
+  }
+
+  /** Ships all committed rows, also in a process with `relay: false`. Resolves once they are in their queues. */
+  ship(): Promise<void> {
+    return this.relay.ship();
+  }
+
+  /** Returns the writer of a connection's queues. @internal */
+  writerFor(connection: string): OutboxWriter {
+    const { table } = this;
+    const check = (subject: string, transaction: TransactionHandle) =>
+      checkTransaction(subject, table.database, transaction);
+    return {
+      store: async (transaction, queue, jobs: readonly EncodedJob[]) => {
+        check('enqueue.transaction', transaction);
+        await table.insert(
+          transaction,
+          jobs.map((job) => rowOf(connection, queue, job)),
+        );
+        if (this.relays) {
+          this.relay.expectCommit();
+        }
+      },
+      markDone: async (transaction, queue, id) => {
+        check('once', transaction);
+        return table.markDone(transaction, queue, id);
+      },
+    };
+  }
+
+  /** @internal */
+  start(): void {
+    if (this.relays) {
+      this.relay.start();
+    }
+  }
+
+  /** Resolves when the turn that runs has ended. @internal */
+  stop(): Promise<void> {
+    return this.relay.stop();
+  }
+}

@@ -1,0 +1,232 @@
+import type { OutboxEntry, OutboxJob, Turn } from './dialects/dialect.js';
+import { dialectOf } from './dialects/dialect-of.js';
+import type { OutboxDatabase, OutboxRow } from './outbox-database.js';
+
+/** The state of the outbox. */
+export interface OutboxStats {
+  /** The rows that wait for their jobs, up to 10,000. */
+  waiting: number;
+  /** Those of them that were refused, and wait for their next attempt. */
+  setAside: number;
+  /** The rows that were refused too often, and wait for `retry`. */
+  failed: number;
+  /** The age of the oldest waiting row, in ms, by the database's clock; 0 if none waits. */
+  oldestAgeMs: number;
+}
+
+/** A row of the outbox. */
+export interface OutboxRecord {
+  /** The number of the row. Rows leave in this order. */
+  seq: string;
+  /** The id of its job. */
+  id: string;
+  /** The queue of its job. */
+  queue: string;
+  /** The name of its job. */
+  name: string;
+  /** The attempts to send it. */
+  attempts: number;
+  /** The time since its insert, in ms, by the database's clock. */
+  ageMs: number;
+  /** The reason of the last refusal. */
+  lastError: string | undefined;
+  /** True if it was refused too often, and waits for `retry`. */
+  isFailed: boolean;
+}
+
+/** The rows of one statement at most: a statement of SQLite has 32,766 values. */
+const MOST_ROWS = 1_000;
+const MOST_COUNTED = 10_000;
+const WAITING = 'failed_at IS NULL';
+/** A group of a queue of a connection, as one text. */
+const GROUP = `(connection || ' ' || queue || ' ' || coalesce(group_name, ''))`;
+const COLUMNS = ['entry', 'id', 'connection', 'queue', 'name', 'payload', 'options', 'group_name'];
+
+/** The rows that a turn leaves out. */
+interface LeftOut {
+  /** The queues that take no rows now. */
+  queues: readonly string[];
+  /** The groups of `heldGroups`. */
+  groups: readonly string[];
+  /** The rows that it reads at most. */
+  limit: number;
+}
+
+/** The table of jobs in a database, and that of done work. */
+export class OutboxTable {
+  private readonly sql;
+
+  constructor(readonly database: OutboxDatabase) {
+    this.sql = dialectOf(database);
+  }
+
+  async insert(transaction: unknown, jobs: readonly OutboxJob[]): Promise<void> {
+    for (let from = 0; from < jobs.length; from += MOST_ROWS) {
+      const slice = jobs.slice(from, from + MOST_ROWS);
+      const row = `(${COLUMNS.map(() => '?').join(', ')})`;
+      const sql = `INSERT INTO job_outbox (${COLUMNS.join(', ')}) VALUES ${slice.map(() => row).join(', ')}`;
+      await this.database.run(
+        transaction,
+        sql,
+        slice.flatMap((job) => [
+          job.entry,
+          job.id,
+          job.connection,
+          job.queue,
+          job.name,
+          job.payload,
+          job.options,
+          job.group ?? null,
+        ]),
+      );
+    }
+  }
+
+  /** Notes that a job's work was done. Returns false if it was noted before. */
+  async markDone(transaction: unknown, queue: string, id: string): Promise<boolean> {
+    const sql = 'INSERT INTO job_done (queue, id) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING id';
+    return (await this.database.run(transaction, sql, [queue, id])).length > 0;
+  }
+
+  /** Deletes notes of done work that are older. */
+  async forgetDone(olderThanMs: number): Promise<void> {
+    const sql = `DELETE FROM job_done WHERE ${this.sql.ageOf('done_at')} > ?`;
+    await this.database.begin((transaction) => this.database.run(transaction, sql, [olderThanMs]));
+  }
+
+  /** Returns whether a row behind a number may be shipped. */
+  async hasRows(after: string): Promise<boolean> {
+    const sql = `SELECT seq FROM job_outbox WHERE seq > ? AND ${this.due} ORDER BY seq LIMIT 1`;
+    return (await this.read(sql, [after])).length > 0;
+  }
+
+  turn<Result>(work: (turn: Turn) => Promise<Result>): Promise<Result | undefined> {
+    return this.sql.turn(this.database, work);
+  }
+
+  async raiseFence({ transaction }: Turn, fence: number): Promise<void> {
+    await this.database.run(transaction, this.sql.raiseFence, [fence]);
+  }
+
+  /** Returns the first rows behind a number that may be shipped, in their order. */
+  async rows({ transaction }: Turn, after: string, { queues, groups, limit }: LeftOut): Promise<OutboxEntry[]> {
+    const without = (column: string, list: readonly string[]) =>
+      list.length > 0 ? `AND NOT (${this.sql.among(column)}) ` : '';
+    const others = without('queue', queues) + without(GROUP, groups);
+    const sql =
+      `SELECT seq, entry, id, connection, queue, name, payload, options, group_name AS grp, attempts, ` +
+      `${this.sql.ageOf('created_at')} AS age FROM job_outbox WHERE seq > ? AND ${this.due} ${others}ORDER BY seq LIMIT ?`;
+    const lists = [queues, groups].filter(({ length }) => length > 0);
+    const values = [after, ...lists.map((list) => this.sql.list(list)), limit];
+    return (await this.database.run(transaction, sql, values)).map(entryOf);
+  }
+
+  /** Returns the groups of rows that were refused and wait: their later rows wait too. */
+  async heldGroups({ transaction }: Turn): Promise<string[]> {
+    const sql =
+      `SELECT DISTINCT ${GROUP} AS grp FROM job_outbox ` +
+      `WHERE not_before > ${this.sql.now} AND ${WAITING} AND group_name IS NOT NULL LIMIT ${MOST_COUNTED}`;
+    return (await this.database.run(transaction, sql, [])).map(({ grp }) => String(grp));
+  }
+
+  async remove({ transaction }: Turn, seqs: readonly string[]): Promise<void> {
+    if (seqs.length > 0) {
+      const sql = `DELETE FROM job_outbox WHERE ${this.sql.amongSeqs}`;
+      await this.database.run(transaction, sql, [this.sql.list(seqs)]);
+    }
+  }
+
+  /** Sets a refused row aside. @param retryInMs undefined: it has failed */
+  async setAside({ transaction }: Turn, seq: string, error: string, retryInMs: number | undefined): Promise<void> {
+    const next = retryInMs === undefined ? `failed_at = ${this.sql.now}` : `not_before = ${this.sql.inMs}`;
+    const sql = `UPDATE job_outbox SET attempts = attempts + 1, last_error = ?, ${next} WHERE ${this.sql.amongSeqs}`;
+    const values = [error, ...(retryInMs === undefined ? [] : [retryInMs]), this.sql.list([seq])];
+    await this.database.run(transaction, sql, values);
+  }
+
+  /** Returns which of these entries have a row. */
+  async present({ transaction }: Turn, entries: readonly string[]): Promise<Set<string>> {
+    const sql = `SELECT entry FROM job_outbox WHERE ${this.sql.among('entry')}`;
+    const rows = await this.database.run(transaction, sql, [this.sql.list(entries)]);
+    return new Set(rows.map(({ entry }) => String(entry)));
+  }
+
+  async stats(): Promise<OutboxStats> {
+    const age = this.sql.ageOf('created_at');
+    const [row] = await this.read(
+      `SELECT ${count(WAITING)} AS waiting, ${count(`not_before > ${this.sql.now} AND ${WAITING}`)} AS aside, ` +
+        `${count('failed_at IS NOT NULL')} AS failed, ` +
+        `(SELECT ${age} FROM job_outbox WHERE ${WAITING} ORDER BY seq LIMIT 1) AS age`,
+    );
+    const { waiting, aside, failed, age: oldest } = row!;
+    return {
+      waiting: Number(waiting),
+      setAside: Number(aside),
+      failed: Number(failed),
+      oldestAgeMs: Math.max(0, Math.round(Number(oldest ?? 0))),
+    };
+  }
+
+  /** Returns rows, the failed and refused ones first. */
+  async list(limit: number): Promise<OutboxRecord[]> {
+    const rows = await this.read(
+      `SELECT seq, id, queue, name, attempts, ${this.sql.ageOf('created_at')} AS age, last_error AS error, ` +
+        `CASE WHEN failed_at IS NULL THEN 0 ELSE 1 END AS failed ` +
+        `FROM job_outbox ORDER BY failed DESC, attempts DESC, seq LIMIT ?`,
+      [limit],
+    );
+    return rows.map((row) => ({
+      seq: String(row.seq),
+      id: String(row.id),
+      queue: String(row.queue),
+      name: String(row.name),
+      attempts: Number(row.attempts),
+      ageMs: Math.round(Number(row.age)),
+      lastError: (row.error as string | null) ?? undefined,
+      isFailed: Number(row.failed) === 1,
+    }));
+  }
+
+  /** Lets refused and failed rows be sent again at once. Returns how many. */
+  async retry(): Promise<number> {
+    const sql =
+      'UPDATE job_outbox SET attempts = 0, not_before = NULL, failed_at = NULL ' +
+      'WHERE not_before IS NOT NULL OR failed_at IS NOT NULL RETURNING seq';
+    return (await this.read(sql)).length;
+  }
+
+  /** Deletes a failed row. Its job is never added. */
+  async discard(seq: string): Promise<boolean> {
+    const sql = `DELETE FROM job_outbox WHERE failed_at IS NOT NULL AND ${this.sql.amongSeqs} RETURNING seq`;
+    return (await this.read(sql, [this.sql.list([seq])])).length > 0;
+  }
+
+  private get due(): string {
+    return `${WAITING} AND (not_before IS NULL OR not_before <= ${this.sql.now})`;
+  }
+
+  private read(sql: string, values: readonly unknown[] = []): Promise<OutboxRow[]> {
+    return this.database.begin((transaction) => this.database.run(transaction, sql, values));
+  }
+}
+
+/** Returns an expression that counts rows, up to a bound. */
+function count(where: string): string {
+  return `(SELECT count(*) FROM (SELECT 1 FROM job_outbox WHERE ${where} LIMIT ${MOST_COUNTED}) AS counted)`;
+}
+
+function entryOf(row: OutboxRow): OutboxEntry {
+  return {
+    seq: String(row.seq),
+    entry: String(row.entry),
+    id: String(row.id),
+    connection: String(row.connection),
+    queue: String(row.queue),
+    name: String(row.name),
+    payload: String(row.payload),
+    options: String(row.options),
+    group: (row.grp as string | null) ?? undefined,
+    attempts: Number(row.attempts),
+    ageMs: Math.max(0, Number(row.age)),
+  };
+}

@@ -1,0 +1,270 @@
+import type { Clock, Timer } from '../../queue/runtime/clock.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
+import type { OutboxEntry, Turn } from '../dialects/dialect.js';
+import type { OutboxTable } from '../outbox-table.js';
+import { SentMarks } from './sent-marks.js';
+import { ship, type Refused, type Shipped, type ShippingQueue } from './ship.js';
+
+/** The rows of one turn at most. */
+const MOST_ROWS = 1_000;
+/** The times after an enqueue at which its transaction may have committed, in ms. */
+const HINTS_MS = [5, 20, 80, 320];
+/** The time for which the rows of a queue with a trouble are left, in ms. Others do not wait behind them. */
+const REST_MS = 3_000;
+const MOST_ATTEMPTS = 20;
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 300_000;
+/** The time between two looks for old notes of done work, in ms. */
+const TIDY_MS = 3_600_000;
+
+/** The parts of a relay. */
+export interface RelayParts {
+  table: OutboxTable;
+  /** Returns a queue; undefined for a connection that this app does not have. */
+  queueOf(connection: string, queue: string): ShippingQueue | undefined;
+  clock: Clock;
+  logger: JobQueueLogger;
+  /** The time between two looks for rows, in ms. */
+  pollMs: number;
+  /** The time for which notes of done work are kept, in ms. */
+  keepDoneMs: number;
+}
+
+interface ShippedQueue {
+  name: string;
+  queue: ShippingQueue | undefined;
+  outcome: Shipped;
+}
+
+/** Moves committed rows to their queues. Each process may run one; the database lets one at a time ship. */
+export class Relay {
+  /** The error of the last turn or of a queue; undefined if all is well. */
+  trouble: Error | undefined;
+  private stopped = false;
+  private running: Promise<void> | undefined;
+  private again = false;
+  private timers = new Set<Timer>();
+  /** The last shipped number, if no row before it waits. */
+  private lastShipped = '0';
+  /** The same at the last look at all rows, and at the one before: transactions may still commit smaller numbers. */
+  private nextHint = '0';
+  private hint = '0';
+  private fullLookAtMs = -Infinity;
+  /** The queues that take no rows now, and until when their rows are left, in ms. */
+  private readonly restUntilMs = new Map<string, number>();
+  private doneTidiedAtMs = -Infinity;
+
+  private readonly marks: SentMarks;
+
+  constructor(private readonly parts: RelayParts) {
+    this.marks = new SentMarks(parts);
+  }
+
+  start(): void {
+    const { clock, pollMs } = this.parts;
+    const poll = clock.setInterval(() => this.look(), pollMs);
+    poll.unref();
+    this.timers.add(poll);
+    this.look();
+  }
+
+  /** Looks for rows soon, several times, because the transaction of an enqueue may commit at any time. */
+  expectCommit(): void {
+    for (const ms of HINTS_MS) {
+      const timer = this.parts.clock.setTimeout(() => {
+        this.timers.delete(timer);
+        this.look();
+      }, ms);
+      timer.unref();
+      this.timers.add(timer);
+    }
+  }
+
+  /** Ships what has been committed by now. */
+  look(): void {
+    if (this.stopped) {
+      return;
+    }
+    if (this.running) {
+      this.again = true;
+      return;
+    }
+    this.running = this.work().finally(() => {
+      this.running = undefined;
+      if (this.again) {
+        this.again = false;
+        this.look();
+      }
+    });
+  }
+
+  /** Ships all committed rows that may be shipped. Resolves when another relay has the turn, too. */
+  async ship(): Promise<void> {
+    await this.running;
+    this.fullLookAtMs = -Infinity;
+    await this.work();
+  }
+
+  /** Ends after the turn that runs. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.timers.forEach((timer) => this.parts.clock.clear(timer));
+    await this.running;
+  }
+
+  /** Takes turns while there are rows. */
+  private async work(): Promise<void> {
+    try {
+      let from: string | undefined = this.startOfLook();
+      while (!this.stopped && from !== undefined && (await this.parts.table.hasRows(from))) {
+        from = await this.turn(from);
+      }
+      await this.forgetDone();
+    } catch (error) {
+      this.noteTrouble(error as Error);
+    }
+  }
+
+  /**
+   * Returns the number behind which to look: of a row that was shipped a while ago. Now and then it is 0, for all rows,
+   * because numbers are not in the order of commits. Behind deleted rows a search from the start is slow.
+   */
+  private startOfLook(): string {
+    const now = this.parts.clock.monotonic();
+    if (now - this.fullLookAtMs < this.parts.pollMs) {
+      return this.hint;
+    }
+    this.fullLookAtMs = now;
+    this.hint = this.nextHint;
+    this.nextHint = this.lastShipped;
+    return '0';
+  }
+
+  /** Returns the number behind which a further turn may find rows; undefined if there are none for now. */
+  private async turn(from: string): Promise<string | undefined> {
+    const { table } = this.parts;
+    const found = await table.turn(async (turn) => {
+      const held = await table.heldGroups(turn);
+      const rows = await table.rows(turn, from, { queues: this.resting, groups: held, limit: MOST_ROWS });
+      const shipped = await this.shipAll(turn, rows);
+      await this.settle(turn, shipped);
+      return { rows, shipped, turn };
+    });
+    if (!found) {
+      return undefined; // another relay has the turn
+    }
+    const { rows, shipped, turn } = found;
+    const sent = shipped.flatMap(({ outcome }) => outcome.sent);
+    this.noteRests(shipped);
+    const isAllSent = sent.length === rows.length && this.resting.length === 0;
+    const last = isAllSent ? (rows.at(-1)?.seq ?? this.lastShipped) : '0';
+    this.noteShipped(last);
+    await Promise.all(
+      shipped.map(async ({ queue, outcome }) => queue && this.marks.forget(turn.source, queue, outcome.sent)),
+    );
+    if (rows.length === MOST_ROWS && sent.length > 0) {
+      return isAllSent ? last : from;
+    }
+    return shipped.some(({ outcome }) => outcome.newerFence !== undefined) ? from : undefined;
+  }
+
+  /** Notes the last row of a turn; 0 if a row before it waits. */
+  private noteShipped(seq: string): void {
+    this.lastShipped = seq;
+    if (seq === '0') {
+      this.hint = this.nextHint = '0';
+    }
+  }
+
+  /** The queues whose rows are left for now. */
+  private get resting(): string[] {
+    const now = this.parts.clock.monotonic();
+    return [...this.restUntilMs].flatMap(([queue, until]) => (until > now ? [queue] : []));
+  }
+
+  private noteRests(shipped: readonly ShippedQueue[]): void {
+    const until = this.parts.clock.monotonic() + REST_MS;
+    for (const { name, outcome } of shipped) {
+      if (outcome.trouble) {
+        this.restUntilMs.set(name, until);
+      } else {
+        this.restUntilMs.delete(name);
+      }
+    }
+    const trouble = shipped.find(({ outcome }) => outcome.trouble)?.outcome.trouble;
+    if (trouble || this.restUntilMs.size === 0) {
+      this.noteTrouble(trouble);
+    }
+  }
+
+  /** Sends the rows, the queues beside each other. */
+  private async shipAll({ source, fence }: Turn, rows: readonly OutboxEntry[]): Promise<ShippedQueue[]> {
+    const byQueue = new Map<string, OutboxEntry[]>();
+    for (const row of rows) {
+      const key = `${row.connection}\t${row.queue}`;
+      byQueue.set(key, [...(byQueue.get(key) ?? []), row]);
+    }
+    return Promise.all(
+      [...byQueue.values()].map(async (each) => {
+        const { connection, queue: name } = each[0]!;
+        const queue = this.parts.queueOf(connection, name);
+        if (!queue) {
+          const trouble = new Error(`this app has no connection "${connection}", which a row for "${name}" needs`);
+          return { name, queue, outcome: { sent: [], refused: [], held: new Set(), trouble } };
+        }
+        return { name, queue, outcome: await ship(queue, { source, fence }, each) };
+      }),
+    );
+  }
+
+  /** Deletes the rows whose jobs are there, and sets refused ones aside. */
+  private async settle(turn: Turn, shipped: readonly ShippedQueue[]): Promise<void> {
+    const { table } = this.parts;
+    const fences = shipped.flatMap(({ outcome }) => outcome.newerFence ?? []);
+    if (fences.length > 0) {
+      // This transaction still has the lock, so the sequence is behind: the database was restored from a backup.
+      this.parts.logger.warn(
+        `The fence of the outbox is behind that of Redis (${Math.max(...fences)}); raising it.`,
+      );
+      await table.raiseFence(turn, Math.max(...fences));
+    }
+    await table.remove(
+      turn,
+      shipped.flatMap(({ outcome }) => outcome.sent.map(({ seq }) => seq)),
+    );
+    for (const refused of shipped.flatMap(({ outcome }) => outcome.refused)) {
+      await this.setAside(turn, refused);
+    }
+  }
+
+  private async setAside(turn: Turn, { row, reason, isFull }: Refused): Promise<void> {
+    const { table, logger } = this.parts;
+    const attempts = row.attempts + 1;
+    const hasFailed = !isFull && attempts >= MOST_ATTEMPTS;
+    const retryInMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(row.attempts, isFull ? 3 : 20));
+    await table.setAside(turn, row.seq, reason, hasFailed ? undefined : retryInMs);
+    if (attempts === 1 || hasFailed) {
+      const next = hasFailed ? 'It stays until outbox.retry().' : `The next attempt is in ${retryInMs} ms.`;
+      logger.warn(`The row ${row.seq} of the outbox was refused: ${reason}. ${next}`);
+    }
+  }
+
+  private async forgetDone(): Promise<void> {
+    const { table, clock, keepDoneMs } = this.parts;
+    if (clock.monotonic() - this.doneTidiedAtMs >= TIDY_MS) {
+      this.doneTidiedAtMs = clock.monotonic();
+      await table.forgetDone(keepDoneMs);
+    }
+  }
+
+  /** Logs a trouble once, and its end. */
+  private noteTrouble(trouble: Error | undefined): void {
+    const { logger } = this.parts;
+    if (trouble && this.trouble?.message !== trouble.message) {
+      logger.warn(`The outbox waits: ${trouble.message}. Committed rows stay in the database.`);
+    } else if (!trouble && this.trouble) {
+      logger.log('The outbox ships again.');
+    }
+    this.trouble = trouble;
+  }
+}

@@ -1,0 +1,87 @@
+// Enqueues in a transaction of the app's database: the jobs are written into its outbox.
+import { InvalidOptionError, JobNotFoundError } from '../errors/errors.js';
+import { show } from '../errors/show.js';
+import { JobHandle, type JobSource } from './job-handle.js';
+import type { EncodedJob } from '../store/enqueue-call.js';
+import type { OutboxWriter, TransactionHandle } from '../store/verbs/outbox-writer.js';
+import type { QueueAccess } from '../store/queue-store.js';
+
+/** The time between two looks for a job that is not in its queue yet, in ms. */
+const LOOK_EVERY_MS = 100;
+
+/** A queue whose jobs may be stored in the outbox of the app. */
+export interface StoringQueue extends Pick<QueueAccess, 'name' | 'options' | 'store'> {
+  /** Returns the outbox of the app; undefined without one. */
+  outbox?(): OutboxWriter | undefined;
+}
+
+/**
+ * Writes checked jobs in the transaction. Their queue gets them after its commit.
+ *
+ * @throws InvalidOptionError before any statement
+ */
+export async function storeJobs(
+  queue: StoringQueue,
+  transaction: TransactionHandle,
+  jobs: readonly EncodedJob[],
+  source: JobSource,
+): Promise<JobHandle[]> {
+  const outbox = queue.outbox?.();
+  if (!outbox) {
+    throw new InvalidOptionError(
+      'enqueue.transaction',
+      'an app with an outbox',
+      'none',
+      'Import JobOutboxModule.forRoot({ database }) of nest-job-queue/outbox.',
+    );
+  }
+  jobs.forEach((job) => refuseBesideTransaction(queue, job));
+  await outbox.store(transaction, queue.name, jobs);
+  const waiting = waitingSource(queue, source);
+  return jobs.map((job) => new JobHandle(job.id, job.name, queue.name, 'stored', waiting));
+}
+
+function refuse(option: string, found: string, hint: string): never {
+  throw new InvalidOptionError(`enqueue.${option}`, 'none beside `transaction`', found, hint);
+}
+
+/** Refuses what only Redis can decide at the call. */
+function refuseBesideTransaction(queue: StoringQueue, job: EncodedJob): void {
+  const { after, batch, unique } = job.options ?? {};
+  if (after !== undefined) {
+    refuse('after', 'a list of jobs', 'Enqueue this job in the handler of the job before it.');
+  }
+  if (batch !== undefined) {
+    refuse('transaction', 'a member of a batch', 'Add it after the commit.');
+  }
+  if (unique?.onConflict === 'replace') {
+    refuse('unique.onConflict', show('replace'), "Use 'keep'.");
+  }
+  if ((job.durability ?? queue.options.durability) === 'replica') {
+    refuse('durability', show('replica'), 'The commit of the database keeps the job until Redis has it.');
+  }
+}
+
+/** Reads results of jobs that may not be in their queue yet. */
+function waitingSource({ store: { clock } }: StoringQueue, source: JobSource): JobSource {
+  return {
+    ...(source.name !== undefined && { name: source.name }),
+    ...(source.options && { options: source.options }),
+    get: (id) => source.get(id),
+    cancel: (id, options) => source.cancel(id, options),
+    async awaitResult(id, options = {}, name) {
+      const until = clock.monotonic() + (options.timeoutMs ?? 30_000);
+      for (;;) {
+        try {
+          const timeoutMs = Math.max(0, until - clock.monotonic());
+          return await source.awaitResult(id, { ...options, timeoutMs }, name);
+        } catch (error) {
+          if (!(error instanceof JobNotFoundError) || clock.monotonic() + LOOK_EVERY_MS > until) {
+            throw error;
+          }
+        }
+        await new Promise<void>((resolve) => clock.setTimeout(resolve, LOOK_EVERY_MS));
+      }
+    },
+  };
+}

@@ -1,0 +1,163 @@
+// The outbox in an app. A service adds jobs in the transaction of its rows, and handlers note their work in theirs.
+import { Inject, Injectable } from '@nestjs/common';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import pg from 'pg';
+import {
+  defineJob,
+  JobHandler,
+  JobQueueModule,
+  JobQueueService,
+  type Job,
+  type JobQueueMiddleware,
+} from 'nest-job-queue';
+import { fromPg, JobOutbox, JobOutboxModule } from 'nest-job-queue/outbox';
+import { JobQueueTestingModule } from 'nest-job-queue/testing';
+import { z } from 'zod';
+import { compileApp, startApp } from '../nest/app.js';
+import { makeTables } from '../support/databases/outbox.js';
+import { startPostgres, type Postgres } from '../support/databases/postgres.js';
+import { uniqueQueueName } from '../support/redis/redis.js';
+
+let server: Postgres;
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  server = await startPostgres();
+  pool = new pg.Pool({ connectionString: server.url });
+  await makeTables(fromPg(pool));
+}, 60_000);
+
+afterAll(async () => {
+  await pool.end();
+  await server.stop();
+});
+
+async function transact<Value>(work: (client: pg.PoolClient) => Promise<Value>): Promise<Value> {
+  return fromPg(pool).begin((client) => work(client as pg.PoolClient));
+}
+
+it('adds a job with its row or not at all, and does the work of a handler once', async () => {
+  const Receipt = defineJob(uniqueQueueName('receipt'), { payload: z.object({ order: z.string() }) });
+  const runs: string[] = [];
+
+  @JobHandler(Receipt)
+  class ReceiptHandler {
+    constructor(@Inject(JobQueueService) private readonly jobs: JobQueueService) {}
+
+    async handle(job: Job<{ order: string }>): Promise<unknown> {
+      const outcome = await transact((client) =>
+        this.jobs.once(client, job, async () => {
+          await client.query('INSERT INTO orders (name) VALUES ($1)', [`receipt of ${job.payload.order}`]);
+          return 'written';
+        }),
+      );
+      runs.push(outcome.ran ? outcome.value : 'skipped');
+      if (job.attempt === 1) throw new Error('after its commit');
+      return job.metadata;
+    }
+  }
+
+  @Injectable()
+  class Orders {
+    constructor(@Inject(JobQueueService) private readonly jobs: JobQueueService) {}
+
+    place(order: string, fails: boolean) {
+      return transact(async (transaction) => {
+        await transaction.query('INSERT INTO orders (name) VALUES ($1)', [order]);
+        const job = await this.jobs.enqueue(Receipt, { order }, { transaction });
+        if (fails) throw new Error('no money');
+        return job;
+      });
+    }
+  }
+
+  const seen: unknown[] = [];
+  const middleware: JobQueueMiddleware = {
+    enqueue: (request, next) => {
+      seen.push(request.method, request.transaction !== undefined);
+      request.jobs[0]!.options.metadata = { from: 'middleware' };
+      return next();
+    },
+  };
+  const app = await startApp({
+    jobs: { redis: process.env.TEST_REDIS_URL!, middleware: [middleware] },
+    imports: [JobOutboxModule.forRootAsync({ useFactory: () => ({ database: fromPg(pool) }) })],
+    providers: [ReceiptHandler, Orders],
+  });
+  const [orders, jobs] = [app.get(Orders), app.get(JobQueueService)];
+  await expect(orders.place('never', true)).rejects.toThrow('no money');
+  const job = await orders.place('one', false);
+  expect(job).toMatchObject({ outcome: 'stored', queue: Receipt.name });
+  expect(await job.result()).toEqual({ from: 'middleware' });
+  expect(runs).toEqual(['written', 'skipped']);
+  expect((await pool.query('SELECT name FROM orders ORDER BY name')).rows).toEqual([
+    { name: 'one' },
+    { name: 'receipt of one' },
+  ]);
+  expect(seen).toEqual(['enqueue', true, 'enqueue', true]);
+  expect(await app.get(JobOutbox).stats()).toEqual({ waiting: 0, setAside: 0, failed: 0, oldestAgeMs: 0 });
+
+  const wrong = transact((transaction) => jobs.enqueue(Receipt, { order: 7 } as never, { transaction }));
+  await expect(wrong).rejects.toThrow('payload.order');
+  await expect(jobs.enqueue(Receipt, { order: 'x' }, { transaction: pool })).rejects.toThrow('the pool itself');
+  const many = await transact((transaction) =>
+    jobs.enqueueMany(Receipt, [{ payload: { order: 'a' } }, { payload: { order: 'b' } }], { transaction }),
+  );
+  expect(await Promise.all(many.map((each) => each.result()))).toHaveLength(2);
+});
+
+async function pending(jobs: JobQueueService, queue: string): Promise<unknown[]> {
+  return (await jobs.queue(queue).list('pending')).map(({ payload }) => payload);
+}
+
+it('moves the jobs of each connection that it names', async () => {
+  const redis = process.env.TEST_REDIS_URL!;
+  const database = fromPg(pool);
+  const app = await startApp({
+    imports: [
+      JobQueueModule.forRoot({ name: 'billing', redis }),
+      JobOutboxModule.forRoot({ database, relay: false, connections: ['default', 'billing'] }),
+    ],
+  });
+  const billing = app.get<JobQueueService>("service of JobQueueModule.forRoot({ name: 'billing' })");
+  const queue = uniqueQueueName('invoice');
+  const jobs = app.get(JobQueueService);
+  await transact(async (transaction) => {
+    await billing.enqueue('invoice', 1, { queue, transaction });
+    await jobs.enqueue('mail', 2, { queue: `${queue}-mail`, transaction });
+  });
+  expect((await pool.query('SELECT connection FROM job_outbox ORDER BY seq')).rows).toEqual([
+    { connection: 'billing' },
+    { connection: 'default' },
+  ]);
+  await app.get(JobOutbox).ship();
+  expect(await pending(billing, queue)).toEqual([1]);
+  expect(await pending(jobs, `${queue}-mail`)).toEqual([2]);
+});
+
+it('says what is missing: the module, or its tables', async () => {
+  const app = await startApp({});
+  const jobs = app.get(JobQueueService);
+  await expect(jobs.enqueue('mail', {}, { transaction: {} })).rejects.toThrow('Import JobOutboxModule');
+  await expect(jobs.once({}, { queue: 'a', id: 'b', enqueuedAt: new Date() }, async () => 1)).rejects.toThrow(
+    'JobOutboxModule',
+  );
+
+  const empty = new pg.Pool({ connectionString: server.url, options: '-c search_path=none' });
+  const without = startApp({ imports: [JobOutboxModule.forRoot({ database: fromPg(empty) })] });
+  await expect(without).rejects.toThrow('`npx nest-job-queue outbox sql` prints it');
+  await empty.end();
+  const bad = startApp({ imports: [JobOutboxModule.forRoot({ database: pool as never })] });
+  await expect(bad).rejects.toThrow('JobOutboxModule.database: expected a database, by fromPg(…)');
+});
+
+it('needs no database in a test', async () => {
+  const app = await compileApp({ module: JobQueueTestingModule.forTest() });
+  await app.init();
+  const jobs = app.get(JobQueueService);
+  const job = await jobs.enqueue('mail', { to: 'ada' }, { transaction: {} });
+  expect(job.outcome).toBe('stored');
+  expect(await pending(jobs, 'mail')).toEqual([{ to: 'ada' }]);
+  const once = () => jobs.once({}, { queue: 'mail', id: job.id, enqueuedAt: new Date(1) }, async () => 'done');
+  expect([await once(), await once()]).toEqual([{ ran: true, value: 'done' }, { ran: false }]);
+});

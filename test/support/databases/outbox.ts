@@ -1,0 +1,74 @@
+// An outbox without an app: its tables in a database, and a queue whose enqueues may take a transaction.
+import { systemClock } from '#queue/runtime/clock.js';
+import { JobQueue, type JobQueueOptions } from 'nest-job-queue/core';
+import { outboxSql, type OutboxDatabase } from 'nest-job-queue/outbox';
+import { JobOutbox } from '#outbox/job-outbox.js';
+import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
+import type { JobHandle } from '#queue/results/job-handle.js';
+import { connect, uniqueQueueName } from '../redis/redis.js';
+
+export class TestOutbox {
+  readonly outbox: JobOutbox;
+  readonly queue: JobQueue;
+  readonly warnings: string[] = [];
+  private readonly queues = new Map<string, JobQueue>();
+
+  constructor(
+    readonly database: OutboxDatabase,
+    options: JobQueueOptions = {},
+    redis = connect(),
+  ) {
+    const warn = (text: string) => void this.warnings.push(text);
+    this.outbox = new JobOutbox({
+      database,
+      relays: false,
+      clock: systemClock,
+      logger: { log: warn, warn, error: warn },
+      pollMs: 1_000,
+      keepDoneMs: 1_000_000,
+      queueOf: (connection, name) => (connection === 'default' ? this.queueOf(name) : undefined),
+    });
+    const open = (name: string) => {
+      const queue = new JobQueue(redis, name, options);
+      queue.outbox = () => this.outbox.writerFor('default');
+      this.queues.set(name, queue);
+      return queue;
+    };
+    this.queueOf = (name) => this.queues.get(name) ?? open(name);
+    this.queue = open(uniqueQueueName('outbox'));
+  }
+
+  readonly queueOf: (name: string) => JobQueue;
+
+  /** Enqueues in a transaction. */
+  enqueue(transaction: object, payload: unknown, options?: EnqueueOptions): Promise<JobHandle> {
+    return this.queue.producer.one(undefined, payload, options, transaction);
+  }
+
+  /** Returns the payloads of the pending jobs, in their order. */
+  async pending(queue = this.queue): Promise<unknown[]> {
+    return (await queue.list('pending', { limit: 1_000 })).map(({ payload }) => payload);
+  }
+
+  /** Returns the number of rows. */
+  async rows(): Promise<number> {
+    return (await this.outbox.stats()).waiting;
+  }
+
+  /** Deletes all jobs, so that their ids are forgotten. */
+  async purge(): Promise<void> {
+    await this.queue.purge({ confirm: this.queue.name });
+  }
+
+  close(): void {
+    this.queues.forEach((queue) => queue.close());
+  }
+}
+
+/** Makes the tables of the outbox, and one for the app's own rows. */
+export async function makeTables(database: OutboxDatabase): Promise<void> {
+  const statements = [...outboxSql(database.dialect), 'CREATE TABLE orders (name text)'];
+  for (const sql of statements) {
+    await database.begin((transaction) => database.run(transaction, sql, []));
+  }
+}
