@@ -72,6 +72,8 @@ async function useAll(queue: JobQueue, state: TestQueue): Promise<void> {
   await open.seal();
   const foreign = other.batch({ id: 'foreign', finally: { name: 'last' } });
   await foreign.addMany('guest', [{ payload: 1 }], { queue });
+  const job = { id: 'of-a-sender', name: 'email', payload: '1' };
+  await queue.exec((calls) => calls.once.enqueue({ source: 'orders', fence: 1 }, [{ key: 'row', job }]));
 }
 
 /** Returns the keys of a queue without their start, and how long each lives in ms; -1: without an end. */
