@@ -77,6 +77,7 @@ export type {
 } from './queue/store/call-outcomes.js';
 export type { JobStep, LogLine } from './queue/model/step.js';
 export { InvalidStepError, type StepContext } from './worker/handlers/job-steps.js';
+export type { TransactionHandle } from './queue/store/verbs/outbox-writer.js';
 export type { Durability } from './queue/model/job-options.js';
 export type { EventExtras, QueueOptions } from './queue/model/queue-options.js';
 export type {

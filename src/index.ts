@@ -54,6 +54,13 @@ export {
 } from './nest/connection/inject-queue.decorator.js';
 export type { JobBatchOptions } from './nest/service/batch-home.js';
 export type { QueueChoice } from './nest/service/queue-choice.js';
-export type { EnqueueJobOptions, JobOfAnyName } from './nest/service/enqueue-job-options.js';
+export type { Once, OnceJob, OnceOutcome } from './nest/service/once.js';
+export type {
+  EnqueueJobOptions,
+  EnqueueManyOptions,
+  JobOfAnyName,
+  JobsOfAnyName,
+  OneOfManyOptions,
+} from './nest/service/enqueue-job-options.js';
 export { JobQueueService } from './nest/service/job-queue.service.js';
 export { MAINTENANCE_CRON_JOB } from './nest/lifecycle/maintenance.scheduler.js';

@@ -2,10 +2,10 @@ import { InvalidOptionError } from '../queue/errors/errors.js';
 import type { TransactionHandle } from '../queue/store/verbs/outbox-writer.js';
 
 /** The SQL dialects that the outbox speaks. */
-export const DIALECTS = ['postgres', 'sqlite'] as const;
+export const DIALECTS: readonly OutboxDialect[] = ['postgres', 'sqlite'];
 
 /** The SQL dialect of a database. */
-export type OutboxDialect = (typeof DIALECTS)[number];
+export type OutboxDialect = 'postgres' | 'sqlite';
 
 /** A row of a result. */
 export type OutboxRow = Record<string, unknown>;

@@ -6,6 +6,7 @@ export interface LibsqlTransaction {
   execute(statement: { sql: string; args: never[] }): Promise<unknown>;
   /** True once it has ended. */
   readonly closed: boolean;
+  /** Commits. */
   commit(): Promise<void>;
   /** Rolls back what is not committed. */
   close(): void;

@@ -1,4 +1,4 @@
-// The hash of a job is deleted by hand, and its id enqueued again with a delay: it runs once, when it is due.
+// The hash of a job is deleted by hand, and its id enqueued again with a delay. The job runs once, when it is due.
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
