@@ -16,6 +16,7 @@ export type { BatchMember, BatchMemberStatus, BatchPage, BatchRecord, JobReferen
 export { BatchNotFoundError, BatchSealedError, BatchTimeoutError } from './queue/errors/batch-errors.js';
 export { awaitAll, type ResultsOf } from './queue/results/await-all.js';
 export { DeadLetters, type DeadLetterFilter, type DeadLetterPage } from './queue/dead-letters/dead-letters.js';
+export type { ErrorKind } from './queue/dead-letters/error-kinds.js';
 export {
   JobDefinition,
   defineJob,

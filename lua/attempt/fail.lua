@@ -4,7 +4,8 @@
 -- Transition: fail
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
--- ARGV[10..] for each job: id, token, fence, message, error (JSON), final ('1': no retry), backoff in ms, begun
+-- ARGV[10..] for each job: id, token, fence, message, error (JSON), final ('1': no retry), backoff in ms, begun,
+--   kind (the fingerprint of the error)
 --   begun: '1' if its handler was called, so its attempt counts, even if its start was lost; else its cost is refunded
 --     to the rates
 -- Returns, for each job: retry | failed | cancelled | lost.
@@ -29,7 +30,7 @@
 --@include lib/settle/finish
 local first_outcome = { pending = 'retry', scheduled = 'retry', failed = 'failed', cancelled = 'cancelled' }
 
-local function fail(id, message, error, final, backoff, begun)
+local function fail(id, message, error, final, backoff, begun, kind)
   local key = job .. id
   local attempts, priority, cancel, errors, fence, group = unpack(read(key, 'attempts', 'priority',
     'cancel_requested_at_ms', 'errors', 'fence', 'group'))
@@ -56,7 +57,7 @@ local function fail(id, message, error, final, backoff, begun)
     return 'cancelled'
   end
   if final or (tonumber(attempts) or 0) >= attempt_limits(id) then
-    bury(id, message)
+    bury(id, message, kind)
     return 'failed'
   end
   if backoff > 0 then
@@ -71,12 +72,12 @@ local function fail(id, message, error, final, backoff, begun)
 end
 
 local outcomes, failures = {}, {}
-for i = first, #ARGV, 8 do
+for i = first, #ARGV, 9 do
   local id, token, fence = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   local current, last_fence, status = unpack(read(job .. id, 'claim_token', 'fence', 'status'))
   if current == token and status == 'processing' then
     outcomes[#outcomes + 1] = fail(id, ARGV[i + 3], ARGV[i + 4], ARGV[i + 5] == '1', tonumber(ARGV[i + 6]),
-      ARGV[i + 7] == '1')
+      ARGV[i + 7] == '1', ARGV[i + 8])
     failures[#failures + 1] = id
   elseif current == '' and last_fence == fence then
     outcomes[#outcomes + 1] = first_outcome[status] or 'lost'

@@ -12,13 +12,14 @@
 -- ARGV[9], ARGV[10] the place: time of failure and id of the last one that was read, or '' and ''
 -- ARGV[11] '1': return the hashes too
 -- ARGV[12] the most bytes of a long field, see lib/core/short_hash; '' for any
+-- ARGV[13] a kind of error, or ''
 -- Returns now in ms; the next place (time of failure, id; both '' at the end); then for each match: id, time of
 --   failure, its hash as a flat list of field, value (empty unless requested). Repeated: reads again.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/core/is_less
 --@include lib/core/short_hash
-local most_bytes = tonumber(ARGV[12])
+local most_bytes, kind = tonumber(ARGV[12]), ARGV[13]
 local order, looks, most, name, text_in = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5]
 local least_age, greatest_age, until_ms = tonumber(ARGV[6]) or 0, tonumber(ARGV[7]), tonumber(ARGV[8])
 local last_at, last_id, with_hashes = ARGV[9], ARGV[10], ARGV[11] == '1'
@@ -50,11 +51,12 @@ local function range()
 end
 
 local function matches(key)
-  if name == '' and text_in == '' then
+  if name == '' and text_in == '' and kind == '' then
     return true
   end
-  local own_name, error = unpack(redis.pcall('HMGET', key, 'name', 'last_error'))
-  return (name == '' or own_name == name)
+  local own_name, error, own_kind = unpack(redis.pcall('HMGET', key, 'name', 'last_error', 'error_kind'))
+  return (kind == '' or own_kind == kind)
+    and (name == '' or own_name == name)
     and (text_in == '' or error and string.find(string.lower(error), text_in, 1, true) ~= nil)
 end
 

@@ -29,6 +29,7 @@ for i = 2, #ARGV do
     end_hold_of(id)
   elseif was_dead then
     redis.call('LREM', failed, 1, id)
+    change_kind(id)
     redis.call('HDEL', key, 'crashes', 'next_crash_is_last', 'errors', 'unhandled', 'unhandled_at_ms', 'failed_at_ms',
       'expires_at_ms', 'cancel_requested_at_ms')
     if payload ~= '' then

@@ -12,6 +12,7 @@
 --@include lib/group/place
 --@include lib/place/remove_waiting
 --@include lib/batch/job_ended
+--@include lib/kind/change_kind
 local id = ARGV[1]
 local key = job .. id
 local status, unique_key, window, batch, dependents, group = unpack(read(key, 'status', 'unique', 'window', 'batch',
@@ -33,6 +34,7 @@ if not ended[status] then
 else
   redis.call('LREM', ended[status], 1, id)
   redis.call('ZREM', dead, id)
+  change_kind(id)
   if group then
     end_hold(group, id)
   end

@@ -55,6 +55,7 @@ local reply = {
   'completed', redis.call('LLEN', completed),
   'failed', redis.call('ZCARD', dead),
   'cancelled', redis.call('LLEN', cancelled),
+  'error_kinds', #redis.call('HKEYS', error_kinds), -- the user of docs/cli.md that may only read has no HLEN
   'oldest_pending_age_ms', age,
   'oldest_unheld_age_ms', unheld_age,
   'expired_claims', expired,

@@ -35,29 +35,33 @@
 --@include lib/settle/crash
 --@include lib/settle/count_completed
 --@include lib/settle/finish_broken_end
+local broken_ms, limit = 60000, tonumber(ARGV[first])
+
+do -- a block of its own, because a script has at most 200 local names
 --@include lib/core/longest_visibility
 --@include lib/core/bring_back
-local broken_ms, most_holds, limit = 60000, 3, tonumber(ARGV[first])
+  local most_holds = 3
 
--- Notes this run. Returns whether the sweep waits, because the server was away.
-local function is_held()
-  local gap, wait = tonumber(ARGV[first + 1]), announced.visibility and announced.visibility / 3 or tonumber(ARGV[first + 2])
-  local last_run_at, hold_until, holds = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'hold_until_ms', 'holds'))
-  hold_until, holds = tonumber(hold_until) or 0, tonumber(holds or nil) or 0
-  local latest = now + math.max(longest_visibility(), broken_ms) + wait
-  local is_after_gap = last_run_at and now - last_run_at > gap
-  if is_after_gap and holds < most_holds or hold_until > latest then
-    hold_until, holds = now + wait, holds + 1
+  -- Notes this run. Returns whether the sweep waits, because the server was away.
+  local function is_held()
+    local gap, wait = tonumber(ARGV[first + 1]), announced.visibility and announced.visibility / 3 or tonumber(ARGV[first + 2])
+    local last_run_at, hold_until, holds = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'hold_until_ms', 'holds'))
+    hold_until, holds = tonumber(hold_until) or 0, tonumber(holds or nil) or 0
+    local latest = now + math.max(longest_visibility(), broken_ms) + wait
+    local is_after_gap = last_run_at and now - last_run_at > gap
+    if is_after_gap and holds < most_holds or hold_until > latest then
+      hold_until, holds = now + wait, holds + 1
+    end
+    bring_back(claims, latest, now + wait, limit)
+    redis.call('HSET', sweep, 'last_run_at_ms', now, 'hold_until_ms', hold_until, 'holds', now < hold_until and holds or 0)
+    if ARGV[first + 3] ~= '' then
+      redis.call('HSET', sweep, 'maintained_at_ms', now, 'every_ms', ARGV[first + 3])
+    end
+    return now < hold_until
   end
-  bring_back(claims, latest, now + wait, limit)
-  redis.call('HSET', sweep, 'last_run_at_ms', now, 'hold_until_ms', hold_until, 'holds', now < hold_until and holds or 0)
-  if ARGV[first + 3] ~= '' then
-    redis.call('HSET', sweep, 'maintained_at_ms', now, 'every_ms', ARGV[first + 3])
+  if is_held() then
+    return { '0' }
   end
-  return now < hold_until
-end
-if is_held() then
-  return { '0' }
 end
 
 -- Goes from the latest expiry on. So the first claimed job is put to the front last, also across slices.

@@ -56,6 +56,7 @@ end
 --@include lib/retention/prune_ghosts
 --@include lib/retention/forget_rest
 --@include lib/retention/forget_idle_queue
+--@include lib/kind/recount_kinds
 
 cut(completed, announced.completed_history or tonumber(ARGV[5]))
 cut(failed, announced.failed_history or tonumber(ARGV[6]))
@@ -81,6 +82,7 @@ end
 leave(schedule_owners, now - schedule_age, forget_schedule)
 redis.call('ZREMRANGEBYSCORE', workers, '-inf', now - worker_age)
 redis.call('ZREMRANGEBYSCORE', names, '-inf', now - name_age)
+recount_kinds(limit)
 place_groups()
 forget_rest()
 local dropped = report_dropped()

@@ -81,5 +81,8 @@ export function drainClause(signs: QueueSigns): string {
 }
 
 export function deadLetters({ stats }: QueueSigns): string {
-  return stats.failed > 0 ? `, ${count(stats.failed)} dead ${stats.failed === 1 ? 'letter' : 'letters'}` : '';
+  const { failed, errorKinds = 0 } = stats;
+  const kinds =
+    errorKinds > 0 && failed > 1 ? ` of ${errorKinds === 1 ? 'one kind' : `${count(errorKinds)} kinds`}` : '';
+  return failed > 0 ? `, ${count(failed)} dead ${failed === 1 ? 'letter' : 'letters'}${kinds}` : '';
 }

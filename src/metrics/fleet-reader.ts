@@ -73,6 +73,7 @@ function figures(labels: Labels, stats: QueueStats): FleetFigure[] {
   return [
     ...Object.entries(depths).map(([state, value]) => figure('depth', value, { state })),
     figure('deadLetters', stats.failed),
+    figure('errorKinds', stats.errorKinds ?? 0),
     figure('oldestAge', stats.oldestPendingAgeMs / 1_000),
     figure('unheldAge', stats.oldestUnheldAgeMs / 1_000),
     figure('unserved', stats.unserved.length),

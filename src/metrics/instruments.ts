@@ -43,6 +43,13 @@ export const INSTRUMENTS = {
     help: 'Jobs that have failed for good and are kept',
     labels: ['queue'],
   },
+  errorKinds: {
+    source: 'fleet',
+    kind: 'gauge',
+    name: 'job_queue.error_kinds',
+    help: 'Kinds of error among the dead letters, at most 101',
+    labels: ['queue'],
+  },
   oldestAge: {
     source: 'fleet',
     kind: 'gauge',

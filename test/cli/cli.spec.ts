@@ -118,6 +118,9 @@ describe('on a pipe', () => {
     expect(await cli(['redrive', queue.name, '--all', '--error', 'up'])).toMatchObject({
       stdout: 'redriven: 0 dead letters\n',
     });
+    expect(await cli(['redrive', queue.name, '--all', '--kind', 'up'])).toMatchObject({
+      stdout: 'redriven: 0 dead letters\n',
+    });
     const [first] = await queue.list('failed');
     expect(await cli(['redrive', queue.name, first!.id])).toMatchObject({
       code: EXIT.ok,
@@ -130,6 +133,29 @@ describe('on a pipe', () => {
       stdout: 'discarded: 1 dead letter\n',
     });
     expect((await queue.stats()).failed).toBe(0);
+  });
+
+  it('lists the kinds of error, and discards one', async () => {
+    const queue = newQueue();
+    await queue.enqueueMany([1, 2, 3].map((payload) => ({ payload })));
+    for (const [i, job] of (await queue.claimMany(3)).entries()) {
+      await queue.fail(job, new Error(i < 2 ? `no user ${i}` : 'down'), { final: true });
+    }
+    const [first, second] = await queue.deadLetters.kinds();
+    const { stdout } = await cli(['errors', queue.name]);
+    expect(stdout).toMatch(new RegExp(`${first!.kind} +2 +2 .* new +no user [01]\\n`));
+    expect(stdout).toMatch(new RegExp(`${second!.kind} +1 +1 .* new +down\\n`));
+    const json = JSON.parse((await cli(['errors', queue.name, '--json'])).stdout) as object[];
+    expect(json).toMatchObject([
+      { kind: first!.kind, count: 2, isNew: true },
+      { count: 1, error: 'down' },
+    ]);
+    expect(await cli(['discard', queue.name, '--all', '--kind', first!.kind, '--yes'])).toMatchObject({
+      stdout: 'discarded: 2 dead letters\n',
+    });
+    expect(await cli(['errors', queue.name])).toMatchObject({ stdout: expect.stringContaining('down') });
+    await queue.deadLetters.discardAll();
+    expect(await cli(['errors', queue.name])).toMatchObject({ stdout: 'No dead letters.\n' });
   });
 
   it('pauses, resumes, cancels, and sets limits', async () => {

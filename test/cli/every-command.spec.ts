@@ -31,6 +31,7 @@ const COMMANDS: Record<string, (name: string) => string[]> = {
   promote: (name) => ['promote', name, 'delayed-1'],
   'run-again': (name) => ['run-again', name, 'cancelled-1'],
   redrive: (name) => ['redrive', name, FAILED],
+  errors: (name) => ['errors', name],
   discard: (name) => ['discard', name, '--all', '--error', 'none', '--yes'],
   pause: (name) => ['pause', name, '--group', HOSTILE],
   resume: (name) => ['resume', name, '--group', HOSTILE],

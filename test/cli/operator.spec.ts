@@ -48,7 +48,7 @@ it(
       const ran = await cli([...args, queue.name, id, '--name', 'other']);
       expect(ran).toMatchObject({
         code: EXIT.usage,
-        stderr: expect.stringContaining('--name and --error choose among'),
+        stderr: expect.stringContaining('--name, --error and --kind choose among'),
       });
     }
     expect((await queue.stats()).failed).toBe(1);

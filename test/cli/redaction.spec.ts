@@ -66,6 +66,7 @@ it.each<[string, () => string[]]>([
   ['batch', () => ['batch', name, batchId]],
   ['batches', () => ['batches', name]],
   ['audit', () => ['audit', name]],
+  ['errors', () => ['errors', name]],
   ['schedules', () => ['schedules', name]],
   ['stats', () => ['stats', name]],
   ['doctor', () => ['doctor', name]],

@@ -49,6 +49,7 @@ const NO_STEP: Record<string, string> = {
   awaitResult: PRIVATE,
   'deadLetters.editedPayload': PRIVATE,
   'deadLetters.each': PRIVATE,
+  'deadLetters.kinds': COMPARED,
   'schedules.announceChange': PRIVATE,
   'schedules.withNext': PRIVATE,
   'schedules.call': PRIVATE,

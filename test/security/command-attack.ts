@@ -43,6 +43,7 @@ const COMMANDS: Readonly<Record<string, readonly [deed: Deed, ...args: fc.Arbitr
     cancel: ['changes', id],
     promote: ['changes', id],
     'run-again': ['changes', id],
+    errors: ['reads'],
     redrive: ['changes', id],
     discard: ['asks', id],
     pause: ['changes'],

@@ -29,6 +29,7 @@ const READS = (queue: string): string[][] => [
   ['stats', queue],
   ['top', queue, '--count', '1'],
   ['audit', queue],
+  ['errors', queue],
 ];
 const CRASH = /--verbose shows where it happened|^(?:Type|Range|Reference|Syntax)Error|ReplyError|WRONGTYPE$/m;
 const STEERS = /[^\P{Cc}\n]|[\u202A-\u202E\u2028\u2029\u2066-\u2069]/u;

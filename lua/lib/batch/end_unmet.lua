@@ -18,7 +18,7 @@ local function end_unmet(id, unmet)
     local before, how = string.match(unmet, '^(.+) (%l+)$')
     local queue, other = string.match(before, '^(.-)\t(.+)$')
     bury(id, 'Job ' .. (other and other .. ' of the queue "' .. queue .. '"' or before) .. ', after which this job was to start, ' .. (bad_ends[how] or 'failed')
-      .. '. Redrive this job to run it without waiting.')
+      .. '. Redrive this job to run it without waiting.', '@unmet')
     redis.call('HDEL', job .. id, 'after')
     reply[3][#reply[3] + 1] = id
   end

@@ -34,3 +34,4 @@ local batch_guests = KEYS[30] -- hash, id of an open job here -> its batch in an
 local batch_outbox = KEYS[31] -- hash, queue, batch and id, with tabs between, -> the end of that job here, until its batch has it
 local awaiting = KEYS[32] -- sorted set, jobs that wait for others to end, score = since when in ms
 local groups = KEYS[33] -- prefix of the keys of groups, see docs/internals/groups.md
+local error_kinds = KEYS[34] -- hash, kind of error -> its count among the dead letters, see lib/kind/change_kind

@@ -2,9 +2,13 @@
 -- end_for_good(at): finishes the end of a job, and leaves it in no place, with an expiry.
 -- finish_end(at): finishes the end of a job that still has its claim. Returns false if that breaks off.
 -- lay_ghost(at): ends an id without a hash. at: see lib/doctor/inspect
--- Needs: lib/core/keys, lib/group/slot, lib/settle/finish, lib/settle/finish_broken_end, lib/settle/lifetime.
+-- Needs: lib/core/keys, lib/group/slot, lib/kind/change_kind, lib/settle/finish, lib/settle/finish_broken_end,
+--   lib/settle/lifetime.
 local function leave_places(at, but)
   local sets = { claims = claims, prioritized = prioritized, scheduled = scheduled, dead = dead }
+  if but ~= 'dead' then
+    change_kind(at.id)
+  end
   for place, set in pairs(sets) do
     if place ~= but then
       redis.call('ZREM', set, at.id)
@@ -41,6 +45,6 @@ local function lay_ghost(at)
   redis.call('UNLINK', at.key)
   end_hold_of(at.id)
   if #at.places > 0 and not only_dead then
-    bury(at.id, 'The job hash is missing: it was deleted or has expired.')
+    bury(at.id, 'The job hash is missing: it was deleted or has expired.', '@gone')
   end
 end

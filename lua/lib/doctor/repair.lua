@@ -1,6 +1,6 @@
 -- repair(at, found, visibility): puts one job where it belongs, from any state. at: see lib/doctor/inspect. found: the
 --   fault.
--- Needs: lib/core/clock, lib/core/keys, lib/doctor/inspect, lib/group/place, lib/place/requeue,
+-- Needs: lib/core/clock, lib/core/keys, lib/doctor/inspect, lib/group/place, lib/kind/change_kind, lib/place/requeue,
 --   lib/retention/trim_dead_letters, lib/settle/finish.
 --@include lib/doctor/correct_place
 --@include lib/doctor/leave_places
@@ -18,9 +18,12 @@ local function place_dead(at, found)
   if at.status == 'failed' or redis.call('ZSCORE', dead, at.id) then
     redis.call('HSET', at.key, 'status', 'failed', 'failed_at_ms', at.failed_at or now)
     redis.call('ZADD', dead, 'NX', tonumber(at.failed_at) or now, at.id)
+    if redis.call('HEXISTS', at.key, 'error_kind') == 0 then
+      change_kind(at.id, '@doctor')
+    end
     trim_dead_letters(100)
   else
-    bury(at.id, 'The doctor could not find where this job belongs: ' .. found .. '.')
+    bury(at.id, 'The doctor could not find where this job belongs: ' .. found .. '.', '@doctor')
   end
 end
 

@@ -1,6 +1,7 @@
 -- empty_list(list), empty_set(set): take ids out of a place and delete their jobs, until `limit` ids were looked at.
 --   They count the ids in `looked`, and the deleted hashes in `deleted`.
 -- Needs: deleted, limit, looked, lib/core/keys, lib/group/slot.
+--@include lib/kind/change_kind
 local has_groups = redis.call('HEXISTS', settings, 'has_groups') == 1
 
 -- Ends a job's slot and hold in the same step as the job, so that an interrupted purge leaves neither.
@@ -19,6 +20,7 @@ local function delete(ids, step)
     if has_groups then
       leave_group(ids[i])
     end
+    change_kind(ids[i])
     deleted = deleted + redis.call('UNLINK', job .. ids[i])
     looked = looked + 1
   end

@@ -3,7 +3,7 @@
 -- In a history the oldest is last. An id without a hash, or in use again, only leaves the list. It is in use again also
 --   if its job has ended again and is nearer to the front.
 -- Needs: deleted, latest, limit, passed, place, lib/core/keys, lib/group/clean, lib/group/place, lib/group/slot,
---   lib/retention/delete_dead_letter, lib/retention/delete_old.
+--   lib/kind/change_kind, lib/retention/delete_dead_letter, lib/retention/delete_old.
 local function clean_history(list, field)
   for _ = 1, limit do
     local id = redis.call('LINDEX', list, -1)
@@ -26,6 +26,7 @@ local function clean_dead_letters()
     redis.call('ZREM', dead, id)
     redis.call('LREM', failed, 1, id)
     end_hold_of(id)
+    change_kind(id)
     if not is_reused(id) then
       delete(id)
     end

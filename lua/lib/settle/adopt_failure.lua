@@ -1,7 +1,8 @@
 -- adopt_failure(id): moves a job that a client of the Redis pattern failed into the dead letters. It keeps the hash,
 --   which that client lets expire. Returns 1, or 0 if the job did not fail or is already there.
 -- note_foreign_client(): records that such a client works here.
--- Needs: lib/core/clock, lib/core/keys, lib/core/name_in_payload, lib/core/read, lib/settle/report_failure.
+-- Needs: lib/core/clock, lib/core/keys, lib/core/name_in_payload, lib/core/read, lib/kind/change_kind,
+--   lib/settle/report_failure.
 local function note_foreign_client()
   redis.call('HSET', sweep, 'foreign_seen_at_ms', now)
 end
@@ -12,6 +13,7 @@ local function adopt_failure(id)
   end
   redis.call('PERSIST', job .. id)
   redis.call('HSET', job .. id, 'failed_at_ms', now, 'claim_token', '')
+  change_kind(id, '@foreign')
   note_foreign_client()
   local last_error = read(job .. id, 'last_error')[1]
   report_failure(id, last_error or 'A client of the Redis pattern failed it.', name_in_payload(job .. id))

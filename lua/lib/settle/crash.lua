@@ -2,15 +2,10 @@
 -- a stale settle is refused. The job goes to the front, to the dead letters, or is cancelled if that was requested.
 -- An unstarted job (prefetched, isolated or expired) gets no crash, because it had not started. Its attempt is given
 -- back, and its cost refunded. A job that its claim refused gets none either, and it has no attempt to give back. Returns the new status, and the worker, '' if it is unknown.
+-- Writes the end of the claim into the hash.
 -- Needs: lib/core/clock, lib/core/emit, lib/core/increment, lib/core/keys, lib/core/name_in_payload, lib/core/read,
 --   lib/group/slot, lib/limits/refund, lib/place/requeue, lib/settle/attempt_limits, lib/settle/attempt_log,
 --   lib/settle/finish.
-local function bury_named(id, reason)
-  local name = read(job .. id, 'name')[1] or name_in_payload(job .. id)
-  bury(id, reason .. (name and '; its name is ' .. cjson.encode(name) or ''))
-end
-
--- Writes the end of the claim into the hash.
 local function end_crashed_claim(key, id, fields, reason)
   log_attempt(id, fields.crashes and 'crash' or 'interruption', cjson.encode({ name = 'WorkerCrash', message = reason }))
   redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'reclaimed_at_ms', now_text, 'fence', string.format('%d', redis.call('INCR', sequence)))
@@ -50,7 +45,7 @@ local function crash(id, what)
   end
   redis.call('HINCRBY', stats, 'reclaimed_total', 1)
   if not status then
-    bury(id, 'The job hash is missing: it was deleted or has expired.')
+    bury(id, 'The job hash is missing: it was deleted or has expired.', '@gone')
     return 'failed', ''
   end
   attempts = tonumber(attempts) or 0
@@ -75,7 +70,8 @@ local function crash(id, what)
   end
   if bad_end then
     end_crashed_claim(key, id, fields, reason)
-    bury_named(id, reason .. bad_end)
+    local name = read(key, 'name')[1] or name_in_payload(key)
+    bury(id, reason .. bad_end .. (name and '; its name is ' .. cjson.encode(name) or ''), '@crash')
     return 'failed', worker or ''
   end
   to_front(id, priority, rank, group) -- first: if it breaks off, the crash is not counted

@@ -13,7 +13,8 @@ local function free_unique(id, key)
   end
 end
 
-local function bury(id, reason)
+-- Makes a job a dead letter. kind: the fingerprint of its error, or @ and a word for an end that no handler caused
+local function bury(id, reason, kind)
   local key = job .. id
   local unique_key, payload, batch, dependents, group = unpack(read(key, 'unique', 'payload', 'batch', 'dependents', 'group'))
   if not payload then
@@ -23,6 +24,7 @@ local function bury(id, reason)
   redis.call('HSET', key, 'status', 'failed', 'claim_token', '', 'failed_at_ms', now,
     'last_error', reason, 'last_error_at_ms', now)
   redis.call('PERSIST', key)
+  change_kind(id, kind)
   if group then
     end_hold(group, id)
     hold_group(group, id, true)

@@ -15,7 +15,8 @@ end
 
 local function bury_again(id)
   if not redis.call('LPOS', failed, id) then
-    bury(id, read(job .. id, 'last_error')[1] or '')
+    local last_error, kind = unpack(read(job .. id, 'last_error', 'error_kind'))
+    bury(id, last_error or '', kind or '@other')
   end
 end
 

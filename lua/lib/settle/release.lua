@@ -56,7 +56,7 @@ local function release(claim)
   end
   if is_exhausted then
     end_claim()
-    bury(id, claim.message)
+    bury(id, claim.message, '@' .. reason)
     return 'failed'
   elseif reason == 'rate_limited' then
     to_front(id, priority, rank, group)

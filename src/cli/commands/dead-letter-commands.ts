@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
 import { count } from '../../inspect/words.js';
+import type { ErrorKind } from '../../queue/dead-letters/error-kinds.js';
 import type { DeadLetterFilter } from '../../queue/dead-letters/dead-letters.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import type { Progress } from '../progress.js';
-import { text, type Text } from '../text.js';
+import type { Output } from '../output.js';
+import { clipped, type Part, text, type Text } from '../text.js';
 
 type Options = Record<string, string | boolean | undefined>;
 type Verb = 'redrive' | 'discard';
@@ -14,8 +16,9 @@ type Verb = 'redrive' | 'discard';
 const MOST_COUNTED = 10_000;
 const PAGE = 1_000;
 
-/** Adds the commands that redrive and discard dead letters. */
+/** Adds the commands that list, redrive and discard dead letters by their errors. */
 export function addDeadLetterCommands(program: Command, run: Run): void {
+  addErrors(program, run);
   for (const [verb, doing] of [
     ['redrive', 'send back to work'],
     ['discard', 'delete for good'],
@@ -26,13 +29,17 @@ export function addDeadLetterCommands(program: Command, run: Run): void {
       .option('--all', 'all that match the filters')
       .option('--name <name>', 'only jobs of this name')
       .option('--error <text>', 'only jobs with this text in their last error')
+      .option('--kind <kind>', 'only jobs with this kind of error, as `errors` lists it')
       .action(
         run(async (context, [name, id], options) => {
           if ((id === undefined) === (options['all'] === undefined)) {
             throw new CliError('Pass either the id of a dead letter or --all.', EXIT.usage);
           }
-          if (id !== undefined && (options['name'] ?? options['error']) !== undefined) {
-            throw new CliError('--name and --error choose among --all. Leave them out beside an id.', EXIT.usage);
+          if (id !== undefined && (options['name'] ?? options['error'] ?? options['kind']) !== undefined) {
+            throw new CliError(
+              '--name, --error and --kind choose among --all. Leave them out beside an id.',
+              EXIT.usage,
+            );
           }
           const queue = await context.session.known(name!);
           const done =
@@ -42,6 +49,40 @@ export function addDeadLetterCommands(program: Command, run: Run): void {
         }),
       );
   }
+}
+
+function addErrors(program: Command, run: Run): void {
+  program
+    .command('errors <queue>')
+    .description('lists the kinds of error of the dead letters, the most frequent first')
+    .action(
+      run(async ({ session, out }, [name]) => {
+        const queue = await session.known(name!);
+        const content = await session.shownBy(queue);
+        const kinds = (await queue.deadLetters.kinds()).map(({ sample, error, ...kind }) => {
+          const words = sample ? content.record(sample).lastError : error;
+          return { ...kind, ...(words !== undefined && { error: words }), ...(sample && { sampleId: sample.id }) };
+        });
+        out.show(kinds, () => kindTable(kinds, out));
+      }),
+    );
+}
+
+function kindTable(kinds: readonly Omit<ErrorKind, 'sample'>[], out: Output): Part {
+  const rows = kinds.map(({ kind, count: found, lastHour, isNew, lastAt, error = '–' }) => [
+    kind,
+    count(found),
+    count(lastHour),
+    out.ago(lastAt),
+    isNew ? 'new' : '',
+    clipped(error, 100),
+  ]);
+  return rows.length > 0
+    ? out.table(['kind', 'dead', 'in 1 h', 'last', '', 'error'], rows, {
+        whole: ['kind'],
+        right: ['dead', 'in 1 h'],
+      })
+    : 'No dead letters.';
 }
 
 async function one({ confirm }: Context, queue: JobQueue, verb: Verb, id: string): Promise<number> {
@@ -55,8 +96,12 @@ async function one({ confirm }: Context, queue: JobQueue, verb: Verb, id: string
 }
 
 async function all({ confirm, progress }: Context, queue: JobQueue, verb: Verb, options: Options): Promise<number> {
-  const { name, error } = options as { name?: string; error?: string };
-  const filter: DeadLetterFilter = { ...(name !== undefined && { name }), ...(error !== undefined && { error }) };
+  const { name, error, kind } = options as DeadLetterFilter;
+  const filter: DeadLetterFilter = {
+    ...(name !== undefined && { name }),
+    ...(error !== undefined && { error }),
+    ...(kind !== undefined && { kind }),
+  };
   if (verb === 'discard') {
     await confirm(async () => text`delete for good ${await howMany(queue, filter)} of ${queue.name}`);
   }

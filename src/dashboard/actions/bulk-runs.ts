@@ -222,7 +222,7 @@ export function subjectOf(
   const { state, match, most = null, perSecond = null } = run;
   const parts = [
     ...(match.text ? [`with "${match.text}"`] : []),
-    ...(match.group ? [`whose error is like "${match.group}"`] : []),
+    ...(match.group ? [`of the kind of error "${match.group}"`] : []),
   ];
   const all = most === null ? `all ${state} jobs` : `the first ${most} ${state} jobs`;
   return [all, ...parts, ...(perSecond === null ? [] : [`at most ${perSecond} a second`])].join(' ');

@@ -70,12 +70,18 @@ export class JobsController extends Routes {
     return { ...page, found: (await this.permissions.visible(request, jobs)).length };
   }
 
-  /** Groups a slice of the dead letters by error; the page joins the groups of all slices. */
+  /**
+   * Returns the kinds of error as they were counted. For a viewer who may not see each job it groups a slice of the dead
+   * letters. The page joins the groups of all slices.
+   */
   @Reads('api/errors', errorsSchema)
   async errors(
     { cursor: from }: z.output<typeof errorsSchema>,
     { queue, request }: QueueCall,
   ): Promise<ErrorGroupsPage> {
+    if (await this.permissions.seesAll(request, queue.name)) {
+      return this.reads.get(`kinds ${queue.name}`, () => this.jobSearch.kinds(queue));
+    }
     const key = `errors ${queue.name} ${from}`;
     const {
       jobs,

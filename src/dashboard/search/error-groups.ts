@@ -1,13 +1,15 @@
-import { errorKey } from '../../queue/errors/describe-error.js';
+import type { ErrorKind } from '../../queue/dead-letters/error-kinds.js';
 import type { JobRecord } from '../../queue/model/job.js';
 import { startOf } from '../../queue/runtime/cut.js';
 import type { ErrorGroupView } from '../views/views.js';
 
 const NO_ERROR = 'No error is stored';
+/** The kind of a dead letter that an earlier version has made. */
+const UNCOUNTED = '@uncounted';
 
 /** Returns the kind of a job's last error. */
-export function kindOf({ lastError }: Pick<JobRecord, 'lastError'>): string {
-  return errorKey(lastError ?? NO_ERROR);
+export function kindOf({ errorKind }: Pick<JobRecord, 'errorKind'>): string {
+  return errorKind ?? UNCOUNTED;
 }
 
 /** A dead letter, as far as its group shows it. */
@@ -37,11 +39,37 @@ export function groupByError(jobs: readonly FailedJob[]): ErrorGroupView[] {
     const known = groups.get(key);
     if (known) {
       known.count += 1;
-      known.firstAt = Math.min(known.firstAt, at);
-      known.lastAt = Math.max(known.lastAt, at);
+      known.firstAt = Math.min(known.firstAt ?? at, at);
+      known.lastAt = Math.max(known.lastAt ?? at, at);
     } else {
-      groups.set(key, { key, name, sample, count: 1, firstAt: at, lastAt: at });
+      groups.set(key, { key, name, sample, count: 1, firstAt: at, lastAt: at, lastHour: null, isNew: false });
     }
   }
   return [...groups.values()].toSorted((a, b) => b.count - a.count);
+}
+
+/**
+ * Returns the counted kinds as groups. Dead letters that no process has counted are one more.
+ *
+ * @param total all dead letters
+ * @param shown returns a job as it may be shown
+ */
+export function groupsOfKinds(
+  kinds: readonly ErrorKind[],
+  total: number,
+  shown: (job: JobRecord) => JobRecord,
+): ErrorGroupView[] {
+  const groups = kinds.map(({ kind, count, lastHour, firstAt, lastAt, isNew, error, sample }): ErrorGroupView => {
+    const words = sample ? failedJobOf(shown(sample)) : { name: 'Error', sample: error ?? `kind ${kind}` };
+    const times = { firstAt: firstAt.getTime(), lastAt: lastAt.getTime() };
+    return { key: kind, name: words.name, sample: words.sample, count, ...times, lastHour, isNew };
+  });
+  const rest = total - kinds.reduce((sum, { count }) => sum + count, 0);
+  const uncounted = {
+    key: UNCOUNTED,
+    name: 'Not counted',
+    sample: 'An earlier version buried them',
+    lastHour: null,
+  };
+  return rest > 0 ? [...groups, { ...uncounted, count: rest, firstAt: null, lastAt: null, isNew: false }] : groups;
 }

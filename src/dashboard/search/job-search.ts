@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobStatus } from '../../queue/model/job.js';
 import { JobDescriber } from '../views/job-describer.js';
-import type { JobMatch, JobRow, SearchPage } from '../views/views.js';
+import type { ErrorGroupsPage, JobMatch, JobRow, SearchPage } from '../views/views.js';
 import { Redactor } from '../security/redactor.js';
-import { failedJobOf, type FailedJob } from './error-groups.js';
+import { failedJobOf, groupsOfKinds, type FailedJob } from './error-groups.js';
 import { matches } from './job-match.js';
 import { walkSlice } from './job-walk.js';
 
@@ -51,6 +51,13 @@ export class JobSearch {
     } while (next !== null && found.length < most && performance.now() < until);
     const stats = await queue.stats();
     return { jobs: found, searched, total: stats[state], cursor: next };
+  }
+
+  /** Returns the kinds of error of all dead letters, as they were counted. */
+  async kinds(queue: JobQueue): Promise<ErrorGroupsPage> {
+    const [kinds, { failed }] = await Promise.all([queue.deadLetters.kinds(), queue.stats()]);
+    const groups = groupsOfKinds(kinds, failed, (job) => this.redactor.record(job));
+    return { groups, searched: failed, total: failed, cursor: null };
   }
 
   /** Returns a slice of the dead letters, as far as groups of errors show them. */

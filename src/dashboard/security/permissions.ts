@@ -51,6 +51,12 @@ export class Permissions {
     return (await this.ask(action, request, subject)).isAllowed;
   }
 
+  /** Returns whether the request may see every job of a queue, because `can` does not look at the job. */
+  async seesAll(request: DashboardRequest, queue: string): Promise<boolean> {
+    const { isAllowed, isById } = await this.ask('view', request, { queue });
+    return isAllowed && !isById;
+  }
+
   /** Returns the ids for which the action is allowed. Asks `can` once if its answer cannot depend on the id. */
   async allowedIds(
     action: DashboardAction,

@@ -154,15 +154,16 @@ export interface ErrorGroupView {
   name: string;
   sample: string;
   count: number;
-  firstAt: number;
-  lastAt: number;
+  firstAt: number | null;
+  lastAt: number | null;
+  /** About how many died in the last hour. Null if unknown, as the two above. */
+  lastHour: number | null;
+  /** True if the kind had no dead letter an hour ago. */
+  isNew: boolean;
 }
 
-export interface ErrorGroupsPage {
+export interface ErrorGroupsPage extends Omit<CountPage, 'found'> {
   groups: ErrorGroupView[];
-  searched: number;
-  total: number;
-  cursor: string | null;
 }
 
 export interface AttemptView {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { checkCount, checkOptions } from '../validation/validate-options.js';
+import { type ErrorKind, withSamples } from './error-kinds.js';
 import { isJobDefinition, type JobDefinition, type PayloadInput } from '../enqueue/define-job.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import type { JobRecord } from '../model/job.js';
@@ -24,6 +25,8 @@ export interface DeadLetterFilter {
   name?: string;
   /** A text in the message of the last error; letters A to Z in either case. */
   error?: string;
+  /** The kind of the last error, as `kinds` returns it. */
+  kind?: string;
   /** The least age since the failure, in ms. */
   olderThanMs?: number;
   /** The greatest age since the failure, in ms. */
@@ -47,6 +50,7 @@ const text = z.string({ error: 'expected text' }).min(1, 'expected text of 1 to 
 const filterFields = {
   name: text.optional(),
   error: text.max(2_000, 'expected text of 1 to 2,000 characters').optional(),
+  kind: text.max(64, 'expected the kind of an error').optional(),
   olderThanMs: duration(0).optional(),
   newerThanMs: duration(0).optional(),
 };
@@ -111,6 +115,19 @@ export class DeadLetters {
       place = next;
     } while (place && jobs.length < limit);
     return { jobs, cursor: place && `${place.at}-${place.id}` };
+  }
+
+  /**
+   * Returns the kinds of error among the dead letters, the most frequent first. At most a hundred are counted apart, the
+   * rest as one. Each job is counted when it dies, so a read costs the same for any number of dead letters.
+   *
+   * @example
+   * const [worst] = await queue.deadLetters.kinds();
+   * await queue.deadLetters.redriveAll({ kind: worst.kind });
+   */
+  async kinds(): Promise<ErrorKind[]> {
+    const counted = await this.queue.exec(({ deadLetters }) => deadLetters.kinds());
+    return withSamples({ get: (id) => this.queue.get(id), list: (options) => this.list(options) }, counted);
   }
 
   /** Returns a dead letter with its attempts, the last 20; null when there is none of that id. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { StoredError } from './stored-error.js';
 import { serializeError } from './serialize-error.js';
 import { oneLine } from './one-line.js';
@@ -52,4 +53,14 @@ export function errorKey(message: string): string {
     .replaceAll(/\s+/g, ' ')
     .trim();
   return startOf(kind, KEY_LENGTH);
+}
+
+const FINGERPRINT_LENGTH = 10;
+
+/** Returns the fingerprint of the kind of an error. It shows nothing of the message. */
+export function errorFingerprint({ name, message }: Pick<StoredError, 'name' | 'message'>): string {
+  return createHash('sha1')
+    .update(`${name}\n${errorKey(message)}`)
+    .digest('hex')
+    .slice(0, FINGERPRINT_LENGTH);
 }

@@ -197,6 +197,8 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   fence?: number;
   /** The message of its last failure. */
   lastError?: string;
+  /** The kind of that error, while it is a dead letter; see DeadLetters.kinds. */
+  errorKind?: string;
   /** The time of that error. */
   lastErrorAt?: Date;
   /** The last 20 attempts that did not complete, oldest first, then the completed one. */
@@ -245,6 +247,8 @@ export interface QueueStats {
   completed: number;
   /** Dead letters. */
   failed: number;
+  /** The kinds of their errors; absent for none. See DeadLetters.kinds. */
+  errorKinds?: number;
   /** Kept cancelled jobs. */
   cancelled: number;
   /** The time the oldest job has been claimable, in ms; 0 without one. */

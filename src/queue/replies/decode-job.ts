@@ -92,6 +92,7 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
     ...(hash.group !== undefined && { group: hash.group }),
     ...(hash.schedule !== undefined && { schedule: hash.schedule }),
     ...(hash.last_error !== undefined && { lastError: hash.last_error }),
+    ...(hash.error_kind !== undefined && { errorKind: hash.error_kind }),
   });
 }
 

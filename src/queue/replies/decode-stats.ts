@@ -25,6 +25,7 @@ export function decodeStats(reply: readonly string[][]): QueueStats {
     ...(number('foreign_claims') > 0 && { foreignClaims: number('foreign_claims') }),
     completed: number('completed'),
     failed: number('failed'),
+    ...(number('error_kinds') > 0 && { errorKinds: number('error_kinds') }),
     cancelled: number('cancelled'),
     oldestPendingAgeMs: number('oldest_pending_age_ms'),
     oldestUnheldAgeMs: number('oldest_unheld_age_ms'),

@@ -71,6 +71,9 @@ export class QueueKeys {
   /** The start of the keys of groups; `docs/internals/groups.md` lists them. */
   readonly groupsPrefix: string;
 
+  /** The kinds of error of the dead letters; `docs/internals/error-kinds.md` says how they are counted. */
+  readonly errorKinds: string;
+
   /** The KEYS of every script outside the hot path; `lua/lib/core/keys.lua` names them. */
   readonly standard: readonly string[];
   readonly forEnqueue: readonly string[];
@@ -137,6 +140,7 @@ export class QueueKeys {
     this.onceFences = `${this.base}once_fences`;
     this.oncePrefix = `${this.base}once:`;
     this.groupsPrefix = `${this.base}groups:`;
+    this.errorKinds = `${this.base}error_kinds`;
     this.standard = [
       this.jobPrefix,
       this.pending,
@@ -171,6 +175,7 @@ export class QueueKeys {
       this.batchOutbox,
       this.awaiting,
       this.groupsPrefix,
+      this.errorKinds,
     ];
     this.forPlainEnqueue = [this.jobPrefix, this.pending, this.wake, this.stats, this.settings];
     this.forEnqueue = [

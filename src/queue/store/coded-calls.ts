@@ -11,6 +11,7 @@ import {
   type JobCodec,
 } from '../codec/codec.js';
 import type { AttemptRecord, ClaimedJob, JobRecord, RefusedJob } from '../model/job.js';
+import { errorFingerprint } from '../errors/describe-error.js';
 import type { StoredError } from '../errors/stored-error.js';
 import type { BatchMember } from '../model/batch.js';
 import type { ScheduleRecord } from '../model/schedule.js';
@@ -93,6 +94,7 @@ function secretVerbs(calls: StoreCalls, codec: JobCodec, queue: string): Partial
       calls.fail(
         failures.map((failure) => ({
           ...failure,
+          kind: errorFingerprint(failure.error),
           error: encodeError(codec, { queue, field: 'error', id: failure.id }, failure.error),
         })),
       ),

@@ -35,6 +35,7 @@ export type {
   DeadLetterPlace,
   DeadLetterQuery,
   DeadLetterSlice,
+  KindCount,
   DeadLetterVerbs,
 } from './verbs/dead-letter-verbs.js';
 import type { PauseOptions } from '../model/pause.js';
@@ -131,6 +132,8 @@ export interface ExtendReply {
 
 export interface Failure extends ClaimRef {
   error: StoredError;
+  /** The fingerprint of the error, where `error` is encoded. @default that of `error` */
+  kind?: string;
   /** True for no retry, even if attempts are left. */
   final: boolean;
   backoffMs: number;

@@ -37,6 +37,7 @@ const TYPES: Readonly<Record<string, KeyType>> = {
   batch_guests: 'hash',
   batch_outbox: 'hash',
   awaiting: 'zset',
+  error_kinds: 'hash',
   once_fences: 'hash',
   'groups:holds': 'hash',
   'groups:states': 'hash',

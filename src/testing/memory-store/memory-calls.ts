@@ -247,6 +247,11 @@ function deadLetterVerbs(queue: MemoryQueue): DeadLetterVerbs {
   return {
     list: (query, _looks, most, withJobs) =>
       callOf('deadLetterList', () => deadLetters.list(queue, query, most, withJobs)),
+    kinds: () =>
+      callOf('deadLetterKinds', () => ({
+        nowMs: queue.now,
+        kinds: queue.kinds.list(queue.now, (id) => queue.job(id)),
+      })),
     discard: (letters) => callOf('deadLetterDiscard', () => deadLetters.discard(queue, letters)),
     redrive: (ids, payload = '') => callOf('deadLetterRedrive', () => operate.redrive(queue, ids, payload)),
   };

@@ -6,7 +6,7 @@ import { ask, type Side } from './side.js';
 /** Returns a queue's visible state, without random parts. The calls of one state travel together. */
 export async function seen(side: Side) {
   const { queue, other } = side;
-  const [stats, jobs, group, groups, limits, workers, schedules, elsewhere, batches] = await Promise.all([
+  const [stats, jobs, group, groups, limits, workers, schedules, elsewhere, batches, errors] = await Promise.all([
     queue.stats(),
     jobsOf(queue),
     queue.groups.get('a'),
@@ -16,6 +16,7 @@ export async function seen(side: Side) {
     queue.schedules.list(),
     other.stats(),
     batchesOf(side),
+    ask(side, (calls) => calls.deadLetters.kinds()),
   ]);
   return {
     stats: figures(stats),
@@ -27,6 +28,7 @@ export async function seen(side: Side) {
     schedules: byId(schedules),
     elsewhere: figures(elsewhere),
     batches,
+    errors: errors.kinds.toSorted((a, b) => (a.kind < b.kind ? -1 : 1)),
   };
 }
 

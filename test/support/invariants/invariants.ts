@@ -31,6 +31,7 @@ export async function violations(redis: Redis, scripts: QueueCalls): Promise<str
   }
   faults.push(...(await unfired(redis, scripts)));
   faults.push(...(await strays(redis, scripts, seen)), ...(await miscounts(redis, scripts, places)));
+  faults.push(...(await miscountedKinds(redis, scripts, places)));
   faults.push(...(await groupViolations(redis, scripts)));
   return faults;
 }
@@ -134,4 +135,21 @@ async function miscounts(redis: Redis, scripts: QueueCalls, places: Record<strin
   return Object.entries(expected)
     .filter(([status, size]) => stats[status as keyof typeof expected] !== size)
     .map(([status, size]) => `I1: stats count ${stats[status as keyof typeof expected]} ${status} of ${size}`);
+}
+
+/** Returns the kinds of error that count fewer dead letters than there are. The next tidy corrects one that counts more. */
+async function miscountedKinds(
+  redis: Redis,
+  { keys }: QueueCalls,
+  { dead }: Record<string, Place>,
+): Promise<string[]> {
+  const found = await readEach<string, string | null>(redis, dead!.ids, (pipeline, id) =>
+    pipeline.hget(keys.job(id), 'error_kind'),
+  );
+  const counted: Record<string, string> = await redis.hgetall(keys.errorKinds).catch(() => ({}));
+  return [...new Set([...Object.keys(counted), ...found])].flatMap((kind) => {
+    const size = found.filter((each) => each === kind).length;
+    const count = kind === null ? size : Number(counted[kind]?.split(' ')[0] ?? 0);
+    return count >= size ? [] : [`I1: ${count} dead letters are counted as ${kind}, of ${size}`];
+  });
 }

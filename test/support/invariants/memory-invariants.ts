@@ -19,6 +19,12 @@ export function memoryViolations(queue: MemoryQueue): string[] {
       faults.push(`I1: ${id} is nowhere, and lives on`);
     }
   }
+  for (const { kind, count } of queue.kinds.list(queue.now, (id) => queue.job(id))) {
+    const size = queue.dead.members().filter((id) => queue.job(id)?.error_kind === kind).length;
+    if (count !== size) {
+      faults.push(`I1: ${count} dead letters are counted as ${kind}, of ${size}`);
+    }
+  }
   return faults;
 }
 

@@ -22,6 +22,8 @@ interface BulkProps {
   selection: Selection;
   /** The scope of "all that match", and the approximate number; null if it is unknown. */
   match: JobMatch;
+  /** The words of the kind of error that `match` names. */
+  groupWords?: string;
   total: number | null;
   done(): void;
 }
@@ -30,7 +32,8 @@ interface BulkProps {
  * Shows the actions on the selected jobs, or on all that match. They are at the foot of the page, within reach of a
  * thumb.
  */
-export function BulkBar({ queue, state, selection, match, total, done }: BulkProps) {
+export function BulkBar({ queue, state, selection, match, groupWords = '', total, done }: BulkProps) {
+  const restrictions = restrictionsOf(match, groupWords);
   const actions = actionsOf(state).filter((action) => may(action));
   const chosen = selection.ids.size;
   if (actions.length === 0 || (total === 0 && chosen === 0)) {
@@ -39,7 +42,7 @@ export function BulkBar({ queue, state, selection, match, total, done }: BulkPro
   const act = async (action: JobAction) => {
     const outcome = await (chosen > 0
       ? actOnChosen(queue, state, action, [...selection.ids])
-      : actOnAll(queue, state, action, match, total));
+      : actOnAll(queue, state, action, { match, words: wordsOf(restrictions) }, total));
     if (outcome !== undefined) {
       say(outcome);
       selection.clear();
@@ -51,7 +54,7 @@ export function BulkBar({ queue, state, selection, match, total, done }: BulkPro
       <span class="bulk-what">
         {chosen > 0 ? `${plural(chosen, 'job')} selected` : `${total === 1 ? '' : 'All '}${howMany(total, state)}`}{' '}
         of <bdi>{queue}</bdi>
-        {chosen === 0 && <Restrictions match={match} />}
+        {chosen === 0 && restrictions.map((each) => <Chip key={each.word} {...each} />)}
       </span>
       {actions.map((action) => (
         <button
@@ -72,17 +75,22 @@ export function BulkBar({ queue, state, selection, match, total, done }: BulkPro
   );
 }
 
-/** Shows what restricts the list, and so the actions on all. A click takes it away. */
-function Restrictions({ match: { text, group } }: { match: JobMatch }) {
-  return (
-    <>
-      {text !== undefined && <Restriction word="with" value={text} clear={{ q: null }} />}
-      {group !== undefined && <Restriction word="that died of" value={group} clear={{ group: null }} />}
-    </>
-  );
+interface Restriction {
+  word: string;
+  value: string;
+  clear: Record<string, null>;
 }
 
-function Restriction({ word, value, clear }: { word: string; value: string; clear: Record<string, null> }) {
+/** Returns what restricts the list, and so the actions on all. */
+function restrictionsOf({ text, group }: JobMatch, groupWords: string): Restriction[] {
+  return [
+    ...(text === undefined ? [] : [{ word: 'with', value: text, clear: { q: null } }]),
+    ...(group === undefined ? [] : [{ word: 'that died of', value: groupWords, clear: { group: null } }]),
+  ];
+}
+
+/** Shows one restriction. A click takes it away. */
+function Chip({ word, value, clear }: Restriction) {
   return (
     <>
       {' '}
@@ -94,13 +102,8 @@ function Restriction({ word, value, clear }: { word: string; value: string; clea
   );
 }
 
-/** Returns what restricts an action on all, in words. */
-function restrictionWords({ text, group }: JobMatch): string {
-  const parts = [
-    ...(text === undefined ? [] : [` with “${shortened(text)}”`]),
-    ...(group === undefined ? [] : [` that died of “${shortened(group)}”`]),
-  ];
-  return parts.join('');
+function wordsOf(restrictions: readonly Restriction[]): string {
+  return restrictions.map(({ word, value }) => ` ${word} “${shortened(value)}”`).join('');
 }
 
 function shortened(text: string): string {
@@ -136,10 +139,10 @@ async function actOnAll(
   queue: string,
   state: State,
   action: JobAction,
-  match: JobMatch,
+  { match, words }: { match: JobMatch; words: string },
   known: number | null,
 ): Promise<string | undefined> {
-  const matching = `${howMany(null, state)} of ${queue}${restrictionWords(match)}`;
+  const matching = `${howMany(null, state)} of ${queue}${words}`;
   return tried(async () => {
     const total = known ?? (await counted(queue, state, match, matching));
     if (total === undefined) {
@@ -147,7 +150,7 @@ async function actOnAll(
     }
     const many = total === null ? `all ${howMany(null, state)}` : howMany(total, state);
     const pace = await agreedPace(action, total, {
-      title: `${ACTION_WORDS[action]} ${many} of ${queue}${restrictionWords(match)}?`,
+      title: `${ACTION_WORDS[action]} ${many} of ${queue}${words}?`,
       body: `${BODIES[action]} It continues in the background, also when this tab is closed, and can be stopped.`,
       destroys: destroys(action),
       ...(destroys(action) && { typed: total ?? queue }),

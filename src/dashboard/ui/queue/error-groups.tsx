@@ -7,8 +7,16 @@ import { href, setParams } from '../state/route.js';
 
 const SHOWN = 6;
 
+interface Props {
+  queue: QueueView;
+  /** The key of the kind that restricts the list; null for none. */
+  chosen: string | null;
+  /** Takes the kinds as they become known. */
+  named(groups: ErrorGroupView[]): void;
+}
+
 /** Shows the dead letters of a queue by kind of error, the most frequent first. */
-export function ErrorGroups({ queue, chosen }: { queue: QueueView; chosen: string | null }) {
+export function ErrorGroups({ queue, chosen, named }: Props) {
   const [groups, setGroups] = useState<ErrorGroupView[] | null>(null);
   const [progress, setProgress] = useState<{ searched: number; total: number } | null>(null);
   const [all, setAll] = useState(false);
@@ -16,6 +24,7 @@ export function ErrorGroups({ queue, chosen }: { queue: QueueView; chosen: strin
     const stop = new AbortController();
     void collect(queue.name, stop.signal, (found, state) => {
       setGroups(found);
+      named(found);
       setProgress(state);
     }).catch(() => undefined); // the list below shows the error
     return () => stop.abort();
@@ -42,7 +51,9 @@ export function ErrorGroups({ queue, chosen }: { queue: QueueView; chosen: strin
               <bdi class="group-sample">
                 <strong>{group.name}</strong> {group.sample}
               </bdi>
+              {group.isNew && <span class="tag">new</span>}
               <span class="group-time">
+                {group.lastHour ? `${count(group.lastHour)} in 1 h, ` : ''}
                 <Time at={group.lastAt} />
               </span>
             </a>
@@ -95,8 +106,8 @@ function joined(known: ErrorGroupView | undefined, group: ErrorGroupView): Error
     ? {
         ...known,
         count: known.count + group.count,
-        firstAt: Math.min(known.firstAt, group.firstAt),
-        lastAt: Math.max(known.lastAt, group.lastAt),
+        firstAt: Math.min(known.firstAt ?? Infinity, group.firstAt ?? Infinity),
+        lastAt: Math.max(known.lastAt ?? 0, group.lastAt ?? 0),
       }
     : group;
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { QueueVerdictView, QueueView, State, VerdictView } from '../../views/views.js';
+import type { ErrorGroupView, QueueVerdictView, QueueView, State, VerdictView } from '../../views/views.js';
 import { count, duration, durations, percent, rate } from '../parts/format.js';
 import { Notice, Sentence, Time, VerdictMark } from '../parts/parts.js';
 import { ask } from '../parts/confirm.js';
@@ -26,6 +26,7 @@ const VIEWS: Partial<Record<string, (props: { queue: QueueView }) => ComponentCh
 
 /** Shows one queue: its verdict, and its jobs by state. */
 export function QueuePage({ name }: { name: string }) {
+  const [kinds, setKinds] = useState<ErrorGroupView[]>([]);
   const view = overview.value;
   const queue = view?.queues.find((each) => each.name === name);
   const unreadable = view?.unreadable.find((each) => each.name === name);
@@ -65,9 +66,18 @@ export function QueuePage({ name }: { name: string }) {
       <QueueHead queue={queue} />
       <Tabs queue={queue} current={state} />
       <SearchField text={text} state={state} group={group} />
-      {state === 'failed' && queue.depths.failed > 0 && <ErrorGroups queue={queue} chosen={group} />}
+      {state === 'failed' && queue.depths.failed > 0 && (
+        <ErrorGroups queue={queue} chosen={group} named={setKinds} />
+      )}
       {text || group ? (
-        <SearchResults key={`${state} ${text} ${group}`} queue={queue} state={state} text={text} group={group} />
+        <SearchResults
+          key={`${state} ${text} ${group}`}
+          queue={queue}
+          state={state}
+          text={text}
+          group={group}
+          groupWords={kinds.find(({ key }) => key === group)?.sample ?? group}
+        />
       ) : (
         <JobList key={state} queue={queue} state={state} />
       )}

@@ -66,8 +66,14 @@ interface SearchState {
 
 const START: SearchState = { jobs: [], searched: 0, total: 0, cursor: null, status: 'searching', problem: null };
 
-export function SearchResults(props: { queue: QueueView; state: State; text: string; group: string | null }) {
-  const { queue, state, text, group } = props;
+interface ResultsProps extends FieldProps {
+  queue: QueueView;
+  state: State;
+  /** The words of the kind of error that `group` names. */
+  groupWords: string | null;
+}
+
+export function SearchResults({ queue, state, text, group, groupWords }: ResultsProps) {
   const [found, setFound] = useState<SearchState>(START);
   const [round, setRound] = useState(0);
   const selection = useSelection();
@@ -120,6 +126,7 @@ export function SearchResults(props: { queue: QueueView; state: State; text: str
         state={state}
         selection={selection}
         match={{ ...(text && { text }), ...(group !== null && { group }) }}
+        groupWords={groupWords ?? ''}
         total={status === 'done' ? jobs.length : null}
         done={again}
       />

@@ -1,3 +1,4 @@
+import { errorFingerprint } from '../../errors/describe-error.js';
 import { exhaustedError } from '../../errors/exhausted-errors.js';
 import type { ClaimRef } from '../../model/job.js';
 import { attemptsByHand, type ResolvedQueueOptions } from '../../model/queue-options.js';
@@ -157,7 +158,7 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
     },
 
     fail(failures: readonly Failure[]): ScriptCall<FailOutcome[]> {
-      const args = failures.flatMap(({ id, token, fence, error, final, backoffMs, begun }) => [
+      const args = failures.flatMap(({ id, token, fence, error, kind, final, backoffMs, begun }) => [
         id,
         token,
         fence,
@@ -166,6 +167,7 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
         final ? '1' : '0',
         backoffMs,
         begun ? '1' : '',
+        kind ?? errorFingerprint(error),
       ]);
       const decode = oneOfEach(failures.length, 'retry', 'failed', 'cancelled', 'lost');
       return call('attemptFail', keys.standard, [...retention, ...args], decode);

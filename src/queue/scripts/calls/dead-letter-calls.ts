@@ -1,6 +1,7 @@
 import { listOf, textOf, wholeNumberOf } from '../../replies/check-reply.js';
+import { decodeKind } from '../../replies/decode-kind.js';
 import { decodeJob } from '../../replies/decode-job.js';
-import type { DeadLetterQuery, DeadLetterSlice } from '../../store/store-calls.js';
+import type { DeadLetterQuery, DeadLetterSlice, KindCount } from '../../store/store-calls.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
 import { type CallContext, call } from '../script-call.js';
 
@@ -9,7 +10,7 @@ export function deadLetterCalls({ keys }: CallContext) {
   return {
     list(query: DeadLetterQuery, looks: number, most: number, withJobs: boolean): ScriptCall<DeadLetterSlice> {
       const { order, name = '', error = '', olderThanMs = '', newerThanMs = '', untilMs = '', place } = query;
-      const { mostBytes = '' } = query;
+      const { mostBytes = '', kind = '' } = query;
       const filter = [name, asciiLowerCase(error), olderThanMs, newerThanMs, untilMs];
       const args = [
         order,
@@ -20,6 +21,7 @@ export function deadLetterCalls({ keys }: CallContext) {
         place?.id ?? '',
         withJobs ? '1' : '0',
         mostBytes,
+        kind,
       ];
       return call('deadLetterList', keys.standard, args, (reply) => {
         const [nowMs, lastAt, lastId, ...rest] = listOf(reply);
@@ -30,6 +32,17 @@ export function deadLetterCalls({ keys }: CallContext) {
         }
         const next = textOf(lastAt) === '' ? undefined : { at: textOf(lastAt), id: textOf(lastId) };
         return { nowMs: wholeNumberOf(nowMs), next, found };
+      });
+    },
+
+    kinds(): ScriptCall<{ nowMs: number; kinds: KindCount[] }> {
+      return call('deadLetterKinds', keys.standard, [], (reply) => {
+        const [now, ...rest] = listOf(reply);
+        const nowMs = Number(textOf(now));
+        const kinds = Array.from({ length: rest.length / 3 }, (_, i) =>
+          decodeKind(nowMs, textOf(rest[3 * i]), textOf(rest[3 * i + 1]), wholeNumberOf(rest[3 * i + 2])),
+        );
+        return { nowMs, kinds };
       });
     },
 

@@ -6,6 +6,8 @@ export interface DeadLetterQuery {
   order: 'oldest' | 'newest';
   name?: string;
   error?: string;
+  /** The kind of the last error, as `kinds` counts it. */
+  kind?: string;
   olderThanMs?: number;
   newerThanMs?: number;
   /** The last time of failure that counts, server time in ms. */
@@ -31,7 +33,22 @@ export interface DeadLetterSlice {
   found: { id: string; at: string; job?: JobRecord }[];
 }
 
+/** A kind of error among the dead letters, as it was counted when each job died. */
+export interface KindCount {
+  /** The fingerprint of the error; or @ and a word, for an end that no handler caused. */
+  kind: string;
+  count: number;
+  firstAtMs: number;
+  lastAtMs: number;
+  /** About how many died in the last hour. */
+  lastHour: number;
+  /** The last job of the kind, and the bytes of its payload. Absent if it is no dead letter of the kind any more. */
+  sample?: { id: string; payloadBytes: number };
+}
+
 export interface DeadLetterVerbs {
+  /** Returns the kinds of error with the time of the server, in ms. */
+  kinds(): StoreCall<{ nowMs: number; kinds: KindCount[] }>;
   list(query: DeadLetterQuery, looks: number, most: number, withJobs: boolean): StoreCall<DeadLetterSlice>;
   /** @param letters with the time of failure as `list` said it; without: whenever it failed */
   discard(letters: readonly { id: string; at?: string }[]): StoreCall<number>;

@@ -10,7 +10,8 @@ import { MemoryHistory } from './history.js';
 import { Announcements } from './announcements.js';
 import type { Durability } from '../../../queue/model/job-options.js';
 import type { AskedOptions } from '../../../queue/store/asked-options.js';
-import { DroppedLetters } from './dropped-letters.js';
+import { DroppedLetters } from './dead-letters/dropped-letters.js';
+import { ErrorKinds } from './dead-letters/error-kinds.js';
 import { FlowControl } from './flow-control.js';
 import { EarlyEnds, type FollowUpBatch } from './follow-up-batch.js';
 import { LimitWaits } from './limit-waits.js';
@@ -58,6 +59,7 @@ export class MemoryQueue {
   readonly enqueuedLater = new Map<string, number>();
   readonly claims = new ScoredSet();
   readonly dead = new ScoredSet();
+  readonly kinds = new ErrorKinds();
   readonly completed: string[] = [];
   readonly failed: string[] = [];
   readonly cancelled: string[] = [];
@@ -144,6 +146,7 @@ export class MemoryQueue {
   drop(id: string): boolean {
     this.enqueuedLater.delete(id);
     this.forgottenAt.delete(id);
+    this.kinds.leave(this.jobs.get(id));
     return this.jobs.delete(id);
   }
 

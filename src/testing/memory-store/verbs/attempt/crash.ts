@@ -15,7 +15,7 @@ export function crash(queue: MemoryQueue, id: string, what: string): 'pending' |
   if (!job?.status) {
     const gone: Hash = {};
     queue.jobs.set(id, gone);
-    bury(queue, id, gone, 'The job hash is missing: it was deleted or has expired.');
+    bury(queue, id, gone, 'The job hash is missing: it was deleted or has expired.', '@gone');
     return 'failed';
   }
   const attempts = Number(job.attempts ?? 0);
@@ -71,11 +71,12 @@ function isBuriedByCrash(queue: MemoryQueue, id: string, job: Hash, attempts: nu
       id,
       job,
       `${reason}: its worker died ${crashes} times while it ran (maxCrashes ${maxCrashes})${named(job)}`,
+      '@crash',
     );
     return true;
   }
   if (attempts >= maxAttempts) {
-    bury(queue, id, job, `${reason} on attempt ${attempts} (maxAttempts ${maxAttempts})${named(job)}`);
+    bury(queue, id, job, `${reason} on attempt ${attempts} (maxAttempts ${maxAttempts})${named(job)}`, '@crash');
     return true;
   }
   if (crashes + 1 >= maxCrashes) {

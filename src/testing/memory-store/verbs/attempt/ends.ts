@@ -7,8 +7,8 @@ import type { DrainedOutcome } from '../../../../queue/store/call-outcomes.js';
 import { dropDeadLetter } from './has-left.js';
 import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 
-/** Makes a job a dead letter. */
-export function bury(queue: MemoryQueue, id: string, job: Hash, reason: string): void {
+/** Makes a job a dead letter. @param kind see KindCount */
+export function bury(queue: MemoryQueue, id: string, job: Hash, reason: string, kind: string): void {
   if (job.payload === undefined) {
     queue.count('broken');
   }
@@ -21,6 +21,7 @@ export function bury(queue: MemoryQueue, id: string, job: Hash, reason: string):
     last_error_at_ms: now,
   });
   queue.forgottenAt.delete(id);
+  queue.kinds.add(id, job, kind, queue.now);
   queue.dead.set(id, queue.now);
   queue.flow.holds.hold(id, job, true);
   remember(queue, queue.failed, [id], queue.options.failedHistory);

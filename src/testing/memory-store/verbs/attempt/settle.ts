@@ -3,6 +3,7 @@ import type { CompleteReply } from '../../../../queue/store/complete-reply.js';
 import type { Completion, ExtendReply, Failure, Release } from '../../../../queue/store/store-calls.js';
 import type { FailOutcome, ReleaseOutcome } from '../../../../queue/store/call-outcomes.js';
 import { exhaustedError } from '../../../../queue/errors/exhausted-errors.js';
+import { errorFingerprint } from '../../../../queue/errors/describe-error.js';
 import { REFUNDED, logAttempt, loggedOutcome } from './attempt-log.js';
 import { jobEnded } from '../batch/job-ended.js';
 import { bury, endCancelled, freeUnique, remember } from './ends.js';
@@ -73,7 +74,8 @@ export function fail(queue: MemoryQueue, failures: readonly Failure[]): FailOutc
   });
 }
 
-function failOne(queue: MemoryQueue, job: Hash, { id, error, final, backoffMs, begun }: Failure): FailOutcome {
+function failOne(queue: MemoryQueue, job: Hash, failure: Failure): FailOutcome {
+  const { id, error, kind = errorFingerprint(error), final, backoffMs, begun } = failure;
   queue.claims.delete(id);
   if (!begun) {
     queue.flow.refund(job);
@@ -90,7 +92,7 @@ function failOne(queue: MemoryQueue, job: Hash, { id, error, final, backoffMs, b
     return 'cancelled';
   }
   if (final || Number(job.attempts ?? 0) >= limitsOf(queue, job).maxAttempts) {
-    bury(queue, id, job, error.message);
+    bury(queue, id, job, error.message, kind);
     return 'failed';
   }
   job.claimed_at_ms = '0';
@@ -169,7 +171,7 @@ function releaseOne(
     queue.count('rate_limited');
   }
   if (exhausted) {
-    bury(queue, id, job, exhausted.message);
+    bury(queue, id, job, exhausted.message, `@${reason}`);
     return 'failed';
   }
   if (delayMs > 0 && reason !== 'rate_limited') {

@@ -18,7 +18,7 @@ export function endUnmet(queue: MemoryQueue): string[] {
       } else {
         job.fence ??= String(++queue.sequence);
         delete job.after;
-        bury(queue, id, job, unmetMessage(unmetOf(job)));
+        bury(queue, id, job, unmetMessage(unmetOf(job)), '@unmet');
         failed.push(id);
       }
     }

@@ -36,12 +36,12 @@ function isBehind(
 }
 
 function matches(queue: MemoryQueue, id: string, query: DeadLetterQuery): boolean {
-  const { name, error, olderThanMs = 0, newerThanMs = Infinity, untilMs = Infinity } = query;
+  const { name, error, kind, olderThanMs = 0, newerThanMs = Infinity, untilMs = Infinity } = query;
   const at = queue.dead.score(id)!;
   const job = queue.job(id);
   const age = queue.now - at;
   const fits = age >= olderThanMs && age <= newerThanMs && at <= untilMs;
-  const named = name === undefined || job?.name === name;
+  const named = (name === undefined || job?.name === name) && (kind === undefined || job?.error_kind === kind);
   return (
     fits && named && (error === undefined || (job?.last_error ?? '').toLowerCase().includes(error.toLowerCase()))
   );

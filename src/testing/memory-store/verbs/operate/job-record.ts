@@ -54,6 +54,7 @@ export function jobRecord(queue: string, id: string, job: Hash): JobRecord {
     group: job.group,
     schedule: job.schedule,
     lastError: job.last_error,
+    errorKind: job.error_kind,
   });
 }
 

@@ -31,6 +31,7 @@ export function stats(queue: MemoryQueue): QueueStats {
     processing: queue.claims.size,
     completed: queue.completed.length,
     failed: queue.dead.size,
+    ...(queue.kinds.size > 0 && { errorKinds: queue.kinds.size }),
     cancelled: queue.cancelled.length,
     oldestPendingAgeMs: oldest(first),
     oldestUnheldAgeMs: oldest(first.filter((id) => queue.flow.mayStart(queue.job(id)?.group))),
@@ -158,6 +159,7 @@ export function redrive(queue: MemoryQueue, ids: readonly string[], payload: str
   for (const id of letters) {
     const job = queue.job(id)!;
     removeFirst(queue.failed, id);
+    queue.kinds.leave(job);
     Object.assign(job, { attempts: '0', claimed_at_ms: '0' });
     [
       'failed_at_ms',

@@ -1,0 +1,80 @@
+import type { JobRecord } from '../model/job.js';
+import type { KindCount } from '../store/store-calls.js';
+
+const HOUR_MS = 3_600_000;
+/** The largest payload of a job that is read as the sample of its kind, in bytes. */
+const LARGEST_SAMPLE = 1_048_576;
+/** The newest dead letters that are searched for the sample of a kind whose last job has left. */
+const SEARCHED = 100;
+
+/** A kind of error among the dead letters of a queue. It is counted when each job dies. */
+export interface ErrorKind {
+  /** The fingerprint of its errors, for the filter `kind`. An end that no handler caused has @ and a word. */
+  kind: string;
+  /** The dead letters of this kind. */
+  count: number;
+  /** About how many died in the last hour. */
+  lastHour: number;
+  /** The time of the first death since the kind had no dead letter. */
+  firstAt: Date;
+  /** The time of the last death. */
+  lastAt: Date;
+  /** True if the first death was in the last hour. */
+  isNew: boolean;
+  /** Words for the kind: the last error of a recent job of it. Undefined if none was found. */
+  error?: string;
+  /** A recent dead letter of this kind. Absent if none was found, or its payload is over 1 MiB. */
+  sample?: JobRecord;
+}
+
+/** The words of ends that no handler caused. */
+const WORDS: Readonly<Record<string, string>> = {
+  '@crash': 'Its worker died while it ran',
+  '@doctor': 'The doctor found no place for it',
+  '@foreign': 'A client of the Redis pattern failed it',
+  '@gone': 'Its hash is missing',
+  '@other': 'More kinds of errors than are counted apart',
+  '@rate_limited': 'It met rate limits too often',
+  '@snooze': 'It snoozed too often',
+  '@unmet': 'A job that it waited for did not complete',
+};
+
+/** The reads of the queue that the samples need. */
+interface SampledQueue {
+  get(id: string): Promise<JobRecord | null>;
+  list(options: { limit: number; mostBytes: number }): Promise<{ jobs: JobRecord[] }>;
+}
+
+/** Reads the jobs that show what each kind is, and returns the kinds, the most frequent first. */
+export async function withSamples(
+  queue: SampledQueue,
+  { nowMs, kinds }: { nowMs: number; kinds: readonly KindCount[] },
+): Promise<ErrorKind[]> {
+  const read = await Promise.all(
+    kinds.map(async ({ kind, sample }) => {
+      const isSmall = sample && sample.payloadBytes <= LARGEST_SAMPLE;
+      return isSmall && !Object.hasOwn(WORDS, kind) ? queue.get(sample.id) : null;
+    }),
+  );
+  const samples = new Map(read.flatMap((job) => (job?.errorKind ? [[job.errorKind, job] as const] : [])));
+  if (kinds.some(({ kind, sample }) => !sample && !Object.hasOwn(WORDS, kind))) {
+    const { jobs } = await queue.list({ limit: SEARCHED, mostBytes: LARGEST_SAMPLE });
+    jobs.forEach((job) => job.errorKind && !samples.has(job.errorKind) && samples.set(job.errorKind, job));
+  }
+  return kinds
+    .map(({ kind, count, lastHour, firstAtMs, lastAtMs }): ErrorKind => {
+      const sample = samples.get(kind);
+      const error = Object.hasOwn(WORDS, kind) ? WORDS[kind] : sample?.lastError;
+      return {
+        kind,
+        count,
+        lastHour,
+        firstAt: new Date(firstAtMs),
+        lastAt: new Date(lastAtMs),
+        isNew: nowMs - firstAtMs < HOUR_MS,
+        ...(error !== undefined && { error }),
+        ...(sample && { sample }),
+      };
+    })
+    .toSorted((a, b) => b.count - a.count || b.lastAt.getTime() - a.lastAt.getTime());
+}

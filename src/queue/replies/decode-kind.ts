@@ -1,0 +1,32 @@
+import type { KindCount } from '../store/store-calls.js';
+import { UnexpectedReply } from '../store/unexpected-reply.js';
+
+const HOUR_MS = 3_600_000;
+const RECORD = /^(\d+) (\d+) (\d+) (\d+) (\d+) (\d+) (.*)$/s;
+
+/**
+ * Decodes the record of a kind of error, see lua/lib/kind/change_kind. It counts by whole hours, so the last hour has a
+ * share of the one before.
+ *
+ * @param payloadBytes of the last job; -1 if that is no dead letter of the kind any more
+ */
+export function decodeKind(nowMs: number, kind: string, record: string, payloadBytes: number): KindCount {
+  const found = RECORD.exec(record);
+  if (!found) {
+    throw new UnexpectedReply('the record of a kind of error', record);
+  }
+  const [count, firstAtMs, lastAtMs, hour, inHour, before] = found.slice(1, 7).map(Number) as Six;
+  const hoursAgo = Math.floor(nowMs / HOUR_MS) - hour;
+  const left = 1 - (nowMs % HOUR_MS) / HOUR_MS;
+  const lastHour = hoursAgo === 0 ? inHour + before * left : hoursAgo === 1 ? inHour * left : 0;
+  return {
+    kind,
+    count,
+    firstAtMs,
+    lastAtMs,
+    lastHour: Math.min(count, Math.round(lastHour)),
+    ...(payloadBytes >= 0 && { sample: { id: found[7]!, payloadBytes } }),
+  };
+}
+
+type Six = [number, number, number, number, number, number];

@@ -1,0 +1,120 @@
+import { describe, expect, it } from '@jest/globals';
+import { errorFingerprint } from '#queue/errors/describe-error.js';
+import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+
+async function bury(q: TestQueue, id: string, message: string): Promise<void> {
+  const job = await q.addAndClaim(id);
+  await q.run(q.scripts.fail([{ ...job, error: { name: 'Error', message }, final: true, backoffMs: 0 }]));
+}
+
+const counts = async (q: TestQueue) => {
+  const { kinds } = await q.run(q.scripts.deadLetters.kinds());
+  return Object.fromEntries(kinds.map(({ kind, count }) => [kind, count]));
+};
+const kindOf = (message: string) => errorFingerprint({ name: 'Error', message });
+const GONE = kindOf('410 Gone');
+const record = (at: number, inHour: number, before: number) => `9 1 2 ${at} ${inHour} ${before} a`;
+
+describe('dead-letter/kinds.lua', () => {
+  it('counts each dead letter by the kind of its error, when it dies', async () => {
+    const q = testQueue();
+    await bury(q, 'a', '410 Gone');
+    await bury(q, 'b', 'no user 17');
+    await bury(q, 'c', '502 Gone');
+    expect(await counts(q)).toEqual({ [GONE]: 2, [kindOf('no user 9')]: 1 });
+    const { nowMs, kinds } = await q.run(q.scripts.deadLetters.kinds());
+    const gone = kinds.find(({ kind }) => kind === GONE)!;
+    expect(gone).toMatchObject({ lastHour: 2, sample: { id: 'c', payloadBytes: expect.any(Number) } });
+    expect(nowMs - gone.firstAtMs).toBeLessThan(60_000);
+    expect(gone.lastAtMs).toBeGreaterThanOrEqual(gone.firstAtMs);
+    expect(await q.run(q.scripts.stats())).toMatchObject({ failed: 3, errorKinds: 2 });
+    expect(await expectUnchanged(q, () => q.run(q.scripts.deadLetters.kinds()))).toMatchObject({ kinds });
+  });
+
+  it.each<[string, (q: TestQueue) => Promise<unknown>]>([
+    ['redrive', (q) => q.run(q.scripts.deadLetters.redrive(['a']))],
+    ['discard', (q) => q.run(q.scripts.deadLetters.discard([{ id: 'a' }]))],
+    ['removal', (q) => q.run(q.scripts.remove('a'))],
+    ['cleaning', (q) => q.run(q.scripts.clean('failed', 0, 1, 0))],
+  ])('a %s leaves the count, once', async (_, leave) => {
+    const q = testQueue();
+    await bury(q, 'a', '410 Gone');
+    await bury(q, 'b', '410 Gone');
+    await leave(q);
+    expect(await counts(q)).toEqual({ [GONE]: 1 });
+    expect(await q.field('a', 'error_kind')).toBeNull();
+  });
+
+  it('has no sample once the last job of the kind has left', async () => {
+    const q = testQueue();
+    await bury(q, 'a', '410 Gone');
+    await bury(q, 'b', '410 Gone');
+    await q.run(q.scripts.deadLetters.discard([{ id: 'b' }]));
+    const { kinds } = await q.run(q.scripts.deadLetters.kinds());
+    expect(kinds).toEqual([expect.not.objectContaining({ sample: expect.anything() })]);
+  });
+
+  it('counts the last hour by a share of the hour before', async () => {
+    const q = testQueue();
+    await bury(q, 'a', '410 Gone');
+    const hour = Math.floor(Date.now() / 3_600_000);
+    const lastHour = async (text: string) => {
+      await q.redis.hset(q.keys.errorKinds, GONE, text);
+      const { nowMs, kinds } = await q.run(q.scripts.deadLetters.kinds());
+      return [kinds[0]!.lastHour, 1 - (nowMs % 3_600_000) / 3_600_000] as const;
+    };
+    const [now, left] = await lastHour(record(hour, 3, 4));
+    expect(now).toBe(Math.round(3 + 4 * left));
+    expect((await lastHour(record(hour - 1, 8, 4)))[0]).toBe(Math.round(8 * left));
+    expect((await lastHour(record(hour - 2, 8, 4)))[0]).toBe(0);
+    await q.redis.hset(q.keys.errorKinds, GONE, '1 1 2 3 1 0 a');
+  });
+
+  it('counts more than a hundred kinds as one', async () => {
+    const q = testQueue();
+    const records = Array.from({ length: 100 }, (_, i) => [`k${i}`, '1 1 1 1 1 0 x'] as const);
+    await q.redis.hset(q.keys.errorKinds, Object.fromEntries(records));
+    await bury(q, 'a', 'one');
+    await bury(q, 'b', 'two');
+    expect(await counts(q)).toMatchObject({ '@other': 2, k0: 1 });
+    expect(await q.field('a', 'error_kind')).toBe('@other');
+    await q.redis.hdel(q.keys.errorKinds, ...records.map(([kind]) => kind));
+  });
+
+  it('counts again where hashes were lost, at the next tidy', async () => {
+    const q = testQueue();
+    await bury(q, 'a', '410 Gone');
+    await bury(q, 'b', '410 Gone');
+    await bury(q, 'c', 'no user 17');
+    await q.redis.del(q.keys.job('a'), q.keys.job('c'));
+    await q.run(q.scripts.sweep.tidy(10));
+    await q.run(q.scripts.sweep.tidy(10));
+    expect(await q.ranked(q.keys.dead)).toEqual(['b']);
+    expect(await counts(q)).toEqual({ [GONE]: 1 });
+  });
+
+  it('moves the count of a job that an earlier version has redriven', async () => {
+    const q = testQueue();
+    await bury(q, 'a', '410 Gone');
+    await q.run(q.scripts.deadLetters.redrive(['a']));
+    await q.redis.hset(q.keys.job('a'), 'error_kind', GONE);
+    await q.redis.hset(q.keys.errorKinds, GONE, '1 1 1 1 1 0 a');
+    const [job] = await q.claim(1);
+    await q.run(
+      q.scripts.fail([{ ...job!, error: { name: 'Error', message: 'other' }, final: true, backoffMs: 0 }]),
+    );
+    expect(await counts(q)).toEqual({ [kindOf('other')]: 1 });
+  });
+
+  it('stops no end of a job where the key has another type, and costs a completed job nothing', async () => {
+    const q = testQueue();
+    await q.redis.set(q.keys.errorKinds, 'of another program');
+    await bury(q, 'a', '410 Gone');
+    expect(await q.ranked(q.keys.dead)).toEqual(['a']);
+    await q.run(q.scripts.deadLetters.discard([{ id: 'a' }]));
+    await q.redis.del(q.keys.errorKinds);
+    const job = await q.addAndClaim('b');
+    await q.run(q.scripts.complete([{ ...job, result: '1', plain: true }]));
+    expect(await q.redis.exists(q.keys.errorKinds)).toBe(0);
+  });
+});
