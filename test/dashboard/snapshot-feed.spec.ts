@@ -18,8 +18,8 @@ function newFeed(isHeard: boolean) {
   const reader = { listen: () => () => isHeard, read: () => readings[begun++]!.promise };
   const feed = new SnapshotFeed(
     { refreshMs: 1_000 } as ResolvedDashboardOptions,
-    reader as unknown as OverviewReader,
-    { list: () => Promise.resolve([]) } as unknown as BulkRuns,
+    reader as Partial<OverviewReader> as OverviewReader,
+    { list: () => Promise.resolve([]) } as Partial<BulkRuns> as BulkRuns,
   );
   const current = async (ms: number) => {
     const event = feed.current();

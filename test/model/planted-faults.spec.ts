@@ -10,7 +10,7 @@ import { afterAll, describe, expect, it, jest } from '@jest/globals';
 /** A fault: an expression of a file, and the one that takes its place. */
 type Fault = [breaks: string, good: string, bad: string];
 
-/** The faults by their files. A file comes after those that it imports. */
+/** The faults by their files. Each file comes after the files that it imports. */
 const FAULTS: Record<string, Fault[]> = {
   'model/job-options.ts': [
     ['the time of a unique key is not sent', "typeof lasts === 'object' ? lasts.ms : lasts", "'unfinished'"],

@@ -24,7 +24,7 @@ interface QueueWatcher {
   added(queue: JobQueue): void;
   /** Called when no queue can be used any more. */
   closed(): void;
-  /** True if the watcher follows all queues that this process has known. Meanwhile it lets go of none. */
+  /** True if the watcher follows all queues that this process has known. Meanwhile it releases none. */
   keepsAll?: boolean;
 }
 
@@ -41,7 +41,7 @@ export class QueueRegistry {
   outbox: OutboxWriter | undefined;
   /** Looks at the name of a queue whose state a call has changed. */
   afterChange: (queue: JobQueue, verb: string) => Promise<void> = () => Promise.resolve();
-  /** The queues in the order in which they became known. Requested ones leave it when they are not used for minutes. */
+  /** The queues in the order in which they became known. A requested queue leaves the list when no call uses it for minutes. */
   readonly all: JobQueue[] = [];
   private readonly requests: RequestedQueues;
 
@@ -72,7 +72,7 @@ export class QueueRegistry {
 
   /**
    * Returns the queue of a name for a call, always the same object while the app holds it. When no call names it for some
-   * minutes, this process lets go of the queue. It keeps a queue that it serves, configures or injects.
+   * minutes, this process releases the queue. It keeps a queue that it serves, configures or injects.
    *
    * @throws InvalidOptionError for a name that cannot be part of a key
    */

@@ -2,7 +2,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import type { ServerConnection } from './server-connection.js';
 
-/** The time without a call after which a process lets go of a queue that it only requested, in ms. */
+/** The time without a call after which a process releases a queue that it only requested, in ms. */
 export const UNUSED_MS = 5 * 60_000;
 
 /** The interval of the looks at unused queues, in ms. */
@@ -20,15 +20,15 @@ interface KnownQueues {
 }
 
 /**
- * The queues that only calls of this process name. A name that is no longer used must cost nothing. So the process lets
- * go of its queue after some minutes. It keeps a queue with jobs that wait or run, because their maintenance may be its own.
+ * The queues that only calls of this process name. A name that is no longer used must cost nothing. So the process
+ * releases its queue after some minutes. It keeps a queue with jobs that wait or run, because their maintenance may be its own.
  *
  * An app may hold such a queue. Its next call makes the queue known again.
  */
 export class RequestedQueues {
   /** The time of the last request of each queue, by the monotonic clock. */
   private readonly usedAt = new Map<JobQueue, number>();
-  /** The queues that this process let go of, while the app holds them. */
+  /** The released queues that the app still holds. */
   private readonly released = new Map<string, WeakRef<JobQueue>>();
   private timer: Timer | undefined;
 
@@ -63,7 +63,7 @@ export class RequestedQueues {
     if (this.timer) this.clock.clear(this.timer);
   }
 
-  /** Lets go of the queues that were not used for minutes, and have no job that waits or runs. */
+  /** Releases each queue that no call used for five minutes, if none of its jobs waits or runs. */
   async look(): Promise<void> {
     this.released.forEach((queue, name) => queue.deref() ?? this.released.delete(name));
     const unused = this.unused();

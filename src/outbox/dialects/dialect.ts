@@ -27,7 +27,7 @@ export interface Turn {
   transaction: unknown;
   /** The name of the table, as Redis knows it. */
   source: string;
-  /** Grows with each turn, also with those that are rolled back. */
+  /** A number that grows with each turn, even if the turn is rolled back. */
   fence: number;
 }
 

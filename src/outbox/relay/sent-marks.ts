@@ -13,7 +13,7 @@ export class SentMarks {
 
   constructor(private readonly parts: { table: OutboxTable; clock: Clock }) {}
 
-  /** Forgets the marks of deleted rows, and now and then those that a relay left when it died. */
+  /** Forgets the marks of deleted rows. Once in a while it also forgets marks of a relay that died. */
   async forget(source: string, queue: ShippingQueue, rows: readonly OutboxEntry[]): Promise<void> {
     const keys = rows.map(({ entry }) => entry);
     try {

@@ -4,7 +4,7 @@ import type { EncodedJob } from '../../queue/store/enqueue-call.js';
 import type { OutboxWriter, TransactionHandle } from '../../queue/store/verbs/outbox-writer.js';
 import type { MemoryStore } from '../memory-store/memory-store.js';
 
-/** Takes the place of a database in a test: any transaction will do, and its jobs are added at once. */
+/** Replaces the outbox in a test. It takes every transaction, and adds its jobs at once. */
 export class MemoryOutbox implements OutboxWriter {
   private readonly done = new Set<string>();
   private hasWarned = false;

@@ -13,7 +13,7 @@ export interface AttemptOwner<Attempt> {
     fail(attempt: Attempt, failure: Failure): void;
     release(attempt: Attempt, release: Release): void;
   };
-  /** The options of the queue, for those that the handler does not set. */
+  /** The options of the queue. An option of the handler overrides them. */
   readonly content: ContentRules & Pick<ResolvedQueueOptions, 'maxRateLimitRetries' | 'maxSnoozes'>;
   readonly clock: Clock;
   readonly host: { readonly warn: (message: string) => void };

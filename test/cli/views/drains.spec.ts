@@ -17,7 +17,7 @@ function backlog(waitedMs: number, inPerS: number, out: number): QueueOverview {
     totals: {},
   };
   const rates = { windowMs: 180_000, in: inPerS, out, attempts: 9, failedShare: 0, growing: inPerS > out };
-  const signs = { queue: 'mail', stats: stats as unknown as QueueStats, rates } as unknown as QueueSigns;
+  const signs = { queue: 'mail', stats: stats as QueueStats, rates } as QueueSigns;
   return {
     verdict: { queue: 'mail', severity: 'ok', state: 'flowing', summary: 'flowing' },
     figures: { signs, recent: undefined, marks: [] },

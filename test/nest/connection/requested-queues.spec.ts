@@ -19,7 +19,7 @@ let registry: QueueRegistry;
 
 beforeEach(() => {
   clock = new VirtualClock();
-  const redis = { store: new MemoryStore(clock) } as unknown as ServerConnection;
+  const redis = { store: new MemoryStore(clock) } as Partial<ServerConnection> as ServerConnection;
   registry = new QueueRegistry({ queueDefaults: {}, queues: { configured: {} } }, redis);
   registry.queue('served');
 });
@@ -88,7 +88,7 @@ it('after many names, the memory is that of the start, and no queue is left to m
   setFlagsFromString('--expose_gc');
   const collect = runInNewContext('gc') as () => void;
   // On Redis, because the store in memory keeps its queues in this process.
-  const redis = { store: new RedisStore(connect(), clock) } as unknown as ServerConnection;
+  const redis = { store: new RedisStore(connect(), clock) } as Partial<ServerConnection> as ServerConnection;
   const onRedis = new QueueRegistry({ queueDefaults: {}, queues: {} }, redis);
   const prefix = uniqueQueueName();
   collect();

@@ -93,7 +93,7 @@ export class SimulatedSender extends SimulatedProcess {
     await this.commit(entries);
   }
 
-  /** Deletes the rows, and forgets the marks of those that are gone. */
+  /** Deletes the rows, and forgets their marks. */
   private async commit(entries: readonly OnceEntry[]): Promise<void> {
     const { rows } = this.table;
     entries.forEach(({ key }) => {

@@ -1,7 +1,7 @@
 // The table of an app's database that keeps jobs until their transaction has committed; see src/outbox.
 import type { EncodedJob } from '../enqueue-call.js';
 
-/** A transaction of a database client: any object or function of it. */
+/** An open transaction of a database client, such as its transaction object or its query function. */
 export type TransactionHandle = object;
 
 /** Writes jobs into the table, in a transaction of the caller. */

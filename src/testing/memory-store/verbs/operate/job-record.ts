@@ -60,7 +60,7 @@ export function jobRecord(queue: string, id: string, job: Hash): JobRecord {
 
 function withoutUndefined(record: { [Field in keyof JobRecord]: JobRecord[Field] | undefined }): JobRecord {
   const kept = Object.entries(record).filter(([field, value]) => value !== undefined || field === 'payload');
-  return Object.fromEntries(kept) as unknown as JobRecord;
+  return Object.fromEntries(kept) as object as JobRecord;
 }
 
 function numberOf(text: string | undefined): number | undefined {
