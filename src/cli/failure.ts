@@ -3,7 +3,7 @@ import type { OutputStream } from './host-process.js';
 import { CommanderError } from 'commander';
 import { EnqueueError } from '../queue/errors/enqueue-errors.js';
 import { InvalidOptionError, JobQueueError, RedisUnsuitableError } from '../queue/errors/errors.js';
-import { withoutPassword, withoutPasswords } from '../queue/redis/address.js';
+import { withoutPassword, withoutPasswords } from '../queue/errors/show.js';
 import { isUnanswered } from '../queue/redis/response-timeout.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { lines, printableJson, valueOf } from './text.js';

@@ -1,6 +1,6 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisClient } from '../../queue/redis/redis-client.js';
-import { withoutPassword } from '../../queue/redis/address.js';
+import { withoutPassword } from '../../queue/errors/show.js';
 import { CliError, EXIT } from '../exit-codes.js';
 
 /** The address of Redis. */

@@ -1,4 +1,4 @@
-import { withoutPassword } from '../../queue/redis/address.js';
+import { withoutPassword } from '../../queue/errors/show.js';
 import type { RedisOptions } from 'ioredis';
 import { z } from 'zod';
 import { checkOptions } from '../../queue/validation/validate-options.js';

@@ -17,22 +17,6 @@ export function addressOf(client: RedisClient): string {
   return path ?? `${host}:${port}${base}`;
 }
 
-/**
- * Returns an address, or a failed try at one, without a possible password. It may be before an @, in a query, or after a
- * colon in place of a port.
- */
-export function withoutPassword(address: string): string {
-  return address
-    .replace(/^.*@/s, '…@')
-    .replace(/\?.*$/s, '?…')
-    .replace(/:(?!\/\/|\d+([/?]|$)).*$/s, ':…');
-}
-
-/** Returns a text in which no address has a password. */
-export function withoutPasswords(text: string): string {
-  return text.replace(/\S*(?:\/\/|redis\S*:)\S*@/gi, '…@').replace(/[?&]\S*password=\S*/gi, '?…');
-}
-
 function named(words: string, places: readonly ServerAddress[]): string {
   const known = places.slice(0, MOST_NAMED).map(placeOf).join(', ');
   return known && `${words}${known}${places.length > MOST_NAMED ? ', …' : ''}`;

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { InvalidOptionError } from '../errors/errors.js';
-import { show } from '../errors/show.js';
+import { hidePassword, show } from '../errors/show.js';
 import { own } from '../runtime/own.js';
 import { suggest } from './suggest.js';
 import { startOf } from '../runtime/cut.js';
@@ -23,13 +23,13 @@ export function checkOptions<Schema extends z.ZodType>(
   }
   const issue = deepest(mostTelling(parsed.error.issues));
   const path = issue.path.reduce<string>(
-    (before, key) => (typeof key === 'number' ? `${before}[${key}]` : `${before}.${String(key)}`),
+    (before, key) => (typeof key === 'number' ? `${before}[${key}]` : `${before}.${hidePassword(String(key))}`),
     subject,
   );
   if (issue.code === 'unrecognized_keys') {
     const key = issue.keys[0]!;
     throw new InvalidOptionError(
-      `${path}.${startOf(key, 80)}`,
+      `${path}.${startOf(hidePassword(key), 80)}`,
       'a known option',
       show(key),
       suggest(key, knownKeys(schema, issue.path)),
@@ -50,7 +50,7 @@ export function checkKnown(subject: string, options: unknown, known: readonly st
   const other = Object.keys(options).find((key) => !known.includes(key));
   if (other !== undefined) {
     throw new InvalidOptionError(
-      `${subject}.${startOf(other, 80)}`,
+      `${subject}.${startOf(hidePassword(other), 80)}`,
       'a known option',
       show(other),
       suggest(other, known),
