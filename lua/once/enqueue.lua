@@ -27,7 +27,9 @@
 -- ARGV[2] fence        of this sender, an integer
 -- ARGV[3] max_pending, ARGV[4] max_pending_bytes ('' for no bound)
 -- ARGV[5] publish      listened, always, off
--- ARGV[6..] for each entry: its key, then id, name, payload and options of its job, as in job/enqueue
+-- ARGV[6..] for each entry: its key, then id, name, payload and options of its job, as in job/enqueue. Options may
+--   have two fields more. ran: the attempts, errors and crashes that the job had elsewhere. must_be_new: an entry whose
+--   id is known gets no mark, because its sender keeps it.
 -- Returns nil if each job is new. Else stale and the larger fence of another sender: nothing was done.
 --   Else, for each entry that is not simply new: its index (from 1), a verdict, a text, a name ('' for none).
 --   known: the key is marked, and nothing was done. held: an earlier entry of the same group was not added.
@@ -52,6 +54,14 @@ local function reply(index, verdict, text, name)
   replies[n + 1], replies[n + 2], replies[n + 3], replies[n + 4] = index, verdict, text or '', name or ''
 end
 
+-- Writes what the job had elsewhere. A repeat finds it, and leaves it.
+local function write_ran(id, ran)
+  if redis.call('HSETNX', job .. id, 'attempts', string.format('%d', ran.attempts)) == 1 then
+    redis.call('HSET', job .. id, 'errors', string.format('%d', ran.errors), 'crashes', string.format('%d', ran.crashes))
+    leave_plain(job .. id)
+  end
+end
+
 -- Adds the job of one entry, and notes its mark. If it is not added, later entries of its group wait too.
 local function add(index, at, options)
   local group = options and options.group or ''
@@ -66,8 +76,10 @@ local function add(index, at, options)
   local verdict, standing, name = add_with_options(ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], options)
   if verdict then
     reply(index, verdict, standing, name)
+  elseif options and options.ran then
+    write_ran(ARGV[at + 1], options.ran)
   end
-  if gets_no_mark[verdict] then
+  if gets_no_mark[verdict] or verdict and options and options.must_be_new and string.sub(verdict, 1, 6) == 'exists' then
     held_groups[group] = group ~= ''
   else
     marks[#marks + 1], marks[#marks + 2], marked[ARGV[at]] = now_text, ARGV[at], true

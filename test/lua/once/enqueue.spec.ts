@@ -121,6 +121,25 @@ describe('once/enqueue.lua', () => {
     expect((await q.claim(9)).map(({ id }) => id).toSorted()).toEqual(['job-grouped', 'job-urgent']);
   });
 
+  it('gives a job the attempts, errors and crashes that it had elsewhere', async () => {
+    const q = testQueue();
+    const ran = { attempts: 2, errors: 1, crashes: 1 };
+    const moved = { ...entry(q, 'a', { maxAttempts: 3 }), ran };
+    await q.run(q.scripts.once.enqueue(SENDER, [moved, { ...entry(q, 'b'), ran }]));
+    expect(await q.redis.hmget(q.keys.job('job-a'), 'attempts', 'errors', 'crashes')).toEqual(['2', '1', '1']);
+    const [first, second] = await q.claim(2);
+    expect([first, second]).toMatchObject([{ attempt: 3 }, { attempt: 3 }]);
+  });
+
+  it('does not mark an entry that its sender keeps because its id is known', async () => {
+    const q = testQueue();
+    await q.add('owner', { request: 'other' });
+    const kept = { ...entry(q, 'a', { request: 'mine' }, 'owner'), mustBeNew: true as const };
+    const sent = await q.run(q.scripts.once.enqueue(SENDER, [kept, { ...entry(q, 'b'), mustBeNew: true }]));
+    expect(sent).toMatchObject({ replies: [{ outcome: 'existing' }, { outcome: 'new' }] });
+    expect(await q.run(q.scripts.once.marks('orders', 9))).toEqual(['b']);
+  });
+
   it('writes nothing where a key has a wrong type', async () => {
     const q = testQueue();
     q.broken = true;

@@ -118,6 +118,15 @@ export const enqueueIn = (group: string | undefined, mayWait: boolean) =>
     },
   );
 
+type MovedParts = Pick<OnceEntry, 'ran' | 'mustBeNew'>;
+
+/** What a sender adds to an entry that it moves from another library. */
+const movedParts = fc.constantFrom<MovedParts[]>(
+  {},
+  { mustBeNew: true },
+  { ran: { attempts: 1, errors: 1, crashes: 0 } },
+);
+
 /** Sends jobs that are kept elsewhere, each once, by senders that take over from each other. */
 export const enqueuesOnce = (group: string | undefined) =>
   fc.oneof(
@@ -126,7 +135,7 @@ export const enqueuesOnce = (group: string | undefined) =>
       arbitrary: fc
         .tuple(
           fc.integer({ min: 1, max: 4 }),
-          fc.array(fc.tuple(fc.constantFrom('k1', 'k2', 'k3'), optionsIn(group), fc.boolean()), {
+          fc.array(fc.tuple(fc.constantFrom('k1', 'k2', 'k3'), optionsIn(group), fc.boolean(), movedParts), {
             minLength: 1,
             maxLength: 3,
           }),
@@ -147,14 +156,18 @@ export const enqueuesOnce = (group: string | undefined) =>
     },
   );
 
-async function sendOnce(side: Side, fence: number, asked: readonly [string, Asked, boolean][]): Promise<unknown> {
+async function sendOnce(
+  side: Side,
+  fence: number,
+  asked: readonly [string, Asked, boolean, MovedParts][],
+): Promise<unknown> {
   const { queue, ids } = side;
-  const entries = asked.map(([key, { unique, ...options }, isKnown]): OnceEntry => {
+  const entries = asked.map(([key, { unique, ...options }, isKnown, moved]): OnceEntry => {
     const id = (isKnown && ids.at(-1)) || nextId(side);
     ids.push(id);
     const all = given({ ...options, id, unique: unique && { ...unique, onConflict: 'keep' } });
     const job = encodeJob(queue, ids.length, all);
-    return { key, job: { ...job, options: { ...job.options, request: key } } };
+    return { key, job: { ...job, options: { ...job.options, request: key } }, ...moved };
   });
   const sent = await ask(side, ({ once }) => once.enqueue({ source: 'model', fence }, entries));
   return 'replies' in sent ? sent.replies.map((reply) => ('reason' in reply ? reply.reason.message : reply)) : sent;

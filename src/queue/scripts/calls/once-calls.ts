@@ -12,13 +12,10 @@ export function onceCalls({ keys, options }: CallContext) {
     enqueue({ source, fence }: OnceSender, entries: readonly OnceEntry[]): ScriptCall<OnceReplies> {
       const { maxPending = '', maxPendingBytes = '' } = options;
       const publish = publishesEnqueues(options) ? options.events : 'off';
-      const each = entries.flatMap(({ key, job }) => [
-        key,
-        job.id,
-        job.name,
-        job.payload,
-        encodeJobOptions(job.options),
-      ]);
+      const each = entries.flatMap((entry) => {
+        const { id, name, payload } = entry.job;
+        return [entry.key, id, name, payload, encodeOptions(entry)];
+      });
       const args = [source, fence, maxPending, maxPendingBytes, publish, ...each];
       return call('onceEnqueue', keys.forEnqueueOnce(source), args, (reply) => decode(entries, reply));
     },
@@ -45,6 +42,16 @@ export function onceCalls({ keys, options }: CallContext) {
       };
     },
   };
+}
+
+/** Returns the options of a job, with what only its entry has. */
+function encodeOptions({ job, ran, mustBeNew }: OnceEntry): string {
+  const encoded = encodeJobOptions(job.options);
+  if (ran === undefined && mustBeNew === undefined) {
+    return encoded;
+  }
+  const options = encoded === '' ? {} : (JSON.parse(encoded) as object);
+  return JSON.stringify({ ...options, ...(ran && { ran }), ...(mustBeNew && { must_be_new: true }) });
 }
 
 function decode(entries: readonly OnceEntry[], reply: unknown): OnceReplies {

@@ -7,6 +7,10 @@ export interface OnceEntry {
   /** Identifies the entry among all of its source. It is never used for another entry. */
   key: string;
   job: EncodedJob;
+  /** What the job had elsewhere. Absent if it has never run. */
+  ran?: { attempts: number; errors: number; crashes: number };
+  /** True if the sender keeps an entry whose id is known: it gets no mark. */
+  mustBeNew?: true;
 }
 
 /**

@@ -11,6 +11,7 @@ import { ScoredSet } from '../state/scored-set.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { enqueue } from './enqueue.js';
 import { callOf } from './memory-call.js';
+import { leavePlain } from './write-options.js';
 
 export function onceVerbs(queue: MemoryQueue): OnceVerbs {
   return {
@@ -43,7 +44,8 @@ function enqueueOnce(
 }
 
 /** Adds one. If it is not added, later entries of its group wait too. @param held their groups */
-function add(queue: MemoryQueue, marks: ScoredSet, held: Set<string>, { key, job }: OnceEntry): OnceReply {
+function add(queue: MemoryQueue, marks: ScoredSet, held: Set<string>, entry: OnceEntry): OnceReply {
+  const { key, job } = entry;
   if (marks.has(key)) {
     return { outcome: 'known' };
   }
@@ -51,8 +53,9 @@ function add(queue: MemoryQueue, marks: ScoredSet, held: Set<string>, { key, job
   if (group !== undefined && held.has(group)) {
     return { outcome: 'held' };
   }
-  const reply = addOne(queue, job);
-  if (reply.outcome !== 'refused' && !('full' in reply)) {
+  const reply = addOne(queue, entry);
+  const isKept = entry.mustBeNew && reply.outcome === 'existing';
+  if (reply.outcome !== 'refused' && !('full' in reply) && !isKept) {
     marks.set(key, queue.now);
   } else if (group !== undefined) {
     held.add(group);
@@ -60,13 +63,27 @@ function add(queue: MemoryQueue, marks: ScoredSet, held: Set<string>, { key, job
   return reply;
 }
 
-function addOne(queue: MemoryQueue, job: EncodedJob): OnceReply {
+function addOne(queue: MemoryQueue, { job, ran }: OnceEntry): OnceReply {
   try {
-    return enqueue(queue, [job])[0]!;
+    const reply = enqueue(queue, [job])[0]!;
+    if (ran && reply.outcome === 'new' && !reply.full) {
+      writeRan(queue, job, ran);
+    }
+    return reply;
   } catch (reason) {
     if (reason instanceof EnqueueRejected) {
       return { outcome: 'refused', reason };
     }
     throw reason;
+  }
+}
+
+/** Writes what the job had elsewhere. A repeat finds it, and leaves it. */
+function writeRan(queue: MemoryQueue, { id }: EncodedJob, ran: NonNullable<OnceEntry['ran']>): void {
+  const job = queue.job(id);
+  if (job && job.attempts === undefined) {
+    const { attempts, errors, crashes } = ran;
+    Object.assign(job, { attempts: String(attempts), errors: String(errors), crashes: String(crashes) });
+    leavePlain(job);
   }
 }
