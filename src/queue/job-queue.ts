@@ -7,7 +7,7 @@ import { type JobDefinition, type ResultFor, isJobDefinition } from './enqueue/d
 import { type JobToEnqueue, type TypedEnqueueOptions, typedSource } from './enqueue/encode-typed-job.js';
 import { type JobQueueOptions, queueOptionsOf } from './enqueue/enqueue-middleware.js';
 import type { EnqueueOptions } from './enqueue/enqueue-options.js';
-import { type DefinitionOf, type EnqueueRest, isNamedShape, namedShapeError } from './enqueue/enqueue-signature.js';
+import { type DefinitionOf, type EnqueueRest, namedShapeError } from './enqueue/enqueue-signature.js';
 import { Producer } from './enqueue/producer.js';
 import { validateBulk } from './enqueue/validate-bulk.js';
 import { checkLogger } from './errors/safe-logger.js';
@@ -78,9 +78,11 @@ export class JobQueue extends QueueAdmin {
     if (isJobDefinition(first)) {
       return this.producer.one(first, second, third);
     }
-    return isNamedShape(first, second, third)
-      ? Promise.reject(namedShapeError(first, third, this))
-      : this.producer.one(undefined, first, second as EnqueueOptions | undefined);
+    // The arguments of the service, `(name, payload, options)`.
+    if (third !== undefined || (typeof first === 'string' && second !== undefined)) {
+      return Promise.reject(namedShapeError(first, third, this));
+    }
+    return this.producer.one(undefined, first, second as EnqueueOptions | undefined);
   }
 
   /**

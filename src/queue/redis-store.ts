@@ -1,4 +1,4 @@
-import { brand, hasBrand } from './errors/brand.js';
+import { brand, brandCheck } from './errors/brand.js';
 import { Connection } from './redis/connection.js';
 import { addressOf } from './redis/address.js';
 import { isPassing } from './redis/passing-errors.js';
@@ -11,8 +11,7 @@ import type { RedisClient } from './redis/redis-client.js';
 import { serverOfKey } from './redis/server-of-key.js';
 import { scanKeys } from './redis/scan-keys.js';
 import { RetryingTransport } from './transport/retrying-transport.js';
-import { ScriptRunner, type RedisCall } from './transport/script-runner.js';
-import { isAutoPipelinedForeignClient } from './transport/send-evalsha.js';
+import { isAutoPipelinedForeignClient, ScriptRunner, type RedisCall } from './transport/script-runner.js';
 import { isWrongType, nameWrongKeys, wrongKeys } from './transport/wrong-keys.js';
 import { typesOfQueue } from './validation/key-types.js';
 import { RedisKeyTypeError } from './errors/redis-errors.js';
@@ -259,6 +258,4 @@ function keysOf(calls: StoreCalls): QueueKeys {
 }
 
 /** Returns whether a store is on Redis, also one of another copy of this package. */
-export function isRedisStore(store: QueueStore): store is RedisStore {
-  return hasBrand(store, 'RedisStore');
-}
+export const isRedisStore: (store: unknown) => store is RedisStore = brandCheck(RedisStore);

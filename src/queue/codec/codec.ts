@@ -1,6 +1,5 @@
 import { InvalidPayloadError, JobQueueError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
-import { encodeJson } from './encode-json.js';
 import type { Redact } from './redact.js';
 
 /** Where a value belongs. A secret codec binds the value to it, so that another job's value cannot take its place. */
@@ -81,34 +80,11 @@ interface Envelope {
 }
 
 /**
- * Encodes a payload, result or progress by the codec of its queue.
+ * Returns a value as its codec stores it.
  *
- * @param owner the job that gets it
- * @param subject the name of the value in errors
- * @throws InvalidPayloadError
+ * @throws InvalidPayloadError for a value that the codec refuses
  */
-export function encodeContent(
-  field: 'payload' | 'result' | 'progress' | 'checkpoint' | 'step',
-  value: unknown,
-  { maxPayloadBytes, codec, redact }: ContentRules,
-  owner: ContentOwner,
-  subject: string = field,
-): string {
-  try {
-    return encodeJson(subject, codec ? enveloped(codec, subject, value, field, owner) : value, maxPayloadBytes);
-  } catch (error) {
-    throw redact ? withoutQuote(error as Error) : error;
-  }
-}
-
-/** Removes what an error quotes in parentheses, because it may be of a hidden part: a number, or a message. */
-function withoutQuote(error: Error): Error {
-  return error instanceof InvalidPayloadError
-    ? new InvalidPayloadError(error.path, error.expected, error.found.replace(/ \(.*\)$/s, ' (hidden by redact)'))
-    : error;
-}
-
-function enveloped(
+export function enveloped(
   codec: JobCodec,
   subject: string,
   value: unknown,

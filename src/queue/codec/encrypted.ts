@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { CodecError, type ContentContext, type JobCodec } from './codec.js';
-import { encodeJson } from './encode-json.js';
+import { encodeJson } from './encode-content.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 

@@ -1,4 +1,4 @@
-import { encodeContent } from '../codec/codec.js';
+import { encodeContent } from '../codec/encode-content.js';
 import { isNonRetryable } from '../errors/errors.js';
 import { serializeError } from '../errors/serialize-error.js';
 import { backoffDelay, OF_PATTERN } from '../model/backoff.js';

@@ -4,7 +4,7 @@ import { type ErrorKind, withSamples } from './error-kinds.js';
 import { isJobDefinition, type JobDefinition, type PayloadInput } from '../enqueue/define-job.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import type { JobRecord } from '../model/job.js';
-import { encodeContent } from '../codec/codec.js';
+import { encodeContent } from '../codec/encode-content.js';
 import { LARGEST_PAGE } from '../runtime/bounds.js';
 import { checkText } from '../validation/names.js';
 import { show } from '../errors/show.js';

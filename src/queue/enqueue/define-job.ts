@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Backoff } from '../model/backoff.js';
 import { jobFieldsAt } from '../model/job-options.js';
-import { brand, hasBrand } from '../errors/brand.js';
+import { brand, brandCheck } from '../errors/brand.js';
 import { checkOptions } from '../validation/validate-options.js';
 import { checkJobName, checkQueueName } from '../validation/names.js';
 import type { EnqueueOptions } from './enqueue-options.js';
@@ -99,9 +99,7 @@ export class JobDefinition<
 }
 
 /** Returns whether it is a definition, also one of another copy of this package. */
-export function isJobDefinition(value: unknown): value is JobDefinition {
-  return hasBrand(value, 'JobDefinition');
-}
+export const isJobDefinition: (value: unknown) => value is JobDefinition = brandCheck(JobDefinition);
 
 /** The payload that an enqueue of the definition takes. */
 export type PayloadInput<Definition extends JobDefinition> = InputOf<Definition['payload']>;

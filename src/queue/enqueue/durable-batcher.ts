@@ -53,6 +53,7 @@ export function durableBatcher(queue: QueueAccess, prepare?: () => Promise<void>
   return new EnqueueBatcher({
     queue: queue.name,
     store,
+    callLimit: queue.callLimit,
     timeoutMs: replyMs + 2 * timeoutMs, // an enqueue may have to let another one's wait pass before its own begins
     wholeTicks: true, // each batch has its own WAIT, and they run one after the other
     open: () => queue.calls(),

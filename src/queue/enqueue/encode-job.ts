@@ -1,4 +1,4 @@
-import { encodeContent } from '../codec/codec.js';
+import { encodeContent } from '../codec/encode-content.js';
 import type { Clock } from '../runtime/clock.js';
 import { askedOptions, type AskedOptions } from '../store/asked-options.js';
 import type { EncodedJob } from '../store/enqueue-call.js';

@@ -3,7 +3,7 @@ import { RedisOutOfMemoryError } from '../errors/errors.js';
 import { QueueLayoutError } from '../errors/layout-error.js';
 import { EnqueueError } from '../errors/enqueue-errors.js';
 import type { Clock, Timer } from '../runtime/clock.js';
-import type { QueueStore } from '../store/queue-store.js';
+import type { CallLimit, QueueStore } from '../store/queue-store.js';
 import type { StoreCalls } from '../store/store-calls.js';
 import { RedisKeyTypeError, RedisPermissionError } from '../errors/redis-errors.js';
 
@@ -28,10 +28,10 @@ interface EnqueueBatcherOptions {
   store: QueueStore;
   /** The total time of an enqueue, in ms. It may be longer while its bytes or those of its reply move. */
   timeoutMs: number;
-  /** Sends a batch. */
-  deliver: (calls: StoreCalls, jobs: EncodedJob[]) => Promise<EnqueueReply[]>;
-  /** True if `deliver` has its own limit of `timeoutMs`, because an outer limit costs a timer for each batch. */
-  endsInTime?: boolean;
+  /** The time limit of one call to the store. */
+  callLimit: Required<CallLimit>;
+  /** Sends a batch by another way than one call to the store. */
+  deliver?: (calls: StoreCalls, jobs: EncodedJob[]) => Promise<EnqueueReply[]>;
   /** The store whose connection `deliver` uses. @default the store's */
   via?: Pick<QueueStore, 'patience'>;
   /** Returns the calls of the queue, before anything is sent. It is not called again once it has resolved. */
@@ -125,7 +125,7 @@ export class EnqueueBatcher {
   }
 
   private async send(slice: Waiting[]): Promise<void> {
-    const { store, timeoutMs, open, prepare, deliver, endsInTime, via = store } = this.options;
+    const { store, timeoutMs, callLimit, open, prepare, deliver, via = store } = this.options;
     const jobs = slice.map(({ job }) => job);
     const deadline = new Deadline(timeoutMs, store.clock);
     let sent = false;
@@ -138,9 +138,10 @@ export class EnqueueBatcher {
         await deadline.limit(prepare());
       }
       sent = true;
-      const delivered = deliver(this.calls, jobs);
-      // A limit that began with a wait covers the reply too.
-      const replies = await (endsInTime && !deadline.isRunning ? delivered : deadline.limitSilence(delivered, via));
+      const delivered = deliver?.(this.calls, jobs) ?? store.exec(this.calls.enqueue(jobs), callLimit);
+      // Another limit costs a timer for each batch. One that began with a wait covers the reply too.
+      const endsInTime = !deliver && callLimit.timeoutMs <= timeoutMs && !deadline.isRunning;
+      const replies = await (endsInTime ? delivered : deadline.limitSilence(delivered, via));
       slice.forEach((each, i) => each.resolve(replies[i]!));
     } catch (error) {
       // Rejects each caller with the error of its own job.

@@ -27,14 +27,9 @@ interface RedactingQueue {
   readonly options: { readonly redact?: Redact | undefined };
 }
 
-/** Returns whether arguments have the shape of the service's enqueue, `(name, payload, options)`. */
-export function isNamedShape(first: unknown, second: unknown, third: unknown): boolean {
-  return third !== undefined || (typeof first === 'string' && second !== undefined);
-}
-
 /**
- * Returns the error for that shape: the name would be stored as the payload. The text may be a payload, so `redact`
- * decides what is shown of it.
+ * Returns the error for the arguments of the service, `(name, payload, options)`. The name would be stored as the payload.
+ * The text may be a payload, so `redact` decides what is shown of it.
  */
 export function namedShapeError(given: unknown, third: unknown, queue: RedactingQueue): InvalidOptionError {
   const job = { id: '', name: queue.name, queue: queue.name };

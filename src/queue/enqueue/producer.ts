@@ -275,11 +275,9 @@ export class Producer {
       queue: name,
       store,
       timeoutMs: options.enqueueTimeoutMs,
+      callLimit, // a process that only enqueues must notice a dead connection itself
       open: () => this.queue.calls(),
       prepare,
-      // A process that only enqueues must notice a dead connection itself.
-      deliver: (calls, jobs) => store.exec(calls.enqueue(jobs), callLimit),
-      endsInTime: callLimit.timeoutMs <= options.enqueueTimeoutMs,
     });
     return { memory, prepare };
   }

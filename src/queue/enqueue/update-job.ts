@@ -1,4 +1,4 @@
-import { encodeContent } from '../codec/codec.js';
+import { encodeContent } from '../codec/encode-content.js';
 import { checkPayload } from './check-payload.js';
 import { isJobDefinition, type JobDefinition } from './define-job.js';
 import type { UpdateOutcome } from '../store/call-outcomes.js';

@@ -1,4 +1,4 @@
-import { brand, ERROR_FAMILY, hasBrand, isErrorOf } from './brand.js';
+import { brand, brandCheck, ERROR_FAMILY, isErrorOf } from './brand.js';
 import { YEAR_MS } from '../runtime/bounds.js';
 import { oneLine } from './one-line.js';
 
@@ -186,9 +186,7 @@ export class NonRetryableError extends JobQueueError {
 }
 
 /** Returns whether it is a NonRetryableError, also one of another copy of this package. */
-export function isNonRetryable(error: unknown): error is NonRetryableError {
-  return hasBrand(error, 'NonRetryableError');
-}
+export const isNonRetryable: (error: unknown) => error is NonRetryableError = brandCheck(NonRetryableError);
 
 /**
  * Thrown by a handler to run the job again after `delayMs` (0 to a year), without using an attempt.
@@ -282,15 +280,13 @@ function checkRest(retryAfterMs: unknown): asserts retryAfterMs is number {
  * @throws InvalidOptionError for an imitated one
  */
 export function retryAfterOf(error: unknown): number | undefined {
-  if (!hasBrand(error, 'RateLimitedError')) {
+  if (!isRateLimited(error)) {
     return undefined;
   }
-  const { retryAfterMs } = error as RateLimitedError;
+  const { retryAfterMs } = error;
   checkRest(retryAfterMs);
   return Math.ceil(retryAfterMs);
 }
 
-/** Returns whether it is a RetryLaterError, also one of another copy of this package. */
-function isRetryLater(error: unknown): error is RetryLaterError {
-  return hasBrand(error, 'RetryLaterError');
-}
+const isRetryLater: (error: unknown) => error is RetryLaterError = brandCheck(RetryLaterError);
+const isRateLimited: (error: unknown) => error is RateLimitedError = brandCheck(RateLimitedError);

@@ -19,7 +19,7 @@ export function encodeJobOptions(options: AskedOptions | undefined): string {
 }
 
 /** Returns whether a job is plain: without options, or with metadata alone. */
-export function isPlain(options: AskedOptions | undefined): boolean {
+export function isPlain(options: AskedOptions): boolean {
   for (const name in options) {
     if (name !== 'metadata') {
       return false;

@@ -6,6 +6,10 @@ import type { QueueKeys } from './queue-keys.js';
 export interface CallContext {
   readonly keys: QueueKeys;
   readonly options: ResolvedQueueOptions;
+  /** When events are published, and whether with results; see lua/lib/core/listened.lua. */
+  readonly published: string;
+  /** When an event reports each new job; 'off' for never. */
+  readonly enqueuesPublished: ResolvedQueueOptions['events'];
   /** The first arguments of each script that ends jobs. */
   readonly retention: readonly ScriptArgument[];
 }

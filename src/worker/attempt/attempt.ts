@@ -6,7 +6,7 @@ import {
   retryDelayOf,
 } from '../../queue/errors/errors.js';
 import type { ClaimedJob, ClaimRef } from '../../queue/model/job.js';
-import { encodeContent } from '../../queue/codec/codec.js';
+import { encodeContent } from '../../queue/codec/encode-content.js';
 import type { Completion, Release } from '../../queue/store/store-calls.js';
 import type { Handler } from '../handlers/handler.js';
 import { Job } from '../handlers/job.js';

@@ -1,6 +1,6 @@
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import { NonRetryableError } from '../../queue/errors/errors.js';
-import { encodeJson } from '../../queue/codec/encode-json.js';
+import { encodeJson } from '../../queue/codec/encode-content.js';
 import { validateWithSchema } from '../../queue/validation/validate-with-schema.js';
 import { withMiddleware, type AttemptMiddleware } from './attempt-middleware.js';
 import type { BulkHandler, BulkHandlerFunction } from './bulk-handler.js';

@@ -1,6 +1,6 @@
 // The values that cross between a thread and its worker. `npm run embed` bundles this file for the threads.
 import { types } from 'node:util';
-import { encodeJson } from '../../queue/codec/encode-json.js';
+import { encodeJson } from '../../queue/codec/encode-content.js';
 import { InvalidPayloadError } from '../../queue/errors/errors.js';
 import { checkLogLine } from '../handlers/log-line.js';
 

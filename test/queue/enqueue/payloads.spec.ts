@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Observable } from 'rxjs';
 import fc from '../../support/queue/properties.js';
 import { InvalidPayloadError } from '#queue/errors/errors.js';
-import { encodeJson } from '#queue/codec/encode-json.js';
+import { encodeJson } from '#queue/codec/encode-content.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { keysLike } from '../../support/redis/redis-reads.js';
 

@@ -2,19 +2,22 @@
 import { describe, expect, it } from '@jest/globals';
 import { luaScripts } from '#queue/lua.generated.js';
 import { resolveQueueOptions } from '#queue/model/queue-options.js';
-import { allCalls } from '#queue/scripts/calls/all-calls.js';
+import { allCalls, contextOf } from '#queue/scripts/calls/all-calls.js';
 import { attemptCalls } from '#queue/scripts/calls/attempt-calls.js';
 import { jobCalls } from '#queue/scripts/calls/job-calls.js';
 import { queueCalls } from '#queue/scripts/calls/queue-calls.js';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
 
-const calls = allCalls(new QueueKeys('jobs'), resolveQueueOptions('queue', {}));
+const keys = new QueueKeys('jobs');
+const options = resolveQueueOptions('queue', {});
+const context = contextOf(keys, options);
+const calls = allCalls(keys, options);
 
 /** The calls of each folder of lua. */
 const ROOMS: Record<string, object> = {
-  attempt: attemptCalls(calls),
-  job: jobCalls(calls),
-  queue: queueCalls(calls),
+  attempt: attemptCalls(context),
+  job: jobCalls(context),
+  queue: queueCalls(context),
   batch: calls.batches,
   deadLetter: calls.deadLetters,
   doctor: calls.doctor,

@@ -1,7 +1,6 @@
 import { attemptsByHand, type ResolvedQueueOptions } from '../../model/queue-options.js';
 import type { StoreCalls } from '../../store/store-calls.js';
 import { EVICTED_TTL_MS } from '../../runtime/lifetimes.js';
-import { publishArg } from '../publish-arg.js';
 import type { QueueKeys } from '../queue-keys.js';
 import type { CallContext } from '../script-call.js';
 import { attemptCalls } from './attempt-calls.js';
@@ -28,13 +27,12 @@ export type QueueCalls = ReturnType<typeof allCalls>;
  * each script has its contract.
  */
 export function allCalls(keys: QueueKeys, options: ResolvedQueueOptions) {
-  const retention = retentionOf(options);
-  const context: CallContext = { keys, options, retention };
+  const context = contextOf(keys, options);
   return {
     key: keys.jobPrefix,
     keys,
     options,
-    retention,
+    retention: context.retention,
     ...jobCalls(context),
     ...attemptCalls(context),
     ...queueCalls(context),
@@ -49,11 +47,19 @@ export function allCalls(keys: QueueKeys, options: ResolvedQueueOptions) {
     history: historyCalls(context),
     audit: auditCalls(context),
     doctor: doctorCalls(context),
-  } satisfies StoreCalls & CallContext & { doctor: object };
+  } satisfies StoreCalls & Pick<CallContext, 'keys' | 'options' | 'retention'> & { doctor: object };
+}
+
+/** Returns the data that the calls of a queue share. */
+export function contextOf(keys: QueueKeys, options: ResolvedQueueOptions): CallContext {
+  const { events, eventExtras } = options;
+  const published = eventExtras?.results && events !== 'off' ? `${events}+results` : events;
+  const enqueuesPublished = eventExtras?.enqueued ? events : 'off';
+  return { keys, options, published, enqueuesPublished, retention: retentionOf(options, published) };
 }
 
 /** Returns the first arguments of each script that ends jobs; see lua/lib/retention/retention_args.lua. */
-function retentionOf(options: ResolvedQueueOptions): CallContext['retention'] {
+function retentionOf(options: ResolvedQueueOptions, published: string): CallContext['retention'] {
   return [
     options.failedHistory,
     options.cancelledHistory,
@@ -61,7 +67,7 @@ function retentionOf(options: ResolvedQueueOptions): CallContext['retention'] {
     options.resultTtlMs,
     options.cancelledTtlMs,
     EVICTED_TTL_MS,
-    publishArg(options),
+    published,
     attemptsByHand(options),
     options.maxCrashes,
   ];

@@ -30,13 +30,12 @@ import type {
 import type { ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
 import { EVICTED_TTL_MS, USUAL_VISIBILITY_MS, WORKER_SEEN_MS } from '../../runtime/lifetimes.js';
 import { configuresLimits } from '../encode-limits.js';
-import { publishArg } from '../publish-arg.js';
 import type { QueueKeys } from '../queue-keys.js';
 import { type CallContext, call } from '../script-call.js';
 import { inGroups } from '../in-groups.js';
 
 /** Returns the calls of `lua/attempt`, one for each script; see the headers there. */
-export function attemptCalls({ keys, options, retention }: CallContext) {
+export function attemptCalls({ keys, options, published, retention }: CallContext) {
   return {
     claim(request: ClaimRequest): ScriptCall<ClaimReply> {
       const { count, token, worker, stream, slots, mostBytes, only, announces } = request;
@@ -127,13 +126,7 @@ export function attemptCalls({ keys, options, retention }: CallContext) {
       return {
         script: 'attemptComplete',
         keys: completionKeys(keys, completions, isLimited),
-        args: [
-          completedHistory,
-          EVICTED_TTL_MS,
-          publishArg(options),
-          resultTtlMs,
-          ...completionArguments(completions),
-        ],
+        args: [completedHistory, EVICTED_TTL_MS, published, resultTtlMs, ...completionArguments(completions)],
         decode: (reply) => (reply ? completeReply(listOf(reply), completions.length) : ALL_COMPLETED),
       };
     },

@@ -10,7 +10,6 @@ import type {
 } from '../../store/call-outcomes.js';
 import { type EncodedJob, type EnqueueReply, decodeEnqueue } from '../../store/enqueue-call.js';
 import type { CommandCall, ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
-import { publishesEnqueues } from '../publish-arg.js';
 import { encodePlainOptions } from '../../model/metadata.js';
 import { encodeJobOptions, isPlain } from '../encode-job-options.js';
 import { type CallContext, call } from '../script-call.js';
@@ -110,11 +109,11 @@ function enqueue(
   jobs: readonly EncodedJob[],
   mayBeBounded: boolean,
 ): ScriptCall<EnqueueReply[]> {
-  const { keys, options } = context;
-  const { maxPending, maxPendingBytes, events } = options;
-  const publishes = publishesEnqueues(options);
+  const { keys, options, enqueuesPublished } = context;
+  const { maxPending, maxPendingBytes } = options;
+  const publishes = enqueuesPublished !== 'off';
   const isBounded = mayBeBounded || maxPending !== undefined || maxPendingBytes !== undefined;
-  const plain = !isBounded && !publishes && jobs.every((job) => isPlain(job.options));
+  const plain = !isBounded && !publishes && jobs.every((job) => !job.options || isPlain(job.options));
   return {
     script: 'jobEnqueue',
     keys: plain ? keys.forPlainEnqueue : publishes ? keys.forPublishedEnqueue : keys.forEnqueue,
@@ -122,7 +121,7 @@ function enqueue(
       ? plainArguments(jobs)
       : [
           ...jobs.flatMap((job) => [job.id, job.name, job.payload, encodeJobOptions(job.options)]),
-          ...(isBounded || publishes ? [maxPending ?? '', maxPendingBytes ?? '', publishes ? events : 'off'] : []),
+          ...(isBounded || publishes ? [maxPending ?? '', maxPendingBytes ?? '', enqueuesPublished] : []),
         ],
     ...(plain && { resend: (reply) => (isBoundedReply(reply) ? enqueue(context, jobs, true) : undefined) }),
     decode: (reply) => decodeEnqueue(jobs, (reply as (string | number)[] | null) ?? []),

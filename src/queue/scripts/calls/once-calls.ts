@@ -3,20 +3,18 @@ import { decodeEnqueue, EnqueueRejected } from '../../store/enqueue-call.js';
 import type { OnceEntry, OnceReplies, OnceReply, OnceSender } from '../../store/verbs/once-verbs.js';
 import type { CommandCall, ScriptCall } from '../../transport/script-runner.js';
 import { encodeJobOptions } from '../encode-job-options.js';
-import { publishesEnqueues } from '../publish-arg.js';
 import { type CallContext, call } from '../script-call.js';
 
 /** Returns the calls of `lua/once`. A mark is forgotten and read by a command. */
-export function onceCalls({ keys, options }: CallContext) {
+export function onceCalls({ keys, options, enqueuesPublished }: CallContext) {
   return {
     enqueue({ source, fence }: OnceSender, entries: readonly OnceEntry[]): ScriptCall<OnceReplies> {
       const { maxPending = '', maxPendingBytes = '' } = options;
-      const publish = publishesEnqueues(options) ? options.events : 'off';
       const each = entries.flatMap((entry) => {
         const { id, name, payload } = entry.job;
         return [entry.key, id, name, payload, encodeOptions(entry)];
       });
-      const args = [source, fence, maxPending, maxPendingBytes, publish, ...each];
+      const args = [source, fence, maxPending, maxPendingBytes, enqueuesPublished, ...each];
       return call('onceEnqueue', keys.forEnqueueOnce(source), args, (reply) => decode(entries, reply));
     },
 

@@ -68,5 +68,5 @@ it('shows where a call was made that fails, to a client that asks for it', async
   await queue.stats(); // once by its text, where the server does not know it
   await client.set(state.keys.claims, 'no sorted set');
   const { cause } = await failure<Error>(() => queue.stats()); // the error of the call, before its key was named
-  expect((cause as Error).stack).toContain('send-evalsha.spec');
+  expect((cause as Error).stack).toContain('clients-of-copies.spec');
 });

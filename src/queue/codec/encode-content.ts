@@ -2,6 +2,7 @@ import { InvalidPayloadError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import { serializeError } from '../errors/serialize-error.js';
 import { cut, startOf } from '../runtime/cut.js';
+import { enveloped, type ContentOwner, type ContentRules } from './codec.js';
 
 const MAX_DEPTH = 200;
 
@@ -9,7 +10,35 @@ const MAX_DEPTH = 200;
 const LONGEST_PATH = 200;
 
 /**
- * Encodes a payload, result or progress. Refuses values that `JSON.stringify` would change silently: functions,
+ * Encodes a payload, result or progress by the codec of its queue.
+ *
+ * @param owner the job that gets it
+ * @param subject the name of the value in errors
+ * @throws InvalidPayloadError
+ */
+export function encodeContent(
+  field: 'payload' | 'result' | 'progress' | 'checkpoint' | 'step',
+  value: unknown,
+  { maxPayloadBytes, codec, redact }: ContentRules,
+  owner: ContentOwner,
+  subject: string = field,
+): string {
+  try {
+    return encodeJson(subject, codec ? enveloped(codec, subject, value, field, owner) : value, maxPayloadBytes);
+  } catch (error) {
+    throw redact ? withoutQuote(error as Error) : error;
+  }
+}
+
+/** Removes what an error quotes in parentheses, because it may be of a hidden part: a number, or a message. */
+function withoutQuote(error: Error): Error {
+  return error instanceof InvalidPayloadError
+    ? new InvalidPayloadError(error.path, error.expected, error.found.replace(/ \(.*\)$/s, ' (hidden by redact)'))
+    : error;
+}
+
+/**
+ * Encodes a value as JSON. Refuses values that `JSON.stringify` would change silently: functions,
  * symbols, BigInt, NaN, infinities, invalid dates, cycles, and nesting deeper than 200. It also refuses objects whose
  * content JSON omits: Map, Set, Error, RegExp, typed arrays, URLSearchParams and the like.
  *
