@@ -10,6 +10,7 @@ export type { OutboxDatabase, OutboxDialect, OutboxRow } from './outbox/outbox-d
 export type { OutboxRecord, OutboxStats } from './outbox/outbox-table.js';
 export { outboxSql } from './outbox/outbox-sql.js';
 export { fromPg, type PgClient, type PgPool } from './outbox/handles/from-pg.js';
+export { fromMysql2, type Mysql2Connection, type Mysql2Pool } from './outbox/handles/from-mysql2.js';
 export { fromTypeOrm, type TypeOrmDataSource, type TypeOrmTransaction } from './outbox/handles/from-typeorm.js';
 export { fromKnex, type KnexInstance, type KnexTransaction } from './outbox/handles/from-knex.js';
 export { fromKysely, type KyselyInstance, type KyselyTransaction } from './outbox/handles/from-kysely.js';

@@ -77,7 +77,7 @@ export class JobOutbox {
       checkTransaction(subject, table.database, transaction);
     return {
       store: async (transaction, queue, jobs: readonly EncodedJob[]) => {
-        check('enqueue.transaction', transaction);
+        await check('enqueue.transaction', transaction);
         await table.insert(
           transaction,
           jobs.map((job) => rowOf(connection, queue, job)),
@@ -87,7 +87,7 @@ export class JobOutbox {
         }
       },
       markDone: async (transaction, queue, id) => {
-        check('once', transaction);
+        await check('once', transaction);
         return table.markDone(transaction, queue, id);
       },
     };

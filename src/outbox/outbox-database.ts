@@ -2,10 +2,10 @@ import { InvalidOptionError } from '../queue/errors/errors.js';
 import type { TransactionHandle } from '../queue/store/verbs/outbox-writer.js';
 
 /** The SQL dialects that the outbox speaks. */
-export const DIALECTS: readonly OutboxDialect[] = ['postgres', 'sqlite'];
+export const DIALECTS: readonly OutboxDialect[] = ['postgres', 'mysql', 'sqlite'];
 
-/** The SQL dialect of a database. */
-export type OutboxDialect = 'postgres' | 'sqlite';
+/** The SQL dialect of a database. `mysql` is that of MariaDB too. */
+export type OutboxDialect = 'postgres' | 'mysql' | 'sqlite';
 
 /** A row of a result. */
 export type OutboxRow = Record<string, unknown>;
@@ -17,7 +17,7 @@ export interface OutboxDatabase {
   /** Its SQL dialect. */
   readonly dialect: OutboxDialect;
   /** Returns what else a value is than an open transaction of this client; undefined if it is one. */
-  refusalOf(transaction: unknown): string | undefined;
+  refusalOf(transaction: unknown): string | undefined | Promise<string | undefined>;
   /** Runs a statement in a transaction. `sql` has a `?` for each value. Returns its rows; none if it has none. */
   run(transaction: unknown, sql: string, values: readonly unknown[]): Promise<OutboxRow[]>;
   /** Runs work in a transaction of its own, commits it, or rolls it back if the work rejects. */
@@ -25,8 +25,12 @@ export interface OutboxDatabase {
 }
 
 /** @throws InvalidOptionError for something else than an open transaction of the database */
-export function checkTransaction(subject: string, database: OutboxDatabase, transaction: TransactionHandle): void {
-  const found = database.refusalOf(transaction);
+export async function checkTransaction(
+  subject: string,
+  database: OutboxDatabase,
+  transaction: TransactionHandle,
+): Promise<void> {
+  const found = await database.refusalOf(transaction);
   if (found !== undefined) {
     const hint = 'Pass the handle that your database client gives to the work of a transaction, before it ends.';
     throw new InvalidOptionError(subject, 'an open transaction', found, hint);

@@ -1,4 +1,4 @@
-import type { OutboxEntry, OutboxJob, Turn } from './dialects/dialect.js';
+import type { OutboxEntry, OutboxJob, SqlPart, Turn } from './dialects/dialect.js';
 import { dialectOf } from './dialects/dialect-of.js';
 import type { OutboxDatabase, OutboxRow } from './outbox-database.js';
 
@@ -38,8 +38,6 @@ export interface OutboxRecord {
 const MOST_ROWS = 1_000;
 const MOST_COUNTED = 10_000;
 const WAITING = 'failed_at IS NULL';
-/** A group of a queue of a connection, as one text. */
-const GROUP = `(connection || ' ' || queue || ' ' || coalesce(group_name, ''))`;
 const COLUMNS = ['entry', 'id', 'connection', 'queue', 'name', 'payload', 'options', 'group_name'];
 
 /** The rows that a turn leaves out. */
@@ -84,14 +82,12 @@ export class OutboxTable {
 
   /** Notes that a job's work was done. Returns false if it was noted before. */
   async markDone(transaction: unknown, queue: string, id: string): Promise<boolean> {
-    const sql = 'INSERT INTO job_done (queue, id) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING id';
-    return (await this.database.run(transaction, sql, [queue, id])).length > 0;
+    return (await this.sql.changed(this.database, transaction, this.sql.insertDone, [queue, id])) > 0;
   }
 
   /** Deletes notes of done work that are older. */
   async forgetDone(olderThanMs: number): Promise<void> {
-    const sql = `DELETE FROM job_done WHERE ${this.sql.ageOf('done_at')} > ?`;
-    await this.database.begin((transaction) => this.database.run(transaction, sql, [olderThanMs]));
+    await this.read(`DELETE FROM job_done WHERE done_at < ${this.sql.inMs}`, [-olderThanMs]);
   }
 
   /** Returns whether a row behind a number may be shipped. */
@@ -110,44 +106,53 @@ export class OutboxTable {
 
   /** Returns the first rows behind a number that may be shipped, in their order. */
   async rows({ transaction }: Turn, after: string, { queues, groups, limit }: LeftOut): Promise<OutboxEntry[]> {
-    const without = (column: string, list: readonly string[]) =>
-      list.length > 0 ? `AND NOT (${this.sql.among(column)}) ` : '';
-    const others = without('queue', queues) + without(GROUP, groups);
+    const others = [this.without('queue', queues), this.without(this.group, groups)];
     const sql =
       `SELECT seq, entry, id, connection, queue, name, payload, options, group_name AS grp, attempts, ` +
-      `${this.sql.ageOf('created_at')} AS age FROM job_outbox WHERE seq > ? AND ${this.due} ${others}ORDER BY seq LIMIT ?`;
-    const lists = [queues, groups].filter(({ length }) => length > 0);
-    const values = [after, ...lists.map((list) => this.sql.list(list)), limit];
+      `${this.sql.ageOf('created_at')} AS age FROM job_outbox WHERE seq > ? AND ${this.due} ` +
+      `${others.map((each) => each.sql).join('')}ORDER BY seq LIMIT ${limit}`;
+    const values = [after, ...others.flatMap((each) => each.values)];
     return (await this.database.run(transaction, sql, values)).map(entryOf);
+  }
+
+  private without(column: string, listed: readonly string[]): SqlPart {
+    const { sql, values } = listed.length > 0 ? this.sql.among(column, listed) : { sql: '', values: [] };
+    return { sql: sql && `AND NOT (${sql}) `, values };
+  }
+
+  /** A group of a queue of a connection, as one text. */
+  private get group(): string {
+    return this.sql.joined('connection', `' '`, 'queue', `' '`, `coalesce(group_name, '')`);
   }
 
   /** Returns the groups of rows that were refused and wait: their later rows wait too. */
   async heldGroups({ transaction }: Turn): Promise<string[]> {
     const sql =
-      `SELECT DISTINCT ${GROUP} AS grp FROM job_outbox ` +
+      `SELECT DISTINCT ${this.group} AS grp FROM job_outbox ` +
       `WHERE not_before > ${this.sql.now} AND ${WAITING} AND group_name IS NOT NULL LIMIT ${MOST_COUNTED}`;
     return (await this.database.run(transaction, sql, [])).map(({ grp }) => String(grp));
   }
 
   async remove({ transaction }: Turn, seqs: readonly string[]): Promise<void> {
     if (seqs.length > 0) {
-      const sql = `DELETE FROM job_outbox WHERE ${this.sql.amongSeqs}`;
-      await this.database.run(transaction, sql, [this.sql.list(seqs)]);
+      const { sql, values } = this.sql.amongSeqs(seqs);
+      await this.database.run(transaction, `DELETE FROM job_outbox WHERE ${sql}`, values);
     }
   }
 
   /** Sets a refused row aside. @param retryInMs undefined: it has failed */
   async setAside({ transaction }: Turn, seq: string, error: string, retryInMs: number | undefined): Promise<void> {
     const next = retryInMs === undefined ? `failed_at = ${this.sql.now}` : `not_before = ${this.sql.inMs}`;
-    const sql = `UPDATE job_outbox SET attempts = attempts + 1, last_error = ?, ${next} WHERE ${this.sql.amongSeqs}`;
-    const values = [error, ...(retryInMs === undefined ? [] : [retryInMs]), this.sql.list([seq])];
+    const where = this.sql.amongSeqs([seq]);
+    const sql = `UPDATE job_outbox SET attempts = attempts + 1, last_error = ?, ${next} WHERE ${where.sql}`;
+    const values = [error, ...(retryInMs === undefined ? [] : [retryInMs]), ...where.values];
     await this.database.run(transaction, sql, values);
   }
 
   /** Returns which of these entries have a row. */
   async present({ transaction }: Turn, entries: readonly string[]): Promise<Set<string>> {
-    const sql = `SELECT entry FROM job_outbox WHERE ${this.sql.among('entry')}`;
-    const rows = await this.database.run(transaction, sql, [this.sql.list(entries)]);
+    const { sql, values } = this.sql.among('entry', entries);
+    const rows = await this.database.run(transaction, `SELECT entry FROM job_outbox WHERE ${sql}`, values);
     return new Set(rows.map(({ entry }) => String(entry)));
   }
 
@@ -172,8 +177,7 @@ export class OutboxTable {
     const rows = await this.read(
       `SELECT seq, id, queue, name, attempts, ${this.sql.ageOf('created_at')} AS age, last_error AS error, ` +
         `CASE WHEN failed_at IS NULL THEN 0 ELSE 1 END AS failed ` +
-        `FROM job_outbox ORDER BY failed DESC, attempts DESC, seq LIMIT ?`,
-      [limit],
+        `FROM job_outbox ORDER BY failed DESC, attempts DESC, seq LIMIT ${limit}`,
     );
     return rows.map((row) => ({
       seq: String(row.seq),
@@ -191,18 +195,22 @@ export class OutboxTable {
   async retry(): Promise<number> {
     const sql =
       'UPDATE job_outbox SET attempts = 0, not_before = NULL, failed_at = NULL ' +
-      'WHERE not_before IS NOT NULL OR failed_at IS NOT NULL RETURNING seq';
-    return (await this.read(sql)).length;
+      'WHERE not_before IS NOT NULL OR failed_at IS NOT NULL';
+    return this.change(sql);
   }
 
   /** Deletes a failed row. Its job is never added. */
   async discard(seq: string): Promise<boolean> {
-    const sql = `DELETE FROM job_outbox WHERE failed_at IS NOT NULL AND ${this.sql.amongSeqs} RETURNING seq`;
-    return (await this.read(sql, [this.sql.list([seq])])).length > 0;
+    const { sql, values } = this.sql.amongSeqs([seq]);
+    return (await this.change(`DELETE FROM job_outbox WHERE failed_at IS NOT NULL AND ${sql}`, values)) > 0;
   }
 
   private get due(): string {
     return `${WAITING} AND (not_before IS NULL OR not_before <= ${this.sql.now})`;
+  }
+
+  private change(sql: string, values: readonly unknown[] = []): Promise<number> {
+    return this.database.begin((transaction) => this.sql.changed(this.database, transaction, sql, values));
   }
 
   private read(sql: string, values: readonly unknown[] = []): Promise<OutboxRow[]> {

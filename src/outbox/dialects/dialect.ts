@@ -44,10 +44,24 @@ export interface Dialect {
   /** The time now, and in a number of ms. */
   readonly now: string;
   readonly inMs: string;
-  /** Returns a condition: the text of the column is in a list, which is sent as one value. */
-  among(column: string): string;
-  /** A condition: the number of the row is in such a list. It is found by the primary key. */
-  readonly amongSeqs: string;
-  /** Returns the value of such a list. */
-  list(values: readonly string[]): string;
+  /** Joins texts. */
+  joined(...texts: string[]): string;
+  /** Returns a condition: the text of the column is one of these. */
+  among(column: string, values: readonly string[]): SqlPart;
+  /** Returns a condition: the number of the row is one of these. The rows are found by the primary key. */
+  amongSeqs(seqs: readonly string[]): SqlPart;
+  /** Notes done work, if there is no note of it yet. */
+  readonly insertDone: string;
+  /** Runs a statement that writes, and returns its number of rows. */
+  changed(database: OutboxDatabase, transaction: unknown, sql: string, values: readonly unknown[]): Promise<number>;
 }
+
+/** A part of a statement, with the values of its `?`. */
+export interface SqlPart {
+  sql: string;
+  values: readonly unknown[];
+}
+
+/** Counts the rows of a statement by those that it returns. */
+export const countReturned: Dialect['changed'] = async (database, transaction, sql, values) =>
+  (await database.run(transaction, `${sql} RETURNING 1 AS one`, values)).length;

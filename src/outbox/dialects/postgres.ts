@@ -1,4 +1,4 @@
-import type { Dialect } from './dialect.js';
+import { countReturned, type Dialect } from './dialect.js';
 
 /** The lock of the table. It ends with the transaction, so that it works behind PgBouncer. */
 const LOCK = `SELECT pg_try_advisory_xact_lock(CAST(724100 AS bigint) << 32 | CAST(CAST(CAST('job_outbox' AS regclass) AS oid) AS bigint)) AS locked`;
@@ -51,7 +51,13 @@ export const postgres: Dialect = {
   ageOf: (column) => `CAST(extract(epoch FROM clock_timestamp() - ${column}) * 1000 AS double precision)`,
   now: 'clock_timestamp()',
   inMs: `clock_timestamp() + CAST(? AS double precision) * interval '1 millisecond'`,
-  among: (column) => `${column} = ANY(CAST(? AS text[]))`,
-  amongSeqs: 'seq = ANY(CAST(? AS bigint[]))',
-  list: (values) => `{${values.map((value) => JSON.stringify(value)).join(',')}}`,
+  joined: (...texts) => `(${texts.join(' || ')})`,
+  among: (column, values) => ({ sql: `${column} = ANY(CAST(? AS text[]))`, values: [list(values)] }),
+  amongSeqs: (seqs) => ({ sql: 'seq = ANY(CAST(? AS bigint[]))', values: [list(seqs)] }),
+  insertDone: 'INSERT INTO job_done (queue, id) VALUES (?, ?) ON CONFLICT DO NOTHING',
+  changed: countReturned,
 };
+
+function list(values: readonly string[]): string {
+  return `{${values.map((value) => JSON.stringify(value)).join(',')}}`;
+}

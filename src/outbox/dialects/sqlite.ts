@@ -1,5 +1,5 @@
 import type { OutboxDatabase } from '../outbox-database.js';
-import type { Dialect } from './dialect.js';
+import { countReturned, type Dialect } from './dialect.js';
 
 /** The time in ms. `unixepoch('subsec')` needs SQLite 3.42. */
 const NOW = `CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`;
@@ -50,9 +50,17 @@ export const sqlite: Dialect = {
   ageOf: (column) => `(${NOW} - ${column})`,
   now: NOW,
   inMs: `(${NOW} + CAST(? AS INTEGER))`,
-  among: (column) => `${column} IN (SELECT value FROM json_each(?))`,
-  amongSeqs: 'seq IN (SELECT CAST(value AS INTEGER) FROM json_each(?))',
-  list: (values) => JSON.stringify(values),
+  joined: (...texts) => `(${texts.join(' || ')})`,
+  among: (column, values) => ({
+    sql: `${column} IN (SELECT value FROM json_each(?))`,
+    values: [JSON.stringify(values)],
+  }),
+  amongSeqs: (seqs) => ({
+    sql: 'seq IN (SELECT CAST(value AS INTEGER) FROM json_each(?))',
+    values: [JSON.stringify(seqs)],
+  }),
+  insertDone: 'INSERT INTO job_done (queue, id) VALUES (?, ?) ON CONFLICT DO NOTHING',
+  changed: countReturned,
 };
 
 async function drawFence(database: OutboxDatabase): Promise<number> {

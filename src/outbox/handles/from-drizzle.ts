@@ -1,3 +1,4 @@
+import { ASK, isOpen } from './from-mysql2.js';
 import { rowsOf, type OutboxDatabase, type OutboxDialect } from '../outbox-database.js';
 
 /** The `sql` of drizzle-orm, as the outbox uses it: a tag for templates. */
@@ -15,8 +16,13 @@ export interface DrizzleDatabase {
   transaction<Result>(work: (tx: DrizzleTransaction) => Promise<Result>): Promise<Result>;
 }
 
-/** The method for statements on PostgreSQL, and that on SQLite. */
+/** The method for statements on PostgreSQL and MySQL, and that on SQLite. */
 type Runs = Partial<Record<'execute' | 'all', (query: object) => PromiseLike<unknown>>>;
+
+interface Handle extends Runs {
+  /** Its client of pg tells whether the transaction is open. */
+  session?: { client?: { getTransactionStatus?(): string | null } };
+}
 
 /**
  * Makes the database of the outbox from a database of Drizzle, with an asynchronous driver. The transaction of an enqueue
@@ -31,21 +37,28 @@ export function fromDrizzle(
   options: { sql: DrizzleSql; dialect?: OutboxDialect },
 ): OutboxDatabase {
   const { sql: tag, dialect = 'postgres' } = options;
-  const method = dialect === 'postgres' ? 'execute' : 'all';
+  const method = dialect === 'sqlite' ? 'all' : 'execute';
+  const run = (transaction: unknown, text: string, values: readonly unknown[]) => {
+    const parts = text.split('?');
+    return (transaction as Required<Runs>)[method](tag(Object.assign(parts, { raw: parts }), ...values));
+  };
+  const hasEnded = async (handle: Handle) =>
+    dialect === 'mysql'
+      ? !isOpen(await run(handle, ASK, []))
+      : (handle.session?.client?.getTransactionStatus?.() ?? 'T') !== 'T';
   return {
     dialect,
-    refusalOf(transaction) {
-      const handle = (transaction ?? {}) as Runs;
+    async refusalOf(transaction) {
+      const handle = (transaction ?? {}) as Handle;
       if (typeof handle[method] !== 'function') {
         return 'no transaction of Drizzle';
       }
-      return 'rollback' in handle ? undefined : 'the database itself';
+      if (!('rollback' in handle)) {
+        return 'the database itself';
+      }
+      return (await hasEnded(handle)) ? 'a transaction that has ended' : undefined;
     },
-    run: async (transaction, text, values) => {
-      const parts = text.split('?');
-      const query = tag(Object.assign(parts, { raw: parts }), ...values);
-      return rowsOf(await (transaction as Required<Runs>)[method](query));
-    },
+    run: async (transaction, text, values) => rowsOf(await run(transaction, text, values)),
     begin: (work) => db.transaction(work),
   };
 }

@@ -22,7 +22,7 @@ interface Handle {
   isCompleted?: () => boolean;
 }
 
-const DIALECT_OF: Record<string, OutboxDialect> = { postgresql: 'postgres', sqlite3: 'sqlite' };
+const DIALECT_OF: Record<string, OutboxDialect> = { postgresql: 'postgres', mysql: 'mysql', sqlite3: 'sqlite' };
 
 /**
  * Makes the database of the outbox from a Knex instance. The transaction of an enqueue is the `trx` of
@@ -34,7 +34,7 @@ const DIALECT_OF: Record<string, OutboxDialect> = { postgresql: 'postgres', sqli
 export function fromKnex(knex: KnexInstance): OutboxDatabase {
   const dialect = DIALECT_OF[knex.client.dialect ?? ''];
   if (!dialect) {
-    throw new InvalidOptionError('fromKnex', 'a client of PostgreSQL or SQLite', show(knex.client.dialect));
+    throw new InvalidOptionError('fromKnex', 'a client of PostgreSQL, MySQL or SQLite', show(knex.client.dialect));
   }
   return {
     dialect,

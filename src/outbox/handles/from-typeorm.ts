@@ -25,6 +25,9 @@ interface Handle {
 const TYPES: Record<string, OutboxDialect> = {
   postgres: 'postgres',
   'aurora-postgres': 'postgres',
+  mysql: 'mysql',
+  mariadb: 'mysql',
+  'aurora-mysql': 'mysql',
   sqlite: 'sqlite',
   'better-sqlite3': 'sqlite',
 };

@@ -1,0 +1,75 @@
+import type { Dialect } from './dialect.js';
+
+/** Compares texts by their code points. */
+const TEXT = 'CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
+/** The time now. It is UTC, because sessions may have different time zones. */
+const NOW = 'UTC_TIMESTAMP(6)';
+
+/** MySQL 8.0.13 or later, and MariaDB 10.6 or later. */
+export const mysql: Dialect = {
+  ddl: [
+    `CREATE TABLE job_outbox (
+  seq BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+  entry VARCHAR(256) NOT NULL,
+  id VARCHAR(256) NOT NULL,
+  connection VARCHAR(256) NOT NULL,
+  queue VARCHAR(256) NOT NULL,
+  name VARCHAR(256) NOT NULL,
+  payload LONGTEXT NOT NULL,
+  options LONGTEXT NOT NULL,
+  group_name TEXT,
+  created_at DATETIME(6) NOT NULL DEFAULT (${NOW}),
+  attempts INT NOT NULL DEFAULT 0,
+  not_before DATETIME(6),
+  failed_at DATETIME(6),
+  last_error TEXT,
+  INDEX job_outbox_aside (not_before)
+) ENGINE = InnoDB ${TEXT}`,
+    `CREATE TABLE job_outbox_fence (value BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY) ENGINE = InnoDB`,
+    `CREATE TABLE job_outbox_source (source VARCHAR(64) PRIMARY KEY) ENGINE = InnoDB ${TEXT}`,
+    `INSERT INTO job_outbox_source (source) VALUES (UUID())`,
+    `CREATE TABLE job_done (
+  queue VARBINARY(1024) NOT NULL,
+  id VARBINARY(1024) NOT NULL,
+  done_at DATETIME(6) NOT NULL DEFAULT (${NOW}),
+  PRIMARY KEY (queue, id),
+  INDEX job_done_at (done_at)
+) ENGINE = InnoDB`,
+  ],
+
+  turn: (database, work) =>
+    database.begin(async (transaction) => {
+      const run = (sql: string) => database.run(transaction, sql, []);
+      // A row lock ends with the transaction. The first read behind it makes the snapshot, so no deleted row is in it.
+      const [taken] = await run('SELECT source FROM job_outbox_source FOR UPDATE SKIP LOCKED');
+      if (!taken) {
+        return undefined;
+      }
+      // A number of AUTO_INCREMENT is not rolled back, so no later turn gets this fence.
+      await run('INSERT INTO job_outbox_fence () VALUES ()');
+      const [drawn] = await run('SELECT LAST_INSERT_ID() AS fence');
+      const fence = Number(drawn!.fence);
+      await database.run(transaction, 'DELETE FROM job_outbox_fence WHERE value < ?', [fence]);
+      return work({ transaction, source: String(taken.source), fence });
+    }),
+
+  raiseFence: 'INSERT IGNORE INTO job_outbox_fence (value) VALUES (?)',
+  ageOf: (column) => `(TIMESTAMPDIFF(MICROSECOND, ${column}, ${NOW}) / 1000)`,
+  now: NOW,
+  inMs: `DATE_ADD(${NOW}, INTERVAL ? * 1000 MICROSECOND)`,
+  joined: (...texts) => `concat(${texts.join(', ')})`,
+  among: (column, values) => oneOf(column, values),
+  amongSeqs: (seqs) => oneOf('seq', seqs.map(Number)),
+  insertDone: 'INSERT IGNORE INTO job_done (queue, id) VALUES (?, ?)',
+
+  async changed(database, transaction, sql, values) {
+    await database.run(transaction, sql, values);
+    const [row] = await database.run(transaction, 'SELECT ROW_COUNT() AS changed', []);
+    return Number(row!.changed);
+  },
+};
+
+/** Numbers, so that the primary key serves: no text is compared with a number. */
+function oneOf(column: string, values: readonly unknown[]): { sql: string; values: readonly unknown[] } {
+  return { sql: `${column} IN (${values.map(() => '?').join(', ')})`, values };
+}

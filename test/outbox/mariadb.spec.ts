@@ -1,0 +1,136 @@
+// The outbox on MariaDB, by mysql2: transactions, and relays that die, stall, and meet rows that they cannot send.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import mysql, { type Pool, type RowDataPacket } from 'mysql2/promise';
+import { fromMysql2, type OutboxDatabase } from 'nest-job-queue/outbox';
+import { describeClient } from '../support/databases/client-cases.js';
+import { startMariadb, type Mariadb } from '../support/databases/mariadb.js';
+import { makeTables, TestOutbox } from '../support/databases/outbox.js';
+import { gate } from '../support/faults/wait.js';
+import { connect } from '../support/redis/redis.js';
+
+let server: Mariadb;
+let pool: Pool;
+let database: OutboxDatabase;
+
+beforeAll(async () => {
+  server = await startMariadb();
+  pool = mysql.createPool({ uri: server.url });
+  database = fromMysql2(pool);
+  await makeTables(database);
+}, 60_000);
+
+afterAll(async () => {
+  await pool.end();
+  await server.stop();
+});
+
+describeClient('mysql2', async () => ({
+  database,
+  itself: pool,
+  nested: async (connection: mysql.PoolConnection, work) => {
+    await connection.query('SAVEPOINT inside');
+    await work(connection);
+    await connection.query('ROLLBACK TO SAVEPOINT inside');
+  },
+  close: async () => undefined,
+}));
+
+const commit = (work: (transaction: object) => Promise<unknown>) =>
+  database.begin((transaction) => work(transaction as object));
+
+describe('the relay on MariaDB', () => {
+  let t: TestOutbox;
+  beforeAll(() => {
+    t = new TestOutbox(database);
+  });
+  afterAll(() => t.close());
+
+  it('draws a larger fence for each turn, also after one that rolled back', async () => {
+    const fences: number[] = [];
+    const table = (t.outbox as unknown as { table: { turn(work: (turn: { fence: number }) => unknown): unknown } }).table; // prettier-ignore
+    const draw = (fails: boolean) =>
+      table.turn(async ({ fence }) => (fences.push(fence), fails && Promise.reject(new Error('rolls back'))));
+    await draw(false);
+    await expect(draw(true)).rejects.toThrow('rolls back');
+    await draw(false);
+    expect(fences).toEqual([fences[0], fences[0]! + 1, fences[0]! + 2]);
+    const [rows] = await pool.query<RowDataPacket[]>('SELECT count(*) AS count FROM job_outbox_fence');
+    expect(rows[0]!.count).toBe(1);
+  });
+
+  it('adds nothing when it stalls and comes back after another took over', async () => {
+    await commit((tx) => t.enqueue(tx, 1));
+    const [reached, goesOn] = [gate(), gate()];
+    const stalling = new TestOutbox(database);
+    const { queue } = t;
+    stalling.queueOf(queue.name).exec = async (...asked: Parameters<typeof queue.exec>) => {
+      reached.open();
+      await goesOn.promise;
+      return queue.exec(...asked) as never;
+    };
+    const stalled = stalling.outbox.ship();
+    await reached.promise;
+    await t.outbox.ship();
+    expect(await t.pending()).toEqual([]); // the stalled relay has the lock
+    const [sessions] = await pool.query<RowDataPacket[]>(
+      'SELECT trx_mysql_thread_id AS id FROM information_schema.innodb_trx',
+    );
+    await Promise.all(sessions.map(({ id }) => pool.query(`KILL ${id}`)));
+    await t.outbox.ship();
+    expect(await t.pending()).toEqual([1]);
+    await t.purge();
+    goesOn.open();
+    await stalled;
+    expect(stalling.outbox.trouble).toBeDefined();
+    expect(await t.pending()).toEqual([]);
+    expect(await connect().zcard(`queue:${queue.name}:once`)).toBe(0);
+    stalling.close();
+  });
+
+  it('raises its fence where the database was restored from a backup', async () => {
+    const [rows] = await pool.query<RowDataPacket[]>('SELECT source FROM job_outbox_source');
+    await t.queue.exec((calls) => calls.once.enqueue({ source: rows[0]!.source as string, fence: 5_000 }, []));
+    await commit((tx) => t.enqueue(tx, 1));
+    await t.outbox.ship();
+    expect(await t.pending()).toEqual([1]);
+    await t.purge();
+  });
+
+  it('sets a bad row aside with the later ones of its group, lets it fail, retries and discards it', async () => {
+    await commit(async (tx) => {
+      await t.enqueue(tx, 'bad', { group: 'a' });
+      await t.enqueue(tx, 'later', { group: 'a', delayMs: 10_000 });
+      await t.enqueue(tx, 'good', { group: 'b' });
+    });
+    await pool.query(`UPDATE job_outbox SET options = '{{', attempts = 19 WHERE payload = '"bad"'`);
+    await t.outbox.ship();
+    expect((await t.queue.stats()).pending).toBe(1);
+    expect(await t.outbox.stats()).toMatchObject({ waiting: 1, setAside: 0, failed: 1 });
+    const { seq } = (await t.outbox.list())[0]!;
+    expect(await t.outbox.retry()).toBe(1);
+    await t.outbox.ship();
+    expect(await t.outbox.stats()).toMatchObject({ setAside: 1, failed: 0 });
+    const [aside] = await t.outbox.list();
+    expect(aside).toMatchObject({ seq, attempts: 1, isFailed: false });
+    expect(aside!.lastError).toContain('JSON');
+    await t.outbox.ship(); // while its group waits
+    expect(await t.outbox.discard(seq)).toBe(false);
+    await pool.query('UPDATE job_outbox SET failed_at = now() WHERE seq = ?', [seq]);
+    expect(await t.outbox.discard(seq)).toBe(true);
+    await t.outbox.ship();
+    expect(await t.rows()).toBe(0);
+    await t.purge();
+  });
+
+  it('counts a delay from the insert, in any time zone of a session', async () => {
+    const handle = (await commit(async (tx) => {
+      await (tx as mysql.Connection).query(`SET time_zone = '+09:00'`);
+      return t.enqueue(tx, 1, { delayMs: 7_200_000 });
+    })) as { id: string };
+    await pool.query('UPDATE job_outbox SET created_at = DATE_SUB(created_at, INTERVAL 1 HOUR)');
+    expect(Math.abs((await t.outbox.stats()).oldestAgeMs - 3_600_000)).toBeLessThan(10_000);
+    await t.outbox.ship();
+    const { dueAt } = (await t.queue.get(handle.id))!;
+    expect(Math.abs(dueAt!.getTime() - Date.now() - 3_600_000)).toBeLessThan(10_000);
+  });
+});
