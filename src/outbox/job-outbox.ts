@@ -67,7 +67,7 @@ export class JobOutbox {
 
   /** Ships all committed rows, also in a process with `relay: false`. Resolves once they are in their queues. */
   ship(): Promise<void> {
-    return this.relay.ship();
+    return this.relay.runOnce();
   }
 
   /** Returns the writer of a connection's queues. @internal */

@@ -183,7 +183,7 @@ export class QueueRegistry {
 
   /** Closes the connections that the queues opened for themselves. */
   close(): void {
-    this.requests.close();
+    this.requests.stop();
     this.watchers.forEach((watcher) => watcher.closed());
     this.referenced.forEach((queue) => queue.close());
   }

@@ -1,4 +1,5 @@
 import type { JobQueue } from '../../queue/job-queue.js';
+import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import type { ServerConnection } from './server-connection.js';
 
@@ -25,7 +26,7 @@ interface KnownQueues {
  *
  * An app may hold such a queue. Its next call makes the queue known again.
  */
-export class RequestedQueues {
+export class RequestedQueues implements BackgroundRole {
   /** The time of the last request of each queue, by the monotonic clock. */
   private readonly usedAt = new Map<JobQueue, number>();
   /** The released queues that the app still holds. */
@@ -44,7 +45,7 @@ export class RequestedQueues {
     }
     if (isNew || this.usedAt.has(queue)) {
       this.usedAt.set(queue, this.clock.monotonic());
-      this.timer ??= this.startLooks();
+      this.start();
     }
   }
 
@@ -59,12 +60,20 @@ export class RequestedQueues {
     return this.released.get(name)?.deref();
   }
 
-  close(): void {
-    if (this.timer) this.clock.clear(this.timer);
+  /** Starts with the first request. A further call changes nothing. */
+  start(): void {
+    if (!this.timer) {
+      this.timer = this.clock.setInterval(() => void this.runOnce(), LOOK_MS);
+      this.timer.unref();
+    }
+  }
+
+  stop(): void {
+    this.clock.clear(this.timer);
   }
 
   /** Releases each queue that no call used for five minutes, if none of its jobs waits or runs. */
-  async look(): Promise<void> {
+  async runOnce(): Promise<void> {
     this.released.forEach((queue, name) => queue.deref() ?? this.released.delete(name));
     const unused = this.unused();
     const idle = new Set<JobQueue>();
@@ -103,12 +112,6 @@ export class RequestedQueues {
   private taken(queue: JobQueue): void {
     queue.onUse = undefined;
     this.released.delete(queue.name);
-  }
-
-  private startLooks(): Timer {
-    const timer = this.clock.setInterval(() => void this.look(), LOOK_MS);
-    timer.unref();
-    return timer;
   }
 }
 

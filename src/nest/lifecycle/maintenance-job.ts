@@ -1,3 +1,4 @@
+import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { LONGEST_TIMER_MS } from '../../queue/runtime/bounds.js';
 import type { Recurrence } from '../../queue/model/schedule.js';
 import { nextTick } from '../../queue/schedules/recurrence.js';
@@ -16,12 +17,12 @@ interface Instant {
  * The clock of the maintenance, with the methods that operators use of a CronJob in the SchedulerRegistry of \@nestjs/schedule. It
  * is no CronJob of the package `cron`, so that an app without \@nestjs/schedule installs no second cron library.
  */
-export class MaintenanceJob {
+export class MaintenanceJob implements BackgroundRole {
   private readonly recurrence: Recurrence;
   private timer: NodeJS.Timeout | undefined;
   private nextAt = 0;
   private lastAt: number | undefined;
-  private running = false;
+  private running: Promise<void> | undefined;
 
   constructor(
     readonly name: string,
@@ -55,6 +56,15 @@ export class MaintenanceJob {
   stop(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
+  }
+
+  /** Runs one turn now. A call during a turn returns that turn. */
+  runOnce(): Promise<void> {
+    if (!this.running) {
+      this.lastAt = Date.now();
+      this.running = this.fireOnTick().finally(() => (this.running = undefined));
+    }
+    return this.running;
   }
 
   /** Returns the start of the last run; null before the first. */
@@ -97,11 +107,7 @@ export class MaintenanceJob {
       return;
     }
     this.plan();
-    if (!this.running) {
-      this.running = true;
-      this.lastAt = Date.now();
-      void this.fireOnTick().finally(() => (this.running = false));
-    }
+    void this.runOnce();
   }
 }
 

@@ -1,4 +1,6 @@
 import type { ModulesContainer } from '@nestjs/core';
+import type { BackgroundRole } from '../../queue/runtime/background-role.js';
+import { LONGEST_TIMER_MS } from '../../queue/runtime/bounds.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import type { SafeLogger } from '../../queue/errors/safe-logger.js';
 import { within } from '../../queue/runtime/within.js';
@@ -36,7 +38,7 @@ export interface MaintenanceParts {
  * Maintains all queues that this process knows, as a cron job. It is in the app's SchedulerRegistry if there is one, so
  * that it can be seen and stopped there. Every replica may do it without harm.
  */
-export class MaintenanceScheduler {
+export class MaintenanceScheduler implements BackgroundRole {
   private readonly cronJob: string;
   private readonly failures: FailureLog;
   private job: MaintenanceJob | undefined;
@@ -94,7 +96,7 @@ export class MaintenanceScheduler {
   }
 
   /** Prevents further sweeps, and waits for the current one, at most `timeoutMs`. */
-  async stop(timeoutMs: number): Promise<void> {
+  async stop(timeoutMs: number = LONGEST_TIMER_MS): Promise<void> {
     const { job, registry, sweeper } = this;
     if (!sweeper) {
       return;

@@ -1,3 +1,4 @@
+import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { OutboxEntry, Turn } from '../dialects/dialect.js';
@@ -37,7 +38,7 @@ interface ShippedQueue {
 }
 
 /** Moves committed rows to their queues. Each process may run one; the database lets one at a time ship. */
-export class Relay {
+export class Relay implements BackgroundRole {
   /** The error of the last turn or of a queue; undefined if all is well. */
   trouble: Error | undefined;
   private stopped = false;
@@ -99,7 +100,7 @@ export class Relay {
   }
 
   /** Ships all committed rows that may be shipped. Resolves when another relay has the turn, too. */
-  async ship(): Promise<void> {
+  async runOnce(): Promise<void> {
     await this.running;
     this.fullLookAtMs = -Infinity;
     await this.work();

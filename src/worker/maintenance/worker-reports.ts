@@ -1,3 +1,4 @@
+import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { HistoryWriter } from './history-writer.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 import { LongRuns } from './long-runs.js';
@@ -5,7 +6,7 @@ import type { WorkerContext } from './worker-context.js';
 import { WorkerRegistration } from './worker-registration.js';
 
 /** Announces this worker, adds its measured times, and looks for handlers that run for long, at intervals. */
-export class WorkerReports {
+export class WorkerReports implements BackgroundRole {
   private readonly registration: WorkerRegistration;
   private readonly history: HistoryWriter;
   readonly longRuns: LongRuns;
@@ -21,6 +22,12 @@ export class WorkerReports {
     await this.registration.start();
     this.history.start();
     this.longRuns.start();
+  }
+
+  /** Announces the worker, sends its measurements, and looks for long runs, now. */
+  async runOnce(): Promise<void> {
+    this.longRuns.runOnce();
+    await Promise.all([this.registration.runOnce(), this.history.runOnce()]);
   }
 
   /** Announces a queue whose limits the store does not know. */

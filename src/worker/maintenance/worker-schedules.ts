@@ -1,5 +1,6 @@
 import { checkKnown } from '../../queue/validation/validate-options.js';
 import type { JobQueue } from '../../queue/job-queue.js';
+import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { own } from '../../queue/runtime/own.js';
 import { show } from '../../queue/errors/show.js';
@@ -20,7 +21,7 @@ interface RecurringQueue {
 }
 
 /** Declares the schedules of a worker's code, and makes the ticks of all its queues. */
-export class WorkerSchedules {
+export class WorkerSchedules implements BackgroundRole {
   private readonly declarer: ScheduleDeclarer;
   private readonly ticker: ScheduleTicker;
   /** The checks of payloads by asynchronous schemas. */
@@ -52,6 +53,12 @@ export class WorkerSchedules {
     await Promise.all(this.checks);
     await this.declarer.start();
     this.ticker.start();
+  }
+
+  /** Declares the schedules, then makes the ticks that are due. */
+  async runOnce(): Promise<void> {
+    await this.declarer.runOnce();
+    await this.ticker.runOnce();
   }
 
   async stop(): Promise<void> {
