@@ -32,7 +32,7 @@
 --@include lib/settle/crash
 local dead_worker, limit = ARGV[first], ARGV[first + 2]
 local cursor, found = unpack(redis.call('ZSCAN', claims, ARGV[first + 1], 'COUNT', limit))
-local taken, replies = {}, { cursor }
+local taken, replies, reason = {}, { cursor }, 'worker process ended'
 for i = 1, #found, 2 do
   local status, worker, fence = unpack(read(job .. found[i], 'status', 'worker', 'fence'))
   -- Another state is left to lua/sweep/reclaim: the step that ended the claim broke off.
@@ -41,18 +41,5 @@ for i = 1, #found, 2 do
   end
 end
 redis.call('ZREM', workers, dead_worker)
--- The job claimed first must be claimed first again, so it is put to the front last.
-table.sort(taken, function(a, b) return a.fence > b.fence end)
-for _, claim in ipairs(taken) do
-  local n = #replies
-  replies[n + 1], replies[n + 2], replies[n + 3] = claim.id, crash(claim.id, 'worker process ended')
-end
-place_groups()
--- The claims go last: if a step breaks off, a reclaim finds the jobs.
-for _, claim in ipairs(taken) do
-  redis.call('ZREM', claims, claim.id)
-end
-if #taken > 0 then
-  wake_for_slot()
-end
+--@include lib/reclaim/crash_claims
 return replies

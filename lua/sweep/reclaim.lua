@@ -37,67 +37,14 @@
 --@include lib/settle/finish_broken_end
 local broken_ms, limit = 60000, tonumber(ARGV[first])
 
-do -- a block of its own, because a script has at most 200 local names
---@include lib/core/longest_visibility
---@include lib/core/bring_back
-  local most_holds = 3
-
-  -- Notes this run. Returns whether the sweep waits, because the server was away.
-  local function is_held()
-    local gap, wait = tonumber(ARGV[first + 1]), announced.visibility and announced.visibility / 3 or tonumber(ARGV[first + 2])
-    local last_run_at, hold_until, holds = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'hold_until_ms', 'holds'))
-    hold_until, holds = tonumber(hold_until) or 0, tonumber(holds or nil) or 0
-    local latest = now + math.max(longest_visibility(), broken_ms) + wait
-    local is_after_gap = last_run_at and now - last_run_at > gap
-    if is_after_gap and holds < most_holds or hold_until > latest then
-      hold_until, holds = now + wait, holds + 1
-    end
-    bring_back(claims, latest, now + wait, limit)
-    redis.call('HSET', sweep, 'last_run_at_ms', now, 'hold_until_ms', hold_until, 'holds', now < hold_until and holds or 0)
-    if ARGV[first + 3] ~= '' then
-      redis.call('HSET', sweep, 'maintained_at_ms', now, 'every_ms', ARGV[first + 3])
-    end
-    return now < hold_until
-  end
-  if is_held() then
-    return { '0' }
-  end
+--@include lib/reclaim/hold_after_gap
+--@include lib/reclaim/expired_claims
+if is_held() then
+  return { '0' }
 end
 
--- Goes from the latest expiry on. So the first claimed job is put to the front last, also across slices.
-local expired = redis.call('ZRANGE', claims, now, '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, limit)
-local taken, ended, replies = {}, {}, { #expired == limit and '1' or '0' }
-for _, id in ipairs(expired) do
-  local status, fence, group = unpack(read(job .. id, 'status', 'fence', 'group'))
-  -- A missing hash leaves a dead letter with that reason. In another state the step that ended the claim broke off.
-  if status == 'processing' or not status then
-    taken[#taken + 1] = { id = id, fence = tonumber(fence) or 0 }
-  else
-    if group then
-      free_slot(group, id)
-    end
-    ended[#ended + 1] = { id = id, status = status, is_finished = finish_broken_end(id, status) }
-  end
-end
--- The job claimed first must be claimed first again, so it is put to the front last.
-table.sort(taken, function(a, b) return a.fence > b.fence end)
-for _, claim in ipairs(taken) do
-  local n = #replies
-  replies[n + 1], replies[n + 2], replies[n + 3] = claim.id, crash(claim.id, 'claim expired')
-end
-place_groups()
--- The claims go last: if a step breaks off, the next reclaim finds the jobs.
-for _, claim in ipairs(taken) do
-  redis.call('ZREM', claims, claim.id)
-end
-for _, claim in ipairs(ended) do
-  if claim.is_finished and close_end(claim.id, claim.status) then
-    redis.call('ZREM', claims, claim.id)
-  else
-    redis.call('ZADD', claims, now + broken_ms, claim.id) -- the claim stays until the keys are repaired
-  end
-end
-if #taken > 0 then
-  wake_for_slot()
-end
+local taken, ended, is_more = expired_claims(limit)
+local replies, reason = { is_more and '1' or '0' }, 'claim expired'
+--@include lib/reclaim/crash_claims
+close_ended(ended)
 return replies

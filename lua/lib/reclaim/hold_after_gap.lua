@@ -1,0 +1,24 @@
+-- is_held(): notes this run of the sweep. Returns whether it waits, because the server was away.
+-- ARGV, from first on: see lua/sweep/reclaim.
+-- Needs: broken_ms, limit, lib/core/clock, lib/core/keys, lib/retention/announced_queue_limits,
+--   lib/retention/retention_args.
+--@include lib/core/longest_visibility
+--@include lib/core/bring_back
+local most_holds = 3
+
+local function is_held()
+  local gap, wait = tonumber(ARGV[first + 1]), announced.visibility and announced.visibility / 3 or tonumber(ARGV[first + 2])
+  local last_run_at, hold_until, holds = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'hold_until_ms', 'holds'))
+  hold_until, holds = tonumber(hold_until) or 0, tonumber(holds or nil) or 0
+  local latest = now + math.max(longest_visibility(), broken_ms) + wait
+  local is_after_gap = last_run_at and now - last_run_at > gap
+  if is_after_gap and holds < most_holds or hold_until > latest then
+    hold_until, holds = now + wait, holds + 1
+  end
+  bring_back(claims, latest, now + wait, limit)
+  redis.call('HSET', sweep, 'last_run_at_ms', now, 'hold_until_ms', hold_until, 'holds', now < hold_until and holds or 0)
+  if ARGV[first + 3] ~= '' then
+    redis.call('HSET', sweep, 'maintained_at_ms', now, 'every_ms', ARGV[first + 3])
+  end
+  return now < hold_until
+end
