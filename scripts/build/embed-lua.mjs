@@ -3,8 +3,9 @@
 //
 // A line `--@include lib/room/name` is replaced by lua/lib/room/name.lua. A library that defines names comes once in a
 // script. One that is only a statement comes as often as it is included. A library may include others. No two top-level
-// locals of a script have one name. Local functions and constants that a script does not use are dropped. Every name must
-// be defined where it is used. The line `-- Needs:` of a library lists the names that it takes from others.
+// locals of a script have one name. Local functions and constants that a script does not use are dropped. A library is a
+// block of its own, outside which only the names are locals that others use. Every name must be defined where it is
+// used. The line `-- Needs:` of a library lists the names that it takes from others.
 //
 // A script's name is its path in camel case: lua/attempt/claim.lua is `attemptClaim`. A line `-- Transition: NAME` in its header is for the audit trail. It names
 // how the script changes the status of jobs or deletes them. `-- Transition: none` declares that it does neither. Only
@@ -15,9 +16,10 @@ import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { dropUnused, keepUsedKeys, resolveNames } from './lua-names.mjs';
 import { needsOf, withNeeds } from './lua-needs.mjs';
+import { scopeLibraries } from './lua-scopes.mjs';
 
 /** Before and behind each function at the start of a line. */
-const FUNCTION_BOUNDARY = /(?<=^end\n)|(?=^local function )/m;
+const FUNCTION_BOUNDARY = /(?<=^end\n)|(?=^(?:local )?function )/m;
 
 /** Hands out the texts. A text can be replaced by a test that slows a script down. */
 const READER = `function member(recipe: readonly number[]): PropertyDescriptor {
@@ -164,12 +166,26 @@ function embed(file, text, libs, included) {
   const [first = '', ...rest] = text.split(/\r?\n/);
   const flags = first.startsWith('#!') ? `${first.trimEnd()}\n` : '';
   const lines = flags === '' ? [first, ...rest] : rest;
-  const expanded = expand(file, lines, flags === '' ? 1 : 2, { libs, included, own: new Set(), path: [] });
+  const place = { libs, included, own: new Set(), path: [], within: [] };
+  const expanded = expand(file, lines, flags === '' ? 1 : 2, place);
   const whole = expanded.map((line) => line.text).join('\n');
   checkLocals(file, stripComments(file, whole));
   const used = dropUnused(whole);
   // Redis reads the flags only from the very first line.
-  return { script: flags + stripComments(file, keepUsedKeys(used)), uses: locate(file, used, expanded) };
+  const scoped = scopeLibraries(used, spansOf(expanded));
+  return { script: flags + stripComments(file, keepUsedKeys(scoped)), uses: locate(file, used, expanded) };
+}
+
+/** Returns where the text of each included library is, an outer one before those that it includes. */
+function spansOf(expanded) {
+  const spans = new Map();
+  let at = 0;
+  for (const { text, within } of expanded) {
+    for (const include of within)
+      spans.set(include, { from: spans.get(include)?.from ?? at, to: at + text.length + 1 });
+    at += text.length + 1;
+  }
+  return [...spans.values()];
 }
 
 /** Returns each use of a name that another file defines. Throws for a name without a definition, or with two. */
@@ -204,15 +220,18 @@ function checkLocals(file, script) {
   }
 }
 
-/** Returns the lines, each with its file, with their includes in place; `first` is the number of the first line. */
-function expand(file, lines, first, { libs, included, own, path }) {
+/**
+ * Returns the lines with their includes in place, each with its file and the includes that it is within. `first` is the
+ * number of the first line.
+ */
+function expand(file, lines, first, { libs, included, own, path, within }) {
   return lines.flatMap((line, index) => {
     const name = INCLUDE.exec(line)?.[1];
     const at = `${file}:${index + first}`;
     if (name === undefined) {
       if (line.includes('@include'))
         throw new Error(`${at}: expected exactly "--@include lib/name", found "${line}"`);
-      return [{ text: line, file, at }];
+      return [{ text: line, file, at, within }];
     }
     const lib = libs.get(name);
     if (lib === undefined) throw new Error(`${at}: there is no lib/${name}.lua`);
@@ -220,7 +239,8 @@ function expand(file, lines, first, { libs, included, own, path }) {
       throw new Error(`${at}: lib/${name}.lua is already included`);
     own.add(name);
     const inner = `lib/${name}.lua`;
-    const expanded = expand(inner, lib.split(/\r?\n/), 1, { libs, included, own, path: [...path, name] });
+    const deeper = { libs, included, own, path: [...path, name], within: [...within, { at }] };
+    const expanded = expand(inner, lib.split(/\r?\n/), 1, deeper);
     included.set(inner, new Set(expanded.map((each) => each.file)));
     return expanded;
   });

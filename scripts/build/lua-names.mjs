@@ -9,7 +9,7 @@ const GIVEN = new Set(
   ).split(' '),
 );
 
-/** Expressions without an effect. A table is one if all in it are. */
+/** Expressions without an effect. A table is one if all in it are, and so is a key. */
 const PURE = new Set(['NumericLiteral', 'StringLiteral', 'BooleanLiteral', 'NilLiteral', 'FunctionDeclaration']);
 
 /**
@@ -183,6 +183,7 @@ function isUnpackedKeys({ type, base, arguments: given }) {
 function isPure(expression) {
   if (expression.type === 'TableConstructorExpression')
     return expression.fields.every(({ key, value }) => isPure(value) && (key === undefined || isConstantKey(key)));
+  if (expression.type === 'IndexExpression') return expression.base.name === 'KEYS' && isPure(expression.index);
   return PURE.has(expression.type);
 }
 

@@ -44,6 +44,32 @@ describe('embed-lua', () => {
     expect(readLuaScripts(dir).claim).toBe('local job, wake = KEYS[1], KEYS[3]\nreturn { job, wake }\n');
   });
 
+  it('drops unused keys of a list', () => {
+    const dir = folderWith({
+      'claim.lua': '--@include lib/keys\nreturn wake\n',
+      'lib/keys.lua': 'local job = KEYS[1]\nlocal wake = KEYS[2]\n',
+    });
+    expect(readLuaScripts(dir).claim).toBe('local wake = KEYS[2]\nreturn wake\n');
+  });
+
+  it('hides the names that only their own library uses', () => {
+    const dir = folderWith({
+      'claim.lua': '--@include lib/claiming\nreturn claim(limit)\n',
+      'lib/claiming.lua':
+        'local most, limit = 1, 2\nlocal seen\nlocal count = 0\n' +
+        '--@include lib/ids\nlocal function claim(n)\n  seen, count = id(n), count + 1\n  return seen, count\nend\n',
+      'lib/ids.lua':
+        'local first, last = 1, 2\nlocal function id(n)\n  return first + last + n\nend\nlocal wide = id(3)\n' +
+        'local function ids()\n  return wide\nend\nids()\n',
+    });
+    expect(readLuaScripts(dir).claim).toBe(
+      'local most, limit, claim do\nmost, limit = 1, 2\nlocal seen\nlocal count = 0\n' +
+        'local id do\nlocal first, last = 1, 2\nfunction id(n)\n  return first + last + n\nend\n' +
+        'local wide = id(3)\nlocal function ids()\n  return wide\nend\nids()\nend\n' +
+        'function claim(n)\n  seen, count = id(n), count + 1\n  return seen, count\nend\nend\nreturn claim(limit)\n',
+    );
+  });
+
   it('writes the line of needs at the end of a header', () => {
     const dir = folderWith({
       'claim.lua': 'local now = 1\n--@include lib/b\n--@include lib/c\nreturn b() + c()\n',
