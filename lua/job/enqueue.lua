@@ -79,6 +79,7 @@ else
   local asked, last = {}, #ARGV - #ARGV % 4
   local max_pending, max_pending_bytes = tonumber(ARGV[last + 1] or nil), tonumber(ARGV[last + 2] or nil)
   local publish = events and ARGV[last + 3] or 'off'
+--@include lib/enqueue/queue_settings
 --@include lib/enqueue/add_with_options
 --@include lib/enqueue/check_keys
 --@include lib/enqueue/refusal

@@ -43,6 +43,7 @@ local memory_ms = 600000
 --@include lib/core/clock
 --@include lib/core/write_job
 local plain, replies, marks, marked, added, claimable = {}, {}, {}, {}, 0, false
+--@include lib/enqueue/queue_settings
 --@include lib/enqueue/add_with_options
 --@include lib/enqueue/check_keys
 --@include lib/enqueue/refusal

@@ -18,6 +18,7 @@
 --@include lib/enqueue/options
 --@include lib/core/write_job
 --@include lib/enqueue/add_scheduled
+--@include lib/enqueue/queue_settings
 --@include lib/enqueue/check_keys
 local id, job_id = ARGV[1], ARGV[2]
 local name, payload, options = unpack(redis.call('HMGET', schedule .. id, 'name', 'payload', 'options'))

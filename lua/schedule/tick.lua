@@ -23,6 +23,7 @@
 --@include lib/enqueue/options
 --@include lib/core/write_job
 --@include lib/enqueue/add_scheduled
+--@include lib/enqueue/queue_settings
 --@include lib/enqueue/check_keys
 --@include lib/schedule/rest
 -- Returns the due time for the id of its job. In a time that comes again after the clock was ahead, the next ms that no

@@ -1,7 +1,7 @@
 -- add_with_options(id, name, payload, options): adds one job of an enqueue in which some jobs have options. Returns nil
 --   for a new or repeated job. Else a verdict (see lua/job/enqueue), the id of the existing job, and its name. Or the
 --   reply of lib/enqueue/fullness.
--- Needs: added, job, max_pending, max_pending_bytes, plain, lib/core/write_job.
+-- Needs: added, job, max_pending, max_pending_bytes, plain, lib/core/write_job, lib/enqueue/queue_settings.
 --@include lib/core/events
 --@include lib/core/rank
 --@include lib/enqueue/unique
@@ -20,9 +20,9 @@
 --@include lib/batch/follow
 --@include lib/enqueue/conflict
 
--- Returns true if a bound may apply. Settings, as the first read finds them, may include one.
+-- Returns true if a bound may apply: of the producer, of the queue, or of the job's group.
 local function may_be_bounded(options)
-  return max_pending or max_pending_bytes or are_settings_there or options and options.group
+  return max_pending or max_pending_bytes or queue_settings()[1] or queue_settings()[2] or options and options.group
 end
 
 local function add_with_options(id, name, payload, options)

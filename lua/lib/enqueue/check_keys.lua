@@ -1,8 +1,9 @@
 -- check_keys(asked): returns the error of a key of a wrong type, before the first write of an enqueue with options. Its jobs
 --   must not be left in no place. Returns nil if all keys that these options use are fine. It reads no other key.
 -- asked: the options of each job of the call, false for none.
--- Needs: awaiting, batch_guests, batch_record, groups, job, pending, prioritized, scheduled, sequence, settings, stats,
---   unique, unique_expiries, wake, lib/group/ends, lib/group/scores, lib/group/state.
+-- Needs: awaiting, batch_guests, batch_record, groups, job, pending, prioritized, scheduled, sequence, stats, unique,
+--   unique_expiries, wake, lib/enqueue/queue_settings, lib/group/ends, lib/group/join, lib/group/line_and_slots,
+--   lib/group/scores, lib/group/state.
 local function first_error(...)
   for i = 1, select('#', ...) do
     local answer = select(i, ...)
@@ -28,11 +29,13 @@ local function uses_of(asked)
     end
   end
   for _, options in pairs(asked) do
+    uses.pending = uses.pending or not (options and options.group) or options.unique_replace
     if options then
       local replaces, after, batch = options.unique_replace, options.after, options.batch
       uses.scheduled = uses.scheduled or options.run_at_ms or options.delay_ms or after or replaces or options.request
       uses.prioritized = uses.prioritized or options.priority or replaces or options.request
       uses.sequence = uses.sequence or options.priority or options.group
+      uses.other_groups = uses.other_groups or replaces or options.group_limits or options.run_at_ms or options.delay_ms or after
       uses.unique, uses.awaiting = uses.unique or options.unique, uses.awaiting or after
       if batch and string.find(batch, '\t', 1, true) then
         uses.guests = true
@@ -46,7 +49,7 @@ local function uses_of(asked)
   return uses, names, of_batches
 end
 
--- Reads what placing the groups asks for, which knows it then. The heads are only written.
+-- Reads what placing the groups asks for, which knows it then. The heads are only written. Raises an error.
 local function read_groups(names)
   for i = 1, #names, 500 do
     local slice = { unpack(names, i, math.min(i + 499, #names)) }
@@ -56,21 +59,35 @@ local function read_groups(names)
       recall(set, slice)
     end
   end
+  checked_slots = {}
+  for _, name in ipairs(names) do
+    checked_slots[name] = redis.call('ZCARD', slots_of(name))
+    redis.call('ZCARD', groups .. 'waiting:' .. name)
+    if read_group(name).max_pending then
+      redis.call('ZCARD', groups .. 'later:' .. name)
+    end
+  end
 end
 
-local function group_error(names)
+-- Reads the keys of groups that only a job with more options than its group uses. Raises an error.
+local function read_other_keys(names)
+  redis.call('HLEN', groups .. 'holds')
+  redis.call('ZCARD', groups .. 'resting')
+  for _, name in ipairs(names) do
+    redis.call('HLEN', groups .. 'state:' .. name)
+    redis.call('ZCARD', groups .. 'later:' .. name)
+  end
+end
+
+local function group_error(names, uses_others)
   local is_read, failure = pcall(read_groups, names)
+  if is_read and uses_others then
+    is_read, failure = pcall(read_other_keys, names)
+  end
   if not is_read then
     return type(failure) == 'table' and failure or { err = failure } -- a text in Redis 7.0
   end
-  failure = first_error(redis.pcall('HLEN', group_keys.settings), redis.pcall('HLEN', groups .. 'holds'),
-    redis.pcall('ZCARD', groups .. 'resting'))
-  for i = 1, failure and 0 or #names do
-    local name = names[i]
-    failure = failure or first_error(redis.pcall('ZCARD', groups .. 'waiting:' .. name), redis.pcall('ZCARD', groups .. 'running:' .. name),
-      redis.pcall('ZCARD', groups .. 'later:' .. name), redis.pcall('HLEN', groups .. 'state:' .. name))
-  end
-  return failure
+  are_groups_noted = are_groups_noted or queue_settings()[3] ~= false
 end
 
 local function batch_error(of_batches)
@@ -85,11 +102,11 @@ end
 
 local function check_keys(asked)
   local uses, names, of_batches = uses_of(asked)
-  local failure = first_error(redis.pcall('LLEN', pending), redis.pcall('ZCARD', wake), redis.pcall('HLEN', stats),
-    redis.pcall('HLEN', settings),
+  local failure = first_error(queue_settings(), redis.pcall('ZCARD', wake), redis.pcall('HLEN', stats),
+    uses.pending and redis.pcall('LLEN', pending),
     uses.scheduled and redis.pcall('ZCARD', scheduled), uses.prioritized and redis.pcall('ZCARD', prioritized),
     uses.sequence and redis.pcall('GET', sequence),
     uses.unique and redis.pcall('HLEN', unique), uses.unique and redis.pcall('ZCARD', unique_expiries),
     uses.guests and redis.pcall('HLEN', batch_guests), uses.awaiting and redis.pcall('ZCARD', awaiting))
-  return failure or next(of_batches) and batch_error(of_batches) or names[1] and group_error(names) or nil
+  return failure or next(of_batches) and batch_error(of_batches) or names[1] and group_error(names, uses.other_groups) or nil
 end

@@ -1,22 +1,13 @@
 -- conflict(id, name, payload, options): returns the obstacle to a new job, or nil. With options.unique it may replace the
 --   job that has the key.
 -- is_known(id): returns whether there is such a job.
--- are_settings_there: whether the queue has settings; nil until the first is_known().
 -- configure_group_of(options): stores the limits that the job brings for its group.
--- At the first job one command also finds out whether the queue has settings. So a queue without any pays nothing for
--- bounds.
--- Needs: groups, job, prioritized, scheduled, settings, lib/core/clock, lib/enqueue/fullness, lib/enqueue/replace,
+-- Needs: groups, job, prioritized, scheduled, lib/core/clock, lib/enqueue/fullness, lib/enqueue/replace,
 --   lib/enqueue/unique, lib/group/configure.
-local are_settings_there = nil
 local are_sorted_there = nil -- as this call found them: the ids that it adds itself are known
 local ended_id = { completed = 'exists_completed', failed = 'exists_failed', cancelled = 'exists_cancelled' }
 
 local function is_known(id)
-  if are_settings_there == nil then
-    local found = redis.call('EXISTS', job .. id, settings)
-    are_settings_there = found > 0 and (found == 2 or redis.call('EXISTS', settings) == 1)
-    return found == 2 or found == 1 and not are_settings_there
-  end
   return redis.call('EXISTS', job .. id) == 1
 end
 

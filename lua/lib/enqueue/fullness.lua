@@ -4,7 +4,8 @@
 -- note_added(id, options, payload): counts what was added since.
 -- note_later(id, options): counts a delayed job for its group.
 -- Bounds set at run time override those of the producer.
--- Needs: groups, max_pending, max_pending_bytes, scheduled, settings, lib/core/clock, lib/group/state.
+-- Needs: groups, max_pending, max_pending_bytes, scheduled, lib/core/clock, lib/enqueue/queue_settings,
+--   lib/group/state.
 --@include lib/enqueue/waiting_bytes
 local bounds, added_jobs, added_bytes = nil, 0, 0
 
@@ -12,7 +13,7 @@ local function queue_bounds()
   if bounds then
     return bounds
   end
-  local set_jobs, set_bytes = unpack(redis.call('HMGET', settings, 'max_pending', 'max_pending_bytes'))
+  local set_jobs, set_bytes = unpack(queue_settings())
   bounds = { jobs = tonumber(set_jobs or nil) or max_pending, bytes = tonumber(set_bytes or nil) or max_pending_bytes }
   if bounds.jobs or bounds.bytes then
     local sizes = waiting_sizes()
@@ -62,7 +63,8 @@ end
 
 -- Notes a scheduled job of a group, because it is in no line of its own.
 local function note_later(id, options)
-  local due = options and options.group and tonumber(redis.call('ZSCORE', scheduled, id) or nil)
+  local may_wait = options and options.group and (options.run_at_ms or options.delay_ms or options.after)
+  local due = may_wait and tonumber(redis.call('ZSCORE', scheduled, id) or nil)
   if due and read_group(options.group).max_pending then
     local later, counted_until = groups .. 'later:' .. options.group, string.format('%.0f', math.min(due, now + 604800000))
     redis.call('ZADD', later, counted_until, id)

@@ -82,7 +82,7 @@ local function place_groups(is_quiet)
   for name in pairs(touched_groups) do
     names[#names + 1] = name
   end
-  known_slots = {}
+  known_slots = checked_slots or {}
   for i = 1, #names > 1 and #names or 0, 500 do
     recall_groups({ unpack(names, i, math.min(i + 499, #names)) })
   end

@@ -58,7 +58,11 @@ local function read_group(name)
   if has_state[name] == false and common_group then
     return common_group
   end
-  group_defaults = group_defaults or redis.call('HMGET', group_keys.settings, unpack(group_settings))
+  if not group_defaults then
+    group_defaults = redis.call('HMGET', group_keys.settings, 'max_running', 'rate_interval_us', 'rate_burst', 'weight', 'max_pending',
+      'on_dead_head', 'max_pending_bytes', 'virtual_time')
+    virtual_time = virtual_time or tonumber(group_defaults[8] or nil) or 0
+  end
   local own = read_state(name)
   if not has_state[name] and common_group then
     return common_group

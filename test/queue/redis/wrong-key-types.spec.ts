@@ -89,6 +89,9 @@ it.each(withIds)('%s: the doctor names it', async (part) => {
 const COMMON = ['pending', 'stats', 'wake'];
 const OF_GROUPS = fixed.filter((part) => part.startsWith('groups:'));
 const OF_ONE_GROUP = ['groups:waiting:g', 'groups:running:g', 'groups:later:g', 'groups:state:g'];
+/** The keys that a job does not use whose only option is its group. */
+const OF_OTHER_GROUPED = ['groups:holds', 'groups:resting', 'groups:later:g', 'groups:state:g'];
+const OF_GROUPED = [...OF_GROUPS, ...OF_ONE_GROUP].filter((part) => !OF_OTHER_GROUPED.includes(part));
 const kinds: [kind: string, options: EnqueueOptions, parts: string[]][] = [
   ['a plain job', {}, COMMON],
   ['a durable job', { durability: 'replica' }, COMMON],
@@ -101,7 +104,17 @@ const kinds: [kind: string, options: EnqueueOptions, parts: string[]][] = [
     { unique: { key: 'u', for: 'pending', onConflict: 'replace' } },
     [...COMMON, 'unique', 'unique_expiries', 'scheduled', 'prioritized'],
   ],
-  ['a job of a group', { group: 'g' }, [...COMMON, 'settings', 'sequence', ...OF_GROUPS, ...OF_ONE_GROUP]],
+  ['a job of a group', { group: 'g' }, [...COMMON, 'settings', 'sequence', ...OF_GROUPED]],
+  [
+    'a delayed job of a group',
+    { group: 'g', delayMs: 60_000 },
+    [...COMMON, 'settings', 'scheduled', 'sequence', ...OF_GROUPS, ...OF_ONE_GROUP],
+  ],
+  [
+    'a job of a group that may replace another one',
+    { group: 'g', unique: { key: 'u', for: 'pending', onConflict: 'replace' } },
+    [...COMMON, 'settings', 'unique', 'sequence', ...OF_GROUPS, ...OF_ONE_GROUP],
+  ],
 ];
 
 /** Enqueues a job without options and this one in one call, so that another job is written first. */
@@ -140,6 +153,18 @@ it.each(kinds)('the error of an enqueue of %s names it, and nothing is written',
   expect((await queue.doctor()).counts).toEqual({});
   const enqueued = queue.enqueue({}, options).catch((error: Error) => error);
   expect(await enqueued).toMatchObject(options.durability ? { code: 'DURABILITY_TIMEOUT' } : { outcome: 'new' });
+});
+
+it('a job of a group is added beside keys of a wrong type that it does not use', async () => {
+  const { queue, base } = newQueue();
+  for (const part of ['pending', ...OF_OTHER_GROUPED]) {
+    await spoil(base + part, typesOfKeys(base, [base + part]).get(base + part)!);
+    const { outcome } = await queue.enqueue({}, { group: 'g' });
+    expect({ part, outcome }).toEqual({ part, outcome: 'new' });
+    await redis.del(base + part);
+  }
+  expect((await queue.doctor()).counts).toEqual({});
+  expect(await queue.stats()).toMatchObject({ pending: 5, totals: { enqueued: 5 } });
 });
 
 it('the error of an enqueue that waits for a job names it, and nothing is written', async () => {
@@ -192,7 +217,7 @@ const OF_SCHEDULES: [kind: string, options: ScheduleOptions, parts: string[]][] 
   ['a plain job', {}, COMMON],
   ['a job with a priority', { priority: 1 }, [...COMMON, 'settings', 'prioritized', 'sequence']],
   ['a job at a time', { overlap: false }, [...COMMON, 'settings', 'unique', 'unique_expiries']],
-  ['a job of a group', { group: 'g' }, [...COMMON, 'settings', 'sequence', ...OF_GROUPS, ...OF_ONE_GROUP]],
+  ['a job of a group', { group: 'g' }, ['stats', 'wake', 'settings', 'sequence', ...OF_GROUPED]],
 ];
 
 it.each(OF_SCHEDULES)(
