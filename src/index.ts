@@ -15,6 +15,8 @@ export {
   type QueueHandlerOptions,
 } from './nest/handlers/job-handler.decorator.js';
 export { currentJob } from './nest/context/current-job.js';
+export type { NewErrorKind, VerdictNotice } from './inspect/alerts/alerts.js';
+export type { QueueVerdict, QueueState, Severity } from './inspect/queue-signs.js';
 export type { MaintenanceSchedule } from './nest/options/maintenance-options.js';
 export { getJob, JOB_CONTEXT } from './nest/enhancers/job-context.js';
 export { JobQueueErrorFilter } from './nest/http/job-queue-error.filter.js';

@@ -15,7 +15,7 @@ export const LAYERS = {
   queue: [],
   worker: ['queue'],
   inspect: ['queue'],
-  nest: ['queue', 'worker'],
+  nest: ['queue', 'worker', 'inspect'],
   metrics: ['queue', 'worker', 'nest'],
   tracing: ['queue', 'worker'],
   outbox: ['queue', 'nest'],
@@ -71,7 +71,8 @@ const ROOMS = {
     connection: ['options'],
     enhancers: ['context', 'options'],
     handlers: ['context', 'options', 'connection', 'enhancers'],
-    lifecycle: ['context', 'options', 'connection', 'enhancers', 'handlers'],
+    verdicts: ['options', 'connection'],
+    lifecycle: ['context', 'options', 'connection', 'enhancers', 'handlers', 'verdicts'],
     service: ['context', 'options', 'connection', 'handlers', 'lifecycle'],
   },
   dashboard: {

@@ -39,6 +39,7 @@ import { InvalidOptionError } from '../queue/errors/errors.js';
 import { show } from '../queue/errors/show.js';
 import type { LifecycleParts } from './lifecycle/lifecycle-parts.js';
 import { provideByParts } from './provide-by-parts.js';
+import { VerdictWatch, type VerdictWatchParts } from './verdicts/verdict-watch.js';
 import { WorkerLifecycle } from './lifecycle/worker-lifecycle.js';
 
 /** The options of the module beside those of the queue. */
@@ -176,6 +177,11 @@ const providers: Provider[] = [
     listeners: JobListeners,
     connection: CONNECTION_NAME,
   }),
+  provideByParts<VerdictWatchParts>(VerdictWatch, {
+    options: RESOLVED_OPTIONS,
+    queues: QueueRegistry,
+    logger: QuietLogger,
+  }),
   provideByParts<LifecycleParts>(WorkerLifecycle, {
     hooks: LifecycleOrder,
     options: RESOLVED_OPTIONS,
@@ -183,6 +189,7 @@ const providers: Provider[] = [
     queues: QueueRegistry,
     handlers: HandlerRegistry,
     maintenance: MaintenanceScheduler,
+    verdicts: VerdictWatch,
     logger: QuietLogger,
     listeners: JobListeners,
     audit: BootAudit,

@@ -23,7 +23,7 @@ import type { JobQueueLogger } from './runtime/logger.js';
 import type { ResolvedQueueOptions } from './model/queue-options.js';
 import { checkLayout, LAYOUT_FIELD } from './scripts/layout.js';
 import { allCalls, type QueueCalls } from './scripts/calls/all-calls.js';
-import { auditedCalls } from './scripts/calls/audited-calls.js';
+import { auditedCalls } from './scripts/audited-calls.js';
 import { QueueKeys } from './scripts/queue-keys.js';
 import { Preparation } from './scripts/preparation.js';
 import { RedisConsumerWait } from './scripts/consumer-wait.js';

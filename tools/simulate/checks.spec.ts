@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { MemoryServer } from '#testing/memory-store/memory-server.js';
 import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
-import { stats } from '#testing/memory-store/verbs/operate/operate.js';
+import { stats } from '#testing/memory-store/verbs/operate/stats.js';
 import { History } from './history/history.js';
 import type { SentCall } from './server/network.js';
 import { WatchedServer } from './server/watched-server.js';

@@ -7,6 +7,7 @@ import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 import type { JobListeners } from '../handlers/job-listeners.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 import type { MaintenanceScheduler } from './maintenance.scheduler.js';
+import type { VerdictWatch } from '../verdicts/verdict-watch.js';
 import type { ServerConnection } from '../connection/server-connection.js';
 import type { LifecycleOrder } from './lifecycle-order.js';
 
@@ -18,6 +19,7 @@ export interface LifecycleParts {
   readonly queues: QueueRegistry;
   readonly handlers: HandlerRegistry;
   readonly maintenance: MaintenanceScheduler;
+  readonly verdicts: VerdictWatch;
   readonly logger: JobQueueLogger;
   readonly listeners: JobListeners;
   readonly audit: BootAudit;

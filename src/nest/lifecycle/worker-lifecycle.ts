@@ -142,6 +142,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       );
     }
     this.maintenance.start();
+    this.parts.verdicts.start();
     const isAtHand = this.audited && (!this.expected || this.parts.redis.ready);
     this.starting = this.starts.run(this.expected ? 'The worker' : '', () => this.startWhenReady());
     if (isAtHand) {
@@ -270,6 +271,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     const stopped = Promise.all([
       ...this.workers.map((worker) => worker.stop()),
       this.maintenance.stop(shutdownTimeoutMs),
+      this.parts.verdicts.stop(),
     ]);
     this.parts.redis.stopping?.(stopped);
     await stopped;

@@ -10,6 +10,7 @@ import { slotFields } from '../../worker/handlers/handler-options.js';
 import type { FailureLogging } from '../../worker/reports/failure-log.js';
 import { logFailuresSchema, versionSchema, type WorkerOptions } from '../../worker/worker-options.js';
 import { checkMiddleware } from '../../queue/enqueue/enqueue-middleware.js';
+import type { VerdictNotice } from '../../inspect/alerts/alerts.js';
 import type { DescribeJob } from '../context/job-lines.js';
 import { given, withoutDefaults } from './defined-options.js';
 import { checkMaintenance, type MaintenanceSchedule } from './maintenance-options.js';
@@ -82,6 +83,13 @@ export interface JobQueueModuleOptions extends QueueOptions {
   /** Called after each round trip to Redis in which this process claimed or settled jobs, for metrics. @default none */
   onTrip?: WorkerOptions['onTrip'];
   /**
+   * Called when a queue begins or ceases to need action, and when jobs die of a new kind of error. Once for each incident
+   * in the whole fleet; again if it throws or takes over 10 s.
+   * @default none
+   * @example onVerdict: ({ text }) => slack.send(text)
+   */
+  onVerdict?: (notice: VerdictNotice) => unknown;
+  /**
    * The version of the app, such as a release or a commit. Each worker shows it, and each new one is marked in the
    * history.
    * @default none
@@ -137,6 +145,7 @@ export interface ResolvedModuleOptions {
   logFailures: boolean | FailureLogging;
   version: string | undefined;
   onTrip: WorkerOptions['onTrip'];
+  onVerdict: JobQueueModuleOptions['onVerdict'];
   middleware: readonly MiddlewareEntry[];
   globalEnhancers: readonly EnhancerKind[];
   currentJob: boolean;
@@ -179,6 +188,11 @@ const optionsSchema = z.strictObject(
     onTrip: z
       .custom<WorkerOptions['onTrip']>((value) => typeof value === 'function', { error: 'expected a function' })
       .optional(),
+    onVerdict: z
+      .custom<JobQueueModuleOptions['onVerdict']>((value) => typeof value === 'function', {
+        error: 'expected a function of a notice',
+      })
+      .optional(),
     middleware: z.custom<readonly MiddlewareEntry[]>().optional(),
     globalEnhancers: enhancersSchema.default(false),
     currentJob: boolean().default(false),
@@ -204,8 +218,8 @@ const requireRedisSchema = z.strictObject(
 export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedModuleOptions {
   const checked = checkOptions(FOR_ROOT, optionsSchema, options);
   const { redis, queues, concurrency, worker, maintenance, shutdownTimeoutMs, ...others } = checked;
-  const { requireRedis, audit, logFailures, version, onTrip, middleware, ...more } = others;
-  const { globalEnhancers, currentJob, logContext, ...queueDefaults } = more;
+  const { requireRedis, audit, logFailures, version, onTrip, onVerdict, ...rest } = others;
+  const { middleware, globalEnhancers, currentJob, logContext, ...queueDefaults } = rest;
   Object.keys(queues).forEach((name) => checkQueueName(name));
   return {
     redis: checkRedis(redis),
@@ -221,6 +235,7 @@ export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedMo
     logFailures,
     version,
     onTrip,
+    onVerdict,
     middleware: checkEntries(middleware),
     globalEnhancers: globalEnhancers === true ? ENHANCER_KINDS : globalEnhancers || [],
     currentJob: currentJob || logContext !== false,

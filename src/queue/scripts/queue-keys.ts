@@ -74,6 +74,9 @@ export class QueueKeys {
   /** The kinds of error of the dead letters; `docs/internals/error-kinds.md` says how they are counted. */
   readonly errorKinds: string;
 
+  /** The record of the alerts that were told. */
+  readonly alerts: string;
+
   /** The KEYS of every script outside the hot path; `lua/lib/core/keys.lua` names them. */
   readonly standard: readonly string[];
   readonly forEnqueue: readonly string[];
@@ -141,6 +144,7 @@ export class QueueKeys {
     this.oncePrefix = `${this.base}once:`;
     this.groupsPrefix = `${this.base}groups:`;
     this.errorKinds = `${this.base}error_kinds`;
+    this.alerts = `${this.base}alerts`;
     this.standard = [
       this.jobPrefix,
       this.pending,

@@ -38,6 +38,7 @@ const TYPES: Readonly<Record<string, KeyType>> = {
   batch_outbox: 'hash',
   awaiting: 'zset',
   error_kinds: 'hash',
+  alerts: 'hash',
   once_fences: 'hash',
   'groups:holds': 'hash',
   'groups:states': 'hash',

@@ -2,6 +2,7 @@
 import { leavePlain } from './verbs/write-options.js';
 import type { ClaimedJob, ClaimRef, JobStatus } from '../../queue/model/job.js';
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
+import type { AlertVerbs } from '../../queue/store/verbs/alert-verbs.js';
 import type { AuditVerbs } from '../../queue/store/verbs/audit-verbs.js';
 import type { JobQuery } from '../../queue/store/find-query.js';
 import type { EncodedJob } from '../../queue/store/enqueue-call.js';
@@ -22,6 +23,7 @@ import type { GroupVerbs } from '../../queue/store/verbs/group-verbs.js';
 import type { OnceVerbs } from '../../queue/store/verbs/once-verbs.js';
 import type { SweepVerbs } from '../../queue/store/verbs/sweep-verbs.js';
 import type { ScheduleVerbs } from '../../queue/store/verbs/schedule-verbs.js';
+import { alertVerbs } from './verbs/operate/alerts.js';
 import { auditVerbs } from './verbs/audit-verbs.js';
 import { batchVerbs, tendBatches } from './verbs/batch/batch-verbs.js';
 import * as ofOne from './verbs/change-job.js';
@@ -35,6 +37,7 @@ import { onceVerbs } from './verbs/once.js';
 import { setName } from './verbs/attempt/foreign-names.js';
 import type { MemoryQueue } from './state/memory-queue.js';
 import * as lists from './verbs/operate/list.js';
+import { stats } from './verbs/operate/stats.js';
 import * as operate from './verbs/operate/operate.js';
 import type { LimitVerbs } from '../../queue/store/verbs/limit-verbs.js';
 import { limitVerbs } from './verbs/limits.js';
@@ -59,6 +62,7 @@ export class MemoryCalls implements StoreCalls {
   readonly once: OnceVerbs;
   readonly history: HistoryVerbs;
   readonly audit: AuditVerbs = auditVerbs();
+  readonly alerts: AlertVerbs;
 
   constructor(
     readonly queue: MemoryQueue,
@@ -72,6 +76,7 @@ export class MemoryCalls implements StoreCalls {
     this.groups = groupVerbs(queue);
     this.batches = batchVerbs(queue);
     this.once = onceVerbs(queue);
+    this.alerts = alertVerbs(queue);
     this.history = historyVerbs(queue);
   }
 
@@ -150,7 +155,7 @@ export class MemoryCalls implements StoreCalls {
 
   list = (status: JobStatus, offset: number, limit: number) =>
     callOf('queueList', () => lists.list(this.queue, status, offset, limit));
-  stats = () => callOf('queueStats', () => operate.stats(this.queue));
+  stats = () => callOf('queueStats', () => stats(this.queue));
   now = () => callOf('now', () => this.queue.now);
   cancel = (id: string, ifStatus?: JobStatus) =>
     callOf('jobCancel', () => operate.cancel(this.queue, id, '', ifStatus).outcome);

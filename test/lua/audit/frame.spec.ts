@@ -1,6 +1,6 @@
 // The frame around a script, run with the transitions of one that it wraps.
 import { expect, it } from '@jest/globals';
-import { audited } from '#queue/scripts/calls/audited-calls.js';
+import { audited } from '#queue/scripts/audited-calls.js';
 import type { ScriptCall } from '#queue/transport/script-runner.js';
 import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 

@@ -3,6 +3,7 @@ import type { StoreCalls } from '../../store/store-calls.js';
 import { EVICTED_TTL_MS } from '../../runtime/lifetimes.js';
 import type { QueueKeys } from '../queue-keys.js';
 import type { CallContext } from '../script-call.js';
+import { alertCalls } from './alert-calls.js';
 import { attemptCalls } from './attempt-calls.js';
 import { auditCalls } from './audit-calls.js';
 import { batchCalls } from './batch-calls.js';
@@ -46,6 +47,7 @@ export function allCalls(keys: QueueKeys, options: ResolvedQueueOptions) {
     once: onceCalls(context),
     history: historyCalls(context),
     audit: auditCalls(context),
+    alerts: alertCalls(context),
     doctor: doctorCalls(context),
   } satisfies StoreCalls & Pick<CallContext, 'keys' | 'options' | 'retention'> & { doctor: object };
 }

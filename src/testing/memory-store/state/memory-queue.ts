@@ -72,6 +72,8 @@ export class MemoryQueue {
   readonly followUps = new Map<string, FollowUpBatch>();
   /** The largest fence of each source of entries, and the keys of its marked entries. */
   readonly once = { fences: new Map<string, number>(), marks: new Map<string, ScoredSet>() };
+  /** The last look for alerts, and the record of those that were told. */
+  readonly alerts = { look: '', lookedAtMs: 0, record: '' };
   readonly earlyEnds = new EarlyEnds();
   readonly totals: Record<string, number> = {};
   /** The details of workers, and when each started, in ms. */

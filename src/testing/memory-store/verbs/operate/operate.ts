@@ -1,6 +1,6 @@
 // The verbs of operators; see lua/job and lua/queue.
 import { leavePlain } from '../write-options.js';
-import type { JobRecord, JobStatus, QueueStats } from '../../../../queue/model/job.js';
+import type { JobRecord, JobStatus } from '../../../../queue/model/job.js';
 import type { CancelOutcome } from '../../../../queue/store/call-outcomes.js';
 import { WORKER_FORGOTTEN_MS } from '../../../../queue/runtime/lifetimes.js';
 import { jobEnded, jobReopened } from '../batch/job-ended.js';
@@ -8,41 +8,6 @@ import { holderOf } from '../enqueue.js';
 import { removeFirst, type Hash, type MemoryQueue } from '../../state/memory-queue.js';
 import { endCancelled, freeUnique } from '../attempt/ends.js';
 import { record } from './list.js';
-import { pauseNote } from '../../../../queue/model/pause.js';
-
-export function stats(queue: MemoryQueue): QueueStats {
-  const { now } = queue;
-  const ageOf = (id: string): number => {
-    const job = queue.job(id);
-    return now - Number(job?.ready_at_ms ?? job?.enqueued_at_ms ?? now);
-  };
-  const first = [...queue.pending.slice(0, 10), ...queue.prioritized.members().slice(0, 5)];
-  const due = queue.scheduled.members()[0];
-  const dueAge = due === undefined ? 0 : now - queue.scheduled.score(due)!;
-  const oldest = (ids: readonly string[]) => Math.max(0, ...ids.map(ageOf), dueAge);
-  const { heldByGroups } = queue.flow;
-  const batches = [...queue.followUps.values()].filter(({ endedAt }) => endedAt === undefined).length;
-  return {
-    at: new Date(now),
-    pending: queue.pending.length + queue.prioritized.size,
-    ...(batches > 0 && { batches }),
-    ...(heldByGroups > 0 && { heldByGroups }),
-    scheduled: queue.scheduled.size,
-    processing: queue.claims.size,
-    completed: queue.completed.length,
-    failed: queue.dead.size,
-    ...(queue.kinds.size > 0 && { errorKinds: queue.kinds.size }),
-    cancelled: queue.cancelled.length,
-    oldestPendingAgeMs: oldest(first),
-    oldestUnheldAgeMs: oldest(first.filter((id) => queue.flow.mayStart(queue.job(id)?.group))),
-    expiredClaims: queue.claims.upTo(now).length,
-    workers: queue.liveWorkers,
-    pausedAt: queue.pausedAt === undefined ? null : new Date(queue.pausedAt),
-    ...pauseNote(queue.pause),
-    ...(queue.dropped.at !== undefined && { droppedAt: new Date(queue.dropped.at) }),
-    totals: { ...queue.totals },
-  } as QueueStats;
-}
 
 /** Cancels a waiting job at once, a running one through its worker. */
 export function cancel(

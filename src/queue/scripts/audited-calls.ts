@@ -1,6 +1,6 @@
-import { type AuditMark, changesJobs } from '../../transport/audited-script.js';
-import type { ScriptCall } from '../../transport/script-runner.js';
-import type { QueueCalls } from './all-calls.js';
+import { type AuditMark, changesJobs } from '../transport/audited-script.js';
+import type { ScriptCall } from '../transport/script-runner.js';
+import type { QueueCalls } from './calls/all-calls.js';
 
 /** Returns the calls of a queue, each with the mark that its transitions are written down. */
 export function auditedCalls(calls: QueueCalls, mark: AuditMark): QueueCalls {

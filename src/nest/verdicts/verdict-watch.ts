@@ -1,0 +1,123 @@
+import { alertsOf, parseRecord, type VerdictNotice } from '../../inspect/alerts/alerts.js';
+import type { QueueVerdict } from '../../inspect/queue-signs.js';
+import { readSigns } from '../../inspect/signs.js';
+import { unreadable } from '../../inspect/unreadable.js';
+import { verdictOf } from '../../inspect/verdict.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import type { BackgroundRole } from '../../queue/runtime/background-role.js';
+import type { Timer } from '../../queue/runtime/clock.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
+import { within } from '../../queue/runtime/within.js';
+import { FaultLog } from '../../worker/reports/fault-log.js';
+import type { QueueRegistry } from '../connection/queue-registry.js';
+import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
+
+/** The time between two looks of a process, in ms. */
+const EVERY_MS = 15_000;
+/** The least time between two looks of the fleet at a queue, in ms. It is below that of a process, so none is skipped. */
+const FLEET_EVERY_MS = 12_000;
+/** The longest time that telling a notice may take, in ms. Then the next look tells it again. */
+const LONGEST_TELLING_MS = 10_000;
+
+/** The parts of a connection that its watch needs. */
+export interface VerdictWatchParts {
+  readonly options: Pick<ResolvedModuleOptions, 'onVerdict'>;
+  readonly queues: QueueRegistry;
+  readonly logger: JobQueueLogger;
+}
+
+/**
+ * Tells the app what changes in the verdicts on its queues. In each interval one process of the fleet looks at a queue.
+ * What was told is kept in Redis, so each incident is told once, also across restarts.
+ */
+export class VerdictWatch implements BackgroundRole {
+  private timer: Timer | undefined;
+  private running: Promise<void> | undefined;
+  private stopped = false;
+  private readonly faults: FaultLog;
+
+  constructor(
+    private readonly parts: VerdictWatchParts,
+    private readonly fleetEveryMs: number = FLEET_EVERY_MS,
+  ) {
+    this.faults = new FaultLog(parts.logger);
+  }
+
+  start(): void {
+    if (this.parts.options.onVerdict && !this.timer) {
+      const { clock } = this.parts.queues.redis.store;
+      this.timer = clock.setInterval(() => void this.runOnce(), EVERY_MS);
+      this.timer.unref();
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.parts.queues.redis.store.clock.clear(this.timer);
+    await this.running;
+  }
+
+  /** Looks at all queues, or returns the look in progress. Does nothing while Redis is away. */
+  runOnce(): Promise<void> {
+    this.running ??= this.lookAtAll().finally(() => {
+      this.running = undefined;
+    });
+    return this.running;
+  }
+
+  private async lookAtAll(): Promise<void> {
+    for (const queue of this.parts.queues.all.slice()) {
+      if (this.stopped || !this.parts.queues.redis.ready) {
+        return;
+      }
+      try {
+        await this.look(queue);
+        this.faults.succeeded(queue.name);
+      } catch (error) {
+        this.faults.failed(
+          queue.name,
+          `Could not tell the verdict on queue "${queue.name}"; the next look tries again`,
+          error,
+        );
+      }
+    }
+  }
+
+  private async look(queue: JobQueue): Promise<void> {
+    const token = queue.store.clock.randomId();
+    const turn = await queue.exec(({ alerts }) => alerts.look(token, this.fleetEveryMs));
+    if (!turn) {
+      return;
+    }
+    const verdict = await verdictOn(queue);
+    const kinds = verdict.state === 'unreadable' ? [] : await queue.deadLetters.kinds();
+    let kept = turn.record;
+    for (const { notice, record } of alertsOf(parseRecord(kept), { nowMs: turn.nowMs, verdict, kinds })) {
+      const after = JSON.stringify(record);
+      if (notice) {
+        await this.tell(notice);
+      }
+      if (after !== kept && !(await queue.exec(({ alerts }) => alerts.told(token, after)))) {
+        return; // another process looks now
+      }
+      kept = after;
+    }
+  }
+
+  /** @throws the error of the listener, or that it took too long */
+  private async tell(notice: VerdictNotice): Promise<void> {
+    const { clock } = this.parts.queues.redis.store;
+    const tooLong = () => {
+      throw new Error(`onVerdict did not end within ${LONGEST_TELLING_MS} ms`);
+    };
+    await within(clock, LONGEST_TELLING_MS, Promise.resolve(this.parts.options.onVerdict?.(notice)), tooLong);
+  }
+}
+
+async function verdictOn(queue: JobQueue): Promise<QueueVerdict> {
+  try {
+    return verdictOf(await readSigns(queue));
+  } catch (error) {
+    return unreadable(queue.name, error);
+  }
+}

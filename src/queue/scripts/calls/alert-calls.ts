@@ -1,0 +1,23 @@
+import { flagOf, listOf, textOf, wholeNumberOf } from '../../replies/check-reply.js';
+import { ALERTS_KEPT_MS } from '../../runtime/lifetimes.js';
+import type { AlertTurn } from '../../store/verbs/alert-verbs.js';
+import type { ScriptCall } from '../../transport/script-runner.js';
+import { type CallContext, call } from '../script-call.js';
+
+/** Returns the calls of `lua/alert`, one for each script; see the headers there. */
+export function alertCalls({ keys }: CallContext) {
+  return {
+    look(token: string, everyMs: number): ScriptCall<AlertTurn | undefined> {
+      return call('alertLook', [keys.alerts], [token, everyMs, ALERTS_KEPT_MS], (reply) => {
+        const [now, record] = listOf(reply);
+        return now === undefined
+          ? undefined
+          : { nowMs: wholeNumberOf(Number(textOf(now))), record: textOf(record) };
+      });
+    },
+
+    told(token: string, record: string): ScriptCall<boolean> {
+      return call('alertTold', [keys.alerts], [token, record], flagOf);
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import { describe, expect, it } from '@jest/globals';
+import { alertsOf, parseRecord, type AlertFacts } from '#inspect/alerts/alerts.js';
+import type { ErrorKind } from '#queue/dead-letters/error-kinds.js';
+
+const MINUTE = 60_000;
+const verdicts = {
+  ok: { queue: 'email', severity: 'ok', state: 'idle', summary: 'idle' },
+  notice: { queue: 'email', severity: 'notice', state: 'flowing', summary: 'flowing: 1 waiting, 3 died' },
+  warning: {
+    queue: 'email',
+    severity: 'warning',
+    state: 'paused',
+    summary: 'paused: 3 waiting',
+    next: 'resume it',
+  },
+  critical: {
+    queue: 'email',
+    severity: 'critical',
+    state: 'stuck',
+    summary: 'stuck: 3 waiting for 6 min, no worker',
+    cause: 'no live worker serves `email`',
+    next: 'start a worker',
+  },
+} as const satisfies Record<string, AlertFacts['verdict']>;
+
+function kind(name: string, isNew = true): ErrorKind {
+  const at = new Date(0);
+  return { kind: name, count: 2, lastHour: 2, firstAt: at, lastAt: at, isNew, error: `no user ${name}` };
+}
+
+/** Plays looks at a queue: the minute, the verdict, its kinds of error. Returns the texts of each look. */
+function play(...looks: [atMin: number, severity: keyof typeof verdicts, kinds?: ErrorKind[]][]): string[][] {
+  let record = '';
+  return looks.map(([atMin, severity, kinds = []]) => {
+    const facts = { nowMs: atMin * MINUTE, verdict: verdicts[severity], kinds };
+    const steps = alertsOf(parseRecord(record), facts);
+    record = JSON.stringify(steps.at(-1)!.record);
+    return steps.flatMap(({ notice }) => (notice ? [`${notice.event}: ${notice.text}`] : []));
+  });
+}
+
+describe('alertsOf', () => {
+  it('tells an incident once: its begin, that it became worse, and its end after a minute', () => {
+    expect(
+      play([0, 'ok'], [1, 'warning'], [2, 'warning'], [3, 'critical'], [4, 'warning'], [5, 'ok'], [5.5, 'notice'], [6, 'ok'], [7, 'ok']),
+    ).toEqual([
+      [],
+      ['began: email paused: 3 waiting. Next: resume it'],
+      [],
+      ['worse: email stuck: 3 waiting for 6 min, no worker. Cause: no live worker serves `email`. Next: start a worker'],
+      [],
+      [],
+      [],
+      ['ended: email is well again: idle'],
+      [],
+    ]); // prettier-ignore
+  });
+
+  it('stays quiet while a queue flaps, and tells the next incident again', () => {
+    const looks = play(
+      [0, 'critical'],
+      [1, 'ok'],
+      [1.5, 'critical'],
+      [2, 'ok'],
+      [2.9, 'ok'],
+      [3, 'ok'],
+      [9, 'critical'],
+    );
+    expect(looks.map((texts) => texts.map((text) => text.split(':')[0]))).toEqual([['began'], [], [], [], [], ['ended'], ['began']]); // prettier-ignore
+  });
+
+  it('tells new kinds of error in one notice, and not again within a day', () => {
+    const [a, b] = [kind('a'), kind('b')];
+    expect(play([0, 'ok', [kind('old', false)]], [1, 'ok', [a, b]], [2, 'ok', [a]], [100, 'ok', []], [110, 'ok', [a]], [1_500, 'ok', [a]])).toEqual([
+      [],
+      ['new-error: email: a new error, 2 died: no user a (and 1 more new kinds)'],
+      [],
+      [],
+      [],
+      ['new-error: email: a new error, 2 died: no user a'],
+    ]); // prettier-ignore
+  });
+
+  it('keeps that an incident was told before it tells the new kinds', () => {
+    const steps = alertsOf(parseRecord(''), { nowMs: 0, verdict: verdicts.critical, kinds: [kind('a')] });
+    expect(steps.map(({ notice, record }) => [notice?.event, Object.keys(record.kinds)])).toEqual([
+      ['began', []],
+      ['new-error', ['a']],
+    ]);
+  });
+
+  it.each(['', 'null', '{', '{"incident":{"severity":"mild"}}', '[]', '{"kinds":{"a":"b"}}'])(
+    'takes the record %j for none',
+    (text) => expect(parseRecord(text)).toEqual({ kinds: {} }),
+  );
+
+  it('keeps a bounded number of kinds', () => {
+    const many = Array.from({ length: 400 }, (_, i) => kind(`k${i}`));
+    const steps = alertsOf(parseRecord(''), { nowMs: 0, verdict: verdicts.ok, kinds: many });
+    expect(Object.keys(steps.at(-1)!.record.kinds)).toHaveLength(300);
+  });
+});

@@ -1,0 +1,96 @@
+import { expect, it } from '@jest/globals';
+import { JobQueueService, type VerdictNotice } from 'nest-job-queue';
+import { QueueRegistry } from '#nest/connection/queue-registry.js';
+import { VerdictWatch } from '#nest/verdicts/verdict-watch.js';
+import { uniqueQueueName } from '../../support/redis/redis.js';
+import { eventually } from '../../support/faults/wait.js';
+import { handlerOf, KeptLog, onEachStore, startApp } from '../app.js';
+
+/** Starts an app with a queue. `watch` makes the watch of one more process of the fleet. */
+async function started(isWorker = false) {
+  const name = uniqueQueueName();
+  const fail = handlerOf(name, () => Promise.reject(new Error('410 Gone')));
+  const jobs = { queues: { [name]: {} }, maintenance: false, maxAttempts: 1, logFailures: false } as const;
+  const app = await startApp({ jobs, providers: isWorker ? [fail] : [] });
+  const log = new KeptLog();
+  return {
+    name,
+    log,
+    queue: app.get(JobQueueService).queue(name),
+    watch: (onVerdict: (notice: VerdictNotice) => unknown, fleetEveryMs = 0) => {
+      const queues = app.get(QueueRegistry, { strict: false });
+      return new VerdictWatch({ options: { onVerdict }, queues, logger: log }, fleetEveryMs);
+    },
+  };
+}
+
+onEachStore('onVerdict', () => {
+  it('is called once for an incident, by one process of the fleet', async () => {
+    const { name, queue, watch } = await started();
+    const told: VerdictNotice[] = [];
+    const fleet = [watch((notice) => told.push(notice)), watch((notice) => told.push(notice))];
+    const lookTwice = async () => {
+      for (const each of [...fleet, ...fleet]) await each.runOnce();
+    };
+    await lookTwice();
+    expect(told).toEqual([]);
+    await queue.enqueue({});
+    await queue.pause({ by: 'ada', reason: 'the provider is down' });
+    await lookTwice();
+    expect(told).toMatchObject([
+      { event: 'began', queue: name, verdict: { severity: 'warning', state: 'paused' } },
+    ]);
+    expect(told[0]!.text).toContain(`${name} paused`);
+    await queue.resume();
+    await lookTwice();
+    await watch((notice) => told.push(notice)).runOnce(); // a process that starts later
+    expect(told).toHaveLength(1);
+  });
+
+  it('is called with a new kind of error', async () => {
+    const { name, queue, watch } = await started(true);
+    const told: VerdictNotice[] = [];
+    const watcher = watch((notice) => told.push(notice));
+    await queue.enqueue({ secret: 1 });
+    await eventually(async () => (await queue.stats()).failed === 1);
+    await watcher.runOnce();
+    await watcher.runOnce();
+    expect(told.map(({ event, text }) => [event, text])).toEqual([
+      ['new-error', `${name}: a new error, 1 died: 410 Gone`],
+    ]);
+    expect(told[0]!.kinds).toMatchObject([{ count: 1, error: '410 Gone' }]);
+    expect(JSON.stringify(told)).not.toContain('secret');
+  });
+
+  it('is called again if it throws, and the log says so once', async () => {
+    const { name, queue, watch, log } = await started();
+    await queue.enqueue({});
+    await queue.pause();
+    let calls = 0;
+    const watcher = watch(() => {
+      calls++;
+      return calls < 3 ? Promise.reject(new Error('no route')) : undefined;
+    });
+    for (let i = 0; i < 5; i++) await watcher.runOnce();
+    expect(calls).toBe(3);
+    expect(log.lines).toEqual([
+      `warn Could not tell the verdict on queue "${name}"; the next look tries again: no route`,
+    ]);
+  });
+
+  it('leaves a queue alone while another process has the turn', async () => {
+    const { queue, watch } = await started();
+    const told: VerdictNotice[] = [];
+    await watch(() => undefined, 60_000).runOnce();
+    await queue.enqueue({});
+    await queue.pause();
+    await watch((notice) => told.push(notice), 60_000).runOnce();
+    expect(told).toEqual([]);
+  });
+
+  it('must be a function', async () => {
+    await expect(startApp({ jobs: { onVerdict: 'https://hooks.example.com' as never } })).rejects.toThrow(
+      'JobQueueModule.forRoot.onVerdict: expected a function of a notice',
+    );
+  });
+});
