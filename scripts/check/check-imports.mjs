@@ -1,6 +1,7 @@
 // Checks the directions of imports inside src (docs/internals/architecture.md). LAYERS has those between folders, ROOMS
 //   those between the rooms of a folder. Files at the top of src may import all folders. The folders of WITHOUT_NEST
-//   import nothing from @nestjs/*, and imports form no cycle. Type imports count.
+//   import nothing from @nestjs/*, and imports form no cycle. Type imports count. PROGRAMS has what tools, benchmarks and
+//   examples may import.
 import { existsSync, readFileSync, readdirSync, realpathSync } from 'node:fs';
 import { join, posix, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -135,17 +136,22 @@ const CLOSED = {
   ),
 };
 
+/**
+ * The trees that a program outside of src may not import. Examples use the package as an app does, and benchmarks use its
+ * build.
+ */
+const PROGRAMS = {
+  tools: [],
+  bench: ['src', 'test', 'tools', 'examples'],
+  examples: ['src', 'test', 'tools', 'bench'],
+};
+
 /** Returns every breach of the rules in a source tree, as lines that name the file and the import. */
 export function checkImports(src) {
-  const files = readdirSync(src, { recursive: true })
-    .map((file) => String(file).split(sep).join('/'))
-    .filter((file) => /\.tsx?$/.test(file) && !file.endsWith('.d.ts'))
-    .toSorted();
   const graph = new Map();
   const problems = [];
-  for (const file of files) {
-    const { importedFiles } = ts.preProcessFile(readFileSync(join(src, file), 'utf8'));
-    const imports = importedFiles.map((imported) => imported.fileName);
+  for (const file of filesOf(src, /\.tsx?$/)) {
+    const imports = importsOf(join(src, file));
     graph.set(
       file,
       imports.map((name) => resolve(src, file, name)).filter((target) => target !== undefined),
@@ -155,6 +161,47 @@ export function checkImports(src) {
     );
   }
   return [...problems, ...cycles(graph)];
+}
+
+/** Returns every breach of the rules in the programs under `root`. */
+export function checkPrograms(root) {
+  const graph = new Map();
+  const problems = [];
+  for (const [tree, closed] of Object.entries(PROGRAMS)) {
+    for (const name of filesOf(join(root, tree), /\.(tsx?|mjs)$/)) {
+      const file = `${tree}/${name}`;
+      const targets = importsOf(join(root, file)).flatMap((each) => programTarget(root, file, each) ?? []);
+      graph.set(file, targets);
+      const wrong = targets.filter((target) => closed.some((other) => target.startsWith(`${other}/`)));
+      problems.push(...wrong.map((target) => `${file}: ${tree} may not import ${target}`));
+    }
+  }
+  return [...problems, ...cycles(graph)];
+}
+
+/** Returns the sources under a folder, and none that were made or installed. */
+function filesOf(folder, endings) {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true })
+    .map((file) => String(file).split(sep).join('/'))
+    .filter((file) => endings.test(file) && !/\.d\.ts$|(^|\/)(node_modules|dist)\//.test(file))
+    .toSorted();
+}
+
+/** Returns the names that a file imports, those of types included. */
+function importsOf(path) {
+  return ts.preProcessFile(readFileSync(path, 'utf8')).importedFiles.map(({ fileName }) => fileName);
+}
+
+/** Returns the path that a program imports, or undefined for a package. `#` is the start of src. */
+function programTarget(root, file, name) {
+  if (name.startsWith('#')) return `src/${name.slice(1)}`;
+  if (!name.startsWith('.')) return undefined;
+  const target = posix.join(posix.dirname(file), name);
+  return (
+    ['.ts', '.tsx'].map((ending) => target.replace(/\.js$/, ending)).find((path) => existsSync(join(root, path))) ??
+    target
+  );
 }
 
 function directionProblem(src, file, name) {
@@ -231,7 +278,9 @@ if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.me
   const root = fileURLToPath(new URL('../..', import.meta.url));
   const problems = [...checkImports(join(root, 'src')), ...checkTime(join(root, 'src'))];
   for (const problem of problems) console.error(`${relative(process.cwd(), join(root, 'src')) || '.'}/${problem}`);
-  const ofTree = [checkFolders, checkEntries, checkComments, checkOpenings].flatMap((check) => check(root));
+  const ofTree = [checkPrograms, checkFolders, checkEntries, checkComments, checkOpenings].flatMap((check) =>
+    check(root),
+  );
   for (const problem of ofTree) console.error(problem);
   if (problems.length + ofTree.length > 0) process.exitCode = 1;
 }

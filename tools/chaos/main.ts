@@ -9,7 +9,8 @@ import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { kindsOf, type FaultKind, type Topology } from './plan.js';
 import { passes, reportOf } from './run/report.js';
-import { run, type RunOptions } from './run/run.js';
+import { run } from './run/run.js';
+import type { RunOptions } from './run/run-options.js';
 
 /** From this many minutes or jobs on the use of memory can be judged. */
 const LONG_MINUTES = 10;

@@ -5,7 +5,8 @@
 import { rmSync } from 'node:fs';
 import { SEEDS } from './kept-seeds.js';
 import { passes, reportOf } from './run/report.js';
-import { kindsMissing, run, type RunOptions } from './run/run.js';
+import { kindsMissing, run } from './run/run.js';
+import type { RunOptions } from './run/run-options.js';
 
 const all: Pick<RunOptions, 'topology' | 'persistence'>[] = [
   { topology: 'single', persistence: 'aof' },

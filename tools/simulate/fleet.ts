@@ -1,7 +1,7 @@
 // The processes of a simulated fleet: which there are at the start, and which replace those that end.
 import { LimitsOperator } from './processes/limits-operator.js';
 import { SimulatedOperator } from './processes/operator.js';
-import type { QueueName, SimulatedProcess } from './processes/process.js';
+import type { SimulatedProcess } from './processes/process.js';
 import { ScheduleKeeper } from './processes/schedule-keeper.js';
 import { SimulatedSender, Table } from './processes/sender.js';
 import { SimulatedWorker } from './processes/worker.js';
@@ -10,7 +10,7 @@ import { BatchProducer } from './producers/batch-producer.js';
 import { SimulatedProducer } from './producers/producer.js';
 import { UniqueProducer } from './producers/unique-producer.js';
 import { NEWER, OLDER, type Release } from './release.js';
-import type { World } from './world.js';
+import type { QueueName, World } from './world.js';
 
 const HOUR = 3_600_000;
 const WORKERS = 4;

@@ -1,7 +1,7 @@
 // npm run simulate -- --seed N --steps N [--seeds N] [--seconds N] [--plant NAME]: fleets by virtual time; see CONTRIBUTING.md.
 import { parseArgs } from 'node:util';
 import { plants } from './plants/plants.js';
-import { World } from './world.js';
+import { Simulation } from './simulation.js';
 
 const { values } = parseArgs({
   options: {
@@ -32,7 +32,7 @@ const secondsSoFar = () => (performance.now() - startedAt) / 1_000;
 let seed = first;
 for (; seed < first + seeds && secondsSoFar() < secondsAtMost; seed++) {
   const begun = performance.now();
-  const outcome = await new World(seed, Number(values.steps), plants[plant ?? '']).run();
+  const outcome = await new Simulation(seed, Number(values.steps), plants[plant ?? '']).run();
   const { violations, steps, jobs, simulatedMs, kills, freezes, deploys, jumps, calls, digest } = outcome;
   const total = Object.values(calls).reduce((sum, count) => sum + count, 0);
   const seconds = ((performance.now() - begun) / 1_000).toFixed(1);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { PARTS } from './parts.js';
 import { plants } from './plants/plants.js';
-import { World } from './world.js';
+import { Simulation } from './simulation.js';
 
 const SEEDS = Number(process.env.SIMULATE_SEEDS ?? 5);
 const STEPS = 1_500;
@@ -50,11 +50,11 @@ const SOONEST: Readonly<Record<string, number>> = {
 const unknown = Object.keys(SOONEST).filter((name) => !(name in plants));
 if (unknown.length > 0) throw new Error(`SOONEST: expected names of planted faults, found ${unknown.join(', ')}.`);
 
-const outcomes = new Map<number, ReturnType<World['run']>>();
+const outcomes = new Map<number, ReturnType<Simulation['run']>>();
 
 /** Returns the outcome of a seed, which runs once. */
 function outcomeOf(seed: number) {
-  const outcome = outcomes.get(seed) ?? new World(seed, STEPS).run();
+  const outcome = outcomes.get(seed) ?? new Simulation(seed, STEPS).run();
   outcomes.set(seed, outcome);
   return outcome;
 }
@@ -70,7 +70,7 @@ describe('a simulated fleet', () => {
   it(`keeps the invariants, ${SHORT_SEEDS} seeds of ${SHORT_STEPS} steps`, async () => {
     let withFaults = 0;
     for (let seed = 1; seed <= SHORT_SEEDS; seed++) {
-      const { violations, kills, freezes, deploys } = await new World(seed, SHORT_STEPS).run();
+      const { violations, kills, freezes, deploys } = await new Simulation(seed, SHORT_STEPS).run();
       expect({ seed, violations }).toEqual({ seed, violations: [] });
       if (kills + freezes + deploys > 0) withFaults++;
     }
@@ -79,12 +79,12 @@ describe('a simulated fleet', () => {
 
   it.each(REPLAYED)('runs the same by the same seed, and otherwise by another, seed %d', async (seed) => {
     const one = await outcomeOf(seed);
-    expect(await new World(seed, STEPS).run()).toEqual(one);
+    expect(await new Simulation(seed, STEPS).run()).toEqual(one);
     expect((await outcomeOf(seed + 1)).digest).not.toBe(one.digest);
   });
 
   it('exercises each part in one of the repeated seeds', () => {
-    const parts = REPLAYED.flatMap((seed) => [...new World(seed, STEPS).parts]);
+    const parts = REPLAYED.flatMap((seed) => [...new Simulation(seed, STEPS).parts]);
     expect(new Set(parts)).toEqual(new Set(PARTS));
   });
 
@@ -95,7 +95,7 @@ describe('a simulated fleet', () => {
     const found: string[] = [];
     for (const seed of [soonest, ...seeds.filter((each) => each !== soonest)]) {
       if (found.includes(plant.breaks)) break;
-      const { violations } = await new World(seed, PLANT_STEPS, plant).run();
+      const { violations } = await new Simulation(seed, PLANT_STEPS, plant).run();
       found.push(...violations.map((violation) => violation.split(':')[0]!));
     }
     expect(found).toContain(plant.breaks);

@@ -1,6 +1,6 @@
 // A thousand simulated fleets, each by its own seed: long ones, and short ones with different starts.
 import { describe, expect, it } from '@jest/globals';
-import { World } from '../../../tools/simulate/world.js';
+import { Simulation } from '../../../tools/simulate/simulation.js';
 
 const SEEDS = 1_000;
 const AT_ONCE = 100;
@@ -12,7 +12,7 @@ describe.each([50, 300])('fleets of %d steps', (steps) => {
     async (first, last) => {
       const broken: string[] = [];
       for (let seed = first; seed <= last; seed++) {
-        const { violations } = await new World(seed, steps).run();
+        const { violations } = await new Simulation(seed, steps).run();
         broken.push(...violations.map((violation) => `seed ${seed}: ${violation}`));
       }
       expect(broken).toEqual([]);

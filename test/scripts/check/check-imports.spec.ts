@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { checkImports } from '../../../scripts/check/check-imports.mjs';
+import { checkImports, checkPrograms } from '../../../scripts/check/check-imports.mjs';
 import { folderWith } from '../folder.js';
 
 describe('check-imports', () => {
@@ -107,5 +107,32 @@ describe('check-imports', () => {
     const [a, b] = ['dashboard/ui/queue/a.tsx', 'dashboard/ui/queue/b.tsx'];
     const src = folderWith({ [a]: "import { B } from './b.js';", [b]: "import { A } from './a.js';" });
     expect(checkImports(src)).toEqual([`cycle: ${a} -> ${b} -> ${a}`]);
+  });
+});
+
+describe('check-imports outside of src', () => {
+  it('lets tools import sources and tests, and examples their own src', () => {
+    const root = folderWith({
+      'tools/a.ts': "import '#queue/x.js';\nimport '../test/support/x.js';\n",
+      'examples/shop/test/a.ts': "import '../src/b.js';\nimport 'nest-job-queue';\n",
+      'bench/a.mjs': "import '../dist/esm/core.js';\n",
+    });
+    expect(checkPrograms(root)).toEqual([]);
+  });
+
+  it.each([
+    ['examples/shop/a.ts', "import '../../src/queue/x.js';", 'examples may not import src/queue/x.js'],
+    ['examples/shop/a.ts', "import type { X } from '#queue/x.js';", 'examples may not import src/queue/x.js'],
+    ['bench/a.mjs', "import '../test/support/x.mjs';", 'bench may not import test/support/x.mjs'],
+  ])('refuses in %s: %s', (file, text, message) => {
+    expect(checkPrograms(folderWith({ [file]: text }))).toEqual([`${file}: ${message}`]);
+  });
+
+  it('refuses a cycle, also one of types alone', () => {
+    const root = folderWith({
+      'tools/run/a.ts': "import '../b.js';",
+      'tools/b.ts': "import type { A } from './run/a.js';",
+    });
+    expect(checkPrograms(root)).toEqual(['cycle: tools/b.ts -> tools/run/a.ts -> tools/b.ts']);
   });
 });

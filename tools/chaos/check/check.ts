@@ -91,11 +91,11 @@ export function check(facts: Facts, snapshot: Snapshot): Verdict {
   for (const [process, jobs] of facts.jobs) {
     for (let number = 0; number < jobs.count; number++) {
       const name = `${process}:${number}`;
-      const sight = new Sight(name, jobs, number, stored.get(name), verdict);
-      sight.count();
-      if (jobs.forgotten) sight.isForgotten();
-      else if (shared.names.has(name)) sight.hasBounds();
-      else sight.holds();
+      const jobCheck = new JobCheck(name, jobs, number, stored.get(name), verdict);
+      jobCheck.count();
+      if (jobs.forgotten) jobCheck.isForgotten();
+      else if (shared.names.has(name)) jobCheck.hasBounds();
+      else jobCheck.holds();
     }
   }
   verdict.violations.push(...shared.violations(stored));
@@ -131,7 +131,7 @@ function byJob(facts: Facts, snapshot: Snapshot, { violations }: Verdict): Map<s
 }
 
 /** Collects the records and the stored state of a single job. */
-class Sight {
+class JobCheck {
   private readonly state: number;
   private readonly marks: number;
   private readonly completions: number;

@@ -2,7 +2,6 @@
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '#queue/job-queue.js';
 import { inside } from '../../../test/support/queue/inside.js';
-import type { Snapshot } from './snapshot.js';
 
 const COUNTERS = ['enqueued', 'completed', 'failed', 'cancelled', 'retried', 'reclaimed'] as const;
 
@@ -54,13 +53,20 @@ function times(text: string): number {
   return text.split(',').reduce((sum, part) => sum + Number(part.split(':')[1] ?? 0), 0);
 }
 
+/** The part of a snapshot that the histories must match. */
+interface Counted {
+  minutes: Minutes;
+  totals: Record<string, number>;
+  sequence: number;
+}
+
 /**
  * Returns the differences between the histories and the counters. A worker that dies loses the times that it had not
  * sent. So there may be fewer times than claims, which the fence counter counts.
  *
  * @param forgot whether the server lost its data on the way
  */
-export function misminuted({ minutes, totals, sequence }: Snapshot, forgot: boolean): string[] {
+export function misminuted({ minutes, totals, sequence }: Counted, forgot: boolean): string[] {
   const { told, counters, runs, waits } = minutes;
   const wrong = COUNTERS.flatMap((name) => {
     const [said, counted, total] = [told[name] ?? 0, counters[name] ?? 0, totals[name] ?? 0];

@@ -2,7 +2,7 @@
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '#queue/job-queue.js';
 import { sleep } from '../../../test/support/faults/wait.js';
-import type { Scene } from './faults.js';
+import type { Scene } from './scene.js';
 import type { Slot } from '../run/fleet.js';
 import type { Ground } from '../run/ground.js';
 import { inTime } from './hits.js';

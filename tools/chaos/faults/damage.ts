@@ -1,6 +1,6 @@
 // Damage to the keys of the queue: what an eviction, half a restore or an operator by hand leaves behind. Each function
 // returns the number of keys that it damaged.
-import type { Scene } from './faults.js';
+import type { Scene } from './scene.js';
 import { inTime } from './hits.js';
 import { strength, type PlannedFault } from '../plan.js';
 import type { Work } from '../processes/workload.js';

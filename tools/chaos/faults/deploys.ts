@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { earlierDigest } from '../../../test/support/queue/earlier-version.js';
 import { eventually, sleep } from '../../../test/support/faults/wait.js';
 import { freezeAtWork } from './claims.js';
-import type { Fault, Scene } from './faults.js';
+import type { Fault, Scene } from './scene.js';
 import type { Slot } from '../run/fleet.js';
 import { growth } from './hits.js';
 import { strength, victim } from '../plan.js';

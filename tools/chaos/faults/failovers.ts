@@ -5,8 +5,8 @@ import type { OwnRedis } from '../../../test/support/redis/own-redis.js';
 import { connect } from '../../../test/support/redis/redis.js';
 import { eventually, sleep } from '../../../test/support/faults/wait.js';
 import { inFlight } from './claims.js';
-import type { Scene } from './faults.js';
-import { monotonicMs } from '../histories/history.js';
+import type { Scene } from './scene.js';
+import { monotonicMs } from '../histories/clock.js';
 import { strength, type PlannedFault } from '../plan.js';
 import { inside } from '../../../test/support/queue/inside.js';
 

@@ -1,6 +1,5 @@
 // The faults themselves. Each resolves with the number of its hits (see hits.ts) once the broken part works again. Only
 // the queue has yet to recover.
-import type { JobQueue } from '#queue/job-queue.js';
 import { breakHashes, misplace, plant } from './damage.js';
 import { deployEarlier } from './deploys.js';
 import {
@@ -11,9 +10,6 @@ import {
   switchInCluster,
   switchUnderSentinel,
 } from './failovers.js';
-import type { Fleet } from '../run/fleet.js';
-import type { Ground } from '../run/ground.js';
-import type { HistoryWriter } from '../histories/history.js';
 import {
   cutLines,
   killClients,
@@ -22,7 +18,7 @@ import {
   loseReplies,
   slowLines,
 } from './line-faults.js';
-import type { FaultKind, PlannedFault } from '../plan.js';
+import type { FaultKind } from '../plan.js';
 import {
   blockWorker,
   freezeWorker,
@@ -31,18 +27,8 @@ import {
   restartWorkers,
   setClockOff,
 } from './process-faults.js';
+import type { Fault } from './scene.js';
 import { fillMemory, flushScripts, freezeServer, killServer, makeReplica } from './server-faults.js';
-
-export interface Scene {
-  fleet: Fleet;
-  ground: Ground;
-  /** The main one, and all of them. */
-  queue: JobQueue;
-  queues: readonly JobQueue[];
-  history: HistoryWriter;
-}
-
-export type Fault = (scene: Scene, planned: PlannedFault) => Promise<number>;
 
 export const FAULTS: Record<FaultKind, Fault> = {
   kill: killWorker,

@@ -8,14 +8,14 @@ import { claimsHeld, expired, freezeAtWork } from './claims.js';
 import type { Slot } from '../run/fleet.js';
 import { growth, hitsOf, inTime, missed } from './hits.js';
 import { FAULT_KINDS } from '../plan.js';
-import type { Recovery } from '../run/stalls.js';
+import type { KindRecovery } from '../run/recovery.js';
 import { countWritten, unanswered } from '../processes/written.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'hits-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const recovery = (kind: string, hits: number): Recovery => {
-  return { kind, count: 2, hits, stallMs: 0, vainMs: 0, workersMs: 0, producersMs: 0 };
+const recovery = (kind: string, hits: number): KindRecovery => {
+  return { kind, count: 2, hits, stallMs: 0, unacknowledgedMs: 0, workersMs: 0, producersMs: 0 };
 };
 
 function written(...lines: string[]): string {

@@ -1,7 +1,7 @@
 // The effect by which a fault counts as done. Each fault waits for the state that it needs, and the run reports its
 // hits.
 import { sleep, within } from '../../../test/support/faults/wait.js';
-import type { Recovery } from '../run/stalls.js';
+import type { KindRecovery } from '../run/recovery.js';
 
 /** The unit of a hit, by kind of fault. */
 const HITS: Record<string, string> = {
@@ -39,12 +39,12 @@ const HITS: Record<string, string> = {
 const COMES_MS = 30_000;
 
 /** Returns the hits in words. */
-export function hitsOf({ kind, hits }: Pick<Recovery, 'kind' | 'hits'>): string {
+export function hitsOf({ kind, hits }: Pick<KindRecovery, 'kind' | 'hits'>): string {
   return `${hits} ${HITS[kind] ?? 'hits'}`;
 }
 
 /** Returns the kinds of faults that happened, and never hit anything. */
-export function missed(recoveries: readonly Recovery[]): string[] {
+export function missed(recoveries: readonly KindRecovery[]): string[] {
   return recoveries
     .filter(({ hits }) => !(hits > 0))
     .map(({ kind, count, hits }) => `${kind}: done ${count} times, and nothing was hit: ${hitsOf({ kind, hits })}`);

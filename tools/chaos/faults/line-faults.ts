@@ -2,7 +2,7 @@
 import type { Redis } from 'ioredis';
 import type { FaultProxy } from '../../../test/support/faults/fault-proxy.js';
 import { sleep } from '../../../test/support/faults/wait.js';
-import type { Fault } from './faults.js';
+import type { Fault } from './scene.js';
 import type { Fleet } from '../run/fleet.js';
 import { growth } from './hits.js';
 import { magnitude, strength, victim, type PlannedFault } from '../plan.js';

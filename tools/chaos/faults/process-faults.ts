@@ -1,7 +1,7 @@
 // Faults of processes. Each waits for the state in which it is to hit the process.
 import { sleep } from '../../../test/support/faults/wait.js';
 import { atWork, claimsHeld, expired, freezeAtWork, type Claim } from './claims.js';
-import type { Fault, Scene } from './faults.js';
+import type { Fault, Scene } from './scene.js';
 import type { Slot } from '../run/fleet.js';
 import { growth, inTime } from './hits.js';
 import { strength, victim, type PlannedFault } from '../plan.js';

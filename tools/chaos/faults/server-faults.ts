@@ -2,7 +2,7 @@
 import type { Redis } from 'ioredis';
 import { sleep } from '../../../test/support/faults/wait.js';
 import { inFlight } from './claims.js';
-import type { Fault } from './faults.js';
+import type { Fault } from './scene.js';
 import { growth } from './hits.js';
 import { strength } from '../plan.js';
 

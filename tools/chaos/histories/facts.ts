@@ -40,7 +40,7 @@ export class Facts {
   readonly sharers = new Map<string, Set<string>>();
   readonly plantedIds = new Set<string>();
   /** Times at which a producer could not get its next jobs acknowledged. */
-  readonly vain: { fromMs: number; toMs: number }[] = [];
+  readonly unacknowledged: { fromMs: number; toMs: number }[] = [];
   readonly remarks = new Remarks();
   /** The processes that enqueue batches to the queue with limits and groups. */
   readonly flow = new Set<number>();
@@ -68,7 +68,7 @@ export class Facts {
         return this.kind(entry[1], entry[2], entry[3]);
       case 'enqueued':
         if (this.tryingSinceMs !== undefined)
-          this.vain.push({ fromMs: this.tryingSinceMs, toMs: this.reading.nowMs });
+          this.unacknowledged.push({ fromMs: this.tryingSinceMs, toMs: this.reading.nowMs });
         this.tryingSinceMs = undefined;
         return this.added(entry[1], entry[2]);
       case 'answer':

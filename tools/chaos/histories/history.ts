@@ -2,6 +2,7 @@
 // made, and its reply after it came. A killed process leaves a call without a reply, which may have run.
 import { closeSync, createReadStream, openSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { monotonicMs } from './clock.js';
 import type { Look } from './look.js';
 
 /** The outcome of an enqueue. After `not-sent` and `refused` nothing was written; `unknown` is repeated with its id. */
@@ -74,11 +75,6 @@ export type Entry =
   | ['slow', name: string, ms: number, atMs: number]
   | ['fault', kind: string]
   | ['healed', kind: string];
-
-/** Returns ms of the machine's monotonic clock: the same in every process, whatever is done to its `Date`. */
-export function monotonicMs(): number {
-  return Number(process.hrtime.bigint() / 1_000_000n);
-}
 
 export class HistoryWriter {
   private readonly file: number;

@@ -1,6 +1,6 @@
 // Reads a queue and its schedules at one instant of the server's clock.
 import type { JobQueue } from '#queue/job-queue.js';
-import { monotonicMs } from './history.js';
+import { monotonicMs } from './clock.js';
 import { inside } from '../../../test/support/queue/inside.js';
 
 /** An existing schedule. Times in ms of the server's clock, 0 for none. */

@@ -3,7 +3,7 @@ import type { JobQueue } from '#queue/job-queue.js';
 import { sleep } from '../../../test/support/faults/wait.js';
 import type { Control } from '../histories/history.js';
 import { lookAt } from '../histories/look.js';
-import type { Tools } from './process.js';
+import type { Tools } from './role.js';
 import type { Random } from '../random.js';
 import { BY_HAND, SCHEDULES, type ScheduleId } from './workload.js';
 

@@ -5,7 +5,7 @@ import { sleep } from '../../../test/support/faults/wait.js';
 import { Random } from '../random.js';
 import { BATCH_NUMBERS, drawKind, flowOptions, groupOf, MEMBERS } from './flow-work.js';
 import { PULSE_MS } from './process-options.js';
-import type { Stop, Tools } from './process.js';
+import type { Stop, Tools } from './role.js';
 import type { Work } from './workload.js';
 
 const PAUSE_MS = 60;

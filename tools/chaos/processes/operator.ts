@@ -4,7 +4,7 @@ import type { JobRecord, JobStatus } from '#queue/model/job.js';
 import { sleep } from '../../../test/support/faults/wait.js';
 import { Controls } from './controls.js';
 import type { Verb } from '../histories/history.js';
-import type { Stop, Tools } from './process.js';
+import type { Stop, Tools } from './role.js';
 import { Random } from '../random.js';
 import { queueOptions, type Work } from './workload.js';
 

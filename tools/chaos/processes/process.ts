@@ -1,29 +1,15 @@
 // A process of a run: `node --import ./tools/chaos/register.mjs tools/chaos/processes/process.ts OPTIONS`.
 import { appendFileSync } from 'node:fs';
-import type { JobQueueLogger } from '#queue/runtime/logger.js';
-import type { RedisClient } from '#queue/redis/redis-client.js';
 import { shiftClock } from './clock.js';
-import { HistoryWriter, monotonicMs } from '../histories/history.js';
+import { monotonicMs } from '../histories/clock.js';
+import { HistoryWriter } from '../histories/history.js';
 import { connectTo } from './line.js';
 import { startOperator } from './operator.js';
 import type { Order, ProcessOptions, Report } from './process-options.js';
+import type { Stop, Tools } from './role.js';
 import { startFlowProducer } from './flow-producer.js';
 import { startFifoProducer, startProducer } from './producer.js';
 import { startFifoWorker, startFlowWorker, startWorkerRole } from './worker-role.js';
-
-/** The tools of every role. */
-export interface Tools {
-  options: ProcessOptions;
-  redis: RedisClient;
-  history: HistoryWriter;
-  logger: JobQueueLogger;
-  report: (report: Report) => void;
-  /** The time the next handler blocks the event loop, in ms. */
-  blockMs: number;
-}
-
-/** Ends a role. */
-export type Stop = () => Promise<void>;
 
 const ROLES: Record<ProcessOptions['role'], (tools: Tools) => Promise<Stop>> = {
   worker: startWorkerRole,

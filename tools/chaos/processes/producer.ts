@@ -6,7 +6,7 @@ import { JobQueue } from '#queue/job-queue.js';
 import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import { sleep } from '../../../test/support/faults/wait.js';
 import { PULSE_MS } from './process-options.js';
-import type { Stop, Tools } from './process.js';
+import type { Stop, Tools } from './role.js';
 import { Random } from '../random.js';
 import { draw, LOAD_MIX, MIX, padOf, queueOptions, type Kind, type Work } from './workload.js';
 

@@ -4,15 +4,16 @@ import { coreQueue } from '../../../test/support/queue/core-queue.js';
 import { allowedMs, documentedMs, overdue } from './recovery-bounds.js';
 import { drain, unplanned } from './ending.js';
 import { Facts } from '../histories/facts.js';
-import { wedged } from './harm.js';
+import { wedged } from './inject-faults.js';
 import type { Entry } from '../histories/history.js';
 import { passes } from './report.js';
 import type { Growth } from '../watch/resources.js';
 import { kindsMissing, type Outcome } from './run.js';
-import { recoveries, type Recovery } from './stalls.js';
+import type { KindRecovery } from './recovery.js';
+import { recoveryByKind } from './recovery-by-kind.js';
 
-const back = (kind: string, workersMs: number, producersMs = 10): Recovery => {
-  return { kind, count: 1, hits: 1, stallMs: 0, vainMs: 0, workersMs, producersMs };
+const recovery = (kind: string, workersMs: number, producersMs = 10): KindRecovery => {
+  return { kind, count: 1, hits: 1, stallMs: 0, unacknowledgedMs: 0, workersMs, producersMs };
 };
 
 /** Returns an outcome with the parts that the report reads. */
@@ -21,16 +22,18 @@ const outcome = (violations: string[], verdict: Growth['verdict']) => {
 };
 
 it('finds processes that never recovered', () => {
-  const backs = [back('cut', 10), back('cut', Infinity), back('cut', 10, Infinity)];
-  expect(wedged(backs)).toEqual([
+  const recovered = [recovery('cut', 10), recovery('cut', Infinity), recovery('cut', 10, Infinity)];
+  expect(wedged(recovered)).toEqual([
     expect.stringMatching(/^fault 2: a worker had no answer/),
     expect.stringMatching(/^fault 3: a producer had none/),
   ]);
 });
 
 it('finds processes that recovered later than stated for that kind of fault, with room for a slow machine', () => {
-  expect(overdue([back('cut', 8_000, 8_000), back('half-open', 10_000), back('redis-kill', Infinity)])).toEqual([]);
-  expect(overdue([back('cut', 8_001), back('slot-move', 10, 9_000)])).toEqual([
+  expect(
+    overdue([recovery('cut', 8_000, 8_000), recovery('half-open', 10_000), recovery('redis-kill', Infinity)]),
+  ).toEqual([]);
+  expect(overdue([recovery('cut', 8_001), recovery('slot-move', 10, 9_000)])).toEqual([
     'cut: all workers were back after 8001 ms, expected at most 2000 ms, and 8000 ms on a slow machine',
     'slot-move: all producers were back after 9000 ms, expected at most 2000 ms, and 8000 ms on a slow machine',
   ]);
@@ -83,7 +86,7 @@ it('fails a run with a violation, and a long one in which something grows', () =
 });
 
 it('names the kinds of faults that were not done', () => {
-  const recovered = { recoveries: [back('cluster-kill', 1)] } as unknown as Outcome;
+  const recovered = { recoveries: [recovery('cluster-kill', 1)] } as unknown as Outcome;
   const missing = kindsMissing(recovered, 'cluster', true);
   expect(missing).toContain('slot-move');
   expect(missing).not.toContain('cluster-kill');
@@ -100,9 +103,9 @@ it('takes the worst of each kind of fault', () => {
     ['fault', 'cut'],
   ];
   entries.forEach(facts.add);
-  const backs = [back('', 10, 700), back('', 20, 20), { ...back('', 900, 30), hits: 4 }];
-  expect(recoveries(facts, 4_500, backs)).toEqual([
-    { kind: 'cut', count: 2, hits: 5, stallMs: 1_500, vainMs: 0, workersMs: 900, producersMs: 700 },
-    { kind: 'slow', count: 1, hits: 1, stallMs: 1_000, vainMs: 0, workersMs: 20, producersMs: 20 },
+  const recovered = [recovery('', 10, 700), recovery('', 20, 20), { ...recovery('', 900, 30), hits: 4 }];
+  expect(recoveryByKind(facts, 4_500, recovered)).toEqual([
+    { kind: 'cut', count: 2, hits: 5, stallMs: 1_500, unacknowledgedMs: 0, workersMs: 900, producersMs: 700 },
+    { kind: 'slow', count: 1, hits: 1, stallMs: 1_000, unacknowledgedMs: 0, workersMs: 20, producersMs: 20 },
   ]);
 });

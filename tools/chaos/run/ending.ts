@@ -25,7 +25,7 @@ export async function drain(queues: readonly JobQueue[], timeoutMs = DRAIN_MS): 
 }
 
 /** Audits before the last jobs run, so that they include the misplaced ones. */
-export async function treat(queues: readonly JobQueue[], history: HistoryWriter): Promise<void> {
+export async function auditAndRepair(queues: readonly JobQueue[], history: HistoryWriter): Promise<void> {
   for (const queue of queues) {
     // A connection to an old master gets an error for its first write, and is replaced.
     const { findings } = await eventually(() => queue.doctor({ repair: true }).catch(() => undefined), {
@@ -64,7 +64,7 @@ async function left(queue: JobQueue): Promise<number> {
 }
 
 /** Deletes the keys of this run. No other run has queues of these names. */
-export async function leaveNothing(queues: readonly JobQueue[], ground: Ground): Promise<void> {
+export async function deleteKeys(queues: readonly JobQueue[], ground: Ground): Promise<void> {
   for (const queue of queues) {
     const { keys } = await inside(queue).scripts();
     const holder = await ground.holderOf(queue);

@@ -3,7 +3,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { FaultProxy } from '../../../test/support/faults/fault-proxy.js';
 import { within } from '../../../test/support/faults/wait.js';
-import { monotonicMs } from '../histories/history.js';
+import { monotonicMs } from '../histories/clock.js';
 import { throughProxies, type Line } from '../processes/line.js';
 import type { Order, ProcessOptions, Report, Role } from '../processes/process-options.js';
 import type { Resources } from '../watch/resources.js';

@@ -1,5 +1,5 @@
 // The time to recover from a fault: the figures of docs/reliability.md by kind, and an allowance for slow machines.
-import type { Recovery } from './stalls.js';
+import type { KindRecovery } from './recovery.js';
 
 /** Counted from the end of the fault. Kinds without an entry are as fast as a cut connection. */
 const DOCUMENTED_MS: Record<string, number> = {
@@ -25,7 +25,7 @@ export function allowedMs(kind: string): number {
 }
 
 /** Returns late recoveries. Processes that never recovered are reported by the run. */
-export function overdue(recoveries: readonly Recovery[]): string[] {
+export function overdue(recoveries: readonly KindRecovery[]): string[] {
   return recoveries.flatMap(({ kind, workersMs, producersMs }) =>
     Object.entries({ workers: workersMs, producers: producersMs })
       .filter(([, ms]) => Number.isFinite(ms) && ms > allowedMs(kind))

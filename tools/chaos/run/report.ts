@@ -27,17 +27,17 @@ export function reportOf(outcome: Outcome, judgeGrowth: boolean): string[] {
         'times',
         'hit',
         'no job completed',
-        'an enqueue in vain',
+        'an enqueue unacknowledged',
         'workers back',
         'producers back',
         'stated',
         'judged',
       ],
-      outcome.recoveries.map(({ kind, count, hits, stallMs, vainMs, workersMs, producersMs }) => [
+      outcome.recoveries.map(({ kind, count, hits, stallMs, unacknowledgedMs, workersMs, producersMs }) => [
         kind,
         `${count}`,
         hitsOf({ kind, hits }),
-        ...[stallMs, vainMs, workersMs, producersMs, documentedMs(kind), allowedMs(kind)].map(ms),
+        ...[stallMs, unacknowledgedMs, workersMs, producersMs, documentedMs(kind), allowedMs(kind)].map(ms),
       ]),
     ),
     ...table(

@@ -8,45 +8,33 @@ import { overdue } from './recovery-bounds.js';
 import { check, type Verdict } from '../check/check.js';
 import { beginMinutes } from '../check/minutes.js';
 import { Facts } from '../histories/facts.js';
-import { drain, finalAudit, leaveNothing, treat, unplanned } from './ending.js';
-import type { Scene } from '../faults/faults.js';
+import { auditAndRepair, deleteKeys, drain, finalAudit, unplanned } from './ending.js';
+import type { Scene } from '../faults/scene.js';
 import { Fleet } from './fleet.js';
 import { prepareGround } from './ground.js';
-import { forget, harm, untilAllAreEnqueued, wedged } from './harm.js';
+import { forget, injectFaults, untilAllAreEnqueued, wedged } from './inject-faults.js';
 import { missed } from '../faults/hits.js';
-import { HistoryWriter, monotonicMs, readHistory } from '../histories/history.js';
+import { monotonicMs } from '../histories/clock.js';
+import { HistoryWriter, readHistory } from '../histories/history.js';
 import { kindsOf, type FaultKind, type Topology } from '../plan.js';
+import type { RunOptions } from './run-options.js';
 import { Resources, type Growth } from '../watch/resources.js';
 import { ScriptWatch } from '../watch/script-watch.js';
 import { SlotWatch } from '../watch/slots.js';
 import { SlowCalls } from '../watch/slow-calls.js';
 import { takeSnapshot } from '../check/snapshot.js';
-import { recoveries, type Recovery } from './stalls.js';
+import type { KindRecovery } from './recovery.js';
+import { recoveryByKind } from './recovery-by-kind.js';
 import { flowOptions, MAX_RUNNING } from '../processes/flow-work.js';
 import { queueOptions } from '../processes/workload.js';
 
 const SAMPLE_MS = 2_000;
 
-export interface RunOptions {
-  seed: number;
-  minutes: number;
-  topology: Topology;
-  /** A server of the user's, which is not harmed. Without it the run starts its own. */
-  redisUrl: string | undefined;
-  /** The number of jobs of a load, which has no faults. */
-  jobs: number;
-  /** `memory`: the server forgets all in the middle of the run. */
-  persistence: 'aof' | 'memory';
-  /** The faults to draw from. Default: all that can happen there. */
-  kinds?: readonly FaultKind[];
-  say: (line: string) => void;
-}
-
 export interface Outcome extends Verdict {
   seed: number;
   seconds: number;
   folder: string;
-  recoveries: Recovery[];
+  recoveries: KindRecovery[];
   growth: Growth[];
 }
 
@@ -81,15 +69,15 @@ export async function run(options: RunOptions): Promise<Outcome> {
     await beginMinutes(queues);
     await startFleet(fleet, load);
     const workBegan = performance.now();
-    const backs = load
+    const recoveries = load
       ? await untilAllAreEnqueued(scene)
       : options.persistence === 'memory'
         ? await forget(scene, options)
-        : await harm(scene, options);
+        : await injectFaults(scene, options);
     const workEnded = performance.now();
     await Promise.all(fleet.producers.map((slot) => fleet.stop(slot)));
     await Promise.all(fleet.slots.filter(({ role }) => role === 'operator').map((slot) => fleet.stop(slot)));
-    await treat(queues, history);
+    await auditAndRepair(queues, history);
     const stuck = await drain(queues);
     const endMs = monotonicMs();
     const seconds = (performance.now() - begin) / 1_000;
@@ -101,13 +89,13 @@ export async function run(options: RunOptions): Promise<Outcome> {
     const facts = await readAll(folder);
     const verdict = check(facts, await takeSnapshot(ground, queues));
     // A fault without hits was left undone.
-    const hit = facts.remarks.faults.filter((_, i) => backs[i]!.hits > 0);
+    const hit = facts.remarks.faults.filter((_, i) => recoveries[i]!.hits > 0);
     const planned = hit.filter(({ kind }) => kind.startsWith('sentinel')).length;
-    const recovered = recoveries(facts, endMs, backs);
+    const recovered = recoveryByKind(facts, endMs, recoveries);
     verdict.violations.push(
       ...stuck,
       ...fleet.exits,
-      ...wedged(backs),
+      ...wedged(recoveries),
       ...overdue(recovered),
       ...missed(recovered),
     );
@@ -125,7 +113,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
     slotWatches.forEach((each) => each.stop());
     await fleet.close();
     history.close();
-    if (options.redisUrl !== undefined) await leaveNothing(queues, ground);
+    if (options.redisUrl !== undefined) await deleteKeys(queues, ground);
     await ground.stop();
   }
 }

@@ -6,7 +6,8 @@ import { afterAll, expect, it } from '@jest/globals';
 import { startOwnRedis } from '../../../test/support/redis/own-redis.js';
 import { connect } from '../../../test/support/redis/redis.js';
 import { sleep } from '../../../test/support/faults/wait.js';
-import { HistoryWriter, monotonicMs, type Entry } from '../histories/history.js';
+import { monotonicMs } from '../histories/clock.js';
+import { HistoryWriter, type Entry } from '../histories/history.js';
 import { SlowCalls } from './slow-calls.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'slow-calls-'));

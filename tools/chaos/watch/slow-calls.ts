@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { luaScripts } from '#queue/lua.generated.js';
-import { monotonicMs, type HistoryWriter } from '../histories/history.js';
+import { monotonicMs } from '../histories/clock.js';
+import type { HistoryWriter } from '../histories/history.js';
 
 /** Short enough that no entry leaves the log unread. A server keeps 128 entries of calls over 10 ms. */
 const LOOK_MS = 500;

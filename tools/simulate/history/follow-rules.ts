@@ -1,7 +1,7 @@
 // Jobs that follow others: by `after`, and as the follow-ups of a batch.
 import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
 import { misfired, type FollowUpKind } from '../../chaos/check/rules.js';
-import type { Fault, Known } from './history.js';
+import type { Fault, Known } from './known.js';
 
 interface KnownBatch {
   members: readonly string[];

@@ -4,42 +4,14 @@ import type { Job } from '#worker/handlers/job.js';
 import { ranOutOfOrder, wronglyDead, type Counts } from '../../chaos/check/rules.js';
 import { FAILING, MOST_ATTEMPTS, OPTIONS, TICK_ATTEMPTS } from '../release.js';
 import { FollowRules } from './follow-rules.js';
-import { MIDDLEWARE_THROWS } from '../processes/middleware.js';
-import { MiddlewareRules } from './middleware-rules.js';
+import type { Fault, Known } from './known.js';
+import { MIDDLEWARE_THROWS, MiddlewareRules } from './middleware-rules.js';
 import { OnceRules } from './once-rules.js';
 import { RunRules } from './run-rules.js';
 import { ScheduleRules } from './schedule-rules.js';
 import { UniqueRules } from './unique-rules.js';
 
 const ENDED = new Set(['completed', 'failed', 'cancelled']);
-
-/** Reports a violation: its rule, a colon, and what happened. */
-export type Fault = (violation: string) => void;
-
-export interface Known {
-  queue: string;
-  /** Fences of its claims whose handlers started. */
-  fences: number[];
-  acknowledged: boolean;
-  maxAttempts: number;
-  /** Fences of its claims whose handlers returned. */
-  ok: number[];
-  /** Its first failure ends it. */
-  isFinal: boolean;
-  /** Its own option sets `maxAttempts`, in any queue. */
-  hasOwnLimit: boolean;
-  /** No enqueue replaces it, and it waits for no other job. */
-  isPlain: boolean;
-  /** Somebody deleted it on purpose. */
-  removed: boolean;
-  broken: boolean;
-  /** Its enqueue was refused. */
-  refused: boolean;
-  /** Set back to no attempts, by a redrive, a new run or a replacement. */
-  reset: boolean;
-  /** Redriven or run again. */
-  again: boolean;
-}
 
 type Started = Pick<Job, 'id' | 'attempt' | 'fence' | 'payload' | 'lastCheckpoint' | 'metadata'>;
 

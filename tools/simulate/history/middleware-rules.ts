@@ -1,7 +1,15 @@
 // The way of an attempt through its middleware.
 import type { Job } from '#worker/handlers/job.js';
-import { BOTH_MARKS } from '../processes/middleware.js';
-import type { Fault } from './history.js';
+import type { Fault } from './known.js';
+
+/** The middleware of producers, the first outermost. */
+export const ENQUEUE_MARKS = ['a', 'b'] as const;
+
+/** The mark of a job that passed both. */
+const BOTH_MARKS = ENQUEUE_MARKS.join('');
+
+/** The message of an attempt that the middleware fails before its handler begins. */
+export const MIDDLEWARE_THROWS = 'the middleware throws';
 
 /** The ways of an attempt: from the outermost middleware in, and out again. It may throw before the next one. */
 const WAYS = ['outer inner -inner -outer', 'outer -outer'];

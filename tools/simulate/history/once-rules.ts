@@ -1,5 +1,5 @@
 // Jobs whose senders keep them in a table: each row becomes one job.
-import type { Fault } from './history.js';
+import type { Fault } from './known.js';
 
 export class OnceRules {
   private readonly rows = new Set<string>();

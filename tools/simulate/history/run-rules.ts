@@ -1,7 +1,7 @@
 // An attempt must see earlier calls: the payload of the last change and the last checkpoint. It starts when it is due.
 import type { Job } from '#worker/handlers/job.js';
 import { startedEarly } from '../../chaos/check/rules.js';
-import type { Fault } from './history.js';
+import type { Fault } from './known.js';
 
 /** A value that applies to the claims after a certain one. */
 interface Since {

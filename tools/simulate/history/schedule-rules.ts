@@ -2,7 +2,7 @@
 import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
 import { latestNextTick, TICK_LATEST_MS } from '../../chaos/check/rules.js';
 import { SCHEDULES, type ScheduleId } from '../release.js';
-import type { Fault } from './history.js';
+import type { Fault } from './known.js';
 
 /** The longest silence of a schedule after a jump, in ms. Each worker verifies due times every 5 s. */
 const SILENT_MS = 8_000;

@@ -5,18 +5,10 @@ import type { AttemptMiddleware } from '#worker/handlers/attempt-middleware.js';
 import type { Job } from '#worker/handlers/job.js';
 import type { Random } from '../../chaos/random.js';
 import type { History } from '../history/history.js';
-
-/** The middleware of producers, the first outermost. */
-export const ENQUEUE_MARKS = ['a', 'b'] as const;
-
-/** The mark of a job that passed both. */
-export const BOTH_MARKS = ENQUEUE_MARKS.join('');
+import { ENQUEUE_MARKS, MIDDLEWARE_THROWS } from '../history/middleware-rules.js';
 
 const REFUSED_SHARE = 0.05;
 const THROWN_SHARE = 0.03;
-
-/** The message of an attempt that the middleware fails before its handler begins. */
-export const MIDDLEWARE_THROWS = 'the middleware throws';
 
 /** The error of a middleware that lets no request pass. Nothing was sent. */
 export class RefusedByMiddleware extends Error {}

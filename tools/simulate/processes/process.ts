@@ -6,10 +6,8 @@ import { MemoryStore } from '#testing/memory-store/memory-store.js';
 import type { EnqueueMiddleware } from '#queue/enqueue/enqueue-middleware.js';
 import { linkOf } from '../server/network.js';
 import { OLDER, type Release } from '../release.js';
-import type { World } from '../world.js';
+import type { QueueName, World } from '../world.js';
 import { ProcessClock } from './process-clock.js';
-
-export type QueueName = 'mixed' | 'ordered' | 'limited';
 
 export abstract class SimulatedProcess {
   readonly clock: ProcessClock;

@@ -4,9 +4,9 @@ import type { BulkHandler } from '#worker/handlers/bulk-handler.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Worker } from '#worker/worker.js';
 import { BULK_NAME, BULK_SIZE, declaredSchedules, FAILING, type Release } from '../release.js';
-import type { World } from '../world.js';
+import type { QueueName, World } from '../world.js';
 import { attemptMiddleware } from './middleware.js';
-import { SimulatedProcess, type QueueName } from './process.js';
+import { SimulatedProcess } from './process.js';
 
 const CONCURRENCY: Record<QueueName, number> = { mixed: 4, ordered: 1, limited: 3 };
 

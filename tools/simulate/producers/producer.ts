@@ -1,8 +1,8 @@
 // A producer of plain jobs, some of them with a priority, a delay or another name.
 import { enqueueMiddleware, RefusedByMiddleware } from '../processes/middleware.js';
-import { SimulatedProcess, type QueueName } from '../processes/process.js';
+import { SimulatedProcess } from '../processes/process.js';
 import { BULK_NAME, MOST_ATTEMPTS, NEW_NAME } from '../release.js';
-import type { World } from '../world.js';
+import type { QueueName, World } from '../world.js';
 
 export class SimulatedProducer extends SimulatedProcess {
   private count = 0;

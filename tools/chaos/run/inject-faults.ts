@@ -1,13 +1,15 @@
 // The faults of a run by its kind, and the time its processes take to recover.
 import { sleep } from '../../../test/support/faults/wait.js';
-import { FAULTS, type Scene } from '../faults/faults.js';
+import { FAULTS } from '../faults/faults.js';
+import type { Scene } from '../faults/scene.js';
 import type { Fleet, Slot } from './fleet.js';
-import { monotonicMs } from '../histories/history.js';
+import { monotonicMs } from '../histories/clock.js';
 import { hitsOf } from '../faults/hits.js';
 import { kindsOf, plan, type PlannedFault } from '../plan.js';
 import { killAtWork } from '../faults/process-faults.js';
 import { Random } from '../random.js';
-import type { RunOptions } from './run.js';
+import type { Recovery } from './recovery.js';
+import type { RunOptions } from './run-options.js';
 import { countWritten } from '../processes/written.js';
 
 /** The longest allowed time from a fault to a process's next reply of Redis. */
@@ -16,33 +18,26 @@ const RECOVERY_MS = 10_000;
 /** A fault that hits nothing is done again, so often at most. */
 const MOST_ROUNDS = 3;
 
-/** The hits of a fault, and the time after its end until all processes got a reply; `Infinity` for never. */
-export interface Back {
-  hits: number;
-  workersMs: number;
-  producersMs: number;
-}
-
 /** Causes one fault after another, each when all have recovered from the last. Returns how long each recovery took. */
-export async function harm(scene: Scene, options: RunOptions): Promise<Back[]> {
+export async function injectFaults(scene: Scene, options: RunOptions): Promise<Recovery[]> {
   const { seed, minutes, topology, redisUrl, say } = options;
   const end = performance.now() + minutes * 60_000;
   const kinds = options.kinds ?? kindsOf(topology, redisUrl === undefined);
-  const backs: Back[] = [];
+  const recoveries: Recovery[] = [];
   await sleep(2_000);
   for (const planned of plan(seed, kinds)) {
     scene.history.add(['fault', planned.kind]);
     await scene.history.written();
     const hits = await strike(scene, planned);
     scene.history.add(['healed', planned.kind]);
-    const back = { hits, ...(await recovered(scene.fleet)) };
-    backs.push(back);
-    const after = `all workers are back after ${back.workersMs} ms, all producers after ${back.producersMs} ms`;
+    const recovery = { hits, ...(await recovered(scene.fleet)) };
+    recoveries.push(recovery);
+    const after = `all workers are back after ${recovery.workersMs} ms, all producers after ${recovery.producersMs} ms`;
     say(`${planned.kind}: ${hitsOf({ kind: planned.kind, hits })}; ${after}`);
     await sleep(planned.restMs);
-    if (performance.now() > end && backs.length >= kinds.length) break;
+    if (performance.now() > end && recoveries.length >= kinds.length) break;
   }
-  return backs;
+  return recoveries;
 }
 
 async function strike(scene: Scene, planned: PlannedFault): Promise<number> {
@@ -57,7 +52,7 @@ async function strike(scene: Scene, planned: PlannedFault): Promise<number> {
  * Lets the server lose its data in the middle of the work. Later enqueues must work as before. The seed draws when, how
  * long it is away, and how many workers die with it.
  */
-export async function forget(scene: Scene, { seed }: Pick<RunOptions, 'seed'>): Promise<Back[]> {
+export async function forget(scene: Scene, { seed }: Pick<RunOptions, 'seed'>): Promise<Recovery[]> {
   const { fleet, ground, history } = scene;
   const random = new Random(seed);
   await sleep(random.between(4_000, 8_000));
@@ -72,17 +67,17 @@ export async function forget(scene: Scene, { seed }: Pick<RunOptions, 'seed'>): 
   await ground.server!.restart();
   history.add(['healed', 'redis-kill without persistence']);
   const survivors = fleet.workers.filter((slot) => !dying.includes(slot));
-  const workersMs = await backAfter(monotonicMs(), survivors);
+  const workersMs = await answeredAfter(monotonicMs(), survivors);
   for (const slot of dead) await fleet.start(slot);
-  const producersMs = await backAfter(monotonicMs(), fleet.producers);
+  const producersMs = await answeredAfter(monotonicMs(), fleet.producers);
   await sleep(5_000);
   return [{ hits, workersMs, producersMs }];
 }
 
 /** Kills a worker now and then while the jobs are enqueued. */
-export async function untilAllAreEnqueued(scene: Scene): Promise<Back[]> {
+export async function untilAllAreEnqueued(scene: Scene): Promise<Recovery[]> {
   const { fleet, history } = scene;
-  const backs: Back[] = [];
+  const recoveries: Recovery[] = [];
   for (let round = 0; fleet.producers.some(({ done }) => !done); round++) {
     await sleep(1_000);
     if (round % 60 !== 30) continue;
@@ -90,14 +85,14 @@ export async function untilAllAreEnqueued(scene: Scene): Promise<Back[]> {
     history.add(['fault', 'kill']);
     const hits = await killAtWork(scene, slot);
     history.add(['healed', 'kill']);
-    backs.push({ hits, ...(await recovered(fleet)) });
+    recoveries.push({ hits, ...(await recovered(fleet)) });
   }
-  return backs;
+  return recoveries;
 }
 
 /** Describes the processes that did not recover in time. */
-export function wedged(backs: readonly Back[]): string[] {
-  return backs.flatMap(({ workersMs, producersMs }, i) => [
+export function wedged(recoveries: readonly Recovery[]): string[] {
+  return recoveries.flatMap(({ workersMs, producersMs }, i) => [
     ...(workersMs === Infinity
       ? [`fault ${i + 1}: a worker had no answer of Redis for ${RECOVERY_MS} ms after it`]
       : []),
@@ -105,16 +100,16 @@ export function wedged(backs: readonly Back[]): string[] {
   ]);
 }
 
-async function recovered({ workers, producers }: Fleet): Promise<Omit<Back, 'hits'>> {
+async function recovered({ workers, producers }: Fleet): Promise<Omit<Recovery, 'hits'>> {
   const healedMs = monotonicMs();
   const [workersMs, producersMs] = await Promise.all([
-    backAfter(healedMs, workers),
-    backAfter(healedMs, producers),
+    answeredAfter(healedMs, workers),
+    answeredAfter(healedMs, producers),
   ]);
   return { workersMs, producersMs };
 }
 
-async function backAfter(healedMs: number, slots: readonly Slot[]): Promise<number> {
+async function answeredAfter(healedMs: number, slots: readonly Slot[]): Promise<number> {
   for (;;) {
     const answers = slots
       .filter(({ done }) => !done)

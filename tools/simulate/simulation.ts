@@ -1,0 +1,318 @@
+// A fleet by virtual time and a seed: its faults, its checks, and the course of a run.
+import { MemoryServer } from '#testing/memory-store/memory-server.js';
+import { turn } from '#testing/time/real-time.js';
+import { VirtualClock } from '#testing/time/virtual-clock.js';
+import { memoryViolations } from '../../test/support/invariants/memory-invariants.js';
+import { Random } from '../chaos/random.js';
+import { Fleet } from './fleet.js';
+import { History } from './history/history.js';
+import { drawParts, type Part } from './parts.js';
+import type { Plant } from './plants/plant.js';
+import { CHANGED_GROUP } from './processes/limits-operator.js';
+import type { SimulatedWorker } from './processes/worker.js';
+import { NEWER, OLDER } from './release.js';
+import { NO_FAULTS, type NetworkFaults } from './server/network.js';
+import { ServerClock } from './server/server-clock.js';
+import { WatchedServer } from './server/watched-server.js';
+import type { QueueName, World } from './world.js';
+
+/** The share of a long run's steps that bring a fault, and the number of faults in a short run. */
+const FAULT_SHARE = 0.004;
+const FEWEST_FAULTS = 4;
+
+/** Steps between two checks of the invariants. */
+const LOOK_EVERY = 50;
+
+/** The time the fleet may take to end all jobs after the last fault, in ms of its time. */
+const CALM_MS = 3 * 60_000;
+const MOST_CALM_STEPS = 5_000;
+
+/** The time for which schedules tick on after a run with jumps of the clock, in ms. */
+const TICK_ON_MS = 10_000;
+
+/** The calls after which a unique key may have two holders. */
+const PLACES = new Set([
+  'jobEnqueue',
+  'scheduleTick',
+  'scheduleRun',
+  'attemptFail',
+  'attemptRelease',
+  'sweepReclaim',
+]);
+
+/** The calls by which an ended job waits again. */
+const REOPENS = new Set(['jobRunAgain', 'deadLetterRedrive']);
+
+export interface Outcome {
+  violations: string[];
+  steps: number;
+  jobs: number;
+  /** The time that passed in the fleet, in ms. */
+  simulatedMs: number;
+  /** The number of calls, by script. */
+  calls: Record<string, number>;
+  kills: number;
+  freezes: number;
+  deploys: number;
+  /** The number of times when the server's clock became wrong. */
+  jumps: number;
+  /** Equal for two runs that did the same. */
+  digest: number;
+}
+
+/** A run by a seed: its clock, its server, its fleet, and the faults that strike them. */
+export class Simulation implements World {
+  readonly clock: VirtualClock;
+  readonly random: Random;
+  readonly server: MemoryServer;
+  readonly watched: WatchedServer;
+  readonly serverClock: ServerClock;
+  readonly history: History;
+  parts: ReadonlySet<Part>;
+  isEnding = false;
+  readonly isQuick: boolean;
+  private readonly faults: NetworkFaults;
+  private readonly fleet = new Fleet(this);
+  private kills = 0;
+  private freezes = 0;
+  private deploys = 0;
+
+  /**
+   * @param steps the number of steps with faults
+   * @param plant a fault of the store, which the run must find
+   */
+  constructor(
+    seed: number,
+    private readonly steps: number,
+    plant?: Plant,
+  ) {
+    this.clock = new VirtualClock(Date.UTC(2030, 0, 1), seed);
+    this.isQuick = !plant && seed % 3 === 0;
+    this.random = new Random(seed);
+    const drawn = drawParts(this.random, steps, seed);
+    this.parts = plant ? new Set([plant.part ?? []].flat()) : drawn;
+    this.serverClock = new ServerClock(this.clock, this.random, (nowMs) => {
+      this.history.clockJumped(nowMs);
+      this.watched.forgetCalls();
+    });
+    this.server = new MemoryServer(this.serverClock.now);
+    this.history = new History(() => this.clock.now());
+    this.server.observer = this.history.observer;
+    this.watched = new WatchedServer(
+      () => this.server.all,
+      plant,
+      (script, process) => this.lookAfter(script, process),
+    );
+    const share = () => this.random.next() * 0.04;
+    this.faults = { lost: share(), unanswered: share(), repeated: share(), delayed: 0.3, longestMs: 40 };
+  }
+
+  faultsOf({ name }: { name: string }): NetworkFaults {
+    // The ordered queue shows the store's order, so its calls always arrive.
+    return this.isEnding || name.startsWith('ordered') ? NO_FAULTS : this.faults;
+  }
+
+  isOfLimits(group: string): boolean {
+    return this.parts.has('limits') && group === CHANGED_GROUP;
+  }
+
+  sequenceOf(name: QueueName): number {
+    return this.server.all.find((queue) => queue.name === name)?.sequence ?? 0;
+  }
+
+  /** Runs a fleet, lets it finish its jobs, and returns what was wrong. */
+  async run(): Promise<Outcome> {
+    const { steps } = this;
+    const begunAt = this.clock.now();
+    this.fleet.begin();
+    let step = 0;
+    const faultShare = Math.max(FAULT_SHARE, FEWEST_FAULTS / steps);
+    for (; step < steps && this.violations.length === 0; step++) {
+      await this.step(step, faultShare);
+    }
+    if (this.violations.length === 0) {
+      await this.calm();
+      this.history.finish(this.server.all);
+    }
+    this.fleet.kill();
+    return {
+      violations: this.violations,
+      steps: step,
+      jobs: this.history.jobs.size,
+      simulatedMs: this.clock.now() - begunAt,
+      calls: Object.fromEntries(this.watched.calls),
+      kills: this.kills,
+      freezes: this.freezes,
+      deploys: this.deploys,
+      jumps: this.serverClock.jumps,
+      digest: this.watched.digestOfState(),
+    };
+  }
+
+  private get violations(): string[] {
+    return [...this.watched.violations, ...this.history.violations];
+  }
+
+  private async step(step: number, faultShare: number): Promise<void> {
+    await this.clock.fireNext();
+    if (this.random.chance(faultShare)) {
+      this.befall();
+    }
+    if (step % LOOK_EVERY === 0) {
+      this.look();
+    }
+  }
+
+  /** Kills, freezes or replaces a worker, breaks a job, or lets the server's clock jump. */
+  private befall(): void {
+    const { victims } = this.fleet;
+    if (this.parts.has('clock') && this.random.chance(0.5)) {
+      this.jump();
+      return;
+    }
+    const what = this.random.next();
+    if (what < 0.2 || victims.length === 0) {
+      this.breakJob();
+      return;
+    }
+    const victim = this.random.pick(victims);
+    if (what < 0.5) {
+      this.kill(victim);
+    } else if (what < 0.65) {
+      this.deploys++;
+      void victim.stop();
+      this.fleet.replace(victim, victim.release === OLDER ? NEWER : OLDER);
+    } else {
+      this.freezes++;
+      victim.clock.freeze();
+      this.clock.setTimeout(() => victim.clock.thaw(), this.random.between(100, 12_000));
+    }
+  }
+
+  /** Lets the server's clock be wrong for a while. A worker may die before it is right again. */
+  private jump(): void {
+    this.serverClock.jump();
+    this.clock.setTimeout(
+      () => {
+        const { victims } = this.fleet;
+        if (!this.isEnding && victims.length > 0 && this.random.chance(0.8)) {
+          this.kill(this.random.pick(victims));
+        }
+        this.serverClock.correct();
+      },
+      this.random.between(500, 6_000),
+    );
+  }
+
+  private kill(victim: SimulatedWorker): void {
+    this.kills++;
+    victim.kill();
+    this.fleet.replace(victim, victim.release);
+  }
+
+  /** Deletes the hash of a waiting job, as somebody with redis-cli may. */
+  private breakJob(): void {
+    const queue = this.server.all.find(({ name }) => name === 'mixed');
+    const waiting = queue ? [...queue.pending, ...queue.scheduled.members()] : [];
+    if (queue && waiting.length > 0) {
+      const id = this.random.pick(waiting);
+      queue.drop(id);
+      this.history.jobs.get(id)!.broken = true;
+    }
+  }
+
+  /** Checks what a call must leave, where it may have broken it. */
+  private lookAfter(script: string, process: string): void {
+    const { unique, follow } = this.history;
+    if (REOPENS.has(script)) {
+      this.server.all.forEach((queue) => unique.reopened(queue));
+    }
+    const place = PLACES.has(script) && (this.parts.has('unique') || this.parts.has('schedules'));
+    if (place || (script === 'sweepTendBatches' && this.parts.has('batches'))) {
+      for (const queue of this.server.all) {
+        if (place) {
+          unique.looks(queue);
+        } else if (this.fleet.hasWorker(process, queue.name)) {
+          follow.tended(queue);
+        }
+      }
+    }
+  }
+
+  private look(): void {
+    this.server.all.forEach((queue) => this.history.schedules.looks(queue));
+    for (const queue of this.server.all) {
+      memoryViolations(queue)
+        .filter((fault) => !this.isBroken(fault))
+        .forEach((fault) => this.watched.violations.add(`${fault} (${queue.name})`));
+    }
+  }
+
+  /** Returns whether the fault concerns a job that the run itself broke. */
+  private isBroken(fault: string): boolean {
+    const id = /^I\d: (\S+)/.exec(fault)?.[1] ?? '';
+    return this.history.jobs.get(id)?.broken ?? false;
+  }
+
+  /** Lets all enqueued jobs end, without further faults. */
+  private async calm(): Promise<void> {
+    this.isEnding = true;
+    this.serverClock.correct();
+    this.fleet.thaw();
+    if (this.parts.has('clock')) {
+      await this.tickOn();
+    }
+    this.history.schedules.finish(this.server.all);
+    this.startLateJobs();
+    this.fleet.addWorker('mixed', NEWER); // one for each name
+    // Isolated jobs end one by one, some seconds apart. So the time counts from the last end.
+    let [least, until] = [Infinity, 0];
+    for (let i = 0; i < MOST_CALM_STEPS && this.unfinished > 0; i++) {
+      if (this.unfinished < least) {
+        [least, until, i] = [this.unfinished, this.clock.now() + CALM_MS, 0];
+      } else if (this.clock.now() >= until) {
+        break;
+      }
+      this.endSchedules();
+      await this.clock.fireNext();
+    }
+    await turn();
+    this.look();
+  }
+
+  /** Lets schedules tick by the right clock. A schedule whose next time is far ahead stays silent. */
+  private async tickOn(): Promise<void> {
+    this.history.schedules.calm(this.serverClock.now());
+    for (const until = this.clock.now() + TICK_ON_MS; this.clock.now() < until;) {
+      await this.clock.fireNext();
+    }
+    this.look();
+  }
+
+  /** Starts the jobs whose start a clock that was ahead has set. No server can tell it from one that was asked for. */
+  private startLateJobs(): void {
+    for (const { scheduled, jobs, now } of this.server.all) {
+      const isLate = (id: string) => scheduled.score(id)! > now + CALM_MS / 2 && jobs.get(id)?.after === undefined;
+      scheduled
+        .members()
+        .filter(isLate)
+        .forEach((id) => scheduled.set(id, now));
+    }
+  }
+
+  /** Makes no further ticks: the workers of a fleet never end a schedule. */
+  private endSchedules(): void {
+    for (const { scheduleDue } of this.server.all) {
+      scheduleDue.members().forEach((id) => scheduleDue.set(id, Infinity));
+    }
+  }
+
+  /** The number of jobs that wait or run. */
+  private get unfinished(): number {
+    return this.server.all.reduce(
+      (sum, { pending, prioritized, scheduled, claims }) =>
+        sum + pending.length + prioritized.size + scheduled.size + claims.size,
+      0,
+    );
+  }
+}
