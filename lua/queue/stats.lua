@@ -25,14 +25,15 @@ local live_since = now - tonumber(ARGV[1])
 --@include lib/group/held_by_groups
 
 -- Returns true if maintenance is overdue. The boot of a fleet counts as a run, so that it is not overdue before its
--- first maintenance. A later time than now comes from a clock that was ahead, and counts as none.
+-- first maintenance. A look that found no work counts too. A later time than now comes from a clock that was ahead, and
+-- counts as none.
 local function is_maintenance_overdue(age, expired, live)
-  local last_run_at, every, served_since = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'every_ms',
-    'served_since_ms'))
-  last_run_at, served_since = tonumber(last_run_at or nil), tonumber(served_since or nil) or 0
+  local last_run_at, noted_at, every, served_since = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'maintained_at_ms',
+    'every_ms', 'served_since_ms'))
+  last_run_at, noted_at, served_since = tonumber(last_run_at or nil), tonumber(noted_at or nil) or 0, tonumber(served_since or nil) or 0
   if last_run_at and last_run_at <= now then
-    local since = math.max(last_run_at, live > 0 and served_since <= now and served_since or 0)
-    return now - since > 60000 + 3 * (tonumber(every) or 0)
+    local since = math.max(last_run_at, noted_at <= now and noted_at or 0, live > 0 and served_since <= now and served_since or 0)
+    return now - since > 60000 + 4 * (tonumber(every) or 0)
   end
   return age > 60000 or expired > 0
 end

@@ -12,6 +12,8 @@
 -- ARGV[12] the wait after a gap in ms, unless a worker announced the visibility timeout, of which a heartbeat is a
 --   third
 -- ARGV[13] the interval of the caller's maintenance in ms, or '' if it only reclaims
+-- ARGV[14], ARGV[15] the first and the last of the caller's looks at this queue in ms, none of which came later than a
+--   gap after the one before. They show that the server was there, if maintenance found no work before. '' for none
 -- Returns more ('1' if expired claims are left), then for each claim: id, pending | failed | cancelled, and the worker,
 --   '' if it is unknown.
 -- Repeated: reclaims the next slice, because a reclaimed claim is no longer in claims.

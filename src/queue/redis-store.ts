@@ -27,11 +27,13 @@ import { auditedCalls } from './scripts/audited-calls.js';
 import { QueueKeys } from './scripts/queue-keys.js';
 import { Preparation } from './scripts/preparation.js';
 import { RedisConsumerWait } from './scripts/consumer-wait.js';
+import { queuesVerbs } from './scripts/queues-calls.js';
 import { RedisWorkerWait } from './scripts/worker-wait.js';
 import type { EncodedJob } from './store/enqueue-call.js';
 import type { CallLimit, QueueStore, ReplicationOptions } from './store/queue-store.js';
 import type { StoreCall } from './store/store-call.js';
 import type { StoreCalls } from './store/store-calls.js';
+import type { QueuesVerbs } from './store/verbs/queues-verbs.js';
 
 /** The store behind one client of the application: runs scripts, resends them, and decodes their replies. */
 export class RedisStore implements QueueStore {
@@ -43,6 +45,7 @@ export class RedisStore implements QueueStore {
 
   readonly connection: Connection;
   readonly runner: ScriptRunner;
+  readonly queues: QueuesVerbs = queuesVerbs(this);
   private readonly preparation = new Preparation(this);
 
   /**

@@ -6,12 +6,18 @@
 --@include lib/core/bring_back
 local most_holds = 3
 
+-- Returns whether the caller has looked at this queue for a heartbeat, until now.
+local function is_watched(gap, wait)
+  local from, to = tonumber(ARGV[first + 4]), tonumber(ARGV[first + 5])
+  return from and to and from <= now - wait and to <= now and now - to <= gap
+end
+
 local function is_held()
   local gap, wait = tonumber(ARGV[first + 1]), announced.visibility and announced.visibility / 3 or tonumber(ARGV[first + 2])
   local last_run_at, hold_until, holds = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'hold_until_ms', 'holds'))
   hold_until, holds = tonumber(hold_until) or 0, tonumber(holds or nil) or 0
   local latest = now + math.max(longest_visibility(), broken_ms) + wait
-  local is_after_gap = last_run_at and now - last_run_at > gap
+  local is_after_gap = last_run_at and now - last_run_at > gap and not is_watched(gap, wait)
   if is_after_gap and holds < most_holds or hold_until > latest then
     hold_until, holds = now + wait, holds + 1
   end

@@ -72,7 +72,9 @@ export class MaintenanceScheduler implements BackgroundRole {
 
   private async runSafely(): Promise<void> {
     try {
-      await this.runOnce();
+      if (this.parts.queues.redis.ready) {
+        await this.sweeper?.runRound();
+      }
     } catch (error) {
       this.parts.logger.error(`Maintenance failed; its next turn tries again: ${(error as Error).message}`);
     }

@@ -37,6 +37,7 @@ export class QueueKeys {
   readonly events: string;
   readonly settings: string;
   readonly sweep: string;
+  readonly maintainers: string;
   readonly workers: string;
   readonly workerDetails: string;
   readonly foreignClaims: string;
@@ -118,6 +119,7 @@ export class QueueKeys {
     this.events = `${this.base}events`;
     this.settings = `${this.base}settings`;
     this.sweep = `${this.base}sweep`;
+    this.maintainers = `${this.base}maintainers`;
     this.workers = `${this.base}workers`;
     this.workerDetails = `${this.base}worker_details`;
     this.foreignClaims = `${this.base}foreign_claims`;

@@ -5,17 +5,11 @@ import type { JobEvent } from '../model/job-event.js';
 import type { JobQueueLogger } from '../runtime/logger.js';
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
 import type { EncodedJob, EnqueueReply } from './enqueue-call.js';
-import type { StoreCall } from './store-call.js';
+import type { CallLimit, Settled, StoreCall } from './store-call.js';
 import type { StoreCalls } from './store-calls.js';
+import type { QueuesVerbs } from './verbs/queues-verbs.js';
 
-/** The outcome of one call of several that travelled together. */
-export type Settled<Reply> = { ok: true; reply: Reply } | { ok: false; error: Error };
-
-/** The time limit of a call. */
-export interface CallLimit {
-  /** The limit in ms. Without it: as long as the connection lasts. */
-  timeoutMs?: number;
-}
+export type { CallLimit, Settled } from './store-call.js';
 
 /** The number of replicas that must have a job, and the time to wait for them. */
 export interface ReplicationOptions {
@@ -67,6 +61,12 @@ export interface QueueStore {
 
   /** Returns the calls of one queue without a look at its format, which `register` checks. Only once the store is ready. */
   callsOf(queue: string, options: ResolvedQueueOptions): StoreCalls;
+
+  /** The verbs that reach many queues in few calls. */
+  readonly queues: QueuesVerbs;
+
+  /** Returns the name of the server that has a queue; '' for the only one. */
+  serverOf(queue: StoreCalls): string;
 
   /** Returns whether an error passes without a change to the setup, so that the call can be repeated. */
   passes(error: unknown): boolean;

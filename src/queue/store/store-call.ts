@@ -13,3 +13,12 @@ export interface StoreCall<Reply> {
    */
   afterCut?: () => StoreCall<Reply>;
 }
+
+/** The outcome of one call of several that travelled together. */
+export type Settled<Reply> = { ok: true; reply: Reply } | { ok: false; error: Error };
+
+/** The time limit of a call. */
+export interface CallLimit {
+  /** The limit in ms. Without it: as long as the connection lasts. */
+  timeoutMs?: number;
+}

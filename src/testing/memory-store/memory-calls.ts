@@ -47,7 +47,7 @@ import { noteDeath } from './verbs/attempt/crash.js';
 import { complete, extend, fail, release } from './verbs/attempt/settle.js';
 import { recordStep } from './verbs/attempt/step.js';
 import { promote } from './verbs/promote.js';
-import { reclaim, reclaimWorker, tidy } from './verbs/sweep.js';
+import { hold, reclaim, reclaimWorker, tidy } from './verbs/sweep.js';
 import type { PauseOptions } from '../../queue/model/pause.js';
 import { WORKER_SEEN_MS } from '../../queue/runtime/lifetimes.js';
 
@@ -231,7 +231,9 @@ function freeing<Reply>(queue: MemoryQueue, script: string, run: () => Reply): M
 
 function sweepVerbs(queue: MemoryQueue): SweepVerbs {
   return {
-    reclaim: (limit, gapMs, waitMs) => freeing(queue, 'sweepReclaim', () => reclaim(queue, limit, gapMs, waitMs)),
+    reclaim: (limit, gapMs, waitMs, _everyMs, watched) =>
+      freeing(queue, 'sweepReclaim', () => reclaim(queue, limit, gapMs, waitMs, watched)),
+    hold: (set, process, lengthMs) => callOf('sweepHold', () => hold(queue, set, process, lengthMs)),
     reclaimWorker: (worker) => freeing(queue, 'sweepReclaimWorker', () => reclaimWorker(queue, worker)),
     promote: (limit) => callOf('sweepPromote', () => promote(queue, limit)),
     /** Clients of the Redis pattern do not come here. */

@@ -19,9 +19,11 @@ import type {
 } from '../../queue/store/queue-store.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
+import type { QueuesVerbs } from '../../queue/store/verbs/queues-verbs.js';
 import type { MemoryCall } from './verbs/memory-call.js';
 import { MemoryCalls } from './memory-calls.js';
 import { MemoryServer } from './memory-server.js';
+import { queuesVerbs } from './memory-queues.js';
 
 /** The time a worker waits for the reply of a trip before it sends it again, in ms. */
 const TRIP_MS = 10_000;
@@ -52,6 +54,7 @@ export class MemoryStore implements QueueStore {
   readonly sendsLater = false;
   logger: JobQueueLogger = silentLogger;
   readonly server: MemoryServer;
+  readonly queues: QueuesVerbs = queuesVerbs(this);
   private readonly link: StoreLink;
 
   constructor(
@@ -70,6 +73,10 @@ export class MemoryStore implements QueueStore {
 
   callsOf(queue: string, options: ResolvedQueueOptions): MemoryCalls {
     return new MemoryCalls(this.server.queue(queue, options), options);
+  }
+
+  serverOf(): string {
+    return '';
   }
 
   /** Returns whether a call had no reply: nothing else passes here. */

@@ -51,6 +51,11 @@ export class ForeignClients {
     }
   }
 
+  /** Returns whether the last sweep saw such clients at work. */
+  areAtWork(queue: JobQueue): boolean {
+    return this.queues.get(queue)?.end !== undefined;
+  }
+
   /** Ends all subscriptions. */
   stop(): void {
     this.stopped = true;

@@ -8,6 +8,8 @@ const LEAST_GAP_MS = 180_000;
 export class HistoryKeeper {
   /** The end of each queue's open minute, by the monotonic clock. */
   private readonly dueAt = new WeakMap<JobQueue, number>();
+  /** The queues that were kept since their last minute was closed for good. */
+  private readonly open = new WeakSet<JobQueue>();
 
   /**
    * @param intervalMs how often the caller maintains its queues
@@ -18,22 +20,38 @@ export class HistoryKeeper {
     private readonly version: string,
   ) {}
 
+  /** Returns the time between two closed minutes that counts as an outage, in ms. */
+  get gapMs(): number {
+    return Math.max(LEAST_GAP_MS, 3 * this.intervalMs);
+  }
+
   /** Closes the minute of a queue once it is over. Costs one call a minute, and two more in the closing process. */
   async keep(queue: JobQueue): Promise<void> {
-    const { clock } = queue.store;
-    if (!queue.options.history || clock.monotonic() < (this.dueAt.get(queue) ?? -Infinity)) {
+    this.open.add(queue);
+    if (!this.isDue(queue)) {
       return;
     }
     const limit = limitOf(this.intervalMs);
     const leftMs = await queue.exec((calls) => calls.history.reportVersion(this.version), limit);
-    this.dueAt.set(queue, clock.monotonic() + (leftMs > 0 ? leftMs : await this.close(queue)));
+    this.dueAt.set(queue, queue.store.clock.monotonic() + (leftMs > 0 ? leftMs : await this.close(queue)));
+  }
+
+  /** Closes the minute in which a queue was kept last. After that an idle queue costs nothing. */
+  async keepOpen(queue: JobQueue): Promise<void> {
+    if (this.open.has(queue) && this.isDue(queue)) {
+      await this.keep(queue);
+      this.open.delete(queue);
+    }
+  }
+
+  private isDue(queue: JobQueue): boolean {
+    return queue.options.history && queue.store.clock.monotonic() >= (this.dueAt.get(queue) ?? -Infinity);
   }
 
   private async close(queue: JobQueue): Promise<number> {
     const limit = limitOf(this.intervalMs);
     const { pending, processing, oldestPendingAgeMs } = await queue.exec((calls) => calls.stats(), limit);
     const reading = { pending, processing, oldestPendingAgeMs, version: this.version };
-    const gapMs = Math.max(LEAST_GAP_MS, 3 * this.intervalMs);
-    return queue.exec((calls) => calls.history.closeMinute({ ...reading, gapMs }), limit);
+    return queue.exec((calls) => calls.history.closeMinute({ ...reading, gapMs: this.gapMs }), limit);
   }
 }

@@ -1,35 +1,22 @@
-import { heartbeatIntervalMs } from '../runner/heartbeat.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { ForeignClients } from './foreign-clients.js';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
+import { groupBy } from '../../queue/operate/other-queues.js';
 import { limitOf } from '../../queue/runtime/bounds.js';
 import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.js';
-import { tendBatches } from '../../queue/operate/tend-batches.js';
-import type { StoreCall } from '../../queue/store/store-call.js';
-import type { StoreCalls } from '../../queue/store/store-calls.js';
+import type { QueueStore, Settled } from '../../queue/store/queue-store.js';
+import type { Look } from '../../queue/store/verbs/queues-verbs.js';
+import type { Watched } from '../../queue/store/verbs/sweep-verbs.js';
 import { FaultLog } from '../reports/fault-log.js';
 import { FailureLog } from '../reports/failure-log.js';
 import { HistoryKeeper } from './history-keeper.js';
 import { EndReports } from './end-reports.js';
 import type { WorkerEventListener } from '../reports/worker-event.js';
-
-/** The most jobs that one script call of a sweep moves. */
-const SLICE = 200;
-
-/** The most slices of a kind in one run. So a run ends even if more expires than it can reclaim. */
-const MOST_SLICES = 500;
-
-/** The longest time that a sweep relies on another process's tidy, in ms. */
-const LONGEST_PACE_MS = 30_000;
-
-/** The result of one sweep. */
-interface SweepReport {
-  reclaimed: number;
-  promoted: number;
-  adopted: number;
-}
+import { DueQueues, LOOKED_AT, REMAINS } from './sweep/due-queues.js';
+import { MaintenanceRight, type OpenQueue } from './sweep/maintenance-right.js';
+import { QueueSweep, type SweepReport } from './sweep/queue-sweep.js';
 
 /** The options of a sweeper. */
 interface SweeperOptions {
@@ -43,9 +30,8 @@ interface SweeperOptions {
 }
 
 /**
- * Maintains queue by queue. It reclaims expired claims, promotes due jobs, and adopts dead claims of clients of the
- * Redis pattern. It also deletes old data. Every replica may run it at the same time. One of them tidies for all,
- * because tidying costs more with longer histories.
+ * Maintains queues in rounds. Of the processes with the same queues one has the right to, see MaintenanceRight. It looks at all
+ * queues of a server together, and sweeps those with work. Each server is by itself, because another may be away.
  */
 export class Sweeper implements BackgroundRole {
   private timer: Timer | undefined;
@@ -54,9 +40,13 @@ export class Sweeper implements BackgroundRole {
   private readonly foreignClients: ForeignClients;
   private readonly history: HistoryKeeper;
   private readonly failures: FailureLog;
-  private readonly reports: EndReports;
   private readonly faults: FaultLog;
   private readonly clock: Clock;
+  private readonly sweep: QueueSweep;
+  private readonly due: DueQueues;
+  private right: MaintenanceRight | undefined;
+  /** The minute of each server in which its idle queues were noted last. */
+  private readonly notedIn = new Map<string, number>();
 
   constructor(
     private readonly queues: readonly JobQueue[],
@@ -67,96 +57,166 @@ export class Sweeper implements BackgroundRole {
     this.faults = new FaultLog(logger);
     this.clock = clock ?? queues[0]?.store.clock ?? systemClock;
     this.failures = failures ?? new FailureLog(SafeLogger.of(logger), true, this.clock);
-    this.reports = new EndReports(logger, this.failures, emit);
     this.foreignClients = new ForeignClients(logger);
     this.history = new HistoryKeeper(intervalMs, version);
+    const reports = new EndReports(logger, this.failures, emit);
+    this.sweep = new QueueSweep(intervalMs, {
+      failures: this.failures,
+      reports,
+      foreignClients: this.foreignClients,
+    });
+    this.due = new DueQueues(this.clock);
   }
 
   start(): void {
-    this.timer = this.clock.setInterval(() => void this.runOnce(), this.intervalMs);
+    this.timer = this.clock.setInterval(() => void this.runRound(), this.intervalMs);
   }
 
-  /** Prevents further runs, and ends a current one with its slice. */
+  /** Prevents further runs, ends a current one with its slice, and gives the right to maintain back. */
   async stop(): Promise<void> {
-    this.stopped = true;
+    this.stopped = this.sweep.isStopped = true;
     this.clock.clear(this.timer);
     this.foreignClients.stop();
     await this.running;
+    await this.right?.giveBack();
     this.failures.flush();
   }
 
-  /** Sweeps all queues, or returns the sweep in progress. An error in one queue does not stop the others. */
+  /**
+   * Sweeps all queues, or returns the run in progress. It needs no right, because several sweeps do no harm. An error in
+   * one queue does not stop the others.
+   */
   runOnce(): Promise<SweepReport> {
-    this.running ??= this.sweep().finally(() => {
-      this.running = undefined;
+    return this.runAlone(async (report) => {
+      for (const queue of this.queues) {
+        await this.sweepQueue(queue, report);
+      }
     });
+  }
+
+  /** Sweeps the queues that need it, if this process has the right to. Returns the run in progress, if there is one. */
+  runRound(): Promise<SweepReport> {
+    return this.runAlone(async (report) => {
+      const servers = groupBy(await this.openQueues(), ({ queue, calls }) => queue.store.serverOf(calls));
+      await Promise.all([...servers].map(([server, queues]) => this.maintain(server, queues, report)));
+    });
+  }
+
+  private runAlone(run: (report: SweepReport) => Promise<void>): Promise<SweepReport> {
+    const report: SweepReport = { reclaimed: 0, promoted: 0, adopted: 0 };
+    this.running ??= run(report)
+      .then(() => report)
+      .finally(() => {
+        this.running = undefined;
+      });
     return this.running;
   }
 
-  private async sweep(): Promise<SweepReport> {
-    const report: SweepReport = { reclaimed: 0, promoted: 0, adopted: 0 };
-    for (const queue of this.queues) {
-      try {
-        await this.sweepQueue(queue, report);
-        this.faults.succeeded(queue.name);
-      } catch (error) {
-        this.faults.failed(queue.name, `Could not sweep queue "${queue.name}"; the next sweep tries again`, error);
+  /** Returns the queues whose layout is known. */
+  private async openQueues(): Promise<OpenQueue[]> {
+    const opened = await Promise.all(
+      this.queues.map(async (queue) => {
+        try {
+          return { queue, calls: await queue.calls() };
+        } catch (error) {
+          this.failed(queue, error);
+          return undefined;
+        }
+      }),
+    );
+    return opened.filter((each) => each !== undefined);
+  }
+
+  /** Maintains the queues of one server. */
+  private async maintain(server: string, queues: readonly OpenQueue[], report: SweepReport): Promise<void> {
+    const { store } = queues[0]!.queue;
+    if (!(await this.hasRight(store, server, queues))) {
+      return;
+    }
+    const limit = limitOf(this.intervalMs);
+    const calls = queues.map((each) => each.calls);
+    const remains = this.due.looksForRemains(server) ? await store.queues.look(calls, REMAINS, limit) : [];
+    const looks = await store.queues.look(calls, LOOKED_AT, limit);
+    const idle: OpenQueue[] = [];
+    for (const [i, each] of queues.entries()) {
+      const look = looks[i]!;
+      if (!look.ok) {
+        this.failed(each.queue, look.error);
+      } else if (!(await this.sweepIfDue(each.queue, look.reply, remains[i], report))) {
+        idle.push(each);
       }
     }
-    return report;
+    await this.noteIdle(server, idle, looks);
   }
 
-  private async sweepQueue(queue: JobQueue, report: SweepReport): Promise<void> {
-    const { visibilityMs } = queue.options;
-    // A gap this long means that the server was away, not that a sweeper was late. Then live workers get one heartbeat.
-    const gapMs = Math.max(visibilityMs / 2, 2 * this.intervalMs);
-    await this.inSlices(async () => {
-      const { reclaimed, more } = await this.run(queue, (calls) =>
-        calls.sweep.reclaim(SLICE, gapMs, heartbeatIntervalMs(queue.options), this.intervalMs),
-      );
-      report.reclaimed += reclaimed.length;
-      await this.reports.reclaimed(queue, reclaimed);
-      return more;
-    });
-    await this.inSlices(async () => {
-      const moved = await this.run(queue, (calls) => calls.sweep.promote(SLICE));
-      report.promoted += moved;
-      return moved === SLICE;
-    });
-    const adopted = await this.run(queue, (calls) => calls.sweep.adoptForeign(SLICE, this.paceMs));
-    report.adopted += adopted.reclaimed.length + adopted.deadLetters;
-    this.failures.adopted(queue.name, adopted.deadLetters);
-    await this.reports.reclaimed(queue, adopted.reclaimed);
-    await this.foreignClients.saw(queue, adopted);
-    await this.inSlices(async (i) => {
-      const { more, dropped } = await this.run(queue, (calls) =>
-        calls.sweep.tidy(SLICE, i === 0 ? this.paceMs : 0),
-      );
-      this.failures.dropped(queue.name, dropped);
-      return more;
-    });
-    await tendBatches(queue, {
-      limit: limitOf(this.intervalMs),
-      isStopped: () => this.stopped,
-      onFailed: (ids) => this.reports.unmet(queue, ids),
-    });
-    await this.history.keep(queue);
+  /** Returns true also after an error, because a server that cannot keep the right still needs maintenance. */
+  private async hasRight(store: QueueStore, server: string, queues: readonly OpenQueue[]): Promise<boolean> {
+    this.right ??= new MaintenanceRight(store);
+    const step = `right ${server}`;
+    try {
+      const hasRight = await this.right.holds(server, queues, this.intervalMs);
+      this.faults.succeeded(step);
+      return hasRight;
+    } catch (error) {
+      this.faults.failed(step, 'Could not ask which process maintains the queues, so this one does too', error);
+      return true;
+    }
   }
 
-  /** Less than the interval, so that a lone process misses no turn if its timer is slightly early. */
-  private get paceMs(): number {
-    return Math.floor(0.75 * Math.min(this.intervalMs, LONGEST_PACE_MS));
+  private async sweepIfDue(
+    queue: JobQueue,
+    look: Look,
+    remains: Settled<Look> | undefined,
+    report: SweepReport,
+  ): Promise<boolean> {
+    const watched = this.due.noteLook(queue, look, this.sweep.gapMs(queue));
+    const isDue = this.due.isDue(queue, look, remains?.ok ? remains.reply : undefined);
+    if (this.stopped || !(isDue || this.foreignClients.areAtWork(queue))) {
+      return false;
+    }
+    await this.sweepQueue(queue, report, watched);
+    return true;
   }
 
-  private run<Reply>(queue: JobQueue, build: (calls: StoreCalls) => StoreCall<Reply>): Promise<Reply> {
-    return queue.exec(build, limitOf(this.intervalMs));
+  private async sweepQueue(queue: JobQueue, report: SweepReport, watched?: Watched): Promise<void> {
+    try {
+      await this.sweep.run(queue, report, watched);
+      await this.history.keep(queue);
+      this.faults.succeeded(queue.name);
+    } catch (error) {
+      this.failed(queue, error);
+    }
   }
 
-  private async inSlices(slice: (i: number) => Promise<boolean>): Promise<void> {
-    for (let i = 0; i < MOST_SLICES && !this.stopped; i++) {
-      if (!(await slice(i))) {
-        return;
+  /** Closes minutes that are over, and notes once a minute that these queues had no work. */
+  private async noteIdle(
+    server: string,
+    idle: readonly OpenQueue[],
+    looks: readonly Settled<Look>[],
+  ): Promise<void> {
+    for (const { queue } of idle) {
+      await this.history.keepOpen(queue).catch((error: unknown) => this.failed(queue, error));
+    }
+    const minute = Math.floor((looks.find((look) => look.ok)?.reply.atMs ?? 0) / 60_000);
+    if (this.stopped || idle.length === 0 || this.notedIn.get(server) === minute) {
+      return;
+    }
+    this.notedIn.set(server, minute);
+    const note = { everyMs: this.intervalMs, gapMs: this.history.gapMs };
+    const { store } = idle[0]!.queue;
+    const calls = idle.map((each) => each.calls);
+    const outcomes = await store.queues.noteIdle(calls, note, limitOf(this.intervalMs));
+    for (const [i, { queue }] of idle.entries()) {
+      const outcome = outcomes[i]!;
+      if (!outcome.ok) {
+        this.failed(queue, outcome.error);
+      } else if (outcome.reply) {
+        await this.history.keep(queue).catch((error: unknown) => this.failed(queue, error));
       }
     }
+  }
+
+  private failed({ name }: JobQueue, error: unknown): void {
+    this.faults.failed(name, `Could not sweep queue "${name}"; the next sweep tries again`, error);
   }
 }

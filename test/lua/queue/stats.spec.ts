@@ -161,9 +161,13 @@ describe('queue/stats.lua', () => {
     const before = await q.now();
     await q.run(q.scripts.sweep.reclaim(10, 1e12, 0, 10_000));
     expect((await look()).maintainedAt!.getTime()).toBeGreaterThanOrEqual(before);
-    await q.redis.hset(q.keys.sweep, 'last_run_at_ms', (await q.now()) - 89_000);
+    const maintained = async (ms: number) => {
+      const at = (await q.now()) - ms;
+      await q.redis.hset(q.keys.sweep, { last_run_at_ms: at, maintained_at_ms: at });
+    };
+    await maintained(99_000);
     expect(await look()).toMatchObject({ maintenanceOverdue: false });
-    await q.redis.hset(q.keys.sweep, 'last_run_at_ms', (await q.now()) - 91_000);
+    await maintained(101_000);
     expect(await look()).toMatchObject({ maintenanceOverdue: true });
   });
   it('a fleet that boots after a long rest has a minute for its first maintenance', async () => {
@@ -172,6 +176,7 @@ describe('queue/stats.lua', () => {
     const ago = async (field: string, ms: number) => q.redis.hset(q.keys.sweep, field, (await q.now()) - ms);
     await q.run(q.scripts.sweep.reclaim(10, 1e12, 0, 5_000));
     await ago('last_run_at_ms', 3_600_000);
+    await ago('maintained_at_ms', 3_600_000);
     expect(await look()).toMatchObject({ maintenanceOverdue: true });
     await q.run(q.scripts.workers.register('w1', true));
     expect(await look()).toMatchObject({ maintenanceOverdue: false });

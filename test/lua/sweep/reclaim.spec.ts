@@ -214,6 +214,24 @@ describe('sweep/reclaim.lua: after an outage of the server', () => {
     expect((await sweep(q, 10, 50_000, 30_000)).reclaimed).toHaveLength(1);
   });
 
+  it('does not wait where unbroken looks show that the server was there', async () => {
+    const q = testQueue();
+    const swept = async (fromMs: number, toMs: number) => {
+      await q.addAndClaim('a');
+      await q.expireClaims('a');
+      const now = await q.now();
+      await q.redis.hset(q.keys.sweep, { last_run_at_ms: now - 100_000, hold_until_ms: 0, holds: 0 });
+      const watched = { fromMs: now + fromMs, toMs: now + toMs };
+      const { reclaimed } = await q.run(q.scripts.sweep.reclaim(10, 50_000, 30_000, 5_000, watched));
+      await q.run(q.scripts.purge(100));
+      return reclaimed.length;
+    };
+    expect(await swept(-40_000, -1)).toBe(1);
+    expect(await swept(-20_000, -1)).toBe(0); // shorter than a heartbeat
+    expect(await swept(-200_000, -60_000)).toBe(0); // away since then, or its clock has jumped ahead
+    expect(await swept(-40_000, 60_000)).toBe(0); // the clock has jumped back
+  });
+
   it('I2: a claim that its worker extends meanwhile survives', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');

@@ -48,6 +48,8 @@ const NO_CALL: Record<string, string> = {
   auditFrame: 'wraps the other scripts; see audited-script.ts',
   queueCheckKeys: 'transport/wrong-keys.ts sends it, after the error of any call',
   queueCheckPermissions: 'asks Redis about the permissions of its user; see script-permissions.ts',
+  queueLook: 'of many queues; see queues-calls.ts',
+  sweepNoteIdle: 'of many queues; see queues-calls.ts',
 };
 
 const scriptOf = (room: string, verb: string) => room + verb[0]!.toUpperCase() + verb.slice(1);

@@ -2,7 +2,7 @@ import { decodeReclaimed } from '../../replies/decode-reclaimed.js';
 import type { TendReply } from '../../store/verbs/batch-verbs.js';
 import { flagOf, listOf, rowsOf, textOf, wholeNumberOf, wholeNumbersOf } from '../../replies/check-reply.js';
 import { splitRef } from '../../store/job-ref.js';
-import type { TidyReply } from '../../store/verbs/sweep-verbs.js';
+import type { TidyReply, Watched } from '../../store/verbs/sweep-verbs.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
 import { EVICTED_TTL_MS, UNDECLARED_AGE_MS, WORKER_FORGOTTEN_MS } from '../../runtime/lifetimes.js';
 import { type CallContext, call } from '../script-call.js';
@@ -10,8 +10,13 @@ import { type CallContext, call } from '../script-call.js';
 /** Returns the calls of `lua/sweep`, one for each script; see SweepVerbs and the headers there. */
 export function sweepCalls({ keys, options, retention }: CallContext) {
   return {
-    reclaim(limit: number, gapMs: number, waitMs: number, everyMs?: number) {
-      const args = [...retention, limit, gapMs, waitMs, everyMs ?? ''];
+    hold(set: string, process: string, lengthMs: number): ScriptCall<boolean> {
+      return call('sweepHold', [keys.maintainers], [set, process, lengthMs], flagOf);
+    },
+
+    reclaim(limit: number, gapMs: number, waitMs: number, everyMs?: number, watched?: Watched) {
+      const looks = [watched?.fromMs ?? '', watched?.toMs ?? ''];
+      const args = [...retention, limit, gapMs, waitMs, everyMs ?? '', ...looks];
       return call('sweepReclaim', keys.standard, args, (reply) => {
         const [more, ...claims] = listOf(reply);
         return { reclaimed: decodeReclaimed(claims), more: flagOf(more) };

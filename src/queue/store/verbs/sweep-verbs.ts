@@ -20,17 +20,31 @@ export interface TidyReply {
   dropped: number;
 }
 
+/** Looks at a queue without a gap between them, by the clock of the store, in ms. */
+export interface Watched {
+  fromMs: number;
+  toMs: number;
+}
+
 /** The verbs that run by the clock, in bounded slices. */
 export interface SweepVerbs {
   /**
+   * Takes or keeps the right to maintain a set of queues. Returns false if another process has it.
+   *
+   * @param lengthMs how long the process keeps the right; 0 gives it back
+   */
+  hold(set: string, process: string, lengthMs: number): StoreCall<boolean>;
+  /**
    * @param gapMs a gap between sweeps that means the store was away; @param waitMs how long to wait after one
    * @param everyMs how often the caller maintains the queue; undefined if it only reclaims
+   * @param watched the caller's unbroken looks at the queue, which show that the store was not away
    */
   reclaim(
     limit: number,
     gapMs: number,
     waitMs: number,
     everyMs?: number,
+    watched?: Watched,
   ): StoreCall<{ reclaimed: ReclaimedJob[]; more: boolean }>;
   /**
    * Reclaims a slice of the claims of a worker whose process has ended, before they expire.

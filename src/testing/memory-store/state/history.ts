@@ -64,6 +64,24 @@ export class MemoryHistory {
     return this.leftMs;
   }
 
+  /** Moves the open minute on, unless it has counts or comes after an outage. Then the caller must close it. */
+  noteIdle(gapMs: number): boolean {
+    const { now, totals } = this.queue;
+    const last = this.closedAtMs;
+    if (last === undefined) {
+      this.gained();
+      this.sinceMs ??= now;
+    } else if (now - last > gapMs || last > now || this.hasCounts(totals)) {
+      return true;
+    }
+    this.closedAtMs = now;
+    return false;
+  }
+
+  private hasCounts(totals: Readonly<Record<string, number>>): boolean {
+    return Object.entries(this.totals ?? {}).some(([name, before]) => (totals[name] ?? 0) !== before);
+  }
+
   reportVersion(version: string): number {
     this.forgetLater();
     this.seeVersion(version);

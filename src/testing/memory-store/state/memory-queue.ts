@@ -92,6 +92,8 @@ export class MemoryQueue {
   sequence = 0;
   pausedAt: number | undefined;
   pause: PauseOptions | undefined;
+  /** Which process maintains a set of queues, and until when. */
+  readonly maintainers = new Map<string, { until: number; lengthMs: number; process: string }>();
   lastSweepAt: number | undefined;
   sweepHold = { until: 0, count: 0 };
   /** The time until which nothing is claimed, since a handler met a limit. */

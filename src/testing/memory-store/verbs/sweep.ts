@@ -1,7 +1,7 @@
 // The verbs that run by the clock; see lua/sweep.
 import type { ReclaimedJob } from '../../../queue/store/call-outcomes.js';
 import { NAME_FORGOTTEN_MS, WORKER_FORGOTTEN_MS } from '../../../queue/runtime/lifetimes.js';
-import type { TidyReply } from '../../../queue/store/verbs/sweep-verbs.js';
+import type { TidyReply, Watched } from '../../../queue/store/verbs/sweep-verbs.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { trimDeadLetters } from './attempt/ends.js';
 import { dropDeadLetter } from './attempt/has-left.js';
@@ -19,10 +19,13 @@ export function reclaim(
   limit: number,
   gapMs: number,
   waitMs: number,
+  watched?: Watched,
 ): { reclaimed: ReclaimedJob[]; more: boolean } {
   const { now } = queue;
   const latest = now + Math.max(queue.longestVisibilityMs, SHORTEST_BOUND_MS) + waitMs;
-  const isAfterGap = queue.lastSweepAt !== undefined && now - queue.lastSweepAt > gapMs;
+  const isWatched =
+    watched !== undefined && watched.fromMs <= now - waitMs && watched.toMs <= now && now - watched.toMs <= gapMs;
+  const isAfterGap = queue.lastSweepAt !== undefined && now - queue.lastSweepAt > gapMs && !isWatched;
   if ((isAfterGap && queue.sweepHold.count < MOST_HOLDS) || queue.sweepHold.until > latest) {
     queue.sweepHold.until = now + waitMs;
     queue.sweepHold.count++;
@@ -40,6 +43,21 @@ export function reclaim(
     return status === 'processing' || status === undefined;
   });
   return { reclaimed: crashAll(queue, taken, 'claim expired'), more: expired.length === limit };
+}
+
+/** Takes, keeps or gives back the right to maintain a set of queues; see lua/sweep/hold.lua. */
+export function hold(queue: MemoryQueue, set: string, process: string, lengthMs: number): boolean {
+  const right = queue.maintainers.get(set);
+  const leftMs = (right?.until ?? 0) - queue.now;
+  if (right && right.process !== process && leftMs > 0 && leftMs <= right.lengthMs) {
+    return false;
+  }
+  if (lengthMs > 0) {
+    queue.maintainers.set(set, { until: queue.now + lengthMs, lengthMs, process });
+  } else if (right?.process === process) {
+    queue.maintainers.delete(set);
+  }
+  return lengthMs > 0;
 }
 
 /** Reclaims all claims of a worker whose process has ended; see lua/sweep/reclaim-worker.lua. */

@@ -1,0 +1,56 @@
+// The verbs that reach many queues of a server in few calls.
+import type { CallLimit, Settled } from '../store-call.js';
+import type { StoreCalls } from '../store-calls.js';
+
+/** The part of a queue that exists only while it has something. */
+export type Place =
+  | 'pending'
+  | 'prioritized'
+  | 'scheduled'
+  | 'claims'
+  | 'processing'
+  | 'completed'
+  | 'failed'
+  | 'cancelled'
+  | 'dead'
+  | 'unique'
+  | 'uniqueExpiries'
+  | 'scheduleDue'
+  | 'scheduleOwners'
+  | 'groupDepths'
+  | 'groupsGated'
+  | 'batches'
+  | 'batchGuests'
+  | 'batchOutbox'
+  | 'awaiting';
+
+/** The result of a look at one queue. */
+export interface Look {
+  /** The time of the server, in ms. */
+  readonly atMs: number;
+  /** The places that hold something. */
+  readonly found: ReadonlySet<Place>;
+}
+
+/** The data of a note that maintenance found no work. */
+export interface IdleNote {
+  /** How often the caller maintains the queues, in ms. */
+  readonly everyMs: number;
+  /** A gap between two notes that means an outage, in ms. */
+  readonly gapMs: number;
+}
+
+/**
+ * Each verb returns the outcome of each queue, in the order of the queues. On one server some hundred queues share a call. In a
+ * Cluster each queue has its own, because a script reaches the keys of one slot only.
+ */
+export interface QueuesVerbs {
+  /** Returns which of these places hold something. */
+  look(
+    queues: readonly StoreCalls[],
+    places: readonly Place[],
+    limit: Required<CallLimit>,
+  ): Promise<Settled<Look>[]>;
+  /** Notes that maintenance found no work. Returns whether the caller must close the minute of the queue's history. */
+  noteIdle(queues: readonly StoreCalls[], note: IdleNote, limit: Required<CallLimit>): Promise<Settled<boolean>[]>;
+}

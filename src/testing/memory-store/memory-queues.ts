@@ -1,0 +1,61 @@
+// The verbs that reach many queues in one call; see lua/queue/look.lua and lua/sweep/note-idle.lua.
+import type { CallLimit, Settled, StoreCall } from '../../queue/store/store-call.js';
+import type { StoreCalls } from '../../queue/store/store-calls.js';
+import type { Place, QueuesVerbs } from '../../queue/store/verbs/queues-verbs.js';
+import type { MemoryQueue } from './state/memory-queue.js';
+import { callOf } from './verbs/memory-call.js';
+
+/** Runs calls of a store in memory. */
+interface RunningStore {
+  exec<Reply>(call: StoreCall<Reply>, limit: CallLimit): Promise<Reply>;
+}
+
+export function queuesVerbs(store: RunningStore): QueuesVerbs {
+  const ofEach = <Reply>(
+    script: string,
+    queues: readonly StoreCalls[],
+    limit: CallLimit,
+    run: (queue: MemoryQueue) => Reply,
+  ): Promise<Settled<Reply>[]> =>
+    store
+      .exec(
+        callOf(script, () => queues.map((calls) => run((calls as unknown as { queue: MemoryQueue }).queue))),
+        limit,
+      )
+      .then(
+        (replies) => replies.map((reply) => ({ ok: true, reply })),
+        (error: Error) => queues.map(() => ({ ok: false, error })),
+      );
+  return {
+    look: (queues, places, limit) =>
+      ofEach('queueLook', queues, limit, (queue) => ({
+        atMs: queue.now,
+        found: new Set(places.filter((place) => sizeOf(queue, place) > 0)),
+      })),
+    noteIdle: (queues, { gapMs }, limit) =>
+      ofEach('sweepNoteIdle', queues, limit, (queue) => queue.history.noteIdle(gapMs)),
+  };
+}
+
+function sizeOf(queue: MemoryQueue, place: Place): number {
+  switch (place) {
+    case 'pending':
+    case 'completed':
+    case 'failed':
+    case 'cancelled':
+      return queue[place].length;
+    case 'prioritized':
+    case 'scheduled':
+    case 'claims':
+    case 'dead':
+    case 'unique':
+    case 'uniqueExpiries':
+    case 'scheduleDue':
+    case 'scheduleOwners':
+      return queue[place].size;
+    case 'batches':
+      return [...queue.followUps.values()].filter(({ endedAt }) => endedAt === undefined).length;
+    default:
+      return 0; // in memory jobs of groups are in pending, and other queues are reached at once
+  }
+}

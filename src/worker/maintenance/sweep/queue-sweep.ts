@@ -1,0 +1,112 @@
+import type { JobQueue } from '../../../queue/job-queue.js';
+import { tendBatches } from '../../../queue/operate/tend-batches.js';
+import { limitOf } from '../../../queue/runtime/bounds.js';
+import type { StoreCall } from '../../../queue/store/store-call.js';
+import type { StoreCalls } from '../../../queue/store/store-calls.js';
+import type { Watched } from '../../../queue/store/verbs/sweep-verbs.js';
+import type { FailureLog } from '../../reports/failure-log.js';
+import { heartbeatIntervalMs } from '../../runner/heartbeat.js';
+import type { EndReports } from '../end-reports.js';
+import type { ForeignClients } from '../foreign-clients.js';
+
+/** The most jobs that one script call of a sweep moves. */
+const SLICE = 200;
+
+/** The most slices of a kind in one run. So a run ends even if more expires than it can reclaim. */
+const MOST_SLICES = 500;
+
+/** The longest time that a sweep relies on another process's tidy, in ms. */
+const LONGEST_PACE_MS = 30_000;
+
+/** The result of one sweep. */
+export interface SweepReport {
+  reclaimed: number;
+  promoted: number;
+  adopted: number;
+}
+
+/** The parts of a process that learn from its sweeps. */
+interface SweepListeners {
+  readonly failures: FailureLog;
+  readonly reports: EndReports;
+  readonly foreignClients: ForeignClients;
+}
+
+/**
+ * Sweeps one queue. Reclaims expired claims, promotes due jobs, and adopts jobs of clients of the Redis pattern. Also
+ * deletes old data and maintains batches. A stop ends a sweep with its slice.
+ */
+export class QueueSweep {
+  isStopped = false;
+
+  constructor(
+    private readonly intervalMs: number,
+    private readonly listeners: SweepListeners,
+  ) {}
+
+  /** Returns the time without a sweep that means that the server was away, and not that a sweeper was late. */
+  gapMs({ options }: JobQueue): number {
+    return Math.max(options.visibilityMs / 2, 2 * this.intervalMs);
+  }
+
+  /** @param watched the unbroken looks at the queue until now, if the caller looks */
+  async run(queue: JobQueue, report: SweepReport, watched?: Watched): Promise<void> {
+    await this.reclaim(queue, report, watched);
+    await this.inSlices(async () => {
+      const moved = await this.exec(queue, (calls) => calls.sweep.promote(SLICE));
+      report.promoted += moved;
+      return moved === SLICE;
+    });
+    await this.adopt(queue, report);
+    await this.inSlices(async (i) => {
+      const { more, dropped } = await this.exec(queue, (calls) =>
+        calls.sweep.tidy(SLICE, i === 0 ? this.paceMs : 0),
+      );
+      this.listeners.failures.dropped(queue.name, dropped);
+      return more;
+    });
+    await tendBatches(queue, {
+      limit: limitOf(this.intervalMs),
+      isStopped: () => this.isStopped,
+      onFailed: (ids) => this.listeners.reports.unmet(queue, ids),
+    });
+  }
+
+  /** Reclaims expired claims. After a gap live workers get one heartbeat before that. */
+  private async reclaim(queue: JobQueue, report: SweepReport, watched: Watched | undefined): Promise<void> {
+    await this.inSlices(async () => {
+      const { reclaimed, more } = await this.exec(queue, (calls) =>
+        calls.sweep.reclaim(SLICE, this.gapMs(queue), heartbeatIntervalMs(queue.options), this.intervalMs, watched),
+      );
+      report.reclaimed += reclaimed.length;
+      await this.listeners.reports.reclaimed(queue, reclaimed);
+      return more;
+    });
+  }
+
+  private async adopt(queue: JobQueue, report: SweepReport): Promise<void> {
+    const { failures, reports, foreignClients } = this.listeners;
+    const adopted = await this.exec(queue, (calls) => calls.sweep.adoptForeign(SLICE, this.paceMs));
+    report.adopted += adopted.reclaimed.length + adopted.deadLetters;
+    failures.adopted(queue.name, adopted.deadLetters);
+    await reports.reclaimed(queue, adopted.reclaimed);
+    await foreignClients.saw(queue, adopted);
+  }
+
+  /** Less than the interval, so that a lone process misses no turn if its timer is slightly early. */
+  private get paceMs(): number {
+    return Math.floor(0.75 * Math.min(this.intervalMs, LONGEST_PACE_MS));
+  }
+
+  private exec<Reply>(queue: JobQueue, build: (calls: StoreCalls) => StoreCall<Reply>): Promise<Reply> {
+    return queue.exec(build, limitOf(this.intervalMs));
+  }
+
+  private async inSlices(slice: (i: number) => Promise<boolean>): Promise<void> {
+    for (let i = 0; i < MOST_SLICES && !this.isStopped; i++) {
+      if (!(await slice(i))) {
+        return;
+      }
+    }
+  }
+}

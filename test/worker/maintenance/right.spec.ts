@@ -1,0 +1,167 @@
+// Of the processes with the same queues one maintains for all. Each fault of the right is planted here.
+import { describe, expect, it } from '@jest/globals';
+import { JobQueue } from '#queue/job-queue.js';
+import { systemClock } from '#queue/runtime/clock.js';
+import { silentLogger } from '#queue/runtime/logger.js';
+import { MemoryServer } from '#testing/memory-store/memory-server.js';
+import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { Sweeper } from '#worker/maintenance/sweeper.js';
+import { startCluster } from '../../support/redis/own-cluster.js';
+import { uniqueQueueName } from '../../support/redis/redis.js';
+import { newQueue } from '../../support/worker/workers.js';
+
+const INTERVAL_MS = 5_000;
+const VISIBILITY_MS = 3_000;
+
+/** Makes processes that only maintain, with one server and a time that the test moves. */
+function fleet(count: number) {
+  const clock = { nowMs: Date.now() };
+  const now = () => clock.nowMs;
+  const server = new MemoryServer(now);
+  const called: string[] = [];
+  const connect = () => {
+    const link = async <Reply>(script: string, run: () => Reply) => {
+      called.push(script);
+      return run();
+    };
+    const store = new MemoryStore({ ...systemClock, now, monotonic: now }, { server, link });
+    return ['c', 'a', 'b'].map((name) => new JobQueue(store, name, { visibilityMs: VISIBILITY_MS }));
+  };
+  const sweepers = Array.from({ length: count }, () => new Sweeper(connect(), INTERVAL_MS, silentLogger));
+  const round = async (...some: readonly Sweeper[]) => {
+    called.length = 0;
+    const reports = await Promise.all(some.map((each) => each.runRound()));
+    return { reclaimed: reports.map(({ reclaimed }) => reclaimed), called: called.toSorted() };
+  };
+  const rest = async (ms: number, ...some: readonly Sweeper[]) => {
+    for (let left = ms; left > 0; left -= INTERVAL_MS) {
+      clock.nowMs += Math.min(left, INTERVAL_MS);
+      await round(...some);
+    }
+  };
+  return { clock, sweepers, queue: connect()[0]!, round, rest };
+}
+
+/** Adds a job and claims it for a worker that dies. */
+async function abandonJob(queue: JobQueue): Promise<void> {
+  await queue.enqueue({});
+  await queue.claim();
+}
+
+describe('a fleet without work', () => {
+  it('looks once for all, and each other process asks only for the right', async () => {
+    const { sweepers, clock, round } = fleet(10);
+    await round(...sweepers);
+    clock.nowMs += INTERVAL_MS;
+    const { called } = await round(...sweepers);
+    const expected = [...Array.from({ length: 10 }, () => 'sweepHold'), 'queueLook'];
+    expect(called.filter((script) => script !== 'sweepNoteIdle')).toEqual(expected.toSorted());
+  });
+
+  it('notes once a minute that the queues were maintained', async () => {
+    const { sweepers, clock, round } = fleet(1);
+    await round(...sweepers);
+    let notes = 0;
+    for (let i = 0; i < 24; i++) {
+      clock.nowMs += INTERVAL_MS;
+      notes += (await round(...sweepers)).called.filter((script) => script === 'sweepNoteIdle').length;
+    }
+    expect(notes).toBe(2);
+  });
+});
+
+describe('the right to maintain', () => {
+  it('a dead holder delays a reclaim by at most three intervals', async () => {
+    const { sweepers, clock, queue, round } = fleet(3);
+    const [holder, ...others] = sweepers;
+    await round(holder!);
+    await abandonJob(queue);
+    const reclaimed: number[] = [];
+    for (let i = 0; i < 3; i++) {
+      clock.nowMs += INTERVAL_MS;
+      reclaimed.push(...(await round(...others)).reclaimed);
+    }
+    expect(reclaimed.reduce((sum, each) => sum + each)).toBe(1);
+  });
+
+  it('a holder that stops gives it back at once', async () => {
+    const { sweepers, clock, queue, round } = fleet(2);
+    await round(sweepers[0]!);
+    await abandonJob(queue);
+    await sweepers[0]!.stop();
+    clock.nowMs += VISIBILITY_MS + 1;
+    expect((await round(sweepers[1]!)).reclaimed).toEqual([1]);
+  });
+
+  it('a frozen holder is refused when it wakes', async () => {
+    const { sweepers, clock, queue, round, rest } = fleet(2);
+    const [frozen, next] = sweepers;
+    await round(frozen!);
+    await rest(2 * INTERVAL_MS, next!);
+    await abandonJob(queue);
+    clock.nowMs += VISIBILITY_MS + 1;
+    expect((await round(frozen!)).called).toEqual(['sweepHold']);
+    expect((await round(next!)).reclaimed).toEqual([1]);
+  });
+
+  it('two holders at once do no harm', async () => {
+    const queue = newQueue({ visibilityMs: 100 });
+    await abandonJob(queue);
+    const sweepers = Array.from({ length: 2 }, () => new Sweeper([queue], INTERVAL_MS, silentLogger));
+    const sweep = async () =>
+      (await Promise.all(sweepers.map((each) => each.runOnce()))).map((each) => each.reclaimed);
+    let reclaimed = 0;
+    while (reclaimed === 0) reclaimed = (await sweep()).reduce((sum, each) => sum + each);
+    expect(reclaimed).toBe(1);
+    expect(await queue.list('pending')).toMatchObject([{ crashes: 1 }]);
+  });
+
+  it('is of one process again after the clock of the server has jumped, forwards or back', async () => {
+    for (const jumpMs of [3_600_000, -3_600_000]) {
+      const { sweepers, clock, round } = fleet(2);
+      await round(...sweepers);
+      clock.nowMs += jumpMs;
+      await round(...sweepers);
+      const { called } = await round(...sweepers);
+      expect(called.filter((script) => script === 'queueLook')).toHaveLength(1);
+    }
+  });
+});
+
+describe('a queue whose claims expire after a long rest', () => {
+  it('waits for no heartbeat, because the looks show that the server was there', async () => {
+    const { sweepers, clock, queue, round, rest } = fleet(1);
+    await abandonJob(queue);
+    clock.nowMs += VISIBILITY_MS + 1;
+    await round(...sweepers);
+    await queue.complete((await queue.claim())!);
+    await rest(300_000, ...sweepers);
+    await abandonJob(queue);
+    clock.nowMs += VISIBILITY_MS + 1;
+    expect((await round(...sweepers)).reclaimed).toEqual([1]);
+  });
+});
+
+it('in a Cluster a frozen master delays no reclaim at another', async () => {
+  const cluster = await startCluster({ nodeTimeoutMs: 60_000 });
+  const client = cluster.connect();
+  const queues = Array.from({ length: 8 }, () => new JobQueue(client, uniqueQueueName(), { visibilityMs: 1_000 }));
+  for (const queue of queues) await abandonJob(queue);
+  const owners = await Promise.all(queues.map(({ name }) => cluster.ownerOf(`queue:{${name}}:pending`)));
+  const frozen = owners[0]!;
+  const alive = queues.filter((_, i) => owners[i] !== frozen);
+  const sweeper = new Sweeper(queues, 1_000, silentLogger);
+  await sweeper.runRound(); // so that a look came before
+  await frozen.kill('SIGSTOP');
+  const round = sweeper.runRound();
+  try {
+    while ((await Promise.all(alive.map((queue) => queue.list('pending')))).some((jobs) => jobs.length === 0)) {
+      void sweeper.runRound();
+      await new Promise((done) => setTimeout(done, 50));
+    }
+  } finally {
+    await frozen.kill('SIGCONT');
+  }
+  await round;
+  await sweeper.stop();
+}, 60_000);
