@@ -1,10 +1,11 @@
 // A marked secret in every field that a handler or a producer writes: no window shows it.
 import { afterEach, expect, it, jest } from '@jest/globals';
 import { JobQueue } from 'nest-job-queue/core';
+import { Job } from '#worker/handlers/job.js';
 import { ShownContent } from '#queue/store/shown-content.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { judgeTexts } from './key-attack.js';
-import { IDS, REDACT, SCHEDULE, SECRET } from './marked-queue.js';
+import { BATCH, IDS, REDACT, SCHEDULE, SECRET } from './marked-queue.js';
 import { Windows } from './windows.js';
 
 const redis = connect();
@@ -27,7 +28,7 @@ async function lookTwice(windows: Windows): Promise<Map<string, string>> {
   return new Map([...first, ...(await windows.look()), ['log', first.get('log')!]]);
 }
 
-it('the secret is in every field, and in no window: dashboard, command, metric, health, log', async () => {
+it('the secret is in every field, and in no window: dashboard, stream, command, metric, health, span, log', async () => {
   const windows = await new Windows().open();
   const base = `queue:${windows.name}:`;
   expect(await marked(`${base}job:${IDS.failed}`)).toEqual([
@@ -41,11 +42,17 @@ it('the secret is in every field, and in no window: dashboard, command, metric, 
   ]);
   expect(await marked(`${base}job:${IDS.completed}`)).toEqual(expect.arrayContaining(['result']));
   expect(await marked(`${base}schedule:${SCHEDULE}`)).toEqual(['payload']);
-  const dead = await windows.run();
-  const texts = await lookTwice(windows);
+  expect(await marked(`${base}job:@batch:${BATCH}:finally`)).toContain('payload');
+  const failures = await redis.keys(`${base}job:@failed:*`);
+  expect(await marked(failures[0]!)).toEqual(['attempt_log', 'last_error', 'payload']);
+  const { dead, texts: seen } = await windows.run();
+  const texts = new Map([...seen, ...(await lookTwice(windows))]);
   judgeTexts(texts);
   expect(texts.get('log')).toContain(dead);
   expect(texts.get('log')).toContain('no account [redacted]');
+  expect(texts.get('log')).toContain('nobody to tell of [redacted]');
+  expect(texts.get('spans')).toContain('no account [redacted]');
+  expect(texts.get('tail')).toMatch(/completed.*redacted/);
   for (const [window, text] of texts) {
     expect({ window, isEmpty: text === '' }).toEqual({ window, isEmpty: false });
   }
@@ -56,6 +63,15 @@ it('a window without redaction is found', async () => {
   const windows = await new Windows().open();
   const texts = await windows.look();
   expect(() => judgeTexts(texts)).toThrow('secret out');
+});
+
+it('an event and a span without redaction are found', async () => {
+  jest.spyOn(ShownContent.prototype, 'event').mockImplementation((_queue, event) => event);
+  jest.spyOn(Job.prototype, 'shownText').mockImplementation((text) => text);
+  const { texts } = await (await new Windows().open()).run();
+  for (const window of ['tail', 'tail --json', 'spans']) {
+    expect(() => judgeTexts(new Map([[window, texts.get(window)!]]))).toThrow('secret out');
+  }
 });
 
 const circular: Record<string, unknown> = { iban: SECRET };

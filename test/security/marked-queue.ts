@@ -1,6 +1,7 @@
 // A queue whose every part has a marked secret under a redacted field, or quotes it.
-import type { Job, JobQueue } from 'nest-job-queue/core';
+import type { Job, JobFailure, JobQueue } from 'nest-job-queue/core';
 import { tendBatches } from '#queue/operate/tend-batches.js';
+import { eventually } from '../support/faults/wait.js';
 import { startWorker } from '../support/worker/workers.js';
 
 /** The value of each redacted field. */
@@ -24,6 +25,11 @@ export async function quoteSecret(job: Job): Promise<unknown> {
   return 'fails' in (job.payload as object) ? fail(job) : { iban: SECRET };
 }
 
+/** Fails with the payload of the failed job, as a failure job may. */
+export function quoteFailure({ payload: { payload, error } }: Job<JobFailure<{ iban: string }>>): never {
+  throw new Error(`nobody to tell of ${payload.iban}: ${error}`);
+}
+
 /** The ids of a marked queue, by the state of the job. */
 export const IDS = {
   completed: 'completed-1',
@@ -38,14 +44,17 @@ export const SCHEDULE = 'schedule-1';
 export const GROUP = 'group-1';
 
 /**
- * Fills an unused queue: a job in each state, a batch, a group, a schedule, an audit trail.
+ * Fills an unused queue: a job in each state, a batch with a follow-up, a failure job, a group, a schedule, an audit trail.
  *
  * @param prefix the start of the ids
  */
 export async function markQueue(queue: JobQueue, prefix = ''): Promise<void> {
-  const { worker } = await startWorker(queue, quoteSecret);
-  const batch = queue.batch({ id: prefix + BATCH });
+  const { name } = queue;
+  const { worker } = await startWorker([
+    { queue, handlers: { [name]: quoteSecret }, onFailed: { [name]: { maxAttempts: 1, handle: quoteFailure } } },
+  ]);
   const payload = { iban: SECRET, to: 'ada' };
+  const batch = queue.batch({ id: prefix + BATCH, finally: { name, payload } });
   const completed = await batch.add(queue.name, payload, { id: prefix + IDS.completed });
   const failed = await batch.add(
     queue.name,
@@ -55,6 +64,10 @@ export async function markQueue(queue: JobQueue, prefix = ''): Promise<void> {
   await batch.seal();
   await Promise.allSettled([completed.result(), failed.result()]);
   await tendBatches(queue);
+  await eventually(async () => {
+    const { completed: done, failed: dead } = await queue.stats();
+    return done === 2 && dead === 2;
+  });
   await worker.stop();
   await markWaiting(queue, prefix);
 }

@@ -1,17 +1,21 @@
-// One marked queue, and all that shows of it: routes of the dashboard, commands, metrics, health, lines of the log.
-import { JobHandler } from 'nest-job-queue';
+// One marked queue, and all that shows of it: routes and the stream of the dashboard, commands, metrics, health, spans, lines
+// of the log.
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { JobHandler, OnJobFailed, type JobFailure } from 'nest-job-queue';
 import { JobQueue, type Job } from 'nest-job-queue/core';
 import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import { JobMetrics } from 'nest-job-queue/metrics';
+import { jobTracing } from 'nest-job-queue/tracing';
 import * as promClient from 'prom-client';
 import { EXIT } from '#cli/exit-codes.js';
 import { eventually } from '../support/faults/wait.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../support/redis/redis.js';
 import { startWorker } from '../support/worker/workers.js';
-import { cli } from '../cli/run-cli.js';
+import { cli, cliHere } from '../cli/run-cli.js';
 import { startDashboard, type DashboardApp } from '../dashboard/dashboard-app.js';
 import { pathOf, routeSamples, type Sample } from '../dashboard/route-samples.js';
-import { BATCH, IDS, markQueue, quoteSecret, REDACT, SCHEDULE, SECRET } from './marked-queue.js';
+import { openStream } from '../dashboard/stream.js';
+import { BATCH, IDS, markQueue, quoteFailure, quoteSecret, REDACT, SCHEDULE, SECRET } from './marked-queue.js';
 
 /** Arguments of each command that only reads. */
 const READS = (queue: string): string[][] => [
@@ -43,6 +47,7 @@ export class Windows {
   readonly handled = uniqueQueueName('handled');
   readonly healthy = uniqueQueueName('healthy');
   readonly registry = new promClient.Registry();
+  private readonly spans = new InMemorySpanExporter();
   app!: DashboardApp;
   private turn = false;
 
@@ -57,6 +62,11 @@ export class Windows {
       handle(job: Job): Promise<unknown> {
         return quoteSecret(job);
       }
+
+      @OnJobFailed(handled, { maxAttempts: 1 })
+      tell(job: Job<JobFailure<{ iban: string }>>): void {
+        quoteFailure(job);
+      }
     }
     @JobHandler(healthy)
     class Healthy {
@@ -64,10 +74,14 @@ export class Windows {
         return 'done';
       }
     }
-    const queues = Object.fromEntries([name, handled].map((each) => [each, { redact: REDACT }]));
+    const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(this.spans)] });
+    const middleware = [jobTracing({ tracer: tracer.getTracer('windows') })];
+    const queues = Object.fromEntries(
+      [name, handled].map((each) => [each, { redact: REDACT, eventExtras: { results: true } }]),
+    );
     this.app = await startDashboard({
       providers: [JobQueueHealthIndicator, Handler, Healthy],
-      jobs: { redis: testRedisUrl(), maintenance: false, queues },
+      jobs: { redis: testRedisUrl(), maintenance: false, queues, middleware },
       dashboard: { queues: [name, handled], user: () => 'ada' },
     });
     new JobMetrics({ queues: [name, handled].map((each) => this.app.queue(each)) }).toPrometheus(
@@ -89,6 +103,7 @@ export class Windows {
     const texts = new Map([
       ['metrics', await this.registry.metrics()],
       ['health', await this.healthReport()],
+      ['stream', await this.streamed()],
     ]);
     for (const [route, samples] of this.samples.filter(([each]) => each.startsWith('GET'))) {
       texts.set(route, await this.ask(route, aimed(samples[0]![0])));
@@ -112,14 +127,32 @@ export class Windows {
     return texts;
   }
 
-  /** Lets a worker of the app complete a job and fail another one. Returns the id of the dead letter. */
-  async run(): Promise<string> {
+  /**
+   * Lets a worker of the app complete a job, fail another one, and fail to handle that failure.
+   *
+   * @returns the id of the dead letter, and what the windows of these moments show
+   */
+  async run(): Promise<{ dead: string; texts: Map<string, string> }> {
     const queue = this.app.queue(this.handled);
-    const completes = await queue.enqueue({ iban: SECRET });
+    const tails = [[], ['--json']].map((flags) => cliHere(['tail', this.handled, '--count', '4', ...flags]));
+    await eventually(() => tails.every(({ ran }) => (ran.stdout + ran.stderr).includes('Listening')));
+    await (await queue.enqueue({ iban: SECRET })).result();
     const fails = await queue.enqueue({ iban: SECRET, fails: true }, { maxAttempts: 1 });
-    await Promise.allSettled([completes.result(), fails.result()]);
-    await eventually(() => this.app.log.lines.some((line) => line.includes(fails.id)));
-    return fails.id;
+    await fails.result().catch(() => undefined);
+    await eventually(() => this.app.log.lines.filter((line) => line.includes('[redacted]')).length >= 2);
+    const [words, json] = await Promise.all(tails.map(({ over }) => over));
+    const spans = this.spans.getFinishedSpans().map(({ name, attributes, status, events }) => ({
+      name,
+      attributes,
+      status,
+      events,
+    }));
+    const texts = new Map([
+      ['tail', words!.stdout + words!.stderr],
+      ['tail --json', json!.stdout + json!.stderr],
+      ['spans', JSON.stringify(spans)],
+    ]);
+    return { dead: fails.id, texts };
   }
 
   /** Throws unless a job of another queue runs. */
@@ -144,6 +177,14 @@ export class Windows {
     }
     if (STEERS.test(said)) throw new Error(`steers the terminal: ${args.join(' ')}: ${JSON.stringify(said)}`);
     return said;
+  }
+
+  /** Returns the first reading of the stream. */
+  private async streamed(): Promise<string> {
+    const stream = await openStream(this.app.url);
+    await eventually(() => stream.text().includes('"overview"'));
+    stream.stop();
+    return stream.text();
   }
 
   private async healthReport(): Promise<string> {
