@@ -1,4 +1,5 @@
 import type { Clock } from '../../queue/runtime/clock.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { OutboxEntry } from '../dialects/dialect.js';
 import type { OutboxTable } from '../outbox-table.js';
 import type { ShippingQueue } from './ship.js';
@@ -10,8 +11,12 @@ const MOST_MARKS = 500;
 /** Lets Redis forget the marks of rows that are deleted. */
 export class SentMarks {
   private readonly tidiedAtMs = new WeakMap<ShippingQueue, number>();
+  /** The queues whose marks could not be forgotten at the last try. */
+  private readonly failing = new WeakSet<ShippingQueue>();
 
-  constructor(private readonly parts: { table: OutboxTable; clock: Clock }) {}
+  constructor(
+    private readonly parts: { table: Pick<OutboxTable, 'turn' | 'present'>; clock: Clock; logger: JobQueueLogger },
+  ) {}
 
   /** Forgets the marks of deleted rows. Once in a while it also forgets marks of a relay that died. */
   async forget(source: string, queue: ShippingQueue, rows: readonly OutboxEntry[]): Promise<void> {
@@ -23,8 +28,20 @@ export class SentMarks {
       if (this.isTidyTime(queue)) {
         await this.forgetLeftMarks(source, queue);
       }
-    } catch {
-      // The marks stay until the next look. They cost memory only.
+      this.failing.delete(queue);
+    } catch (error) {
+      this.noteFailure(queue, error as Error);
+    }
+  }
+
+  /** Logs the first failure of several. The marks stay until the next look, and no job is added twice. */
+  private noteFailure(queue: ShippingQueue, { message }: Error): void {
+    if (!this.failing.has(queue)) {
+      this.failing.add(queue);
+      this.parts.logger.warn(
+        `Could not forget the marks of sent rows in queue "${queue.name}": ${message}. They cost memory only, and ` +
+          'the outbox tries again within an hour.',
+      );
     }
   }
 
