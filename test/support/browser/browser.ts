@@ -104,7 +104,7 @@ export async function says(page: Page, selector: string, text: string | RegExp, 
 /** Waits until this many worker processes run without jobs. */
 export async function workersRun(page: Page, count: number): Promise<void> {
   const running = page.locator('#workers > li[data-state=running]');
-  await patiently(async () => (await running.count()) === count, { timeoutMs: 20_000 });
+  await patiently(async () => (await running.count()) === count, { timeoutMs: 60_000 });
 }
 
 /** Returns the number of a tile: `Completed`. */

@@ -16,6 +16,8 @@ const KILL_AFTER_MS = Math.min(3_000, Math.max(600, 0.45 * settings.visibilityMs
 /** The duration of its work in ms, long enough to watch. */
 const PACE = { firstMs: 2 * KILL_AFTER_MS + 2_000, againMs: 1_500 };
 const LOOK_MS = 200;
+/** A claim with less time left than this was not reclaimed at once, in ms. */
+const NEARLY_MS = 0.5 * settings.visibilityMs;
 /** Before all others: a show is watched now, however many jobs wait. */
 const PRIORITY = 1_000;
 /** The number of workers if none was wanted: one to be killed, and another. */
@@ -47,7 +49,7 @@ interface Show {
 }
 
 /**
- * One crash from beginning to end: a job, its killed worker, the expired claim, and the completed job. It continues
+ * One crash from beginning to end: a job, its killed worker, the reclaimed job, and the completed job. It continues
  * without a viewer.
  */
 @Injectable()
@@ -155,12 +157,13 @@ export class CrashShow implements OnModuleDestroy {
     if (Date.now() - worker.job!.since < KILL_AFTER_MS || !this.pool.kill(worker.name)) return;
     show.stage = 'killed';
     show.attempt = worker.job!.attempt;
-    this.tell('killed', `${worker.name} is killed with SIGKILL. Nobody tells Redis.`, 'bad');
+    this.tell('killed', `${worker.name} is killed with SIGKILL in the middle of the job.`, 'bad');
   }
 
-  private async lookAtClaim(show: Show, { attempts, status }: JobRecord): Promise<void> {
+  private async lookAtClaim(show: Show, { attempts, status, attemptLog }: JobRecord): Promise<void> {
     if (attempts === show.attempt && status === 'processing') {
       const [endsInMs] = await this.queue.claimsEndIn([show.id]);
+      if (endsInMs !== undefined && endsInMs > NEARLY_MS) return; // the supervisor is about to see the end
       const seconds = ((endsInMs ?? 0) / 1_000).toFixed(1);
       const text =
         endsInMs !== undefined && endsInMs > 0
@@ -169,8 +172,10 @@ export class CrashShow implements OnModuleDestroy {
       this.tell('claim', text, 'warn');
     } else if (attempts > show.attempt || status === 'pending') {
       show.stage = 'back';
-      this.tell('claim', 'No heartbeat came: its claim expired.');
-      this.tell('back', 'The sweep took it back: the job is at the front of the queue.');
+      const crash = attemptLog.find(({ attempt }) => attempt === show.attempt)?.error;
+      const isAtOnce = crash?.message.startsWith('worker process ended') === true;
+      this.tell('claim', isAtOnce ? 'The supervisor saw its end, before the claim expired.' : 'Its claim expired.');
+      this.tell('back', 'Another process reclaimed it: the job is at the front of the queue.');
     }
   }
 

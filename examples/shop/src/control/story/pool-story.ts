@@ -33,7 +33,7 @@ export class PoolStory {
       case 'hangs':
         return this.story.tell(
           'bad',
-          `${worker} hangs in the middle of ${event.job.label}, its whole process: no heartbeat any more. The claim ${runsOut()}.`,
+          `${worker} hangs in the middle of ${event.job.label}, its whole process: no heartbeat any more. The claim expires within ${settings.visibilityMs / 1_000} s.`,
           event.job.id,
         );
       case 'killed':
@@ -58,9 +58,5 @@ export class PoolStory {
 }
 
 function during(job: CurrentJob | undefined): string {
-  return job ? ` in the middle of ${job.label}. Nobody tells Redis; the claim ${runsOut()}.` : '; it had no job.';
-}
-
-function runsOut(): string {
-  return `expires within ${settings.visibilityMs / 1_000} s`;
+  return job ? ` in the middle of ${job.label}. Another process reclaims it.` : '; it had no job.';
 }

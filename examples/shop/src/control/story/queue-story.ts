@@ -49,8 +49,8 @@ export class QueueStory implements OnApplicationBootstrap {
       case 'reclaimed':
         tell(
           'warn',
-          `The claim of ${job} expired: it is back at the front of the queue.`,
-          'claims expired; their jobs are back.',
+          `${job} was reclaimed: it is back at the front of the queue.`,
+          'were reclaimed; they are back.',
         );
         return this.troubles.happened(event.id);
       case 'failed':
