@@ -140,6 +140,64 @@ describe('a `can` that decides by id', () => {
     expect(body).toMatchObject({ groups: [{ count: 2 }] });
   });
 
+  it('is asked for each member of a batch that is cancelled, in its own queue', async () => {
+    const [home, guests] = [uniqueQueueName('book'), uniqueQueueName('page')];
+    const can = (action: string, _request: object, { queue, id }: DashboardSubject) =>
+      action === 'view' || (queue === home && id !== 'protected');
+    const app = await startDashboard({ jobs: OFF, dashboard: { queues: [home, guests], can } });
+    const [near, far, free] = ['near', 'far', 'free'].map((id) => app.queue(home).batch({ id }));
+    await near!.addMany('page', [
+      { id: 'a', payload: 1 },
+      { id: 'protected', payload: 2 },
+    ]);
+    await far!.add('page', 3, { id: 'b', queue: app.queue(guests) });
+    await free!.add('page', 4, { id: 'c' });
+    for (const batch of [near!, far!, free!]) await batch.seal();
+    const statuses = [];
+    for (const id of ['near', 'far', 'free']) {
+      statuses.push((await app.post('/api/batch/cancel', { queue: home, id })).status);
+    }
+    expect(statuses).toEqual([403, 403, 200]);
+    expect((await app.queue(home).findBatch('near').status()).stopped).toBe(false);
+    expect((await app.get(`/api/log?queue=${home}`)).body).toMatchObject({ entries: [{ subject: 'batch free' }] });
+  });
+
+  it('hides jobs of other queues: members of a batch, and those before and after a job', async () => {
+    const [home, hidden] = [uniqueQueueName('book'), uniqueQueueName('card')];
+    const can = (_action: string, _request: object, { queue, id }: DashboardSubject) =>
+      queue !== hidden && id !== 'protected';
+    const app = await startDashboard({ jobs: OFF, dashboard: { queues: [home, hidden], can } });
+    const batch = app.queue(home).batch({ id: 'atlas' });
+    await batch.add('page', 1, { id: 'a' });
+    await batch.add('page', 2, { id: 'b', queue: app.queue(hidden) });
+    await batch.seal();
+    const first = await app.queue(hidden).enqueue(null, { id: 'before' });
+    await app.queue(home).enqueue(null, { id: 'c', after: [first, { queue: home, id: 'a' }] });
+    await app.queue(home).enqueue(null, { id: 'protected', after: [{ queue: home, id: 'a' }] });
+    const other = app.queue(hidden).batch({ id: 'hidden' });
+    await other.add('page', 3, { id: 'd', queue: app.queue(home) });
+    await app.queue(home).batch({ id: 'protected' }).seal();
+    await app.queue(home).schedules.upsert('protected', { cron: '0 3 * * *' });
+    const paths = [
+      `batch?id=atlas&queue=${home}`,
+      `job?id=c&queue=${home}`,
+      `job?id=a&queue=${home}`,
+      `job?id=d&queue=${home}`,
+    ];
+    const shown = await Promise.all(
+      [...paths, `batches?queue=${home}`, 'schedules'].map(async (path) => (await app.get(`/api/${path}`)).body),
+    );
+    expect(shown).toMatchObject([
+      { members: [{ id: 'a' }] },
+      { after: [{ id: 'a' }], followedBy: [], whyNotRunning: 'It starts after a job that you may not see.' },
+      { followedBy: [{ id: 'c' }], batch: { id: 'atlas' } },
+      { batch: null },
+      { batches: [{ id: 'atlas' }] },
+      { schedules: [] },
+    ]);
+    expect(JSON.stringify(shown)).not.toMatch(/card-|protected/);
+  });
+
   it('is asked once for all jobs if it does not read the id', async () => {
     let asked = 0;
     const app = await withProtected(() => ++asked > 0);

@@ -44,7 +44,8 @@ export const SCHEDULE = 'schedule-1';
 export const GROUP = 'group-1';
 
 /**
- * Fills an unused queue: a job in each state, a batch with a follow-up, a failure job, a group, a schedule, an audit trail.
+ * Fills an unused queue. It gets a job in each state, a batch with a follow-up, and a failure job. It also gets a group,
+ * a schedule, and an audit trail.
  *
  * @param prefix the start of the ids
  */

@@ -1,5 +1,4 @@
-// One marked queue, and all that shows of it: routes and the stream of the dashboard, commands, metrics, health, spans, lines
-// of the log.
+// One marked queue, and its windows: the dashboard with its stream, commands, metrics, health, spans, and the log.
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { JobHandler, OnJobFailed, type JobFailure } from 'nest-job-queue';
 import { JobQueue, type Job } from 'nest-job-queue/core';

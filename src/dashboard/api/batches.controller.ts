@@ -1,6 +1,7 @@
 import { Injectable, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
 import type { JobQueue } from '../../queue/job-queue.js';
+import type { BatchReader } from '../../queue/batches/batch-reader.js';
 import { BatchNotFoundError } from '../../queue/errors/batch-errors.js';
 import type { BatchMember, BatchRecord } from '../../queue/model/batch.js';
 import { batchInWords } from '../../inspect/batch-words.js';
@@ -17,6 +18,8 @@ import type { JobRow } from '../views/views.js';
 import { cut } from '../../queue/runtime/cut.js';
 
 const SHOWN = 100;
+/** The members of one look before a batch is cancelled. */
+const CHECKED = 1_000;
 const ERROR_LENGTH = 300;
 /** The ids of follow-ups begin with that of their batch. */
 const FOLLOW_UPS = ['then', 'on_failure', 'finally'];
@@ -42,9 +45,12 @@ export class BatchesController extends Routes {
   }
 
   @Reads('api/batches', listSchema)
-  async list(_query: z.output<typeof listSchema>, { queue }: QueueCall): Promise<{ batches: BatchView[] }> {
+  async list(
+    _query: z.output<typeof listSchema>,
+    { queue, request }: QueueCall,
+  ): Promise<{ batches: BatchView[] }> {
     const batches = await this.reads.get(`batches ${queue.name}`, () => queue.listBatches({ limit: SHOWN }));
-    return { batches: batches.map(viewOf) };
+    return { batches: (await this.permissions.visible(request, batches)).map(viewOf) };
   }
 
   @Reads('api/batch', batchSchema, ({ queue, id }) => [{ action: 'view', queue, id }])
@@ -54,7 +60,7 @@ export class BatchesController extends Routes {
     return {
       ...page,
       followUps: await this.permissions.visible(request, page.followUps),
-      members: await this.seenBy(request, page.members),
+      members: await this.permissions.visible(request, page.members),
     };
   }
 
@@ -62,9 +68,11 @@ export class BatchesController extends Routes {
     needs: ({ queue, id }) => [{ action: 'cancel', queue, id }],
     logs: ({ id }) => ({ action: 'cancel batch', subject: `batch ${id}` }),
   })
-  async cancel({ id }: z.output<typeof cancelSchema>, { queue }: ChangeCall): Promise<Outcome> {
-    const { open } = await known(queue.findBatch(id).status());
-    const stopped = (await queue.findBatch(id).cancel()) === 'stopped';
+  async cancel({ id }: z.output<typeof cancelSchema>, { queue, request }: ChangeCall): Promise<Outcome> {
+    const batch = queue.findBatch(id);
+    const { open } = await known(batch.status());
+    await this.requireMembers(request, batch);
+    const stopped = (await batch.cancel()) === 'stopped';
     return { done: stopped ? open : 0 };
   }
 
@@ -83,10 +91,18 @@ export class BatchesController extends Routes {
     };
   }
 
-  /** Returns the members, without the errors of those that the request may not see. */
-  private async seenBy(request: DashboardRequest, members: BatchMemberView[]): Promise<BatchMemberView[]> {
-    const visible = new Set(await this.permissions.visible(request, members));
-    return members.map((member) => (visible.has(member) ? member : { ...member, error: null }));
+  /** @throws ForbiddenException unless the request may cancel each open member, which may be in another queue */
+  private async requireMembers(request: DashboardRequest, batch: BatchReader): Promise<void> {
+    let offset: number | undefined = this.permissions.areOpen ? undefined : 0;
+    while (offset !== undefined) {
+      const { members, next } = await batch.results({ offset, limit: CHECKED });
+      const open = members.filter(({ status }) => status === 'open');
+      for (const queue of new Set(open.map((member) => member.queue))) {
+        const ids = open.filter((member) => member.queue === queue).map(({ id }) => id);
+        await this.permissions.require(request, { action: 'cancel', queue, ids });
+      }
+      offset = next;
+    }
   }
 
   private async followUps(queue: JobQueue, id: string): Promise<JobRow[]> {

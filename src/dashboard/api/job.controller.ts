@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { readJobSigns } from '../../inspect/job-signs.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { noneIfUnreadable } from '../../inspect/unreadable.js';
-import type { DashboardAction } from '../dashboard-options.js';
+import type { DashboardAction, DashboardRequest } from '../dashboard-options.js';
 import { OverviewReader } from '../live/overview-reader.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { Permissions } from '../security/permissions.js';
@@ -32,7 +32,8 @@ export class JobController extends Routes {
   @Reads('api/job', jobSchema, ({ queue, id }) => [{ action: 'view', queue, id }])
   async job({ id }: z.output<typeof jobSchema>, { queue, request }: QueueCall): Promise<JobView> {
     const read = await this.reads.get(`job ${queue.name} ${id}`, () => this.read(queue, id));
-    return { ...read, actions: await this.permissions.actions(request, { queue: queue.name, id }) };
+    const actions = await this.permissions.actions(request, { queue: queue.name, id });
+    return { ...read, ...(await this.visibleTies(request, read)), actions };
   }
 
   /** Looks for an id in every queue. */
@@ -45,6 +46,22 @@ export class JobController extends Routes {
       }),
     );
     return { jobs: found.flat() };
+  }
+
+  /** Returns the ties of a job to others, without those that the request may not see. */
+  private async visibleTies(
+    request: DashboardRequest,
+    { after: all, followedBy, batch, whyNotRunning }: JobView,
+  ): Promise<Pick<JobView, 'after' | 'followedBy' | 'batch' | 'whyNotRunning'>> {
+    const after = await this.permissions.visible(request, all);
+    const namesHidden = all.some((each) => !after.includes(each) && whyNotRunning?.includes(each.id));
+    const [visibleBatch = null] = await this.permissions.visible(request, batch ? [batch] : []);
+    return {
+      after,
+      followedBy: await this.permissions.visible(request, followedBy),
+      batch: visibleBatch,
+      whyNotRunning: namesHidden ? 'It starts after a job that you may not see.' : whyNotRunning,
+    };
   }
 
   private async rowsOf(queue: string, id: string): Promise<JobRow[]> {

@@ -36,7 +36,7 @@ export class SchedulesController extends Routes {
     const seen = await Promise.all(names.map((queue) => this.permissions.allows('view', request, { queue })));
     const visible = names.filter((_, i) => seen[i]);
     const read = await Promise.all(visible.map((name) => noneIfUnreadable(name, this.ofQueue(name))));
-    return { schedules: read.flat() };
+    return { schedules: await this.permissions.visible(request, read.flat()) };
   }
 
   @Changes('api/schedules/act', actSchema, {

@@ -43,6 +43,11 @@ const DEEDS: Readonly<Record<DashboardAction, string>> = {
 export class Permissions {
   constructor(@Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions) {}
 
+  /** True if every request may do everything, so that nobody need be asked. */
+  get areOpen(): boolean {
+    return !this.options.can && !this.options.readOnly;
+  }
+
   async allows(
     action: DashboardAction,
     request: DashboardRequest,
