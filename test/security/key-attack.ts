@@ -8,7 +8,8 @@ import type { Windows } from './windows.js';
 
 const redis = connect();
 /** What live workers and the windows themselves write. */
-const LEFT_OUT = /:(?:actions|workers|worker_.*|names|history.*|maintained.*|wake|sweep|batch:.*|bulk_runs)$/;
+const LEFT_OUT =
+  /:(?:actions|workers|worker_.*|names|handler_limits|retention|history.*|maintained.*|wake|sweep|batch:.*|bulk_runs)$/;
 
 interface Spoil {
   key: string;

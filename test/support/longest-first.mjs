@@ -10,7 +10,6 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const LONGEST = [
   'test/cli/cli.spec.ts',
   'test/model/both-stores.spec.ts',
-  'test/model/planted-faults.spec.ts',
   'tools/simulate/simulate.spec.ts',
   'test/cli/topologies.spec.ts',
   'test/outbox/kills.spec.ts',

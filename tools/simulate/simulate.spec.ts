@@ -8,7 +8,7 @@ const SEEDS = Number(process.env.SIMULATE_SEEDS ?? 5);
 const STEPS = 1_500;
 
 /** Short fleets with different starts; test/long/faults/simulate.spec.ts runs a thousand. */
-const SHORT_SEEDS = 150;
+const SHORT_SEEDS = 40;
 const SHORT_STEPS = 50;
 
 /** Seeds that run twice. */

@@ -5,7 +5,7 @@ import type { Cluster } from 'ioredis';
 import { NonRetryableError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { tendBatches } from '#queue/operate/tend-batches.js';
-import { eventually, sleep } from '../../support/faults/wait.js';
+import { eventually, gate } from '../../support/faults/wait.js';
 import { startCluster } from '../../support/redis/own-cluster.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { startWorker } from '../../support/worker/workers.js';
@@ -65,9 +65,10 @@ it(
     const queues = await queuesOn(client, 4);
     const [home, ...others] = queues;
     const ended: string[] = [];
+    const enqueued = gate();
     const handle = async ({ id, payload }: Job<{ fails?: true }>) => {
+      await enqueued.promise;
       if (payload.fails) throw new NonRetryableError('no ink');
-      await sleep(20); // so that the last job is enqueued while the others run
       ended.push(id);
       return 'ran';
     };
@@ -77,9 +78,10 @@ it(
       { sweepIntervalMs: 200 },
     );
     const before = await Promise.all(Array.from({ length: 30 }, (_, i) => others[i % 3]!.enqueue({ n: i })));
-    const bad = await others[0]!.enqueue({ fails: true }, { delayMs: 300 });
+    const bad = await others[0]!.enqueue({ fails: true });
     const last = await home!.enqueue({}, { after: before });
     const never = await home!.enqueue({}, { after: [before[0]!, bad] });
+    enqueued.open();
     expect(await last.result({ timeoutMs: LONG_MS })).toBe('ran');
     expect(ended.at(-1)).toBe(last.id);
     expect(ended.toSorted()).toEqual([...before.map(({ id }) => id), last.id].toSorted());

@@ -13,7 +13,7 @@ import { inside } from '../../support/queue/inside.js';
 const MINUTE = 60_000;
 const STEP = 15 * MINUTE;
 /** Somewhat more than a day. */
-const STEPS = 110;
+const STEPS = 60;
 /** Late enough for a schedule that rests until it is declared again. */
 const OPTIONS = { missedAfterMs: 3_600_000 };
 

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from '@jest/globals';
-import { testRedisUrl } from '../../../test/support/redis/redis.js';
-import { Fleet, isAsked } from './fleet.js';
-import { Resources } from '../watch/resources.js';
+import { testRedisUrl } from '../../support/redis/redis.js';
+import { Fleet, isAsked } from '../../../tools/chaos/run/fleet.js';
+import { Resources } from '../../../tools/chaos/watch/resources.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'fleet-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -46,7 +46,7 @@ const FAULTS: Record<string, Fault[]> = {
   ],
 };
 
-const src = fileURLToPath(new URL('../../src/queue', import.meta.url));
+const src = fileURLToPath(new URL('../../../src/queue', import.meta.url));
 const copies = mkdtempSync(join(tmpdir(), 'planted-'));
 symlinkSync(join(src, '../../node_modules'), join(copies, 'node_modules'), 'junction');
 afterAll(() => rmSync(copies, { recursive: true }));
@@ -70,7 +70,7 @@ for (const [file, faults] of Object.entries(FAULTS)) {
   const planted = (await import(copyOf(file, faults))) as object;
   jest.unstable_mockModule(`#queue/${file.replace(/\.ts$/, '.js')}`, () => planted);
 }
-const { compareStores } = await import('./compare-stores.js');
+const { compareStores } = await import('../../model/compare-stores.js');
 
 // The sequences that both-stores.spec draws.
 const DRAWN = { seed: 1, isPlanted: true };

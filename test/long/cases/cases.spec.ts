@@ -5,16 +5,16 @@ import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { it } from '@jest/globals';
-import { testRedisUrl } from '../support/redis/redis.js';
+import { testRedisUrl } from '../../support/redis/redis.js';
 
 const LONGEST_RUN_MS = 60_000;
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const programs = readdirSync(`${root}test/cases/programs`).filter((name) => name.endsWith('.mjs'));
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const programs = readdirSync(`${root}test/long/cases/programs`).filter((name) => name.endsWith('.mjs'));
 
 it.each(programs)(
   '%s',
   async (program) => {
-    const args = ['--import', './test/support/typescript.mjs', `test/cases/programs/${program}`];
+    const args = ['--import', './test/support/typescript.mjs', `test/long/cases/programs/${program}`];
     const env = { ...process.env, NODE_OPTIONS: '', REDIS_URL: testRedisUrl() };
     // A rejection has what the program wrote.
     await promisify(execFile)(process.execPath, args, { cwd: root, env, timeout: LONGEST_RUN_MS });
