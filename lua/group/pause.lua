@@ -12,7 +12,7 @@
 --@include lib/group/place
 local name = ARGV[1]
 mark_state(name)
-local paused = pause(groups .. 'state:' .. name, ARGV[2], ARGV[3])
+local paused = pause(groups .. 'state:' .. name, ARGV[2], ARGV[3], '')
 touch(name)
 place_groups()
 return paused

@@ -12,7 +12,7 @@
 --   unserved: JSON of names that no live worker handles, and how long their jobs have waited in ms, as seen at the
 --     front of the line; '' for none
 --   maintained_at_ms, maintenance_overdue
---   since when, by whom and why it is paused
+--   since when, by whom, why and until when it is paused
 --   dropped_at_ms: when the cap last deleted dead letters
 --   the counters
 -- Repeated: reads again.
@@ -43,8 +43,11 @@ local grouped = tonumber(redis.call('HGET', groups .. 'settings', 'waiting') or 
 local foreign = redis.call('LLEN', processing)
 local expired = redis.call('ZCOUNT', claims, '-inf', now)
 local live = redis.call('ZCOUNT', workers, live_since, now)
-local paused_at, paused_by, pause_reason, rate_waits = unpack(redis.call('HMGET', settings, 'paused_at_ms', 'paused_by',
-  'pause_reason', 'rate_waits'))
+local paused_at, paused_by, pause_reason, paused_until, rate_waits = unpack(redis.call('HMGET', settings, 'paused_at_ms',
+  'paused_by', 'pause_reason', 'paused_until_ms', 'rate_waits'))
+if (tonumber(paused_until or nil) or math.huge) <= now then
+  paused_at, paused_by, pause_reason, paused_until = nil, nil, nil, nil
+end
 local reply = {
   'now_ms', now,
   'pending', redis.call('LLEN', pending) + redis.call('ZCARD', prioritized) + grouped,
@@ -67,6 +70,7 @@ local reply = {
   'paused_at_ms', paused_at or '',
   'paused_by', paused_by or '',
   'pause_reason', pause_reason or '',
+  'paused_until_ms', paused_until or '',
   'dropped_at_ms', redis.call('HGET', sweep, 'dropped_at_ms') or '',
 }
 for _, value in ipairs(redis.call('HGETALL', stats)) do

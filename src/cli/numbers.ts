@@ -18,3 +18,25 @@ export function wholeNumber(
   }
   return Number(text);
 }
+
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/**
+ * Parses an option as a time: `90s`, `15m`, `2h`, `1d`. Returns ms.
+ *
+ * @throws CliError
+ */
+export function timeSpan(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) {
+    return undefined;
+  }
+  const [, digits, unit = ''] = /^(\d{1,6})(s|m|h|d)$/.exec(text) ?? [];
+  const ms = Number(digits) * UNIT_MS[unit]!;
+  if (!(ms > 0)) {
+    throw new CliError(
+      `--${option}: expected a time such as 90s, 15m, 2h or 1d, found ${JSON.stringify(text)}.`,
+      EXIT.usage,
+    );
+  }
+  return ms;
+}

@@ -12,7 +12,7 @@ export function paused({ queue, stats, at = new Date() }: QueueSigns): ReturnTyp
   if (!stats.pausedAt) {
     return undefined;
   }
-  const { pausedBy, pauseReason } = stats;
+  const { pausedBy, pauseReason, pausedUntil } = stats;
   const since = duration(at.getTime() - stats.pausedAt.getTime());
   const by = pausedBy === undefined ? '' : ` by ${pausedBy}`;
   const why = pauseReason === undefined ? '' : `: ${pauseReason}`;
@@ -20,9 +20,11 @@ export function paused({ queue, stats, at = new Date() }: QueueSigns): ReturnTyp
   return {
     severity: stats.pending > 0 ? 'warning' : 'notice',
     state: 'paused',
-    summary: `paused${by} for ${since}${because}: ${count(stats.pending)} waiting`,
+    summary: `paused${by} for ${since}${because}${pausedUntil ? `, for another ${left(pausedUntil, at)}` : ''}: ${count(stats.pending)} waiting`,
     cause: `${pausedBy ?? 'somebody'} paused the queue at ${stats.pausedAt.toISOString()}${why}`,
-    next: `resume \`${queue}\` when its jobs may run again`,
+    next: pausedUntil
+      ? `it resumes by itself at ${pausedUntil.toISOString()}; resume \`${queue}\` to end it now`
+      : `resume \`${queue}\` when its jobs may run again`,
   };
 }
 

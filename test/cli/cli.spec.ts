@@ -165,6 +165,15 @@ describe('on a pipe', () => {
     expect(await queue.stats()).toMatchObject({ pausedAt: expect.any(Date), pausedBy: userInfo().username });
     expect(await cli(['pause', queue.name])).toMatchObject({ stdout: 'was paused already\n' });
     await cli(['resume', queue.name]);
+    await cli(['resume', queue.name]);
+    expect(await cli(['pause', queue.name, '--for', '2h'])).toMatchObject({ stdout: 'paused for 2 h\n' });
+    expect((await queue.stats()).pausedUntil).toBeInstanceOf(Date);
+    expect((await cli(['health', queue.name])).stdout).toMatch(
+      /, for another 2 h: .*\n.*\n.*it resumes by itself at /,
+    );
+    expect(await cli(['pause', queue.name, '--for', '2 hours'])).toMatchObject({ code: EXIT.usage });
+    expect(await cli(['pause', queue.name, '--for', '2h', '--group', 'a'])).toMatchObject({ code: EXIT.usage });
+    await cli(['resume', queue.name]);
     await cli(['pause', queue.name, '--by', 'ada', '--reason', 'red\u001B[31m']);
     const { stdout } = await cli(['health', queue.name]);
     expect(stdout).toContain('paused by ada for');

@@ -224,8 +224,11 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     const later = await queue.enqueue(null, { delayMs: 60_000 });
     expect((await act('promote', 'scheduled', [later.id])).body).toEqual({ done: 1, spared: 0 });
     expect((await act('remove', 'pending', [later.id])).body).toEqual({ done: 1, spared: 0 });
-    const pause = await app.post('/api/queue/act', { action: 'pause', queue: name }, OPS);
+    const why = { reason: 'the provider is down', forMs: 7_200_000 };
+    const pause = await app.post('/api/queue/act', { action: 'pause', queue: name, ...why }, OPS);
     expect([pause.status, (await queue.stats()).pausedAt]).toEqual([200, expect.any(Date)]);
+    const { pauseReason, pausedUntil } = await queue.stats();
+    expect([pauseReason, pausedUntil]).toEqual([why.reason, expect.any(Date)]);
     const { body } = await app.get(`/api/log?queue=${name}`, OPS);
     const entries = body.entries as { action: string }[];
     expect(entries.map(({ action }) => action)).toEqual([
@@ -236,6 +239,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
       'discard',
       'redrive',
     ]);
+    expect(entries[0]).toMatchObject({ subject: 'the queue for 2 h (the provider is down)' });
     expect(entries[5]).toEqual({
       at: expect.any(Number),
       queue: name,

@@ -1,20 +1,26 @@
--- pause(key, by, reason): records in a hash when, by whom and why it was paused. Returns 1 if it was not paused before,
---   else 0.
+-- pause(key, by, reason, for_ms): records in a hash when, by whom, why and until when it was paused. Returns 1 if it was
+--   not paused before, else 0.
 -- resume(key): removes that. Returns 1 if it was paused, else 0.
 -- Needs: lib/core/clock.
-local function pause(key, by, reason)
+local function resume(key)
+  local ends = tonumber(redis.call('HGET', key, 'paused_until_ms') or nil) or math.huge
+  redis.call('HDEL', key, 'paused_by', 'pause_reason', 'paused_until_ms')
+  return redis.call('HDEL', key, 'paused_at_ms') == 1 and ends > now and 1 or 0
+end
+
+local function pause(key, by, reason, for_ms)
+  local ends = tonumber(redis.call('HGET', key, 'paused_until_ms') or nil) or math.huge
+  if ends <= now then
+    resume(key)
+  end
   if redis.call('HSETNX', key, 'paused_at_ms', now_text) == 0 then
     return 0
   end
-  for field, value in pairs({ paused_by = by, pause_reason = reason }) do
+  local until_text = for_ms ~= '' and string.format('%d', now + tonumber(for_ms)) or ''
+  for field, value in pairs({ paused_by = by, pause_reason = reason, paused_until_ms = until_text }) do
     if value ~= '' then
       redis.call('HSET', key, field, value)
     end
   end
   return 1
-end
-
-local function resume(key)
-  redis.call('HDEL', key, 'paused_by', 'pause_reason')
-  return redis.call('HDEL', key, 'paused_at_ms')
 end

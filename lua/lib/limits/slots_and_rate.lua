@@ -9,11 +9,21 @@
 -- The rate is GCRA: one number, the theoretical arrival time (tat) in microseconds of the server. A burst of n lets n
 --   jobs start at once. Then one starts every interval. An idle time earns no more than the burst, because tat is never
 --   below now.
--- paused, has_groups, limits_owner: of the same settings.
--- Needs: claims, full, job, most_bytes, pending, prioritized, settings, lib/core/clock.
+-- paused, has_groups, limits_owner: of the same settings. A pause whose time is over is removed; the wait of the reply
+--   ends with another one.
+-- Needs: claims, full, job, most_bytes, pending, prioritized, reply, settings, lib/core/clock.
 local paused, has_groups, max_running, interval, burst, tat, rests_until, limits_owner, rest_ms = unpack(redis.call('HMGET',
   settings, 'paused_at_ms', 'has_groups', 'max_running', 'rate_interval_us', 'rate_burst', 'rate_tat_us', 'rests_until_ms',
   'limits_owner', 'rest_ms'))
+if paused then
+  local paused_until = tonumber(redis.call('HGET', settings, 'paused_until_ms') or nil)
+  if paused_until and paused_until <= now then
+    redis.call('HDEL', settings, 'paused_at_ms', 'paused_by', 'pause_reason', 'paused_until_ms')
+    paused = nil
+  elseif paused_until then
+    reply[2] = paused_until - now
+  end
+end
 max_running, interval, burst = tonumber(max_running or nil), tonumber(interval or nil), tonumber(burst or nil)
 rests_until, rest_ms = tonumber(rests_until or nil) or 0, tonumber(rest_ms or nil) or math.huge
 local claim_time_us = tonumber(time[1]) * 1e6 + tonumber(time[2])

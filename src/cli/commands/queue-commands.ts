@@ -1,10 +1,11 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { worstOf } from '../../inspect/verdict.js';
-import { count } from '../../inspect/words.js';
+import { count, duration } from '../../inspect/words.js';
 import type { PauseOptions } from '../../queue/model/pause.js';
 import type { Run } from '../context.js';
-import { EXIT } from '../exit-codes.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { timeSpan } from '../numbers.js';
 import type { Output } from '../output.js';
 import { healthText, serverText } from '../overview-text.js';
 import { readOverview } from '../overview.js';
@@ -51,18 +52,26 @@ function addPauses(program: Command, run: Run): void {
     .description('stops all claims of the fleet; running jobs continue')
     .option('--group <name>', 'only one group of the queue')
     .option('--reason <text>', 'why, for other operators')
+    .option(
+      '--for <time>',
+      'ends the pause by itself, such as 15m or 2h; without it somebody must resume the queue',
+    )
     .option('--by <name>', 'who pauses it; without it the user of this machine')
     .action(
       run(async ({ session, out }, [name], options) => {
         const queue = await session.known(name!);
-        const {
-          group,
-          reason,
-          by = userOfMachine(),
-        } = options as Record<'group' | 'reason' | 'by', string | undefined>;
+        const asked = options as Record<'group' | 'reason' | 'by' | 'for', string | undefined>;
+        const { group, reason, by = userOfMachine() } = asked;
+        const forMs = timeSpan('for', asked.for);
+        if (group !== undefined && forMs !== undefined) {
+          throw new CliError('--for: the pause of a group has no end. Leave out --for or --group.', EXIT.usage);
+        }
         const note: PauseOptions = { ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
-        const changed = await (group === undefined ? queue.pause(note) : queue.groups.pause(group, note));
-        showChange(out, { queue: name!, group, changed }, ['paused', 'was paused already']);
+        const changed = await (group === undefined
+          ? queue.pause({ ...note, ...(forMs !== undefined && { forMs }) })
+          : queue.groups.pause(group, note));
+        const done = forMs === undefined ? 'paused' : `paused for ${duration(forMs)}`;
+        showChange(out, { queue: name!, group, changed }, [done, 'was paused already']);
       }),
     );
   program

@@ -1,7 +1,17 @@
-import type { PauseOptions } from '../../queue/model/pause.js';
+import type { QueuePauseOptions } from '../../queue/model/pause.js';
 import { wellFormed } from '../../queue/runtime/cut.js';
 
-/** Returns who paused, if the app names the user of a request. */
-export function pauseOf(user: string): PauseOptions {
-  return user === '' ? {} : { by: wellFormed(user) };
+/** Returns the options of a pause: who, if the app names the user of a request, why and for how long. */
+export function pauseOf(
+  user: string,
+  {
+    reason,
+    forMs,
+  }: Pick<{ [Key in keyof QueuePauseOptions]: QueuePauseOptions[Key] | undefined }, 'reason' | 'forMs'> = {},
+): QueuePauseOptions {
+  return {
+    ...(user !== '' && { by: wellFormed(user) }),
+    ...(reason !== undefined && { reason }),
+    ...(forMs !== undefined && { forMs }),
+  };
 }

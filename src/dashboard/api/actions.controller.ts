@@ -7,6 +7,8 @@ import { jobId, queueName, stateSchema } from './known-queue.js';
 import { Changes, Reads, Routes } from './route.js';
 import type { ChangeCall, Outcome, QueueCall } from './route-runner.js';
 import type { ActionLogEntry, JobAction, State } from '../views/views.js';
+import { duration } from '../../inspect/words.js';
+import { queuePauseOptions } from '../../queue/model/pause.js';
 import { pauseOf } from '../actions/pause-of.js';
 
 const MOST_JOBS = 500;
@@ -25,6 +27,7 @@ const editSchema = z.strictObject({ queue: queueName, id: jobId, payload: z.unkn
 const queueSchema = z.strictObject({
   action: z.enum(['pause', 'resume'], { error: 'expected pause, resume' }),
   queue: queueName,
+  ...queuePauseOptions.pick({ reason: true, forMs: true }).shape,
 });
 const logSchema = z.object({ queue: queueName });
 
@@ -73,10 +76,16 @@ export class ActionsController extends Routes {
 
   @Changes('api/queue/act', queueSchema, {
     needs: ({ action, queue }) => [{ action, queue }],
-    logs: ({ action }) => ({ action, subject: 'the queue' }),
+    logs: ({ action, reason, forMs }) => ({
+      action,
+      subject: ['the queue', forMs && `for ${duration(forMs)}`, reason && `(${reason})`].filter(Boolean).join(' '),
+    }),
   })
-  async actOnQueue({ action }: z.output<typeof queueSchema>, { queue, user }: ChangeCall): Promise<Outcome> {
-    const changed = await (action === 'pause' ? queue.pause(pauseOf(user)) : queue.resume());
+  async actOnQueue(
+    { action, ...note }: z.output<typeof queueSchema>,
+    { queue, user }: ChangeCall,
+  ): Promise<Outcome> {
+    const changed = await (action === 'pause' ? queue.pause(pauseOf(user, note)) : queue.resume());
     return { done: changed ? 1 : 0 };
   }
 

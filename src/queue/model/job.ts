@@ -275,8 +275,9 @@ export interface QueueStats {
   pausedAt: Date | null;
   /** The name of who paused it, if it was given. */
   pausedBy?: string;
-  /** The reason of its pause, if one was given. */
   pauseReason?: string;
+  /** When the pause ends by itself. Absent: somebody must resume it. */
+  pausedUntil?: Date;
   /** The time when `deadLetterCap` last deleted dead letters. `totals.dropped` counts them. Absent: never. */
   droppedAt?: Date;
   /** Counters since the queue exists: enqueued, completed, failed, reclaimed, … */

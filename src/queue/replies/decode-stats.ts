@@ -37,6 +37,7 @@ export function decodeStats(reply: readonly string[][]): QueueStats {
     pausedAt: date('paused_at_ms'),
     ...said('pausedBy', values.get('paused_by')),
     ...said('pauseReason', values.get('pause_reason')),
+    ...(date('paused_until_ms') && { pausedUntil: date('paused_until_ms')! }),
     ...(date('dropped_at_ms') && { droppedAt: date('dropped_at_ms')! }),
     totals,
   };

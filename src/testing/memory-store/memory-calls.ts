@@ -48,7 +48,7 @@ import { complete, extend, fail, release } from './verbs/attempt/settle.js';
 import { recordStep } from './verbs/attempt/step.js';
 import { promote } from './verbs/promote.js';
 import { hold, reclaim, reclaimWorker, tidy } from './verbs/sweep.js';
-import type { PauseOptions } from '../../queue/model/pause.js';
+import type { QueuePauseOptions } from '../../queue/model/pause.js';
 import { WORKER_SEEN_MS } from '../../queue/runtime/lifetimes.js';
 
 export class MemoryCalls implements StoreCalls {
@@ -175,20 +175,19 @@ export class MemoryCalls implements StoreCalls {
     callOf('queueClean', () => operate.clean(this.queue, place, olderThanMs, limit));
   purge = () => callOf('queuePurge', () => operate.purge(this.queue));
 
-  pause = (options: PauseOptions) =>
+  pause = ({ forMs, ...note }: QueuePauseOptions) =>
     callOf('queuePause', () => {
-      const changes = this.queue.pausedAt === undefined;
+      const { queue } = this;
+      const changes = queue.paused === undefined;
       if (changes) {
-        this.queue.pausedAt = this.queue.now;
-        this.queue.pause = options;
+        queue.pause = { ...note, atMs: queue.now, ...(forMs !== undefined && { untilMs: queue.now + forMs }) };
       }
       return changes;
     });
 
   resume = () =>
     callOf('queueResume', () => {
-      const changes = this.queue.pausedAt !== undefined;
-      this.queue.pausedAt = undefined;
+      const changes = this.queue.paused !== undefined;
       this.queue.pause = undefined;
       this.queue.host.wake(this.queue.name);
       return changes;

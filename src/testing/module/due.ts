@@ -4,7 +4,7 @@ import type { Hash, MemoryQueue } from '../memory-store/state/memory-queue.js';
 
 /** Returns whether a live worker runs jobs of this queue. */
 function isServed(queue: MemoryQueue): boolean {
-  return queue.workers.size > 0 && queue.pausedAt === undefined;
+  return queue.workers.size > 0 && queue.paused === undefined;
 }
 
 function isHandled(queue: MemoryQueue, job: Hash | undefined): boolean {
@@ -54,7 +54,7 @@ export function nextDueAt(queue: MemoryQueue): number {
     const next = set.members().find((member) => set.score(member)! > now);
     return next === undefined ? [] : [set.score(next)!];
   });
-  return Math.min(Infinity, queue.flow.opensAt(queue.line), ...dues);
+  return Math.min(queue.paused?.untilMs ?? Infinity, queue.flow.opensAt(queue.line), ...dues);
 }
 
 /** Returns whether a live worker holds a job that waits for others of its bulk call. */

@@ -169,10 +169,10 @@ export class JobQueueTesting {
   /** @internal Runs one attempt of a job that `enqueue` makes, with any end. */
   async runAttempt({ queue, attempt }: { queue: string; attempt: number }, enqueue: () => Promise<{ id: string }>) {
     const state = this.queues.find(({ name }) => name === queue)!;
-    state.pausedAt = state.now;
+    state.pause = { atMs: state.now };
     const { id } = await enqueue();
     state.job(id)!.attempts = String(attempt - 1);
-    state.pausedAt = undefined;
+    state.pause = undefined;
     state.host.wake(queue);
     const from = this.log.ends.length;
     const done = () => this.log.ends.length > from;

@@ -110,6 +110,20 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
     await says(page, '.toast', 'those of its configuration');
   });
 
+  it('a pause has a reason and an end', async () => {
+    await open('/queue/thumbnail');
+    await page.getByRole('button', { name: 'Pause the queue' }).click();
+    await page.getByLabel('For 2 hours').check();
+    await page.getByLabel('Why?').fill('the provider is down');
+    expect(await violationsInEveryLook(page)).toEqual([]);
+    await picture('pause');
+    await page.getByRole('button', { name: 'Pause for 2 hours' }).click();
+    await says(page, '.verdict-line', 'the provider is down');
+    await says(page, '.verdict-line', 'It resumes by itself at');
+    await page.getByRole('button', { name: 'Resume the queue' }).click();
+    await says(page, '.toast', 'thumbnail hands out jobs again.');
+  });
+
   it('a running job is live', async () => {
     await open('/queue/video?state=processing');
     await page.locator('.job-row .row-link').first().click();

@@ -49,6 +49,36 @@ describe('queue/pause.lua', () => {
     expect([stats.pausedBy, stats.pauseReason]).toEqual([undefined, undefined]);
   });
 
+  it('I5: ends by itself at its time, by the clock of the server', async () => {
+    const q = testQueue();
+    await q.addAll('a');
+    expect(await q.run(q.scripts.pause({ by: 'ada', forMs: 3_600_000 }))).toBe(true);
+    const { jobs, nextDueInMs } = await q.run(q.claimCall(5));
+    expect(jobs).toEqual([]);
+    expect(nextDueInMs! > 3_590_000 && nextDueInMs! <= 3_600_000).toBe(true);
+    const { pausedUntil } = await q.run(q.scripts.stats());
+    expect(Math.abs(pausedUntil!.getTime() - (await q.now()) - 3_600_000)).toBeLessThan(10_000);
+    await q.redis.hset(q.keys.settings, 'paused_until_ms', (await q.now()) - 1);
+    expect(await q.run(q.scripts.stats())).toMatchObject({ pausedAt: null });
+    expect(await q.run(q.scripts.stats())).not.toHaveProperty('pausedBy');
+    expect((await q.claim(5)).map(({ id }) => id)).toEqual(['a']);
+    expect(await q.redis.exists(q.keys.settings)).toBe(0);
+  });
+
+  it('of a time that is over counts as none for the next pause and resume', async () => {
+    const q = testQueue();
+    await q.run(q.scripts.pause({ by: 'ada', forMs: 60_000 }));
+    await q.redis.hset(q.keys.settings, 'paused_until_ms', (await q.now()) - 1);
+    expect(await q.run(q.scripts.pause({ reason: 'again' }))).toBe(true);
+    const stats = await q.run(q.scripts.stats());
+    expect([stats.pausedBy, stats.pauseReason, stats.pausedUntil]).toEqual([undefined, 'again', undefined]);
+    await q.run(q.scripts.resume());
+    await q.run(q.scripts.pause({ forMs: 60_000 }));
+    await q.redis.hset(q.keys.settings, 'paused_until_ms', (await q.now()) - 1);
+    expect(await q.run(q.scripts.resume())).toBe(false);
+    expect(await q.redis.exists(q.keys.settings)).toBe(0);
+  });
+
   it('of a group notes who and why', async () => {
     const q = testQueue();
     await q.run(q.scripts.groups.pause('g', { by: 'ada', reason: 'a leak' }));

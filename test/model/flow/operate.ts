@@ -90,6 +90,7 @@ export const onLimits = (rates: boolean) =>
 const ages = fc.constantFrom(0, 30 * MINUTE);
 const onQueue = fc.oneof(
   { weight: 2, arbitrary: fc.constant(step('pause()', ({ queue }) => queue.pause({ by: 'me' }))) },
+  { weight: 1, arbitrary: fc.constant(step('pause(1 s)', ({ queue }) => queue.pause({ forMs: 1_000 }))) },
   { weight: 3, arbitrary: fc.constant(step('resume()', ({ queue }) => queue.resume())) },
   {
     weight: 3,

@@ -89,7 +89,7 @@ const verbs: Record<string, Parameter[]> = {
   'deadLetters.redriveAll': [options({}, { name: 5 }, { filter: {} })],
   'deadLetters.discard': [text('none')],
   'deadLetters.discardAll': [options({}, { name: 5 }, { filter: {} })],
-  pause: [options({}, { by: 5 }, { reason: null })],
+  pause: [options({}, { by: 5 }, { reason: null }, { forMs: 0 }, { forMs: '2h' })],
   'limits.set': [object({}, { maxRunning: 0 }, { rateLimit: null }, { maxPending: '5' })],
   'limits.change': [object({}, { maxRunning: 0 }, { rateLimit: { burst: 2 } }, { groups: 5 })],
   'groups.list': [options({}, { by: 'name' }, { limit: null }, { offset: -1 })],

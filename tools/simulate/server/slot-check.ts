@@ -12,7 +12,7 @@ export function overTaken(queue: MemoryQueue, before: ReadonlyMap<string, unknow
   const groups = new Set(taken.flatMap((id) => jobs.get(id)?.group ?? []));
   return [
     ...(claims.size > maxRunning ? [`limits: a claim left ${claims.size} jobs running of ${maxRunning}`] : []),
-    ...(queue.pausedAt === undefined ? [] : [`limits: a claim took ${taken[0]} from the paused queue`]),
+    ...(queue.paused === undefined ? [] : [`limits: a claim took ${taken[0]} from the paused queue`]),
     ...[...groups].flatMap((group) => overTakenIn(queue, group)),
   ];
 }

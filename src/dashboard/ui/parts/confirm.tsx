@@ -2,6 +2,8 @@ import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { count } from './format.js';
 
+const LONGEST_NOTE = 500;
+
 /** One of several ways to do an action. */
 export interface Choice<Value> {
   value: Value;
@@ -17,8 +19,10 @@ interface Question {
   /** The number or the name that must be typed; undefined where a click is enough. */
   typed?: number | string;
   choices?: readonly Choice<unknown>[];
+  /** The label of a text that the user may add. */
+  noteLabel?: string;
   destroys: boolean;
-  answer(yes: boolean, choice?: unknown): void;
+  answer(yes: boolean, choice?: unknown, note?: string): void;
 }
 
 type Asked = Omit<Question, 'answer' | 'choices'>;
@@ -40,6 +44,18 @@ export function choose<Value>(
   );
 }
 
+/** Asks how an action should be done, and for a text. Resolves to both, or to null. */
+export function chooseWithNote<Value>(
+  asked: Omit<Asked, 'verb'> & { noteLabel: string },
+  choices: readonly [Choice<Value>, ...Choice<Value>[]],
+): Promise<{ value: Value; note: string } | null> {
+  return new Promise((resolve) =>
+    show({ ...asked, verb: choices[0].verb, choices }, (yes, value, note = '') =>
+      resolve(yes ? { value: value as Value, note: note.trim() } : null),
+    ),
+  );
+}
+
 function show(asked: Omit<Question, 'answer'>, answered: Question['answer']): void {
   question.value = {
     ...asked,
@@ -55,12 +71,13 @@ export function Confirm() {
 }
 
 function ConfirmDialog({
-  question: { title, body, verb, typed, choices, destroys, answer },
+  question: { title, body, verb, typed, choices, noteLabel, destroys, answer },
 }: {
   question: Question;
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [text, setText] = useState('');
+  const [note, setNote] = useState('');
   const [chosen, setChosen] = useState(choices?.[0]);
   useEffect(() => dialog.current?.showModal(), []);
   const agreed = typed === undefined || isTyped(text, typed);
@@ -70,7 +87,7 @@ function ConfirmDialog({
         method="dialog"
         onSubmit={(event) => {
           event.preventDefault();
-          if (agreed) answer(true, chosen?.value);
+          if (agreed) answer(true, chosen?.value, note);
         }}
       >
         <h2 id="confirm-title">{title}</h2>
@@ -85,6 +102,17 @@ function ConfirmDialog({
               </label>
             ))}
           </fieldset>
+        )}
+        {noteLabel !== undefined && (
+          <label class="field">
+            <span>{noteLabel}</span>
+            <input
+              value={note}
+              onInput={(event) => setNote(event.currentTarget.value)}
+              maxLength={LONGEST_NOTE}
+              autocomplete="off"
+            />
+          </label>
         )}
         {typed !== undefined && (
           <label class="field">

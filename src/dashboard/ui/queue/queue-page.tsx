@@ -3,9 +3,6 @@ import { useState } from 'preact/hooks';
 import type { ErrorGroupView, QueueVerdictView, QueueView, State, VerdictView } from '../../views/views.js';
 import { count, duration, durations, percent, rate } from '../parts/format.js';
 import { Notice, Sentence, Time, VerdictMark } from '../parts/parts.js';
-import { ask } from '../parts/confirm.js';
-import { say } from '../parts/toasts.js';
-import { Problem, post } from '../state/api.js';
 import { connection, may, overview } from '../state/live.js';
 import { href, route } from '../state/route.js';
 import { LazyCharts } from '../charts/lazy-charts.js';
@@ -13,6 +10,7 @@ import { ErrorGroups } from './error-groups.js';
 import { Batches } from './batches.js';
 import { Groups } from './groups.js';
 import { JobList } from './job-list.js';
+import { PauseButton } from './pause-button.js';
 import { LimitsDialog } from '../limits/limits-dialog.js';
 import { SearchField, SearchResults } from './search.js';
 import { STATES, Tabs } from './tabs.js';
@@ -195,36 +193,5 @@ function LimitsButton({ queue }: { queue: QueueView }) {
       </button>
       {open && <LimitsDialog queue={queue} close={() => setOpen(false)} />}
     </>
-  );
-}
-
-function PauseButton({ queue: { name, pausedAt } }: { queue: QueueView }) {
-  const action = pausedAt === null ? 'pause' : 'resume';
-  if (!may(action)) {
-    return null;
-  }
-  const act = async () => {
-    const sure =
-      action === 'resume' ||
-      (await ask({
-        title: `Pause the queue ${name}?`,
-        body: 'It takes jobs in and hands none out, in the whole fleet, until it is resumed. Running jobs continue.',
-        verb: 'Pause the queue',
-        destroys: false,
-      }));
-    if (!sure) {
-      return;
-    }
-    try {
-      await post('queue/act', { action, queue: name });
-      say(action === 'pause' ? `${name} is paused.` : `${name} hands out jobs again.`);
-    } catch (error) {
-      say((error as Problem).message, true);
-    }
-  };
-  return (
-    <button type="button" class={action === 'resume' ? 'primary' : ''} onClick={() => void act()}>
-      {action === 'pause' ? 'Pause the queue' : 'Resume the queue'}
-    </button>
   );
 }

@@ -15,7 +15,7 @@ import { ErrorKinds } from './dead-letters/error-kinds.js';
 import { FlowControl } from './flow-control.js';
 import { EarlyEnds, type FollowUpBatch } from './follow-up-batch.js';
 import { LimitWaits } from './limit-waits.js';
-import { ScoredSet } from './scored-set.js';
+import { removeFirst, ScoredSet } from './scored-set.js';
 import type { PauseOptions } from '../../../queue/model/pause.js';
 
 /** The fields of a job, with the names and the encoding of Redis. */
@@ -44,8 +44,6 @@ export interface QueueHost {
   /** Returns whether anyone listens to the events of a queue. */
   isListened(queue: string): boolean;
 }
-
-const RANKS_PER_PRIORITY = 2 ** 40;
 
 export class MemoryQueue {
   readonly jobs = new Map<string, Hash>();
@@ -90,8 +88,8 @@ export class MemoryQueue {
   /** The storage format that the last worker announced. */
   content: AnnouncedContent | undefined;
   sequence = 0;
-  pausedAt: number | undefined;
-  pause: PauseOptions | undefined;
+  /** The last pause. Its time may be over. */
+  pause: (PauseOptions & { atMs: number; untilMs?: number }) | undefined;
   /** Which process maintains a set of queues, and until when. */
   readonly maintainers = new Map<string, { until: number; lengthMs: number; process: string }>();
   lastSweepAt: number | undefined;
@@ -184,7 +182,7 @@ export class MemoryQueue {
       job.ready_at_ms = String(readyAt);
     }
     if (job.priority || job.group !== undefined) {
-      job.rank = String((1_000 - Number(job.priority ?? 0)) * RANKS_PER_PRIORITY + ++this.sequence);
+      job.rank = String((1_000 - Number(job.priority ?? 0)) * 2 ** 40 + ++this.sequence);
     }
     if (job.priority) {
       this.prioritized.set(id, Number(job.rank));
@@ -287,14 +285,13 @@ export class MemoryQueue {
     Object.assign(this, new MemoryQueue(this.name, this.options, this.host), parts);
   }
 
+  /** The pause, unless its time is over. */
+  get paused(): MemoryQueue['pause'] {
+    return (this.pause?.untilMs ?? Infinity) > this.now ? this.pause : undefined;
+  }
+
   /** Returns whether something can be claimed now. */
   get hasClaimable(): boolean {
     return this.pending.length + this.prioritized.size > 0;
   }
-}
-
-/** Removes the first element that is `value`. */
-export function removeFirst(list: string[], value: string): boolean {
-  const at = list.indexOf(value);
-  return at >= 0 && list.splice(at, 1).length > 0;
 }

@@ -55,3 +55,9 @@ export class ScoredSet {
     return this.members().filter((member) => this.scores.get(member)! <= score);
   }
 }
+
+/** Removes the first element that is `value`. */
+export function removeFirst(list: string[], value: string): boolean {
+  const at = list.indexOf(value);
+  return at >= 0 && list.splice(at, 1).length > 0;
+}

@@ -3,7 +3,8 @@ import { leavePlain } from './write-options.js';
 import type { RestartOutcome, UpdateOutcome } from '../../../queue/store/call-outcomes.js';
 import { jobReopened } from './batch/job-ended.js';
 import { holderOf } from './enqueue.js';
-import { removeFirst, type Hash, type MemoryQueue } from '../state/memory-queue.js';
+import type { Hash, MemoryQueue } from '../state/memory-queue.js';
+import { removeFirst } from '../state/scored-set.js';
 
 function waits(job: Hash): boolean {
   return job.status === 'pending' || job.status === 'scheduled';

@@ -38,7 +38,7 @@ export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimReply {
   const { handed, dueInMs } = isRepeated
     ? { handed: repeated(queue, request, last, bytes), dueInMs: undefined }
     : claimNew(queue, request, bytes, named);
-  const left = named && !isRepeated && queue.pausedAt === undefined ? named.left : NOTHING_LEFT;
+  const left = named && !isRepeated && queue.paused === undefined ? named.left : NOTHING_LEFT;
   if (left.elsewhere) {
     queue.host.wake(queue.name); // for the worker that handles it
   }
@@ -63,12 +63,13 @@ function refused(job: ClaimedJob, verdict: Refusal | UnhandledRefusal): RefusedJ
 
 function claimNew(queue: MemoryQueue, request: ClaimRequest, bytes: ClaimBytes, named: NamedJobs | undefined) {
   promote(queue, Math.max(request.count, 100));
-  const isPaused = queue.pausedAt !== undefined;
+  const isPaused = queue.paused !== undefined;
   const taken: Taken = isPaused ? { ids: [], waiting: [] } : take(queue, request, bytes, named);
   const soonest = queue.scheduled.members()[0];
   const opensAt = queue.flow.opensAt(taken.waiting, taken);
   const dueAt = Math.min(opensAt, soonest === undefined ? Infinity : queue.scheduled.score(soonest)!);
-  const dueInMs = isPaused || dueAt === Infinity ? undefined : Math.max(0, dueAt - queue.now);
+  const nextAt = isPaused ? (queue.paused?.untilMs ?? Infinity) : dueAt;
+  const dueInMs = nextAt === Infinity ? undefined : Math.max(0, nextAt - queue.now);
   countWait(queue, opensAt, request, taken.ids.length);
   const handed = claimAll(queue, request, taken.ids, named?.overdue);
   if (taken.ids.length > 0 && (queue.hasClaimable || dueInMs === 0)) {
@@ -156,14 +157,14 @@ function awaitsSlots(queue: MemoryQueue, isRepeated: boolean): boolean {
     return hasGroups || limits.maxRunning !== undefined;
   }
   return (
-    queue.pausedAt === undefined &&
+    queue.paused === undefined &&
     queue.line.some((id) => (isGrouped(id) ? hasGroups : limits.maxRunning !== undefined))
   );
 }
 
 /** Counts the wait of free slots for a rate or a rest, unless it is counted already. */
 function countWait(queue: MemoryQueue, opensAt: number, { worker, count }: ClaimRequest, taken: number): void {
-  if (queue.pausedAt !== undefined || opensAt === Infinity) {
+  if (queue.paused !== undefined || opensAt === Infinity) {
     return;
   }
   if (taken === count) {

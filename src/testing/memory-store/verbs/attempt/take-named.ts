@@ -6,7 +6,8 @@ import { WORKER_SEEN_MS } from '../../../../queue/runtime/lifetimes.js';
 import type { TakenJobs } from '../../state/flow-control.js';
 import { startsNow } from '../../state/gcra.js';
 import { headByTurn } from '../../state/head-by-turn.js';
-import { removeFirst, type Hash, type MemoryQueue } from '../../state/memory-queue.js';
+import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
+import { removeFirst } from '../../state/scored-set.js';
 
 /** Decides which jobs a claim of certain names takes, and remembers the others. */
 export class NamedJobs {

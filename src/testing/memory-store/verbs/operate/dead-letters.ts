@@ -1,6 +1,7 @@
 // Dead letters: which a filter means, and their end; see lua/dead-letter.
 import type { DeadLetterQuery, DeadLetterSlice } from '../../../../queue/store/store-calls.js';
-import { removeFirst, type MemoryQueue } from '../../state/memory-queue.js';
+import type { MemoryQueue } from '../../state/memory-queue.js';
+import { removeFirst } from '../../state/scored-set.js';
 import { record } from './list.js';
 import { freeUnique } from '../attempt/ends.js';
 import { isReused } from '../attempt/has-left.js';

@@ -5,7 +5,8 @@ import type { CancelOutcome } from '../../../../queue/store/call-outcomes.js';
 import { WORKER_FORGOTTEN_MS } from '../../../../queue/runtime/lifetimes.js';
 import { jobEnded, jobReopened } from '../batch/job-ended.js';
 import { holderOf } from '../enqueue.js';
-import { removeFirst, type Hash, type MemoryQueue } from '../../state/memory-queue.js';
+import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
+import { removeFirst } from '../../state/scored-set.js';
 import { endCancelled, freeUnique } from '../attempt/ends.js';
 import { record } from './list.js';
 

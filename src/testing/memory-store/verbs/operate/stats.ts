@@ -33,8 +33,9 @@ export function stats(queue: MemoryQueue): QueueStats {
     unserved: unservedNames(queue, first, ageOf),
     maintainedAt: null,
     maintenanceOverdue: false,
-    pausedAt: queue.pausedAt === undefined ? null : new Date(queue.pausedAt),
-    ...pauseNote(queue.pause),
+    pausedAt: queue.paused ? new Date(queue.paused.atMs) : null,
+    ...pauseNote(queue.paused),
+    ...(queue.paused?.untilMs !== undefined && { pausedUntil: new Date(queue.paused.untilMs) }),
     ...(queue.dropped.at !== undefined && { droppedAt: new Date(queue.dropped.at) }),
     totals: { ...queue.totals },
   };
