@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Removes news from the outbox that their batch has received. News that a later entry of the same job replaced stay.
+-- Removes ends from the outbox that their batch has received. An end stays if a later one of the same job replaced it.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV, for each: queue, batch and id with tabs between, its number
@@ -7,8 +7,8 @@
 --@include lib/core/keys
 local gone = 0
 for i = 1, #ARGV, 2 do
-  local news = redis.call('HGET', batch_outbox, ARGV[i])
-  if news and string.match(news, '^%d+') == ARGV[i + 1] then
+  local entry = redis.call('HGET', batch_outbox, ARGV[i])
+  if entry and string.match(entry, '^%d+') == ARGV[i + 1] then
     gone = gone + redis.call('HDEL', batch_outbox, ARGV[i])
   end
 end

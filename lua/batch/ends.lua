@@ -27,10 +27,10 @@ end
 
 for i = 3, #ARGV, 2 do
   local batch, id = ARGV[i], ARGV[i + 1]
-  local news = redis.call('HGET', batch_outbox, home .. '\t' .. batch .. '\t' .. id)
+  local entry = redis.call('HGET', batch_outbox, home .. '\t' .. batch .. '\t' .. id)
   local number, state, result
-  if news then
-    number, state, result = string.match(news, '^(%d+)\n(%l+)\n(.*)$')
+  if entry then
+    number, state, result = string.match(entry, '^(%d+)\n(%l+)\n(.*)$')
   else
     number, state, result = '0', end_of(id)
   end

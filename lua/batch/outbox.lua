@@ -1,5 +1,5 @@
 #!lua flags=no-writes,allow-oom
--- Returns some news for batches in other queues, at random, so that one undeliverable entry does not block others.
+-- Returns some ends for batches in other queues, at random, so that one undeliverable entry does not block others.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] the most to return
 -- ARGV[2] the most bytes to return; the first job is returned in any case

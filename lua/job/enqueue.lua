@@ -97,10 +97,10 @@ else
     end
   end
   for i = 1, last, 4 do
-    local verdict, standing, name = add_with_options(ARGV[i], ARGV[i + 1], ARGV[i + 2], asked[i])
+    local verdict, detail, name = add_with_options(ARGV[i], ARGV[i + 1], ARGV[i + 2], asked[i])
     if verdict then
       local n = #replies
-      replies[n + 1], replies[n + 2], replies[n + 3], replies[n + 4] = (i + 3) / 4, verdict, standing, name or ''
+      replies[n + 1], replies[n + 2], replies[n + 3], replies[n + 4] = (i + 3) / 4, verdict, detail, name or ''
     end
   end
   if next(touched_groups) then

@@ -74,9 +74,9 @@ local function add(index, at, options)
     held_groups[group] = group ~= ''
     return reply(index, reason, about)
   end
-  local verdict, standing, name = add_with_options(ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], options)
+  local verdict, detail, name = add_with_options(ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], options)
   if verdict then
-    reply(index, verdict, standing, name)
+    reply(index, verdict, detail, name)
   elseif options and options.ran then
     write_ran(ARGV[at + 1], options.ran)
   end

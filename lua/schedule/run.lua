@@ -29,6 +29,6 @@ local failure = check_keys({ options ~= '' and cjson.decode(options) })
 if failure then
   return failure
 end
-local verdict, standing, standing_name = add_scheduled(job_id, name, payload, options, id)
+local verdict, made_id, made_name = add_scheduled(job_id, name, payload, options, id)
 place_groups()
-return { verdict, standing, standing_name or name }
+return { verdict, made_id, made_name or name }

@@ -54,8 +54,8 @@ local function make(id, due, key)
   repeats_until = math.max(last > now and last or 0, tonumber(repeats_until or nil) or 0)
   local is_repeated = due <= repeats_until
   local job_id = '@schedule:' .. id .. ':' .. string.format('%d', is_repeated and time_in_id(id, due) or due)
-  local verdict, standing = add_scheduled(job_id, name, payload, options, id)
-  redis.call('HSET', key, 'last_tick_at_ms', due, 'last_job', standing)
+  local verdict, made_id = add_scheduled(job_id, name, payload, options, id)
+  redis.call('HSET', key, 'last_tick_at_ms', due, 'last_job', made_id)
   if is_repeated then
     redis.call('HSET', key, 'repeats_until_ms', repeats_until)
   end

@@ -61,7 +61,7 @@ export class JobOutbox {
   /** Looks for rows now. Call it after a commit, where the few ms until the next look matter. */
   wake(): void {
     if (this.relays) {
-      this.relay.look();
+      this.relay.shipSoon();
     }
   }
 

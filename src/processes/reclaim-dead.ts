@@ -10,9 +10,9 @@ const LAST_CALLS_MS = 1_000;
  * the last claim of that process may reach Redis after the first look.
  */
 export async function reclaimDead(lifecycles: readonly WorkerLifecycle[], worker: ServingWorker): Promise<void> {
-  const look = () =>
+  const reclaim = () =>
     Promise.all(lifecycles.map(({ maintenance }) => maintenance.reclaimWorker(worker.id, worker.queues)));
-  await look();
+  await reclaim();
   await delay(LAST_CALLS_MS, undefined, { ref: false });
-  await look();
+  await reclaim();
 }

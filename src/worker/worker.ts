@@ -279,7 +279,7 @@ export class Worker {
   /** Bound to where the worker was made: jobs must not run in the trace of the request that resumed it. */
   private readonly lookAtRunners = AsyncResource.bind((): void => {
     this.changed = false;
-    this.fetchLiveness.look(this.slots.isFull);
+    this.fetchLiveness.noteSlots(this.slots.isFull);
     this.isolation.check();
     this.loop?.flush();
     this.idleWaits.forEach((idleWait) => idleWait.check());

@@ -1,7 +1,7 @@
 // No command shows what `redact` hides, whichever field quotes it.
 import { beforeAll, expect, it } from '@jest/globals';
 import { type Job, JobQueue } from 'nest-job-queue/core';
-import { tendBatches } from '#queue/operate/tend-batches.js';
+import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { eventually } from '../support/faults/wait.js';
 import { startWorker } from '../support/worker/workers.js';
@@ -45,7 +45,7 @@ beforeAll(async () => {
   ];
   await batch.seal();
   await Promise.allSettled(members.map((member) => member.result()));
-  await tendBatches(elsewhere);
+  await maintainBatches(elsewhere);
   await batch.wait();
   ids.push(...members.map(({ id }) => id));
   await queue.schedules.upsert('monthly', { cron: '0 3 1 * *' }, { payload: { iban: SECRET } });

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { readSigns } from '#inspect/signs.js';
 import { verdictOf } from '#inspect/verdict.js';
 import type { JobQueue } from '#queue/job-queue.js';
-import { tendBatches } from '#queue/operate/tend-batches.js';
+import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { coreQueue } from '../support/queue/core-queue.js';
 
 const judge = async (queue: JobQueue) => verdictOf(await readSigns(queue));
@@ -41,7 +41,7 @@ describe.each(['its own queue', 'another queue'])('a member in %s', (where) => {
       summary: `batch \`waits\` waits for job \`page\` of queue \`${there.queue.name}\`, which is gone`,
       next: `wait a minute: maintenance of \`${home.queue.name}\` counts the job as removed`,
     });
-    await tendBatches(home.queue, { all: true });
+    await maintainBatches(home.queue, { all: true });
     expect(await judge(home.queue)).toMatchObject({ severity: 'ok' });
   });
 
@@ -54,7 +54,7 @@ describe.each(['its own queue', 'another queue'])('a member in %s', (where) => {
     expect(found).toMatchObject({ severity: 'warning', state: 'waiting' });
     expect(found.summary).toMatch(/which is gone, and 1 more member that is gone$/);
     expect(found.next).toMatch(/^start a process whose maintenance is on/);
-    await tendBatches(home.queue);
+    await maintainBatches(home.queue);
     expect(await batch.status()).toMatchObject({ removed: 2 });
   });
 });

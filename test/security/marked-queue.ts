@@ -1,6 +1,6 @@
 // A queue whose every part has a marked secret under a redacted field, or quotes it.
 import type { Job, JobFailure, JobQueue } from 'nest-job-queue/core';
-import { tendBatches } from '#queue/operate/tend-batches.js';
+import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { eventually } from '../support/faults/wait.js';
 import { startWorker } from '../support/worker/workers.js';
 
@@ -64,7 +64,7 @@ export async function markQueue(queue: JobQueue, prefix = ''): Promise<void> {
   );
   await batch.seal();
   await Promise.allSettled([completed.result(), failed.result()]);
-  await tendBatches(queue);
+  await maintainBatches(queue);
   await eventually(async () => {
     const { completed: done, failed: dead } = await queue.stats();
     return done === 2 && dead === 2;

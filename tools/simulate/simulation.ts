@@ -228,12 +228,12 @@ export class Simulation implements World {
       this.server.all.forEach((queue) => unique.reopened(queue));
     }
     const place = PLACES.has(script) && (this.parts.has('unique') || this.parts.has('schedules'));
-    if (place || (script === 'sweepTendBatches' && this.parts.has('batches'))) {
+    if (place || (script === 'sweepMaintainBatches' && this.parts.has('batches'))) {
       for (const queue of this.server.all) {
         if (place) {
           unique.looks(queue);
         } else if (this.fleet.hasWorker(process, queue.name)) {
-          follow.tended(queue);
+          follow.maintained(queue);
         }
       }
     }

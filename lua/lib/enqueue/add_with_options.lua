@@ -26,9 +26,9 @@ local function may_be_bounded(options)
 end
 
 local function add_with_options(id, name, payload, options)
-  local verdict, standing, standing_name = conflict(id, name, payload, options)
+  local verdict, detail, known_name = conflict(id, name, payload, options)
   if verdict then
-    return verdict ~= 'repeated' and verdict or nil, standing, standing_name
+    return verdict ~= 'repeated' and verdict or nil, detail, known_name
   end
   configure_group_of(options)
   local full, most, full_group

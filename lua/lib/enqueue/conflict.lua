@@ -52,10 +52,10 @@ end
 -- Returns the obstacle to a new job, or nil.
 local function conflict(id, name, payload, options)
   if is_known(id) then
-    local request, standing_name, batch, status = unpack(redis.call('HMGET', job .. id, 'request', 'name', 'batch', 'status'))
+    local request, known_name, batch, status = unpack(redis.call('HMGET', job .. id, 'request', 'name', 'batch', 'status'))
     local repeated = not (options and options.request) or request == options.request
       or options.batch ~= nil and batch == options.batch
-    return repeated and 'repeated' or ended_id[status] or 'exists', id, standing_name
+    return repeated and 'repeated' or ended_id[status] or 'exists', id, known_name
   end
   if options and options.request then
     leave_old_places(id)

@@ -35,7 +35,7 @@ export class BootAudit {
       return;
     }
     try {
-      this.asking ??= this.parts.queues.redis.ask(REPLY_MS, () => this.look());
+      this.asking ??= this.parts.queues.redis.ask(REPLY_MS, () => this.audit());
       await this.asking;
     } catch (error) {
       this.asking = undefined;
@@ -49,7 +49,7 @@ export class BootAudit {
     }
   }
 
-  private async look(): Promise<void> {
+  private async audit(): Promise<void> {
     const { redis, all } = this.parts.queues;
     const findings = await redis.audit(all);
     if (findings.length > 0 && this.parts.options.audit === 'error') {

@@ -37,7 +37,7 @@ export class UnusedNames {
   async afterCall(queue: JobQueue, verb: string): Promise<void> {
     const similar = this.handlers.bound && nearest(queue.name, this.others(queue.name)) !== undefined;
     if (similar || performance.now() - this.madeAt >= this.fleetBootMs) {
-      await this.look(queue, `${verb} names queue ${show(queue.name)}`);
+      await this.warnIfUnused(queue, `${verb} names queue ${show(queue.name)}`);
     }
   }
 
@@ -56,11 +56,11 @@ export class UnusedNames {
     const failures = this.handlers.failures.all.map((each) => this.lookAtFailures(each));
     await Promise.all(failures);
     await Promise.all(
-      this.queues.all.map((queue) => this.look(queue, `This process uses queue ${show(queue.name)}`)),
+      this.queues.all.map((queue) => this.warnIfUnused(queue, `This process uses queue ${show(queue.name)}`)),
     );
   }
 
-  private async look(queue: JobQueue, use: string): Promise<void> {
+  private async warnIfUnused(queue: JobQueue, use: string): Promise<void> {
     const { name } = queue;
     if (this.isExpected(name) || this.settled.has(name)) {
       return;

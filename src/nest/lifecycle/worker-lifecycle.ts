@@ -111,7 +111,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       return;
     }
     try {
-      await this.look();
+      await this.auditOnce();
     } catch (error) {
       if (requireRedis || !this.parts.redis.store.passes(error)) {
         throw error;
@@ -123,7 +123,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   }
 
   /** @throws QueueLayoutError; RedisAuditError with `audit: 'error'` */
-  private async look(): Promise<void> {
+  private async auditOnce(): Promise<void> {
     await this.parts.queues.checkLayouts();
     await this.parts.audit.run();
     this.audited = true;
@@ -184,7 +184,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
 
   private async startWhenReady(): Promise<void> {
     if (!this.audited || this.expected) await this.parts.redis.connection.whenReady();
-    if (!this.audited && !this.draining) await this.look();
+    if (!this.audited && !this.draining) await this.auditOnce();
     if (!this.draining) await this.startWorker();
   }
 

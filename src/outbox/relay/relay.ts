@@ -63,10 +63,10 @@ export class Relay implements BackgroundRole {
 
   start(): void {
     const { clock, pollMs } = this.parts;
-    const poll = clock.setInterval(() => this.look(), pollMs);
+    const poll = clock.setInterval(() => this.shipSoon(), pollMs);
     poll.unref();
     this.timers.add(poll);
-    this.look();
+    this.shipSoon();
   }
 
   /** Looks for rows soon, several times, because the transaction of an enqueue may commit at any time. */
@@ -74,15 +74,15 @@ export class Relay implements BackgroundRole {
     for (const ms of HINTS_MS) {
       const timer = this.parts.clock.setTimeout(() => {
         this.timers.delete(timer);
-        this.look();
+        this.shipSoon();
       }, ms);
       timer.unref();
       this.timers.add(timer);
     }
   }
 
-  /** Ships what has been committed by now. */
-  look(): void {
+  /** Ships the rows that are committed by now, after the turn that runs. */
+  shipSoon(): void {
     if (this.stopped) {
       return;
     }
@@ -94,7 +94,7 @@ export class Relay implements BackgroundRole {
       this.running = undefined;
       if (this.again) {
         this.again = false;
-        this.look();
+        this.shipSoon();
       }
     });
   }

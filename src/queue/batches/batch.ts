@@ -9,7 +9,7 @@ import { InvalidOptionError } from '../errors/errors.js';
 import { withCaller } from '../runtime/with-caller.js';
 import { show } from '../errors/show.js';
 import { checkKnown, checkObject } from '../validation/validate-options.js';
-import { tendBatches } from '../operate/tend-batches.js';
+import { maintainBatches } from '../operate/maintain-batches.js';
 import type { JobHandle } from '../results/job-handle.js';
 import { refTo } from '../store/job-ref.js';
 import type { QueueAccess } from '../store/queue-store.js';
@@ -130,7 +130,7 @@ export class Batch<Queue = unknown> extends BatchReader {
     if (reply === 'missing') {
       throw new BatchNotFoundError(this.id);
     }
-    await tendBatches(this.#home);
+    await maintainBatches(this.#home);
     return reply;
   }
 
@@ -219,7 +219,7 @@ export class Batch<Queue = unknown> extends BatchReader {
         throw new BatchSealedError(this.id);
       }
       if (reply === 'stopped') {
-        await tendBatches(this.#home);
+        await maintainBatches(this.#home);
       }
     }
   }

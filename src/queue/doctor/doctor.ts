@@ -92,7 +92,7 @@ export class Doctor {
   private async lookAtSlices(ids: readonly string[]): Promise<void> {
     for (const slice of slicesOf(ids)) {
       this.notes.checked += slice.length;
-      for (const [id, { verdict, status }] of await this.look(slice)) {
+      for (const [id, { verdict, status }] of await this.scan(slice)) {
         if (verdict === 'nowhere') {
           this.strays.set(id, status);
         } else if (verdict === 'odd') {
@@ -147,10 +147,10 @@ export class Doctor {
    */
   private async meet(ids: readonly string[], fits: (status: string) => boolean): Promise<void> {
     const unknown = ids.filter((id) => !(fits(this.strays.get(id) ?? '') && this.strays.delete(id)));
-    const looks = unknown.length > 0 ? await this.look(unknown) : new Map<string, Look>();
+    const scanned = unknown.length > 0 ? await this.scan(unknown) : new Map<string, Look>();
     for (const id of unknown) {
-      const look = looks.get(id);
-      if (look?.verdict !== 'nowhere' || !fits(look.status)) {
+      const found = scanned.get(id);
+      if (found?.verdict !== 'nowhere' || !fits(found.status)) {
         this.suspects.add(id);
       }
     }
@@ -161,7 +161,7 @@ export class Doctor {
     const { claims, prioritized, scheduled, dead } = this.keys;
     for (const set of [claims, prioritized, scheduled, dead]) {
       await this.walk(set, async (ids) => {
-        for (const [id, { verdict }] of await this.look(ids)) {
+        for (const [id, { verdict }] of await this.scan(ids)) {
           if (verdict === 'odd') {
             this.suspects.add(id);
           }
@@ -171,12 +171,12 @@ export class Doctor {
   }
 
   /** Passes over the members of a sorted set, a slice a time. */
-  private async walk(set: string, look: (members: string[]) => Promise<void> | void): Promise<void> {
+  private async walk(set: string, visit: (members: string[]) => Promise<void> | void): Promise<void> {
     let cursor = '0';
     do {
       const [next, pairs] = await this.queue.ask(() => this.client.zscan(set, cursor, 'COUNT', SLICE));
       for (const slice of slicesOf(pairs.filter((_, i) => i % 2 === 0))) {
-        await look(slice);
+        await visit(slice);
       }
       cursor = next;
     } while (cursor !== '0');
@@ -276,7 +276,7 @@ export class Doctor {
     return this.calls.keys;
   }
 
-  private look(ids: readonly string[]): Promise<Map<string, Look>> {
+  private scan(ids: readonly string[]): Promise<Map<string, Look>> {
     return this.ask(this.calls.doctor.scan(ids));
   }
 

@@ -34,7 +34,7 @@ export class UnservedWatch {
     this.known.add(name);
     this.asked.set(name, { id, name });
     if (!this.timer) {
-      this.timer = this.queue.store.clock.setTimeout(() => void this.look(), this.lookAfterMs);
+      this.timer = this.queue.store.clock.setTimeout(() => void this.warnOfUnserved(), this.lookAfterMs);
       this.timer.unref();
     }
   }
@@ -44,7 +44,7 @@ export class UnservedWatch {
     this.asked.clear();
   }
 
-  private async look(): Promise<void> {
+  private async warnOfUnserved(): Promise<void> {
     this.timer = undefined;
     const jobs = [...this.asked.values()];
     this.asked.clear();

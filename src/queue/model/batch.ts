@@ -70,12 +70,12 @@ export interface BatchRecord {
 }
 
 /** The end of a job whose batch is in another queue. */
-export interface BatchNews {
+export interface MemberEnd {
   /** The queue of the batch. */
   queue: string;
   batch: string;
   id: string;
-  /** Grows with each piece of news of the job's queue. */
+  /** Grows with each end that the job's queue reports. */
   number: string;
   state: string;
   /** The result as JSON, or why it failed. */

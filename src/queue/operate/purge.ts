@@ -1,7 +1,7 @@
 import { checkKnown, checkObject } from '../validation/validate-options.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
-import { tendBatches } from './tend-batches.js';
+import { maintainBatches } from './maintain-batches.js';
 import type { QueueAccess } from '../store/queue-store.js';
 
 /** The most jobs that one script call deletes. */
@@ -44,7 +44,7 @@ export async function purge(
     const { deleted, more } = await queue.exec((calls) => calls.purge(SLICE));
     total += deleted;
     if (!more) {
-      await tendBatches(queue, { all: true }); // the members are gone: their batches may fire
+      await maintainBatches(queue, { all: true }); // the members are gone: their batches may fire
       if (everything) {
         await queue.store.erase(await queue.calls(), queue.callLimit);
       }

@@ -8,7 +8,7 @@ export interface CompleteReply {
    */
   readonly followed: readonly number[];
   /** True if the outbox got an end for another queue. */
-  readonly hasNews?: true;
+  readonly hasEnds?: true;
 }
 
 /** The reply where each completion was written. */

@@ -119,25 +119,25 @@ export function decodeEnqueue(jobs: readonly EncodedJob[], reply: readonly (stri
   const replies = jobs.map((job): EnqueueReply => ({ id: job.id, outcome: 'new' }));
   for (let at = 0; at < reply.length; at += 4) {
     const i = Number(reply[at]) - 1; // some clients give numbers as text
-    const [verdict, standing, name] = reply.slice(at + 1, at + 4) as [Verdict, string, string];
+    const [verdict, detail, name] = reply.slice(at + 1, at + 4) as [Verdict, string, string];
     const job = jobs[i]!;
     if (verdict === 'refused') {
-      throw new EnqueueRejected(job, Number(standing));
+      throw new EnqueueRejected(job, Number(detail));
     }
     if (verdict in FOLLOW_REFUSALS) {
-      throw new EnqueueRejected(job, 0, { reason: verdict as FollowRefusal['reason'], about: standing });
+      throw new EnqueueRejected(job, 0, { reason: verdict as FollowRefusal['reason'], about: detail });
     }
     if (verdict in FULL_IN) {
       const unit = FULL_IN[verdict as keyof typeof FULL_IN];
       replies[i] = {
         id: job.id,
         outcome: 'new',
-        full: { group: name || undefined, limit: Number(standing), unit },
+        full: { group: name || undefined, limit: Number(detail), unit },
       };
       continue;
     }
     const renamed = name !== '' && name !== job.name;
-    replies[i] = { id: standing, ...OUTCOMES[verdict as keyof typeof OUTCOMES], ...(renamed && { name }) };
+    replies[i] = { id: detail, ...OUTCOMES[verdict as keyof typeof OUTCOMES], ...(renamed && { name }) };
   }
   return replies;
 }

@@ -25,7 +25,7 @@ import type { SweepVerbs } from '../../queue/store/verbs/sweep-verbs.js';
 import type { ScheduleVerbs } from '../../queue/store/verbs/schedule-verbs.js';
 import { alertVerbs } from './verbs/operate/alerts.js';
 import { auditVerbs } from './verbs/audit-verbs.js';
-import { batchVerbs, tendBatches } from './verbs/batch/batch-verbs.js';
+import { batchVerbs, maintainBatches } from './verbs/batch/batch-verbs.js';
 import * as ofOne from './verbs/change-job.js';
 import { claim, start } from './verbs/attempt/claim.js';
 import * as deadLetters from './verbs/operate/dead-letters.js';
@@ -245,7 +245,7 @@ function sweepVerbs(queue: MemoryQueue): SweepVerbs {
       })),
     adoptFailed: () => callOf('sweepAdoptFailed', () => 0),
     tidy: () => callOf('sweepTidy', () => tidy(queue)),
-    tendBatches: () => callOf('sweepTendBatches', () => tendBatches(queue)),
+    maintainBatches: () => callOf('sweepMaintainBatches', () => maintainBatches(queue)),
   };
 }
 

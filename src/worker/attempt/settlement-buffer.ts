@@ -46,7 +46,7 @@ interface SettlementOwner {
   };
   reportLost(attempt: Attempt): void;
   /** Told where jobs may have ended whose batches are in other queues. */
-  readonly courier: { notify(stopsBatch?: boolean): void };
+  readonly batchReporter: { notify(stopsBatch?: boolean): void };
 }
 
 /** The settlements of a runner until they are sent, and what becomes of them. */
@@ -193,7 +193,7 @@ export class SettlementBuffer {
   }
 
   /** Reports completions. A completion that must be sent again returns to the buffer. */
-  confirmCompletions(attempts: readonly Attempt[], { lost, followed, hasNews }: CompleteReply): void {
+  confirmCompletions(attempts: readonly Attempt[], { lost, followed, hasEnds }: CompleteReply): void {
     const lostOnes = new Set(lost);
     attempts.forEach((attempt, i) => {
       if (lostOnes.has(i)) {
@@ -205,10 +205,10 @@ export class SettlementBuffer {
         this.owner.host.emit?.({ type: 'completed', job: attempt.job, result: attempt.outcome });
       }
     });
-    if (hasNews) {
-      this.owner.courier.notify();
+    if (hasEnds) {
+      this.owner.batchReporter.notify();
     }
-    this.notifyCourier(attempts.map(({ claim }) => claim));
+    this.notifyBatchReporter(attempts.map(({ claim }) => claim));
   }
 
   confirmFailures(failures: readonly Settling<Failure>[], outcomes: readonly FailOutcome[]): void {
@@ -221,15 +221,15 @@ export class SettlementBuffer {
 
   private notifyOfFailures(failures: readonly Settling<Failure | Release>[]): void {
     const claims = failures.map(({ attempt, refused }) => attempt?.claim ?? refused!.job);
-    this.notifyCourier(claims);
+    this.notifyBatchReporter(claims);
     if (claims.some(({ options }) => options.stopsBatch)) {
-      this.owner.courier.notify(true);
+      this.owner.batchReporter.notify(true);
     }
   }
 
-  private notifyCourier(claims: readonly ClaimedJob[]): void {
+  private notifyBatchReporter(claims: readonly ClaimedJob[]): void {
     if (claims.some(({ options }) => options.guest)) {
-      this.owner.courier.notify();
+      this.owner.batchReporter.notify();
     }
   }
 

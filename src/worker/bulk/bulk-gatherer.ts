@@ -85,7 +85,7 @@ export class BulkGatherer {
   }
 
   /** Begins the due calls, as far as slots are free. */
-  readonly look = (): void => {
+  readonly beginDue = (): void => {
     for (let due = this.takeDue(); due; due = this.takeDue()) {
       this.call(due);
     }
@@ -135,7 +135,7 @@ export class BulkGatherer {
     if (early.length > 0) {
       const longest = Math.max(...early.map(([first]) => this.waitedMs(first!)));
       // Timers may be a part of a millisecond early.
-      this.timer = clock.setTimeout(this.look, Math.ceil(this.bulk.waitMs - longest) + 1);
+      this.timer = clock.setTimeout(this.beginDue, Math.ceil(this.bulk.waitMs - longest) + 1);
     }
   }
 

@@ -51,8 +51,8 @@ export class BulkGatherers {
     return this.calls(running) + Math.ceil((this.sum(({ gathered }) => gathered) + others) / this.size);
   }
 
-  look(): void {
-    this.all.forEach((gatherer) => gatherer.look());
+  beginDue(): void {
+    this.all.forEach((gatherer) => gatherer.beginDue());
   }
 
   releaseWaiting(): void {

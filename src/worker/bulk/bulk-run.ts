@@ -89,14 +89,14 @@ export class BulkRun implements BulkCall {
     if (!this.controller) {
       this.controller = new AbortController();
       setMaxListeners(0, this.controller.signal); // it ends with the call, so Node's warning of a leak would be wrong
-      const look = () => {
+      const abortWithAll = () => {
         const reasons = [...this.joined.keys()].map(({ abortReason }) => abortReason);
         if (reasons.every((reason) => reason)) {
           this.controller!.abort(reasons.at(-1));
         }
       };
-      this.joined.forEach((_joined, { signal }) => signal.addEventListener('abort', look, { once: true }));
-      look();
+      this.joined.forEach((_joined, { signal }) => signal.addEventListener('abort', abortWithAll, { once: true }));
+      abortWithAll();
     }
     return this.controller.signal;
   }

@@ -12,8 +12,8 @@ export class FetchLiveness {
     this.lastReply = this.now();
   }
 
-  /** Updates the state. Must be called whenever a slot was filled or freed. */
-  look(full: boolean): void {
+  /** Notes whether all slots are busy. Must be called whenever a slot was filled or freed. */
+  noteSlots(full: boolean): void {
     if (this.full && !full) {
       this.answered(); // it can be asked for again only from now on
     }

@@ -11,7 +11,7 @@ interface TurnOwner extends AttemptStarter {
   readonly capacity: { readonly hasSlot: boolean };
   readonly state: { readonly running: number };
   /** Undefined without a bulk handler. */
-  readonly bulk: { look(): void } | undefined;
+  readonly bulk: { beginDue(): void } | undefined;
   readonly host: AttemptStarter['host'] & { settle(): void };
   /** Gives an attempt a slot. Returns false if it has ended before its start. */
   givesSlot(attempt: Attempt): boolean;
@@ -69,6 +69,6 @@ export class BeginTurn {
       owner.host.settle();
       startAttempts(owner, starting);
     }
-    owner.bulk?.look();
+    owner.bulk?.beginDue();
   });
 }

@@ -171,13 +171,13 @@ export class Prefetcher {
   /** Checks later whether the job that waits longest has started. */
   private watch(inMs = RELEASED_AFTER_MS): void {
     const dueMs = this.clock.monotonic() + inMs;
-    const look = () => {
+    const check = () => {
       this.timer = undefined;
       if (!this.isEmpty) {
-        this.look(this.clock.monotonic(), dueMs);
+        this.releaseLate(this.clock.monotonic(), dueMs);
       }
     };
-    this.timer = this.clock.setTimeout(look, inMs);
+    this.timer = this.clock.setTimeout(check, inMs);
     this.timer.unref();
   }
 
@@ -185,7 +185,7 @@ export class Prefetcher {
    * Releases the waiting jobs if the first has waited too long. Waits for a claim in flight, because its jobs would
    * otherwise start before the released ones.
    */
-  private look(now: number, dueMs: number): void {
+  private releaseLate(now: number, dueMs: number): void {
     if (now - dueMs > SUSPENDED_MS) {
       this.waiting.forEach((each) => (each.sinceMs = now));
     }

@@ -7,7 +7,7 @@ import { Attempt } from '../attempt/attempt.js';
 import type { AttemptOwner } from '../attempt/attempt-owner.js';
 import { AttemptList } from '../attempt/attempt-list.js';
 import { BeginTurn } from './begin-turn.js';
-import { BatchCourier } from './batch-courier.js';
+import { BatchReporter } from './batch-reporter.js';
 import { ClaimOutlook } from './claim-outlook.js';
 import { ClaimLedger, type ClaimInFlight } from './claim-ledger.js';
 import { Prefetcher, type PrefetchOwner } from './prefetcher.js';
@@ -57,7 +57,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
   /** The calls of bulk handlers; undefined if there are none. */
   readonly bulk: BulkGatherers | undefined;
   readonly names: NameFilter;
-  readonly courier: BatchCourier;
+  readonly batchReporter: BatchReporter;
   private readonly now = newRunnerState();
   private claimedAt = -Infinity;
   private readonly handlers: ReadonlyMap<string, ResolvedHandler>;
@@ -82,7 +82,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     );
     this.limits = handlerLimits(handlers, queue.options);
     this.names = new NameFilter(this.limits.all, () => this.clock.monotonic());
-    this.courier = new BatchCourier(queue);
+    this.batchReporter = new BatchReporter(queue);
     this.drained = DrainedWatch.of(queue, calls, host.warn);
   }
 
@@ -123,7 +123,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     const now = this.clock.monotonic();
     const isSure = !mayBeLost(this.queue, now - claim.askedAtMs);
     reply.jobs.forEach((job) => this.run(job, claim.askedAtMs, isSure));
-    this.bulk?.look();
+    this.bulk?.beginDue();
     this.releaseIfClosed();
     this.claimedAt = now;
     this.drained?.claimed(found + this.attempts.size);

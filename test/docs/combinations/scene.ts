@@ -8,7 +8,7 @@ import type { JobQueue } from '#queue/job-queue.js';
 import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import type { Schedules } from '#queue/schedules/schedules.js';
 import type { TestQueue } from '../../support/queue/queue-state.js';
-import { tendBatches } from '#queue/operate/tend-batches.js';
+import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { eventually } from '../../support/faults/wait.js';
 import { FIRST, HOUR, type Row } from './rows.js';
 import { expectOnReplica } from './server.js';
@@ -114,7 +114,7 @@ export class Scene {
       await state.redis.hset(state.keys.job(FIRST), 'status', 'completed');
       await state.redis.pexpire(state.keys.job(FIRST), HOUR);
       await state.redis.lpush(state.keys.completed, FIRST);
-      await tendBatches(queue);
+      await maintainBatches(queue);
     }
     if (this.row.options.delayMs ?? this.row.options.runAt) {
       await state.makeDue(this.id);

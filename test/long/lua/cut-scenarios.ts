@@ -251,14 +251,14 @@ export const SCENARIOS: Scenario[] = [
     },
   },
   {
-    name: 'tend-batches, an unmet job and a lost member',
+    name: 'maintain-batches, an unmet job and a lost member',
     seed: async (world) => {
       const { queue, state } = world;
       await member(world);
       await queue.enqueue(1, { id: 'after', after: ['a'] });
       await dead(world);
       await queue.enqueue(2, { id: 'after-that', after: ['after'] });
-      return state.scripts.sweep.tendBatches(10, true);
+      return state.scripts.sweep.maintainBatches(10, true);
     },
   },
   {

@@ -3,7 +3,7 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';
-import { tendBatches } from '#queue/operate/tend-batches.js';
+import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { violations } from '../../support/invariants/invariants.js';
 import { cutScript } from '../../support/queue/cut-script.js';
 import { queueOn } from '../../support/queue/queue-state.js';
@@ -37,7 +37,7 @@ async function maintain({ queue, state }: World): Promise<void> {
   for (const id of await state.ranked(keys.awaiting)) {
     await state.redis.zadd(keys.awaiting, 'XX', 0, id);
   }
-  await tendBatches(queue, { all: true });
+  await maintainBatches(queue, { all: true });
 }
 
 /** Completes jobs until none waits or runs. */

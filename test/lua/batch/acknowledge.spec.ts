@@ -2,13 +2,13 @@ import { expect, it } from '@jest/globals';
 import { expectUnchanged } from '../../support/queue/queue-state.js';
 import { seededGuests } from './seeded-batch.js';
 
-it('removes news that were delivered, and keeps those that came later for the same job', async () => {
+it('removes ends that were delivered, and keeps those that came later for the same job', async () => {
   const q = await seededGuests('x');
   await q.run(q.scripts.cancel('x'));
-  const news = await q.run(q.scripts.batches.outbox(10));
-  const older = news.map((each) => ({ ...each, number: '0' }));
+  const ends = await q.run(q.scripts.batches.outbox(10));
+  const older = ends.map((each) => ({ ...each, number: '0' }));
   await expectUnchanged(q, async () => expect(await q.run(q.scripts.batches.acknowledge(older))).toBe(0));
-  expect(await q.run(q.scripts.batches.acknowledge(news))).toBe(1);
+  expect(await q.run(q.scripts.batches.acknowledge(ends))).toBe(1);
   expect(await q.run(q.scripts.batches.outbox(10))).toEqual([]);
-  await expectUnchanged(q, async () => expect(await q.run(q.scripts.batches.acknowledge(news))).toBe(0));
+  await expectUnchanged(q, async () => expect(await q.run(q.scripts.batches.acknowledge(ends))).toBe(0));
 });

@@ -48,9 +48,9 @@ it('lets the completion say that the outbox has the end, once, however often the
   await q.run(q.scripts.batches.depend('home', depend('x')));
   const [x] = await q.claim(1);
   const complete = () => q.run(q.scripts.complete([{ ...x!, result: '{"n":1}' }]));
-  expect(await complete()).toEqual({ lost: [], followed: [], hasNews: true });
-  const [news] = await q.run(q.scripts.batches.outbox(10));
-  expect(news).toMatchObject({ queue: 'home', batch: '\nw', id: 'x', state: 'completed', detail: '' });
+  expect(await complete()).toEqual({ lost: [], followed: [], hasEnds: true });
+  const [ends] = await q.run(q.scripts.batches.outbox(10));
+  expect(ends).toMatchObject({ queue: 'home', batch: '\nw', id: 'x', state: 'completed', detail: '' });
   await expectUnchanged(q, complete);
-  expect(await q.run(q.scripts.batches.acknowledge([news!]))).toBe(1);
+  expect(await q.run(q.scripts.batches.acknowledge([ends!]))).toBe(1);
 });

@@ -93,7 +93,7 @@ describe('changes nothing the second time', () => {
   });
 });
 
-it('fires, seals and tends while Redis is out of memory', async () => {
+it('fires, seals and maintains while Redis is out of memory', async () => {
   const server = await startOwnRedis();
   const redis = connect({}, server.url);
   const q = queueOn(redis, {});
@@ -104,7 +104,7 @@ it('fires, seals and tends while Redis is out of memory', async () => {
   await q.run(q.scripts.complete([{ ...x!, result: '' }]));
   await q.run(q.scripts.fail([{ ...y!, error: { name: 'E', message: 'm' }, final: true, backoffMs: 0 }]));
   await q.run(q.scripts.remove('z'));
-  await q.run(q.scripts.sweep.tendBatches(10, true));
+  await q.run(q.scripts.sweep.maintainBatches(10, true));
   expect(await status(q)).toMatchObject({ completed: 1, failed: 1, removed: 1, state: 'ended' });
   await expect(q.run(q.scripts.batches.create({ ...definition, id: 'c' }))).rejects.toThrow('OOM');
 });

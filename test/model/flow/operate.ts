@@ -1,7 +1,7 @@
 // The steps of operators, of sweeps, and time that passes.
 import fc from 'fast-check';
 import { JOB_STATUSES } from '#queue/model/job.js';
-import { tendBatches } from '#queue/operate/tend-batches.js';
+import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { drawnIndex, ask, given, HOUR, MINUTE, pick, rarely, step, type Side } from './side.js';
 
 const verbs: [string, (side: Side, id: string) => Promise<unknown>][] = [
@@ -165,8 +165,8 @@ export const operate = fc.oneof(
 
 /** Runs maintenance, so that both sides have reported each end. */
 export async function maintain({ queue, other }: Side): Promise<void> {
-  await tendBatches(queue, { all: true });
-  await tendBatches(other, { all: true });
-  await tendBatches(queue, { all: true });
+  await maintainBatches(queue, { all: true });
+  await maintainBatches(other, { all: true });
+  await maintainBatches(queue, { all: true });
   await queue.exec((calls) => calls.sweep.promote(100));
 }

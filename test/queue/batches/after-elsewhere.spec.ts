@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { JobReference } from '#queue/model/batch.js';
-import { tendBatches } from '#queue/operate/tend-batches.js';
+import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { eventually } from '../../support/faults/wait.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { inside } from '../../support/queue/inside.js';
@@ -17,7 +17,7 @@ async function done(queue: JobQueue, id: string): Promise<void> {
   const claim = (await queue.claim())!;
   expect(claim.id).toBe(id);
   await queue.complete(claim);
-  await tendBatches(queue);
+  await maintainBatches(queue);
 }
 
 /** Runs `between` after the other queues were asked, and before the enqueue. */
@@ -82,9 +82,9 @@ onEachStore('after a job of another queue', () => {
     const image = await images.enqueue({});
     const last = await home.enqueue({}, { after: [image] });
     await end(images, image.id);
-    await tendBatches(images);
-    await tendBatches(home);
-    await tendBatches(home);
+    await maintainBatches(images);
+    await maintainBatches(home);
+    await maintainBatches(home);
     const lastError = `Job ${image.id} of the queue "${images.name}", after which this job was to start, ${how}.`;
     expect(await last.get()).toMatchObject({ status: 'failed', lastError: expect.stringContaining(lastError) });
   });
@@ -97,12 +97,12 @@ onEachStore('after a job of another queue', () => {
     const image = await images.enqueue({});
     beforeEnqueue(home, async () => {
       await end(images, image.id);
-      await tendBatches(images);
+      await maintainBatches(images);
       await eventually(async () => (await image.get()) === null);
     });
     const last = await home.enqueue({}, { after: [image] });
     expect(await image.get()).toBeNull();
-    await tendBatches(home, { all: true });
+    await maintainBatches(home, { all: true });
     await home.claim();
     expect(await last.get()).toMatchObject({ status });
   });
@@ -184,7 +184,7 @@ describe('after a job of another queue, on Redis', () => {
     const last = await home.queue.enqueue(2, { after: [image] });
     await images.queue.complete((await images.queue.claim())!);
     await images.state.redis.del(images.state.keys.batchOutbox);
-    await tendBatches(home.queue);
+    await maintainBatches(home.queue);
     expect(await home.queue.claim()).toMatchObject({ id: last.id });
   });
 
@@ -196,9 +196,9 @@ describe('after a job of another queue, on Redis', () => {
     const { run } = inside(home.queue);
     await run(other.depend(home.queue.name, [{ id: image.id, waiting: 'never' }]));
     await images.queue.complete((await images.queue.claim())!);
-    const news = await run(other.outbox(10));
-    expect(await run(batches.deliver(images.queue.name, news))).toBe(1);
-    expect(await run(batches.deliver(images.queue.name, news))).toBe(0);
+    const ends = await run(other.outbox(10));
+    expect(await run(batches.deliver(images.queue.name, ends))).toBe(1);
+    expect(await run(batches.deliver(images.queue.name, ends))).toBe(0);
     const { redis, keys } = home.state;
     const ttl = await redis.pttl(keys.batchRecord('never', 'early'));
     expect(ttl).toBeGreaterThan(500_000);

@@ -4,7 +4,7 @@ import { listOf } from '#queue/store/job-ref.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import { EnqueueError } from '#queue/errors/enqueue-errors.js';
-import { tendBatches } from '#queue/operate/tend-batches.js';
+import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { expectUnchanged } from '../../support/queue/queue-state.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
@@ -70,7 +70,7 @@ describe('after', () => {
     const far = await queue.enqueue({}, { after: [next.id] });
     await end(queue, a!.id);
     expect(await queue.claim()).toBeNull();
-    await tendBatches(queue);
+    await maintainBatches(queue);
     const lastError = `Job ${a!.id}, after which this job was to start, ${how}. Redrive this job to run it without waiting.`;
     expect(await next.get()).toMatchObject({ status: 'failed', lastError, attempts: 0 });
     expect(await far.get()).toMatchObject({
@@ -97,7 +97,7 @@ describe('after', () => {
     const claim = (await queue.claim())!;
     const next = await queue.enqueue({}, { after: [a.id] });
     await queue.complete(claim);
-    await tendBatches(queue);
+    await maintainBatches(queue);
     await done(queue, next.id);
   });
 
@@ -106,7 +106,7 @@ describe('after', () => {
     const a = await queue.enqueue({});
     const next = await queue.enqueue({}, { after: [a.id] });
     await state.redis.del(state.keys.job(a.id), state.keys.pending);
-    await tendBatches(queue);
+    await maintainBatches(queue);
     expect(await queue.claim()).toBeNull();
     expect((await next.get())!.lastError).toContain('was deleted');
   });
@@ -184,7 +184,7 @@ describe('after', () => {
     expect(await queue.remove(c!.id)).toBe('removed');
     await done(queue, a.id);
     expect(await queue.claim()).toBeNull();
-    await tendBatches(queue);
+    await maintainBatches(queue);
     expect(await state.redis.exists(state.keys.awaiting)).toBe(0);
   });
 });

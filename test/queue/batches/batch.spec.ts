@@ -7,7 +7,7 @@ import type { BatchMember } from '#queue/model/batch.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import type { ClaimedJob } from '#queue/model/job.js';
 import type { BatchOptions } from '#queue/batches/batch-options.js';
-import { tendBatches } from '#queue/operate/tend-batches.js';
+import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import type { Job } from '#worker/handlers/job.js';
 import { coreQueue, sameQueue } from '../../support/queue/core-queue.js';
 import { inside } from '../../support/queue/inside.js';
@@ -124,7 +124,7 @@ describe('a batch', () => {
     const { batch, claims } = await claimedBatch(queue, 1, { then: { name: 'then' } });
     await queue.complete(claims[0]!, 'ok');
     await fail(queue, (await queue.claim())!);
-    await tendBatches(queue, { all: true });
+    await maintainBatches(queue, { all: true });
     expect((await batch.status()).state).toBe('fired');
     await queue.deadLetters.redriveMany([`@batch:${batch.id}:then`]);
     expect((await batch.results()).members).toMatchObject([{ status: 'completed', result: 'ok' }]);
@@ -139,7 +139,7 @@ describe('a batch', () => {
     await queue.complete(claims[0]!, 'ok');
     await fail(queue, (await queue.claim())!);
     await queue.deadLetters.discard(`@batch:${batch.id}:then`);
-    await tendBatches(queue, { all: true });
+    await maintainBatches(queue, { all: true });
     expect((await batch.status()).state).toBe('ended');
   });
 
@@ -224,7 +224,7 @@ describe('a batch', () => {
     const [urgent, bad, runs] = await queue.claimMany(3);
     expect([urgent!.payload, bad!.payload, runs!.payload]).toEqual(['urgent', 'bad', 'runs']);
     await fail(queue, bad!);
-    await tendBatches(queue);
+    await maintainBatches(queue);
     expect(await queue.extend(runs!)).toBe('cancel-requested');
     const late = await add('late');
     await batch.seal();
@@ -260,7 +260,7 @@ describe('a batch', () => {
     const batch = queue.batch();
     await batch.add('page', 1);
     await state.redis.hset(state.keys.batchRecord(batch.id), 'created_at_ms', 1);
-    await tendBatches(queue, { all: true });
+    await maintainBatches(queue, { all: true });
     await expect(batch.status()).rejects.toThrow(BatchNotFoundError);
     await queue.complete((await queue.claim())!);
     expect(await keysLike(state.redis, `queue:${queue.name}:batch_*`)).toEqual([]);
@@ -383,7 +383,7 @@ describe('the traps of others', () => {
     await state.redis.del(state.keys.job(`@batch:${batch.id}:then`), state.keys.job(`@batch:${batch.id}:finally`));
     await queue.complete(claims[0]!);
     await batch.seal();
-    await tendBatches(queue, { all: true });
+    await maintainBatches(queue, { all: true });
     expect(await followUps(queue, batch)).toEqual([]);
     expect((await queue.stats()).totals.enqueued).toBe(3);
   });
@@ -425,7 +425,7 @@ describe('the traps of others', () => {
     expect(await followUps(queue, batch)).toEqual(['broke', 'last']);
     expect(await batch.status()).toMatchObject({ [status]: 1, open: 0 });
     expect((await batch.results()).members).toEqual([{ id, queue: queue.name, status }]);
-    await tendBatches(queue, { all: true });
+    await maintainBatches(queue, { all: true });
     expect((await queue.stats()).totals.enqueued).toBe(3);
   });
 
@@ -446,8 +446,8 @@ describe('the traps of others', () => {
     const { batch, claims } = await claimedBatch(queue, 1);
     await state.redis.del(state.keys.job(claims[0]!.id));
     await state.redis.zrem(state.keys.claims, claims[0]!.id);
-    await tendBatches(queue, { all: true });
-    await tendBatches(queue, { all: true });
+    await maintainBatches(queue, { all: true });
+    await maintainBatches(queue, { all: true });
     expect(await followUps(queue, batch)).toEqual(['broke', 'last']);
     expect(await batch.status()).toMatchObject({ removed: 1 });
   });
@@ -466,7 +466,7 @@ describe('the traps of others', () => {
     await redis.lpush(keys.completed, good!.id);
     await redis.lpush(keys.failed, bad!.id);
     await queue.reclaim();
-    await tendBatches(queue, { all: true });
+    await maintainBatches(queue, { all: true });
     expect(await followUps(queue, batch)).toEqual(['broke', 'last']);
     expect((await batch.results()).members).toMatchObject([
       { status: 'completed', result: 'done' },
@@ -499,9 +499,9 @@ describe('the traps of others', () => {
     const ids = (await batch.results({ limit: 1_000 })).members.map(({ id }) => state.keys.job(id));
     await state.redis.del(...ids);
     await state.redis.del(state.keys.pending);
-    expect(await run((await scripts()).sweep.tendBatches(100, true))).toMatchObject({ more: true });
+    expect(await run((await scripts()).sweep.maintainBatches(100, true))).toMatchObject({ more: true });
     expect(await batch.status()).toMatchObject({ removed: 100, open: 900 });
-    await tendBatches(queue);
+    await maintainBatches(queue);
     expect(await followUps(queue, batch)).toEqual(['broke', 'last']);
   });
 });

@@ -4,7 +4,7 @@ import type { Job } from '#worker/handlers/job.js';
 import type { Cluster } from 'ioredis';
 import { NonRetryableError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
-import { tendBatches } from '#queue/operate/tend-batches.js';
+import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { eventually, gate } from '../../support/faults/wait.js';
 import { startCluster } from '../../support/redis/own-cluster.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
@@ -95,7 +95,7 @@ it(
 );
 
 it(
-  'fires once when the master of the batch fails over while news are in flight',
+  'fires once when the master of the batch fails over while ends are in flight',
   async () => {
     const cluster = await startCluster({ replicas: true });
     const client = cluster.connect();
@@ -113,19 +113,19 @@ it(
     await batch.seal();
     const claims = await pages!.claimMany(20);
     for (const claim of claims.slice(0, 10)) await pages!.complete(claim, claim.payload);
-    await tendBatches(pages!);
+    await maintainBatches(pages!);
     await cluster.node(master).call('WAIT', 1, 5_000);
     await master.kill();
     for (const claim of claims.slice(10)) await pages!.complete(claim, claim.payload);
     await eventually(
       async () => {
-        await tendBatches(pages!).catch(() => undefined);
+        await maintainBatches(pages!).catch(() => undefined);
         const status = await batch.status().catch(() => undefined);
         return status?.state === 'fired';
       },
       { timeoutMs: LONG_MS },
     );
-    await tendBatches(pages!);
+    await maintainBatches(pages!);
     expect(await batch.status()).toMatchObject({ completed: 20, total: 20 });
     expect((await home!.stats()).totals.enqueued).toBe(1);
     [home!, ...others].forEach((queue) => queue.close());

@@ -4,7 +4,7 @@ import { BatchSealedError } from '#queue/errors/batch-errors.js';
 import { InvalidOptionError, QueueClosedError, RateLimitedError } from '#queue/errors/errors.js';
 import type { GroupLimits } from '#queue/model/limits.js';
 import type { JobQueue } from '#queue/job-queue.js';
-import { tendBatches } from '#queue/operate/tend-batches.js';
+import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { MemoryStore } from '#testing/memory-store/memory-store.js';
 import { eventually, sleep } from '../../support/faults/wait.js';
 import { inside } from '../../support/queue/inside.js';
@@ -83,7 +83,7 @@ onEachStore('after', () => {
       const job = await queue.enqueue({}, { after: [first.id, second.id], delayMs: 60_000 });
       if (when === 'became unmet') await queue.cancel(first.id);
       await queue.cancel(job.id);
-      await tendBatches(queue);
+      await maintainBatches(queue);
       await queue.runAgain(job.id);
       expect(await job.get()).not.toHaveProperty('after');
       expect(await queue.reschedule(job.id, { delayMs: 60_000 })).toBe('scheduled');
@@ -98,7 +98,7 @@ onEachStore('after', () => {
     const first = await queue.enqueue({}, { priority: 5 });
     const next = await queue.enqueue({}, { after: [first.id] });
     expect(await queue.clean('pending')).toBe(1);
-    await tendBatches(queue);
+    await maintainBatches(queue);
     expect(await next.get()).toMatchObject({ status: 'failed' });
   });
 });
@@ -149,7 +149,7 @@ onEachStore('a batch', () => {
     await batch.seal();
     expect(await runAll(home)).toEqual([home.name]);
     expect(await runAll(away)).toEqual(['page']);
-    await tendBatches(away);
+    await maintainBatches(away);
     expect((await batch.results()).members).toMatchObject([
       { queue: away.name, status: 'completed', result: 1 },
       { queue: home.name, status: 'completed', result: 2 },
@@ -184,7 +184,7 @@ onEachStore('a batch', () => {
     const batch = await batchOf(queue, 4, { failFast: true });
     const [one] = await queue.claimMany(1);
     await queue.fail(one!, error, { final: true });
-    await tendBatches(queue);
+    await maintainBatches(queue);
     expect(await runAll(queue)).toEqual(['broke', 'last']);
     expect(await batch.status()).toMatchObject({ state: 'ended', stopped: true, failed: 1, cancelled: 3 });
   });
@@ -209,7 +209,7 @@ onEachStore('a batch', () => {
     await batch.seal();
     await queue.fail((await queue.claim())!, error, { final: true });
     if (limits?.maxRunning === 2) await queue.groups.pause('g');
-    await tendBatches(queue);
+    await maintainBatches(queue);
     expect(await batch.status()).toMatchObject({ state: 'fired', failed: 1, cancelled: 500, open: 0 });
     expect((await queue.stats()).totals.cancelled).toBe(500);
   });
@@ -303,7 +303,7 @@ onEachStore('a job after others', () => {
     const [job] = await queue.claimMany(1);
     await queue.fail(job!, error, { final: true });
     expect(await runAll(queue)).toEqual([]);
-    await tendBatches(queue);
+    await maintainBatches(queue);
     expect(await queue.get(three.id)).toMatchObject({ status: 'failed' });
     expect((await queue.get(two.id))!.lastError).toContain(one.id);
   });
@@ -323,7 +323,7 @@ onEachStore('a job after others', () => {
     const one = await queue.enqueue(1);
     const two = await queue.enqueue(2, { after: [one.id] });
     await loseHash(queue, one.id);
-    await tendBatches(queue);
+    await maintainBatches(queue);
     expect(await two.get()).toMatchObject({ status: 'failed' });
     await queue.claim(); // sets the other aside
   });
@@ -333,7 +333,7 @@ onEachStore('a job after others', () => {
     const one = await queue.enqueue(1, { delayMs: 60_000 });
     const two = await queue.enqueue(2, { after: [one.id] });
     await loseHash(queue, two.id);
-    await tendBatches(queue);
+    await maintainBatches(queue);
     expect(await queue.claim()).toBeNull();
     expect(await two.get()).toMatchObject({ status: 'failed' });
     expect((await queue.stats()).scheduled).toBe(1);

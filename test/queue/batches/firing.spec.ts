@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import type { ClaimedJob } from '#queue/model/job.js';
 import { systemClock } from '#queue/runtime/clock.js';
-import { tendBatches } from '#queue/operate/tend-batches.js';
+import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { MemoryStore } from '#testing/memory-store/memory-store.js';
 import { MemoryServer } from '#testing/memory-store/memory-server.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
@@ -39,7 +39,7 @@ it('fires at the next look where the step broke off before its mark', async () =
   await state.redis.pexpire(state.keys.job(member!.id), 60_000);
   await state.redis.lpush(state.keys.completed, member!.id);
   await state.redis.zadd(state.keys.batches, 0, batch.id);
-  await tendBatches(queue);
+  await maintainBatches(queue);
   expect(await batch.status()).toMatchObject({ state: 'fired' });
   const followUps = await queue.claimMany(3);
   expect(followUps.map(({ name }) => name).toSorted()).toEqual(['last', 'then']);

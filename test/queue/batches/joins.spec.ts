@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 import { BatchNotFoundError } from '#queue/errors/batch-errors.js';
 import { DurabilityTimeoutError } from '#queue/enqueue/durable-batcher.js';
 import { QueueFullError } from '#queue/errors/enqueue-errors.js';
-import { tendBatches } from '#queue/operate/tend-batches.js';
+import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { newQueue, onEachStore } from '../../support/worker/workers.js';
 
 const FOLLOW_UPS = { then: { name: 'then' }, onFailure: { name: 'broke' } };
@@ -20,7 +20,7 @@ onEachStore('a batch', () => {
       await batch.add(other.name, 2, { queue: other });
       await queue.complete((await queue.claim())!, 1);
       await other.complete((await other.claim())!, 2);
-      await tendBatches(other);
+      await maintainBatches(other);
       await similar.add(queue.name, 3);
       expect(await similar.status()).toMatchObject({ total: 1, open: 1 });
       expect(await batch.status()).toMatchObject({ total: 2, completed: 2 });

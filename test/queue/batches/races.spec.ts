@@ -1,7 +1,7 @@
 // Batches in several processes, one of which dies; and the last members ending at one moment.
 import { describe, expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
-import { tendBatches } from '#queue/operate/tend-batches.js';
+import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { coreQueue, sameQueue } from '../../support/queue/core-queue.js';
 import { eventually } from '../../support/faults/wait.js';
 import { WorkerProcess } from '../../support/worker/worker-process.js';
@@ -151,7 +151,7 @@ it('random ends of random kinds, by several callers: fired once, never early', a
     expect((await batch.status()).firedAt).toBeInstanceOf(Date);
     follow++;
     for (const claim of await queue.claimMany(10)) await queue.complete(claim);
-    await tendBatches(queue, { all: true });
+    await maintainBatches(queue, { all: true });
     expect(await enqueued(queue)).toBe(members + follow);
   }
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { BatchNotFoundError, BatchSealedError } from '#queue/errors/batch-errors.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
-import { tendBatches } from '#queue/operate/tend-batches.js';
+import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { refTo } from '#queue/store/job-ref.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
@@ -28,7 +28,7 @@ const fired = async (queue: JobQueue, id: string, kind = 'then') =>
   (await queue.get(`@batch:${id}:${kind}`)) !== null;
 
 describe('a batch with members in several queues', () => {
-  it('fires when the news of all have come, with their outcomes', async () => {
+  it('fires when the ends of all have come, with their outcomes', async () => {
     const { home, pages, images, batch } = world();
     const page = await batch.add('page', 1, { queue: pages });
     const image = await batch.add('image', 2, { queue: images });
@@ -36,9 +36,9 @@ describe('a batch with members in several queues', () => {
     await batch.seal();
     for (const queue of [pages, images, home]) await done(queue);
     expect(await batch.status()).toMatchObject({ total: 3, open: 2 });
-    await tendBatches(pages);
+    await maintainBatches(pages);
     expect(await fired(home, batch.id)).toBe(false);
-    await tendBatches(images);
+    await maintainBatches(images);
     expect(await fired(home, batch.id)).toBe(true);
     expect((await batch.results()).members).toEqual([
       { id: page.id, queue: pages.name, status: 'completed', result: { from: pages.name } },
@@ -62,7 +62,7 @@ describe('a batch with members in several queues', () => {
     expect(await redis.exists(keys.batchOutbox, keys.batchGuests)).toBe(0);
   });
 
-  it('takes news that come twice, or after newer ones, once', async () => {
+  it('takes ends that come twice, or after newer ones, once', async () => {
     const { home, pages, batch } = world();
     await batch.addMany('page', [{ payload: 1 }, { payload: 2 }], { queue: pages });
     await batch.seal();
@@ -72,24 +72,24 @@ describe('a batch with members in several queues', () => {
     const old = await run((await callsOf(pages)).outbox(10));
     await pages.deadLetters.redriveMany([a!.id]);
     const newer = await run((await callsOf(pages)).outbox(10));
-    const deliver = async (news: typeof old) => run((await callsOf(home)).deliver(pages.name, news));
+    const deliver = async (ends: typeof old) => run((await callsOf(home)).deliver(pages.name, ends));
     expect(await deliver(newer)).toBe(1);
     expect(await deliver(old)).toBe(0); // the failure, told late
     expect(await deliver(newer)).toBe(0);
     await pages.complete(b!);
-    await tendBatches(pages);
+    await maintainBatches(pages);
     expect(await batch.status()).toMatchObject({ open: 1, completed: 1, failed: 0 });
     expect(await fired(home, batch.id)).toBe(false);
     await done(pages);
     const last = await run((await callsOf(pages)).outbox(10));
     expect(await deliver(last)).toBe(1);
     expect(await deliver(last)).toBe(0);
-    await tendBatches(pages);
+    await maintainBatches(pages);
     expect(await fired(home, batch.id)).toBe(true);
     expect((await home.stats()).totals.enqueued).toBe(1);
   });
 
-  it('keeps news that came after those which were delivered, when these are acknowledged', async () => {
+  it('keeps ends that came after those which were delivered, when these are acknowledged', async () => {
     const { home, pages, batch } = world();
     await batch.add('page', 1, { queue: pages });
     await batch.seal();
@@ -108,7 +108,7 @@ describe('a batch with members in several queues', () => {
     const ref = refTo(home.name, batch.id);
     await pages.producer.one(undefined, 1, { id: 'early', batch: ref });
     await done(pages);
-    await tendBatches(pages);
+    await maintainBatches(pages);
     expect(await batch.status()).toMatchObject({ total: 2, completed: 1, open: 1 });
     const { run } = inside(home);
     expect(await run((await callsOf(home)).join(batch.id, [refTo(pages.name, 'early')]))).toBe('joined');
@@ -127,7 +127,7 @@ describe('a batch with members in several queues', () => {
     const { id } = await batch.add('page', 1, { queue: pages });
     await batch.seal();
     await end(pages, id);
-    await tendBatches(pages);
+    await maintainBatches(pages);
     expect(await batch.status()).toMatchObject({ state: 'fired', [status]: 1 });
     expect(await fired(home, batch.id, 'on_failure')).toBe(true);
   });
@@ -139,11 +139,11 @@ describe('a batch with members in several queues', () => {
     const { id } = await batch.add('image', 2, { queue: images });
     await batch.seal();
     await pages.fail((await pages.claim())!, new Error('no'), { final: true });
-    await tendBatches(pages);
-    await tendBatches(home);
+    await maintainBatches(pages);
+    await maintainBatches(home);
     expect(await images.claim()).toBeNull();
     expect((await images.get(id))!.status).toBe('cancelled');
-    await tendBatches(images);
+    await maintainBatches(images);
     expect(await batch.status()).toMatchObject({ state: 'fired', failed: 1, cancelled: 1 });
   });
 
@@ -172,11 +172,11 @@ describe('a batch with members in several queues', () => {
     const open = store.open.bind(store);
     store.open = (name, ...rest) =>
       name === home.name ? Promise.reject(new Error('its master is away')) : open(name, ...rest);
-    await expect(tendBatches(pages)).rejects.toThrow('its master is away');
+    await expect(maintainBatches(pages)).rejects.toThrow('its master is away');
     store.open = open;
     expect(await fired(images, second.id)).toBe(true);
     expect(await fired(home, batch.id)).toBe(false);
-    await tendBatches(pages);
+    await maintainBatches(pages);
     expect(await fired(home, batch.id)).toBe(true);
   });
 });
@@ -194,9 +194,9 @@ describe('a member in another queue that vanishes with all its traces', () => {
   it('counts as removed at the next look of the batch, which then ends', async () => {
     const { home, images, batch } = await vanished();
     await done(images);
-    await tendBatches(images);
+    await maintainBatches(images);
     expect(await batch.status()).toMatchObject({ open: 1, completed: 1 });
-    await tendBatches(home, { all: true });
+    await maintainBatches(home, { all: true });
     expect(await batch.status()).toMatchObject({ state: 'fired', removed: 1 });
     expect(await fired(home, batch.id, 'on_failure')).toBe(true);
   });
@@ -207,7 +207,7 @@ describe('a member in another queue that vanishes with all its traces', () => {
     expect((await images.get(image.id))!.status).toBe('cancelled');
     expect(await batch.status()).toMatchObject({ state: 'fired', removed: 1, cancelled: 1 });
     expect(await fired(home, batch.id, 'on_failure')).toBe(true);
-    await tendBatches(images);
+    await maintainBatches(images);
     expect(await batch.status()).toMatchObject({ removed: 1, cancelled: 1 });
   });
 
@@ -218,7 +218,7 @@ describe('a member in another queue that vanishes with all its traces', () => {
     const open = store.open.bind(store);
     store.open = (name, ...rest) =>
       name === images.name ? open(name, ...rest) : Promise.reject(new Error('its master is away'));
-    await expect(tendBatches(home, { all: true })).rejects.toThrow('its master is away');
+    await expect(maintainBatches(home, { all: true })).rejects.toThrow('its master is away');
     store.open = open;
     expect(await batch.status()).toMatchObject({ open: 1, completed: 1 });
   });

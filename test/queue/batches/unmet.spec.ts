@@ -1,7 +1,7 @@
 // Jobs that must not run, because a job of their `after` did not end well.
 import { describe, expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
-import { tendBatches } from '#queue/operate/tend-batches.js';
+import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { newQueue, onEachStore } from '../../support/worker/workers.js';
 
@@ -23,7 +23,7 @@ onEachStore('an unmet job', () => {
     const good = await queue.enqueue({ good: true }, options);
     expect(await queue.claimMany(5)).toMatchObject([{ id: good.id }]);
     expect((await queue.stats()).processing).toBe(1);
-    await tendBatches(queue);
+    await maintainBatches(queue);
     for (const job of jobs) {
       const record = await job.get();
       expect(record).toMatchObject({ status: 'failed', attempts: 0, crashes: 0 });
@@ -49,7 +49,7 @@ onEachStore('an unmet job', () => {
     expect(await queue.reschedule(job!.id, { delayMs: 0 })).toBe('refused');
     expect(await queue.claim()).toBeNull();
     await queue.pause();
-    await tendBatches(queue); // also in a paused queue
+    await maintainBatches(queue); // also in a paused queue
     await queue.resume();
     expect(await last.get()).toMatchObject({ status: 'failed', lastError: expect.stringContaining(next.id) });
     expect(await last.get()).not.toHaveProperty('after');
@@ -64,7 +64,7 @@ onEachStore('an unmet job', () => {
     await queue.deadLetters.redriveMany([first!.id]);
     await queue.complete((await queue.claim())!);
     expect(await queue.claim()).toBeNull();
-    await tendBatches(queue);
+    await maintainBatches(queue);
     expect(await job!.get()).toMatchObject({ status: 'failed' });
   });
 
@@ -75,7 +75,7 @@ onEachStore('an unmet job', () => {
     await batch.add(queue.name, { member: true }, { after: [first.id] });
     await batch.seal();
     await queue.fail((await queue.claim())!, new Error('no ink'), { final: true });
-    await tendBatches(queue);
+    await maintainBatches(queue);
     expect(await batch.status()).toMatchObject({ state: 'fired', failed: 1 });
     expect(await queue.claim()).toMatchObject({ name: 'broke' });
   });
@@ -89,14 +89,14 @@ describe('the end of an unmet job', () => {
     await state.redis.zadd(state.keys.names, await state.now(), '@failed:page');
     await queue.cancel(first.id);
     await state.redis.set(state.keys.failed, 'no list');
-    await expect(tendBatches(queue)).rejects.toThrow('WRONGTYPE');
+    await expect(maintainBatches(queue)).rejects.toThrow('WRONGTYPE');
     await state.redis.del(state.keys.failed);
     await state.redis.zadd(state.keys.awaiting, 0, job.id);
-    await tendBatches(queue);
+    await maintainBatches(queue);
     expect(await state.redis.zscore(state.keys.scheduled, job.id)).toBeNull();
     expect(await state.redis.lrange(state.keys.failed, 0, -1)).toEqual([job.id]);
     expect(await queue.claimMany(5)).toMatchObject([{ name: '@failed:page' }]);
-    await tendBatches(queue);
+    await maintainBatches(queue);
     expect(await state.redis.exists(state.keys.awaiting)).toBe(0);
   });
 });

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import superjson from 'superjson';
 import { encrypted, NonRetryableError, type Job, type JobCodec } from 'nest-job-queue/core';
-import { tendBatches } from '#queue/operate/tend-batches.js';
+import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
 const bySuperjson: JobCodec = {
@@ -35,7 +35,7 @@ onEachStore('a batch', () => {
     await startWorker([{ queue: other, handlers }]);
     await startWorker([{ queue, handlers }]);
     await batch.wait();
-    await tendBatches(other);
+    await maintainBatches(other);
     expect(await queue.result(`@batch:${batch.id}:finally`)).toEqual({ is: 'the follow-up' });
     expect(seen).toEqual([{ of: { n: 1 } }, { of: { n: 2 } }, 'SECRET error']);
   });

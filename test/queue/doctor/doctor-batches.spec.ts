@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { DoctorFinding } from '#queue/model/doctor-report.js';
 import type { JobQueue } from '#queue/job-queue.js';
-import { tendBatches } from '#queue/operate/tend-batches.js';
+import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 
 async function expectRepaired(queue: JobQueue, fault: Pick<DoctorFinding, 'subject' | 'found' | 'expected'>) {
@@ -26,7 +26,7 @@ describe('jobs that wait for others', () => {
       const finding = { kind, subject: next.id, found, expected, repaired: true };
       expect((await queue.doctor({ repair: true })).findings).toEqual([finding]);
       expect((await queue.doctor()).findings).toEqual([]);
-      await tendBatches(queue);
+      await maintainBatches(queue);
       expect((await next.get())!.dueAt).toBeUndefined();
       await queue.complete((await queue.claim())!);
       expect(await queue.claim()).toMatchObject({ id: next.id });
@@ -53,7 +53,7 @@ describe('a batch that waits for what is nowhere', () => {
       const finding = { kind: 'batch', subject: 'waits', found, expected: 'members that wait or run' };
       expect((await queue.doctor()).findings).toEqual([{ ...finding, repaired: false }]);
       expect((await queue.doctor({ repair: true })).findings).toEqual([{ ...finding, repaired: true }]);
-      await tendBatches(queue);
+      await maintainBatches(queue);
       expect(await batch.status()).toMatchObject({ state: 'ended', removed: 1 });
       expect((await queue.doctor()).counts).toEqual({});
     },
@@ -99,7 +99,7 @@ describe('batches with a follow-up', () => {
       repaired: true,
     };
     expect((await queue.doctor({ repair: true })).findings).toEqual([finding]);
-    await tendBatches(queue);
+    await maintainBatches(queue);
     expect(await batch.status()).toMatchObject({ state: 'fired' });
     expect((await queue.doctor()).findings).toEqual([]);
   });
@@ -115,7 +115,7 @@ describe('batches with a follow-up', () => {
     const found = 'fired, and no follow-up is open';
     const finding = { kind: 'batch', subject: 'fired', found, expected: 'its end', repaired: true };
     expect((await queue.doctor({ repair: true })).findings).toEqual([finding]);
-    await tendBatches(queue);
+    await maintainBatches(queue);
     expect(await batch.status()).toMatchObject({ state: 'ended' });
     expect((await queue.doctor()).findings).toEqual([]);
   });

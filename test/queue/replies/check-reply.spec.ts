@@ -61,7 +61,11 @@ const REPLIES: [string, ScriptCall<unknown>, unknown[]][] = [
   ['promote', scripts.sweep.promote(1), [null, 'retry', [1]]],
   ['adopt', scripts.sweep.adoptForeign(1), [null, 1, [1], [0, 0, 0, 'a']]],
   ['tidy', scripts.sweep.tidy(1), [null, 1, [1], ['a', 'b']]],
-  ['tend', scripts.sweep.tendBatches(1, false), [1, 'retry', [0, 0], [0, 0, 'a', [], []], [0, 0, [], ['a'], []]]],
+  [
+    'maintain',
+    scripts.sweep.maintainBatches(1, false),
+    [1, 'retry', [0, 0], [0, 0, 'a', [], []], [0, 0, [], ['a'], []]],
+  ],
   ['create a batch', scripts.batches.create(BATCH), [null, 1, 'retry', ['created']]],
   ['join', scripts.batches.join('b', []), [null, 'created', 1]],
   ['seal', scripts.batches.seal('b'), [null, 'created', 1]],

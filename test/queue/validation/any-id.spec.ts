@@ -3,7 +3,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
-import { tendBatches } from '#queue/operate/tend-batches.js';
+import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import type { JobFailure } from '#queue/codec/failure-job.js';
 import type { Job } from '#worker/handlers/job.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
@@ -79,7 +79,7 @@ onEachStore('any text as id', () => {
     await queue.enqueue(0, { id: 'a b | c' });
     await queue.enqueue(0, { id: 'next', after: ['a b | c'] });
     await queue.cancel('a b | c');
-    await tendBatches(queue);
+    await maintainBatches(queue);
     expect((await queue.get('next'))!.lastError).toBe(
       'Job a b | c, after which this job was to start, was cancelled. Redrive this job to run it without waiting.',
     );
@@ -92,7 +92,7 @@ onEachStore('any text as id', () => {
     await batch.addMany('there', [{ id: `${id}2`, payload: 2 }], { queue: other });
     await batch.seal();
     expect(await runAll(other)).toEqual([`${id}2`]);
-    await tendBatches(other);
+    await maintainBatches(other);
     expect(await runAll(home)).toEqual([`${id}1`, `@batch:${id}:then`]);
     const { members } = (await home.findBatch(id).results()) as { members: object[] };
     expect(members).toEqual([

@@ -2,7 +2,7 @@
 import { expect, it } from '@jest/globals';
 import { RateLimitRetriesExhaustedError } from '#queue/errors/exhausted-errors.js';
 import { NonRetryableError, RateLimitedError } from '#queue/errors/errors.js';
-import { tendBatches } from '#queue/operate/tend-batches.js';
+import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import type { Job } from '#worker/handlers/job.js';
 import { eventually, gate } from '../../support/faults/wait.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
@@ -97,7 +97,7 @@ onEachStore('a job whose `after` did not end well', () => {
     const after = await queue.enqueue(2, { after: [first.id] });
     await queue.pause();
     await queue.cancel(first.id);
-    await tendBatches(queue);
+    await maintainBatches(queue);
     expect(await queue.get(after.id)).toMatchObject({ status: 'failed' });
   });
 });

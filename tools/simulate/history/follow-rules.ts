@@ -71,7 +71,7 @@ export class FollowRules {
   }
 
   /** Checks that after a sweep no member of a failFast batch waits beside one that ended badly. */
-  tended({ followUps, jobs }: MemoryQueue): void {
+  maintained({ followUps, jobs }: MemoryQueue): void {
     for (const { definition, members, open, firedAt } of followUps.values()) {
       if (!definition.failFast || firedAt !== undefined) {
         continue;

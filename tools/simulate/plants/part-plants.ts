@@ -75,9 +75,13 @@ const batches: Record<string, Plant> = {
       followUps.forEach(({ outcomes }) => outcomes.forEach((outcome) => (outcome.status = 'completed')));
     },
   ),
-  'a batch goes on after a failure': spoilsQueues('batch', ['attemptFail', 'sweepTendBatches'], ({ followUps }) => {
-    followUps.forEach((batch) => (batch.stoppedAt = undefined));
-  }),
+  'a batch goes on after a failure': spoilsQueues(
+    'batch',
+    ['attemptFail', 'sweepMaintainBatches'],
+    ({ followUps }) => {
+      followUps.forEach((batch) => (batch.stoppedAt = undefined));
+    },
+  ),
 };
 
 const changes: Record<string, Plant> = {

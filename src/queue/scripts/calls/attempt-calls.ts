@@ -264,7 +264,7 @@ function completeReply(reply: readonly unknown[], count: number): CompleteReply 
     throw new UnexpectedReply(`positions up to ${count}`, wrong);
   }
   return {
-    ...(positions.includes(0) && { hasNews: true }),
+    ...(positions.includes(0) && { hasEnds: true }),
     lost: positions.flatMap((position) => (position > 0 ? position - 1 : [])),
     followed: positions.flatMap((position) => (position < 0 ? -position - 1 : [])),
   };

@@ -1,4 +1,4 @@
-import type { BatchMember, BatchMemberStatus, BatchNews, BatchPage, BatchRecord } from '../../model/batch.js';
+import type { BatchMember, BatchMemberStatus, MemberEnd, BatchPage, BatchRecord } from '../../model/batch.js';
 import { oneOfEach } from '../../replies/check-reply.js';
 import { DEPEND_OUTCOMES, type DependOutcome } from '../../store/verbs/batch-verbs.js';
 import { parseJson } from '../../codec/parse-json.js';
@@ -75,14 +75,14 @@ export function batchCalls({ keys, retention }: CallContext) {
       });
     },
 
-    outbox(limit: number): ScriptCall<BatchNews[]> {
+    outbox(limit: number): ScriptCall<MemberEnd[]> {
       return call('batchOutbox', keys.standard, [limit, MOST_BYTES], (reply) =>
-        rowsOf(reply, 2).map(([place, text]) => decodeNews(place!, text!)),
+        rowsOf(reply, 2).map(([place, text]) => decodeEnd(place!, text!)),
       );
     },
 
-    deliver(from: string, news: readonly BatchNews[]): ScriptCall<number> {
-      const args = news.flatMap(({ batch, id, number, state, detail }) => [
+    deliver(from: string, ends: readonly MemberEnd[]): ScriptCall<number> {
+      const args = ends.flatMap(({ batch, id, number, state, detail }) => [
         batch,
         refTo(from, id),
         number,
@@ -92,12 +92,12 @@ export function batchCalls({ keys, retention }: CallContext) {
       return call('batchDeliver', keys.standard, args, wholeNumberOf);
     },
 
-    acknowledge(news: readonly BatchNews[]): ScriptCall<number> {
-      const args = news.flatMap(({ queue, batch, id, number }) => [refTo(queue, refTo(batch, id)), number]);
+    acknowledge(ends: readonly MemberEnd[]): ScriptCall<number> {
+      const args = ends.flatMap(({ queue, batch, id, number }) => [refTo(queue, refTo(batch, id)), number]);
       return call('batchAcknowledge', keys.standard, args, wholeNumberOf);
     },
 
-    ends(home: string, members: readonly { batch: string; id: string }[]): ScriptCall<BatchNews[]> {
+    ends(home: string, members: readonly { batch: string; id: string }[]): ScriptCall<MemberEnd[]> {
       const args = [home, MOST_BYTES, ...members.flatMap(({ batch, id }) => [batch, id])];
       return call('batchEnds', keys.standard, args, (reply) =>
         rowsOf(reply, 5).map(([batch, id, number, state, detail]) => ({
@@ -134,7 +134,7 @@ function decodeMember(queue: string, member: string, outcome: string): BatchMemb
   };
 }
 
-function decodeNews(place: string, text: string): BatchNews {
+function decodeEnd(place: string, text: string): MemberEnd {
   const [queue, batch, id] = place.split('\t');
   const [number, state, ...detail] = text.split('\n');
   if (
@@ -144,7 +144,7 @@ function decodeNews(place: string, text: string): BatchNews {
     number === undefined ||
     state === undefined
   ) {
-    throw new UnexpectedReply('news of a batch', [place, text]);
+    throw new UnexpectedReply('the end of a member', [place, text]);
   }
   return { queue, batch, id, number, state, detail: detail.join('\n') };
 }

@@ -1,5 +1,5 @@
 import { decodeReclaimed } from '../../replies/decode-reclaimed.js';
-import type { TendReply } from '../../store/verbs/batch-verbs.js';
+import type { MaintainReply } from '../../store/verbs/batch-verbs.js';
 import { flagOf, listOf, rowsOf, textOf, wholeNumberOf, wholeNumbersOf } from '../../replies/check-reply.js';
 import { splitRef } from '../../store/job-ref.js';
 import type { TidyReply, Watched } from '../../store/verbs/sweep-verbs.js';
@@ -63,15 +63,15 @@ export function sweepCalls({ keys, options, retention }: CallContext) {
       });
     },
 
-    tendBatches(limit: number, all: boolean): ScriptCall<TendReply | undefined> {
-      return call('sweepTendBatches', keys.standard, [...retention, limit, all ? '1' : '0'], (reply) => {
+    maintainBatches(limit: number, all: boolean): ScriptCall<MaintainReply | undefined> {
+      return call('sweepMaintainBatches', keys.standard, [...retention, limit, all ? '1' : '0'], (reply) => {
         if (reply === null) {
           return undefined;
         }
-        const [more, hasNews, failed, open, stopped] = listOf(reply);
+        const [more, hasEnds, failed, open, stopped] = listOf(reply);
         return {
           more: flagOf(more),
-          hasNews: flagOf(hasNews),
+          hasEnds: flagOf(hasEnds),
           failed: listOf(failed).map(textOf),
           elsewhere: [...membersIn(keys.queue, open, false), ...membersIn(keys.queue, stopped, true)],
         };

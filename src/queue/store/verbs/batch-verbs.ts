@@ -1,5 +1,5 @@
 // The verbs of batches with a follow-up; see lua/batch.
-import type { BatchNews, BatchPage, BatchRecord } from '../../model/batch.js';
+import type { MemberEnd, BatchPage, BatchRecord } from '../../model/batch.js';
 import type { AskedOptions } from '../asked-options.js';
 import type { StoreCall } from '../store-call.js';
 
@@ -21,11 +21,11 @@ export interface EncodedBatch {
 }
 
 /** The work that maintenance of a queue's batches left. */
-export interface TendReply {
+export interface MaintainReply {
   /** True if it used up its limit. */
   more: boolean;
-  /** True if the outbox holds news. */
-  hasNews: boolean;
+  /** True if the outbox holds ends. */
+  hasEnds: boolean;
   /** Jobs that became dead letters, because a job of their `after` did not end well. */
   failed: string[];
   /** Open members in other queues. Their queues may never report their ends. */
@@ -69,13 +69,13 @@ export interface BatchVerbs {
   /** Returns the oldest open members of some batches that have not fired. */
   openMembers(batches: number, members: number): StoreCall<OpenMember[]>;
   results(id: string, offset: number, limit: number): StoreCall<BatchPage | null>;
-  /** Returns some of the news for batches in other queues. */
-  outbox(limit: number): StoreCall<BatchNews[]>;
+  /** Returns some of the ends for batches in other queues. */
+  outbox(limit: number): StoreCall<MemberEnd[]>;
   /** Returns how many changed something. */
-  deliver(from: string, news: readonly BatchNews[]): StoreCall<number>;
-  acknowledge(news: readonly BatchNews[]): StoreCall<number>;
+  deliver(from: string, ends: readonly MemberEnd[]): StoreCall<number>;
+  acknowledge(ends: readonly MemberEnd[]): StoreCall<number>;
   /** Returns the ends of members here of batches in the queue `home`: of those that are gone too. */
-  ends(home: string, members: readonly { batch: string; id: string }[]): StoreCall<BatchNews[]>;
+  ends(home: string, members: readonly { batch: string; id: string }[]): StoreCall<MemberEnd[]>;
   /** Notes that jobs of the queue `home` wait for jobs here. Returns how each of these is. */
   depend(home: string, pairs: readonly { id: string; waiting: string }[]): StoreCall<DependOutcome[]>;
   /** Asks for the cancel of members here of a batch in another queue. */

@@ -1,6 +1,6 @@
 import type { ReclaimedJob } from '../call-outcomes.js';
 import type { StoreCall } from '../store-call.js';
-import type { TendReply } from './batch-verbs.js';
+import type { MaintainReply } from './batch-verbs.js';
 
 /** The result of a look at the clients of the Redis pattern. */
 interface AdoptReply {
@@ -78,5 +78,5 @@ export interface SweepVerbs {
    *
    * @param all true to look again at batches and jobs that were checked recently
    */
-  tendBatches(limit: number, all: boolean): StoreCall<TendReply | undefined>;
+  maintainBatches(limit: number, all: boolean): StoreCall<MaintainReply | undefined>;
 }

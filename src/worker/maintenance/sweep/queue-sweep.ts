@@ -1,5 +1,5 @@
 import type { JobQueue } from '../../../queue/job-queue.js';
-import { tendBatches } from '../../../queue/operate/tend-batches.js';
+import { maintainBatches } from '../../../queue/operate/maintain-batches.js';
 import { limitOf } from '../../../queue/runtime/bounds.js';
 import type { StoreCall } from '../../../queue/store/store-call.js';
 import type { StoreCalls } from '../../../queue/store/store-calls.js';
@@ -65,7 +65,7 @@ export class QueueSweep {
       this.listeners.failures.dropped(queue.name, dropped);
       return more;
     });
-    await tendBatches(queue, {
+    await maintainBatches(queue, {
       limit: limitOf(this.intervalMs),
       isStopped: () => this.isStopped,
       onFailed: (ids) => this.listeners.reports.unmet(queue, ids),

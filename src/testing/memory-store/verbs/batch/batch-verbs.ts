@@ -130,7 +130,7 @@ function stop(queue: MemoryQueue, batch: FollowUpBatch): void {
 }
 
 /** Ends jobs that must not run. Finds unreported ends: jobs without a hash, purged members, and discarded follow-ups. */
-export function tendBatches(queue: MemoryQueue) {
+export function maintainBatches(queue: MemoryQueue) {
   findLostEnds(queue);
   const failed = endUnmet(queue);
   for (const batch of queue.followUps.values()) {
@@ -145,7 +145,7 @@ export function tendBatches(queue: MemoryQueue) {
     }
   }
   return queue.followUps.size + failed.length > 0
-    ? { more: false, hasNews: false, failed, elsewhere: [] }
+    ? { more: false, hasEnds: false, failed, elsewhere: [] }
     : undefined;
 }
 

@@ -1,11 +1,11 @@
--- tend_batches(limit, all), tend_guests(limit), tend_awaiting(limit): see lua/sweep/tend-batches.
+-- maintain_batches(limit, all), maintain_guests(limit), maintain_awaiting(limit): see lua/sweep/maintain-batches.
 -- reply: gets a 1 first if more is left, and third the dead letters. The members to cancel in other queues follow.
 -- Needs: reply, lib/batch/dependents, lib/batch/end_member, lib/core/clock, lib/core/keys.
---@include lib/batch/tend_batch
+--@include lib/batch/maintain_batch
 --@include lib/batch/end_unmet
 
 --@include lib/core/bring_back
-local function tend_batches(limit, all)
+local function maintain_batches(limit, all)
   bring_back(batches, now + look_ms, now, limit)
   if all then
     for _, batch in ipairs(redis.call('ZRANGE', batches, '(0', '+inf', 'BYSCORE', 'LIMIT', 0, limit)) do
@@ -15,7 +15,7 @@ local function tend_batches(limit, all)
   local left = limit
   for _, batch in ipairs(redis.call('ZRANGE', batches, '-inf', now, 'BYSCORE', 'LIMIT', 0, limit)) do
     if left > 0 then
-      left = left - tend_batch(batch, left)
+      left = left - maintain_batch(batch, left)
     end
   end
   if left <= 0 then
@@ -24,7 +24,7 @@ local function tend_batches(limit, all)
 end
 
 -- Draws some guests by chance, and sends the end of each guest that has ended.
-local function tend_guests(limit)
+local function maintain_guests(limit)
   local drawn = redis.call('HRANDFIELD', batch_guests, limit, 'WITHVALUES')
   for i = 1, #drawn, 2 do
     local status, detail = job_end_of(drawn[i])
@@ -53,7 +53,7 @@ end
 
 -- Returns how many further jobs it looked at. Those are the ones that wait for it in turn, if it must not run. A job whose hash
 --   is gone becomes due, so that a claim sets it aside.
-local function tend_waiting(id)
+local function maintain_waiting(id)
   local after, since, unmet, status = unpack(redis.call('HMGET', job .. id, 'after', 'enqueued_at_ms', 'unmet', 'status'))
   if not status then
     redis.call('ZADD', scheduled, 'XX', now, id)
@@ -70,11 +70,11 @@ local function tend_waiting(id)
   return look_before(id, after)
 end
 
-local function tend_awaiting(limit)
+local function maintain_awaiting(limit)
   local left = limit
   bring_back(awaiting, now + look_ms, now, limit)
   for _, id in ipairs(redis.call('ZRANGE', awaiting, '-inf', now, 'BYSCORE', 'LIMIT', 0, limit)) do
-    left = left > 0 and left - 1 - tend_waiting(id) or left
+    left = left > 0 and left - 1 - maintain_waiting(id) or left
   end
   reply[1] = redis.call('ZCOUNT', awaiting, '-inf', now) > 0 and 1 or reply[1]
 end

@@ -5,13 +5,15 @@ import { seededBatch, seededGuests } from '../batch/seeded-batch.js';
 it('does nothing in a queue without batches', async () => {
   const q = testQueue();
   await q.add('x');
-  await expectUnchanged(q, async () => expect(await q.run(q.scripts.sweep.tendBatches(10, true))).toBeUndefined());
+  await expectUnchanged(q, async () =>
+    expect(await q.run(q.scripts.sweep.maintainBatches(10, true))).toBeUndefined(),
+  );
 });
 
 it('ends a member that has vanished', async () => {
   const q = await seededBatch('x');
   await q.redis.del(q.keys.job('x'), q.keys.pending);
-  expect(await q.run(q.scripts.sweep.tendBatches(10, true))).toMatchObject({ more: false, hasNews: false });
+  expect(await q.run(q.scripts.sweep.maintainBatches(10, true))).toMatchObject({ more: false, hasEnds: false });
   expect(await q.run(q.scripts.batches.status('b'))).toMatchObject({ open: 0, removed: 1 });
 });
 
@@ -19,7 +21,7 @@ it('cancels the members of a stopped batch, and names those in other queues', as
   const q = await seededBatch('x');
   await q.run(q.scripts.batches.join('b', ['other\t1']));
   await q.run(q.scripts.batches.stop('b'));
-  const answer = await q.run(q.scripts.sweep.tendBatches(10, false));
+  const answer = await q.run(q.scripts.sweep.maintainBatches(10, false));
   expect(answer?.elsewhere).toEqual([{ batch: expect.any(String), queue: 'other', id: '1', isStopped: true }]);
   expect(await q.status('x')).toBe('cancelled');
 });
@@ -27,5 +29,5 @@ it('cancels the members of a stopped batch, and names those in other queues', as
 it('says that ends wait to be delivered', async () => {
   const q = await seededGuests('x');
   await q.run(q.scripts.cancel('x'));
-  expect(await q.run(q.scripts.sweep.tendBatches(10, false))).toMatchObject({ hasNews: true });
+  expect(await q.run(q.scripts.sweep.maintainBatches(10, false))).toMatchObject({ hasEnds: true });
 });

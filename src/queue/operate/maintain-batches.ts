@@ -1,9 +1,9 @@
-import type { BatchNews } from '../model/batch.js';
+import type { MemberEnd } from '../model/batch.js';
 import type { CallLimit, QueueAccess } from '../store/queue-store.js';
 import type { ElsewhereMember } from '../store/verbs/batch-verbs.js';
 import { groupBy, OtherQueues } from './other-queues.js';
 
-/** The most jobs that one script call looks at, and the most news that one brings. */
+/** The most jobs that one script call looks at, and the most ends that one brings. */
 const SLICE = 200;
 
 /** The most slices of one run. */
@@ -18,9 +18,9 @@ type Queue = Pick<QueueAccess, 'name' | 'options' | 'store' | 'exec' | 'callLimi
  * @param options.all true to look again at batches and jobs that were checked recently
  * @param options.isStopped called before each slice
  * @param options.onFailed receives the jobs that became dead letters, because a job of their `after` did not end well
- * @throws the error of a call to another queue; the news stay in the outbox
+ * @throws the error of a call to another queue; the ends stay in the outbox
  */
-export async function tendBatches(
+export async function maintainBatches(
   queue: Queue,
   options: {
     all?: boolean;
@@ -32,25 +32,25 @@ export async function tendBatches(
   const { all = false, limit = queue.callLimit, isStopped = () => false, onFailed } = options;
   const others = new OtherQueues(queue, limit);
   for (let i = 0; i < MOST_SLICES && !isStopped(); i++) {
-    const look = await queue.exec((calls) => calls.sweep.tendBatches(SLICE, all && i === 0), limit);
-    if (!look) {
+    const found = await queue.exec((calls) => calls.sweep.maintainBatches(SLICE, all && i === 0), limit);
+    if (!found) {
       return;
     }
-    await onFailed?.(look.failed);
-    await askOthers(queue, others, look.elsewhere, limit);
-    const delivered = look.hasNews ? await deliver(queue, others, limit) : 0;
-    if (!look.more && delivered === 0) {
+    await onFailed?.(found.failed);
+    await askOthers(queue, others, found.elsewhere, limit);
+    const delivered = found.hasEnds ? await deliver(queue, others, limit) : 0;
+    if (!found.more && delivered === 0) {
       return;
     }
   }
 }
 
 /**
- * Delivers one slice of members' news to the queues of their batches.
+ * Delivers one slice of members' ends to the queues of their batches.
  *
- * @throws the error of a call to another queue; the news stay in the outbox
+ * @throws the error of a call to another queue; the ends stay in the outbox
  */
-export async function deliverNews(queue: Queue): Promise<void> {
+export async function deliverEnds(queue: Queue): Promise<void> {
   await deliver(queue, new OtherQueues(queue, queue.callLimit), queue.callLimit);
 }
 
@@ -91,9 +91,9 @@ async function askOthers(
  * may be delivered twice.
  */
 async function deliver(queue: Queue, others: OtherQueues, limit: CallLimit): Promise<number> {
-  const news = await queue.exec((calls) => calls.batches.outbox(SLICE), limit);
+  const ends = await queue.exec((calls) => calls.batches.outbox(SLICE), limit);
   let failure: unknown;
-  for (const [name, each] of groupBy<BatchNews>(news, ({ queue: home }) => home)) {
+  for (const [name, each] of groupBy<MemberEnd>(ends, ({ queue: home }) => home)) {
     try {
       await others.run(name, (calls) => calls.batches.deliver(queue.name, each));
       await queue.exec((calls) => calls.batches.acknowledge(each), limit);
@@ -104,5 +104,5 @@ async function deliver(queue: Queue, others: OtherQueues, limit: CallLimit): Pro
   if (failure !== undefined) {
     throw failure;
   }
-  return news.length;
+  return ends.length;
 }

@@ -1,7 +1,7 @@
 -- job_end_of(id): returns how a job has ended, and its result or reason; nil before its end.
--- tend_member(batch, member, fired, stopped): notes the end of one member, or cancels it if the batch was stopped. Replies with a
+-- maintain_member(batch, member, fired, stopped): notes the end of one member, or cancels it if the batch was stopped. Replies with a
 --   member in another queue, which the caller asks.
--- tend_batch(batch, limit): tends a slice of the open members, from where the last call ended. Returns how many it
+-- maintain_batch(batch, limit): maintains a slice of the open members, from where the last call ended. Returns how many it
 --   looked at, and 1 for the batch.
 -- Needs: reply, lib/batch/cancel_member, lib/batch/end_member, lib/batch/follow_up, lib/core/clock, lib/core/keys,
 --   lib/core/read.
@@ -17,7 +17,7 @@ local function job_end_of(id)
   return ended_states[status] and status, status == 'failed' and last_error or result or ''
 end
 
-local function tend_member(batch, member, fired, stopped)
+local function maintain_member(batch, member, fired, stopped)
   if string.find(member, '\t', 1, true) then
     if not fired then
       local elsewhere = reply[stopped and 5 or 4]
@@ -33,10 +33,10 @@ local function tend_member(batch, member, fired, stopped)
   end
 end
 
-local function tend_batch(batch, limit)
+local function maintain_batch(batch, limit)
   local key = batch_record .. batch
   local created, sealed, fired, stopped, from = unpack(redis.call('HMGET', key, 'created_at_ms', 'sealed_at_ms',
-    'fired_at_ms', 'stopped_at_ms', 'tended'))
+    'fired_at_ms', 'stopped_at_ms', 'maintained'))
   if not created or not sealed and now - tonumber(created) > unsealed_ms then
     redis.call('UNLINK', key, key .. '/open', key .. '/members', key .. '/outcomes', key .. '/seen')
     redis.call('ZREM', batches, batch)
@@ -46,13 +46,13 @@ local function tend_batch(batch, limit)
   local members = redis.call('ZRANGE', key .. '/open', '(' .. (from or '-1'), '+inf', 'BYSCORE', 'LIMIT', 0, limit,
     'WITHSCORES')
   for i = 1, #members, 2 do
-    tend_member(batch, members[i], fired, stopped)
+    maintain_member(batch, members[i], fired, stopped)
   end
   if #members == 2 * limit then
-    redis.call('HSET', key, 'tended', members[#members])
+    redis.call('HSET', key, 'maintained', members[#members])
     redis.call('ZADD', batches, 'XX', 0, batch)
   else
-    redis.call('HDEL', key, 'tended')
+    redis.call('HDEL', key, 'maintained')
     if sealed and #members == 0 and redis.call('EXISTS', key .. '/open') == 0 then
       local end_it = fired and end_batch or fire -- no open member is left to do so
       end_it(batch, key)

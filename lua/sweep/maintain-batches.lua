@@ -2,12 +2,12 @@
 -- Maintains batches, and jobs that wait for others. It ends jobs that must not run, because another did not end well.
 -- It finds ends that no script of this library reported: purges, clients of the Redis pattern, expired hashes. It
 -- cancels the members of a stopped batch, and deletes a batch that was not sealed for a week.
--- Transition: tend-batches
+-- Transition: maintain-batches
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
 -- ARGV[10] the most jobs to read in this call
 -- ARGV[11] '1' to check all batches now, not only those that are due
--- Returns more: 1 if it used up its limit; 1 if the outbox holds news; an array of the jobs that it made dead letters;
+-- Returns more: 1 if it used up its limit; 1 if the outbox holds ends; an array of the jobs that it made dead letters;
 --   then the open members in other queues: an array of those to look for, and one of those to cancel. Each has, for a
 --   member, its batch, then queue, tab, id.
 --   Returns nil if the queue has none of these. Repeated: continues.
@@ -29,10 +29,10 @@ end
 --@include lib/place/remove_waiting
 --@include lib/batch/cancel_member
 local limit, reply = tonumber(ARGV[first]), { 0, 0, {}, {}, {} }
---@include lib/batch/tend
-tend_guests(limit)
-tend_awaiting(limit)
-tend_batches(limit, ARGV[first + 1] == '1')
+--@include lib/batch/maintain
+maintain_guests(limit)
+maintain_awaiting(limit)
+maintain_batches(limit, ARGV[first + 1] == '1')
 place_groups()
 reply[2] = redis.call('EXISTS', batch_outbox)
 return reply

@@ -1,6 +1,6 @@
 import type { Timer } from '../../queue/runtime/clock.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { deliverNews, tendBatches } from '../../queue/operate/tend-batches.js';
+import { deliverEnds, maintainBatches } from '../../queue/operate/maintain-batches.js';
 
 /** The time ends of jobs are gathered before one call handles them, in ms. */
 const GATHER_MS = 20;
@@ -9,7 +9,7 @@ const GATHER_MS = 20;
  * Handles ends of batch members soon after they occur here. Delivers them to batches in other queues, and cancels the
  * other members of a stopped batch. If it fails, the maintenance of the queue does it and logs the error.
  */
-export class BatchCourier {
+export class BatchReporter {
   private timer: Timer | undefined;
   private stopsSome = false;
 
@@ -24,7 +24,7 @@ export class BatchCourier {
     const { clock } = this.queue.store;
     this.timer = clock.setTimeout(() => {
       this.timer = undefined;
-      const follow = this.stopsSome ? tendBatches : deliverNews;
+      const follow = this.stopsSome ? maintainBatches : deliverEnds;
       this.stopsSome = false;
       void follow(this.queue).catch(() => undefined);
     }, GATHER_MS);
