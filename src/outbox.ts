@@ -21,3 +21,11 @@ export {
   type DrizzleTransaction,
 } from './outbox/handles/from-drizzle.js';
 export { fromLibsql, type LibsqlClient, type LibsqlTransaction } from './outbox/handles/from-libsql.js';
+export {
+  fromSequelize,
+  type SequelizeInstance,
+  type SequelizeTransaction,
+} from './outbox/handles/from-sequelize.js';
+export { fromMikroOrm, type MikroOrmInstance, type MikroOrmManager } from './outbox/handles/from-mikro-orm.js';
+export { fromPrisma, type PrismaInstance, type PrismaTransaction } from './outbox/handles/from-prisma.js';
+export { fromBetterSqlite3, type BetterSqlite3Database } from './outbox/handles/from-better-sqlite3.js';

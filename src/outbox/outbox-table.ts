@@ -100,19 +100,20 @@ export class OutboxTable {
     return this.sql.turn(this.database, work);
   }
 
-  async raiseFence({ transaction }: Turn, fence: number): Promise<void> {
-    await this.database.run(transaction, this.sql.raiseFence, [fence]);
+  /** Lets the next fence be larger than this one. Returns false if it is already. */
+  raiseFence(turn: Turn, fence: number): Promise<boolean> {
+    return this.sql.raiseFence(turn, fence);
   }
 
   /** Returns the first rows behind a number that may be shipped, in their order. */
-  async rows({ transaction }: Turn, after: string, { queues, groups, limit }: LeftOut): Promise<OutboxEntry[]> {
+  async rows({ run }: Turn, after: string, { queues, groups, limit }: LeftOut): Promise<OutboxEntry[]> {
     const others = [this.without('queue', queues), this.without(this.group, groups)];
     const sql =
       `SELECT seq, entry, id, connection, queue, name, payload, options, group_name AS grp, attempts, ` +
       `${this.sql.ageOf('created_at')} AS age FROM job_outbox WHERE seq > ? AND ${this.due} ` +
       `${others.map((each) => each.sql).join('')}ORDER BY seq LIMIT ${limit}`;
     const values = [after, ...others.flatMap((each) => each.values)];
-    return (await this.database.run(transaction, sql, values)).map(entryOf);
+    return (await run(sql, values)).map(entryOf);
   }
 
   private without(column: string, listed: readonly string[]): SqlPart {
@@ -126,33 +127,35 @@ export class OutboxTable {
   }
 
   /** Returns the groups of rows that were refused and wait: their later rows wait too. */
-  async heldGroups({ transaction }: Turn): Promise<string[]> {
+  async heldGroups({ run }: Turn): Promise<string[]> {
     const sql =
       `SELECT DISTINCT ${this.group} AS grp FROM job_outbox ` +
       `WHERE not_before > ${this.sql.now} AND ${WAITING} AND group_name IS NOT NULL LIMIT ${MOST_COUNTED}`;
-    return (await this.database.run(transaction, sql, [])).map(({ grp }) => String(grp));
+    return (await run(sql, [])).map(({ grp }) => String(grp));
   }
 
-  async remove({ transaction }: Turn, seqs: readonly string[]): Promise<void> {
-    if (seqs.length > 0) {
-      const { sql, values } = this.sql.amongSeqs(seqs);
-      await this.database.run(transaction, `DELETE FROM job_outbox WHERE ${sql}`, values);
+  /** Deletes rows. Returns false if another relay has the turn by now. */
+  async remove({ changed, isMine }: Turn, seqs: readonly string[]): Promise<boolean> {
+    if (seqs.length === 0) {
+      return true;
     }
+    const { sql, values } = this.sql.amongSeqs(seqs);
+    return (await changed(`DELETE FROM job_outbox WHERE ${sql} AND ${isMine}`, values)) > 0;
   }
 
   /** Sets a refused row aside. @param retryInMs undefined: it has failed */
-  async setAside({ transaction }: Turn, seq: string, error: string, retryInMs: number | undefined): Promise<void> {
+  async setAside({ run, isMine }: Turn, seq: string, error: string, retryInMs: number | undefined): Promise<void> {
     const next = retryInMs === undefined ? `failed_at = ${this.sql.now}` : `not_before = ${this.sql.inMs}`;
     const where = this.sql.amongSeqs([seq]);
-    const sql = `UPDATE job_outbox SET attempts = attempts + 1, last_error = ?, ${next} WHERE ${where.sql}`;
+    const sql = `UPDATE job_outbox SET attempts = attempts + 1, last_error = ?, ${next} WHERE ${where.sql} AND ${isMine}`;
     const values = [error, ...(retryInMs === undefined ? [] : [retryInMs]), ...where.values];
-    await this.database.run(transaction, sql, values);
+    await run(sql, values);
   }
 
   /** Returns which of these entries have a row. */
-  async present({ transaction }: Turn, entries: readonly string[]): Promise<Set<string>> {
+  async present({ run }: Turn, entries: readonly string[]): Promise<Set<string>> {
     const { sql, values } = this.sql.among('entry', entries);
-    const rows = await this.database.run(transaction, `SELECT entry FROM job_outbox WHERE ${sql}`, values);
+    const rows = await run(`SELECT entry FROM job_outbox WHERE ${sql}`, values);
     return new Set(rows.map(({ entry }) => String(entry)));
   }
 

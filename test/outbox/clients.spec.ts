@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@libsql/client';
+import { EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll } from '@jest/globals';
 import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
@@ -12,8 +13,19 @@ import knexOf from 'knex';
 import { Kysely, PostgresDialect, SqliteDialect } from 'kysely';
 import Sqlite from 'libsql';
 import pg from 'pg';
+import { Sequelize, type Transaction } from 'sequelize';
 import { DataSource } from 'typeorm';
-import { fromDrizzle, fromKnex, fromKysely, fromLibsql, fromPg, fromTypeOrm } from 'nest-job-queue/outbox';
+import {
+  fromDrizzle,
+  fromKnex,
+  fromKysely,
+  fromLibsql,
+  fromMikroOrm,
+  fromPg,
+  fromSequelize,
+  fromTypeOrm,
+} from 'nest-job-queue/outbox';
+import { betterSqlite3 } from '../support/databases/better-sqlite3.js';
 import { describeClient, Undo, type Client } from '../support/databases/client-cases.js';
 import { makeTables } from '../support/databases/outbox.js';
 import { startPostgres, type Postgres } from '../support/databases/postgres.js';
@@ -27,6 +39,20 @@ class KnexSqlite extends BetterSqlite3Client {
     return Sqlite;
   }
 }
+
+/** The libSQL of the other clients, which is called as better-sqlite3 is. That one itself is in test/long/outbox. */
+class LikeBetterSqlite3 extends Sqlite {
+  constructor(path: string, options?: object) {
+    super(path, options);
+    this.name = path;
+  }
+}
+
+const Order = new EntitySchema<{ name: string }>({
+  name: 'Order',
+  tableName: 'orders',
+  properties: { name: { type: 'string', primary: true } },
+});
 
 const folder = mkdtempSync(join(tmpdir(), 'outbox-'));
 let server: Postgres;
@@ -91,6 +117,33 @@ const CLIENTS: Record<string, () => Promise<Client>> = {
       close: () => pool.end(),
     };
   },
+  Sequelize: async () => {
+    const sequelize = new Sequelize(server.url, { logging: false });
+    return {
+      database: fromSequelize(sequelize),
+      itself: sequelize,
+      nested: (transaction: Transaction, work) =>
+        sequelize.transaction({ transaction } as object, async (inner) => {
+          await work(inner);
+          throw new Undo();
+        }),
+      close: () => sequelize.close(),
+    };
+  },
+  MikroORM: async () => {
+    const orm = await MikroORM.init({ clientUrl: server.url, entities: [Order] });
+    return {
+      database: fromMikroOrm(orm),
+      itself: orm.em,
+      nested: (em: MikroORM['em'], work) =>
+        em.transactional(async (inner) => {
+          await work(inner);
+          throw new Undo();
+        }),
+      close: () => orm.close(),
+    };
+  },
+  'better-sqlite3, as libSQL has it': () => betterSqlite3(LikeBetterSqlite3, join(folder, 'better.db')),
   'libSQL, of SQLite': async () => {
     const client = createClient({ url: `file:${join(folder, 'libsql.db')}` });
     return { database: fromLibsql(client), itself: client, close: async () => client.close() };

@@ -1,4 +1,4 @@
-import type { OutboxDatabase } from '../outbox-database.js';
+import type { OutboxDatabase, OutboxRow } from '../outbox-database.js';
 
 /** A job as its row has it. */
 export interface OutboxJob {
@@ -22,9 +22,14 @@ export interface OutboxEntry extends OutboxJob {
   ageMs: number;
 }
 
-/** The right to ship rows, until its transaction ends. */
+/** The right to ship rows, until another relay gets it. */
 export interface Turn {
-  transaction: unknown;
+  /** Runs a statement of the turn. */
+  run(sql: string, values: readonly unknown[]): Promise<OutboxRow[]>;
+  /** Runs a statement that writes, and returns its number of rows. */
+  changed(sql: string, values: readonly unknown[]): Promise<number>;
+  /** A condition for what only the relay with the turn may write. */
+  isMine: string;
   /** The name of the table, as Redis knows it. */
   source: string;
   /** A number that grows with each turn, even if the turn is rolled back. */
@@ -35,10 +40,10 @@ export interface Turn {
 export interface Dialect {
   /** The statements that make the tables. */
   readonly ddl: readonly string[];
-  /** Runs work with the right to ship, and commits. Resolves to undefined if another relay has the right. */
+  /** Runs work with the right to ship. Resolves to undefined if another relay has the right. */
   turn<Result>(database: OutboxDatabase, work: (turn: Turn) => Promise<Result>): Promise<Result | undefined>;
-  /** Lets the next fence be larger than this one. */
-  readonly raiseFence: string;
+  /** Lets the next fence be larger than this one. Returns false if it is already. */
+  raiseFence(turn: Turn, fence: number): Promise<boolean>;
   /** Returns an expression for the time since `column`, in ms. */
   ageOf(column: string): string;
   /** The time now, and in a number of ms. */
@@ -60,6 +65,22 @@ export interface Dialect {
 export interface SqlPart {
   sql: string;
   values: readonly unknown[];
+}
+
+/** Returns the turn of a relay whose transaction has the lock. */
+export function turnOf(
+  { changed }: Pick<Dialect, 'changed'>,
+  database: OutboxDatabase,
+  transaction: unknown,
+  { source, fence }: Pick<Turn, 'source' | 'fence'>,
+): Turn {
+  return {
+    run: (sql, values) => database.run(transaction, sql, values),
+    changed: (sql, values) => changed(database, transaction, sql, values),
+    isMine: '1 = 1',
+    source,
+    fence,
+  };
 }
 
 /** Counts the rows of a statement by those that it returns. */

@@ -1,4 +1,4 @@
-import type { Dialect } from './dialect.js';
+import { turnOf, type Dialect } from './dialect.js';
 
 /** Compares texts by their code points. */
 const TEXT = 'CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
@@ -50,10 +50,11 @@ export const mysql: Dialect = {
       const [drawn] = await run('SELECT LAST_INSERT_ID() AS fence');
       const fence = Number(drawn!.fence);
       await database.run(transaction, 'DELETE FROM job_outbox_fence WHERE value < ?', [fence]);
-      return work({ transaction, source: String(taken.source), fence });
+      return work(turnOf(mysql, database, transaction, { source: String(taken.source), fence }));
     }),
 
-  raiseFence: 'INSERT IGNORE INTO job_outbox_fence (value) VALUES (?)',
+  raiseFence: async ({ changed }, fence) =>
+    (await changed('INSERT IGNORE INTO job_outbox_fence (value) VALUES (?)', [fence])) > 0,
   ageOf: (column) => `(TIMESTAMPDIFF(MICROSECOND, ${column}, ${NOW}) / 1000)`,
   now: NOW,
   inMs: `DATE_ADD(${NOW}, INTERVAL ? * 1000 MICROSECOND)`,

@@ -1,4 +1,4 @@
-import { countReturned, type Dialect } from './dialect.js';
+import { countReturned, turnOf, type Dialect } from './dialect.js';
 
 /** The lock of the table. It ends with the transaction, so that it works behind PgBouncer. */
 const LOCK = `SELECT pg_try_advisory_xact_lock(CAST(724100 AS bigint) << 32 | CAST(CAST(CAST('job_outbox' AS regclass) AS oid) AS bigint)) AS locked`;
@@ -44,10 +44,12 @@ export const postgres: Dialect = {
       }
       // A sequence is not rolled back, so no later turn gets this fence.
       const [drawn] = await run(`SELECT nextval('job_outbox_fence') AS fence, source FROM job_outbox_source`);
-      return work({ transaction, source: String(drawn!.source), fence: Number(drawn!.fence) });
+      const { source, fence } = drawn!;
+      return work(turnOf(postgres, database, transaction, { source: String(source), fence: Number(fence) }));
     }),
 
-  raiseFence: `SELECT setval('job_outbox_fence', CAST(? AS bigint))`,
+  raiseFence: async ({ run }, fence) =>
+    (await run(`SELECT setval('job_outbox_fence', CAST(? AS bigint))`, [fence])).length > 0,
   ageOf: (column) => `CAST(extract(epoch FROM clock_timestamp() - ${column}) * 1000 AS double precision)`,
   now: 'clock_timestamp()',
   inMs: `clock_timestamp() + CAST(? AS double precision) * interval '1 millisecond'`,

@@ -1,5 +1,4 @@
-import type { OutboxDatabase } from '../outbox-database.js';
-import { countReturned, type Dialect } from './dialect.js';
+import { countReturned, type Dialect, type Turn } from './dialect.js';
 
 /** The time in ms. `unixepoch('subsec')` needs SQLite 3.42. */
 const NOW = `CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`;
@@ -34,19 +33,25 @@ export const sqlite: Dialect = {
   ],
 
   /**
-   * Commits the fence first, because a rollback would give it to another turn too. Then it takes the write lock of the
-   * database, if no other turn has drawn a fence since.
+   * Holds no lock, because SQLite has one writer at a time, and Redis may be slow. The last fence has the turn. Redis
+   * takes no job of an earlier one, and `isMine` lets it delete no row.
    */
   async turn(database, work) {
-    const fence = await drawFence(database);
-    return database.begin(async (transaction) => {
-      const taken = `UPDATE job_outbox_source SET fence = fence WHERE fence = ? RETURNING source`;
-      const [row] = await database.run(transaction, taken, [fence]);
-      return row && work({ transaction, source: String(row.source), fence });
+    const run: Turn['run'] = (sql, values) =>
+      database.begin((transaction) => database.run(transaction, sql, values));
+    const [drawn] = await run('UPDATE job_outbox_source SET fence = fence + 1 RETURNING fence, source', []);
+    const fence = Number(drawn!.fence);
+    return work({
+      run,
+      changed: (sql, values) => database.begin((transaction) => countReturned(database, transaction, sql, values)),
+      isMine: `${fence} = (SELECT fence FROM job_outbox_source)`,
+      source: String(drawn!.source),
+      fence,
     });
   },
 
-  raiseFence: 'UPDATE job_outbox_source SET fence = max(fence, ?)',
+  raiseFence: async ({ changed }, fence) =>
+    (await changed('UPDATE job_outbox_source SET fence = ? WHERE fence < ?', [fence, fence])) > 0,
   ageOf: (column) => `(${NOW} - ${column})`,
   now: NOW,
   inMs: `(${NOW} + CAST(? AS INTEGER))`,
@@ -62,9 +67,3 @@ export const sqlite: Dialect = {
   insertDone: 'INSERT INTO job_done (queue, id) VALUES (?, ?) ON CONFLICT DO NOTHING',
   changed: countReturned,
 };
-
-async function drawFence(database: OutboxDatabase): Promise<number> {
-  const sql = 'UPDATE job_outbox_source SET fence = fence + 1 RETURNING fence';
-  const [row] = await database.begin((transaction) => database.run(transaction, sql, []));
-  return Number(row!.fence);
-}

@@ -148,8 +148,7 @@ export class Relay implements BackgroundRole {
       const held = await table.heldGroups(turn);
       const rows = await table.rows(turn, from, { queues: this.resting, groups: held, limit: MOST_ROWS });
       const shipped = await this.shipAll(turn, rows);
-      await this.settle(turn, shipped);
-      return { rows, shipped, turn };
+      return (await this.settle(turn, shipped)) ? { rows, shipped, turn } : undefined;
     });
     if (!found) {
       return undefined; // another relay has the turn
@@ -218,24 +217,25 @@ export class Relay implements BackgroundRole {
     );
   }
 
-  /** Deletes the rows whose jobs are there, and sets refused ones aside. */
-  private async settle(turn: Turn, shipped: readonly ShippedQueue[]): Promise<void> {
-    const { table } = this.parts;
-    const fences = shipped.flatMap(({ outcome }) => outcome.newerFence ?? []);
-    if (fences.length > 0) {
-      // This transaction still has the lock, so the sequence is behind: the database was restored from a backup.
-      this.parts.logger.warn(
-        `The fence of the outbox is behind that of Redis (${Math.max(...fences)}); raising it.`,
-      );
-      await table.raiseFence(turn, Math.max(...fences));
+  /**
+   * Deletes the rows whose jobs are there, and sets refused ones aside. Returns false if another relay has the turn by
+   * now. The marks of the rows must stay then, because it may be about to send them.
+   */
+  private async settle(turn: Turn, shipped: readonly ShippedQueue[]): Promise<boolean> {
+    const { table, logger } = this.parts;
+    const newest = Math.max(0, ...shipped.map(({ outcome }) => outcome.newerFence ?? 0));
+    // No relay has drawn a newer fence from this database, so it was restored from a backup.
+    if (newest > 0 && (await table.raiseFence(turn, newest))) {
+      logger.warn(`The fence of the outbox was behind that of Redis (${newest}), and is raised.`);
     }
-    await table.remove(
-      turn,
-      shipped.flatMap(({ outcome }) => outcome.sent.map(({ seq }) => seq)),
-    );
+    const sent = shipped.flatMap(({ outcome }) => outcome.sent.map(({ seq }) => seq));
+    if (!(await table.remove(turn, sent))) {
+      return false;
+    }
     for (const refused of shipped.flatMap(({ outcome }) => outcome.refused)) {
       await this.setAside(turn, refused);
     }
+    return true;
   }
 
   private async setAside(turn: Turn, { row, reason, isFull }: Refused): Promise<void> {

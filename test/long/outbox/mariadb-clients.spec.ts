@@ -6,8 +6,9 @@ import knexOf from 'knex';
 import { Kysely, MysqlDialect } from 'kysely';
 import { createPool as createCallbackPool } from 'mysql2';
 import mysql from 'mysql2/promise';
+import { Sequelize, type Transaction } from 'sequelize';
 import { DataSource } from 'typeorm';
-import { fromDrizzle, fromKnex, fromKysely, fromMysql2, fromTypeOrm } from 'nest-job-queue/outbox';
+import { fromDrizzle, fromKnex, fromKysely, fromMysql2, fromSequelize, fromTypeOrm } from 'nest-job-queue/outbox';
 import { describeClient, Undo, type Client } from '../../support/databases/client-cases.js';
 import { startMariadb, type Mariadb } from '../../support/databases/mariadb.js';
 import { makeTables } from '../../support/databases/outbox.js';
@@ -50,6 +51,15 @@ const CLIENTS: Record<string, () => Promise<Client>> = {
   Kysely: async () => {
     const db = new Kysely({ dialect: new MysqlDialect({ pool: createCallbackPool(server.url) }) });
     return { database: fromKysely(db, { dialect: 'mysql' }), itself: db, close: () => db.destroy() };
+  },
+  Sequelize: async () => {
+    const sequelize = new Sequelize(server.url, { logging: false });
+    return {
+      database: fromSequelize(sequelize),
+      itself: sequelize,
+      nested: (transaction: Transaction, work) => sequelize.transaction({ transaction } as object, undone(work)),
+      close: () => sequelize.close(),
+    };
   },
   Drizzle: async () => {
     const pool = mysql.createPool({ uri: server.url });

@@ -8,6 +8,8 @@ export interface Client {
   database: OutboxDatabase;
   /** The client itself, which is no transaction. */
   itself: unknown;
+  /** Runs work in a transaction of the app. Default: as the outbox does. */
+  begin?<Result>(work: (transaction: unknown) => Promise<Result>): Promise<Result>;
   /** Runs work in a transaction that is nested in this one, and rolls it back. Absent where the client has none. */
   nested?(transaction: never, work: (inner: object) => Promise<void>): Promise<unknown>;
   close(): Promise<unknown>;
@@ -36,7 +38,7 @@ export function describeClient(name: string, make: () => Promise<Client>): void 
     });
 
     const begin = (work: (transaction: object) => Promise<unknown>) =>
-      client.database.begin((transaction) => work(transaction as object));
+      (client.begin ?? client.database.begin)((transaction) => work(transaction as object));
 
     it('adds the jobs of a committed transaction after its commit, in their order', async () => {
       const handles = await begin(async (transaction) => {
@@ -106,7 +108,7 @@ export function describeClient(name: string, make: () => Promise<Client>): void 
       expect(words[0]).toMatch(
         /^enqueue.transaction: expected an open transaction, found .*(itself|without a transaction)/,
       );
-      expect(words[1]).toMatch(/found no (client|connection|EntityManager|transaction) /);
+      expect(words[1]).toMatch(/found no (client|connection|database|EntityManager|transaction) /);
       expect(words.join()).not.toContain('stored');
       expect(await refusal(ended)).not.toBe('stored');
       await t.outbox.ship();

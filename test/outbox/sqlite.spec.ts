@@ -1,0 +1,72 @@
+// The relay on SQLite: it holds no lock while Redis answers.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClient } from '@libsql/client';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { fromLibsql, type OutboxDatabase } from 'nest-job-queue/outbox';
+import type { JobQueue } from 'nest-job-queue/core';
+import { makeTables, TestOutbox } from '../support/databases/outbox.js';
+import { gate } from '../support/faults/wait.js';
+import { connect } from '../support/redis/redis.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'outbox-'));
+const client = createClient({ url: `file:${join(folder, 'app.db')}` });
+let database: OutboxDatabase;
+
+beforeAll(async () => {
+  database = fromLibsql(client);
+  await makeTables(database);
+});
+
+afterAll(() => {
+  client.close();
+  rmSync(folder, { recursive: true });
+});
+
+it('lets others write while it waits for Redis, and adds nothing when it comes back after another', async () => {
+  const [t, stalling] = [new TestOutbox(database), new TestOutbox(database)];
+  const add = (payload: unknown) => database.begin((transaction) => t.enqueue(transaction as object, payload));
+  await add(1);
+  const [reached, goesOn] = [gate(), gate()];
+  stalling.queueOf(t.queue.name).exec = async (...asked: Parameters<JobQueue['exec']>) => {
+    reached.open();
+    await goesOn.promise;
+    return t.queue.exec(...asked) as never;
+  };
+  const stalled = stalling.outbox.ship();
+  await reached.promise;
+  await add(2);
+  await t.outbox.ship();
+  expect(await t.pending()).toEqual([1, 2]);
+  await t.purge();
+  goesOn.open();
+  await stalled;
+  expect(stalling.outbox.trouble).toBeUndefined();
+  expect(stalling.warnings).toEqual([]);
+  expect(await t.pending()).toEqual([]);
+  expect(await connect().zcard(`queue:${t.queue.name}:once`)).toBe(0);
+  [t, stalling].forEach((each) => each.close());
+});
+
+it('deletes no row, and forgets no mark, after another relay has drawn its fence', async () => {
+  const [t, late] = [new TestOutbox(database), new TestOutbox(database)];
+  await database.begin((transaction) => t.enqueue(transaction as object, 1));
+  const exec = t.queue.exec.bind(t.queue);
+  t.queue.exec = () => Promise.reject(new Error('Redis is away'));
+  late.queueOf(t.queue.name).exec = async (...asked: Parameters<JobQueue['exec']>) => {
+    const reply = await exec(...asked);
+    await t.outbox.ship(); // draws a fence, and sends nothing
+    return reply as never;
+  };
+  await late.outbox.ship();
+  expect(await t.rows()).toBe(1);
+  t.queue.exec = exec;
+  expect(await t.pending()).toEqual([1]);
+  await t.purge();
+  const last = new TestOutbox(database);
+  await last.outbox.ship();
+  expect(await t.rows()).toBe(0);
+  expect(await t.pending()).toEqual([]);
+  [t, late, last].forEach((each) => each.close());
+});
