@@ -22,6 +22,6 @@ for i = 1, #ARGV, 2 do
 end
 place_groups()
 if discarded > 0 then
-  redis.call('HINCRBY', stats, 'discarded_total', discarded)
+  redis.pcall('HINCRBY', stats, 'discarded_total', discarded) -- the doctor reports a counter that is not a number
 end
 return discarded

@@ -42,6 +42,6 @@ for i = 2, #ARGV do
 end
 place_groups()
 if redriven > 0 then
-  redis.call('HINCRBY', stats, 'redriven_total', redriven)
+  redis.pcall('HINCRBY', stats, 'redriven_total', redriven) -- the doctor reports a counter that is not a number
 end
 return redriven

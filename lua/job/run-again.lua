@@ -40,5 +40,5 @@ redis.call('HDEL', key, 'result', 'completed_at_ms', 'cancelled_at_ms', 'cancel_
 redis.call('HSET', key, 'run_again_request', request)
 start_over(id, key, { priority = priority, unique = unique_key, batch = batch, group = group })
 place_groups()
-redis.call('HINCRBY', stats, 'rerun_total', 1)
+redis.pcall('HINCRBY', stats, 'rerun_total', 1) -- the doctor reports a counter that is not a number
 return 'pending'

@@ -24,6 +24,6 @@ local function add_scheduled(id, name, payload, options_text, schedule_id)
   write_options(key, options)
   own_unique(id, options)
   to_back(id, options.priority, options.group)
-  redis.call('HINCRBY', stats, 'enqueued_total', 1)
+  redis.pcall('HINCRBY', stats, 'enqueued_total', 1) -- the doctor reports a counter that is not a number
   return 'added', id
 end

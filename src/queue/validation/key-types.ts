@@ -19,6 +19,7 @@ const TYPES: Readonly<Record<string, KeyType>> = {
   wake: 'zset',
   settings: 'hash',
   sweep: 'hash',
+  maintainers: 'hash',
   workers: 'zset',
   worker_details: 'hash',
   foreign_claims: 'zset',

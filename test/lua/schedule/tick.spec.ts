@@ -29,6 +29,17 @@ describe('schedule/tick.lua', () => {
     expect(await schedules.field('s', 'ticks')).toBe('1');
   });
 
+  it('ticks where a counter of the queue is not a number', async () => {
+    const { q, schedules } = setUp();
+    await schedules.put(schedules.define('s', HOURLY));
+    const due = await schedules.makeDue('s');
+    await q.redis.hset(q.keys.stats, 'enqueued_total', '1e999');
+    expect(await schedules.tick()).toEqual(['enqueued']);
+    expect(await q.pending()).toEqual([`@schedule:s:${due}`]);
+    expect(await schedules.dueAt('s')).toBeGreaterThan(due);
+    expect(await schedules.field('s', 'ticks')).toBe('1');
+  });
+
   it('a job of a tick runs like any other', async () => {
     const { q, schedules } = setUp();
     await schedules.put(schedules.define('s', HOURLY, { priority: 9, timeoutMs: 500 }));
