@@ -1,5 +1,5 @@
--- expired_claims(limit): returns up to `limit` expired claims of running jobs, the claims whose end broke off halfway, and
---   whether more may be left.
+-- expired_claims(limit): returns up to `limit` expired claims, those of running jobs first. Then come the claims whose end
+--   broke off halfway, and whether more may be left.
 -- close_ended(ended): removes these claims. One stays where the keys of its end are still to be repaired.
 -- Needs: broken_ms, lib/core/clock, lib/core/keys, lib/core/read, lib/group/slot, lib/settle/finish_broken_end.
 local function expired_claims(limit)
