@@ -25,7 +25,7 @@
 --   the same metadata and no other option the number is negative, followed by their stored options.
 --   Else for each job: id, name, payload, options ('' for a plain one, else JSON)
 --   options: delay_ms, run_at_ms, priority, cost, group, max_attempts, max_crashes, expires_in_ms, unique, unique_for,
---     unique_replace, request, worker, batch, after, lifo, group_limits
+--     unique_replace, request, worker, batch, added_by, after, lifo, group_limits
 --   and at the end, with bounds or an event: max_pending, max_pending_bytes ('' for no bound), publish (listened,
 --     always, off)
 -- Returns nil if each job is simply new, because any table is answered beside the client's own buffer. Returns bounded
@@ -36,6 +36,7 @@
 --   If the batch is refused: only the index of a job and its reason
 --   refused, the ms until its start, the smaller or equal ms until it expires, ''
 --   no-batch | sealed, its batch, ''
+--   lost, the member that adds it and whose claim is not current, ''
 --   unknown | failed | cancelled | crowded, the id in its after, ''.
 --   An error is returned, and not raised, if nothing was written because a key has a wrong type.
 -- Repeated: a known id adds nothing. For an id chosen by the caller, options.request distinguishes a repeat from a

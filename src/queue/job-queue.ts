@@ -10,6 +10,7 @@ import type { EnqueueOptions } from './enqueue/enqueue-options.js';
 import { type DefinitionOf, type EnqueueRest, namedShapeError } from './enqueue/enqueue-signature.js';
 import { Producer } from './enqueue/producer.js';
 import { validateBulk } from './enqueue/validate-bulk.js';
+import { InvalidOptionError } from './errors/errors.js';
 import { checkLogger } from './errors/safe-logger.js';
 import { withCaller } from './runtime/with-caller.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from './model/job.js';
@@ -39,6 +40,16 @@ export class JobQueue extends QueueAdmin {
   readonly definitions: UsedDefinitions = new UsedDefinitions(this);
   /** Returns the outbox of the app, for enqueues in a transaction. @internal */
   outbox: () => OutboxWriter | undefined = () => undefined;
+  /** Finds the queue of a job that a running member adds to its batch. By default this one. @internal */
+  queueOfMember: (job: string | JobDefinition, queue: JobQueue | string | undefined) => JobQueue = (
+    _job,
+    queue,
+  ) => {
+    if (typeof queue === 'string') {
+      throw new InvalidOptionError('batch.add queue', 'a JobQueue on the same client', JSON.stringify(queue));
+    }
+    return queue ?? this;
+  };
   /** @internal */
   readonly producer: Producer;
   private readonly consumer = new ManualConsumer(this);

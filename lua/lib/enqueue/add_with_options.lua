@@ -16,6 +16,7 @@
 --@include lib/enqueue/fullness
 --@include lib/batch/join
 --@include lib/batch/depend
+--@include lib/batch/adder
 --@include lib/batch/refusal
 --@include lib/batch/follow
 --@include lib/enqueue/conflict

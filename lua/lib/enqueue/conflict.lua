@@ -2,8 +2,8 @@
 --   job that has the key.
 -- is_known(id): returns whether there is such a job.
 -- configure_group_of(options): stores the limits that the job brings for its group.
--- Needs: groups, job, prioritized, scheduled, lib/core/clock, lib/enqueue/fullness, lib/enqueue/replace,
---   lib/enqueue/unique, lib/group/configure.
+-- Needs: batch_record, groups, job, prioritized, scheduled, lib/batch/join, lib/core/clock, lib/enqueue/fullness,
+--   lib/enqueue/replace, lib/enqueue/unique, lib/group/configure.
 local are_sorted_there = nil -- as this call found them: the ids that it adds itself are known
 local ended_id = { completed = 'exists_completed', failed = 'exists_failed', cancelled = 'exists_cancelled' }
 
@@ -49,6 +49,12 @@ local function leave_old_places(id)
   end
 end
 
+-- Returns whether a batch here has had a member with this id of the caller's. Its hash may be gone.
+local function was_member(id, options)
+  local batch = options and options.request and options.batch
+  return batch and not string.find(batch, '\t', 1, true) and is_member(batch_record .. batch, id)
+end
+
 -- Returns the obstacle to a new job, or nil.
 local function conflict(id, name, payload, options)
   if is_known(id) then
@@ -56,6 +62,9 @@ local function conflict(id, name, payload, options)
     local repeated = not (options and options.request) or request == options.request
       or options.batch ~= nil and batch == options.batch
     return repeated and 'repeated' or ended_id[status] or 'exists', id, known_name
+  end
+  if was_member(id, options) then
+    return 'repeated', id
   end
   if options and options.request then
     leave_old_places(id)

@@ -37,6 +37,9 @@ export class QueueRegistry {
   private readonly watchers = new Set<QueueWatcher>();
   /** Returns the definition of the handler of a job's name in a queue. It checks payloads that operators edit. */
   definitionOf: (queue: string, job: string) => JobDefinition | undefined = () => undefined;
+  /** Finds the queue of a job by its definition or name, as an enqueue does. */
+  targetOf: (job: string | JobDefinition, queue: string | undefined) => JobQueue = (job, queue) =>
+    this.reference(queue ?? (typeof job === 'string' ? job : job.name));
   /** The outbox of the app, for enqueues in a transaction. */
   outbox: OutboxWriter | undefined;
   /** Looks at the name of a queue whose state a call has changed. */
@@ -128,6 +131,7 @@ export class QueueRegistry {
       const made = queue;
       queue.definitionOf = (job) => this.definitionOf(name, job);
       queue.outbox = () => this.outbox;
+      queue.queueOfMember = (job, asked) => (asked instanceof JobQueue ? asked : this.targetOf(job, asked));
       queue.afterChange = (verb) => this.afterChange(made, verb);
     }
     this.referenced.set(name, queue);

@@ -59,6 +59,7 @@ export class JobQueueService {
     /** The worker of this process. @internal */
     private readonly lifecycle: WorkerLifecycle,
   ) {
+    queues.targetOf = (job, queue) => this.target(job, queue);
     this.once = onceIn(() => queues.outbox);
     this.events = new JobEvents(queues, queues.redis.connection.logger);
     this.schedules = new JobSchedules({

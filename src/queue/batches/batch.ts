@@ -5,7 +5,7 @@ import { validateBulk } from '../enqueue/validate-bulk.js';
 import { BatchNotFoundError, BatchSealedError } from '../errors/batch-errors.js';
 import { DurabilityTimeoutError } from '../enqueue/durable-batcher.js';
 import { EnqueueError, QueueFullError, type EnqueueItem } from '../errors/enqueue-errors.js';
-import { InvalidOptionError } from '../errors/errors.js';
+import { ClaimLostError, InvalidOptionError } from '../errors/errors.js';
 import { withCaller } from '../runtime/with-caller.js';
 import { show } from '../errors/show.js';
 import { checkKnown, checkObject } from '../validation/validate-options.js';
@@ -13,6 +13,7 @@ import { maintainBatches } from '../operate/maintain-batches.js';
 import type { JobHandle } from '../results/job-handle.js';
 import { refTo } from '../store/job-ref.js';
 import type { QueueAccess } from '../store/queue-store.js';
+import type { BatchAdder } from '../store/verbs/batch-verbs.js';
 import type { CheckedBatch } from './batch-options.js';
 import { BatchReader } from './batch-reader.js';
 
@@ -31,6 +32,19 @@ export interface BatchJobOptions<Queue = unknown> extends Omit<EnqueueOptions, '
   queue?: Queue;
 }
 
+/** A running member that adds others to its batch. */
+export interface RunningMember {
+  /** Its queue. */
+  queue: string;
+  id: string;
+  token: string;
+  /** @throws ClaimLostError if its claim is no longer current */
+  check(): Promise<void>;
+}
+
+/** The queue of a batch. */
+type BatchHome = Omit<BatchTarget, 'producer'>;
+
 /** Finds the queue of a job. */
 type FindTarget<Queue> = (job: string | JobDefinition, queue: Queue | undefined) => BatchTarget;
 
@@ -44,15 +58,18 @@ type FindTarget<Queue> = (job: string | JobDefinition, queue: Queue | undefined)
  * await batch.seal();
  */
 export class Batch<Queue = unknown> extends BatchReader {
-  readonly #home: BatchTarget;
+  readonly #home: BatchHome;
   readonly #find: FindTarget<Queue>;
+  /** Absent for a caller that is no running member. */
+  readonly #adder: RunningMember | undefined;
   /** Absent of a batch that exists. */
   readonly #definition: CheckedBatch | undefined;
   #ready: Promise<void> | undefined;
 
   /** @internal Made by `batch` and `findBatch` of a queue. */
-  constructor(home: BatchTarget, batch: CheckedBatch | string, find: FindTarget<Queue>) {
+  constructor(home: BatchHome, batch: CheckedBatch | string, find: FindTarget<Queue>, adder?: RunningMember) {
     super(home, typeof batch === 'string' ? batch : batch.id);
+    this.#adder = adder;
     this.#home = home;
     this.#definition = typeof batch === 'string' ? undefined : batch;
     this.#find = find;
@@ -167,16 +184,18 @@ export class Batch<Queue = unknown> extends BatchReader {
   }
 
   private memberOptions(subject: string, target: BatchTarget, job: string | JobDefinition, options: object) {
-    const refused = ['unique', 'batch', 'stopsBatch', 'name'].find((option) => option in options);
+    const refused = ['unique', 'batch', 'stopsBatch', 'addedBy', 'name'].find((option) => option in options);
     if (refused !== undefined) {
       throw new InvalidOptionError(`${subject}.${refused}`, 'an option of a member', show(refused));
     }
     const isAtHome = target.name === this.#home.name;
     const batch = isAtHome ? this.id : refTo(this.#home.name, this.id);
     const stopsBatch = isAtHome && this.#definition?.failFast === true;
+    const { queue = '', id = '', token = '' } = this.#adder ?? {};
     return {
       ...options,
       batch,
+      ...(this.#adder && { addedBy: [queue === target.name ? '' : queue, id, token] as [string, string, string] }),
       ...(stopsBatch && { stopsBatch }),
       ...(typeof job === 'string' && job !== target.name && { name: job }),
     };
@@ -185,6 +204,8 @@ export class Batch<Queue = unknown> extends BatchReader {
   /** Enqueues jobs. Jobs that a failed call has added join too, because the caller may continue without the others. */
   private async enqueue(target: BatchTarget, enqueue: () => Promise<JobHandle[]>): Promise<JobHandle[]> {
     try {
+      // The scripts below check the claim of a member that is in their own queue.
+      await (this.#adder && target.name !== this.#adder.queue && this.#adder.check());
       const handles = await enqueue();
       await this.join(target, handles);
       return handles;
@@ -210,17 +231,50 @@ export class Batch<Queue = unknown> extends BatchReader {
       return;
     }
     for (let start = 0; start < jobs.length; start += SLICE) {
-      const members = jobs.slice(start, start + SLICE).map(({ id }) => refTo(target.name, id));
-      const reply = await this.#home.exec((calls) => calls.batches.join(this.id, members));
-      if (reply === 'no-batch') {
-        throw new BatchNotFoundError(this.id);
-      }
-      if (reply === 'sealed') {
-        throw new BatchSealedError(this.id);
-      }
-      if (reply === 'stopped') {
-        await maintainBatches(this.#home);
-      }
+      await this.joinSlice(
+        target,
+        jobs.slice(start, start + SLICE).map(({ id }) => id),
+      );
+    }
+  }
+
+  /** @throws BatchNotFoundError, BatchSealedError, ClaimLostError: the jobs are cancelled if a member has added them */
+  private async joinSlice(target: BatchTarget, ids: readonly string[]): Promise<void> {
+    const adder = this.#adder;
+    const members = ids.map((id) => refTo(target.name, id));
+    const reply = await this.#home.exec((calls) =>
+      calls.batches.join(this.id, members, adder && this.adderOf(adder)),
+    );
+    const isRefused = reply === 'no-batch' || reply === 'sealed' || reply === 'lost';
+    if (isRefused && adder) {
+      await target.exec((calls) => calls.batches.cancel(ids));
+    }
+    if (reply === 'lost') {
+      throw new ClaimLostError(adder!.id);
+    }
+    if (reply === 'no-batch') {
+      throw new BatchNotFoundError(this.id);
+    }
+    if (reply === 'sealed') {
+      throw new BatchSealedError(this.id);
+    }
+    if (reply === 'stopped') {
+      await maintainBatches(this.#home);
+    }
+    await (adder && this.takeEnds(target, ids));
+  }
+
+  private adderOf({ queue, id, token }: RunningMember): BatchAdder {
+    const isAtHome = queue === this.#home.name;
+    return { member: isAtHome ? id : refTo(queue, id), token: isAtHome ? token : '' };
+  }
+
+  /** Takes the ends of jobs that ended before they joined. A sealed batch does not take the report of such an end. */
+  private async takeEnds(target: BatchTarget, ids: readonly string[]): Promise<void> {
+    const members = ids.map((id) => ({ batch: this.id, id }));
+    const ends = await target.exec((calls) => calls.batches.ends(this.#home.name, members));
+    if (ends.length > 0) {
+      await this.#home.exec((calls) => calls.batches.deliver(target.name, ends));
     }
   }
 }

@@ -63,6 +63,8 @@ export interface EnqueueOptions extends JobRules {
   after?: readonly (string | JobReference)[];
   /** @internal The batch that the job joins; see Batch.add. */
   batch?: string;
+  /** @internal The running member of the batch that adds it: its queue ('' for this one), its id and its token. */
+  addedBy?: [queue: string, id: string, token: string];
   /** @internal Whether its bad end stops its batch, which is of the same queue. */
   stopsBatch?: boolean;
   /** True if the enqueue waits until replicas have the job. @default the queue's */

@@ -9,7 +9,9 @@ export class BatchSealedError extends JobQueueError {
     /** The id of the batch. */
     readonly batch: string,
   ) {
-    super(`Batch ${batch} is sealed, so no job can join it. Add all jobs before seal(), or create another batch.`);
+    super(
+      `Batch ${batch} is sealed, so no job can join it. Add all jobs before seal(), add them by a member that still runs (job.batch.add), or create another batch.`,
+    );
   }
 }
 

@@ -158,6 +158,11 @@ export const JOB_OPTIONS = {
     encode: (refs: string[]) => (refs.length > 0 ? [...new Set(refs)] : undefined), // see job-ref.ts
   },
   batch: { schema: notSuggested(z.string().optional()), places: ['enqueue'], script: 'batch' },
+  addedBy: {
+    schema: notSuggested(z.tuple([z.string(), z.string(), z.string()]).optional()),
+    places: ['enqueue'],
+    script: 'added_by',
+  },
   stopsBatch: {
     schema: notSuggested(z.boolean().optional()),
     places: ['enqueue'],

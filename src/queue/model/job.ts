@@ -34,6 +34,8 @@ export interface ClaimedJobOptions {
   runAtMs?: number;
   /** The metadata of the enqueue. */
   metadata?: JobMetadata;
+  /** The batch of a member, as its hash has it. @internal */
+  member?: string;
   /** True for a member of another queue's batch, which must learn of its end. @internal */
   guest?: boolean;
   /** True if its bad end stops its batch, whose other members are then to be cancelled. @internal */
@@ -231,9 +233,7 @@ export interface QueueStats {
   at: Date;
   /** Jobs that wait for a worker. */
   pending: number;
-  /**
-   * The number of pending jobs whose group may start none: paused, held by a job, or at a limit. Absent for none.
-   */
+  /** The number of pending jobs whose group may start none: paused, held by a job, or at a limit. Absent for none. */
   heldByGroups?: number;
   /** Unfinished batches with a follow-up. Absent for none. */
   batches?: number;

@@ -2,6 +2,8 @@ import type { CallLimit, QueueAccess } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
 import type { StoreCalls } from '../store/store-calls.js';
 
+type SleepingQueue = QueueAccess & { sleep(ms: number): Promise<void> };
+
 /** Other queues on the same store. */
 export class OtherQueues {
   private readonly opened = new Map<string, Promise<StoreCalls>>();
@@ -20,6 +22,21 @@ export class OtherQueues {
     }
     return store.exec(build(await calls), this.limit);
   }
+}
+
+/** Returns another queue on the same store, as the code of batches reaches it. */
+export function otherQueue(queue: SleepingQueue, name: string): SleepingQueue {
+  const { options, store, callLimit } = queue;
+  const others = new OtherQueues(queue, callLimit);
+  return {
+    name,
+    options,
+    store,
+    callLimit,
+    calls: () => store.open(name, options, callLimit),
+    exec: (build) => others.run(name, build),
+    sleep: (ms) => queue.sleep(ms),
+  };
 }
 
 /** Returns the items by key. */

@@ -24,6 +24,7 @@ const storedOptionFields: Record<string, z.ZodType> = Object.fromEntries(
 const workerOptionsSchema = z.looseObject({
   ...storedOptionFields,
   batch: z.string().optional(),
+  member: z.string().optional(),
   nameless: z.boolean().optional(),
   guest: z.boolean().optional(),
   payloadId: z.string().optional(),

@@ -2,7 +2,7 @@
 import { JOB_OPTIONS, type JobOption, type JobOptionName } from '../model/job-options.js';
 import { encodePlainOptions } from '../model/metadata.js';
 import type { AskedOptions } from '../store/asked-options.js';
-import { isRef, splitRef } from '../store/job-ref.js';
+import { batchFields } from '../store/job-ref.js';
 import { groupArguments } from './encode-limits.js';
 
 /** Returns the options as `lua/job/enqueue.lua` reads them; '' for none. */
@@ -58,9 +58,8 @@ function forWorker(options: AskedOptions): string | undefined {
       worker[option.worker.field] = value;
     }
   }
-  if (batch !== undefined && isRef(batch)) {
-    const { queue, id } = splitRef('', batch);
-    Object.assign(worker, queue === '' ? { batch: id } : { guest: true });
+  if (batch !== undefined) {
+    Object.assign(worker, batchFields(batch));
   }
   if (payloadId !== undefined) {
     worker.payloadId = payloadId;

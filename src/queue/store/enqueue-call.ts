@@ -1,6 +1,6 @@
 // A step of enqueues: the arguments of one script call, and its reply.
 import { BatchNotFoundError, BatchSealedError } from '../errors/batch-errors.js';
-import { InvalidOptionError, JobQueueError } from '../errors/errors.js';
+import { ClaimLostError, InvalidOptionError, JobQueueError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import type { JobReference } from '../model/batch.js';
 import type { Durability } from '../model/job-options.js';
@@ -71,6 +71,7 @@ export class EnqueueRejected extends JobQueueError {
 const FOLLOW_REFUSALS = {
   'no-batch': (_subject: string, { id }: JobReference) => new BatchNotFoundError(id),
   sealed: (_subject: string, { id }: JobReference) => new BatchSealedError(id),
+  lost: (_subject: string, { id }: JobReference) => new ClaimLostError(id),
   unknown: (subject: string, { queue, id }: JobReference) =>
     afterError(
       subject,

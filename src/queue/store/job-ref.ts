@@ -35,6 +35,15 @@ export function splitRef(home: string, ref: string): JobReference {
   return tab < 0 ? { queue: home, id: ref } : { queue: ref.slice(0, tab), id: ref.slice(tab + 1) };
 }
 
+/** Returns what the worker of a job reads of its batch. @param batch as the hash of the job has it */
+export function batchFields(batch: string): { batch: string } | { member: string; guest?: true } {
+  const { queue, id } = splitRef('', batch);
+  if (!isRef(batch)) {
+    return { member: id };
+  }
+  return queue === '' ? { batch: id } : { member: batch, guest: true };
+}
+
 /** Returns the ids of a list as a hash has it. */
 export function idsOf(list = ''): string[] {
   return list.split('\n').filter(Boolean);

@@ -43,7 +43,7 @@ export function enqueuedJob(queue: MemoryQueue, id: string, asked: AskedOptions)
 
 /** Returns the options of the enqueue. The batch of a member is not one of them. */
 function optionsOf(queue: MemoryQueue, id: string, asked: AskedOptions): EnqueueOptions {
-  const { batch: _batch, stopsBatch: _stopsBatch, ...others } = asked;
+  const { batch: _batch, stopsBatch: _stopsBatch, addedBy: _addedBy, ...others } = asked;
   const given = Object.entries(others).flatMap(([name, sent]): [string, unknown][] => {
     const option: JobOption | undefined = JOB_OPTIONS[name as JobOptionName];
     return option ? [[name, option.decode ? option.decode(sent as never) : sent]] : [];

@@ -1,4 +1,4 @@
-import { BatchReader } from '../../queue/batches/batch-reader.js';
+import { Batch } from '../../queue/batches/batch.js';
 import { ClaimLostError } from '../../queue/errors/errors.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
@@ -8,6 +8,8 @@ import { parseJson } from '../../queue/codec/parse-json.js';
 import { show } from '../../queue/errors/show.js';
 import { MOST_BYTES_OF_STEPS, MOST_STEP_BYTES, MOST_STEPS } from '../../queue/model/step.js';
 import { InvalidStepError } from '../handlers/job-steps.js';
+import { otherQueue } from '../../queue/operate/other-queues.js';
+import { splitRef } from '../../queue/store/job-ref.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import type { JobReporter } from '../handlers/job.js';
@@ -105,8 +107,20 @@ export class QueueReporter implements JobReporter {
     return new ClaimLostError(job.id);
   }
 
-  batch(id: string): BatchReader {
-    return new BatchReader(this.queue, id);
+  batch(job: ClaimedJob): Batch<JobQueue | string> | undefined {
+    const { batch, member } = job.options;
+    const ref = batch ?? member;
+    if (ref === undefined) {
+      return undefined;
+    }
+    const { queue, id } = splitRef(this.queue.name, ref);
+    const check = async () => void (await this.steps(job));
+    return new Batch(
+      queue === this.queue.name ? this.queue : otherQueue(this.queue, queue),
+      id,
+      (name, asked) => this.queue.queueOfMember(name, asked),
+      { queue: this.queue.name, id: job.id, token: job.token, check },
+    );
   }
 
   /** Returns the end of a job's reports in flight; undefined if there are none. */

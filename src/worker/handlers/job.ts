@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
-import type { BatchReader } from '../../queue/batches/batch-reader.js';
+import type { Batch } from '../../queue/batches/batch.js';
+import type { JobQueue } from '../../queue/job-queue.js';
 import { RetryLaterError } from '../../queue/errors/errors.js';
 import { readyAtMsOf, type ClaimedJob } from '../../queue/model/job.js';
 import { NO_METADATA, type JobMetadata } from '../../queue/model/metadata.js';
@@ -14,8 +15,8 @@ export interface JobReporter {
   readonly redact?: Redact;
   progress(job: ClaimedJob, value: unknown): Promise<void>;
   log(job: ClaimedJob, message: string): Promise<void>;
-  /** Reads a batch of the job's queue. Absent where the reporter reaches no queue. */
-  batch?(id: string): BatchReader;
+  /** Returns the batch of a job; undefined without one. Absent where the reporter reaches no queue. */
+  batch?(job: ClaimedJob): Batch<JobQueue | string> | undefined;
   checkpoint(job: ClaimedJob, value: unknown): Promise<void>;
   /** Returns the results of the recorded steps, by name. */
   steps(job: ClaimedJob): Promise<ReadonlyMap<string, unknown>>;
@@ -77,13 +78,15 @@ export class Job<Payload = unknown> {
   }
 
   /**
-   * The batch of a follow-up, whose members have ended. Undefined for every other job.
+   * The batch of a member or of a follow-up. Undefined for a job without one. A member adds further members while it
+   * runs, also once the batch is sealed. A follow-up reads the members, which have ended.
    *
-   * @example for await (const { id, status, result } of job.batch!.members()) { … }
+   * @example await job.batch!.add('page', { url }); // a member: the follow-ups wait for this job too
+   * @example for await (const { id, status, result } of job.batch!.members()) { … } // a follow-up
    */
-  get batch(): BatchReader | undefined {
-    const id = this.claim.options.batch;
-    return id === undefined ? undefined : this.#reporter.batch?.(id);
+  get batch(): Batch<JobQueue | string> | undefined {
+    const { batch, member } = this.claim.options;
+    return batch === undefined && member === undefined ? undefined : this.#reporter.batch?.(this.claim);
   }
 
   /** The number of this attempt, from 1. */

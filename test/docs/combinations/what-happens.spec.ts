@@ -19,7 +19,7 @@ describe.each(Object.entries(TABLES))('what happens %s', (table, columns) => {
 });
 
 it('each option of an enqueue but its name has a row', () => {
-  const INTERNAL = new Set(['name', 'batch', 'stopsBatch']);
+  const INTERNAL = new Set(['name', 'batch', 'stopsBatch', 'addedBy']);
   const given = Object.values(ROWS).flatMap(({ options }) => Object.keys(options));
   const wanted = jobOptionsAt('enqueue').filter((option) => !INTERNAL.has(option));
   expect(given).toEqual(expect.arrayContaining(wanted));

@@ -6,6 +6,7 @@ import {
   JobHandler,
   JobQueueModule,
   JobQueueService,
+  type Batch,
   type BatchOptions,
   type FollowUp,
   type Job,
@@ -38,6 +39,20 @@ it('prints a book of all its pages', async () => {
   expect(record).toMatchObject({ total: 25, completed: 25, queue: 'book' });
   const files = Array.from({ length: 25 }, (_, i) => `page-${i + 1}.pdf`);
   expect(await jobs.result('book', `@batch:${id}:then`)).toEqual({ title: 'Emma', files });
+  await app.close();
+}, 40_000);
+
+it('crawls each page once, and then writes the map', async () => {
+  process.env.REDIS_URL = (await startOwnRedis()).url;
+  const { AppModule, Crawler } = (await loadExample('batches.md', 'crawl')) as {
+    AppModule: Type;
+    Crawler: Type<{ crawl(site: string): Promise<Batch<string>> }>;
+  };
+  const app = await NestFactory.createApplicationContext(AppModule, { logger: false });
+  const batch = await app.get(Crawler).crawl('example.com');
+  expect(await batch.wait({ timeoutMs: 20_000 })).toMatchObject({ total: 4, completed: 4, queue: 'sitemap' });
+  const map = await app.get(JobQueueService).result('sitemap', '@batch:example.com:then');
+  expect(map).toEqual({ site: 'example.com', pages: 4 });
   await app.close();
 }, 40_000);
 
@@ -80,6 +95,50 @@ it('imports all or none, and publishes after the resize', async () => {
   }>('batches.md', 'after');
   await (await publish(jobs, 'cat.png')).result({ timeoutMs: 10_000 });
   expect(published).toEqual([{ resize: { file: 'cat.png' } }, { publish: { file: 'cat.png' } }]);
+  await app.close();
+}, 40_000);
+
+const done: string[] = [];
+class Studio {
+  @JobHandler('download')
+  download(): void {
+    done.push('download');
+  }
+
+  @JobHandler('convert')
+  convert({ payload: { format = 'mp3' } }: Job<{ format?: string }>): string {
+    done.push(format);
+    return format;
+  }
+
+  @JobHandler('publish')
+  async publish({ batch }: Job<object>): Promise<unknown[]> {
+    done.push('publish');
+    const members = batch ? await batch.results() : { members: [] };
+    return members.members.map(({ result }) => result);
+  }
+}
+
+it('runs the trees in their order', async () => {
+  process.env.REDIS_URL = (await startOwnRedis()).url;
+  @Module({ imports: [JobQueueModule.forRoot()], providers: [Studio] })
+  class AppModule {}
+  const app = await NestFactory.createApplicationContext(AppModule, { logger: false });
+  const jobs = app.get(JobQueueService);
+  const trees = await loadExample<{
+    chain(service: JobQueueService, file: string): Promise<JobHandle>;
+    oneThenSeveral(service: JobQueueService, file: string, formats: string[]): Promise<JobHandle[]>;
+    fanOutThenOne(service: JobQueueService, file: string, formats: string[]): Promise<Batch<string>>;
+  }>('batches.md', 'trees');
+  await (await trees.chain(jobs, 'a')).result({ timeoutMs: 10_000 });
+  expect(done.splice(0)).toEqual(['download', 'mp3', 'publish']);
+  const converted = await trees.oneThenSeveral(jobs, 'b', ['mp3', 'wav']);
+  expect(await Promise.all(converted.map((job) => job.result({ timeoutMs: 10_000 })))).toEqual(['mp3', 'wav']);
+  expect(done.splice(0)[0]).toBe('download');
+  const batch = await trees.fanOutThenOne(jobs, 'c', ['mp3', 'wav']);
+  await batch.wait({ timeoutMs: 10_000 });
+  expect(await jobs.result('publish', `@batch:${batch.id}:then`, { timeoutMs: 10_000 })).toEqual(['mp3', 'wav']);
+  expect([done[0], done.at(-1)]).toEqual(['download', 'publish']);
   await app.close();
 }, 40_000);
 

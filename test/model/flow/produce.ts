@@ -1,6 +1,7 @@
 // Enqueues and batches.
 import fc from 'fast-check';
-import type { Batch } from '#queue/batches/batch.js';
+import { Batch } from '#queue/batches/batch.js';
+import { ClaimLostError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { encodeJob } from '#queue/enqueue/encode-job.js';
 import type { OnceEntry } from '#queue/store/verbs/once-verbs.js';
@@ -72,6 +73,32 @@ async function addMember(
   const id = nextId(side);
   side.ids.push(id);
   return (await batch.add(name ?? side.queue.name, side.ids.length, given({ ...asked, id }))).outcome;
+}
+
+/** Adds a member by a running member of the same batch, or by one whose claim is lost. */
+async function addByMember(
+  side: Side,
+  { name, unique: _unique, ...asked }: Asked,
+  isElsewhere: boolean,
+  number: number,
+) {
+  const { queue, other, ids } = side;
+  const claim = pick(
+    side.claims.filter(({ options }) => options.member !== undefined),
+    number,
+  );
+  if (!claim) {
+    return undefined;
+  }
+  const id = nextId(side);
+  ids.push(id);
+  const check = async () => {
+    if ((await ask(side, (calls) => calls.step(claim))) === 'lost') throw new ClaimLostError(claim.id);
+  };
+  const adder = { queue: queue.name, id: claim.id, token: claim.token, check };
+  const batch = new Batch<JobQueue>(queue, claim.options.member!, (_job, target) => target ?? queue, adder);
+  const options = isElsewhere ? { id, queue: other } : given({ ...asked, id });
+  return (await batch.add(isElsewhere ? other.name : (name ?? queue.name), ids.length, options)).outcome;
 }
 
 export const enqueueIn = (group: string | undefined, mayWait: boolean) =>
@@ -198,6 +225,14 @@ export const onBatch = (group: string | undefined) =>
         return (await pick(batches, number)?.add(other.name, ids.length, { id, queue: other }))?.outcome;
       }),
     ),
+    fc
+      .tuple(optionsIn(group), fc.boolean(), drawnIndex)
+      .map(([asked, isElsewhere, number]) =>
+        step(
+          `job.batch.add(${JSON.stringify(given(asked))}${isElsewhere ? ', of another queue' : ''}) by -${number}`,
+          (side) => addByMember(side, asked, isElsewhere, number),
+        ),
+      ),
     drawnIndex.map((number) => step(`batch.seal(${number})`, async ({ batches }) => pick(batches, number)?.seal())),
     fc.constant(
       step('listBatches()', async ({ queue }) => (await queue.listBatches()).map(({ id }) => id).toSorted()),

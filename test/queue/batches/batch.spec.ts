@@ -69,7 +69,7 @@ describe('a batch', () => {
         for await (const member of job.batch!.members<number>()) seen.push(member);
         return job.batch!.status();
       }
-      expect(job.batch).toBeUndefined();
+      expect(job.batch!.id).toBe(batch.id);
       return job.payload * 2;
     };
     const handlers = { [queue.name]: handle, then: handle };

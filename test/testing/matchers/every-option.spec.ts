@@ -15,6 +15,7 @@ const HOUR = 3_600_000;
 const {
   batch: _batch,
   stopsBatch: _stopsBatch,
+  addedBy: _addedBy,
   ...known
 } = Object.fromEntries(jobOptionsAt('enqueue').map((name) => [name, true]));
 /** The options that users may set. */

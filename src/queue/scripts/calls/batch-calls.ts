@@ -5,13 +5,15 @@ import { parseJson } from '../../codec/parse-json.js';
 import { fieldsOf, listOf, listsOf, oneOf, rowsOf, textOf, wholeNumberOf } from '../../replies/check-reply.js';
 import { UnexpectedReply } from '../../store/unexpected-reply.js';
 import { refTo, splitRef } from '../../store/job-ref.js';
-import type { EncodedBatch, OpenMember } from '../../store/verbs/batch-verbs.js';
+import type { BatchAdder, EncodedBatch, OpenMember } from '../../store/verbs/batch-verbs.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
 import { encodeJobOptions } from '../encode-job-options.js';
 import { type CallContext, call } from '../script-call.js';
 
 /** The fields of a batch in the replies of `lua/batch/status.lua` and `list.lua`. */
 const BATCH_FIELDS = 11;
+
+const NOBODY: BatchAdder = { member: '', token: '' };
 
 /** The most bytes of results of one call, besides its first result. */
 const MOST_BYTES = 1_048_576;
@@ -30,8 +32,9 @@ export function batchCalls({ keys, retention }: CallContext) {
       return call('batchCreate', keys.standard, args, oneOf('created', 'exists'));
     },
 
-    join(id: string, members: readonly string[]): ScriptCall<'joined' | 'stopped' | 'sealed' | 'no-batch'> {
-      return call('batchJoin', keys.standard, [id, ...members], oneOf('joined', 'stopped', 'sealed', 'no-batch'));
+    join(id: string, members: readonly string[], { member, token }: BatchAdder = NOBODY) {
+      const args = [id, member, token, ...members];
+      return call('batchJoin', keys.standard, args, oneOf('joined', 'stopped', 'sealed', 'no-batch', 'lost'));
     },
 
     seal(id: string): ScriptCall<'sealed' | 'missing'> {

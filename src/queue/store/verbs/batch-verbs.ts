@@ -57,10 +57,25 @@ export const DEPEND_OUTCOMES = ['open', 'completed', 'unknown', 'failed', 'cance
 
 export type DependOutcome = (typeof DEPEND_OUTCOMES)[number];
 
+/** A running member that adds others to its batch. */
+export interface BatchAdder {
+  /** Its id, or for a job of another queue as refTo returns it. */
+  member: string;
+  /** The token of its claim, if it is a job of the batch's queue. Else ''. */
+  token: string;
+}
+
 export interface BatchVerbs {
   create(batch: EncodedBatch): StoreCall<'created' | 'exists'>;
-  /** @param members jobs of other queues, each as refTo returns it */
-  join(id: string, members: readonly string[]): StoreCall<'joined' | 'stopped' | 'sealed' | 'no-batch'>;
+  /**
+   * @param members jobs of other queues, each as refTo returns it
+   * @param adder the running member that adds them, which a sealed batch needs
+   */
+  join(
+    id: string,
+    members: readonly string[],
+    adder?: BatchAdder,
+  ): StoreCall<'joined' | 'stopped' | 'sealed' | 'no-batch' | 'lost'>;
   seal(id: string): StoreCall<'sealed' | 'missing'>;
   stop(id: string): StoreCall<'stopped' | 'fired' | 'missing'>;
   status(id: string): StoreCall<BatchRecord | null>;

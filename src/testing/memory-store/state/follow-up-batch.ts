@@ -34,6 +34,12 @@ export class FollowUpBatch {
     return this.open.has(member) || this.outcomes.has(member);
   }
 
+  /** Returns whether a job may join. A sealed batch takes the jobs that one of its open members adds. */
+  takes(member: string, adder?: string): boolean {
+    const mayGrow = adder !== undefined && this.firedAt === undefined && this.open.has(adder);
+    return this.sealedAt === undefined || this.isMember(member) || mayGrow;
+  }
+
   /** Opens the batch again, after a member was redriven or run again before the batch fired. */
   openAgain(member: string): void {
     if (this.firedAt === undefined && this.outcomes.delete(member)) {

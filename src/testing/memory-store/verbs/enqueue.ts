@@ -49,6 +49,9 @@ function add(queue: MemoryQueue, encoded: EncodedJob): Added {
     const ended = status === 'completed' || status === 'failed' || status === 'cancelled' ? status : undefined;
     return repeated ? { id, outcome: 'new', name } : { id, outcome: 'existing', ...(ended && { ended }) };
   }
+  if (wasMember(queue, id, options)) {
+    return { id, outcome: 'new', name };
+  }
   const before = options?.unique?.onConflict === 'replace' ? replacedBefore(queue, id, options) : undefined;
   if (before !== undefined) {
     return { id: before, outcome: 'replaced' };
@@ -84,6 +87,11 @@ function add(queue: MemoryQueue, encoded: EncodedJob): Added {
     queue.emit(id, 'enqueued');
   }
   return { id, outcome: 'new' };
+}
+
+/** Returns whether a batch here has had a member with this id of the caller's. Its hash may be gone. */
+function wasMember(queue: MemoryQueue, id: string, { batch, request }: AskedOptions = {}): boolean {
+  return batch !== undefined && request !== undefined && queue.followUps.get(batch)?.isMember(id) === true;
 }
 
 export function write(queue: MemoryQueue, id: string, name: string, payload: string): Hash {

@@ -1,7 +1,7 @@
 import { JOB_OPTIONS, type JobOption, type JobOptionName } from '../../../queue/model/job-options.js';
 import { encodePlainOptions, withoutPlainMark } from '../../../queue/model/metadata.js';
 import type { AskedOptions } from '../../../queue/store/asked-options.js';
-import { isRef, splitRef } from '../../../queue/store/job-ref.js';
+import { batchFields } from '../../../queue/store/job-ref.js';
 import type { Hash, MemoryQueue } from '../state/memory-queue.js';
 
 /** Writes the options of a job into its hash; see lua/lib/enqueue/options.lua. */
@@ -40,9 +40,8 @@ function forWorker(options: AskedOptions, isPlain: boolean): string | undefined 
     const option: JobOption | undefined = JOB_OPTIONS[name as JobOptionName];
     return option?.worker ? [[option.worker.field, value]] : [];
   });
-  if (batch !== undefined && isRef(batch)) {
-    const { queue, id } = splitRef('', batch);
-    worker.push(queue === '' ? ['batch', id] : ['guest', true]);
+  if (batch !== undefined) {
+    worker.push(...Object.entries(batchFields(batch)));
   }
   if (payloadId !== undefined) {
     worker.push(['payloadId', payloadId]);

@@ -1,14 +1,14 @@
 // The verbs of batches with a follow-up; see lua/batch. All queues of a test share one memory, so the ends of members
 // in other queues need no outbox.
 import { parseJson } from '../../../../queue/codec/parse-json.js';
-import type { BatchMember, BatchPage } from '../../../../queue/model/batch.js';
-import type { BatchVerbs, EncodedBatch } from '../../../../queue/store/verbs/batch-verbs.js';
+import type { BatchMember, BatchPage, MemberEnd } from '../../../../queue/model/batch.js';
+import type { BatchAdder, BatchVerbs, EncodedBatch } from '../../../../queue/store/verbs/batch-verbs.js';
 import { FollowUpBatch, type EndStatus } from '../../state/follow-up-batch.js';
 import type { MemoryQueue } from '../../state/memory-queue.js';
 import { endCancelled } from '../attempt/ends.js';
 import { configureGroup } from '../configure-group.js';
-import { splitRef } from '../../../../queue/store/job-ref.js';
-import { depend } from './follow.js';
+import { refTo, splitRef } from '../../../../queue/store/job-ref.js';
+import { depend, isRunning } from './follow.js';
 import { endUnmet, findLostEnds } from './end-unmet.js';
 import { fire, noteEnd } from './job-ended.js';
 import { callOf } from '../memory-call.js';
@@ -24,7 +24,7 @@ export function batchVerbs(queue: MemoryQueue): BatchVerbs {
   };
   return {
     create: (batch) => callOf('batchCreate', () => create(queue, batch, find(batch.id))),
-    join: (id, members) => callOf('batchJoin', () => join(queue, find(id), members)),
+    join: (id, members, adder) => callOf('batchJoin', () => join(queue, find(id), members, adder)),
     seal: (id) => callOf('batchSeal', () => seal(queue, find(id))),
     stop: (id) => callOf('batchStop', () => stopAll(queue, find(id))),
     status: (id) => callOf('batchStatus', () => find(id)?.record(queue.name) ?? null),
@@ -36,11 +36,14 @@ export function batchVerbs(queue: MemoryQueue): BatchVerbs {
     openMembers: () => callOf('batchOpenMembers', () => []), // none is lost here
     results: (id, offset, limit) => callOf('batchResults', () => results(queue, find(id), offset, limit)),
     outbox: () => callOf('batchOutbox', () => []),
-    deliver: () => callOf('batchDeliver', () => 0),
+    deliver: (from, ends) => callOf('batchDeliver', () => deliver(queue, from, ends)),
     acknowledge: () => callOf('batchAcknowledge', () => 0),
-    ends: () => callOf('batchEnds', () => []),
+    ends: (home, members) => callOf('batchEnds', () => endsOf(queue, home, members)),
     depend: (home, pairs) => callOf('batchDepend', () => depend(queue, home, pairs)),
-    cancel: () => callOf('batchCancel', () => undefined),
+    cancel: (ids) =>
+      callOf('batchCancel', () => {
+        ids.filter((id) => queue.job(id)?.batch !== undefined).forEach((id) => cancelMember(queue, id));
+      }),
   };
 }
 
@@ -53,11 +56,19 @@ function create(queue: MemoryQueue, batch: EncodedBatch, known: FollowUpBatch | 
   return 'created';
 }
 
-function join(queue: MemoryQueue, batch: FollowUpBatch | undefined, members: readonly string[]) {
+function join(
+  queue: MemoryQueue,
+  batch: FollowUpBatch | undefined,
+  members: readonly string[],
+  adder?: BatchAdder,
+) {
+  if (adder?.token && !isRunning(queue, adder.member, adder.token)) {
+    return 'lost';
+  }
   if (!batch) {
     return 'no-batch';
   }
-  if (batch.sealedAt !== undefined && members.some((member) => !batch.isMember(member))) {
+  if (!members.every((member) => batch.takes(member, adder?.member))) {
     return 'sealed';
   }
   members.forEach((member) => batch.join(member));
@@ -117,14 +128,20 @@ function stop(queue: MemoryQueue, batch: FollowUpBatch): void {
   for (const member of members) {
     const { queue: name, id } = splitRef(queue.name, member);
     const place = queue.host.find(queue, name);
-    const job = place?.job(id);
-    if (place && job && job.status !== 'processing' && place.takeOut(id)) {
-      endCancelled(place, id, job);
-    } else if (place && job) {
-      job.cancel_requested_at_ms ??= String(queue.now);
-      if (job.worker !== undefined && job.claim_token) {
-        place.host.nudge(job.worker, place.name);
-      }
+    if (place) {
+      cancelMember(place, id);
+    }
+  }
+}
+
+function cancelMember(queue: MemoryQueue, id: string): void {
+  const job = queue.job(id);
+  if (job && job.status !== 'processing' && queue.takeOut(id)) {
+    endCancelled(queue, id, job);
+  } else if (job) {
+    job.cancel_requested_at_ms ??= String(queue.now);
+    if (job.worker !== undefined && job.claim_token) {
+      queue.host.nudge(job.worker, queue.name);
     }
   }
 }
@@ -147,6 +164,30 @@ export function maintainBatches(queue: MemoryQueue) {
   return queue.followUps.size + failed.length > 0
     ? { more: false, hasEnds: false, failed, elsewhere: [] }
     : undefined;
+}
+
+/** Returns the ends of members here of batches in another queue; see lua/batch/ends. */
+function endsOf(queue: MemoryQueue, home: string, members: readonly { batch: string; id: string }[]): MemberEnd[] {
+  return members.flatMap(({ batch, id }) => {
+    const state = untoldEnd(queue, id, false);
+    const { result, last_error: error } = queue.job(id) ?? {};
+    const detail = (state === 'failed' ? error : result) ?? '';
+    return state ? [{ queue: home, batch, id, number: '0', state, detail }] : [];
+  });
+}
+
+/** Takes ends of open members that no report has; see lua/batch/deliver. */
+function deliver(queue: MemoryQueue, from: string, ends: readonly MemberEnd[]): number {
+  const taken = ends.filter(({ batch: id, id: member, state, detail }) => {
+    const batch = queue.followUps.get(id);
+    const ref = refTo(from, member);
+    if (batch?.firedAt !== undefined || !batch?.open.has(ref)) {
+      return false;
+    }
+    noteEnd(queue, batch, ref, state as EndStatus, detail);
+    return true;
+  });
+  return taken.length;
 }
 
 function untoldEnd(queue: MemoryQueue, member: string, isFollowUp: boolean): EndStatus | undefined {

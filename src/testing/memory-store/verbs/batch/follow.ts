@@ -17,7 +17,11 @@ export function refuseFollow(queue: MemoryQueue, job: EncodedJob): void {
   }
 }
 
-function batchRefusal(queue: MemoryQueue, id: string, { batch }: AskedOptions): FollowRefusal | undefined {
+function batchRefusal(queue: MemoryQueue, id: string, { batch, addedBy }: AskedOptions): FollowRefusal | undefined {
+  const [home = '', member, token] = addedBy ?? [];
+  if (addedBy && home === '' && !queue.job(id) && !isRunning(queue, member!, token!)) {
+    return { reason: 'lost', about: member! };
+  }
   if (batch === undefined || isRef(batch)) {
     return undefined;
   }
@@ -25,7 +29,14 @@ function batchRefusal(queue: MemoryQueue, id: string, { batch }: AskedOptions): 
   if (!found) {
     return { reason: 'no-batch', about: batch };
   }
-  return found.sealedAt !== undefined && !found.isMember(id) ? { reason: 'sealed', about: batch } : undefined;
+  const adder = addedBy && (home === '' ? member : refTo(home, member!));
+  return found.takes(id, adder) ? undefined : { reason: 'sealed', about: batch };
+}
+
+/** Returns whether a claim of a job is current; see lua/lib/batch/adder. */
+export function isRunning(queue: MemoryQueue, id: string, token: string): boolean {
+  const job = queue.job(id);
+  return token !== '' && job?.claim_token === token && job.status === 'processing';
 }
 
 function afterRefusal(queue: MemoryQueue, id: string, options: AskedOptions): FollowRefusal | undefined {
