@@ -5,6 +5,7 @@ import { Command, Option } from 'commander';
 import { addAudit } from './commands/audit-command.js';
 import { addBench } from './commands/bench-command.js';
 import { addBatchCommands } from './commands/batch-commands.js';
+import { addDashboard } from './commands/dashboard-command.js';
 import { addDeadLetterCommands } from './commands/dead-letter-commands.js';
 import { addGroupCommands } from './commands/group-commands.js';
 import { addJobCommands } from './commands/job-commands.js';
@@ -88,6 +89,7 @@ export async function main(argv: readonly string[], host: HostProcess = process)
   addGroupCommands(program, run);
   addBatchCommands(program, run);
   addStatsCommands(program, run);
+  addDashboard(program, run);
   addTail(program, run);
   addAudit(program, run);
   addBench(program, run);

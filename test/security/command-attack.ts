@@ -58,6 +58,7 @@ const COMMANDS: Readonly<Record<string, readonly [deed: Deed, ...args: fc.Arbitr
     top: ['reads'],
     audit: ['reads'],
     bench: ['reads'],
+    dashboard: ['reads'],
     completion: ['reads'],
     outbox: ['reads'],
   };
@@ -166,11 +167,12 @@ export class AttackedQueue {
   /** Runs one command, and judges it by all oracles. */
   async suffer({ command, args, yes }: CommandAttack): Promise<void> {
     const ends = ['tail', 'top'].includes(command) ? ['--count', '1'] : [];
+    const isRefused = command === 'dashboard' ? ['--port', '99999'] : []; // it would serve until a signal
     const last = await this.lastEntry();
     const { code, out, err } = await within(
       END_MS,
       `the end of ${command}`,
-      this.run([command, ...ends, ...(yes ? ['--yes'] : []), ...args]),
+      this.run([command, ...ends, ...(yes ? ['--yes'] : []), ...args, ...isRefused]),
     );
     const said = out + err;
     if (said.includes(SECRET.slice(5))) throw new Error(`secret out: ${said.slice(0, 2_000)}`);

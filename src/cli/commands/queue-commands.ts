@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { worstOf } from '../../inspect/verdict.js';
 import { count, duration } from '../../inspect/words.js';
@@ -10,6 +9,7 @@ import type { Output } from '../output.js';
 import { healthText, serverText } from '../overview-text.js';
 import { readOverview } from '../overview.js';
 import { clipped, lines, text } from '../text.js';
+import { userOfMachine } from '../user-of-machine.js';
 
 /** Adds the commands for whole queues. */
 export function addQueueCommands(program: Command, run: Run): void {
@@ -86,15 +86,6 @@ function addPauses(program: Command, run: Run): void {
         showChange(out, { queue: name!, group, changed }, ['resumed', 'was not paused']);
       }),
     );
-}
-
-/** Returns undefined if the machine does not know the user, such as in a container with a foreign user id. */
-function userOfMachine(): string | undefined {
-  try {
-    return userInfo().username || undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function showChange(

@@ -50,7 +50,7 @@ export class Session {
 
   private constructor(
     { client, place, life }: ClientOfCommand,
-    private readonly prefix: string,
+    readonly prefix: string,
     /** The lead of the server's clock over this machine's, in ms. */
     readonly skewMs: number,
   ) {

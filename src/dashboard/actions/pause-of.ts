@@ -1,7 +1,7 @@
 import type { QueuePauseOptions } from '../../queue/model/pause.js';
 import { wellFormed } from '../../queue/runtime/cut.js';
 
-/** Returns the options of a pause: who, if the app names the user of a request, why and for how long. */
+/** Returns the options of a pause: who, why and for how long. The app may name the user of a request. */
 export function pauseOf(
   user: string,
   {

@@ -1,0 +1,62 @@
+import { describe, expect, it } from '@jest/globals';
+import { EXIT } from '#cli/exit-codes.js';
+import { eventually } from '../../support/faults/wait.js';
+import { newQueue } from '../../support/worker/workers.js';
+import { cli, cliHere } from '../run-cli.js';
+
+/** Serves the dashboard. Returns its link, and a function that ends it. */
+async function serve(...options: string[]) {
+  const running = cliHere(['dashboard', '--port', '0', '--json', ...options]);
+  await eventually(() => Promise.resolve(running.ran.stdout.includes('url')), { timeoutMs: 30_000 });
+  const { url, readOnly } = JSON.parse(running.ran.stdout) as { url: string; readOnly: boolean };
+  return {
+    url: new URL(url),
+    readOnly,
+    end: async () => {
+      process.emit('SIGTERM');
+      expect((await running.over).code).toBe(EXIT.ok);
+    },
+  };
+}
+
+describe('dashboard', () => {
+  it('serves the queues of a Redis, only by its link, and changes nothing', async () => {
+    const queue = newQueue();
+    await queue.enqueue({ n: 1 });
+    const { url, readOnly, end } = await serve();
+    expect([readOnly, url.hostname, url.pathname]).toEqual([true, '127.0.0.1', '/queues']);
+    const token = { authorization: `Bearer ${url.searchParams.get('token')!}` };
+    const api = `${url.origin}/queues/api`;
+    expect((await fetch(`${url.origin}/queues`)).status).toBe(403);
+    const jobs = await fetch(`${api}/jobs?queue=${queue.name}&state=pending&offset=0&limit=10`, { headers: token });
+    expect(await jobs.text()).toContain(queue.name);
+    const pause = await fetch(`${api}/queue/act`, {
+      method: 'POST',
+      headers: { ...token, 'content-type': 'application/json', 'x-job-queue-dashboard': '1' },
+      body: JSON.stringify({ action: 'pause', queue: queue.name }),
+    });
+    expect([pause.status, (await queue.stats()).pausedAt]).toEqual([403, null]);
+    await end();
+  }, 60_000);
+
+  it('lets its users change what --allow-changes allows', async () => {
+    const queue = newQueue();
+    await queue.enqueue({});
+    const { url, end } = await serve('--allow-changes');
+    const pause = await fetch(`${url.origin}/queues/api/queue/act`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${url.searchParams.get('token')!}`,
+        'content-type': 'application/json',
+        'x-job-queue-dashboard': '1',
+      },
+      body: JSON.stringify({ action: 'pause', queue: queue.name }),
+    });
+    expect([pause.status, (await queue.stats()).pausedAt]).toEqual([200, expect.any(Date)]);
+    await end();
+  }, 60_000);
+
+  it('refuses a port that no machine has', async () => {
+    expect(await cli(['dashboard', '--port', '99999'])).toMatchObject({ code: EXIT.usage });
+  });
+});
