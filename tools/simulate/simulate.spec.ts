@@ -25,7 +25,7 @@ const SOONEST: Readonly<Record<string, number>> = {
   'a sweep leaves the token': 2,
   'a repeated claim takes more': 11,
   'a sweep looks at all jobs': 11,
-  'a job without its hash blocks': 2,
+  'a job without its hash blocks': 24,
   'a limit is not kept': 2,
   'a job that is reclaimed goes to the back of its group': 6,
   'a claim takes jobs ahead without a bound': 6,

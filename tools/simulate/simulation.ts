@@ -265,6 +265,8 @@ export class Simulation implements World {
     this.history.schedules.finish(this.server.all);
     this.startLateJobs();
     this.fleet.addWorker('mixed', NEWER); // one for each name
+    this.endSchedules();
+    await turn(); // a tick may be on its way
     // Isolated jobs end one by one, some seconds apart. So the time counts from the last end.
     let [least, until] = [Infinity, 0];
     for (let i = 0; i < MOST_CALM_STEPS && this.unfinished > 0; i++) {

@@ -1,4 +1,3 @@
-import type { MemberEnd } from '../model/batch.js';
 import type { CallLimit, QueueAccess } from '../store/queue-store.js';
 import type { ElsewhereMember } from '../store/verbs/batch-verbs.js';
 import { groupBy, OtherQueues } from './other-queues.js';
@@ -93,7 +92,7 @@ async function askOthers(
 async function deliver(queue: Queue, others: OtherQueues, limit: CallLimit): Promise<number> {
   const ends = await queue.exec((calls) => calls.batches.outbox(SLICE), limit);
   let failure: unknown;
-  for (const [name, each] of groupBy<MemberEnd>(ends, ({ queue: home }) => home)) {
+  for (const [name, each] of groupBy(ends, ({ queue: home }) => home)) {
     try {
       await others.run(name, (calls) => calls.batches.deliver(queue.name, each));
       await queue.exec((calls) => calls.batches.acknowledge(each), limit);

@@ -1,5 +1,6 @@
 // Limits as arguments of the scripts.
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
+import type { AttemptLimits } from '../store/store-calls.js';
 import {
   ALL_GROUPS_ORDER,
   BOUNDS,
@@ -27,6 +28,11 @@ export function limitsText(options: ResolvedQueueOptions): string {
   return Object.entries(limits)
     .map(([name, limit]) => `${name}=${limit}`)
     .join(' ');
+}
+
+/** Returns the limits of handlers as lua/worker/register.lua reads them: a name, its limits, and so on. */
+export function handlerLimitsText(handlers: readonly AttemptLimits[]): string[] {
+  return handlers.flatMap(({ name, maxAttempts, maxCrashes }) => [name, `${maxAttempts}:${maxCrashes}`]);
 }
 
 /** Encodes limits for lua/group/set.lua: '' for none. */

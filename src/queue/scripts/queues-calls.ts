@@ -2,9 +2,11 @@ import { listOf, textOf, wholeNumberOf } from '../replies/check-reply.js';
 import { HISTORY_KEPT_MS } from '../runtime/lifetimes.js';
 import type { CallLimit, Settled } from '../store/queue-store.js';
 import type { StoreCalls } from '../store/store-calls.js';
-import type { IdleNote, Look, Place, QueuesVerbs } from '../store/verbs/queues-verbs.js';
+import type { AnnouncedQueue, IdleNote, Look, Place, QueuesVerbs, Renewal } from '../store/verbs/queues-verbs.js';
 import type { RedisCall, ScriptCall } from '../transport/script-runner.js';
 import type { QueueCalls } from './calls/all-calls.js';
+import { configuredLimits, handlerLimitsText, limitsText } from './encode-limits.js';
+import { LAYOUT } from './layout.js';
 import type { QueueKeys } from './queue-keys.js';
 import { call } from './script-call.js';
 
@@ -24,25 +26,27 @@ export function queuesVerbs(store: QueuesStore): QueuesVerbs {
       together(store, queues, { width: places.length, limit, build: (some) => lookCall(some, places) }),
     noteIdle: (queues, note, limit) =>
       together(store, queues, { width: 4, limit, build: (some) => noteIdleCall(some, note) }),
+    renew: (queues, renewal, limit) =>
+      together(store, queues, { width: 7, limit, build: (some) => renewCall(some, renewal) }),
   };
 }
 
 /** The call of a verb, for some of its queues. */
-interface SharedCall<Reply> {
+interface SharedCall<Queue, Reply> {
   /** The number of arguments of each queue. */
   readonly width: number;
   readonly limit: Required<CallLimit>;
-  build(queues: readonly QueueCalls[]): ScriptCall<Reply[]>;
+  build(queues: readonly Queue[]): ScriptCall<Reply[]>;
 }
 
 /** Runs the calls of one server one after another, so that each is short. In a Cluster all run at once. */
-async function together<Reply>(
+async function together<Queue, Reply>(
   store: QueuesStore,
-  queues: readonly StoreCalls[],
-  { width, limit, build }: SharedCall<Reply>,
+  queues: readonly Queue[],
+  { width, limit, build }: SharedCall<Queue, Reply>,
 ): Promise<Settled<Reply>[]> {
-  const run = (some: readonly StoreCalls[]): Promise<Settled<Reply>[]> =>
-    store.exec(build(some as readonly QueueCalls[]), limit).then(
+  const run = (some: readonly Queue[]): Promise<Settled<Reply>[]> =>
+    store.exec(build(some), limit).then(
       (replies) => replies.map((reply) => ({ ok: true, reply })),
       (error: Error) => some.map(() => ({ ok: false, error })),
     );
@@ -57,8 +61,8 @@ async function together<Reply>(
   return outcomes;
 }
 
-function lookCall(queues: readonly QueueCalls[], places: readonly Place[]): ScriptCall<Look[]> {
-  const keys = queues.flatMap((queue) => places.map((place) => keyOf(queue.keys, place)));
+function lookCall(queues: readonly StoreCalls[], places: readonly Place[]): ScriptCall<Look[]> {
+  const keys = queues.flatMap((queue) => places.map((place) => keyOf((queue as QueueCalls).keys, place)));
   return call('queueLook', keys, [places.length], (reply) => {
     const [now, ...found] = listOf(reply);
     const atMs = wholeNumberOf(now);
@@ -73,12 +77,37 @@ function lookCall(queues: readonly QueueCalls[], places: readonly Place[]): Scri
 
 const NONE: ReadonlySet<Place> = new Set();
 
-function noteIdleCall(queues: readonly QueueCalls[], { everyMs, gapMs }: IdleNote): ScriptCall<boolean[]> {
-  const keys = queues.flatMap(({ keys: of }) => [of.sweep, of.stats, of.historyOpen]);
-  const args = [everyMs, gapMs, HISTORY_KEPT_MS, ...queues.map(({ options }) => (options.history ? '1' : '0'))];
+function noteIdleCall(queues: readonly StoreCalls[], { everyMs, gapMs }: IdleNote): ScriptCall<boolean[]> {
+  const all = queues as readonly QueueCalls[];
+  const keys = all.flatMap(({ keys: of }) => [of.sweep, of.stats, of.historyOpen]);
+  const args = [everyMs, gapMs, HISTORY_KEPT_MS, ...all.map(({ options }) => (options.history ? '1' : '0'))];
   return call('sweepNoteIdle', keys, args, (reply) => {
     const toClose = new Set(listOf(reply).map(wholeNumberOf));
     return queues.map((_, i) => toClose.has(i + 1));
+  });
+}
+
+/** Returns the call of `renew`. A queue with limits of the worker's code must register, which decides whose limits apply. */
+function renewCall(queues: readonly AnnouncedQueue[], { worker, checks }: Renewal): ScriptCall<boolean[]> {
+  const all = queues.map(({ calls, handlers }) => ({
+    keys: (calls as QueueCalls).keys,
+    options: (calls as QueueCalls).options,
+    handlers,
+  }));
+  const keys = all.flatMap(({ keys: of }) => [
+    of.workers,
+    of.names,
+    of.sweep,
+    of.workerDetails,
+    of.retention,
+    of.handlerLimits,
+  ]);
+  const lines = all.map(({ options, handlers }) =>
+    [limitsText(options), ...handlerLimitsText(handlers)].join('\n'),
+  );
+  return call('workerRenew', keys, [worker, checks ? LAYOUT : '', ...lines], (reply) => {
+    const unknown = new Set(listOf(reply).map(wholeNumberOf));
+    return all.map(({ options }, i) => !unknown.has(i + 1) && configuredLimits(options) === '');
   });
 }
 

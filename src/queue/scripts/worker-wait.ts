@@ -46,6 +46,8 @@ export class RedisWorkerWait implements WorkerWait {
   ): Promise<WaitOutcome<Replies>> {
     let refusal: WaitOutcome<Replies>['refusal'];
     let cancelIn: StoreCalls | undefined;
+    let wokenIn: StoreCalls | undefined;
+    const claimsNothing = calls.length === 0;
     const outcomes = await this.blocking.carry<Replies>(calls, {
       keys: [...this.queues.map(this.nudgeKeyOf), ...queues.map((queue) => (queue as QueueCalls).keys.wake)],
       seconds: ms / 1_000,
@@ -53,11 +55,14 @@ export class RedisWorkerWait implements WorkerWait {
         if (member.equals(CANCEL_MARKER)) {
           const nudged = key.toString();
           cancelIn = this.queues.find((queue) => this.nudgeKeyOf(queue) === nudged);
+        } else if (claimsNothing) {
+          const woken = key.toString();
+          wokenIn = queues.find((queue) => (queue as QueueCalls).keys.wake === woken);
         }
       },
       onRefusal: (error) => (refusal = { error, passes: isPassing(error) || isOfUser(error) }),
     });
-    return { outcomes, cancelIn, refusal };
+    return { outcomes, cancelIn, wokenIn, refusal };
   }
 
   interrupt(): void {

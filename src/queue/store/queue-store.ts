@@ -143,6 +143,8 @@ export interface WaitOutcome<Replies extends unknown[]> {
   outcomes: { [Index in keyof Replies]: Settled<Replies[Index]> };
   /** The queue with a cancel request for a job that the worker has claimed. It may have ended the wait. */
   cancelIn?: StoreCalls;
+  /** The queue whose marker ended the wait. */
+  wokenIn?: StoreCalls;
   /** Set where the store refused to wait: the calls ran at once. */
   refusal?: { error: Error; passes: boolean };
 }

@@ -1,6 +1,6 @@
 // The verbs that reach many queues in one call; see lua/queue/look.lua and lua/sweep/note-idle.lua.
 import type { CallLimit, Settled, StoreCall } from '../../queue/store/store-call.js';
-import type { StoreCalls } from '../../queue/store/store-calls.js';
+import type { AttemptLimits, StoreCalls } from '../../queue/store/store-calls.js';
 import type { Place, QueuesVerbs } from '../../queue/store/verbs/queues-verbs.js';
 import type { MemoryQueue } from './state/memory-queue.js';
 import { callOf } from './verbs/memory-call.js';
@@ -19,7 +19,7 @@ export function queuesVerbs(store: RunningStore): QueuesVerbs {
   ): Promise<Settled<Reply>[]> =>
     store
       .exec(
-        callOf(script, () => queues.map((calls) => run((calls as unknown as { queue: MemoryQueue }).queue))),
+        callOf(script, () => queues.map((calls) => run(queueOf(calls)))),
         limit,
       )
       .then(
@@ -34,7 +34,26 @@ export function queuesVerbs(store: RunningStore): QueuesVerbs {
       })),
     noteIdle: (queues, { gapMs }, limit) =>
       ofEach('sweepNoteIdle', queues, limit, (queue) => queue.history.noteIdle(gapMs)),
+    renew: (queues, { worker }, limit) => {
+      const handlersOf = new Map(queues.map(({ calls, handlers }) => [queueOf(calls), handlers]));
+      const all = queues.map(({ calls }) => calls);
+      return ofEach('workerRenew', all, limit, (queue) => renew(queue, worker, handlersOf.get(queue) ?? []));
+    },
   };
+}
+
+function queueOf(calls: StoreCalls): MemoryQueue {
+  return (calls as unknown as { queue: MemoryQueue }).queue;
+}
+
+/** Repeats an announcement, unless a purge lets it expire. */
+function renew(queue: MemoryQueue, worker: string, handlers: readonly AttemptLimits[]): boolean {
+  if (!queue.workers.has(worker) || queue.announced.expiresAt !== Infinity) {
+    return false;
+  }
+  queue.workers.set(worker, queue.now);
+  handlers.forEach(({ name }) => queue.names.set(name, queue.now));
+  return true;
 }
 
 function sizeOf(queue: MemoryQueue, place: Place): number {

@@ -6,8 +6,8 @@ import { MemoryQueue, type QueueHost, type QueueObserver } from './state/memory-
 interface Waiter {
   queues: readonly string[];
   worker?: string;
-  /** @param nudged the queue with a new cancel request */
-  end(nudged?: string): void;
+  /** @param nudged the queue with a new cancel request @param woken the queue whose marker ended the wait */
+  end(nudged?: string, woken?: string): void;
 }
 
 /** The state shared by all stores of a test, as processes share a Redis: queues, waits and listeners. */
@@ -64,7 +64,7 @@ export class MemoryServer implements QueueHost {
     const waiter = [...this.waiters].find(({ queues }) => queues.includes(queue));
     if (waiter) {
       this.waiters.delete(waiter);
-      waiter.end();
+      waiter.end(undefined, queue);
     } else {
       this.marked.add(queue);
     }
@@ -89,7 +89,7 @@ export class MemoryServer implements QueueHost {
       waiter.end(nudged);
     } else if (marked !== undefined) {
       this.marked.delete(marked);
-      waiter.end();
+      waiter.end(undefined, marked);
     } else {
       this.waiters.add(waiter);
     }

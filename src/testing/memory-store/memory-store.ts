@@ -222,9 +222,10 @@ class MemoryWait implements WorkerWait {
     ms: number,
     calls: { [Index in keyof Replies]: StoreCall<Replies[Index]> },
   ): Promise<WaitOutcome<Replies>> {
-    const nudged = this.closed ? undefined : await this.marker(queues, ms);
+    const { nudged, woken } = this.closed ? {} : await this.marker(queues, ms);
     const outcomes = await this.transport.carry<Replies>(calls);
-    return { outcomes, cancelIn: queues.find((queue) => queue.key === nudged) };
+    const find = (key: string | undefined) => queues.find((queue) => queue.key === key);
+    return { outcomes, cancelIn: find(nudged), wokenIn: find(woken) };
   }
 
   interrupt(): void {
@@ -237,15 +238,15 @@ class MemoryWait implements WorkerWait {
     this.transport.close();
   }
 
-  private marker(queues: readonly StoreCalls[], ms: number): Promise<string | undefined> {
+  private marker(queues: readonly StoreCalls[], ms: number): Promise<{ nudged?: string; woken?: string }> {
     const { clock, server } = this.store;
     return new Promise((resolve) => {
       const registered: { forget?: () => void } = {}; // the server may end the wait while it is registered
-      const stop = (nudged?: string) => {
+      const stop = (nudged?: string, woken?: string) => {
         clock.clear(timer);
         registered.forget?.();
         this.end = undefined;
-        resolve(nudged);
+        resolve({ ...(nudged !== undefined && { nudged }), ...(woken !== undefined && { woken }) });
       };
       const timer = clock.setTimeout(() => stop(), ms);
       this.end = stop;

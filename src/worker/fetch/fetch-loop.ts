@@ -2,6 +2,7 @@ import type { CompleteReply } from '../../queue/store/complete-reply.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { ClaimReply, Failure, Release } from '../../queue/store/store-calls.js';
 import type { FailOutcome, ReleaseOutcome } from '../../queue/store/call-outcomes.js';
+import { groupBy } from '../../queue/operate/other-queues.js';
 import type { Clock } from '../../queue/runtime/clock.js';
 import type { Settled, StoreTransport } from '../../queue/store/queue-store.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
@@ -67,6 +68,7 @@ interface ConnectionGroup {
  */
 export class FetchLoop {
   private readonly groups: readonly ConnectionGroup[];
+  private readonly groupOf: ReadonlyMap<QueueRunner, ConnectionGroup>;
   private readonly runners: readonly QueueRunner[];
   /** The runners. The first are those whose turn it is to get slots of the process. */
   private line: readonly QueueRunner[];
@@ -80,6 +82,7 @@ export class FetchLoop {
     const { together, logger } = options;
     this.faults = new FaultLog(logger);
     this.groups = together.map((runners) => ({ runners, inFlight: { claims: false, settlements: false } }));
+    this.groupOf = new Map(this.groups.flatMap((group) => group.runners.map((runner) => [runner, group])));
     this.runners = together.flat();
     this.line = this.runners;
   }
@@ -127,11 +130,11 @@ export class FetchLoop {
       return;
     }
     const now = this.options.clock.monotonic();
-    const runners = this.line.filter((runner) => ready.some((group) => group.runners.includes(runner)));
+    const isReady = new Set(ready);
+    const runners = this.line.filter((runner) => isReady.has(this.groupOf.get(runner)!));
     runners.forEach(({ prefetcher }) => prefetcher.measure(now));
-    const shares = this.dealSlots(runners);
-    for (const group of ready) {
-      const own = shares.filter(([runner]) => group.runners.includes(runner));
+    const shares = groupBy(this.dealSlots(runners), ([runner]) => this.groupOf.get(runner)!);
+    for (const [group, own] of shares) {
       this.send(
         'claims',
         group,

@@ -7,10 +7,14 @@ import type { QueueStore, Settled, WorkerWait } from '../../queue/store/queue-st
 import { RedisKeyTypeError } from '../../queue/errors/redis-errors.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 import { claimFor } from './claim-call.js';
+import { IdleLooks } from './idle-looks.js';
 
 /** The longest wait, in ms. The worker then polls, because a producer of the Redis pattern sets no marker. */
 const LONGEST_WAIT_MS = 1_000;
 const SHORTEST_WAIT_MS = 5;
+
+/** The longest wait of a worker with many queues, in ms. It looks for jobs without a marker in other ways, see IdleLooks. */
+const LONGEST_WAIT_FOR_MANY_MS = 5_000;
 
 /** The ms after which the worker ends an overdue wait. An idle server ends waits only ten times a second (`hz`). */
 const LATEST_MS = 2;
@@ -61,6 +65,8 @@ export class IdleWait implements BackgroundRole {
   private readonly rearming: InterruptibleWait;
   private readonly interruptible: InterruptibleWait;
   private readonly storeWait: WorkerWait;
+  /** Looks for jobs without a marker; undefined for few runners, which claim after each wait. */
+  private readonly looks: IdleLooks | undefined;
   private readonly clock: Clock;
   private ended: Promise<void> | undefined;
 
@@ -74,9 +80,14 @@ export class IdleWait implements BackgroundRole {
     this.rearming = new InterruptibleWait(store.clock);
     const calls = runners.map((runner) => runner.calls);
     this.storeWait = store.workerWait(worker, calls, logger);
+    this.looks =
+      runners.length > MOST_CLAIMED_AT_ONCE
+        ? new IdleLooks({ store, idle: () => this.idleRunners, found: () => listener.onWake() })
+        : undefined;
   }
 
   start(): void {
+    this.looks?.start();
     this.ended = this.run();
   }
 
@@ -108,7 +119,7 @@ export class IdleWait implements BackgroundRole {
     this.interrupt();
     this.interruptible.end();
     this.rearming.end();
-    await this.ended;
+    await Promise.all([this.ended, this.looks?.stop()]);
   }
 
   /** Stops waiting and closes the connection. Its claims are not sent again. */
@@ -158,7 +169,7 @@ export class IdleWait implements BackgroundRole {
     const claimsAlong = this.options.claimsAlong && runners.length <= MOST_CLAIMED_AT_ONCE;
     const claims = claimsAlong ? runners.map((runner) => this.claim(runner, runners.length)) : [];
     const longestMs = Math.min(
-      LONGEST_WAIT_MS,
+      this.looks ? LONGEST_WAIT_FOR_MANY_MS : LONGEST_WAIT_MS,
       ...runners.map(({ queue }) => WAIT_SHARE * queue.options.visibilityMs),
     );
     const dueInMs = Math.min(longestMs, ...runners.map((runner) => runner.outlook.nextDueInMs ?? Infinity));
@@ -166,7 +177,7 @@ export class IdleWait implements BackgroundRole {
     runners.forEach((runner) => runner.waitBegins());
     this.waiting = true;
     const ending = waitMs < longestMs ? this.clock.setTimeout(() => this.nudge(), waitMs + LATEST_MS) : undefined;
-    const { outcomes, cancelIn, refusal } = await this.storeWait.wait(
+    const { outcomes, cancelIn, wokenIn, refusal } = await this.storeWait.wait(
       this.inTurn(runners),
       waitMs,
       claims.map(({ call }) => call),
@@ -176,7 +187,7 @@ export class IdleWait implements BackgroundRole {
       this.clock.clear(ending);
     }
     this.nudged = false;
-    runners.forEach((runner) => runner.waitEnds(!claimsAlong));
+    runners.forEach((runner) => runner.waitEnds(!claimsAlong && this.mayHaveJobs(runner, wokenIn)));
     claims.forEach((claim, i) => claim.done(outcomes[i]!));
     const cancelled = this.options.runners.find((runner) => runner.calls === cancelIn);
     if (cancelled) {
@@ -186,6 +197,11 @@ export class IdleWait implements BackgroundRole {
     if (refusal) {
       await this.afterRefusal(refusal);
     }
+  }
+
+  /** Returns whether a wait may have ended for a job of a queue. Of many queues one was woken, or one has a job soon. */
+  private mayHaveJobs({ calls, outlook }: QueueRunner, wokenIn: StoreCalls | undefined): boolean {
+    return this.looks === undefined || calls === wokenIn || outlook.nextDueInMs !== undefined;
   }
 
   /** Waits here, where the server does not let us wait there. */

@@ -8,6 +8,11 @@ import type { TickReport } from '../../queue/schedules/schedules.js';
 /** The longest interval between two looks at a queue, in ms, because other processes may make schedules. */
 const LOOK_MS = 5_000;
 
+/** The number of queues that are asked one by one. */
+const FEW = 4;
+
+const LOOK_LIMIT = { timeoutMs: LOOK_MS };
+
 /** The most slices of ticks in one run. So a run ends even if more comes due than it can make. */
 const MOST_SLICES = 100;
 
@@ -67,12 +72,30 @@ export class ScheduleTicker implements BackgroundRole {
     do {
       this.again = false;
       this.nextInMs = LOOK_MS;
-      await Promise.all(this.queues.map((queue) => this.tickQueue(queue)));
+      await Promise.all((await this.queuesToTick()).map((queue) => this.tickQueue(queue)));
     } while (this.again && !this.stopped);
     if (!this.stopped) {
       this.clock.clear(this.timer);
       this.timer = this.clock.setTimeout(() => void this.runOnce(), this.nextInMs);
     }
+  }
+
+  /** Returns the queues that may have schedules. One look for all costs less than a call for each. */
+  private async queuesToTick(): Promise<readonly JobQueue[]> {
+    const { store } = this.queues[0] ?? {};
+    if (this.queues.length <= FEW || !store?.isReady || store.isSharded) {
+      return this.queues;
+    }
+    const calls = await Promise.all(this.queues.map((queue) => queue.calls().catch(() => undefined)));
+    const opened = calls.filter((each) => each !== undefined);
+    const looks = await store.queues.look(opened, ['scheduleDue'], LOOK_LIMIT);
+    const without = new Set(
+      opened.filter((_, i) => {
+        const look = looks[i]!;
+        return look.ok && look.reply.found.size === 0;
+      }),
+    );
+    return this.queues.filter((_, i) => !calls[i] || !without.has(calls[i]));
   }
 
   private async tickQueue(queue: JobQueue): Promise<void> {

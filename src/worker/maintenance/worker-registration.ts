@@ -9,8 +9,10 @@ import { FaultLog } from '../reports/fault-log.js';
 import type { WorkerContext } from './worker-context.js';
 
 const INTERVAL_MS = 10_000;
-/** The interval at which a worker repeats unchanged details, in ms, because a server may have lost them. */
-const DESCRIBED_MS = 55_000;
+/** The age of an announcement, in ms, at which it is renewed. It lasts for 30 s. */
+const RENEWED_MS = 15_000;
+/** Each so many renewals check the whole announcement. A purge lets it expire after five minutes. */
+const CHECKED_EACH = 12;
 /** The most stuck jobs that a worker names. */
 const MOST_STUCK = 20;
 
@@ -31,8 +33,11 @@ export class WorkerRegistration implements BackgroundRole {
   private readonly faults: FaultLog;
   /** The queues whose permissions are checked. An announcement of them may have been sent. */
   private readonly prepared = new Set<QueueRunner>();
-  /** The last announced details of this worker for each queue, and their time. */
-  private readonly described = new Map<QueueRunner, { text: string; atMs: number }>();
+  /** The last announced details of this worker for each queue. */
+  private readonly described = new Map<QueueRunner, string>();
+  /** The time of each queue's last announcement, by the monotonic clock. */
+  private readonly announcedAtMs = new Map<QueueRunner, number>();
+  private renewals = 0;
 
   constructor(private readonly worker: WorkerContext) {
     this.startedAtMs = worker.store.clock.monotonic();
@@ -83,9 +88,35 @@ export class WorkerRegistration implements BackgroundRole {
       );
   }
 
-  /** Announces all queues again. A queue that waited for it is then claimed from. */
+  /**
+   * Renews the announcements, for many queues together. Announces the queues again that have lost theirs. A queue that
+   * waited for it is then claimed from.
+   */
   async runOnce(): Promise<void> {
-    await Promise.all(this.worker.runners.map((runner) => this.announceAgain(runner)));
+    const now = this.worker.store.clock.monotonic();
+    const due = this.worker.runners.filter(
+      (runner) => now - (this.announcedAtMs.get(runner) ?? -Infinity) >= RENEWED_MS,
+    );
+    const known = await this.renew(due);
+    await Promise.all(due.map((runner, i) => (known[i] ? this.redescribe(runner) : this.announceAgain(runner))));
+  }
+
+  /** Returns for each queue whether it has the announcement of this worker. */
+  private async renew(runners: readonly QueueRunner[]): Promise<boolean[]> {
+    const { id: worker, store } = this.worker;
+    const checks = this.renewals++ % CHECKED_EACH === 0;
+    const now = store.clock.monotonic();
+    const queues = runners.map(({ calls, limits }) => ({ calls, handlers: limits.all }));
+    const outcomes = await store.queues.renew(queues, { worker, checks }, limitOf(INTERVAL_MS));
+    return runners.map((runner, i) => {
+      const outcome = outcomes[i]!;
+      const isKnown = outcome.ok && outcome.reply && runner.outlook.isAnnounced && !this.ended;
+      if (isKnown) {
+        this.announcedAtMs.set(runner, now);
+        this.faults.succeeded(announcing(runner.name));
+      }
+      return isKnown;
+    });
   }
 
   private async announceAgain(runner: QueueRunner): Promise<void> {
@@ -157,26 +188,33 @@ export class WorkerRegistration implements BackgroundRole {
       return error as Error;
     }
     this.worker.repeats.succeeded(announcing(runner.name));
+    this.announcedAtMs.set(runner, this.worker.store.clock.monotonic());
     runner.announced();
+    this.described.delete(runner); // the server may have lost it too
+    await this.redescribe(runner);
+    return undefined;
+  }
+
+  /** Sends the details of this worker for operators, if they have changed. */
+  private async redescribe(runner: QueueRunner): Promise<void> {
     const what = `Describing this worker to queue "${runner.name}"`;
     await this.describe(runner, this.detailsOf(runner)).then(
       () => this.faults.succeeded(what),
       (error: Error) => this.faults.failed(what, `${what} failed`, error),
     );
-    return undefined;
   }
 
-  /** Sends the details of this worker for operators, when they change and once a minute. */
   private async describe(runner: QueueRunner, details: WorkerDetails | undefined): Promise<void> {
     const text = JSON.stringify(details ?? null);
-    const last = this.described.get(runner);
-    const nowMs = this.worker.store.clock.monotonic();
-    if (last?.text === text && nowMs - last.atMs < DESCRIBED_MS) {
+    if (this.described.get(runner) === text) {
       return;
     }
-    const call = runner.calls.workers.describe(this.worker.id, details, nowMs - this.startedAtMs);
-    await this.worker.store.exec(call, limitOf(INTERVAL_MS));
-    this.described.set(runner, { text, atMs: nowMs });
+    const ageMs = this.worker.store.clock.monotonic() - this.startedAtMs;
+    await this.worker.store.exec(
+      runner.calls.workers.describe(this.worker.id, details, ageMs),
+      limitOf(INTERVAL_MS),
+    );
+    this.described.set(runner, text);
   }
 
   private detailsOf(runner: QueueRunner): WorkerDetails {

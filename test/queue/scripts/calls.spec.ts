@@ -50,6 +50,7 @@ const NO_CALL: Record<string, string> = {
   queueCheckPermissions: 'asks Redis about the permissions of its user; see script-permissions.ts',
   queueLook: 'of many queues; see queues-calls.ts',
   sweepNoteIdle: 'of many queues; see queues-calls.ts',
+  workerRenew: 'of many queues; see queues-calls.ts',
 };
 
 const scriptOf = (room: string, verb: string) => room + verb[0]!.toUpperCase() + verb.slice(1);

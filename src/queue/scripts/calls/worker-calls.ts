@@ -4,7 +4,7 @@ import { listOf, rowsOf, wholeNumberOf } from '../../replies/check-reply.js';
 import { decodeWorker } from '../../replies/decode-worker.js';
 import type { AttemptLimits } from '../../store/store-calls.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
-import { configuredLimits, limitsText } from '../encode-limits.js';
+import { configuredLimits, handlerLimitsText, limitsText } from '../encode-limits.js';
 import { LAYOUT, checkLayout } from '../layout.js';
 import { WORKER_SEEN_MS } from '../../runtime/lifetimes.js';
 import { type CallContext, call } from '../script-call.js';
@@ -15,7 +15,6 @@ export function workerCalls({ keys, options }: CallContext) {
   return {
     /** Rejects with QueueLayoutError where a newer version of the library has the queue. */
     register(worker: string, serves: boolean, handlers: readonly AttemptLimits[] = []): ScriptCall<void> {
-      const said = handlers.flatMap(({ name, maxAttempts, maxCrashes }) => [name, `${maxAttempts}:${maxCrashes}`]);
       const args = [
         worker,
         serves ? '1' : '0',
@@ -23,7 +22,7 @@ export function workerCalls({ keys, options }: CallContext) {
         configuredLimits(options),
         LAYOUT,
         JSON.stringify(announcedContent(options)),
-        ...said,
+        ...handlerLimitsText(handlers),
       ];
       return call('workerRegister', keys.standard, args, (reply) => checkLayout(keys.queue, wholeNumberOf(reply)));
     },

@@ -1,6 +1,6 @@
 // The verbs that reach many queues of a server in few calls.
 import type { CallLimit, Settled } from '../store-call.js';
-import type { StoreCalls } from '../store-calls.js';
+import type { AttemptLimits, StoreCalls } from '../store-calls.js';
 
 /** The part of a queue that exists only while it has something. */
 export type Place =
@@ -40,6 +40,20 @@ export interface IdleNote {
   readonly gapMs: number;
 }
 
+/** A queue to which a worker announces itself again. */
+export interface AnnouncedQueue {
+  readonly calls: StoreCalls;
+  /** The limits of its handlers, by their names. */
+  readonly handlers: readonly AttemptLimits[];
+}
+
+/** The worker that announces itself again. */
+export interface Renewal {
+  readonly worker: string;
+  /** True to check also what changes rarely: the layout, the limits, and whether a purge lets the announcement expire. */
+  readonly checks: boolean;
+}
+
 /**
  * Each verb returns the outcome of each queue, in the order of the queues. On one server some hundred queues share a call. In a
  * Cluster each queue has its own, because a script reaches the keys of one slot only.
@@ -53,4 +67,10 @@ export interface QueuesVerbs {
   ): Promise<Settled<Look>[]>;
   /** Notes that maintenance found no work. Returns whether the caller must close the minute of the queue's history. */
   noteIdle(queues: readonly StoreCalls[], note: IdleNote, limit: Required<CallLimit>): Promise<Settled<boolean>[]>;
+  /** Repeats the announcement of a worker. Returns false where it must register, because a queue has not all of it. */
+  renew(
+    queues: readonly AnnouncedQueue[],
+    renewal: Renewal,
+    limit: Required<CallLimit>,
+  ): Promise<Settled<boolean>[]>;
 }

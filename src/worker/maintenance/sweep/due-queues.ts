@@ -38,7 +38,7 @@ const FAILURES_MS = 60_000;
 const REMAINS_MS = 600_000;
 
 /** The interval at which a queue is swept that seems empty, in ms. Announcements of dead workers may be left. */
-const EMPTY_MS = 3_600_000;
+const EMPTY_MS = 86_400_000;
 
 /** Decides by looks which queues a round of maintenance sweeps. It holds no queue that the process has released. */
 export class DueQueues {

@@ -1,0 +1,66 @@
+#!lua flags=allow-oom
+-- Repeats the announcement of a worker to its queues, as long as they still have all of it. Else the worker must announce
+-- itself again, see lua/worker/register.
+-- Transition: none
+-- KEYS: for each queue its workers (sorted set, score = last seen in ms), names (sorted set, score = last announcement in
+--   ms), sweep (hash, the sweep's memory), worker_details, retention and handler_limits (hashes)
+-- ARGV[1] worker
+-- ARGV[2] the layout of the keys that this worker knows; '' not to check what changes rarely
+-- ARGV[3..] for each queue lines: the limits of the queue, see lib/retention/announced_queue_limits, then a name of a
+--   handler, its limits, and so on
+-- Returns the positions, from 1, of the queues to which the worker must announce itself. Repeated: the same.
+--@include lib/core/clock
+local keys, worker, layout = KEYS, ARGV[1], ARGV[2]
+local reply = {}
+
+-- Returns the limits of a queue, the names of its handlers, and their limits.
+local function read_lines(text)
+  local limits, names, handler_limits = nil, {}, {}
+  for line in string.gmatch(text, '[^\n]+') do
+    if not limits then
+      limits = line
+    elseif #names == #handler_limits then
+      names[#names + 1] = line
+    else
+      handler_limits[#handler_limits + 1] = line
+    end
+  end
+  return limits, names, handler_limits
+end
+
+local function renew_names(names, announced)
+  local fields = {}
+  for _, name in ipairs(announced) do
+    fields[#fields + 1], fields[#fields + 2] = now, name
+  end
+  if #fields > 0 then
+    redis.call('ZADD', names, unpack(fields))
+  end
+end
+
+local function has_limits(handler_limits, names, limits)
+  local stored = #names > 0 and redis.call('HMGET', handler_limits, unpack(names)) or {}
+  for i, each in ipairs(limits) do
+    if stored[i] ~= each then
+      return false
+    end
+  end
+  return true
+end
+
+for i = 3, #ARGV do
+  local workers, names, sweep, details, retention, handler_limits = unpack(keys, (i - 3) * 6 + 1, (i - 2) * 6)
+  local limits, announced, attempts = read_lines(ARGV[i])
+  -- No change means that the worker is not known.
+  local is_known = redis.call('ZADD', workers, 'XX', 'CH', now, worker) == 1
+  if is_known then
+    renew_names(names, announced)
+  end
+  -- A purge lets the announcement expire, a server may lose it, and another worker may have announced other limits.
+  if not is_known or layout ~= '' and not (redis.call('PERSIST', workers) == 0
+    and redis.call('HGET', sweep, 'layout') == layout and redis.call('PEXPIRE', details, 600000) == 1
+    and redis.call('HGET', retention, '') == limits and has_limits(handler_limits, announced, attempts)) then
+    reply[#reply + 1] = i - 2
+  end
+end
+return reply

@@ -1,0 +1,80 @@
+import { describe, expect, it } from '@jest/globals';
+import { RedisStore } from '#queue/redis-store.js';
+import type { QueueOptions } from '#queue/model/queue-options.js';
+import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+
+const HANDLERS = ['mail', 'fax'].map((name) => ({ name, maxAttempts: 5, maxCrashes: 3 }));
+
+async function renew(queues: readonly TestQueue[], { checks = true, worker = 'w1' } = {}): Promise<boolean[]> {
+  const all = queues.map(({ scripts: calls }) => ({ calls, handlers: HANDLERS }));
+  const { queues: verbs } = RedisStore.of(queues[0]!.redis);
+  const outcomes = await verbs.renew(all, { worker, checks }, { timeoutMs: 5_000 });
+  return outcomes.map((outcome) => outcome.ok && outcome.reply);
+}
+
+/** Returns a queue to which w1 announced itself a minute ago. */
+async function announced(options: QueueOptions = {}): Promise<TestQueue> {
+  const q = testQueue(options);
+  await q.run(q.scripts.workers.register('w1', true, HANDLERS));
+  await q.run(q.scripts.workers.describe('w1', { host: 'h', pid: 1, slots: 1 }, 0));
+  const longAgo = (await q.now()) - 60_000;
+  await q.redis.zadd(q.keys.workers, longAgo, 'w1');
+  await q.redis.zadd(q.keys.names, longAgo, 'mail', longAgo, 'fax');
+  return q;
+}
+
+describe('worker/renew.lua', () => {
+  it('renews the worker and the names of its handlers in each queue', async () => {
+    const queues = [await announced(), await announced()];
+    const before = await queues[0]!.now();
+    expect(await renew(queues)).toEqual([true, true]);
+    for (const q of queues) {
+      expect((await q.run(q.scripts.stats())).workers).toBe(1);
+      for (const [key, member] of [
+        [q.keys.workers, 'w1'],
+        [q.keys.names, 'mail'],
+        [q.keys.names, 'fax'],
+      ] as const) {
+        expect(Number(await q.redis.zscore(key, member))).toBeGreaterThanOrEqual(before);
+      }
+    }
+  });
+
+  it('asks for a registration where the worker is not known, and writes nothing there', async () => {
+    const [known, lost] = [await announced(), testQueue()];
+    expect(await renew([known, lost], { checks: false })).toEqual([true, false]);
+    expect(await lost.redis.exists(lost.keys.workers, lost.keys.names)).toBe(0);
+    expect(await renew([known], { worker: 'other' })).toEqual([false]);
+  });
+
+  it('asks for one where a purge lets the announcement expire', async () => {
+    const q = await announced();
+    await renew([q]);
+    await q.run(q.scripts.purge(100));
+    expect(await q.redis.pttl(q.keys.retention)).toBeGreaterThan(0);
+    expect(await renew([q], { checks: false })).toEqual([true]);
+    expect(await renew([q])).toEqual([false]);
+    await q.run(q.scripts.workers.register('w1', true, HANDLERS));
+    expect(await q.redis.pttl(q.keys.retention)).toBe(-1);
+    expect(await renew([q])).toEqual([true]);
+  });
+
+  it('asks for one where the layout is another, or the details are gone', async () => {
+    const [newer, gone] = [await announced(), await announced()];
+    await newer.redis.hset(newer.keys.sweep, 'layout', '99');
+    await gone.redis.del(gone.keys.workerDetails);
+    expect(await renew([newer, gone])).toEqual([false, false]);
+  });
+
+  it('asks for one where another worker has announced other limits', async () => {
+    const [queue, handler] = [await announced(), await announced()];
+    await queue.redis.hset(queue.keys.retention, '', 'visibility=1000');
+    await handler.redis.hset(handler.keys.handlerLimits, 'fax', '1:1');
+    expect(await renew([queue, handler])).toEqual([false, false]);
+  });
+
+  it('asks for one where the code configures limits, because registrations decide whose limits apply', async () => {
+    const q = await announced({ maxRunning: 3 });
+    expect(await renew([q])).toEqual([false]);
+  });
+});

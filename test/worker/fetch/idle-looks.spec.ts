@@ -1,0 +1,59 @@
+// A worker of many queues looks for jobs without a marker by one call for all of them. It claims where it finds some.
+import { expect, it } from '@jest/globals';
+import { JobQueue } from '#queue/job-queue.js';
+import { systemClock } from '#queue/runtime/clock.js';
+import { MemoryServer } from '#testing/memory-store/memory-server.js';
+import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { eventually } from '../../support/faults/wait.js';
+import { inside } from '../../support/queue/inside.js';
+import { idle, namedConnection, newQueue, startWorker } from '../../support/worker/workers.js';
+
+const MANY = 12;
+
+async function keysOf(queue: JobQueue) {
+  return (await inside(queue).scripts()).keys;
+}
+
+function served(queues: readonly JobQueue[]) {
+  return queues.map((queue) => ({ queue, handlers: { [queue.name]: () => undefined } }));
+}
+
+it('finds jobs without a marker: of clients of the Redis pattern, due ones, and after a lost marker', async () => {
+  const redis = namedConnection();
+  const queues = Array.from({ length: MANY }, () => newQueue({}, redis));
+  const worker = await startWorker(served(queues));
+  await idle(redis);
+  const foreign = await keysOf(queues[3]!);
+  await redis.hset(foreign.job('foreign'), { id: 'foreign', payload: '{}', status: 'pending', attempts: 0 });
+  await redis.lpush(foreign.pending, 'foreign');
+  await worker.event('completed', 1, { id: 'foreign' });
+
+  await idle(redis);
+  const lost = await keysOf(queues[7]!);
+  const before = worker.count('completed');
+  await redis
+    .multi()
+    .hset(lost.job('lost'), { name: queues[7]!.name, payload: '{}', status: 'pending', enqueued_at_ms: Date.now() })
+    .zadd(lost.scheduled, Date.now(), 'lost')
+    .hset(lost.job('lost'), 'status', 'scheduled', 'due_at_ms', Date.now())
+    .exec();
+  await worker.event('completed', before + 1, { timeoutMs: 10_000 });
+});
+
+it('claims only from the queue whose marker woke it', async () => {
+  const server = new MemoryServer(() => Date.now());
+  const claims: string[] = [];
+  const link = async <Reply>(script: string, run: () => Reply) => {
+    if (script === 'attemptClaim') claims.push(script);
+    return run();
+  };
+  const store = new MemoryStore(systemClock, { server, link });
+  const producer = new MemoryStore(systemClock, { server });
+  const queues = Array.from({ length: MANY }, (_, i) => new JobQueue(store, `q${i}`));
+  const worker = await startWorker(served(queues));
+  await eventually(() => claims.length === MANY, { what: 'a first claim of each queue' });
+  claims.length = 0;
+  await new JobQueue(producer, 'q5').enqueue({});
+  await worker.event('completed');
+  expect(claims.length).toBeLessThanOrEqual(3); // for the job, for what may be left, and one of a look
+});
