@@ -20,11 +20,12 @@ export const LAYERS = {
   metrics: ['queue', 'worker', 'nest'],
   tracing: ['queue', 'worker'],
   outbox: ['queue', 'nest'],
-  cli: ['queue', 'worker', 'inspect', 'outbox'],
+  migrate: ['queue'],
+  cli: ['queue', 'worker', 'inspect', 'outbox', 'migrate'],
   testing: ['queue', 'worker', 'nest'],
 };
 export const OTHERS = ['queue', 'inspect', 'nest'];
-const WITHOUT_NEST = ['queue', 'worker', 'inspect', 'metrics', 'tracing', 'outbox', 'cli'];
+const WITHOUT_NEST = ['queue', 'worker', 'inspect', 'metrics', 'tracing', 'outbox', 'migrate', 'cli'];
 
 /** The lowest rooms of src/queue, in order: each may import those before it, and every other room may import all. */
 const BASE = ['runtime', 'errors', 'validation', 'codec', 'model'];

@@ -9,6 +9,7 @@ import { addDashboard } from './commands/dashboard-command.js';
 import { addDeadLetterCommands } from './commands/dead-letter-commands.js';
 import { addGroupCommands } from './commands/group-commands.js';
 import { addJobCommands } from './commands/job-commands.js';
+import { addMigrate } from './commands/migrate-command.js';
 import { addOutbox } from './commands/outbox-command.js';
 import { addQueueCommands } from './commands/queue-commands.js';
 import { addSchedules } from './commands/schedules-command.js';
@@ -93,6 +94,7 @@ export async function main(argv: readonly string[], host: HostProcess = process)
   addTail(program, run);
   addAudit(program, run);
   addBench(program, run);
+  addMigrate(program, run, host.env);
   addOutbox(program, host.stdout);
   addCompletion(program, host.stdout);
   program.commands.forEach((command) => command.exitOverride());

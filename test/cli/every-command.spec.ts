@@ -44,6 +44,7 @@ const COMMANDS: Record<string, (name: string) => string[]> = {
   stats: (name) => ['stats', name],
   top: (name) => ['top', name, '--count', '1'],
   audit: (name) => ['audit', name],
+  migrate: (name) => ['migrate', 'bullmq', name, '--dry-run'],
   bench: () => ['bench', '--jobs', '20', '--yes'],
 };
 
@@ -66,6 +67,12 @@ async function plant(): Promise<void> {
   await queue.pause({ by: HOSTILE, reason: HOSTILE });
   await queue.enqueue({ text: HOSTILE }, { id: 'cancelled-1', name: HOSTILE });
   await queue.cancel('cancelled-1');
+  await redis.hset(`bull:${queue.name}:${HOSTILE}`, {
+    name: HOSTILE,
+    data: '{}',
+    opts: `{"${JSON.stringify(HOSTILE).slice(1, -1)}":1}`,
+  });
+  await redis.lpush(`bull:${queue.name}:wait`, HOSTILE, HOSTILE.slice(1));
   await queue.schedules.upsert('nightly', { cron: '0 3 * * *' });
   await queue.schedules.pause('nightly');
   const recurrence = JSON.stringify({ cron: HOSTILE, endAt: 'no date' });

@@ -61,6 +61,7 @@ const COMMANDS: Readonly<Record<string, readonly [deed: Deed, ...args: fc.Arbitr
     dashboard: ['reads'],
     completion: ['reads'],
     outbox: ['reads'],
+    migrate: ['reads'],
   };
 })();
 /** Commands with a part that changes at once, although another part asks. */

@@ -46,6 +46,10 @@ const NO_SCRIPT: Record<string, string> = {
 /** The scripts that are no call of a queue. */
 const NO_CALL: Record<string, string> = {
   auditFrame: 'wraps the other scripts; see audited-script.ts',
+  migrateBullmqAcknowledge: 'runs on a queue of BullMQ; see src/migrate',
+  migrateBullmqGiveBack: 'runs on a queue of BullMQ; see src/migrate',
+  migrateBullmqTakeScheduler: 'runs on a queue of BullMQ; see src/migrate',
+  migrateBullmqTake: 'runs on a queue of BullMQ; see src/migrate',
   queueCheckKeys: 'transport/wrong-keys.ts sends it, after the error of any call',
   queueCheckPermissions: 'asks Redis about the permissions of its user; see script-permissions.ts',
   queueLook: 'of many queues; see queues-calls.ts',

@@ -1,0 +1,181 @@
+import { Argument, type Command } from 'commander';
+import { Source, type SourceEra } from '../../migrate/bullmq/source.js';
+import type { MoveReport } from '../../migrate/move-report.js';
+import type { MoveRules, PriorityRule } from '../../migrate/move-rules.js';
+import { moveSettings } from '../../migrate/move-settings.js';
+import { Mover, TargetFullError } from '../../migrate/mover.js';
+import { planMove, priorityUse, type MovePlan } from '../../migrate/plan.js';
+import { readBackoffs, readNames, readPriorities } from '../../migrate/read-maps.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import { systemClock } from '../../queue/runtime/clock.js';
+import type { Context, Run } from '../context.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { planText, reportText, sourceName } from '../migrate-text.js';
+import { wholeNumber } from '../numbers.js';
+import { clientOf } from '../redis/address.js';
+import { reach } from '../redis/reach.js';
+import { Interruption } from '../show-repeatedly.js';
+import { text, valueOf } from '../text.js';
+
+type Options = Record<string, string | boolean | undefined>;
+
+const QUIET_MS = 60_000;
+
+/** Adds the command that moves the jobs of another library. @param env has the address of its Redis */
+export function addMigrate(program: Command, run: Run, env: NodeJS.ProcessEnv): void {
+  program
+    .command('migrate')
+    .addArgument(new Argument('<library>', 'who wrote the queue').choices(['bullmq', 'bull']))
+    .argument('<queue>', 'the queue there')
+    .description('moves waiting jobs of BullMQ or Bull while its workers run; see docs/from-bullmq.md')
+    .option('--to <queue>', 'the queue here; without it the same name')
+    .option('--from <url>', 'the Redis of the old queue, if it is another one; with a password in BULLMQ_REDIS_URL')
+    .option('--from-prefix <text>', 'the beginning of its keys', 'bull')
+    .option('--dry-run', 'only show what would be moved')
+    .option('--follow', 'go on until the old queue is quiet')
+    .option('--quiet <ms>', 'how long it must be quiet', String(QUIET_MS))
+    .option('--names <map>', 'names of jobs here: resize=image,*=audio')
+    .option('--priorities <map>', 'priorities here: none=900,1=800')
+    .option('--backoff <map>', 'delays for strategies in code: custom=exponential:1000')
+    .option('--new-ids', 'give each job a new id')
+    .option('--shift-intervals', 'move intervals whose times differ here')
+    .action(
+      run(async (context, [, name], options) => {
+        const old = await oldRedis(context, options, env);
+        try {
+          await migrate(context, new Source(old.client, String(options['fromPrefix']), name!), options);
+        } finally {
+          old.close();
+        }
+      }),
+    );
+}
+
+/** Connects to the Redis of the old queue: the same one, unless another is named. */
+async function oldRedis({ session }: Context, options: Options, env: NodeJS.ProcessEnv) {
+  const url = options['from'] as string | undefined;
+  const secret = env['BULLMQ_REDIS_URL'];
+  if (url === undefined && secret === undefined) {
+    return { client: session.client, close: () => undefined };
+  }
+  const found = clientOf({ ...(url !== undefined && { redis: url }) }, { ...env, REDIS_URL: secret });
+  await reach(found);
+  return { client: found.client, close: () => found.client.disconnect() };
+}
+
+async function migrate(context: Context, source: Source, options: Options): Promise<void> {
+  const { session, out } = context;
+  if (!(await source.exists())) {
+    const key = `${source.prefix}:${source.queue}`;
+    throw new CliError(
+      `There is no queue ${JSON.stringify(key)} of BullMQ there. Pass --from or --from-prefix.`,
+      EXIT.notFound,
+    );
+  }
+  const queue = await session.audited(String(options['to'] ?? source.queue));
+  await session.refuseSecret(queue);
+  const { era } = await source.settings();
+  const chosen = await choosePriorities(source, era, options);
+  const rules: MoveRules = {
+    names: options['names'] === undefined ? new Map() : readNames(String(options['names'])),
+    priorities: chosen.rule,
+    backoffs: options['backoff'] === undefined ? new Map() : readBackoffs(String(options['backoff'])),
+    newIds: options['newIds'] === true,
+    shiftIntervals: options['shiftIntervals'] === true,
+  };
+  const plan = await planMove({ source, queue, rules });
+  if (options['dryRun'] === true) {
+    out.show({ from: `${source.prefix}:${source.queue}`, to: queue.name, ...plan }, () =>
+      planText(plan, { source, queue, rules }),
+    );
+    return;
+  }
+  if (!out.json) {
+    out.tell(valueOf(planText(plan, { source, queue, rules }), Infinity));
+  }
+  if (chosen.isGuess) {
+    await context.confirm(
+      () => text`move jobs with and without a priority by the map above (or pass --priorities)`,
+    );
+  }
+  await move(context, {
+    source,
+    queue,
+    rules,
+    plan,
+    quietMs: wholeNumber('quiet', options['quiet']) ?? QUIET_MS,
+    follows: options['follow'] === true,
+  });
+}
+
+/** Chooses the rule for priorities. Where jobs with and without one wait, BullMQ's order needs a map. */
+async function choosePriorities(
+  source: Source,
+  era: SourceEra,
+  options: Options,
+): Promise<{ rule: PriorityRule; isGuess: boolean }> {
+  if (options['priorities'] !== undefined) {
+    return { rule: readPriorities(String(options['priorities'])), isGuess: false };
+  }
+  if (era === 'bull') {
+    return { rule: { kind: 'reversed', isNoneLast: true }, isGuess: false };
+  }
+  const { none, used } = await priorityUse(source);
+  if (none > 0 && used.size > 0) {
+    return { rule: { kind: 'below', none: 1_000, named: new Map() }, isGuess: true };
+  }
+  return { rule: used.size > 0 ? { kind: 'reversed', isNoneLast: false } : { kind: 'none' }, isGuess: false };
+}
+
+interface Move {
+  source: Source;
+  queue: JobQueue;
+  rules: MoveRules;
+  plan: MovePlan;
+  follows: boolean;
+  quietMs: number;
+}
+
+async function move(context: Context, { source, queue, rules, plan, follows, quietMs }: Move): Promise<void> {
+  const { session, out, progress } = context;
+  const report: MoveReport = {
+    from: `${source.prefix}:${source.queue}`,
+    to: queue.name,
+    source: sourceName(plan.settings),
+    moved: {},
+    deduplicated: 0,
+    deleted: 0,
+    schedules: [],
+    settings: await moveSettings(plan.settings, queue),
+    left: [],
+    dropped: {},
+    remaining: {},
+    unhandled: [],
+  };
+  const mover = new Mover({ source, era: plan.settings.era, queue, rules, clock: systemClock, report });
+  const interruption = new Interruption(session);
+  void interruption.over.then(() => mover.stop(), () => mover.stop()); // prettier-ignore
+  const startedAt = performance.now();
+  const total = follows ? undefined : Object.values(plan.movable).reduce((sum, each) => sum + each, 0);
+  let full: TargetFullError | undefined;
+  try {
+    await progress.during(follows ? mover.follow(quietMs) : mover.run(), 'moved', total, () => mover.movedCount);
+  } catch (error) {
+    full = error instanceof TargetFullError ? error : undefined;
+    if (!full) {
+      throw error;
+    }
+  } finally {
+    interruption.close();
+  }
+  const after = await planMove({ source, queue, rules, clashes: mover.clashes });
+  report.left = after.left;
+  report.remaining = after.counts;
+  report.unhandled = (await queue.stats()).unserved.map(({ name }) => name);
+  out.show(report, () =>
+    reportText(report, { place: session.place, tookMs: performance.now() - startedAt, at: out.nowMs }),
+  );
+  if (full) {
+    throw new CliError(`${full.message} Raise its bound, or let its workers catch up, and run this again.`);
+  }
+}

@@ -1,0 +1,48 @@
+import type { Place } from './source-keys.js';
+
+/** The fields of a job's hash that are read. */
+export const FIELDS = [
+  'name',
+  'data',
+  'opts',
+  'priority',
+  'atm',
+  'attemptsMade',
+  'stc',
+  'deid',
+  'rjk',
+  'parentKey',
+  'defa',
+] as const;
+
+/** A job of BullMQ or Bull. */
+export interface OldJob {
+  id: string;
+  place: Place;
+  /** Its score, in a sorted set. */
+  score: number;
+  fields: Partial<Record<(typeof FIELDS)[number], string>>;
+  /** True if it has children, or results of them. */
+  isParent: boolean;
+  /** True if another job holds its key of deduplication, or none. */
+  hasLostKey: boolean;
+  /** The rest of the time of its key; -1 without an expiry. */
+  dedupTtlMs: number;
+}
+
+/** A job that was taken. */
+export interface TakenJob extends OldJob {
+  /** Its entry, which names the place it came from. */
+  entry: string;
+}
+
+/** Returns the key of an entry, which never comes again. */
+export function keyOf(entry: string): string {
+  return entry.slice(0, entry.indexOf(' '));
+}
+
+/** Returns the place and the score of an entry. */
+export function placeOf(entry: string): { place: Place; score: number } {
+  const [, place, score] = entry.split(' ') as [string, Place, string];
+  return { place, score: Number(score) };
+}

@@ -1,0 +1,249 @@
+import { luaScripts } from '../../queue/lua.generated.js';
+import { randomId } from '../../queue/runtime/random-id.js';
+import type { RedisClient } from '../../queue/redis/redis-client.js';
+import { FIELDS, placeOf, type OldJob, type TakenJob } from './old-job.js';
+import { PLACES, SourceKeys, type Place } from './source-keys.js';
+
+/** The jobs of one step, which must not block the server. */
+export const STEP = 200;
+
+type Script = 'Take' | 'GiveBack' | 'Acknowledge' | 'TakeScheduler';
+type Redis = Pick<RedisClient, 'eval'>;
+
+/** The library that wrote a queue: Bull 4, BullMQ up to 5, or BullMQ 6. */
+export type SourceEra = 'bull' | 'bullmq5' | 'bullmq6';
+
+/** The settings of a queue for its whole fleet. */
+export interface SourceSettings {
+  era: SourceEra;
+  /** As its library wrote it; undefined for Bull. */
+  version: string | undefined;
+  isPaused: boolean;
+  concurrency?: number;
+  rate?: { max: number; duration: number };
+}
+
+/** A scheduler, or a repeatable job of Bull. */
+export interface OldScheduler {
+  id: string;
+  nextMs: number;
+  /** Its hash, empty for Bull. */
+  fields: Record<string, string>;
+}
+
+/** Another mover works on the same queue. */
+export class OvertakenError extends Error {
+  override readonly name = 'OvertakenError';
+  constructor() {
+    super('Another mover has taken over this queue. This one stopped; nothing is lost, and nothing runs twice.');
+  }
+}
+
+/** A queue of BullMQ or Bull: what a mover reads and changes there. */
+export class Source {
+  readonly keys: SourceKeys;
+  private fence = '';
+
+  constructor(
+    readonly redis: RedisClient,
+    readonly prefix: string,
+    readonly queue: string,
+  ) {
+    this.keys = new SourceKeys(prefix, queue);
+  }
+
+  /** Returns whether the queue exists. */
+  async exists(): Promise<boolean> {
+    const { meta, repeat, active, transit, schedulers } = this.keys;
+    const others = ['id', 'completed', 'failed', ...PLACES].map((name) => this.keys.of(name));
+    return (await this.redis.exists(meta, repeat, active, transit, schedulers, ...others)) > 0;
+  }
+
+  async settings(): Promise<SourceSettings> {
+    const [version, paused, concurrency, max, duration] = await this.redis.hmget(
+      this.keys.meta,
+      'version',
+      'paused',
+      'concurrency',
+      'max',
+      'duration',
+    );
+    const isPaused = (await this.redis.exists(this.keys.of('meta-paused'))) === 1 || paused !== null;
+    return {
+      era: await this.era(version ?? undefined),
+      version: version ?? undefined,
+      isPaused,
+      ...(concurrency && { concurrency: Number(concurrency) }),
+      ...(max && duration && { rate: { max: Number(max), duration: Number(duration) } }),
+    };
+  }
+
+  /** Returns who wrote the queue. Bull has neither a version, nor a stream of events. */
+  private async era(version: string | undefined): Promise<SourceEra> {
+    const [, major] = /^bullmq:(\d+)/.exec(version ?? '') ?? [];
+    if (major !== undefined) {
+      return Number(major) >= 6 ? 'bullmq6' : 'bullmq5';
+    }
+    const { marker } = this.keys;
+    const found = await this.redis.exists(marker, this.keys.of('prioritized'), this.keys.of('events'));
+    return found > 0 ? 'bullmq5' : 'bull';
+  }
+
+  /** Returns the number of jobs of each state. */
+  async counts(): Promise<Record<string, number>> {
+    const lists = ['wait', 'paused', 'active'];
+    const sets = ['prioritized', 'delayed', 'waiting-children', 'failed', 'completed', 'repeat'];
+    const counted = await Promise.all([
+      ...lists.map((name) => this.redis.llen(this.keys.of(name))),
+      ...sets.map((name) => this.redis.zcard(this.keys.of(name))),
+      this.redis.zcard(this.keys.transit),
+    ]);
+    return Object.fromEntries([...lists, ...sets, 'transit'].map((name, i) => [name, counted[i]!]));
+  }
+
+  /** Returns ids of a place with their scores, in the order in which they would run. */
+  async ids(place: Place, offset: number, limit: number): Promise<[id: string, score: number][]> {
+    const key = this.keys.of(place);
+    if (place === 'wait' || place === 'paused') {
+      const found = await this.redis.lrange(key, String(-(offset + limit)), String(-(offset + 1)));
+      return found.toReversed().map((id) => [id, 0]);
+    }
+    const found = await this.redis.zrange(key, String(offset), String(offset + limit - 1), 'WITHSCORES');
+    return found.flatMap((id, i) => (i % 2 === 0 ? [[id, Number(found[i + 1])] as [string, number]] : []));
+  }
+
+  /** Returns the jobs of ids. Markers of older versions, which are no jobs, are left out. */
+  async jobs(place: Place, ids: readonly (readonly [string, number])[]): Promise<OldJob[]> {
+    const real = ids.filter(([id]) => !/^0:\d+$/.test(id));
+    return Promise.all(real.map(([id, score]) => this.job(id, place, score)));
+  }
+
+  private async job(id: string, place: Place, score: number): Promise<OldJob> {
+    const key = this.keys.job + id;
+    const [values, family] = await Promise.all([
+      this.redis.hmget(key, ...FIELDS),
+      this.redis.exists(`${key}:dependencies`, `${key}:processed`, `${key}:failed`),
+    ]);
+    const fields: OldJob['fields'] = {};
+    FIELDS.forEach((field, i) => {
+      const value = values[i];
+      if (value !== null && value !== undefined) {
+        fields[field] = value;
+      }
+    });
+    const dedup = fields.deid === undefined ? undefined : this.keys.dedup + fields.deid;
+    const [owner, ttl] = dedup ? await Promise.all([this.redis.get(dedup), this.redis.pttl(dedup)]) : [null, -1];
+    return { id, place, score, fields, isParent: family > 0, hasLostKey: owner !== id, dedupTtlMs: ttl };
+  }
+
+  /** Becomes the mover of this queue: an earlier one can take nothing more. */
+  async begin(): Promise<void> {
+    await this.redis.hsetnx(this.keys.mover, 'source', `bullmq-${randomId()}`);
+    this.fence = String(await this.redis.hincrby(this.keys.mover, 'fence', 1));
+  }
+
+  /** Returns the sender of this mover; see docs/internals/enqueue-once.md. */
+  async sender(): Promise<{ source: string; fence: number }> {
+    const source = await this.redis.hget(this.keys.mover, 'source');
+    return { source: source!, fence: Number(this.fence) };
+  }
+
+  /**
+   * Raises the fence above that of the new queue, because this queue was restored from a backup.
+   *
+   * @throws OvertakenError if another mover has begun
+   */
+  async raiseFence(above: number): Promise<void> {
+    if ((await this.redis.hget(this.keys.mover, 'fence')) !== this.fence) {
+      throw new OvertakenError();
+    }
+    this.fence = String(await this.redis.hincrby(this.keys.mover, 'fence', above + 1 - Number(this.fence)));
+  }
+
+  /** Takes jobs. Returns how many. @throws OvertakenError */
+  async take(place: Place, ids: readonly string[]): Promise<number> {
+    const { priority, transit, taken, mover } = this.keys;
+    return this.fenced('Take', [this.keys.of(place), priority, transit, taken, mover], [this.fence, place, ...ids]);
+  }
+
+  /** Returns the first jobs in transit. */
+  async inTransit(): Promise<TakenJob[]> {
+    const ids = await this.redis.zrange(this.keys.transit, '0', String(STEP - 1));
+    const entries = ids.length > 0 ? await this.redis.hmget(this.keys.taken, ...ids) : [];
+    return Promise.all(
+      ids.map(async (id, i) => {
+        const entry = entries[i]!;
+        const { place, score } = placeOf(entry);
+        return { ...(await this.job(id, place, score)), entry };
+      }),
+    );
+  }
+
+  /** Returns all entries in transit. */
+  entries(): Promise<string[]> {
+    return this.redis.hvals(this.keys.taken);
+  }
+
+  /** Deletes jobs that are in their new queue. */
+  async acknowledge(jobs: readonly TakenJob[]): Promise<void> {
+    if (jobs.length > 0) {
+      const { job, dedup, transit, taken } = this.keys;
+      await this.run('Acknowledge', [job, dedup, transit, taken], pairs(jobs));
+    }
+  }
+
+  /** Gives jobs back that cannot be moved. */
+  async giveBack(jobs: readonly TakenJob[], era: SourceEra): Promise<void> {
+    if (jobs.length > 0) {
+      const { priority, meta, marker, transit, taken, job } = this.keys;
+      const keys = [...PLACES.map((place) => this.keys.of(place)), priority, meta, marker, transit, taken, job];
+      await this.run('GiveBack', keys, [era, ...pairs(jobs)]);
+    }
+  }
+
+  async schedulers(): Promise<OldScheduler[]> {
+    const found = await this.redis.zrange(this.keys.repeat, '0', '-1', 'WITHSCORES');
+    const pairsOf = found.flatMap((id, i) => (i % 2 === 0 ? [[id, Number(found[i + 1])] as const] : []));
+    return Promise.all(
+      pairsOf.map(async ([id, nextMs]) => ({
+        id,
+        nextMs,
+        fields: await this.redis.hgetall(`${this.keys.repeat}:${id}`),
+      })),
+    );
+  }
+
+  /** Takes a scheduler. Returns false if it has changed. @throws OvertakenError */
+  async takeScheduler({ id, nextMs }: OldScheduler, kept: string): Promise<boolean> {
+    const { repeat, schedulers, mover } = this.keys;
+    const keys = [repeat, `${repeat}:${id}`, schedulers, mover];
+    return (await this.fenced('TakeScheduler', keys, [this.fence, id, String(nextMs), kept])) === 1;
+  }
+
+  /** Returns what was kept of each scheduler in transit, by its id. */
+  schedulersInTransit(): Promise<Record<string, string>> {
+    return this.redis.hgetall(this.keys.schedulers);
+  }
+
+  async acknowledgeScheduler(id: string): Promise<void> {
+    await this.redis.hdel(this.keys.schedulers, id);
+  }
+
+  private async fenced(script: Script, keys: readonly string[], args: readonly string[]): Promise<number> {
+    const reply = await this.run(script, keys, args);
+    if (reply < 0) {
+      throw new OvertakenError();
+    }
+    return reply;
+  }
+
+  /** Runs a script. Its first line is left out, because a Redis before 7.0 does not know it. */
+  private async run(script: Script, keys: readonly string[], args: readonly string[]): Promise<number> {
+    const text = luaScripts[`migrateBullmq${script}`].replace(/^#!.*\n/, '');
+    return Number(await (this.redis as Redis).eval(text, keys.length, ...keys, ...args));
+  }
+}
+
+function pairs(jobs: readonly TakenJob[]): string[] {
+  return jobs.flatMap(({ id, entry }) => [id, entry]);
+}

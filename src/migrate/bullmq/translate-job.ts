@@ -1,0 +1,95 @@
+// What a job of BullMQ or Bull becomes here, or why it stays there.
+import type { JobQueue } from '../../queue/job-queue.js';
+import { encodeJob } from '../../queue/enqueue/encode-job.js';
+import type { EnqueueOptions } from '../../queue/enqueue/enqueue-options.js';
+import type { OnceEntry } from '../../queue/store/verbs/once-verbs.js';
+import { nameOf, priorityOf, type MoveRules } from '../move-rules.js';
+import type { OldJob } from './old-job.js';
+import { backoffOf, droppedOptions, readOptions, type OldOptions } from './old-options.js';
+
+/** A job as it is added here, and the options that have no counterpart. */
+export interface Translated {
+  job: OnceEntry['job'];
+  ran?: NonNullable<OnceEntry['ran']>;
+  dropped: string[];
+}
+
+/** A job that stays, and why. Alike reasons are counted together. */
+export interface Refusal {
+  reason: string;
+}
+
+/** What a translation needs to know beside the job. */
+export interface TranslateParts {
+  queue: JobQueue;
+  rules: MoveRules;
+  /** The schedulers that stay: their next jobs stay too, because each of them makes the one after it. */
+  staying: ReadonlySet<string>;
+}
+
+const MOST_ATTEMPTS = 1_000;
+
+/** Returns what a job becomes. */
+export function translateJob(old: OldJob, parts: TranslateParts): Translated | Refusal {
+  const { fields } = old;
+  if (fields.name === undefined || fields.data === undefined) {
+    return { reason: 'its hash is gone or broken' };
+  }
+  if (fields.parentKey !== undefined || fields.defa !== undefined || old.isParent) {
+    return { reason: 'it belongs to a flow' };
+  }
+  try {
+    const options = readOptions(fields.opts);
+    const scheduler = fields.rjk ?? options.repeat?.key;
+    if (scheduler !== undefined && parts.staying.has(scheduler)) {
+      return { reason: 'its scheduler stays' };
+    }
+    JSON.parse(fields.data);
+    return translated(old, fields.name, options, parts);
+  } catch (error) {
+    return { reason: (error as Error).message };
+  }
+}
+
+function translated(old: OldJob, name: string, options: OldOptions, parts: TranslateParts): Translated | Refusal {
+  const { queue, rules } = parts;
+  const priority = priorityOf(rules, options.priority ?? Number(old.fields.priority ?? 0));
+  const backoff = backoffOf(options.backoff, rules.backoffs, options.attempts ?? 1);
+  if (typeof priority === 'string' || backoff.reason !== undefined) {
+    return { reason: typeof priority === 'string' ? priority : backoff.reason! };
+  }
+  const maxAttempts = Math.min(Math.max(1, options.attempts ?? 1), MOST_ATTEMPTS);
+  const asked: EnqueueOptions = {
+    id: rules.newIds ? `bull:${old.id}:${queue.store.clock.randomId()}` : old.id,
+    name: nameOf(rules, name),
+    maxAttempts,
+    ...(maxAttempts > 1 && { backoff: backoff.value }),
+    ...(priority > 0 && { priority }),
+    ...(old.place === 'delayed' && { runAt: Math.floor(old.score / 4_096) }),
+    ...uniqueOf(old),
+    ...(options.resultTtlMs !== undefined && { resultTtlMs: options.resultTtlMs }),
+    ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
+    ...(options.traceparent !== undefined && { metadata: { traceparent: options.traceparent } }),
+  };
+  const job = { ...encodeJob(queue, null, asked, `job ${old.id}`), payload: old.fields.data! };
+  const ran = ranOf(old, maxAttempts);
+  return { job, ...(ran && { ran }), dropped: droppedOptions(options) };
+}
+
+/** Returns what the job had there. It may run once more, as there: a manual retry does not reset the attempts. */
+function ranOf({ fields }: OldJob, maxAttempts: number): OnceEntry['ran'] {
+  const errors = Number(fields.atm ?? fields.attemptsMade ?? 0);
+  const crashes = Number(fields.stc ?? 0);
+  if (errors + crashes === 0) {
+    return undefined;
+  }
+  return { attempts: Math.min(errors + crashes, maxAttempts - 1), errors, crashes };
+}
+
+/** Returns the unique key of a job that still holds its key of deduplication. */
+function uniqueOf({ fields, hasLostKey, dedupTtlMs }: OldJob): Pick<EnqueueOptions, 'unique'> {
+  const key = fields.deid;
+  return key === undefined || hasLostKey
+    ? {}
+    : { unique: { key, for: dedupTtlMs > 0 ? { ms: dedupTtlMs } : 'unfinished' } };
+}

@@ -1,0 +1,251 @@
+// Moves the jobs of a queue of BullMQ or Bull: take, import, acknowledge. See docs/internals/migration.md.
+import type { JobQueue } from '../queue/job-queue.js';
+import type { Clock } from '../queue/runtime/clock.js';
+import type { OnceEntry, OnceReply } from '../queue/store/verbs/once-verbs.js';
+import { keyOf, type OldJob, type TakenJob } from './bullmq/old-job.js';
+import { OvertakenError, STEP, type Source, type SourceEra } from './bullmq/source.js';
+import { PLACES, type Place } from './bullmq/source-keys.js';
+import { translateJob, type Translated } from './bullmq/translate-job.js';
+import { tally, type MoveReport, type MoveStep } from './move-report.js';
+import type { MoveRules } from './move-rules.js';
+import { SchedulerMover } from './scheduler-mover.js';
+
+/** The most characters of payload in one call, which must not block the server. */
+const MOST_LENGTH = 1_000_000;
+/** The marks that a dead mover can leave: those of one step. */
+const MOST_MARKS = 10 * STEP;
+/** The pause between two passes over the old queue, in ms. */
+const PASS_MS = 250;
+
+/** The queue here is full: the operator must choose what to do. */
+export class TargetFullError extends Error {
+  override readonly name = 'TargetFullError';
+}
+
+export interface MoverParts {
+  source: Source;
+  era: SourceEra;
+  queue: JobQueue;
+  rules: MoveRules;
+  clock: Pick<Clock, 'setTimeout' | 'monotonic'>;
+  report: MoveReport;
+  /** Called after each step. */
+  onStep?: (step: MoveStep) => void;
+}
+
+type Ready = Translated & { taken: TakenJob };
+
+/** One run of the mover. */
+export class Mover {
+  /** The jobs whose id is known here. They stay for this run. */
+  readonly clashes = new Set<string>();
+  private isStopped = false;
+  private readonly schedulers: SchedulerMover;
+
+  constructor(private readonly parts: MoverParts) {
+    this.schedulers = new SchedulerMover(parts);
+  }
+
+  get movedCount(): number {
+    return Object.values(this.parts.report.moved).reduce((sum, each) => sum + each, 0);
+  }
+
+  /** Ends after the step that runs. */
+  stop(): void {
+    this.isStopped = true;
+  }
+
+  /**
+   * Moves what can be moved now, first what an earlier mover left in transit.
+   *
+   * @throws OvertakenError, TargetFullError: what was taken is in transit or given back
+   */
+  async run(): Promise<void> {
+    await this.parts.source.begin();
+    await this.importTransit();
+    await this.forgetLeftMarks();
+    await this.pass();
+  }
+
+  /** Moves until the old queue has run and moved nothing for this long, in ms. */
+  async follow(quietMs: number): Promise<void> {
+    const { clock, source } = this.parts;
+    await this.run();
+    let quietSince = clock.monotonic();
+    while (!this.isStopped && clock.monotonic() - quietSince < quietMs) {
+      await new Promise<void>((resolve) => void clock.setTimeout(resolve, PASS_MS));
+      const moved = await this.pass();
+      const { active = 0 } = await source.counts();
+      quietSince = moved > 0 || active > 0 ? clock.monotonic() : quietSince;
+    }
+  }
+
+  /** Returns how many jobs it took. */
+  private async pass(): Promise<number> {
+    await this.importTransit();
+    await this.schedulers.move();
+    let taken = 0;
+    for (const place of PLACES) {
+      taken += await this.empty(place);
+    }
+    return taken;
+  }
+
+  /** Takes all jobs of a place that can be moved, in their order. */
+  private async empty(place: Place): Promise<number> {
+    const { source } = this.parts;
+    const staying = new Set<string>();
+    let taken = 0;
+    while (!this.isStopped) {
+      const ids = await source.ids(place, 0, staying.size + STEP);
+      const fresh = ids.filter(([id]) => !staying.has(id));
+      const jobs = await source.jobs(place, fresh);
+      const movable = new Set(jobs.filter((job) => this.canMove(job)).map(({ id }) => id));
+      fresh.forEach(([id]) => movable.has(id) || staying.add(id));
+      const count = movable.size > 0 ? await source.take(place, [...movable]) : 0;
+      if (count > 0) {
+        taken += count;
+        this.parts.onStep?.('take');
+        await this.importTransit();
+      }
+      if (ids.length < staying.size + STEP && count === 0) {
+        break;
+      }
+    }
+    return taken;
+  }
+
+  private canMove(job: OldJob): boolean {
+    return !this.clashes.has(job.id) && !('reason' in this.translate(job));
+  }
+
+  private translate(job: OldJob) {
+    return translateJob(job, { ...this.parts, staying: this.schedulers.staying });
+  }
+
+  /** Imports what is in transit. A mover that died left it there. */
+  private async importTransit(): Promise<void> {
+    for (;;) {
+      const taken = await this.parts.source.inTransit();
+      if (taken.length === 0) {
+        return;
+      }
+      await this.importJobs(taken);
+    }
+  }
+
+  private async importJobs(all: readonly TakenJob[]): Promise<void> {
+    const { source, era, onStep, report } = this.parts;
+    const gone = all.filter(({ fields }) => Object.keys(fields).length === 0);
+    const ready: Ready[] = [];
+    const refused: TakenJob[] = [];
+    for (const taken of all.filter((job) => !gone.includes(job))) {
+      const translated = this.translate(taken);
+      if ('reason' in translated) {
+        refused.push(taken);
+      } else {
+        ready.push({ ...translated, taken });
+      }
+    }
+    report.deleted += gone.length;
+    let full: string | undefined;
+    const done: TakenJob[] = [];
+    for (const slice of slicesOf(ready)) {
+      const replies = full === undefined ? await this.send(slice) : [];
+      onStep?.('import');
+      slice.forEach((each, i) => {
+        const reply = replies[i];
+        full ??= reply && 'full' in reply && reply.full ? `${reply.full.limit} ${reply.full.unit}` : undefined;
+        if (reply && this.isHere(reply, each)) {
+          done.push(each.taken);
+        } else {
+          refused.push(each.taken);
+        }
+      });
+    }
+    // Given back in their order, first the jobs that would run first.
+    const back = all.filter((job) => refused.includes(job));
+    await source.giveBack(back, era);
+    onStep?.('give-back');
+    await source.acknowledge([...gone, ...done]);
+    onStep?.('acknowledge');
+    await this.forget(done);
+    onStep?.('forget');
+    if (full !== undefined) {
+      throw new TargetFullError(`The queue ${this.parts.queue.name} is full: it holds ${full}.`);
+    }
+  }
+
+  /** Notes the outcome of a job. Returns whether it may be deleted there. */
+  private isHere(reply: OnceReply, { taken, dropped }: Ready): boolean {
+    const { report } = this.parts;
+    if (reply.outcome === 'kept') {
+      report.deduplicated += 1;
+      return true;
+    }
+    if (reply.outcome === 'known' || (reply.outcome === 'new' && !reply.full)) {
+      tally(report.moved, taken.place);
+      dropped.forEach((option) => tally(report.dropped, option));
+      return true;
+    }
+    if (reply.outcome === 'existing') {
+      this.clashes.add(taken.id);
+    }
+    return false;
+  }
+
+  private async send(slice: readonly Ready[]): Promise<OnceReply[]> {
+    const { source, queue } = this.parts;
+    const entries = slice.map(({ job, ran, taken }): OnceEntry => ({
+      key: keyOf(taken.entry),
+      job,
+      mustBeNew: true,
+      ...(ran && { ran }),
+    }));
+    for (let isFirst = true; ; isFirst = false) {
+      const sender = await source.sender();
+      const reply = await queue.exec((calls) => calls.once.enqueue(sender, entries));
+      if ('replies' in reply) {
+        return reply.replies;
+      }
+      if (!isFirst) {
+        throw new OvertakenError();
+      }
+      await source.raiseFence(reply.newerFence);
+    }
+  }
+
+  /** Forgets the marks of a mover that died before it could. Their entries are gone, so they never come again. */
+  private async forgetLeftMarks(): Promise<void> {
+    const { source, queue } = this.parts;
+    const { source: name } = await source.sender();
+    const marks = await queue.exec((calls) => calls.once.marks(name, MOST_MARKS));
+    const present = new Set((await source.entries()).map((entry) => keyOf(entry)));
+    const gone = marks.filter((key) => !present.has(key));
+    if (gone.length > 0) {
+      await queue.exec((calls) => calls.once.forget(name, gone));
+    }
+  }
+
+  private async forget(done: readonly TakenJob[]): Promise<void> {
+    if (done.length > 0) {
+      const { source } = await this.parts.source.sender();
+      await this.parts.queue.exec((calls) => calls.once.forget(source, done.map(({ entry }) => keyOf(entry)))); // prettier-ignore
+    }
+  }
+}
+
+/** Cuts jobs into calls of a bounded size. */
+function slicesOf(jobs: readonly Ready[]): Ready[][] {
+  const slices: Ready[][] = [];
+  let length = Infinity;
+  for (const each of jobs) {
+    length += each.job.payload.length;
+    if (length > MOST_LENGTH) {
+      slices.push([]);
+      length = each.job.payload.length;
+    }
+    slices.at(-1)!.push(each);
+  }
+  return slices;
+}

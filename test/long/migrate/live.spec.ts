@@ -1,0 +1,115 @@
+// The mover beside producers and a worker of the real BullMQ 6.7 and Bull 4.16. It is killed after any of its steps.
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, it } from '@jest/globals';
+import { JobQueue } from '#queue/job-queue.js';
+import { Source } from '#migrate/bullmq/source.js';
+import { bullFleet, bullmqFleet, type OldFleet } from '../../support/bullmq/old-fleet.js';
+import type { MoverSettings } from '../../support/bullmq/mover-process.js';
+import { eventually, sleep } from '../../support/faults/wait.js';
+import { connect, uniqueQueueName } from '../../support/redis/redis.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { startWorker } from '../../support/worker/workers.js';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const JOBS = Number(process.env.LIVE_JOBS ?? 20_000);
+const CHUNK = 200;
+/** The time of a job there, in ms: so slow that most jobs are moved. */
+const WORK_MS = 20;
+
+/** Runs a mover to its end. Returns the step after which it died; undefined if the old queue was quiet. */
+function move(settings: MoverSettings): Promise<string | undefined> {
+  const child = spawn(
+    process.execPath,
+    ['--import', './tools/chaos/register.mjs', join(ROOT, 'test/support/bullmq/mover-process.ts')],
+    {
+      cwd: ROOT,
+      env: { ...process.env, MOVER_SETTINGS: JSON.stringify(settings) },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  let said = '';
+  child.stdout.on('data', (data: Buffer) => (said += data.toString()));
+  return new Promise((resolve) => {
+    child.once('close', () => resolve(said.includes('quiet') ? undefined : said.trim() || 'unknown'));
+  });
+}
+
+/** Returns the options of a job. Every tenth fails once, every seventh is delayed, every ninth has a priority. */
+const optionsOf = (i: number) => ({
+  jobId: `j${i}`,
+  attempts: 3,
+  removeOnComplete: true,
+  ...(i % 10 === 0 && { backoff: { type: 'fixed', delay: 20 } }),
+  ...(i % 7 === 0 && { delay: 500 + (i % 5) * 100 }),
+  ...(i % 9 === 0 && { priority: 1 + (i % 3) }),
+});
+const isPlain = (i: number) => i % 10 !== 0 && i % 7 !== 0 && i % 9 !== 0;
+
+const failsAt = (id: string, attempt: number) => Number(id.slice(1)) % 10 === 0 && attempt === 1;
+
+it.each([
+  ['BullMQ', bullmqFleet],
+  ['Bull', bullFleet],
+] as const)(
+  'moves a live queue of %s: 0 missing, 0 twice, in order',
+  async (library, fleetOf) => {
+    const { url } = await startOwnRedis();
+    const redis = connect({}, url);
+    const name = uniqueQueueName('live');
+    const old: OldFleet = fleetOf(name, url);
+    const runs = new Map<string, string[]>();
+    const order: number[] = [];
+    const done = (id: string, where: string) => runs.set(id, [...(runs.get(id) ?? []), where]);
+
+    old.work(3, async ({ id, attempt }) => {
+      await sleep(WORK_MS);
+      if (failsAt(id, attempt)) throw new Error('as planned');
+      done(id, 'there');
+    });
+    const produced = (async () => {
+      for (let i = 0; i < JOBS; i += CHUNK) {
+        const chunk = Array.from({ length: Math.min(CHUNK, JOBS - i) }, (_, k) => i + k);
+        await Promise.all(chunk.map((n) => old.add('work', { n }, optionsOf(n))));
+      }
+    })();
+    const queue = new JobQueue(redis, name);
+    const run = (job: { id: string; attempt: number }) => {
+      const i = Number(job.id.slice(1));
+      if (failsAt(job.id, job.attempt)) throw new Error('as planned');
+      if (isPlain(i)) order.push(i);
+      done(job.id, 'here');
+    };
+    const worker = await startWorker([{ queue, concurrency: 1, handlers: { work: run } }]);
+
+    const kills: Record<string, number> = {};
+    const settings: MoverSettings = {
+      redis: url,
+      queue: name,
+      deadly: 0.08,
+      isBull: library === 'Bull',
+      quietMs: 2_000,
+    };
+    let isProduced = false;
+    void produced.then(() => (isProduced = true));
+    for (;;) {
+      const step = await move(isProduced ? { ...settings, deadly: 0 } : settings);
+      if (step === undefined && isProduced) break;
+      if (step !== undefined) kills[step] = (kills[step] ?? 0) + 1;
+    }
+    await produced;
+    await eventually(async () => runs.size === JOBS, { timeoutMs: 120_000 });
+    await worker.worker.stop();
+    await old.close();
+    const counts = await new Source(redis, 'bull', name).counts();
+    const here = [...runs.values()].filter((where) => where.includes('here')).length;
+    console.log(library, { kills, here, there: runs.size - here }); // the figures of this run
+    expect([...runs].filter(([, where]) => where.length !== 1)).toEqual([]);
+    expect(runs.size).toBe(JOBS);
+    expect(order).toEqual(order.toSorted((a, b) => a - b));
+    expect(Object.keys(kills).length).toBeGreaterThan(0);
+    expect(here).toBeGreaterThan(JOBS / 10);
+    expect(counts).toMatchObject({ wait: 0, active: 0, delayed: 0, prioritized: 0, transit: 0, failed: 0 });
+  },
+  1_200_000,
+);

@@ -1,0 +1,212 @@
+// The mover on queues in the layout of BullMQ: killed after each of its steps, and what a job becomes.
+import { describe, expect, it } from '@jest/globals';
+import { Mover, TargetFullError } from '#migrate/mover.js';
+import type { MoveReport, MoveStep } from '#migrate/move-report.js';
+import type { MoveRules } from '#migrate/move-rules.js';
+import { planMove } from '#migrate/plan.js';
+import type { JobQueue } from '#queue/job-queue.js';
+import { systemClock } from '#queue/runtime/clock.js';
+import { SeededQueue } from '../support/bullmq/seed-bullmq.js';
+import { connect } from '../support/redis/redis.js';
+import { newQueue } from '../support/worker/workers.js';
+
+const RULES: MoveRules = {
+  names: new Map(),
+  priorities: { kind: 'none' },
+  backoffs: new Map(),
+  newIds: false,
+  shiftIntervals: false,
+};
+const DUE = Date.now() + 3_600_000;
+const DAY_MS = 86_400_000;
+/** The night after tomorrow, at 03:00 UTC. */
+const NIGHT = (Math.floor(Date.now() / DAY_MS) + 2) * DAY_MS + 3 * 3_600_000;
+
+function newReport(): MoveReport {
+  return {
+    from: '',
+    to: '',
+    source: '',
+    moved: {},
+    deduplicated: 0,
+    deleted: 0,
+    schedules: [],
+    settings: [],
+    left: [],
+    dropped: {},
+    remaining: {},
+    unhandled: [],
+  };
+}
+
+function scene(rules: Partial<MoveRules> = {}) {
+  const old = new SeededQueue(connect());
+  const queue = newQueue();
+  const report = newReport();
+  const parts = { source: old.source, queue, rules: { ...RULES, ...rules } };
+  const mover = (onStep?: (step: MoveStep) => void) =>
+    new Mover({ ...parts, era: 'bullmq6', clock: systemClock, report, ...(onStep && { onStep }) });
+  return { old, queue, report, mover, plan: () => planMove(parts) };
+}
+
+const pending = async (queue: JobQueue) => (await queue.list('pending', { limit: 1_000 })).map(({ id }) => id);
+
+class Killed extends Error {}
+
+describe('a mover that dies', () => {
+  const steps: MoveStep[] = ['take', 'import', 'give-back', 'acknowledge', 'forget', 'take-scheduler', 'upsert'];
+
+  it.each(steps)('after %s loses no job, doubles none, and keeps their order', async (step) => {
+    const { old, queue, mover } = scene();
+    const ids = Array.from({ length: 12 }, (_, i) => `j${i}`);
+    for (const id of ids) await old.wait(id);
+    await old.wait('child', { fields: { parentKey: 'bull:other:1' } });
+    await old.delayed('later', DUE);
+    await old.scheduler('nightly', NIGHT, { pattern: '0 3 * * *', tz: 'UTC' });
+    const dying = mover((done) => {
+      if (done === step) throw new Killed();
+    });
+    await expect(dying.run()).rejects.toThrow(Killed);
+    // What is here already may have run, and been forgotten, before the next mover begins.
+    const first = await pending(queue);
+    await queue.clean('pending');
+    await mover().run();
+    expect([...first, ...(await pending(queue))]).toEqual(ids);
+    expect((await queue.list('scheduled')).map(({ id }) => id)).toEqual(['later', `repeat:nightly:${NIGHT}`]);
+    expect((await queue.schedules.list()).map(({ id, nextAt }) => [id, nextAt?.toISOString()])).toEqual([
+      ['nightly', new Date(NIGHT + DAY_MS).toISOString()],
+    ]);
+    expect(await old.keysLeft()).toEqual(['child', 'wait']);
+    const { source } = await old.source.sender();
+    expect(await queue.exec((calls) => calls.once.marks(source, 9))).toEqual([]);
+  });
+
+  it('is overtaken: the stalled one takes and adds nothing more', async () => {
+    const { old, queue, mover } = scene();
+    await old.wait('a');
+    let second: Promise<void> | undefined;
+    const stalled = mover((step) => {
+      if (step === 'take' && !second) {
+        second = mover().run();
+      }
+    });
+    await Promise.allSettled([stalled.run()]);
+    await second;
+    expect(await pending(queue)).toEqual(['a']);
+    expect(await old.keysLeft()).toEqual([]);
+  });
+});
+
+describe('what a job becomes', () => {
+  it('keeps id, name, payload, attempts, backoff and the past of a job', async () => {
+    const { old, queue, mover, report } = scene();
+    const opts = {
+      attempts: 4,
+      backoff: { type: 'exponential', delay: 500 },
+      removeOnComplete: { age: 60 },
+      kl: 5,
+    };
+    await old.wait('7', { name: 'encode', data: { big: 1 }, opts, fields: { atm: 1, stc: 1 } });
+    await mover().run();
+    expect(await queue.get('7')).toMatchObject({
+      name: 'encode',
+      payload: { big: 1 },
+      maxAttempts: 4,
+      attempts: 2,
+      errors: 1,
+      crashes: 1,
+    });
+    expect(report.dropped).toEqual({ keepLogs: 1 });
+    expect(await queue.claim()).toMatchObject({ id: '7', attempt: 3 });
+  });
+
+  it('tries a job without attempts once, as there, and one whose attempts are used up once more', async () => {
+    const { old, queue, mover } = scene();
+    await old.wait('once');
+    await old.wait('again', { opts: { attempts: 2 }, fields: { atm: 2 } });
+    await mover().run();
+    expect([await queue.get('once'), await queue.get('again')]).toMatchObject([
+      { maxAttempts: 1, attempts: 0 },
+      { maxAttempts: 2, attempts: 1 },
+    ]);
+  });
+
+  it('turns the order of priorities round, and puts jobs without one first where the map says so', async () => {
+    const { old, queue, mover } = scene({ priorities: { kind: 'below', none: 900, named: new Map([[5, 950]]) } });
+    await old.prioritized('p1', 1);
+    await old.prioritized('p5', 5);
+    await old.wait('plain');
+    await mover().run();
+    expect((await queue.claimMany(3)).map(({ id }) => id)).toEqual(['p5', 'plain', 'p1']);
+  });
+
+  it('leaves prioritized jobs beside plain ones without a map', async () => {
+    const { old, mover, plan } = scene();
+    await old.prioritized('p1', 1);
+    await old.wait('plain');
+    await mover().run();
+    expect((await plan()).left).toMatchObject([{ reason: expect.stringContaining('--priorities'), ids: ['p1'] }]);
+  });
+
+  it('counts a job that another one deduplicates, and holds its key', async () => {
+    const { old, queue, mover, report } = scene();
+    await old.wait('a', { fields: { deid: 'key' } });
+    await old.redis.set(old.key('de:key'), 'a');
+    await mover().run();
+    await old.wait('b', { fields: { deid: 'key' } });
+    await old.redis.set(old.key('de:key'), 'b');
+    await mover().run();
+    expect(await pending(queue)).toEqual(['a']);
+    expect(report).toMatchObject({ moved: { wait: 1 }, deduplicated: 1 });
+  });
+
+  it('leaves what it cannot move, and names the reasons', async () => {
+    const { old, queue, mover, plan } = scene();
+    await old.wait('child', { fields: { parentKey: 'bull:q:1' } });
+    await old.wait('custom', { opts: { attempts: 2, backoff: { type: 'mine' } } });
+    await old.redis.lpush(old.key('wait'), 'gone', '0:0');
+    await old.wait('moved');
+    await old.scheduler('odd', 1_893_466_800_123, { every: 1_000 });
+    await mover().run();
+    expect(await pending(queue)).toEqual(['moved']);
+    expect((await plan()).left.map(({ ids }) => ids)).toEqual([['odd'], ['child'], ['custom'], ['gone'], ['repeat:odd:1893466800123']]); // prettier-ignore
+    expect(await old.line()).toEqual(['child', 'custom', 'gone', '0:0']);
+  });
+
+  it('gives back a job whose id is known here, also when it died before', async () => {
+    const { old, queue, mover } = scene();
+    await queue.enqueue({ mine: true }, { id: 'a' });
+    await old.wait('a', { data: { theirs: true } });
+    const dying = mover((step) => {
+      if (step === 'import') throw new Killed();
+    });
+    await expect(dying.run()).rejects.toThrow(Killed);
+    const second = mover();
+    await second.run();
+    expect([...second.clashes]).toEqual(['a']);
+    expect(await old.line()).toEqual(['a']);
+    expect(await queue.get('a')).toMatchObject({ payload: { mine: true } });
+  });
+
+  it('gives back what does not fit, and says so', async () => {
+    const { old, queue, mover } = scene();
+    await queue.limits.set({ maxPending: 1 });
+    for (const id of ['a', 'b', 'c']) await old.wait(id);
+    await expect(mover().run()).rejects.toThrow(TargetFullError);
+    expect(await pending(queue)).toEqual(['a']);
+    expect(await old.line()).toEqual(['b', 'c']);
+  });
+
+  it('forgets a job that was deleted while it was in transit', async () => {
+    const { old, queue, mover, report } = scene();
+    await old.wait('a');
+    const dying = mover(() => {
+      throw new Killed();
+    });
+    await expect(dying.run()).rejects.toThrow(Killed);
+    await old.redis.del(old.key('a'));
+    await mover().run();
+    expect(await pending(queue)).toEqual([]);
+    expect(report.deleted).toBe(1);
+  });
+});
