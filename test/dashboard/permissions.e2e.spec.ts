@@ -32,18 +32,25 @@ describe.each<Platform>(['express', 'fastify'])('the stream on %s', (platform) =
 
   it('ends within five seconds for a viewer who may no longer look, and cannot be reopened', async () => {
     let isAllowed = true;
-    const app = await startDashboard({
-      platform,
-      jobs: OFF,
-      dashboard: { queues: [uniqueQueueName()], refreshMs: 60_000, can: () => isAllowed },
-    });
-    const stream = await openStream(app.url);
-    await patiently(() => stream.text().includes('overview'));
+    class Guard {
+      canActivate(): boolean {
+        return isAllowed;
+      }
+    }
+    const common = { queues: [uniqueQueueName()], refreshMs: 60_000 };
+    const apps = await Promise.all(
+      [{ can: () => isAllowed }, { guards: [Guard] }].map((decides) =>
+        startDashboard({ platform, jobs: OFF, dashboard: { ...common, ...decides } }),
+      ),
+    );
+    const streams = await Promise.all(apps.map(({ url }) => openStream(url)));
+    await patiently(() => streams.every((stream) => stream.text().includes('overview')));
     isAllowed = false;
     const since = Date.now();
-    await stream.ended;
+    await Promise.all(streams.map(({ ended }) => ended));
     expect(Date.now() - since).toBeLessThan(5_000);
-    expect((await app.get('/api/stream')).status).toBe(403);
+    const again = await Promise.all(apps.map(({ get }) => get('/api/stream')));
+    expect(again.map(({ status }) => status)).toEqual([403, 403]);
   });
 
   it('does not read Redis more often because viewers reopen it', async () => {

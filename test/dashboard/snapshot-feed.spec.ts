@@ -1,10 +1,7 @@
 /** @jest-environment ./test/support/own-environment.mjs */
 // A reading that takes long: Redis is away only where it is silent.
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
-import { BulkRuns } from '#dashboard/actions/bulk-runs.js';
-import { OverviewReader } from '#dashboard/live/overview-reader.js';
 import { SnapshotFeed } from '#dashboard/live/snapshot-feed.js';
-import type { ResolvedDashboardOptions } from '#dashboard/dashboard-options.js';
 import type { OverviewView } from '#dashboard/views/views.js';
 import { gate } from '../support/faults/wait.js';
 
@@ -16,11 +13,7 @@ function newFeed(isHeard: boolean) {
   const readings = [gate<Omit<OverviewView, 'runs'>>(), gate<Omit<OverviewView, 'runs'>>()];
   let begun = 0;
   const reader = { listen: () => () => isHeard, read: () => readings[begun++]!.promise };
-  const feed = new SnapshotFeed(
-    { refreshMs: 1_000 } as ResolvedDashboardOptions,
-    reader as Partial<OverviewReader> as OverviewReader,
-    { list: () => Promise.resolve([]) } as Partial<BulkRuns> as BulkRuns,
-  );
+  const feed = new SnapshotFeed({ refreshMs: 1_000 }, reader, { list: () => Promise.resolve([]) });
   const current = async (ms: number) => {
     const event = feed.current();
     await jest.advanceTimersByTimeAsync(ms);

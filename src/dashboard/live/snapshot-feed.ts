@@ -24,9 +24,9 @@ export class SnapshotFeed implements BeforeApplicationShutdown {
   private closed = false;
 
   constructor(
-    @Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions,
-    private readonly reader: OverviewReader,
-    private readonly runs: BulkRuns,
+    @Inject(DASHBOARD_OPTIONS) private readonly options: Pick<ResolvedDashboardOptions, 'refreshMs'>,
+    @Inject(OverviewReader) private readonly reader: Pick<OverviewReader, 'listen' | 'read'>,
+    @Inject(BulkRuns) private readonly runs: Pick<BulkRuns, 'list'>,
   ) {}
 
   /** True once the app ends. */

@@ -88,6 +88,28 @@ it('lets no script of another site send JSON with the header, or read an answer'
   await tab.close();
 });
 
+it('gives no script of another site the content where the app allows CORS for all', async () => {
+  const open = await startWorld({}, 'fastify', {}, (app) => app.enableCors({ origin: true, credentials: true }));
+  await open.jobs.enqueue('email', { card: '4111' });
+  const tab = await page.context().newPage();
+  await tab.goto(await foreignPage('<p>elsewhere</p>'));
+  const asked = ['overview', 'jobs?queue=email&state=pending'].map((path) => `${open.url}/api/${path}`);
+  const outcome = await tab.evaluate(`Promise.all([
+    ...${JSON.stringify(asked)}.map((url) => fetch(url, { credentials: 'include' })),
+    fetch('${open.url}/api/queue/act', { method: 'POST', credentials: 'include', headers: { 'content-type':
+      'application/json', 'x-job-queue-dashboard': '1' }, body: '{"action":"pause","queue":"email"}' }),
+  ]).then((all) => Promise.all(all.map(async (response) => [response.status, (await response.text()).includes('4111')])))`);
+  expect(outcome).toEqual(Array.from({ length: 3 }, () => [403, false]));
+  const streamed = await tab.evaluate(`new Promise((resolve) => {
+    const stream = new EventSource('${open.url}/api/stream', { withCredentials: true });
+    stream.onmessage = ({ data }) => resolve(data);
+    stream.onerror = () => resolve('refused');
+  })`);
+  expect(streamed).toBe('refused');
+  expect((await open.jobs.queue('email').stats()).pausedAt).toBeNull();
+  await tab.close();
+});
+
 it('is shown in no frame of another site', async () => {
   const tab = await page.context().newPage();
   await tab.goto(await foreignPage(`<iframe src="${world.url}"></iframe>`));

@@ -96,6 +96,7 @@ export class DashboardWorld {
     private readonly platform: Platform,
     private readonly dashboard: DashboardMount & DashboardOptions,
     private readonly settings: JobQueueModuleOptions,
+    private readonly prepare: (app: INestApplication) => void,
   ) {}
 
   get jobs(): JobQueueService {
@@ -124,6 +125,7 @@ export class DashboardWorld {
     this.app = compiled.createNestApplication(
       this.platform === 'express' ? new ExpressAdapter() : new FastifyAdapter(),
     );
+    this.prepare(this.app);
     await this.app.listen(this.url === undefined ? 0 : Number(new URL(this.url).port), '127.0.0.1');
     const { port } = this.app.getHttpServer().address() as { port: number };
     this.url = `http://127.0.0.1:${port}/queues`;
@@ -244,13 +246,15 @@ afterAll(async () => {
   }
 });
 
+/** @param prepare changes the app before it listens */
 export async function startWorld(
   dashboard: DashboardMount & DashboardOptions = {},
   platform: Platform = 'express',
   settings: JobQueueModuleOptions = {},
+  prepare: (app: INestApplication) => void = () => undefined,
 ): Promise<DashboardWorld> {
   const redis = await startRedisServer({ quiet: true, args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
-  const world = new DashboardWorld(redis, platform, dashboard, settings);
+  const world = new DashboardWorld(redis, platform, dashboard, settings, prepare);
   await world.start();
   worlds.add(world);
   return world;
