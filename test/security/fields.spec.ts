@@ -58,6 +58,13 @@ it('the secret is in every field, and in no window: dashboard, stream, command, 
   }
 });
 
+it('the dashboard of another process hides what the workers hide', async () => {
+  const windows = await new Windows().open(false);
+  const texts = await windows.look();
+  judgeTexts(texts);
+  expect(texts.get('GET api/jobs')).toContain('[redacted]');
+});
+
 it('a window without redaction is found', async () => {
   jest.spyOn(ShownContent.prototype, 'record').mockImplementation((job) => job);
   const windows = await new Windows().open();

@@ -54,7 +54,8 @@ export class Windows {
     return Object.entries(routeSamples(this.name)).filter(([route]) => !route.endsWith('stream'));
   }
 
-  async open(): Promise<this> {
+  /** @param isKnown false: the dashboard has no `redact` for the marked queue, as in a process of its own */
+  async open(isKnown = true): Promise<this> {
     const { name, handled, healthy } = this;
     @JobHandler(handled)
     class Handler {
@@ -76,7 +77,10 @@ export class Windows {
     const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(this.spans)] });
     const middleware = [jobTracing({ tracer: tracer.getTracer('windows') })];
     const queues = Object.fromEntries(
-      [name, handled].map((each) => [each, { redact: REDACT, eventExtras: { results: true } }]),
+      [...(isKnown ? [name] : []), handled].map((each) => [
+        each,
+        { redact: REDACT, eventExtras: { results: true } },
+      ]),
     );
     this.app = await startDashboard({
       providers: [JobQueueHealthIndicator, Handler, Healthy],

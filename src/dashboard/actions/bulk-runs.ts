@@ -155,6 +155,7 @@ export class BulkRuns implements BeforeApplicationShutdown {
     jobs: readonly JobRecord[],
     allowedOf: AllowedOf,
   ): Promise<End> {
+    await this.redactor.learn(queue.name);
     const chosen = jobs.filter((job) => isMeant(job, run) && matches(this.redactor.record(job), run.match));
     const matching = chosen.map(({ id }) => id);
     const allowed = await allowedOf(matching);

@@ -83,6 +83,7 @@ export class BatchesController extends Routes {
       known(batch.results({ offset, limit: SHOWN })),
       this.followUps(queue, id),
     ]);
+    await this.redactor.learn(...page.members.map((member) => member.queue));
     return {
       batch: viewOf(record),
       followUps,

@@ -7,6 +7,7 @@ import type { DashboardAction, DashboardRequest } from '../dashboard-options.js'
 import { OverviewReader } from '../live/overview-reader.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { Permissions } from '../security/permissions.js';
+import { Redactor } from '../security/redactor.js';
 import { JobDescriber } from '../views/job-describer.js';
 import { jobId, KnownQueues, queueName } from './known-queue.js';
 import { Reads, Routes } from './route.js';
@@ -25,6 +26,7 @@ export class JobController extends Routes {
     private readonly describer: JobDescriber,
     private readonly reads: SharedReads,
     private readonly permissions: Permissions,
+    private readonly redactor: Redactor,
   ) {
     super();
   }
@@ -65,7 +67,7 @@ export class JobController extends Routes {
   }
 
   private async rowsOf(queue: string, id: string): Promise<JobRow[]> {
-    const job = await this.queues.get(queue).get(id);
+    const [job] = await Promise.all([this.queues.get(queue).get(id), this.redactor.learn(queue)]);
     return job ? [this.describer.row(job)] : [];
   }
 

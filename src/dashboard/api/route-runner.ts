@@ -6,6 +6,7 @@ import type { DashboardRequest } from '../dashboard-options.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { SnapshotFeed } from '../live/snapshot-feed.js';
 import { Permissions, type Need } from '../security/permissions.js';
+import { Redactor } from '../security/redactor.js';
 import type { ActionLogEntry } from '../views/views.js';
 import { checkInput, KnownQueues } from './known-queue.js';
 import { Responder } from './responder.js';
@@ -61,6 +62,7 @@ export class RouteRunner {
     private readonly reads: SharedReads,
     private readonly feed: SnapshotFeed,
     private readonly responder: Responder,
+    private readonly redactor: Redactor,
   ) {}
 
   async read<Input>(
@@ -73,6 +75,7 @@ export class RouteRunner {
       const input = checkInput(route.schema, request.query);
       await this.admit(request, await route.needs(input, controller));
       const { queue } = (input ?? {}) as { queue?: string };
+      await (queue !== undefined && this.redactor.learn(this.queues.get(queue).name));
       const call: Call | QueueCall = {
         request,
         ...(queue !== undefined && { queue: this.queues.get(queue) }),
@@ -92,6 +95,7 @@ export class RouteRunner {
       await this.admit(request, await route.needs(input, controller));
       const queue = this.queues.get(input.queue);
       const user = this.permissions.userOf(request);
+      await this.redactor.learn(queue.name);
       const call: ChangeCall = { request, queue, user };
       try {
         const deed = () => route.run(controller, input, call);

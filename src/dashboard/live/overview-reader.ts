@@ -4,6 +4,7 @@ import type { JobRecord } from '../../queue/model/job.js';
 import { QueueRegistry } from '../../nest/connection/queue-registry.js';
 import { JobQueueService } from '../../nest/service/job-queue.service.js';
 import { serverNow } from '../actions/run-store.js';
+import { Redactor } from '../security/redactor.js';
 import { JobDescriber } from '../views/job-describer.js';
 import type { OverviewView, QueueVerdictView, QueueView } from '../views/views.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
@@ -35,6 +36,7 @@ export class OverviewReader {
     private readonly queues: QueueRegistry,
     private readonly describer: JobDescriber,
     private readonly history: HistoryCache,
+    private readonly redactor: Redactor,
   ) {}
 
   async read(): Promise<Omit<OverviewView, 'runs'>> {
@@ -90,7 +92,10 @@ export class OverviewReader {
   }
 
   private async readQueue(queue: JobQueue, atMs: number) {
-    const read = await readFacts(queue, this.history.read(queue, 1));
+    const [read] = await Promise.all([
+      readFacts(queue, this.history.read(queue, 1)),
+      this.redactor.learn(queue.name),
+    ]);
     const facts = { ...read, history: { ...read.history, at: new Date(atMs) } };
     const claimed =
       facts.stats.processing > 0

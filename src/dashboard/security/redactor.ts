@@ -1,18 +1,45 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { JobQueueService } from '../../nest/service/job-queue.service.js';
+import { announcedRedact } from '../../queue/codec/announced-content.js';
+import { REDACTED } from '../../queue/codec/redact.js';
 import type { JobRecord } from '../../queue/model/job.js';
 import type { BatchMember } from '../../queue/model/batch.js';
 import { ShownContent } from '../../queue/store/shown-content.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
 
+/** The time after which the announcements of workers are read again, in ms. */
+const KEPT_MS = 10_000;
+/** Shows nothing of a queue whose workers were not asked. */
+const NOTHING = new ShownContent(() => REDACTED);
+
 /** Hides the values of the option `redact`, that of the queue and that of the dashboard. */
 @Injectable()
 export class Redactor {
+  private readonly announced = new Map<string, { at: number; shown: ShownContent }>();
+
   constructor(
     @Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions,
     private readonly jobs: JobQueueService,
   ) {}
+
+  /**
+   * Reads the parts that the workers of queues hide, where this process has no `redact` for them. Before, nothing of
+   * such a queue is shown.
+   */
+  async learn(...queues: readonly string[]): Promise<void> {
+    const now = performance.now();
+    const isUnknown = (queue: string) =>
+      this.jobs.queue(queue).options.redact === undefined &&
+      now - (this.announced.get(queue)?.at ?? -Infinity) >= KEPT_MS;
+    const unknown = [...new Set(queues)].filter(isUnknown);
+    await Promise.all(
+      unknown.map(async (queue) => {
+        const content = await this.jobs.queue(queue).exec((calls) => calls.content());
+        this.announced.set(queue, { at: now, shown: new ShownContent(announcedRedact(content)) });
+      }),
+    );
+  }
 
   /** Returns true if a part of the payload is hidden, so that the shown one must not be stored. */
   hidesPayload(job: JobRecord): boolean {
@@ -30,7 +57,8 @@ export class Redactor {
   }
 
   private of(queue: string): ShownContent {
-    return new ShownContent(this.jobs.queue(queue).options.redact);
+    const { redact } = this.jobs.queue(queue).options;
+    return redact === undefined ? (this.announced.get(queue)?.shown ?? NOTHING) : new ShownContent(redact);
   }
 
   private get own(): ShownContent {
