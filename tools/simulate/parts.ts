@@ -14,6 +14,7 @@ export const PARTS = [
   'middleware',
   'clock',
   'once',
+  'growth',
 ] as const;
 
 export type Part = (typeof PARTS)[number];
@@ -33,6 +34,7 @@ export function drawParts(random: Random, steps: number, seed: number): Readonly
   const later: Partial<Record<Part, Random>> = {
     clock: new Random(seed + 1_000_000),
     once: new Random(seed + 2_000_000),
+    growth: new Random(seed + 3_000_000),
   };
   return new Set(PARTS.filter((part) => (later[part] ?? random).chance(share)));
 }

@@ -4,7 +4,7 @@ import { misfired, type FollowUpKind } from '../../chaos/check/rules.js';
 import type { Fault, Known } from './known.js';
 
 interface KnownBatch {
-  members: readonly string[];
+  members: string[];
   hasOutcome: boolean;
   isCancelled: boolean;
   isSealed: boolean;
@@ -32,7 +32,7 @@ export class FollowRules {
 
   /** Called before a batch is enqueued. @param hasOutcome whether a follow-up depends on the ends of its members */
   batch(id: string, members: readonly string[], hasOutcome: boolean): void {
-    this.batches.set(id, { members, hasOutcome, isCancelled: false, isSealed: false, fired: [] });
+    this.batches.set(id, { members: [...members], hasOutcome, isCancelled: false, isSealed: false, fired: [] });
   }
 
   /** Called before a batch is cancelled. */
@@ -59,6 +59,10 @@ export class FollowRules {
 
   /** Checks that a batch fires after all members have ended: each follow-up at most once, and by their ends. */
   enqueued({ jobs }: MemoryQueue, id: string): void {
+    const joined = this.batches.get(jobs.get(id)?.batch ?? '');
+    if (joined && !joined.members.includes(id)) {
+      joined.members.push(id); // by a running member
+    }
     const [, batchId, kind] = FOLLOW_UP.exec(id) ?? [];
     const batch = batchId === undefined ? undefined : this.batches.get(batchId);
     if (!batch) {

@@ -84,6 +84,12 @@ const batches: Record<string, Plant> = {
   ),
 };
 
+const growth: Record<string, Plant> = {
+  'a batch does not wait for a member of a member': spoilsQueues('batch', ['jobEnqueue'], ({ followUps }) => {
+    followUps.forEach(({ open }) => open.forEach((id) => id.endsWith('+') && open.delete(id)));
+  }),
+};
+
 const changes: Record<string, Plant> = {
   'an update is lost': spoils('payload', ['jobUpdate'], ({ job, payloadBefore }) => {
     job.payload = payloadBefore!;
@@ -186,5 +192,6 @@ export const partPlants: Record<string, Plant> = {
   ...of('batches', batches),
   ...of('changes', changes),
   ...of('once', once),
+  ...of('growth', growth),
   ...others,
 };

@@ -77,6 +77,9 @@ export class SimulatedWorker extends SimulatedProcess {
     if (fate < 0.1) {
       await job.progress({ at: job.attempt }).catch(() => undefined); // the claim may be lost
     }
+    if (this.world.parts.has('growth')) {
+      await this.addMember(job);
+    }
     const isPlain = history.jobs.get(job.id)?.isPlain; // no replacement deletes its checkpoint
     if (isPlain && this.world.parts.has('checkpoints') && random.chance(0.3)) {
       await this.checkpoint(job);
@@ -88,6 +91,14 @@ export class SimulatedWorker extends SimulatedProcess {
       throw new Error('the handler fails');
     }
     return history.returned(job);
+  }
+
+  /** Adds a member to the batch of a member, at most three deep. A later attempt adds the same. */
+  private async addMember({ id, batch }: Job): Promise<void> {
+    const isMember = batch !== undefined && !id.startsWith('@');
+    if (isMember && !id.endsWith('+++') && this.world.random.chance(0.4)) {
+      await batch.add('limited', 0, { id: `${id}+` });
+    }
   }
 
   /** Handles the jobs of one call of a bulk handler: each ends on its own, or all fail. */
