@@ -51,8 +51,8 @@ end
 for i = 3, #ARGV do
   local workers, names, sweep, details, retention, handler_limits = unpack(keys, (i - 3) * 6 + 1, (i - 2) * 6)
   local limits, announced, attempts = read_lines(ARGV[i])
-  -- No change means that the worker is not known.
-  local is_known = redis.call('ZADD', workers, 'XX', 'CH', now, worker) == 1
+  -- No change means that the worker is not known, or was seen in this ms.
+  local is_known = redis.call('ZADD', workers, 'XX', 'CH', now, worker) == 1 or redis.call('ZSCORE', workers, worker)
   if is_known then
     renew_names(names, announced)
   end

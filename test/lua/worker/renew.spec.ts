@@ -78,3 +78,11 @@ describe('worker/renew.lua', () => {
     expect(await renew([q])).toEqual([false]);
   });
 });
+
+it('worker/renew.lua knows a worker that was seen in the same ms', async () => {
+  const q = await announced();
+  const call = () => renew([q], { checks: false });
+  // Some of these calls share a ms.
+  const replies = await Promise.all(Array.from({ length: 50 }, call));
+  expect(replies.flat()).not.toContain(false);
+});
