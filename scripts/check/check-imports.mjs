@@ -180,6 +180,29 @@ export function checkPrograms(root) {
   return [...problems, ...cycles(graph)];
 }
 
+/** The trees whose files may use an export of src. */
+const USERS = ['src', 'test', 'tools', 'examples', 'bench', 'scripts'];
+const EXPORTED = /^export (?:async |abstract )*(?:function\*?|const|let|class|interface|type) (\w+)/gm;
+
+/** Returns a line for each export of `src` under `root` that no other file names. */
+export function checkUnused(root) {
+  const files = USERS.flatMap((tree) =>
+    filesOf(join(root, tree), /\.(tsx?|mts|[mc]js)$/).map((file) => `${tree}/${file}`),
+  );
+  const texts = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
+  const users = new Map();
+  for (const text of texts.values()) {
+    for (const word of new Set(text.match(/\w+/g))) users.set(word, (users.get(word) ?? 0) + 1);
+  }
+  return [...texts]
+    .filter(([file]) => file.startsWith('src/') && !file.includes('.generated.'))
+    .flatMap(([file, text]) =>
+      [...text.matchAll(EXPORTED)]
+        .filter(([, name]) => users.get(name) === 1)
+        .map(([, name]) => `${file}: no other file uses ${name}; remove it, or its export`),
+    );
+}
+
 /** Returns the sources under a folder, and none that were made or installed. */
 function filesOf(folder, endings) {
   if (!existsSync(folder)) return [];
@@ -279,8 +302,8 @@ if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.me
   const root = fileURLToPath(new URL('../..', import.meta.url));
   const problems = [...checkImports(join(root, 'src')), ...checkTime(join(root, 'src'))];
   for (const problem of problems) console.error(`${relative(process.cwd(), join(root, 'src')) || '.'}/${problem}`);
-  const ofTree = [checkPrograms, checkFolders, checkEntries, checkComments, checkOpenings].flatMap((check) =>
-    check(root),
+  const ofTree = [checkPrograms, checkUnused, checkFolders, checkEntries, checkComments, checkOpenings].flatMap(
+    (check) => check(root),
   );
   for (const problem of ofTree) console.error(problem);
   if (problems.length + ofTree.length > 0) process.exitCode = 1;

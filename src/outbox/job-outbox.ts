@@ -6,7 +6,7 @@ import { rowOf } from './relay/outbox-row.js';
 import { Relay, type RelayParts } from './relay/relay.js';
 
 /** The parts of an outbox. */
-export interface JobOutboxParts extends Omit<RelayParts, 'table'> {
+interface JobOutboxParts extends Omit<RelayParts, 'table'> {
   database: OutboxDatabase;
   /** True if this process ships rows. */
   relays: boolean;

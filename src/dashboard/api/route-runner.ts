@@ -43,7 +43,7 @@ export interface Route<Input = unknown> {
 }
 
 /** A route that changes something. */
-export interface ChangingRoute<Input extends { queue: string }> extends Route<Input> {
+interface ChangingRoute<Input extends { queue: string }> extends Route<Input> {
   /** Returns its entry in the action log. */
   logs(input: Input): Pick<ActionLogEntry, 'action' | 'subject'>;
   run(controller: object, input: Input, call: Call): Promise<Outcome>;

@@ -4,7 +4,7 @@ import type { OverviewView } from './views.js';
 export type StreamEvent = { overview: OverviewView; away: null } | { overview: null; away: AwayView };
 
 /** Why there is no new reading. */
-export interface AwayView {
+interface AwayView {
   since: number;
   message: string;
   /** True where Redis answers, and only the reading takes long. */

@@ -25,7 +25,7 @@ const text = z.string({ error: 'expected text' }).min(1, 'expected text').option
 const optionsSchema = z.strictObject({ queue: text, name: text }, { error: 'expected { queue?, name? }' });
 
 /** Measures what the workers of a connection do. */
-export interface WorkerMeter {
+interface WorkerMeter {
   observe: WorkerEventListener;
   observeTrip: (trip: WorkerTrip) => void;
 }

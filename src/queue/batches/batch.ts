@@ -33,7 +33,7 @@ export interface BatchJobOptions<Queue = unknown> extends Omit<EnqueueOptions, '
 }
 
 /** A running member that adds others to its batch. */
-export interface RunningMember {
+interface RunningMember {
   /** Its queue. */
   queue: string;
   id: string;

@@ -121,7 +121,7 @@ export const DEFAULT_RETRIES = {
 } as const satisfies Retries;
 
 /** The retries of a job that a client of the Redis pattern wrote, or that is claimed by hand. */
-export const PATTERN_RETRIES = { maxAttempts: 3, backoff: 0 } as const satisfies Retries;
+const PATTERN_RETRIES = { maxAttempts: 3, backoff: 0 } as const satisfies Retries;
 
 /** The retries of the pattern that no option of a queue or handler replaces. */
 export type PatternRetries = { maxAttempts?: number; backoff?: number };

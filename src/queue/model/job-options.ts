@@ -14,7 +14,7 @@ import { metadataSchema, readMetadata, type JobMetadata } from './metadata.js';
 export type Durability = 'memory' | 'replica';
 
 /** The places where an option of a job may be set. */
-export type JobOptionPlace = 'enqueue' | 'definition' | 'handler' | 'queue' | 'follow-up' | 'schedule';
+type JobOptionPlace = 'enqueue' | 'definition' | 'handler' | 'queue' | 'follow-up' | 'schedule';
 
 /** An option of a job. Without `script` and `worker` it is read before the job is encoded, or travels beside the options. */
 export interface JobOption {

@@ -1,5 +1,5 @@
 /** More than the clock of any zone was ever changed at once. A change of the date line is 24 hours. */
-export const LARGEST_CHANGE_MS = 26 * 3_600_000;
+const LARGEST_CHANGE_MS = 26 * 3_600_000;
 
 const MOST_ZONES = 1_000;
 const formats = new Map<string, Intl.DateTimeFormat>();

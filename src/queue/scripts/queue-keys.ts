@@ -11,86 +11,8 @@ interface KeyOptions {
   hashTag?: boolean;
 }
 
-/**
- * The names of all keys of one queue, and the only place that spells them.
- * The lists that scripts take as KEYS are built here too, in the order of the scripts' headers.
- */
-export class QueueKeys {
-  /** The start of every job's key, before the job's id. */
-  readonly jobPrefix: string;
-  readonly pending: string;
-  readonly prioritized: string;
-  readonly scheduled: string;
-  readonly claims: string;
-  readonly processing: string;
-  readonly completed: string;
-  readonly failed: string;
-  readonly cancelled: string;
-  readonly dead: string;
-  readonly unique: string;
-  readonly uniqueExpiries: string;
-  /** The start of the key of a replacement, before the request or the id that replaced. */
-  readonly replacedPrefix: string;
-  readonly stats: string;
-  readonly sequence: string;
-  readonly wake: string;
-  readonly events: string;
-  readonly settings: string;
-  readonly sweep: string;
-  readonly maintainers: string;
-  readonly workers: string;
-  readonly workerDetails: string;
-  readonly foreignClaims: string;
-  readonly handlerLimits: string;
-  readonly scheduleDue: string;
-  readonly scheduleOwners: string;
-  /** The start of every schedule's key, before its id. */
-  readonly schedulePrefix: string;
-  readonly actions: string;
-  readonly bulkRuns: string;
-  readonly audit: string;
-  readonly historyOpen: string;
-  readonly history: string;
-  readonly historyMarks: string;
-  /** The start of the key of a batch of times, before the worker's id. */
-  readonly historyBatchPrefix: string;
-  readonly retention: string;
-  readonly names: string;
-  /** The start of a nudge's key, before the worker's id. */
-  readonly nudgePrefix: string;
-  /** The batches of this queue. */
-  readonly batches: string;
-  /** The start of a batch's keys, before its id. */
-  readonly batchRecordPrefix: string;
-  readonly batchGuests: string;
-  readonly batchOutbox: string;
-  readonly awaiting: string;
-  /** The largest fence of each source of entries. */
-  readonly onceFences: string;
-  /** The start of the key with the marks of a source's entries, before the source. */
-  readonly oncePrefix: string;
-  /** The start of the keys of groups; `docs/internals/groups.md` lists them. */
-  readonly groupsPrefix: string;
-
-  /** The kinds of error of the dead letters; `docs/internals/error-kinds.md` says how they are counted. */
-  readonly errorKinds: string;
-
-  /** The record of the alerts that were told. */
-  readonly alerts: string;
-
-  /** The KEYS of every script outside the hot path; `lua/lib/core/keys.lua` names them. */
-  readonly standard: readonly string[];
-  readonly forEnqueue: readonly string[];
-  readonly forPublishedEnqueue: readonly string[];
-  /** The first KEYS of an enqueue: jobs without options pass no others. */
-  readonly forPlainEnqueue: readonly string[];
-  readonly forComplete: readonly string[];
-  /** The KEYS of a queue with limits, where each end frees a slot. */
-  readonly forLimitedComplete: readonly string[];
-  /** The KEYS for jobs with a batch or with jobs that wait for them, none of which is plain. */
-  readonly forFollowedComplete: readonly string[];
-  readonly forExtend: readonly string[];
-  readonly forStart: readonly string[];
+/** The start of the keys of one queue. */
+class KeyBase {
   /** The start of every key of the queue. Keys of other queues may begin with it too, see `owns`. */
   readonly base: string;
 
@@ -100,122 +22,161 @@ export class QueueKeys {
   ) {
     checkQueueName(queue);
     this.base = `${prefix}:${hashTag ? `{${queue}}` : queue}:`;
-    this.jobPrefix = `${this.base}job:`;
-    this.pending = `${this.base}pending`;
-    this.prioritized = `${this.base}prioritized`;
-    this.scheduled = `${this.base}scheduled`;
-    this.claims = `${this.base}claims`;
-    this.processing = `${this.base}processing`;
-    this.completed = `${this.base}completed`;
-    this.failed = `${this.base}failed`;
-    this.cancelled = `${this.base}cancelled`;
-    this.dead = `${this.base}dead`;
-    this.unique = `${this.base}unique`;
-    this.uniqueExpiries = `${this.base}unique_expiries`;
-    this.replacedPrefix = `${this.base}replaced:`;
-    this.stats = `${this.base}stats`;
-    this.sequence = `${this.base}sequence`;
-    this.wake = `${this.base}wake`;
-    this.events = `${this.base}events`;
-    this.settings = `${this.base}settings`;
-    this.sweep = `${this.base}sweep`;
-    this.maintainers = `${this.base}maintainers`;
-    this.workers = `${this.base}workers`;
-    this.workerDetails = `${this.base}worker_details`;
-    this.foreignClaims = `${this.base}foreign_claims`;
-    this.handlerLimits = `${this.base}handler_limits`;
-    this.scheduleDue = `${this.base}schedule_due`;
-    this.scheduleOwners = `${this.base}schedule_owners`;
-    this.schedulePrefix = `${this.base}schedule:`;
-    this.actions = `${this.base}actions`;
-    this.bulkRuns = `${this.base}bulk_runs`;
-    this.audit = `${this.base}audit`;
-    this.historyOpen = `${this.base}history_open`;
-    this.history = `${this.base}history`;
-    this.historyMarks = `${this.base}history_marks`;
-    this.historyBatchPrefix = `${this.base}history_batch:`;
-    this.retention = `${this.base}retention`;
-    this.names = `${this.base}names`;
-    this.nudgePrefix = `${this.base}nudge:`;
-    this.batches = `${this.base}batches`;
-    this.batchRecordPrefix = `${this.base}batch_record:`;
-    this.batchGuests = `${this.base}batch_guests`;
-    this.batchOutbox = `${this.base}batch_outbox`;
-    this.awaiting = `${this.base}awaiting`;
-    this.onceFences = `${this.base}once_fences`;
-    this.oncePrefix = `${this.base}once:`;
-    this.groupsPrefix = `${this.base}groups:`;
-    this.errorKinds = `${this.base}error_kinds`;
-    this.alerts = `${this.base}alerts`;
-    this.standard = [
-      this.jobPrefix,
-      this.pending,
-      this.prioritized,
-      this.scheduled,
-      this.claims,
-      this.processing,
-      this.completed,
-      this.failed,
-      this.cancelled,
-      this.dead,
-      this.unique,
-      this.uniqueExpiries,
-      this.stats,
-      this.sequence,
-      this.wake,
-      this.events,
-      this.settings,
-      this.sweep,
-      this.workers,
-      this.foreignClaims,
-      this.handlerLimits,
-      this.scheduleDue,
-      this.scheduleOwners,
-      this.schedulePrefix,
-      this.retention,
-      this.names,
-      this.nudgePrefix,
-      this.batches,
-      this.batchRecordPrefix,
-      this.batchGuests,
-      this.batchOutbox,
-      this.awaiting,
-      this.groupsPrefix,
-      this.errorKinds,
-    ];
-    this.forPlainEnqueue = [this.jobPrefix, this.pending, this.wake, this.stats, this.settings];
-    this.forEnqueue = [
-      ...this.forPlainEnqueue,
-      this.prioritized,
-      this.scheduled,
-      this.sequence,
-      this.unique,
-      this.uniqueExpiries,
-      this.replacedPrefix,
-      this.batchRecordPrefix,
-      this.batchGuests,
-      this.awaiting,
-      this.groupsPrefix,
-      this.sweep,
-    ];
-    this.forPublishedEnqueue = [...this.forEnqueue, this.events];
-    this.forComplete = [this.jobPrefix, this.claims, this.completed, this.stats, this.unique, this.events];
-    this.forLimitedComplete = [...this.forComplete, this.wake];
-    this.forFollowedComplete = [
-      ...this.forLimitedComplete,
-      this.scheduled,
-      this.settings,
-      this.sequence,
-      this.batches,
-      this.batchRecordPrefix,
-      this.batchGuests,
-      this.batchOutbox,
-      this.awaiting,
-      this.groupsPrefix,
-    ];
-    this.forExtend = [this.jobPrefix, this.claims, this.sweep];
-    this.forStart = [this.jobPrefix];
   }
+}
+
+/**
+ * The names of all keys of one queue, and the only place that spells them.
+ * The lists that scripts take as KEYS are built here too, in the order of the scripts' headers.
+ */
+export class QueueKeys extends KeyBase {
+  /** The start of every job's key, before the job's id. */
+  readonly jobPrefix = `${this.base}job:`;
+  readonly pending = `${this.base}pending`;
+  readonly prioritized = `${this.base}prioritized`;
+  readonly scheduled = `${this.base}scheduled`;
+  readonly claims = `${this.base}claims`;
+  readonly processing = `${this.base}processing`;
+  readonly completed = `${this.base}completed`;
+  readonly failed = `${this.base}failed`;
+  readonly cancelled = `${this.base}cancelled`;
+  readonly dead = `${this.base}dead`;
+  readonly unique = `${this.base}unique`;
+  readonly uniqueExpiries = `${this.base}unique_expiries`;
+  /** The start of the key of a replacement, before the request or the id that replaced. */
+  readonly replacedPrefix = `${this.base}replaced:`;
+  readonly stats = `${this.base}stats`;
+  readonly sequence = `${this.base}sequence`;
+  readonly wake = `${this.base}wake`;
+  readonly events = `${this.base}events`;
+  readonly settings = `${this.base}settings`;
+  readonly sweep = `${this.base}sweep`;
+  readonly maintainers = `${this.base}maintainers`;
+  readonly workers = `${this.base}workers`;
+  readonly workerDetails = `${this.base}worker_details`;
+  readonly foreignClaims = `${this.base}foreign_claims`;
+  readonly handlerLimits = `${this.base}handler_limits`;
+  readonly scheduleDue = `${this.base}schedule_due`;
+  readonly scheduleOwners = `${this.base}schedule_owners`;
+  /** The start of every schedule's key, before its id. */
+  readonly schedulePrefix = `${this.base}schedule:`;
+  readonly actions = `${this.base}actions`;
+  readonly bulkRuns = `${this.base}bulk_runs`;
+  readonly audit = `${this.base}audit`;
+  readonly historyOpen = `${this.base}history_open`;
+  readonly history = `${this.base}history`;
+  readonly historyMarks = `${this.base}history_marks`;
+  /** The start of the key of a batch of times, before the worker's id. */
+  readonly historyBatchPrefix = `${this.base}history_batch:`;
+  readonly retention = `${this.base}retention`;
+  readonly names = `${this.base}names`;
+  /** The start of a nudge's key, before the worker's id. */
+  readonly nudgePrefix = `${this.base}nudge:`;
+  /** The batches of this queue. */
+  readonly batches = `${this.base}batches`;
+  /** The start of a batch's keys, before its id. */
+  readonly batchRecordPrefix = `${this.base}batch_record:`;
+  readonly batchGuests = `${this.base}batch_guests`;
+  readonly batchOutbox = `${this.base}batch_outbox`;
+  readonly awaiting = `${this.base}awaiting`;
+  /** The largest fence of each source of entries. */
+  readonly onceFences = `${this.base}once_fences`;
+  /** The start of the key with the marks of a source's entries, before the source. */
+  readonly oncePrefix = `${this.base}once:`;
+  /** The start of the keys of groups; `docs/internals/groups.md` lists them. */
+  readonly groupsPrefix = `${this.base}groups:`;
+
+  /** The kinds of error of the dead letters; `docs/internals/error-kinds.md` says how they are counted. */
+  readonly errorKinds = `${this.base}error_kinds`;
+
+  /** The record of the alerts that were told. */
+  readonly alerts = `${this.base}alerts`;
+
+  /** The KEYS of every script outside the hot path; `lua/lib/core/keys.lua` names them. */
+  readonly standard: readonly string[] = [
+    this.jobPrefix,
+    this.pending,
+    this.prioritized,
+    this.scheduled,
+    this.claims,
+    this.processing,
+    this.completed,
+    this.failed,
+    this.cancelled,
+    this.dead,
+    this.unique,
+    this.uniqueExpiries,
+    this.stats,
+    this.sequence,
+    this.wake,
+    this.events,
+    this.settings,
+    this.sweep,
+    this.workers,
+    this.foreignClaims,
+    this.handlerLimits,
+    this.scheduleDue,
+    this.scheduleOwners,
+    this.schedulePrefix,
+    this.retention,
+    this.names,
+    this.nudgePrefix,
+    this.batches,
+    this.batchRecordPrefix,
+    this.batchGuests,
+    this.batchOutbox,
+    this.awaiting,
+    this.groupsPrefix,
+    this.errorKinds,
+  ];
+  /** The first KEYS of an enqueue: jobs without options pass no others. */
+  readonly forPlainEnqueue: readonly string[] = [
+    this.jobPrefix,
+    this.pending,
+    this.wake,
+    this.stats,
+    this.settings,
+  ];
+  readonly forEnqueue: readonly string[] = [
+    ...this.forPlainEnqueue,
+    this.prioritized,
+    this.scheduled,
+    this.sequence,
+    this.unique,
+    this.uniqueExpiries,
+    this.replacedPrefix,
+    this.batchRecordPrefix,
+    this.batchGuests,
+    this.awaiting,
+    this.groupsPrefix,
+    this.sweep,
+  ];
+  readonly forPublishedEnqueue: readonly string[] = [...this.forEnqueue, this.events];
+  readonly forComplete: readonly string[] = [
+    this.jobPrefix,
+    this.claims,
+    this.completed,
+    this.stats,
+    this.unique,
+    this.events,
+  ];
+  /** The KEYS of a queue with limits, where each end frees a slot. */
+  readonly forLimitedComplete: readonly string[] = [...this.forComplete, this.wake];
+  /** The KEYS for jobs with a batch or with jobs that wait for them, none of which is plain. */
+  readonly forFollowedComplete: readonly string[] = [
+    ...this.forLimitedComplete,
+    this.scheduled,
+    this.settings,
+    this.sequence,
+    this.batches,
+    this.batchRecordPrefix,
+    this.batchGuests,
+    this.batchOutbox,
+    this.awaiting,
+    this.groupsPrefix,
+  ];
+  readonly forExtend: readonly string[] = [this.jobPrefix, this.claims, this.sweep];
+  readonly forStart: readonly string[] = [this.jobPrefix];
 
   /** Returns whether a key is of this queue. The key of another queue, such as `queue:report:eu:pending`, is not. */
   owns(key: string): boolean {

@@ -19,11 +19,6 @@ export function followUpRef(batch: string): string {
   return refTo('', batch);
 }
 
-/** Returns how reports name a job that waits for a job of another queue. No batch has such an id; see lua/batch/deliver. */
-export function waitingRef(id: string): string {
-  return `\n${id}`;
-}
-
 /** Returns whether a text refers to another queue, or to the batch of a follow-up. Otherwise it is an id. */
 export function isRef(text: string): boolean {
   return text.includes('\t');

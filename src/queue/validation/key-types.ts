@@ -1,5 +1,5 @@
 /** The types of keys, in the words of TYPE. */
-export type KeyType = 'string' | 'list' | 'hash' | 'zset' | 'stream';
+type KeyType = 'string' | 'list' | 'hash' | 'zset' | 'stream';
 
 /** The types of the keys of each queue, by the part after its name. */
 const TYPES: Readonly<Record<string, KeyType>> = {

@@ -30,7 +30,7 @@ const RESERVED_IDS = {
 const LONGEST_ID = 128;
 
 /** What an id must be, for errors. */
-export const ID_RULE = `1 to ${LONGEST_ID} characters of text, none of them a control character`;
+const ID_RULE = `1 to ${LONGEST_ID} characters of text, none of them a control character`;
 
 const QUEUE_NAME = /^[\w.:@/-]{1,128}$/;
 

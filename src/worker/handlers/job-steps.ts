@@ -31,7 +31,7 @@ export class InvalidStepError extends NonRetryableError {
 }
 
 /** Reads and records the steps of one attempt. */
-export interface StepStore {
+interface StepStore {
   /** Returns the results of the recorded steps, by name. */
   read(): Promise<ReadonlyMap<string, unknown>>;
   /** Records a result, and returns it as later attempts get it. */

@@ -5,7 +5,7 @@ import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 
 /** The time that a handler without a timeout may run before it is reported, in ms. */
-export const LONG_RUN_MS = 900_000;
+const LONG_RUN_MS = 900_000;
 
 const INTERVAL_MS = 60_000;
 
@@ -59,7 +59,7 @@ export class LongRuns implements BackgroundRole {
 }
 
 /** Returns what a handler does for long, and the remedy. */
-export function longRunInWords({ queue, id, name, forMs }: LongRun): string {
+function longRunInWords({ queue, id, name, forMs }: LongRun): string {
   return (
     `The handler of job ${id} (${name}) of queue "${queue}" has run for ${Math.floor(forMs / 60_000)} minutes and has no ` +
     'timeoutMs. Set timeoutMs and pass job.signal on, because a call that hangs keeps its slot.'

@@ -8,7 +8,7 @@ import type { StoredSchedule } from '../../queue/store/verbs/schedule-verbs.js';
 const INTERVAL_MS = 10_000;
 
 /** The schedules of one queue that this worker's code declares. */
-export interface QueueSchedules {
+interface QueueSchedules {
   queue: JobQueue;
   schedules: readonly StoredSchedule[];
 }

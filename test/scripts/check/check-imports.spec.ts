@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { checkImports, checkPrograms } from '../../../scripts/check/check-imports.mjs';
+import { checkImports, checkPrograms, checkUnused } from '../../../scripts/check/check-imports.mjs';
 import { folderWith } from '../folder.js';
 
 describe('check-imports', () => {
@@ -21,7 +21,11 @@ describe('check-imports', () => {
     ['queue/a.ts', "import { Logger } from '@nestjs/common';", /src\/queue works without Nest/],
     ['worker/a.ts', "const x = await import('@nestjs/core');", /src\/worker works without Nest/],
     ['worker/a.ts', "import '../nest/x.js';", /src\/worker may import only src\/queue,/],
-    ['nest/a.ts', "import '../health/x.js';", /src\/nest may import only src\/queue and src\/worker,/],
+    [
+      'nest/a.ts',
+      "import '../health/x.js';",
+      /src\/nest may import only src\/queue and src\/worker and src\/inspect/,
+    ],
     [
       'health/a.ts',
       "import '../processes/x.js';",
@@ -135,4 +139,17 @@ describe('check-imports outside of src', () => {
     });
     expect(checkPrograms(root)).toEqual(['cycle: tools/b.ts -> tools/run/a.ts -> tools/b.ts']);
   });
+});
+
+it('finds the exports that no other file names', () => {
+  const root = folderWith({
+    'src/a.ts':
+      'export const used = 1;\nexport function dead() {}\nexport interface Own {}\nconst own: Own = {};\n',
+    'src/b.ts': "import { used } from './a.js';\n",
+    'test/c.spec.ts': 'used;\n',
+  });
+  expect(checkUnused(root)).toEqual([
+    'src/a.ts: no other file uses dead; remove it, or its export',
+    'src/a.ts: no other file uses Own; remove it, or its export',
+  ]);
 });

@@ -116,12 +116,3 @@ const basePlants: Record<string, Plant> = {
 };
 
 export const plants: Record<string, Plant> = { ...basePlants, ...partPlants, ...clockPlants };
-
-/** @throws Error for an unknown name */
-export function plantOf(name: string): Plant {
-  const plant = plants[name];
-  if (!plant) {
-    throw new Error(`There is no fault "${name}" to plant: ${Object.keys(plants).join(', ')}.`);
-  }
-  return plant;
-}
