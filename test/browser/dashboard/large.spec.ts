@@ -45,7 +45,7 @@ beforeAll(async () => {
   const heavy = Array.from({ length: 60 }, () => ({ payload: { text: 'x'.repeat(1_000_000) } }));
   for (let i = 0; i < heavy.length; i += 10) await world.jobs.queue('heavy').enqueueMany(heavy.slice(i, i + 10));
   page = await openPage(world.url);
-}, 300_000);
+}, 600_000);
 
 async function timed(action: () => Promise<unknown>): Promise<number> {
   const started = performance.now();

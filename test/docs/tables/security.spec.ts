@@ -13,3 +13,8 @@ it.each(rows)('%s', (row) => {
   expect(tests.filter((path) => existsSync(new URL(path, root)))).toEqual(tests);
   expect(tests.length).toBeGreaterThan(0);
 });
+
+it('is part of the package', () => {
+  const { files } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as { files: string[] };
+  expect(files).toContain('SECURITY.md');
+});
