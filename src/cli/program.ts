@@ -9,7 +9,7 @@ import { addDashboard } from './commands/dashboard-command.js';
 import { addDeadLetterCommands } from './commands/dead-letter-commands.js';
 import { addGroupCommands } from './commands/group-commands.js';
 import { addJobCommands } from './commands/job-commands.js';
-import { addMigrate } from './commands/migrate-command.js';
+import { addMigrate } from './migrate/migrate-command.js';
 import { addOutbox } from './commands/outbox-command.js';
 import { addQueueCommands } from './commands/queue-commands.js';
 import { addSchedules } from './commands/schedules-command.js';

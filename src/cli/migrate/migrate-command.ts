@@ -10,7 +10,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import type { Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
-import { planText, reportText, sourceName } from '../migrate-text.js';
+import { planText, reportText, sourceName } from './migrate-text.js';
 import { wholeNumber } from '../numbers.js';
 import { clientOf } from '../redis/address.js';
 import { reach } from '../redis/reach.js';

@@ -1,11 +1,11 @@
 // What a move shows: its plan, and a report for a ticket.
-import type { Source, SourceSettings } from '../migrate/bullmq/source.js';
-import type { Left, MoveReport } from '../migrate/move-report.js';
-import { priorityOf, type MoveRules } from '../migrate/move-rules.js';
-import type { MovePlan } from '../migrate/plan.js';
-import type { JobQueue } from '../queue/job-queue.js';
-import { count, duration } from '../inspect/words.js';
-import { instant, joined, lines, padded, type Part, text, type Text } from './text.js';
+import type { Source, SourceSettings } from '../../migrate/bullmq/source.js';
+import type { Left, MoveReport } from '../../migrate/move-report.js';
+import { priorityOf, type MoveRules } from '../../migrate/move-rules.js';
+import type { MovePlan } from '../../migrate/plan.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import { count, duration } from '../../inspect/words.js';
+import { instant, joined, lines, padded, type Part, text, type Text } from '../text.js';
 
 const WIDTH = 16;
 
