@@ -14,6 +14,7 @@ import { startWorker } from '../../support/worker/workers.js';
 const ROOT = join(import.meta.dirname, '../../..');
 const JOBS = Number(process.env.LIVE_JOBS ?? 20_000);
 const CHUNK = 200;
+const KILLS = 35;
 /** The time of a job there, in ms: so slow that most jobs are moved. */
 const WORK_MS = 20;
 
@@ -86,16 +87,19 @@ it.each([
     const settings: MoverSettings = {
       redis: url,
       queue: name,
-      deadly: 0.08,
+      deadly: 0.15,
       isBull: library === 'Bull',
       quietMs: 2_000,
     };
-    let isProduced = false;
+    let [isProduced, died] = [false, 0];
     void produced.then(() => (isProduced = true));
     for (;;) {
-      const step = await move(isProduced ? { ...settings, deadly: 0 } : settings);
+      const step = await move(died < KILLS ? settings : { ...settings, deadly: 0 });
       if (step === undefined && isProduced) break;
-      if (step !== undefined) kills[step] = (kills[step] ?? 0) + 1;
+      if (step !== undefined) {
+        died++;
+        kills[step] = (kills[step] ?? 0) + 1;
+      }
     }
     await produced;
     await eventually(async () => runs.size === JOBS, { timeoutMs: 120_000 });
