@@ -114,7 +114,8 @@ const ROOMS = {
     'exit-codes.ts': [],
     'numbers.ts': ['exit-codes.ts'],
     redis: ['exit-codes.ts', 'failure.ts'],
-    'context.ts': ['output.ts', 'progress.ts', 'redis', 'text.ts'],
+    'host-process.ts': [],
+    'context.ts': ['host-process.ts', 'output.ts', 'progress.ts', 'redis', 'text.ts'],
   },
   testing: {
     time: [],

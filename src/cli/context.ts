@@ -1,3 +1,4 @@
+import type { HostProcess } from './host-process.js';
 import type { Output } from './output.js';
 import type { Progress } from './progress.js';
 import type { Session } from './redis/session.js';
@@ -7,8 +8,14 @@ import type { Part } from './text.js';
 export interface Context {
   session: Session;
   out: Output;
-  /** Asks before something is destroyed. @throws CliError if the answer is no, or without a terminal to ask on */
-  confirm(what: () => Part | Promise<Part>): Promise<void>;
+  stdin: HostProcess['stdin'];
+  /**
+   * Asks before something is destroyed.
+   *
+   * @param how with `onlyOnTerminal` a program need not say yes
+   * @throws CliError if the answer is no, or without a terminal to ask on
+   */
+  confirm(what: () => Part | Promise<Part>, how?: { onlyOnTerminal: boolean }): Promise<void>;
   /** True if all details are shown. */
   verbose: boolean;
   /** Shows how far long work is, on a terminal. */

@@ -1,12 +1,12 @@
 import type { Readable, Writable } from 'node:stream';
-import type { WriteStream } from 'node:tty';
+import type { ReadStream, WriteStream } from 'node:tty';
 
 /** A stream that a command prints to, which may be a terminal. */
 export type OutputStream = Writable & Partial<Pick<WriteStream, 'isTTY' | 'columns' | 'rows'>>;
 
 /** The process that a command runs in: its streams and its environment. */
 export interface HostProcess {
-  readonly stdin: Readable & { isTTY?: boolean };
+  readonly stdin: Readable & Partial<Pick<ReadStream, 'isTTY' | 'setRawMode'>>;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
   readonly env: NodeJS.ProcessEnv;

@@ -17,11 +17,12 @@ const HEAD = [
   'running',
   'in/s',
   'out/s',
+  'dead',
   'wait p95',
   'run p95',
   'failed',
 ];
-const MORE = ['dead', 'workers', 'scheduled', 'done'];
+const MORE = ['workers', 'scheduled', 'done'];
 const ALL = [...HEAD, ...MORE];
 const LAYOUT = {
   whole: ['queue'],
@@ -132,10 +133,10 @@ function rowOf({ verdict, figures }: QueueOverview, out: Output): Part[] {
     stats.processing,
     figure(rates?.in),
     figure(rates?.out),
+    stats.failed,
     age(recent?.wait.p95),
     age(recent?.run.p95),
     rates && rates.attempts > 0 ? `${(rates.failedShare * 100).toFixed(1)} %` : UNKNOWN,
-    stats.failed,
     stats.workers,
     stats.scheduled,
     stats.totals['completed'] ?? 0,

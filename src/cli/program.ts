@@ -73,7 +73,15 @@ export async function main(argv: readonly string[], host: HostProcess = process)
         const confirm = confirmer(globals, host);
         const progress = new Progress(host.stderr, out.json);
         const verbose = globals.verbose === true;
-        const context = { session, out, confirm, progress, verbose, exit: (next: number) => (code = next) };
+        const context = {
+          session,
+          out,
+          stdin: host.stdin,
+          confirm,
+          progress,
+          verbose,
+          exit: (next: number) => (code = next),
+        };
         await action(context, command.args, command.opts());
       } catch (error) {
         throw failureOf(error, session.place, session.isCut);
@@ -119,8 +127,8 @@ function widthOf(stream: OutputStream): number {
 }
 
 function confirmer({ yes }: GlobalOptions, { stdin, stderr }: HostProcess): Context['confirm'] {
-  return async (what) => {
-    if (yes) {
+  return async (what, { onlyOnTerminal } = { onlyOnTerminal: false }) => {
+    if (yes || (onlyOnTerminal && !stdin.isTTY)) {
       return;
     }
     if (!stdin.isTTY) {

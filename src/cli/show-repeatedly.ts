@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { HostProcess } from './host-process.js';
 import type { Context } from './context.js';
 import { wholeNumber } from './numbers.js';
 import type { Session } from './redis/session.js';
@@ -40,13 +41,14 @@ export class Interruption {
 }
 
 const SHORTEST_MS = 100;
+const CONTROL_C = '\u0003';
 
 /** A result as JSON shows it, and as text. */
 export type Shown = [value: unknown, words: () => Part];
 
 /** Reads and shows the result repeatedly, until the end. */
 export async function showRepeatedly(
-  { session, out }: Context,
+  { session, out, stdin }: Context,
   { every: asked = 1_000, count }: { every?: number; count?: unknown },
   read: () => Promise<Shown>,
 ): Promise<void> {
@@ -54,6 +56,7 @@ export async function showRepeatedly(
   const most = wholeNumber('count', count as string | undefined) ?? Infinity;
   const interruption = new Interruption(session);
   const release = out.holdScreen();
+  const ignoreKeys = endAtKey(stdin, interruption.end);
   try {
     for (let i = 1; i <= most; i++) {
       const seen = await Promise.race([read(), interruption.over]);
@@ -64,7 +67,27 @@ export async function showRepeatedly(
       await (i < most ? interruption.rest(every) : undefined);
     }
   } finally {
+    ignoreKeys();
     interruption.close();
     release();
   }
+}
+
+/** Calls `end` at the key q or Ctrl+C, where a person types. Returns a function that listens no more. */
+function endAtKey(stdin: HostProcess['stdin'], end: () => void): () => void {
+  if (!stdin.isTTY || !stdin.setRawMode) {
+    return () => undefined;
+  }
+  const onData = (typed: Buffer) => {
+    if (/^q$/i.test(typed.toString()) || typed.toString().includes(CONTROL_C)) {
+      end();
+    }
+  };
+  stdin.setRawMode(true); // else a key counts only after Enter
+  stdin.on('data', onData);
+  return () => {
+    stdin.off('data', onData);
+    stdin.setRawMode?.(false);
+    stdin.pause();
+  };
 }

@@ -121,6 +121,7 @@ describe('on a pipe', () => {
     expect(await cli(['redrive', queue.name, '--all', '--kind', 'up'])).toMatchObject({
       stdout: 'redriven: 0 dead letters\n',
     });
+    expect((await cli(['list', queue.name, 'failed'])).stdout).toMatch(/\n.* failed [\d.]+ m?s ago /);
     const [first] = await queue.list('failed');
     expect(await cli(['redrive', queue.name, first!.id])).toMatchObject({
       code: EXIT.ok,
@@ -380,9 +381,10 @@ it('draws a bar for long work on a terminal', async () => {
     for (const job of await queue.claimMany(500)) void queue.fail(job, new Error('down'), { final: true });
   }
   await eventually(async () => (await queue.stats()).failed === 4_000);
-  const { code, stdout } = await cliOnTerminal(['redrive', queue.name, '--all']);
+  const { code, stdout } = await cliOnTerminal(['redrive', queue.name, '--all'], 'y');
   expect(code).toBe(EXIT.ok);
   expect(stdout).toContain('4,000');
+  expect(stdout).toContain('This will send back to work 4,000 dead letters of ');
 });
 
 it('prints events as they happen', async () => {

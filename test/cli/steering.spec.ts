@@ -41,6 +41,7 @@ it(
     const queue = newQueue();
     await queue.schedules.upsert('nightly', { cron: '0 3 * * *' }, { payload: { kind: 'report' } });
     const steer = (...args: string[]) => cli(['schedules', queue.name, ...args]);
+    expect((await steer()).stdout).toMatch(/nightly +Every day at 03:00/);
     expect(await steer('pause', 'nightly')).toMatchObject({ code: EXIT.ok, stdout: 'paused\n' });
     expect(await queue.schedules.get('nightly')).toMatchObject({ status: 'paused' });
     expect(await steer('resume', 'nightly')).toMatchObject({ stdout: 'resumed\n' });

@@ -15,6 +15,8 @@ type Verb = 'redrive' | 'discard';
 /** The most dead letters that are counted before a question. */
 const MOST_COUNTED = 10_000;
 const PAGE = 1_000;
+/** A redrive of a queue with more dead letters asks on a terminal: they may all fail again. */
+const MOST_UNASKED = 100;
 
 /** Adds the commands that list, redrive and discard dead letters by their errors. */
 export function addDeadLetterCommands(program: Command, run: Run): void {
@@ -104,6 +106,10 @@ async function all({ confirm, progress }: Context, queue: JobQueue, verb: Verb, 
   };
   if (verb === 'discard') {
     await confirm(async () => text`delete for good ${await howMany(queue, filter)} of ${queue.name}`);
+  } else if ((await queue.stats()).failed > MOST_UNASKED) {
+    await confirm(async () => text`send back to work ${await howMany(queue, filter)} of ${queue.name}`, {
+      onlyOnTerminal: true,
+    });
   }
   const work = verb === 'redrive' ? queue.deadLetters.redriveAll(filter) : queue.deadLetters.discardAll(filter);
   return withProgress(progress, queue, verb, filter, work);

@@ -5,7 +5,7 @@ import type { Run } from '../context.js';
 import { CliError, EXIT, noJob } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
-import { clipped, type Part } from '../text.js';
+import { age, clipped, type Part, text } from '../text.js';
 import { addShow } from './show-command.js';
 
 /** The words for outcomes that do not say enough by themselves. */
@@ -74,13 +74,29 @@ function jobTable(jobs: readonly JobRecord[], out: Output): Part {
   const rows = jobs.map((job) => [
     clipped(job.name, 40),
     clipped(job.id, 40),
-    out.ago(job.enqueuedAt),
+    since(job, out),
     `${job.attempts}${job.maxAttempts === undefined ? '' : `/${job.maxAttempts}`}`,
     clipped(job.lastError ?? '', 80),
   ]);
   return rows.length > 0
-    ? out.table(['name', 'id', 'enqueued', 'attempts', 'last error'], rows, { whole: ['id'] })
+    ? out.table(['name', 'id', 'when', 'attempts', 'last error'], rows, { whole: ['id'] })
     : 'No job.';
+}
+
+/** Returns how long a job has been in its state, such as "failed 3 s ago". */
+function since(
+  { status, failedAt, completedAt, cancelledAt, claimedAt, dueAt, enqueuedAt }: JobRecord,
+  out: Output,
+) {
+  if (status === 'scheduled' && dueAt) {
+    const inMs = dueAt.getTime() - out.nowMs;
+    return inMs > 0 ? text`due in ${age(inMs)}` : text`due ${out.ago(dueAt)}`;
+  }
+  const at = { failed: failedAt, completed: completedAt, cancelled: cancelledAt, processing: claimedAt }[
+    status as 'failed'
+  ];
+  const verb = at === undefined ? 'enqueued' : status === 'processing' ? 'claimed' : status;
+  return text`${verb} ${out.ago(at ?? enqueuedAt)}`;
 }
 
 /** Adds the commands that add a job, or change one. */

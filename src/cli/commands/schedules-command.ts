@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { duration } from '../../inspect/words.js';
+import { recurrenceInWords } from '../../inspect/schedules/recurrence-in-words.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { ScheduleNotFoundError } from '../../queue/errors/schedule-errors.js';
 import type { JobQueue } from '../../queue/job-queue.js';
@@ -38,7 +38,7 @@ async function list({ session, out }: Context, queue: JobQueue): Promise<void> {
   const schedules = stored.map((each) => shown.schedule(each));
   const rows = schedules.map((each) => [
     each.id,
-    each.cron ?? `every ${duration(each.everyMs ?? 0)}`,
+    each.timeZone === undefined ? recurrenceInWords(each) : `${recurrenceInWords(each)} (${each.timeZone})`,
     each.status,
     instant(each.nextAt),
     each.limit === undefined ? each.ticks : `${each.ticks} of ${each.limit}`,

@@ -4,6 +4,7 @@ import { showRepeatedly, type Shown } from '../show-repeatedly.js';
 import { jsonOf, overviewText, type ShownVerdicts } from '../overview-text.js';
 import { readOverview, type Overview } from '../overview.js';
 import { wholeNumber } from '../numbers.js';
+import { lines, type Part, text } from '../text.js';
 
 /** The interval of `stats --watch`, in ms. */
 const WATCH_MS = '2000';
@@ -47,9 +48,16 @@ function watchedQueue(name: string | undefined, watch: unknown): { name?: string
 
 async function top(context: Context, [name]: string[], options: Record<string, unknown>): Promise<void> {
   const every = wholeNumber('every', options['every'] as string);
-  await showRepeatedly(context, { every, count: options['count'] }, async () =>
-    shown(context, await readOverview(context.session, name), 'worst above'),
-  );
+  await showRepeatedly(context, { every, count: options['count'] }, async () => {
+    const [value, words] = shown(context, await readOverview(context.session, name), 'worst above');
+    return [value, () => (context.out.isTerminal ? lines([clock(context), words()]) : words())];
+  });
+}
+
+/** Returns the time of the server, its address, and the keys. */
+function clock({ session, out }: Context): Part {
+  const at = new Date(out.nowMs).toISOString().slice(11, 19);
+  return out.color('dim', text`${at} UTC  ${session.place}  q ends`);
 }
 
 function shown({ session, out }: Context, overview: Overview, verdicts: ShownVerdicts): Shown {

@@ -1,14 +1,6 @@
 import type { ScheduleRecord } from '../../queue/model/schedule.js';
+import { recurrenceInWords } from '../../inspect/schedules/recurrence-in-words.js';
 import type { ScheduleView } from './views.js';
-
-const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
-const UNITS: readonly [number, string][] = [
-  [86_400_000, 'day'],
-  [3_600_000, 'hour'],
-  [60_000, 'minute'],
-  [1_000, 'second'],
-  [1, 'ms'],
-];
 
 /** Converts a schedule for the page. */
 export function describeSchedule(record: ScheduleRecord): ScheduleView {
@@ -17,7 +9,7 @@ export function describeSchedule(record: ScheduleRecord): ScheduleView {
     id,
     queue,
     name,
-    words: cron === undefined ? everyInWords(everyMs ?? 0) : cronInWords(cron),
+    words: recurrenceInWords(record),
     recurrence: cron ?? `every ${everyMs} ms`,
     timeZone: record.timeZone ?? null,
     status,
@@ -29,86 +21,4 @@ export function describeSchedule(record: ScheduleRecord): ScheduleView {
     skipped,
     overlap: onMissed === 'once' ? 'a missed tick is made up once' : 'missed ticks are skipped',
   };
-}
-
-/** Returns an interval in words: every 5 minutes. */
-function everyInWords(ms: number): string {
-  const [size, unit] = UNITS.find(([each]) => ms >= each && ms % each === 0) ?? [1, 'ms'];
-  const n = ms / size;
-  return n === 1 ? `Every ${unit}` : `Every ${n.toLocaleString('en')} ${unit}${unit === 'ms' ? '' : 's'}`;
-}
-
-/** Returns the common forms of a cron expression in words, others unchanged. */
-function cronInWords(cron: string): string {
-  const fields = cron.trim().split(/\s+/);
-  const [second, minute, hour, day, month, weekday] = fields.length === 6 ? fields : ['0', ...fields];
-  const when = dayInWords(day, month, weekday);
-  const time = timeInWords(second, minute, hour);
-  if (when === undefined || time === undefined) {
-    return `By the cron expression ${cron}`;
-  }
-  const every = time.startsWith('Every');
-  return every ? `${time}${when === 'every day' ? '' : `, ${when}`}` : `${capital(when)} ${time}`;
-}
-
-function step(field: string, unit: string): string | undefined {
-  const [, n] = /^\*\/(\d+)$/.exec(field) ?? [];
-  return n ? `Every ${n} ${unit}s` : field === '*' ? `Every ${unit}` : undefined;
-}
-
-function timeInWords(second = '0', minute = '*', hour = '*'): string | undefined {
-  if (minute === '*' && hour === '*' && second !== '0') {
-    return step(second, 'second');
-  }
-  if (second !== '0') {
-    return undefined;
-  }
-  if (hour === '*') {
-    return step(minute, 'minute') ?? (/^\d+$/.test(minute) ? `Every hour at minute ${minute}` : undefined);
-  }
-  if (!/^\d+$/.test(minute)) {
-    return undefined;
-  }
-  const hours = step(hour, 'hour');
-  if (hours) {
-    return minute === '0' ? hours : `${hours} at minute ${minute}`;
-  }
-  const list = hour.split(',');
-  const clock = (h: string) => `${h.padStart(2, '0')}:${minute.padStart(2, '0')}`;
-  return list.every((h) => /^\d+$/.test(h)) ? `at ${joined(list.map(clock))}` : undefined;
-}
-
-function dayInWords(day = '*', month = '*', weekday = '*'): string | undefined {
-  if (month !== '*') {
-    return undefined;
-  }
-  if (day === '*' && weekday === '*') {
-    return 'every day';
-  }
-  if (day === '*') {
-    return weekdayInWords(weekday);
-  }
-  return weekday === '*' && /^\d+$/.test(day) ? `on day ${day} of every month` : undefined;
-}
-
-function weekdayInWords(weekday: string): string | undefined {
-  if (/^(1-5|mon-fri)$/i.test(weekday)) {
-    return 'Monday to Friday';
-  }
-  const days = weekday.split(',').map((each) => nameOf(each));
-  return days.every((each) => each !== undefined) ? `every ${joined(days)}` : undefined;
-}
-
-function nameOf(weekday: string): string | undefined {
-  return /^\d$/.test(weekday)
-    ? DAYS[Number(weekday)]
-    : DAYS.find((each) => each.slice(0, 3).toLowerCase() === weekday.toLowerCase());
-}
-
-function joined(words: readonly (string | undefined)[]): string {
-  return words.length > 1 ? `${words.slice(0, -1).join(', ')} and ${words.at(-1)}` : (words[0] ?? '');
-}
-
-function capital(text: string): string {
-  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }

@@ -42,7 +42,7 @@ it('shows jobs in and out per second, p95 of wait and run time, and the share th
   expect(figures['run p95']).toMatch(/^\d\d+ ms$/);
   expect(figures['wait p95']).toMatch(/^\d[\d.]* m?s$/);
   const top = await cliOnTerminal(['top', queue.name, '--count', '1']);
-  expect(top.stdout).toMatch(/0\.5 +0\.5 +\d[\d.]* m?s +\d\d+ ms +10\.0 %/);
+  expect(top.stdout).toMatch(/0\.5 +0\.5 +\d+ +\d[\d.]* m?s +\d\d+ ms +10\.0 %/);
   const json = JSON.parse((await cli(['stats', queue.name, '--json'])).stdout) as {
     queues: Record<string, object>;
   };

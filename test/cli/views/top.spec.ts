@@ -26,7 +26,7 @@ beforeAll(async () => {
 }, LONG_MS);
 
 describe('top', () => {
-  it.each(['SIGINT', 'SIGTERM'] as const)(
+  it.each(['SIGINT', 'SIGTERM', 'q'] as const)(
     'fits the screen, and shows the cursor again after %s',
     async (signal) => {
       const command = cliRunningOnTerminal(['top', '--every', '100'], env);
@@ -36,16 +36,17 @@ describe('top', () => {
         scrolled: 0,
         isCursorShown: false,
       });
-      expect(lines[0]).toMatch(/^▲ a-queue-with-a-long-name-that-says-what-it-is-for-10 {2}paused for /);
+      expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d UTC {2}.*:\d+ {2}q ends$/);
+      expect(lines[1]).toMatch(/^▲ a-queue-with-a-long-name-that-says-what-it-is-for-10 {2}paused for /);
       const head = lines.findIndex((line) =>
-        /queue +waiting +oldest +.*in\/s +out\/s +wait p95 +run p95 +failed/.test(line),
+        /queue +waiting +oldest +.*in\/s +out\/s +.*wait p95 +run p95 +failed/.test(line),
       );
       expect(lines.slice(0, head).at(-2)).toBe('… and 37 more, see `health`');
       expect(lines[head + 1]).toMatch(/^[●◐▲✕] {2}a-queue-wit\S+ +1 /);
       expect(lines[22]).toMatch(/^… \d+ more lines$/);
       expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
-      command.type(signal === 'SIGINT' ? '\u0003' : '');
-      if (signal !== 'SIGINT') command.signal(signal);
+      if (signal === 'SIGTERM') command.signal(signal);
+      else command.type(signal === 'q' ? 'q' : '\u0003');
       const { code, stdout } = await command.over;
       expect(new Screen(80, 24, stdout).isCursorShown).toBe(true);
       expect(code).toBe(EXIT.ok);

@@ -33,7 +33,8 @@ describe('the worst queue comes first', () => {
       await command.said(/more lines[^]*more lines/);
       command.type('\u0003');
       await command.over;
-      const { lines } = new Screen(80, 24, command.ran.stdout);
+      const [clock, ...lines] = new Screen(80, 24, command.ran.stdout).lines;
+      expect(clock).toMatch(/ UTC .* q ends$/);
       expect(lines[0]).toMatch(/^✕ zoo {2}stuck: 1 waiting for 1(\.\d)? min, no worker$/);
       expect(lines.slice(1, 3).join('\n')).toMatch(/^ {4}cause: .*\n {4}next: {2}start a worker/);
       expect(lines[3]).toMatch(/^▲ paused {2}paused/);
