@@ -76,6 +76,8 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
     await says(page, '.part', 'Why it failed');
     await says(page, '.tree', 'https://shop.example/hook');
     await says(page, '.log', 'Sends order');
+    await page.getByTitle('Copy: Payload').click();
+    await says(page, '[title="Copy: Payload"][data-copied]', 'Copy');
     expect(await violationsInEveryLook(page)).toEqual([]);
     await picture('job-failed');
   });

@@ -1,3 +1,4 @@
+import { CopyButton } from '../parts/copy.js';
 import type { StoredErrorView } from '../../views/views.js';
 
 /** The greatest depth of causes that is shown. */
@@ -6,10 +7,14 @@ const DEEPEST = 8;
 /** Shows an error with its stack, then its causes, then the errors that it gathers. */
 export function ErrorDetail({ error, depth = 0 }: { error: StoredErrorView; depth?: number }) {
   const { cause, errors } = error;
+  const text = error.stack ?? `${error.name}: ${error.message}`;
   return (
     <>
+      <CopyButton text={text} title="Copy the error">
+        Copy
+      </CopyButton>
       <pre class="text" tabIndex={0}>
-        {error.stack ?? `${error.name}: ${error.message}`}
+        {text}
       </pre>
       {depth < DEEPEST && cause && <Caused title="Caused by" error={cause} depth={depth} />}
       {depth < DEEPEST &&

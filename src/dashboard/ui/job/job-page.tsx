@@ -7,6 +7,7 @@ import { connection, now, overview } from '../state/live.js';
 import { href } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
 import { Attempts } from './attempts.js';
+import { CopyButton } from '../parts/copy.js';
 import { ErrorDetail } from './error-detail.js';
 import { JobActions } from './job-actions.js';
 import { JsonTree } from './json-tree.js';
@@ -47,7 +48,7 @@ export function JobPage({ queue, id }: { queue: string; id: string }) {
       <Attempts job={job} nowMs={now.value} />
       <WhyItFailed job={job} />
       <div class="job-columns">
-        <Part title="Payload">
+        <Part title="Payload" copied={job.brokenPayload ?? jsonOf(job.payload)}>
           {job.brokenPayload === null ? (
             <JsonTree value={job.payload} />
           ) : (
@@ -59,7 +60,9 @@ export function JobPage({ queue, id }: { queue: string; id: string }) {
             </>
           )}
         </Part>
-        <Part title="Result">{job.hasResult ? <JsonTree value={job.result} /> : <NoResult job={job} />}</Part>
+        <Part title="Result" copied={job.hasResult ? jsonOf(job.result) : undefined}>
+          {job.hasResult ? <JsonTree value={job.result} /> : <NoResult job={job} />}
+        </Part>
         {job.progressValue !== null && job.progressValue !== undefined && (
           <Part title="Progress">
             {job.progress !== null && <progress max="100" value={job.progress} aria-label={`${job.progress} %`} />}
@@ -112,10 +115,18 @@ function JobHead({ job, gone, changed }: { job: JobView; gone: boolean; changed(
   );
 }
 
-function Part({ title, children }: { title: string; children: ComponentChildren }) {
+/** @param copied the text that its button copies */
+function Part({ title, copied, children }: { title: string; copied?: string; children: ComponentChildren }) {
   return (
     <section class="part">
-      <h2>{title}</h2>
+      <h2>
+        {title}
+        {copied !== undefined && (
+          <CopyButton text={copied} title={`Copy: ${title}`}>
+            Copy
+          </CopyButton>
+        )}
+      </h2>
       {children}
     </section>
   );
@@ -220,6 +231,10 @@ function Facts({ job }: { job: JobView }) {
       )}
     </dl>
   );
+}
+
+function jsonOf(value: unknown): string | undefined {
+  return value === undefined ? undefined : JSON.stringify(value, null, 2);
 }
 
 function Steps({ job }: { job: JobView }) {

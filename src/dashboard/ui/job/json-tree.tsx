@@ -74,7 +74,9 @@ function Leaf({ value }: { value: unknown }) {
   const long = value.length > SHOWN_TEXT;
   return (
     <>
-      <bdi class="tree-string">{whole ? value : cut(value, SHOWN_TEXT)}</bdi>
+      <span class="tree-quoted">
+        <bdi class="tree-string">{whole ? value : cut(value, SHOWN_TEXT)}</bdi>
+      </span>
       {long && (
         <button type="button" class="link" onClick={() => setWhole(!whole)}>
           {whole ? 'Show less' : `Show all ${count(value.length)} characters`}

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { State, VerdictView } from '../../views/views.js';
 import { now } from '../state/live.js';
+import { CopyButton } from './copy.js';
 import { exact, relative, short } from './format.js';
 
 /** Shows the shape of a state; its colour comes from the style sheet, so colour is never the only sign. */
@@ -90,19 +91,11 @@ export function Sentence({ text }: { text: string }) {
 
 /** Shows an id: short, and copied by a click. */
 export function CopyId({ id, length = 14 }: { id: string; length?: number }) {
-  const copy = async (event: MouseEvent) => {
-    event.stopPropagation();
-    event.preventDefault();
-    const button = event.currentTarget as HTMLButtonElement;
-    await navigator.clipboard.writeText(id);
-    button.dataset.copied = 'yes';
-    setTimeout(() => delete button.dataset.copied, 1_200);
-  };
   return (
-    <button type="button" class="copy" title={`Copy ${id}`} onClick={(event) => void copy(event)}>
+    <CopyButton text={id} title={`Copy ${id}`}>
       <span class="hidden">Copy the id </span>
       <bdi>{short(id, length)}</bdi>
-    </button>
+    </CopyButton>
   );
 }
 
