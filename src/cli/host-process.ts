@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import type { ReadStream, WriteStream } from 'node:tty';
 
@@ -10,4 +11,13 @@ export interface HostProcess {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
   readonly env: NodeJS.ProcessEnv;
+}
+
+/** Returns the name of the user, or undefined if the machine does not know it. A container may have a foreign user id. */
+export function userOfMachine(): string | undefined {
+  try {
+    return userInfo().username || undefined;
+  } catch {
+    return undefined;
+  }
 }

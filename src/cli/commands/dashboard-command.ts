@@ -6,7 +6,7 @@ import { CliError, EXIT } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
 import { Interruption } from '../show-repeatedly.js';
 import { text } from '../text.js';
-import { userOfMachine } from '../user-of-machine.js';
+import { userOfMachine } from '../host-process.js';
 
 /** The entry point with the dashboard. A name in a constant keeps it out of the bundle of the command line. */
 const ENTRY = 'nest-job-queue/dashboard';

@@ -9,7 +9,7 @@ import type { Output } from '../output.js';
 import { healthText, serverText } from '../overview-text.js';
 import { readOverview } from '../overview.js';
 import { clipped, lines, text } from '../text.js';
-import { userOfMachine } from '../user-of-machine.js';
+import { userOfMachine } from '../host-process.js';
 
 /** Adds the commands for whole queues. */
 export function addQueueCommands(program: Command, run: Run): void {
