@@ -8,11 +8,12 @@
 -- Returns nothing if another look began within that time; else now in ms and the record, '' for none.
 -- Repeated: the same. A process that dies with its turn wrote nothing, so the next look finds the same.
 --@include lib/core/clock
-local looked_at, holder, record = unpack(redis.call('HMGET', KEYS[1], 'looked_at_ms', 'look', 'record'))
+local alerts = KEYS[1]
+local looked_at, holder, record = unpack(redis.call('HMGET', alerts, 'looked_at_ms', 'look', 'record'))
 local since = now - (tonumber(looked_at or '') or 0)
 if holder ~= ARGV[1] and since >= 0 and since < tonumber(ARGV[2]) then
   return {}
 end
-redis.call('HSET', KEYS[1], 'looked_at_ms', now_text, 'look', ARGV[1])
-redis.call('PEXPIRE', KEYS[1], ARGV[3])
+redis.call('HSET', alerts, 'looked_at_ms', now_text, 'look', ARGV[1])
+redis.call('PEXPIRE', alerts, ARGV[3])
 return { now_text, record or '' }

@@ -5,8 +5,9 @@
 -- ARGV[1] token of the look
 -- ARGV[2] the record, as text that only its writers read
 -- Returns 1 if the look was the last one, else 0 and nothing is written. Repeated: the same.
-if redis.call('HGET', KEYS[1], 'look') ~= ARGV[1] then
+local alerts = KEYS[1]
+if redis.call('HGET', alerts, 'look') ~= ARGV[1] then
   return 0
 end
-redis.call('HSET', KEYS[1], 'record', ARGV[2])
+redis.call('HSET', alerts, 'record', ARGV[2])
 return 1

@@ -18,6 +18,7 @@ const ROOMS: Record<string, object> = {
   attempt: attemptCalls(context),
   job: jobCalls(context),
   queue: queueCalls(context),
+  alert: calls.alerts,
   batch: calls.batches,
   deadLetter: calls.deadLetters,
   doctor: calls.doctor,
