@@ -94,8 +94,8 @@ export function scheduleCalls({ keys }: CallContext) {
 
     run(id: string, jobId: string) {
       return call('scheduleRun', keys.standard, [id, jobId], (reply) => {
-        const [outcome, jobId = '', name = ''] = listOf(reply);
-        return { outcome: RAN(outcome), jobId: textOf(jobId), name: textOf(name) };
+        const [outcome, madeId = '', name = ''] = listOf(reply);
+        return { outcome: RAN(outcome), jobId: textOf(madeId), name: textOf(name) };
       });
     },
 
