@@ -1,7 +1,7 @@
 // Shows an overview, for `stats`, `top` and `health`.
 import { drainsInMs, drainWords } from '../inspect/rule.js';
 import type { QueueVerdict } from '../inspect/queue-signs.js';
-import type { ServerVerdict } from '../inspect/server-verdict.js';
+import type { ServerVerdict } from '../inspect/servers/server-verdict.js';
 import { count, markInWords } from '../inspect/words.js';
 import type { HistoryMark } from '../queue/model/history.js';
 import type { Overview, QueueOverview } from './overview.js';

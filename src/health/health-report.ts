@@ -1,5 +1,6 @@
 import type { QueueVerdict } from '../inspect/queue-signs.js';
-import type { ServerVerdict } from '../inspect/server-verdict.js';
+import type { OutboxVerdict } from '../inspect/servers/outbox-verdict.js';
+import type { ServerVerdict } from '../inspect/servers/server-verdict.js';
 import type { QueueStats } from '../queue/model/job.js';
 import type { StuckJob } from '../queue/model/worker-record.js';
 
@@ -31,7 +32,7 @@ export interface JobQueueHealthOptions {
   unservedWarningMs?: number;
   /** True if each queue must have a worker, in this process or any other. @default false */
   requireWorker?: boolean;
-  /** The verdict on a queue, or on Redis, that fails the check. @default no verdict makes it fail */
+  /** The verdict on a queue, on Redis or on the outbox, that fails the check. @default no verdict makes it fail */
   failOn?: 'warning' | 'critical';
   /** The time Redis may take to reply, in ms. @default 1,000 */
   timeoutMs?: number;
@@ -42,7 +43,7 @@ export interface JobQueueHealthReport extends Record<string, unknown> {
   /** Why it is down, in words. */
   message?: string;
   /**
-   * Problems that did not fail the check. They are faults of Redis, jobs that no live worker handles, and queues that no
+   * Problems that did not fail the check. They are faults of Redis or the outbox, jobs that no live worker handles, and queues that no
    * process maintains. Also handlers here without a timeout that have run for more than 15 minutes.
    */
   warnings?: string[];
@@ -57,6 +58,8 @@ export interface JobQueueHealthReport extends Record<string, unknown> {
   };
   /** This process's worker; absent in a producer. */
   worker?: WorkerHealth;
+  /** The verdict on the outbox. Absent in an app without one. */
+  outbox?: OutboxVerdict;
   /** The state of each queue, by name. */
   queues?: Record<string, QueueHealth | UnreadableQueueHealth>;
 }

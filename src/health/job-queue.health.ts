@@ -10,7 +10,8 @@ import { show } from '../queue/errors/show.js';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import { readSigns } from '../inspect/signs.js';
 import type { QueueSigns, QueueVerdict } from '../inspect/queue-signs.js';
-import { readServerVerdict, type ServerVerdict } from '../inspect/server-verdict.js';
+import { outboxSentence, readOutboxVerdict, type OutboxVerdict } from '../inspect/servers/outbox-verdict.js';
+import { readServerVerdict, type ServerVerdict } from '../inspect/servers/server-verdict.js';
 import { unreadable } from '../inspect/unreadable.js';
 import { isUnmaintained } from '../inspect/stuck-rules.js';
 import { verdictOf } from '../inspect/verdict.js';
@@ -95,6 +96,7 @@ export class JobQueueHealthIndicator implements OnModuleInit {
     let latencyMs = 0;
     let read: (QueueSigns | QueueVerdict)[];
     let server: ServerVerdict | undefined;
+    const outboxRead = readOutboxVerdict(registry.outbox, limits.timeoutMs);
     try {
       const { redis } = registry;
       [read] = await redis.askNow(limits.timeoutMs, () =>
@@ -111,14 +113,17 @@ export class JobQueueHealthIndicator implements OnModuleInit {
     const byName = Object.fromEntries(signs.map((each) => [each.queue, queueHealth(each)]));
     const trouble = server && server.severity !== 'ok' ? server : undefined;
     const isFatal = trouble !== undefined && fails(trouble.severity, limits.failOn);
+    const outbox = outboxHealth(await outboxRead, limits.failOn);
     const reasons = [
       ...refusalOf(lifecycle),
       ...(isFatal ? [trouble.summary] : []),
+      ...outbox.reasons,
       ...read.flatMap((each) => ('stats' in each ? [] : [`${each.queue}: ${each.summary}`])),
       ...reasonsAgainst(limits, byName, worker.worker),
     ];
     const warnings = [
       ...(trouble && !isFatal ? [trouble.summary] : []),
+      ...outbox.warnings,
       ...warningsOf(
         limits,
         byName,
@@ -129,6 +134,7 @@ export class JobQueueHealthIndicator implements OnModuleInit {
       ...(warnings.length > 0 && { warnings }),
       redis: { reachable: true, latencyMs, ...(trouble && { verdict: trouble }) },
       ...worker,
+      ...(outbox.verdict && { outbox: outbox.verdict }),
       queues: { ...byName, ...unreadableHealth(read) },
     };
     return reasons.length > 0 ? session.down({ message: reasons.join('; '), ...report }) : session.up(report);
@@ -160,6 +166,17 @@ export class JobQueueHealthIndicator implements OnModuleInit {
       );
     }
   }
+}
+
+/** Returns what the verdict on the outbox says: why the check fails, or a warning. */
+function outboxHealth(verdict: OutboxVerdict | undefined, failOn: JobQueueHealthOptions['failOn']) {
+  if (!verdict || verdict.severity === 'ok') {
+    return { verdict, reasons: [], warnings: [] };
+  }
+  const words = [outboxSentence(verdict)];
+  return fails(verdict.severity, failOn)
+    ? { verdict, reasons: words, warnings: [] }
+    : { verdict, reasons: [], warnings: words };
 }
 
 /** Reads the signs of a queue, or returns the verdict on an unreadable one. */

@@ -90,6 +90,10 @@ export class JobOutbox {
         await check('once', transaction);
         return table.markDone(transaction, queue, id);
       },
+      signs: async () => ({
+        ...(await this.stats()),
+        ...(this.trouble !== undefined && { trouble: this.trouble }),
+      }),
     };
   }
 

@@ -1,6 +1,6 @@
 // The one sentence on top of the dashboard: the worse of what is said of Redis and of the queues.
 import { describe, expect, it } from '@jest/globals';
-import { overallVerdict, verdictView, worstQueueFirst } from '#dashboard/live/verdict-view.js';
+import { overallVerdict, verdictView, worseFact, worstQueueFirst } from '#dashboard/live/verdict-view.js';
 import type { QueueView, VerdictView } from '#dashboard/views/views.js';
 import { READ_DEAD_LETTERS } from '#inspect/flow-rules.js';
 import { LOOK_AT_GROUPS } from '#inspect/limit-rules.js';
@@ -38,6 +38,16 @@ describe('the sentence on Redis and all queues', () => {
       sentence: 'Redis speaks.',
       remedy: 'Look at it.',
     });
+  });
+
+  it('is that of the outbox where this is worse than Redis', () => {
+    const outbox = { severity: 'critical' as const, summary: 'the outbox waits: 2 rows', cause: 'Redis is away' };
+    const sentenceOf = (ofServer: Severity | null) =>
+      overallVerdict(worseFact(ofServer && server(ofServer), outbox), [queue('ok')]).sentence;
+    expect(sentenceOf('warning')).toBe('The outbox waits: 2 rows: Redis is away.');
+    expect(sentenceOf(null)).toBe('The outbox waits: 2 rows: Redis is away.');
+    expect(sentenceOf('critical')).toBe('Redis speaks.');
+    expect(worseFact(null, { severity: 'ok', summary: 'the outbox flows' })).toBeNull();
   });
 
   it('is that of the queues where nothing is known of Redis', () => {

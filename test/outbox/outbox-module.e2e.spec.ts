@@ -11,6 +11,7 @@ import {
   type JobQueueMiddleware,
 } from 'nest-job-queue';
 import { fromPg, JobOutbox, JobOutboxModule } from 'nest-job-queue/outbox';
+import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import { JobQueueTestingModule } from 'nest-job-queue/testing';
 import { z } from 'zod';
 import { compileApp, startApp } from '../nest/app.js';
@@ -133,6 +134,27 @@ it('moves the jobs of each connection that it names', async () => {
   await app.get(JobOutbox).ship();
   expect(await pending(billing, queue)).toEqual([1]);
   expect(await pending(jobs, `${queue}-mail`)).toEqual([2]);
+});
+
+it('has its verdict in the health check', async () => {
+  const app = await startApp({
+    imports: [JobOutboxModule.forRoot({ database: fromPg(pool), relay: false })],
+    providers: [JobQueueHealthIndicator],
+  });
+  const jobs = app.get(JobQueueService);
+  const check = async (failOn?: 'critical') =>
+    (
+      await app
+        .get(JobQueueHealthIndicator)
+        .check('jobs', { queues: [], timeoutMs: 30_000, ...(failOn && { failOn }) })
+    ).jobs;
+  expect(await check()).toMatchObject({ status: 'up', outbox: { severity: 'ok' } });
+  await transact((transaction) => jobs.enqueue('mail', {}, { queue: uniqueQueueName('mail'), transaction }));
+  await pool.query(`UPDATE job_outbox SET created_at = created_at - interval '3 minutes'`);
+  const words = 'the outbox waits: 1 row, the oldest for 3 min: no relay moves them';
+  expect(await check()).toMatchObject({ status: 'up', warnings: [words], outbox: { severity: 'critical' } });
+  expect(await check('critical')).toMatchObject({ status: 'down', message: words });
+  await app.get(JobOutbox).ship();
 });
 
 it('says what is missing: the module, or its tables', async () => {

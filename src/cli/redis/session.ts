@@ -8,7 +8,7 @@ import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
 import { isQueueName } from '../../queue/validation/names.js';
 import { clientOf, type AddressOptions, type ClientOfCommand, type ConnectionLife } from './address.js';
-import type { ServerVerdict } from '../../inspect/server-verdict.js';
+import type { ServerVerdict } from '../../inspect/servers/server-verdict.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import { within } from '../../queue/runtime/within.js';
 import { CliError, EXIT } from '../exit-codes.js';

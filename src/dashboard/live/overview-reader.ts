@@ -10,7 +10,8 @@ import type { OverviewView, QueueVerdictView, QueueView } from '../views/views.j
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { LIST_BYTES } from '../search/job-walk.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
-import { readServerVerdict } from '../../inspect/server-verdict.js';
+import { readOutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
+import { readServerVerdict } from '../../inspect/servers/server-verdict.js';
 import { drainWords } from '../../inspect/rule.js';
 import { readFacts, signsOf, type QueueFacts } from '../../inspect/signs.js';
 import { unreadable } from '../../inspect/unreadable.js';
@@ -19,11 +20,13 @@ import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
 import { HistoryCache, lastHourOf } from './history-cache.js';
 import { limitsInWords } from '../../inspect/limits-in-words.js';
 import { RateWindow } from './rate-window.js';
-import { overallVerdict, verdictView, worstQueueFirst } from './verdict-view.js';
+import { overallVerdict, verdictView, worseFact, worstQueueFirst } from './verdict-view.js';
 import { workersOf, type ClaimedView } from './workers-view.js';
 
 /** The most claimed jobs that one reading takes of a queue. */
 const MOST_CLAIMED = 100;
+/** The time that the database of the outbox may take, in ms. Then the page says that it gives no answer. */
+const OUTBOX_MS = 1_000;
 
 /** Reads all queues at one moment: a few commands for each, whatever its length. */
 @Injectable()
@@ -46,11 +49,15 @@ export class OverviewReader {
     const read = all.filter((each) => 'view' in each);
     const broken = all.filter((each) => 'verdict' in each);
     const queues = read.map(({ view }) => view).toSorted(worstQueueFirst);
-    const server = (await readServerVerdict(this.queues.redis.store)) ?? null;
+    const [server = null, outbox = null] = await Promise.all([
+      readServerVerdict(this.queues.redis.store),
+      readOutboxVerdict(this.queues.outbox, OUTBOX_MS),
+    ]);
     return {
       at,
       server,
-      sentence: overallVerdict(server, [...queues, ...broken]),
+      outbox,
+      sentence: overallVerdict(worseFact(server, outbox), [...queues, ...broken]),
       queues,
       unreadable: broken,
       workers: workersOf(

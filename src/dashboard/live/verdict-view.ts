@@ -2,7 +2,8 @@ import { READ_DEAD_LETTERS } from '../../inspect/flow-rules.js';
 import { LOOK_AT_GROUPS } from '../../inspect/limit-rules.js';
 import type { QueueVerdict } from '../../inspect/queue-signs.js';
 import { worstFirst, worstOf } from '../../inspect/verdict.js';
-import type { ServerVerdict } from '../../inspect/server-verdict.js';
+import { outboxSentence, type OutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
+import type { ServerVerdict } from '../../inspect/servers/server-verdict.js';
 import type { QueueVerdictView, QueueView, VerdictView } from '../views/views.js';
 
 /** The views of a queue in which a next step is taken. */
@@ -18,6 +19,15 @@ export function verdictView(verdict: QueueVerdict): VerdictView {
   const idle = verdict.state === 'idle' ? { isIdle: true as const } : {};
   const { severity } = verdict;
   return { severity, ...idle, sentence: sentenceOf(verdict), ...remedy, ...(view && { remedyView: view }) };
+}
+
+/** Returns the worse of two verdicts, that on Redis where both are as bad. */
+export function worseFact(server: ServerVerdict | null, outbox: OutboxVerdict | null): ServerVerdict | null {
+  if (!outbox || outbox.severity === 'ok' || (server && worstOf([server, outbox]) === server.severity)) {
+    return server;
+  }
+  const words = outboxSentence(outbox);
+  return { ...outbox, summary: words.slice(0, 1).toUpperCase() + words.slice(1) };
 }
 
 /** Returns one sentence for Redis and all queues: the worse verdict, or that on Redis where both are as bad. */

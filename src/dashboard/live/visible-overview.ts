@@ -1,7 +1,8 @@
+import type { OutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import type { Permissions } from '../security/permissions.js';
 import type { OverviewView, WorkerView } from '../views/views.js';
-import { overallVerdict } from './verdict-view.js';
+import { overallVerdict, worseFact } from './verdict-view.js';
 
 /** Returns the part of the overview that the request may see. `can` is asked for each queue that occurs in it. */
 export async function visibleOverview(
@@ -12,6 +13,8 @@ export async function visibleOverview(
   const visible = await visibleQueues(permissions, request, overview);
   const queues = overview.queues.filter(({ name }) => visible.has(name));
   const unreadable = overview.unreadable.filter(({ name }) => visible.has(name));
+  const seesAll = [...overview.queues, ...overview.unreadable].every(({ name }) => visible.has(name));
+  const outbox = seesAll || !overview.outbox ? overview.outbox : withoutCause(overview.outbox);
   const workers = await Promise.all(
     overview.workers.map(async (worker) => ({
       ...worker,
@@ -24,12 +27,18 @@ export async function visibleOverview(
   return {
     at: overview.at,
     server: overview.server,
-    sentence: overallVerdict(overview.server, [...queues, ...unreadable]),
+    outbox,
+    sentence: overallVerdict(worseFact(overview.server, outbox), [...queues, ...unreadable]),
     queues,
     unreadable,
     workers: workers.filter(hasSomething),
     runs: overview.runs.filter(({ queue }) => visible.has(queue)),
   };
+}
+
+/** Removes the cause, which may name a queue that is not visible. */
+function withoutCause({ cause: _cause, ...verdict }: OutboxVerdict): OutboxVerdict {
+  return verdict;
 }
 
 async function visibleQueues(

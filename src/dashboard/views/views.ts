@@ -1,6 +1,7 @@
 // The responses that the page reads. Types only: both sides import them. Instants are epoch ms by Redis's clock.
 import type { Severity } from '../../inspect/queue-signs.js';
-import type { ServerVerdict } from '../../inspect/server-verdict.js';
+import type { OutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
+import type { ServerVerdict } from '../../inspect/servers/server-verdict.js';
 import type { JobReference } from '../../queue/model/batch.js';
 import type { AttemptRecord } from '../../queue/model/job.js';
 import type { DashboardAction } from '../dashboard-options.js';
@@ -84,6 +85,8 @@ export interface OverviewView {
   at: number;
   /** The verdict on Redis; null if it is unknown. */
   server: ServerVerdict | null;
+  /** The verdict on the outbox of the app; null without one. */
+  outbox: OutboxVerdict | null;
   /** The verdict on Redis and all queues below, in one sentence. */
   sentence: VerdictView;
   queues: QueueView[];

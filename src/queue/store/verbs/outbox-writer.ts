@@ -4,6 +4,20 @@ import type { EncodedJob } from '../enqueue-call.js';
 /** An open transaction of a database client, such as its transaction object or its query function. */
 export type TransactionHandle = object;
 
+/** The state of the table. */
+export interface OutboxSigns {
+  /** The rows that wait for their jobs, up to 10,000. */
+  waiting: number;
+  /** Those of them that were refused, and wait for their next attempt. */
+  setAside: number;
+  /** The rows that were refused too often. */
+  failed: number;
+  /** The age of the oldest waiting row, in ms. */
+  oldestAgeMs: number;
+  /** The reason why rows wait, as far as this process knows it. */
+  trouble?: string;
+}
+
 /** Writes jobs into the table, in a transaction of the caller. */
 export interface OutboxWriter {
   /**
@@ -18,4 +32,6 @@ export interface OutboxWriter {
    * @throws InvalidOptionError for something else than an open transaction
    */
   markDone(transaction: TransactionHandle, queue: string, job: string): Promise<boolean>;
+  /** Reads the state of the table. Absent where there is none. */
+  signs?(): Promise<OutboxSigns>;
 }

@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
-import { isCluster } from '../queue/redis/redis-client.js';
-import { isRedisStore } from '../queue/redis-store.js';
-import type { QueueStore } from '../queue/store/queue-store.js';
-import type { Severity } from './queue-signs.js';
-import { size } from './words.js';
+import { isCluster } from '../../queue/redis/redis-client.js';
+import { isRedisStore } from '../../queue/redis-store.js';
+import type { QueueStore } from '../../queue/store/queue-store.js';
+import type { Severity } from '../queue-signs.js';
+import { size } from '../words.js';
 
 /** From this share of its memory on a server is nearly full: Redis refuses enqueues once it is. */
 const NEARLY_FULL = 0.9;

@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { OutboxSigns, OutboxWriter } from '../../queue/store/verbs/outbox-writer.js';
+import type { Severity } from '../queue-signs.js';
+import { LONG_WAIT_MS, PATIENCE_MS } from '../rule.js';
+import { count, duration } from '../words.js';
+
+/** One sentence on the jobs of committed transactions that are not in their queues yet. */
+export interface OutboxVerdict {
+  /** The severity of the problem. */
+  severity: Severity;
+  /** The sentence. @example "the outbox waits: 1,204 rows, the oldest for 3 min" */
+  summary: string;
+  /** The cause. Absent where none is known. */
+  cause?: string;
+  /** The next step. Absent where there is nothing to do. */
+  next?: string;
+}
+
+type Rule = (signs: OutboxSigns) => OutboxVerdict | undefined;
+
+/** The worst first. */
+const RULES: readonly Rule[] = [waitsFor, unmoved, failed, refused];
+
+/** Says in words whether rows of the outbox reach their queues. Health and dashboard both use it. */
+export function outboxVerdictOf(signs: OutboxSigns): OutboxVerdict {
+  for (const rule of RULES) {
+    const found = rule(signs);
+    if (found) {
+      return found;
+    }
+  }
+  return { severity: 'ok', summary: `the outbox flows: ${rows(signs.waiting)}` };
+}
+
+/** Returns the verdict in one sentence, with its cause. */
+export function outboxSentence({ summary, cause }: OutboxVerdict): string {
+  return cause === undefined ? summary : `${summary}: ${cause}`;
+}
+
+/**
+ * Reads the outbox of an app and judges it; undefined for an app without one. Never rejects.
+ *
+ * @param mostMs how long its database may take
+ */
+export async function readOutboxVerdict(
+  outbox: OutboxWriter | undefined,
+  mostMs: number,
+): Promise<OutboxVerdict | undefined> {
+  if (!outbox?.signs) {
+    return undefined;
+  }
+  const late = new AbortController();
+  try {
+    const signs = await Promise.race([
+      outbox.signs(),
+      sleep(mostMs, undefined, { ref: false, signal: late.signal }),
+    ]);
+    return signs ? outboxVerdictOf(signs) : unreadable(`its database gave no answer within ${duration(mostMs)}`);
+  } catch (error) {
+    return unreadable((error as Error).message);
+  } finally {
+    late.abort();
+  }
+}
+
+function unreadable(cause: string): OutboxVerdict {
+  return {
+    severity: 'critical',
+    summary: 'the outbox cannot be read',
+    cause,
+    next: 'look at its database; enqueues in a transaction fail until then',
+  };
+}
+
+/** Finds an obstacle that the relay of this process has met. */
+function waitsFor({ waiting, oldestAgeMs, trouble }: OutboxSigns): OutboxVerdict | undefined {
+  return waiting > 0 && trouble !== undefined
+    ? {
+        severity: oldestAgeMs > LONG_WAIT_MS ? 'critical' : 'warning',
+        summary: `the outbox waits: ${rows(waiting)}, the oldest for ${duration(oldestAgeMs)}`,
+        cause: trouble,
+        next: 'remove the cause; committed rows stay until then',
+      }
+    : undefined;
+}
+
+/** Finds rows that no relay takes, here or in another process. */
+function unmoved({ waiting, setAside, oldestAgeMs }: OutboxSigns): OutboxVerdict | undefined {
+  return setAside === 0 && waiting > 0 && oldestAgeMs > PATIENCE_MS
+    ? {
+        severity: oldestAgeMs > LONG_WAIT_MS ? 'critical' : 'warning',
+        summary: `the outbox waits: ${rows(waiting)}, the oldest for ${duration(oldestAgeMs)}`,
+        cause: 'no relay moves them',
+        next: 'run a process whose JobOutboxModule has the relay on, and read its log',
+      }
+    : undefined;
+}
+
+function failed({ failed: lost }: OutboxSigns): OutboxVerdict | undefined {
+  return lost > 0
+    ? {
+        severity: 'warning',
+        summary: `${rows(lost)} of the outbox failed for good`,
+        next: 'read the errors of outbox.list(), then outbox.retry() or outbox.discard(seq)',
+      }
+    : undefined;
+}
+
+function refused({ setAside, oldestAgeMs }: OutboxSigns): OutboxVerdict | undefined {
+  return setAside > 0
+    ? {
+        severity: oldestAgeMs > LONG_WAIT_MS ? 'warning' : 'notice',
+        summary: `${rows(setAside)} of the outbox ${setAside === 1 ? 'was' : 'were'} refused, and will be sent again`,
+        next: 'read the errors of outbox.list()',
+      }
+    : undefined;
+}
+
+function rows(value: number): string {
+  return `${count(value)} ${value === 1 ? 'row' : 'rows'}`;
+}
