@@ -1,5 +1,5 @@
-// Checks the package as its users get it. Runs publint and attw, then installs the tarball into temporary projects: on
-// both supported rows of versions, or with --newest on one. There tsc compiles an ES module and a CommonJS consumer
+// Checks the package as its users get it. Runs publint and attw, then installs the tarball into temporary projects. These
+// are of both supported rows of versions, or with --newest of one. There tsc compiles an ES module and a CommonJS consumer
 // (test/package), which run. Worker processes of each do a job, also as `nest start` runs them in development.
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,7 +1,7 @@
 import type { StoredBackoff } from '../queue/model/backoff.js';
 
 /** The names of jobs here for names there; `*` stands for every other name. */
-export type NameMap = ReadonlyMap<string, string>;
+type NameMap = ReadonlyMap<string, string>;
 
 /** How the priorities of a queue are translated. */
 export type PriorityRule =

@@ -22,7 +22,7 @@ export class TargetFullError extends Error {
   override readonly name = 'TargetFullError';
 }
 
-export interface MoverParts {
+interface MoverParts {
   source: Source;
   era: SourceEra;
   queue: JobQueue;

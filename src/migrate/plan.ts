@@ -10,7 +10,7 @@ import type { MoveRules } from './move-rules.js';
 import { translatedOf } from './scheduler-mover.js';
 
 /** A scheduler, and what becomes of it. */
-export interface PlannedScheduler {
+interface PlannedScheduler {
   id: string;
   /** The time of its next job. */
   nextAt: string;
@@ -30,7 +30,7 @@ export interface MovePlan {
   dropped: Record<string, number>;
 }
 
-export interface PlanParts {
+interface PlanParts {
   source: Source;
   queue: JobQueue;
   rules: MoveRules;

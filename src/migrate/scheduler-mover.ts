@@ -14,7 +14,7 @@ interface Parts {
 }
 
 /** The reason why a scheduler stays whose id is in use here. */
-export const TAKEN_ID = 'a schedule with its id is here already: remove one of them';
+const TAKEN_ID = 'a schedule with its id is here already: remove one of them';
 
 /** Moves schedulers: takes each away there, creates the schedule here, and forgets what was kept. */
 export class SchedulerMover {

@@ -20,7 +20,7 @@ export interface Refusal {
 }
 
 /** What a translation needs to know beside the job. */
-export interface TranslateParts {
+interface TranslateParts {
   queue: JobQueue;
   rules: MoveRules;
   /** The schedulers that stay: their next jobs stay too, because each of them makes the one after it. */

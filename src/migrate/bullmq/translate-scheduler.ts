@@ -28,7 +28,7 @@ export interface NewSchedule {
 }
 
 /** A translated scheduler, with its next time there and here. */
-export interface TranslatedScheduler {
+interface TranslatedScheduler {
   /** Undefined if its last job is made: it only ends. */
   schedule: NewSchedule | undefined;
 }
