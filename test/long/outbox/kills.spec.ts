@@ -1,0 +1,25 @@
+// Relays and producers that die and stall many times. OUTBOX_DEATHS sets how often: each costs about 3 s.
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { startPostgres, type Postgres } from '../../support/databases/postgres.js';
+import { KillLoop } from '../../support/outbox-kills/kill-loop.js';
+
+const DEATHS = Number(process.env.OUTBOX_DEATHS ?? 20);
+const LIMIT_MS = 120_000 + DEATHS * 10_000;
+let server: Postgres;
+
+beforeAll(async () => {
+  server = await startPostgres();
+}, 60_000);
+
+afterAll(() => server.stop());
+
+it(
+  'loses no job, adds none twice or of a rollback, and keeps the order of each group',
+  async () => {
+    const { committed, kills, stalls, ...faults } = await new KillLoop(server).run(DEATHS);
+    expect(kills + stalls).toBeGreaterThanOrEqual(DEATHS);
+    expect(committed).toBeGreaterThan(DEATHS);
+    expect(faults).toEqual({ lost: 0, twice: 0, phantom: 0, disorder: 0 });
+  },
+  LIMIT_MS,
+);
