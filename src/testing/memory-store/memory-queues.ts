@@ -3,6 +3,7 @@ import type { CallLimit, Settled, StoreCall } from '../../queue/store/store-call
 import type { AttemptLimits, StoreCalls } from '../../queue/store/store-calls.js';
 import type { Place, QueuesVerbs } from '../../queue/store/verbs/queues-verbs.js';
 import type { MemoryQueue } from './state/memory-queue.js';
+import { WORKER_DETAILS_MS } from '../../queue/runtime/lifetimes.js';
 import { callOf } from './verbs/memory-call.js';
 
 /** Runs calls of a store in memory. */
@@ -46,11 +47,13 @@ function queueOf(calls: StoreCalls): MemoryQueue {
   return (calls as unknown as { queue: MemoryQueue }).queue;
 }
 
-/** Repeats an announcement, unless a purge lets it expire. */
+/** Repeats an announcement, unless a part of it is gone or will expire. */
 function renew(queue: MemoryQueue, worker: string, handlers: readonly AttemptLimits[]): boolean {
-  if (!queue.workers.has(worker) || queue.announced.expiresAt !== Infinity) {
+  const isWhole = queue.announced.expiresAt === Infinity && queue.detailsKeptUntil > queue.now;
+  if (!queue.workers.has(worker) || !isWhole) {
     return false;
   }
+  queue.detailsKeptUntil = queue.now + WORKER_DETAILS_MS;
   queue.workers.set(worker, queue.now);
   handlers.forEach(({ name }) => queue.names.set(name, queue.now));
   return true;

@@ -11,8 +11,8 @@ import type { WorkerContext } from './worker-context.js';
 const INTERVAL_MS = 10_000;
 /** The age of an announcement, in ms, at which it is renewed. It lasts for 30 s. */
 const RENEWED_MS = 15_000;
-/** Each so many renewals check the whole announcement. A purge lets it expire after five minutes. */
-const CHECKED_EACH = 12;
+/** The age of a check of the whole announcement, in ms, at which it is repeated. A purge lets it expire after five minutes. */
+const CHECKED_MS = 120_000;
 /** The most stuck jobs that a worker names. */
 const MOST_STUCK = 20;
 
@@ -37,7 +37,8 @@ export class WorkerRegistration implements BackgroundRole {
   private readonly described = new Map<QueueRunner, string>();
   /** The time of each queue's last announcement, by the monotonic clock. */
   private readonly announcedAtMs = new Map<QueueRunner, number>();
-  private renewals = 0;
+  /** The time at which each queue was last known to have the whole announcement, by the monotonic clock. */
+  private readonly checkedAtMs = new Map<QueueRunner, number>();
 
   constructor(private readonly worker: WorkerContext) {
     this.startedAtMs = worker.store.clock.monotonic();
@@ -93,10 +94,7 @@ export class WorkerRegistration implements BackgroundRole {
    * waited for it is then claimed from.
    */
   async runOnce(): Promise<void> {
-    const now = this.worker.store.clock.monotonic();
-    const due = this.worker.runners.filter(
-      (runner) => now - (this.announcedAtMs.get(runner) ?? -Infinity) >= RENEWED_MS,
-    );
+    const due = this.worker.runners.filter((runner) => this.isOlder(this.announcedAtMs.get(runner), RENEWED_MS));
     const known = await this.renew(due);
     await Promise.all(due.map((runner, i) => (known[i] ? this.redescribe(runner) : this.announceAgain(runner))));
   }
@@ -104,7 +102,7 @@ export class WorkerRegistration implements BackgroundRole {
   /** Returns for each queue whether it has the announcement of this worker. */
   private async renew(runners: readonly QueueRunner[]): Promise<boolean[]> {
     const { id: worker, store } = this.worker;
-    const checks = this.renewals++ % CHECKED_EACH === 0;
+    const checks = runners.some((runner) => this.isOlder(this.checkedAtMs.get(runner), CHECKED_MS));
     const now = store.clock.monotonic();
     const queues = runners.map(({ calls, limits }) => ({ calls, handlers: limits.all }));
     const outcomes = await store.queues.renew(queues, { worker, checks }, limitOf(INTERVAL_MS));
@@ -112,11 +110,23 @@ export class WorkerRegistration implements BackgroundRole {
       const outcome = outcomes[i]!;
       const isKnown = outcome.ok && outcome.reply && runner.outlook.isAnnounced && !this.ended;
       if (isKnown) {
-        this.announcedAtMs.set(runner, now);
+        this.noteAnnounced(runner, now, checks);
         this.faults.succeeded(announcing(runner.name));
       }
       return isKnown;
     });
+  }
+
+  private isOlder(atMs: number | undefined, ageMs: number): boolean {
+    return atMs === undefined || this.worker.store.clock.monotonic() - atMs >= ageMs;
+  }
+
+  /** @param isChecked true if the queue has the whole announcement */
+  private noteAnnounced(runner: QueueRunner, atMs: number, isChecked: boolean): void {
+    this.announcedAtMs.set(runner, atMs);
+    if (isChecked) {
+      this.checkedAtMs.set(runner, atMs);
+    }
   }
 
   private async announceAgain(runner: QueueRunner): Promise<void> {
@@ -188,7 +198,7 @@ export class WorkerRegistration implements BackgroundRole {
       return error as Error;
     }
     this.worker.repeats.succeeded(announcing(runner.name));
-    this.announcedAtMs.set(runner, this.worker.store.clock.monotonic());
+    this.noteAnnounced(runner, this.worker.store.clock.monotonic(), true);
     runner.announced();
     this.described.delete(runner); // the server may have lost it too
     await this.redescribe(runner);

@@ -1,0 +1,36 @@
+// A worker repeats its announcement, and sees at intervals whether its queues still have all of it.
+import { afterEach, expect, it, jest } from '@jest/globals';
+import { JobQueue } from '#queue/job-queue.js';
+import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { VirtualClock } from '#testing/time/virtual-clock.js';
+import { Worker } from '#worker/worker.js';
+
+/** A purge lets an announcement expire after this time, in ms. */
+const STAYS_MS = 300_000;
+
+const clock = new VirtualClock();
+let worker: Worker;
+
+afterEach(async () => {
+  const stopping = worker.stop({ timeoutMs: 0 });
+  await clock.advance(1_000);
+  await stopping;
+});
+
+it('is checked as a whole before the end of the time that a purge leaves it', async () => {
+  const store = new MemoryStore(clock);
+  const queue = new JobQueue(store, 'mail');
+  const renew = jest.spyOn(store.queues, 'renew');
+  worker = new Worker([{ queue, concurrency: 1, handlers: { mail: () => undefined } }], { sweepIntervalMs: 0 });
+  const starting = worker.start();
+  await clock.advance(10);
+  await starting;
+  await clock.advance(STAYS_MS);
+  const renewals = renew.mock.calls.filter(([queues]) => queues.length > 0);
+  const checks = renewals.filter(([, renewal]) => renewal.checks);
+  expect(renewals.length).toBeGreaterThan(10);
+  expect(checks.length).toBeGreaterThan(0);
+  expect(checks.length).toBeLessThan(renewals.length / 2);
+  await clock.advance(2 * STAYS_MS);
+  expect(await queue.workers()).toMatchObject([{ pid: process.pid }]); // the details of a worker last for ten minutes
+});
