@@ -1,6 +1,7 @@
 // Entry point `nest-job-queue/dashboard`: a page to look at the queues and to steer them.
 import 'reflect-metadata';
 export { JobQueueDashboardModule, type JobQueueDashboardAsyncOptions } from './dashboard/dashboard.module.js';
+/** @internal */
 export { serveDashboard } from './dashboard/standalone/serve-dashboard.js';
 export { LinkGuard } from './dashboard/security/link-guard.js';
 export type {

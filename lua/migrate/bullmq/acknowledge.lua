@@ -19,10 +19,10 @@ for i = 1, #ARGV, 2 do
     if deduplicated_as then
       local owned = dedup .. deduplicated_as
       if redis.call('PTTL', owned) == -1 and redis.call('GET', owned) == id then
-        redis.call('DEL', owned)
+        redis.call('UNLINK', owned)
       end
     end
-    redis.call('DEL', key, key .. ':logs', key .. ':dependencies', key .. ':processed', key .. ':failed', key .. ':unsuccessful')
+    redis.call('UNLINK', key, key .. ':logs', key .. ':dependencies', key .. ':processed', key .. ':failed', key .. ':unsuccessful')
     redis.call('HDEL', taken, id)
     redis.call('ZREM', transit, id)
     count = count + 1

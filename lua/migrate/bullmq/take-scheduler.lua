@@ -23,5 +23,5 @@ if not found or tonumber(found) ~= tonumber(next_ms) then
 end
 redis.call('HSET', schedulers, id, kept)
 redis.call('ZREM', repeating, id)
-redis.call('DEL', definition)
+redis.call('UNLINK', definition)
 return 1

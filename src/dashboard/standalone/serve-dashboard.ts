@@ -32,11 +32,7 @@ interface StandaloneDashboard {
   close(): Promise<void>;
 }
 
-/**
- * Serves the dashboard of any Redis, for the command line. Its process neither works nor maintains.
- *
- * @internal
- */
+/** Serves the dashboard of any Redis, for the command line. Its process neither works nor maintains. */
 export async function serveDashboard(options: StandaloneOptions): Promise<StandaloneDashboard> {
   const { client, prefix, host, port, readOnly, user, findQueues } = options;
   class StandaloneModule {}

@@ -296,6 +296,4 @@ export interface HistoryView {
   marks: { at: number; endAt: number | null; kind: 'deploy' | 'outage'; text: string }[];
 }
 
-export interface ProblemView {
-  error: { code: string; message: string };
-}
+export type ProblemView = Record<'error', { code: string; message: string }>;

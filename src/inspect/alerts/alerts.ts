@@ -20,6 +20,7 @@ export interface VerdictNotice {
    * `new-error`: jobs died of errors that this queue did not have in the last day.
    */
   event: 'began' | 'worse' | 'ended' | 'new-error';
+  /** The name of the queue. */
   queue: string;
   /** The whole notice in one line, such as the text of a message. */
   text: string;

@@ -267,7 +267,7 @@ export interface QueueStats {
   /** The time of the last maintenance of the queue; null if none ran since there are jobs or workers. */
   maintainedAt: Date | null;
   /**
-   * True if no process maintains the queue. Its last maintenance is longer ago than a minute and three of its intervals. Or
+   * True if no process maintains the queue. Its last maintenance is longer ago than a minute and four of its intervals. Or
    * there was none for a minute after the first worker or the oldest job came.
    */
   maintenanceOverdue: boolean;
@@ -275,6 +275,7 @@ export interface QueueStats {
   pausedAt: Date | null;
   /** The name of who paused it, if it was given. */
   pausedBy?: string;
+  /** The reason of the pause, if one was given. */
   pauseReason?: string;
   /** When the pause ends by itself. Absent: somebody must resume it. */
   pausedUntil?: Date;

@@ -19,11 +19,11 @@ function fleet(count: number) {
   const now = () => clock.nowMs;
   const server = new MemoryServer(now);
   const called: string[] = [];
+  const link = async <Reply>(script: string, run: () => Reply) => {
+    called.push(script);
+    return run();
+  };
   const connect = () => {
-    const link = async <Reply>(script: string, run: () => Reply) => {
-      called.push(script);
-      return run();
-    };
     const store = new MemoryStore({ ...systemClock, now, monotonic: now }, { server, link });
     return ['c', 'a', 'b'].map((name) => new JobQueue(store, name, { visibilityMs: VISIBILITY_MS }));
   };
