@@ -267,15 +267,15 @@ export interface QueueStats {
   /** The time of the last maintenance of the queue; null if none ran since there are jobs or workers. */
   maintainedAt: Date | null;
   /**
-   * True if no process maintains the queue. Its last maintenance is longer ago than a minute and four of its intervals. Or
-   * there was none for a minute after the first worker or the oldest job came.
+   * True if no process maintains the queue: not for a minute and four of its intervals, or for a minute after the first
+   * worker or the oldest job came.
    */
   maintenanceOverdue: boolean;
   /** The time of the queue's pause; null if it is not paused. */
   pausedAt: Date | null;
   /** The name of who paused it, if it was given. */
   pausedBy?: string;
-  /** The reason of the pause, if one was given. */
+  /** The reason, if it was given. */
   pauseReason?: string;
   /** When the pause ends by itself. Absent: somebody must resume it. */
   pausedUntil?: Date;
@@ -291,10 +291,7 @@ export interface JobFilter {
   name?: string | undefined;
   /** Entries of its metadata. */
   metadata?: JobMetadata | undefined;
-  /**
-   * The minimum age, in ms, counted as `clean` does: since the job became claimable, was claimed, or ended. For a
-   * scheduled job: since its enqueue.
-   */
+  /** The minimum age, in ms: since the job became claimable, was claimed or ended; if scheduled, since its enqueue. */
   olderThanMs?: number | undefined;
   /** The maximum age, in ms. */
   newerThanMs?: number | undefined;
