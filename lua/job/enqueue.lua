@@ -25,7 +25,7 @@
 --   the same metadata and no other option the number is negative, followed by their stored options.
 --   Else for each job: id, name, payload, options ('' for a plain one, else JSON)
 --   options: delay_ms, run_at_ms, priority, cost, group, max_attempts, max_crashes, expires_in_ms, unique, unique_for,
---     unique_replace, request, worker, batch, added_by, after, lifo, group_limits
+--     unique_replace, request, worker, batch, added_by, was_member, after, lifo, group_limits
 --   and at the end, with bounds or an event: max_pending, max_pending_bytes ('' for no bound), publish (listened,
 --     always, off)
 -- Returns nil if each job is simply new, because any table is answered beside the client's own buffer. Returns bounded

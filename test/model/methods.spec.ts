@@ -101,6 +101,9 @@ const NO_CALL: Record<string, string> = {
   'batches.cancel': 'as batches.outbox',
   'batches.ends': 'as batches.outbox',
   'batches.openMembers': LISTENING,
+  'alerts.look': 'alerts change no job; test/lua/alert holds them',
+  'alerts.told': 'as alerts.look',
+  'sweep.hold': 'the right of a process to maintain changes no job; test/lua/sweep/hold holds it',
 };
 
 /** Returns the calls of a store by their paths, such as `sweep.reclaim`, each replaced by `replace`. */

@@ -49,8 +49,12 @@ local function leave_old_places(id)
   end
 end
 
--- Returns whether a batch here has had a member with this id of the caller's. Its hash may be gone.
+-- Returns whether a batch has had a member with this id of the caller's. Its hash may be gone. The caller asks a batch in
+-- another queue.
 local function was_member(id, options)
+  if options and options.was_member then
+    return true
+  end
   local batch = options and options.request and options.batch
   return batch and not string.find(batch, '\t', 1, true) and is_member(batch_record .. batch, id)
 end

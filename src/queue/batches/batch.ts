@@ -3,8 +3,7 @@ import type { EnqueueOptions } from '../enqueue/enqueue-options.js';
 import type { Producer } from '../enqueue/producer.js';
 import { validateBulk } from '../enqueue/validate-bulk.js';
 import { BatchNotFoundError, BatchSealedError } from '../errors/batch-errors.js';
-import { DurabilityTimeoutError } from '../enqueue/durable-batcher.js';
-import { EnqueueError, QueueFullError, type EnqueueItem } from '../errors/enqueue-errors.js';
+import type { EnqueueItem } from '../errors/enqueue-errors.js';
 import { ClaimLostError, InvalidOptionError } from '../errors/errors.js';
 import { withCaller } from '../runtime/with-caller.js';
 import { show } from '../errors/show.js';
@@ -16,6 +15,7 @@ import type { QueueAccess } from '../store/queue-store.js';
 import type { BatchAdder } from '../store/verbs/batch-verbs.js';
 import type { CheckedBatch } from './batch-options.js';
 import { BatchReader } from './batch-reader.js';
+import { addedBefore, idsIn, type OwnIds } from './member-ids.js';
 
 /** The most members that one call makes join. */
 const SLICE = 500;
@@ -93,7 +93,7 @@ export class Batch<Queue = unknown> extends BatchReader {
     const memberOptions = this.memberOptions('batch.add', target, job, rest);
     await this.ready();
     const definition = isJobDefinition(job) ? job : undefined;
-    const [handle] = await this.enqueue(target, async () => [
+    const [handle] = await this.enqueue(target, idsIn([memberOptions]), async () => [
       await target.producer.one(definition, payload, memberOptions),
     ]);
     return handle as JobHandle<ResultFor<Job, Result>>;
@@ -118,7 +118,7 @@ export class Batch<Queue = unknown> extends BatchReader {
     }));
     await this.ready();
     const definition = isJobDefinition(job) ? job : undefined;
-    return this.enqueue(target, () => target.producer.many(definition, members));
+    return this.enqueue(target, idsIn(members), () => target.producer.many(definition, members));
   }
 
   /**
@@ -183,7 +183,12 @@ export class Batch<Queue = unknown> extends BatchReader {
     return target;
   }
 
-  private memberOptions(subject: string, target: BatchTarget, job: string | JobDefinition, options: object) {
+  private memberOptions(
+    subject: string,
+    target: BatchTarget,
+    job: string | JobDefinition,
+    options: { id?: string },
+  ) {
     const refused = ['unique', 'batch', 'stopsBatch', 'addedBy', 'name'].find((option) => option in options);
     if (refused !== undefined) {
       throw new InvalidOptionError(`${subject}.${refused}`, 'an option of a member', show(refused));
@@ -201,16 +206,24 @@ export class Batch<Queue = unknown> extends BatchReader {
     };
   }
 
-  /** Enqueues jobs. Jobs that a failed call has added join too, because the caller may continue without the others. */
-  private async enqueue(target: BatchTarget, enqueue: () => Promise<JobHandle[]>): Promise<JobHandle[]> {
+  /**
+   * Enqueues jobs. Jobs that a failed call has added join too, because the caller may continue without the others.
+   *
+   * @param own the ids that the caller chose
+   */
+  private async enqueue(
+    target: BatchTarget,
+    own: OwnIds,
+    enqueue: () => Promise<JobHandle[]>,
+  ): Promise<JobHandle[]> {
     try {
       // The scripts below check the claim of a member that is in their own queue.
       await (this.#adder && target.name !== this.#adder.queue && this.#adder.check());
       const handles = await enqueue();
-      await this.join(target, handles);
+      await this.join(target, own, handles);
       return handles;
     } catch (error) {
-      await this.join(target, addedBefore(error)).catch(() => undefined); // a repeat with the same ids joins them
+      await this.join(target, own, addedBefore(error)).catch(() => undefined); // a repeat with the same ids joins them
       throw withCaller(error);
     }
   }
@@ -218,7 +231,7 @@ export class Batch<Queue = unknown> extends BatchReader {
   /**
    * Joins jobs to the batch. A member of another queue joins after its enqueue, so a batch waits for no missing job.
    */
-  private async join(target: BatchTarget, jobs: readonly (EnqueueItem | JobHandle)[]): Promise<void> {
+  private async join(target: BatchTarget, own: OwnIds, jobs: readonly (EnqueueItem | JobHandle)[]): Promise<void> {
     const other = jobs.find(({ outcome }) => outcome !== 'new');
     if (other) {
       throw new InvalidOptionError(
@@ -233,21 +246,28 @@ export class Batch<Queue = unknown> extends BatchReader {
     for (let start = 0; start < jobs.length; start += SLICE) {
       await this.joinSlice(
         target,
+        own,
         jobs.slice(start, start + SLICE).map(({ id }) => id),
       );
     }
   }
 
-  /** @throws BatchNotFoundError, BatchSealedError, ClaimLostError: the jobs are cancelled if a member has added them */
-  private async joinSlice(target: BatchTarget, ids: readonly string[]): Promise<void> {
+  /**
+   * Joins some jobs. Those that a running member has added are cancelled after a refusal. A job with an id of its own is
+   * not, because another attempt or member may add it too.
+   *
+   * @throws BatchNotFoundError, BatchSealedError, ClaimLostError
+   */
+  private async joinSlice(target: BatchTarget, own: OwnIds, ids: readonly string[]): Promise<void> {
     const adder = this.#adder;
     const members = ids.map((id) => refTo(target.name, id));
     const reply = await this.#home.exec((calls) =>
       calls.batches.join(this.id, members, adder && this.adderOf(adder)),
     );
     const isRefused = reply === 'no-batch' || reply === 'sealed' || reply === 'lost';
-    if (isRefused && adder) {
-      await target.exec((calls) => calls.batches.cancel(ids));
+    const unwanted = isRefused && adder ? ids.filter((id) => !own.has(id)) : [];
+    if (unwanted.length > 0) {
+      await target.exec((calls) => calls.batches.cancel(unwanted));
     }
     if (reply === 'lost') {
       throw new ClaimLostError(adder!.id);
@@ -277,11 +297,4 @@ export class Batch<Queue = unknown> extends BatchReader {
       await this.#home.exec((calls) => calls.batches.deliver(target.name, ends));
     }
   }
-}
-
-/** Returns the jobs that a failed call has added. */
-function addedBefore(error: unknown): (EnqueueItem | JobHandle)[] {
-  const isOfMany = error instanceof EnqueueError || error instanceof QueueFullError;
-  const jobs = isOfMany ? error.items : error instanceof DurabilityTimeoutError ? error.handles : [];
-  return jobs.filter(({ outcome }) => outcome === 'new');
 }

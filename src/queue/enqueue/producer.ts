@@ -1,5 +1,5 @@
 import { QueueFullError } from '../errors/enqueue-errors.js';
-import { dependElsewhere } from '../operate/depend-elsewhere.js';
+import { batchElsewhere, dependElsewhere, findKnownMembers } from '../operate/ask-elsewhere.js';
 import { withCaller } from '../runtime/with-caller.js';
 import { JobHandle, type JobSource } from '../results/job-handle.js';
 import { endedIdWarning } from './ended-id-warning.js';
@@ -221,13 +221,14 @@ export class Producer {
     }
     const isOneStep = fitOneCall(jobs) && jobs.every(({ durability }) => durability === jobs[0]!.durability);
     const checksExpiry = !isOneStep && jobs.some(({ span }) => span);
-    const asksElsewhere = jobs.some(({ afterElsewhere }) => afterElsewhere);
+    const asksElsewhere = jobs.some((job) => job.afterElsewhere || batchElsewhere(job));
     if (!checksExpiry && !asksElsewhere) {
       return this.newBatchers();
     }
     const prepare = async () => {
       await (checksExpiry && this.refuseExpiryBeforeStart(jobs));
       await (asksElsewhere && dependElsewhere(this.queue, jobs));
+      await (asksElsewhere && findKnownMembers(this.queue, jobs));
     };
     let prepared: Promise<void> | undefined;
     return this.newBatchers(() => (prepared ??= prepare()));

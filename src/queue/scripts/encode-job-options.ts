@@ -28,7 +28,13 @@ export function isPlain(options: AskedOptions): boolean {
   return true;
 }
 
-function forScript({ groupLimits, request, afterRefusal, ...options }: AskedOptions): Record<string, unknown> {
+function forScript({
+  groupLimits,
+  request,
+  afterRefusal,
+  wasMember,
+  ...options
+}: AskedOptions): Record<string, unknown> {
   const script: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(options)) {
     const option: JobOption | undefined = JOB_OPTIONS[name as JobOptionName];
@@ -44,6 +50,7 @@ function forScript({ groupLimits, request, afterRefusal, ...options }: AskedOpti
       group_limits: groupLimits ? JSON.stringify(groupArguments(groupLimits)) : '',
     }),
     ...(request !== undefined && { request }),
+    ...(wasMember && { was_member: true }),
     ...(afterRefusal && { after_refusal: afterRefusal }),
   };
 }

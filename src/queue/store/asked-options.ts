@@ -19,6 +19,8 @@ export type AskedOptions = {
   request?: string;
   /** The id under which its payload was encoded, if it may replace that of another job. */
   payloadId?: string;
+  /** True if a batch in another queue knows a job of this id as its member. The hash of that job may be gone. */
+  wasMember?: true;
   /** Why a job of another queue cannot be waited for, and that job; see refTo. */
   afterRefusal?: [reason: 'unknown' | 'failed' | 'cancelled' | 'crowded', about: string];
 };

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { expectUnchanged } from '../../support/queue/queue-state.js';
-import { seededGuests } from './seeded-batch.js';
+import { seededGuests } from '../../support/queue/seeded-batch.js';
 
 it('removes ends that were delivered, and keeps those that came later for the same job', async () => {
   const q = await seededGuests('x');

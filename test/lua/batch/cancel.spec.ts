@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { expectUnchanged } from '../../support/queue/queue-state.js';
-import { seededGuests } from './seeded-batch.js';
+import { seededGuests } from '../../support/queue/seeded-batch.js';
 
 it('cancels members of a batch in another queue: waiting ones at once, running ones by a request', async () => {
   const q = await seededGuests('x', 'y');

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { testQueue } from '../../support/queue/queue-state.js';
-import { DEFINITION } from './seeded-batch.js';
+import { DEFINITION } from '../../support/queue/seeded-batch.js';
 
 it('creates an open batch without members, and leaves one of the same id as it is', async () => {
   const q = testQueue();

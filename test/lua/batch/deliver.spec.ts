@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { expectUnchanged } from '../../support/queue/queue-state.js';
-import { seededBatch } from './seeded-batch.js';
+import { seededBatch } from '../../support/queue/seeded-batch.js';
 import { refTo } from '#queue/store/job-ref.js';
 
 const end = (state: string, number: string) => [{ queue: 'home', batch: 'b', id: '1', number, state, detail: '' }];

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { expectUnchanged } from '../../support/queue/queue-state.js';
-import { seededGuests } from './seeded-batch.js';
+import { seededGuests } from '../../support/queue/seeded-batch.js';
 
 const look = (ids: string[]) => ids.map((id) => ({ batch: 'b', id }));
 

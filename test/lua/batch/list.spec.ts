@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { DEFINITION, seededBatch } from './seeded-batch.js';
+import { DEFINITION, seededBatch } from '../../support/queue/seeded-batch.js';
 
 it('lists batches that have not ended, at most as many as it was asked for', async () => {
   const q = await seededBatch('x');

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { refTo } from '#queue/store/job-ref.js';
 import { expectUnchanged } from '../../support/queue/queue-state.js';
-import { DEFINITION, seededBatch } from './seeded-batch.js';
+import { DEFINITION, seededBatch } from '../../support/queue/seeded-batch.js';
 
 it('lists the oldest open members, of this queue and of others, and changes nothing', async () => {
   const q = await seededBatch('x', 'y');

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { seededGuests } from './seeded-batch.js';
+import { seededGuests } from '../../support/queue/seeded-batch.js';
 
 it('returns the ends of members of batches in other queues', async () => {
   const q = await seededGuests('x', 'y');

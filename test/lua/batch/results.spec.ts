@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { seededBatch } from './seeded-batch.js';
+import { seededBatch } from '../../support/queue/seeded-batch.js';
 import { refTo } from '#queue/store/job-ref.js';
 
 it('returns the outcomes of the members in pages, in the order in which they joined', async () => {

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
-import { seededBatch } from './seeded-batch.js';
+import { seededBatch } from '../../support/queue/seeded-batch.js';
 
 it('seals a batch whose members are open, without firing it', async () => {
   const q = await seededBatch('x');

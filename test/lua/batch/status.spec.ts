@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { seededBatch } from './seeded-batch.js';
+import { seededBatch } from '../../support/queue/seeded-batch.js';
 
 it('counts the members by their outcome', async () => {
   const q = await seededBatch('x', 'y', 'z');

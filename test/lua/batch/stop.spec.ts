@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { expectUnchanged } from '../../support/queue/queue-state.js';
-import { seededBatch } from './seeded-batch.js';
+import { seededBatch } from '../../support/queue/seeded-batch.js';
 
 it('marks a batch as stopped, and has the next sweep look at it', async () => {
   const q = await seededBatch('x');

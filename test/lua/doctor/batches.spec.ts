@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { DEFINITION } from '../batch/seeded-batch.js';
+import { DEFINITION } from '../../support/queue/seeded-batch.js';
 import { examined } from './examined.js';
 
 const WEEK = 7 * 86_400_000;

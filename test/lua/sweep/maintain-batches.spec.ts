@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
-import { seededBatch, seededGuests } from '../batch/seeded-batch.js';
+import { seededBatch, seededGuests } from '../../support/queue/seeded-batch.js';
 
 it('does nothing in a queue without batches', async () => {
   const q = testQueue();

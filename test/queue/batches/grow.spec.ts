@@ -25,6 +25,23 @@ async function sealedBatch(home: JobQueue, queue = home) {
   return { batch, claim, own: await batchIn(queue, claim) };
 }
 
+/** Returns a queue that calls something after each enqueue, before the job joins its batch. */
+function queueWithGap(between: () => Promise<void>): JobQueue {
+  return newQueue({
+    middleware: [
+      {
+        async enqueue(_request, next) {
+          const handles = await next();
+          await between();
+          return handles;
+        },
+      },
+    ],
+  });
+}
+
+const NOTHING = async () => {};
+
 const firedNames = async (queue: JobQueue) => (await queue.claimMany(5)).map(({ name }) => name);
 
 onEachStore('a batch that grows', () => {
@@ -150,6 +167,53 @@ onEachStore('a batch that grows', () => {
       await pages.complete((await pages.claim())!);
       await maintainBatches(pages);
       expect(await firedNames(home)).toEqual(['then']);
+    });
+
+    it.each(['own', 'third'])('adds a job of its %s queue with an id of its own once', async (where) => {
+      const [home, pages, third] = [newQueue(), newQueue(), newQueue()];
+      const { batch, claim, own } = await sealedBatch(home, pages);
+      const target = { own: pages, third }[where]!;
+      const child = { id: 'child', resultTtlMs: 1 };
+      await own.add('page', 1, { ...child, queue: target });
+      await target.complete((await target.claim())!, 'done');
+      await maintainBatches(target);
+      while ((await target.get('child')) !== null);
+      expect(await own.add('page', 1, { ...child, queue: target })).toMatchObject({ id: 'child' });
+      const jobs = [
+        { payload: 1, ...child },
+        { payload: 2, id: 'other' },
+      ];
+      await own.addMany('page', jobs, { queue: target });
+      expect((await target.claimMany(5)).map(({ id }) => id)).toEqual(['other']);
+      await pages.complete(claim);
+      await maintainBatches(pages);
+      expect(await batch.status()).toMatchObject({ total: 3, open: 1, completed: 2 });
+    });
+
+    it('leaves a job with an id of its own to the next attempt, where the claim is lost before the join', async () => {
+      const home = newQueue();
+      let between = NOTHING;
+      const pages = queueWithGap(() => between());
+      const { batch, claim, own } = await sealedBatch(home);
+      between = async () => void (await home.release(claim));
+      await expect(own.add('page', 1, { id: 'child', queue: pages })).rejects.toThrow(ClaimLostError);
+      between = NOTHING;
+      const again = (await home.claim())!;
+      await (await batchIn(home, again)).add('page', 1, { id: 'child', queue: pages });
+      await home.complete(again);
+      await pages.complete((await pages.claim())!, 'done');
+      await maintainBatches(pages);
+      expect(await batch.status()).toMatchObject({ state: 'fired', total: 2, completed: 2 });
+    });
+
+    it('cancels a job without an id of its own, where the claim is lost before the join', async () => {
+      const home = newQueue();
+      let between = NOTHING;
+      const pages = queueWithGap(() => between());
+      const { claim, own } = await sealedBatch(home);
+      between = async () => void (await home.release(claim));
+      await expect(own.add('page', 1, { queue: pages })).rejects.toThrow(ClaimLostError);
+      expect(await pages.stats()).toMatchObject({ pending: 0, cancelled: 1 });
     });
 
     it('takes the end of a job that ended before it joined', async () => {

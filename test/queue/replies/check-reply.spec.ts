@@ -68,6 +68,7 @@ const REPLIES: [string, ScriptCall<unknown>, unknown[]][] = [
   ],
   ['create a batch', scripts.batches.create(BATCH), [null, 1, 'retry', ['created']]],
   ['join', scripts.batches.join('b', []), [null, 'created', 1]],
+  ['known', scripts.batches.known('b', ['m']), [null, 1, ['retry'], ['known', 'new']]],
   ['seal', scripts.batches.seal('b'), [null, 'created', 1]],
   ['stop', scripts.batches.stop('b'), [null, 'created', 1]],
   ['batch', scripts.batches.status('b'), [1, 'retry', [], [1, 2]]],

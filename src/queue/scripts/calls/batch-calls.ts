@@ -37,6 +37,10 @@ export function batchCalls({ keys, retention }: CallContext) {
       return call('batchJoin', keys.standard, args, oneOf('joined', 'stopped', 'sealed', 'no-batch', 'lost'));
     },
 
+    known(id: string, members: readonly string[]): ScriptCall<('known' | 'new')[]> {
+      return call('batchKnown', keys.standard, [id, ...members], oneOfEach(members.length, 'known', 'new'));
+    },
+
     seal(id: string): ScriptCall<'sealed' | 'missing'> {
       return call('batchSeal', keys.standard, [id], oneOf('sealed', 'missing'));
     },

@@ -76,6 +76,8 @@ export interface BatchVerbs {
     members: readonly string[],
     adder?: BatchAdder,
   ): StoreCall<'joined' | 'stopped' | 'sealed' | 'no-batch' | 'lost'>;
+  /** Returns which jobs of other queues are or were members, each as refTo returns it. */
+  known(id: string, members: readonly string[]): StoreCall<('known' | 'new')[]>;
   seal(id: string): StoreCall<'sealed' | 'missing'>;
   stop(id: string): StoreCall<'stopped' | 'fired' | 'missing'>;
   status(id: string): StoreCall<BatchRecord | null>;

@@ -89,8 +89,15 @@ function add(queue: MemoryQueue, encoded: EncodedJob): Added {
   return { id, outcome: 'new' };
 }
 
-/** Returns whether a batch here has had a member with this id of the caller's. Its hash may be gone. */
-function wasMember(queue: MemoryQueue, id: string, { batch, request }: AskedOptions = {}): boolean {
+/** Returns whether a batch has had a member with this id of the caller's. Its hash may be gone. */
+function wasMember(
+  queue: MemoryQueue,
+  id: string,
+  { batch, request, wasMember: isKnown }: AskedOptions = {},
+): boolean {
+  if (isKnown) {
+    return true;
+  }
   return batch !== undefined && request !== undefined && queue.followUps.get(batch)?.isMember(id) === true;
 }
 

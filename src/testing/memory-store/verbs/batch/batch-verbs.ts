@@ -25,6 +25,8 @@ export function batchVerbs(queue: MemoryQueue): BatchVerbs {
   return {
     create: (batch) => callOf('batchCreate', () => create(queue, batch, find(batch.id))),
     join: (id, members, adder) => callOf('batchJoin', () => join(queue, find(id), members, adder)),
+    known: (id, members) =>
+      callOf('batchKnown', () => members.map((member) => (find(id)?.isMember(member) ? 'known' : 'new'))),
     seal: (id) => callOf('batchSeal', () => seal(queue, find(id))),
     stop: (id) => callOf('batchStop', () => stopAll(queue, find(id))),
     status: (id) => callOf('batchStatus', () => find(id)?.record(queue.name) ?? null),

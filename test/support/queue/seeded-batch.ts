@@ -1,6 +1,6 @@
 // A batch `b` with a follow-up, whose members wait; and jobs that are members of a batch in another queue.
 import { followUpRef, refTo } from '#queue/store/job-ref.js';
-import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { testQueue, type TestQueue } from './queue-state.js';
 
 const THEN = {
   kind: 'then',

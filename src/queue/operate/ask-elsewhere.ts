@@ -1,11 +1,12 @@
+// What a producer asks other queues before it sends jobs.
 import type { AskedOptions } from '../store/asked-options.js';
 import type { EncodedJob } from '../store/enqueue-call.js';
-import { refTo } from '../store/job-ref.js';
+import { refTo, splitRef } from '../store/job-ref.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { DependOutcome } from '../store/verbs/batch-verbs.js';
 import { groupBy, OtherQueues } from './other-queues.js';
 
-/** The most pairs of one script call. */
+/** The most pairs, or members, of one script call. */
 const SLICE = 500;
 
 /** A new job, and a job of another queue that it waits for. */
@@ -65,4 +66,39 @@ function decided(
 
 function keyOf({ waiting, queue, id }: Pair): string {
   return refTo(waiting, refTo(queue, id));
+}
+
+/** Returns the batch in another queue that a job joins. Undefined for another job, or one without an id of its own. */
+export function batchElsewhere({ options }: EncodedJob): string | undefined {
+  const { batch, request } = options ?? {};
+  return request !== undefined && batch !== undefined && splitRef('', batch).queue !== '' ? batch : undefined;
+}
+
+/**
+ * Finds out which jobs their batches in other queues know already, and notes it in their options. Their enqueue adds them
+ * no second time, even if their hash is gone.
+ *
+ * @throws the error of a call to another queue; nothing is enqueued yet
+ */
+export async function findKnownMembers(
+  queue: Pick<QueueAccess, 'name' | 'options' | 'store' | 'callLimit'>,
+  jobs: readonly EncodedJob[],
+): Promise<void> {
+  const others = new OtherQueues(queue, queue.callLimit);
+  for (const [batch, members] of groupBy(jobs, batchElsewhere)) {
+    if (batch === undefined) {
+      continue;
+    }
+    const home = splitRef('', batch);
+    for (let start = 0; start < members.length; start += SLICE) {
+      const slice = members.slice(start, start + SLICE);
+      const refs = slice.map(({ id }) => refTo(queue.name, id));
+      const replies = await others.run(home.queue, (calls) => calls.batches.known(home.id, refs));
+      slice.forEach((job, i) => {
+        if (replies[i] === 'known') {
+          job.options = { ...job.options, wasMember: true };
+        }
+      });
+    }
+  }
 }

@@ -1,0 +1,18 @@
+import { expect, it } from '@jest/globals';
+import { refTo } from '#queue/store/job-ref.js';
+import { expectUnchanged } from '../../support/queue/queue-state.js';
+import { seededBatch } from '../../support/queue/seeded-batch.js';
+
+it('knows open members and ended ones, and changes nothing', async () => {
+  const q = await seededBatch();
+  const { batches } = q.scripts;
+  const [open, ended, stranger] = ['x', 'y', 'z'].map((id) => refTo('other', id)) as [string, string, string];
+  await q.run(batches.join('b', [open, ended]));
+  await q.run(
+    batches.deliver('other', [{ queue: q.name, batch: 'b', id: 'y', number: '1', state: 'completed', detail: '' }]),
+  );
+  await expectUnchanged(q, async () => {
+    expect(await q.run(batches.known('b', [open, stranger, ended]))).toEqual(['known', 'new', 'known']);
+    expect(await q.run(batches.known('none', [open]))).toEqual(['new']);
+  });
+});
