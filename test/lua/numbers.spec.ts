@@ -15,7 +15,7 @@ const lines = readdirSync(root, { recursive: true, encoding: 'utf8' })
 
 /** Names whose values are texts, or constants with few zeros. Each has its declaration in the same script. */
 const TEXTS = new Set(
-  'counted_until early_ms evicted_ttl evicted_until expiry keep latest memory_ms nudge_ms record_ms result_ttl stay ttl'.split(
+  'counted_until early_ms evicted_ttl evicted_until expiry keep kept latest memory_ms nudge_ms record_ms result_ttl stay ttl'.split(
     ' ',
   ),
 );

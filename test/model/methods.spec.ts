@@ -101,8 +101,6 @@ const NO_CALL: Record<string, string> = {
   'batches.cancel': 'as batches.outbox',
   'batches.ends': 'as batches.outbox',
   'batches.openMembers': LISTENING,
-  'alerts.look': 'alerts change no job; test/lua/alert holds them',
-  'alerts.told': 'as alerts.look',
   'sweep.hold': 'the right of a process to maintain changes no job; test/lua/sweep/hold holds it',
 };
 
