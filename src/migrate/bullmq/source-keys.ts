@@ -7,6 +7,8 @@ export class SourceKeys {
   readonly job: string;
   readonly dedup: string;
   readonly meta: string;
+  /** Exists while a queue of Bull is paused. */
+  readonly bullPause: string;
   readonly marker: string;
   readonly priority: string;
   readonly repeat: string;
@@ -24,7 +26,8 @@ export class SourceKeys {
     const of = (name: string) => `${prefix}:${queue}:${name}`;
     this.job = of('');
     this.dedup = of('de:');
-    [this.meta, this.marker, this.priority] = [of('meta'), of('marker'), of('priority')];
+    [this.meta, this.bullPause] = [of('meta'), of('meta-paused')];
+    [this.marker, this.priority] = [of('marker'), of('priority')];
     [this.repeat, this.active] = [of('repeat'), of('active')];
     [this.transit, this.taken] = [of('njq:transit'), of('njq:taken')];
     [this.mover, this.schedulers] = [of('njq:mover'), of('njq:schedulers')];

@@ -68,7 +68,7 @@ export class Source {
       'max',
       'duration',
     );
-    const isPaused = (await this.redis.exists(this.keys.of('meta-paused'))) === 1 || paused !== null;
+    const isPaused = (await this.redis.exists(this.keys.bullPause)) === 1 || paused !== null;
     return {
       era: await this.era(version ?? undefined),
       version: version ?? undefined,
@@ -195,8 +195,9 @@ export class Source {
   /** Gives jobs back that cannot be moved. */
   async giveBack(jobs: readonly TakenJob[], era: SourceEra): Promise<void> {
     if (jobs.length > 0) {
-      const { priority, meta, marker, transit, taken, job } = this.keys;
-      const keys = [...PLACES.map((place) => this.keys.of(place)), priority, meta, marker, transit, taken, job];
+      const { priority, meta, marker, transit, taken, job, bullPause } = this.keys;
+      const places = PLACES.map((place) => this.keys.of(place));
+      const keys = [...places, priority, meta, marker, transit, taken, job, bullPause];
       await this.run('GiveBack', keys, [era, ...pairs(jobs)]);
     }
   }

@@ -43,6 +43,14 @@ describe('migrate/bullmq/give-back.lua', () => {
     expect(await old.line(line)).toEqual(['a']);
   });
 
+  it('gives a job back to the line of a queue that an early version of Bull 4 has paused', async () => {
+    const old = await seeded(['a']);
+    await old.source.take('wait', ['a']);
+    await old.redis.set(old.key('meta-paused'), '1');
+    await old.source.giveBack(await old.source.inTransit(), 'bull');
+    expect([await old.line('paused'), await old.line('wait')]).toEqual([['a'], []]);
+  });
+
   it('restores the priority of Bull, and writes no marker there', async () => {
     const old = await seeded(['a']);
     await old.redis.zadd(old.key('priority'), '4', 'a');
