@@ -117,6 +117,8 @@ function keyOf(keys: QueueKeys, place: Place): string {
       return `${keys.groupsPrefix}depths`;
     case 'groupsGated':
       return `${keys.groupsPrefix}gated`;
+    case 'groupsResting':
+      return `${keys.groupsPrefix}resting`;
     default:
       return keys[place];
   }

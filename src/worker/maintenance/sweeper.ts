@@ -151,10 +151,10 @@ export class Sweeper implements BackgroundRole {
 
   /** Returns true also after an error, because a server that cannot keep the right still needs maintenance. */
   private async hasRight(store: QueueStore, server: string, queues: readonly OpenQueue[]): Promise<boolean> {
-    this.right ??= new MaintenanceRight(store);
+    this.right ??= new MaintenanceRight(store, this.intervalMs);
     const step = `right ${server}`;
     try {
-      const hasRight = await this.right.holds(server, queues, this.intervalMs);
+      const hasRight = await this.right.holds(server, queues);
       this.faults.succeeded(step);
       return hasRight;
     } catch (error) {

@@ -46,6 +46,15 @@ describe('sweep/hold.lua', () => {
     expect(await hold(q, 'p2')).toBe(true);
   });
 
+  it('forgets the rights of sets that are no longer in use', async () => {
+    const q = testQueue();
+    const over = `${(await q.now()) - 1} 10000 p1`;
+    await q.redis.hset(q.keys.maintainers, { a: over, b: over, c: over });
+    await hold(q, 'p2');
+    await hold(q, 'p2', 10_000, 'other');
+    expect((await q.redis.hkeys(q.keys.maintainers)).toSorted()).toEqual(['other', 'set']);
+  });
+
   it('leaves nothing behind', async () => {
     const q = testQueue();
     await hold(q, 'p1');

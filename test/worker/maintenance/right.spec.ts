@@ -7,14 +7,14 @@ import { MemoryServer } from '#testing/memory-store/memory-server.js';
 import { MemoryStore } from '#testing/memory-store/memory-store.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
 import { startCluster } from '../../support/redis/own-cluster.js';
-import { uniqueQueueName } from '../../support/redis/redis.js';
+import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { newQueue } from '../../support/worker/workers.js';
 
 const INTERVAL_MS = 5_000;
 const VISIBILITY_MS = 3_000;
 
 /** Makes processes that only maintain, with one server and a time that the test moves. */
-function fleet(count: number) {
+function fleet(count: number, intervals: readonly number[] = Array<number>(count).fill(INTERVAL_MS)) {
   const clock = { nowMs: Date.now() };
   const now = () => clock.nowMs;
   const server = new MemoryServer(now);
@@ -23,11 +23,11 @@ function fleet(count: number) {
     called.push(script);
     return run();
   };
-  const connect = () => {
+  const startProcess = () => {
     const store = new MemoryStore({ ...systemClock, now, monotonic: now }, { server, link });
     return ['c', 'a', 'b'].map((name) => new JobQueue(store, name, { visibilityMs: VISIBILITY_MS }));
   };
-  const sweepers = Array.from({ length: count }, () => new Sweeper(connect(), INTERVAL_MS, silentLogger));
+  const sweepers = intervals.map((intervalMs) => new Sweeper(startProcess(), intervalMs, silentLogger));
   const round = async (...some: readonly Sweeper[]) => {
     called.length = 0;
     const reports = await Promise.all(some.map((each) => each.runRound()));
@@ -39,7 +39,7 @@ function fleet(count: number) {
       await round(...some);
     }
   };
-  return { clock, sweepers, queue: connect()[0]!, round, rest };
+  return { clock, sweepers, queue: startProcess()[0]!, round, rest };
 }
 
 /** Adds a job and claims it for a worker that dies. */
@@ -104,6 +104,16 @@ describe('the right to maintain', () => {
     expect((await round(next!)).reclaimed).toEqual([1]);
   });
 
+  it('of a process with a longer interval does not slow the others down', async () => {
+    const { sweepers, clock, queue, round } = fleet(2, [600_000, INTERVAL_MS]);
+    const [slow, quick] = sweepers;
+    await round(slow!);
+    await round(quick!);
+    await abandonJob(queue);
+    clock.nowMs += VISIBILITY_MS + 1;
+    expect((await round(quick!)).reclaimed).toEqual([1]);
+  });
+
   it('two holders at once do no harm', async () => {
     const queue = newQueue({ visibilityMs: 100 });
     await abandonJob(queue);
@@ -140,6 +150,17 @@ describe('a queue whose claims expire after a long rest', () => {
     clock.nowMs += VISIBILITY_MS + 1;
     expect((await round(...sweepers)).reclaimed).toEqual([1]);
   });
+});
+
+it('a queue with nothing but groups that rest no longer is swept, so that their state goes', async () => {
+  const queue = newQueue();
+  const groups = `queue:${queue.name}:groups`;
+  const redis = connect();
+  await redis.hset(`${groups}:states`, 'tenant', '1');
+  await redis.hset(`${groups}:state:tenant`, { rests_until_ms: '1', rest_ms: '1' });
+  await redis.zadd(`${groups}:resting`, 1, 'tenant');
+  await new Sweeper([queue], INTERVAL_MS, silentLogger).runRound();
+  expect(await redis.exists(`${groups}:resting`, `${groups}:state:tenant`)).toBe(0);
 });
 
 it('in a Cluster a frozen master delays no reclaim at another', async () => {

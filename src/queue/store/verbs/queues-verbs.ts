@@ -19,6 +19,7 @@ export type Place =
   | 'scheduleOwners'
   | 'groupDepths'
   | 'groupsGated'
+  | 'groupsResting'
   | 'batches'
   | 'batchGuests'
   | 'batchOutbox'

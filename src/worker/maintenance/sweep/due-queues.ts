@@ -29,6 +29,7 @@ export const REMAINS: readonly Place[] = [
   'unique',
   'uniqueExpiries',
   'scheduleOwners',
+  'groupsResting',
 ];
 
 /** The interval at which a queue with nothing but failures is swept, in ms. */

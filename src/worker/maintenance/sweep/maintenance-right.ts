@@ -13,7 +13,7 @@ export interface OpenQueue {
   readonly calls: StoreCalls;
 }
 
-/** The queues of one server, and the digest of their names. */
+/** The queues of one server, and the digest of their names and the interval. */
 interface KnownSet {
   readonly queues: readonly JobQueue[];
   readonly digest: string;
@@ -23,22 +23,26 @@ interface KnownSet {
 
 /**
  * The right of this process to maintain its queues, for each server by itself. Processes with the same queues share one
- * right, so that one of them maintains for all. The holder takes it again at each round. If the holder dies or freezes, the right
+ * right, so that one of them maintains for all. If their intervals differ, each interval has its own. The holder takes it again at each round. If the holder dies or freezes, the right
  * ends, and the next process that asks for it has it.
  */
 export class MaintenanceRight {
   private readonly sets = new Map<string, KnownSet>();
   private readonly process: string;
 
-  constructor(private readonly store: QueueStore) {
+  /** @param intervalMs how often this process maintains its queues */
+  constructor(
+    private readonly store: QueueStore,
+    private readonly intervalMs: number,
+  ) {
     this.process = store.clock.randomId();
   }
 
   /** Takes or keeps the right to maintain the queues of a server. Returns false if another process has it. */
-  holds(server: string, queues: readonly OpenQueue[], intervalMs: number): Promise<boolean> {
+  holds(server: string, queues: readonly OpenQueue[]): Promise<boolean> {
     const { keeper, digest } = this.setOf(server, queues);
-    const lengthMs = intervalMs + Math.min(intervalMs, LONGEST_DELAY_MS);
-    return this.store.exec(keeper.calls.sweep.hold(digest, this.process, lengthMs), limitOf(intervalMs));
+    const lengthMs = this.intervalMs + Math.min(this.intervalMs, LONGEST_DELAY_MS);
+    return this.store.exec(keeper.calls.sweep.hold(digest, this.process, lengthMs), limitOf(this.intervalMs));
   }
 
   /** Gives all rights back, so that another process need not wait for their end. An error leaves them to their end. */
@@ -57,8 +61,9 @@ export class MaintenanceRight {
       return known;
     }
     const sorted = queues.toSorted((a, b) => (a.queue.name < b.queue.name ? -1 : 1));
-    const names = sorted.map(({ queue }) => queue.name).join('\n');
-    const digest = createHash('sha1').update(names).digest('hex').slice(0, 16);
+    const names = sorted.map(({ queue }) => queue.name);
+    const text = [this.intervalMs, ...names].join('\n');
+    const digest = createHash('sha1').update(text).digest('hex').slice(0, 16);
     const set = { queues: queues.map(({ queue }) => queue), digest, keeper: sorted[0]! };
     this.sets.set(server, set);
     return set;
