@@ -1,4 +1,4 @@
-// The six groups of the site. test/docs/tables/site.spec.ts holds them against the pages of docs.
+// The six groups of the site. test/docs/site/site.spec.ts holds them against the pages of docs.
 const page = (text, link) => ({ text, link: `/${link}` });
 
 export const GROUPS = [

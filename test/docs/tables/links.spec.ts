@@ -36,10 +36,14 @@ const sources = ['src', 'lua', 'test', 'tools', 'scripts', 'examples', 'bench', 
 );
 const internals = pages.filter((page) => page === 'CONTRIBUTING.md' || page.startsWith(join('docs', 'internals')));
 
-it.each(internals)('%s names sources that exist', (page) => {
+it.each(internals)('%s names sources and folders that exist', (page) => {
   const text = readFileSync(join(root, page), 'utf8');
   const named = [...text.matchAll(/`([\w./-]+\.(?:ts|lua|mjs))`/g)].map(([, name]) => name!);
   expect(named.filter((name) => !sources.some((file) => file.endsWith(`/${name}`)))).toEqual([]);
+  const folders = [...text.matchAll(/`((?:src|lua|scripts|tools|docs|site)\/[\w./-]+)`/g)]
+    .map(([, path]) => path!)
+    .filter((path) => !/\.(?:ts|lua|mjs|json)$/.test(path) && !sources.includes(`/${path}.lua`));
+  expect(folders.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
 it.each(pages)('%s', (page) => {
