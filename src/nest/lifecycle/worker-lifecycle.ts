@@ -271,7 +271,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     const stopped = Promise.all([
       ...this.workers.map((worker) => worker.stop()),
       this.maintenance.stop(shutdownTimeoutMs),
-      this.parts.verdicts.stop(),
+      this.parts.verdicts.stop(shutdownTimeoutMs),
     ]);
     this.parts.redis.stopping?.(stopped);
     await stopped;

@@ -5,7 +5,7 @@ import { unreadable } from '../../inspect/unreadable.js';
 import { verdictOf } from '../../inspect/verdict.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
-import type { Timer } from '../../queue/runtime/clock.js';
+import { systemClock, type Timer } from '../../queue/runtime/clock.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { within } from '../../queue/runtime/within.js';
 import { FaultLog } from '../../worker/reports/fault-log.js';
@@ -51,10 +51,11 @@ export class VerdictWatch implements BackgroundRole {
     }
   }
 
-  async stop(): Promise<void> {
+  /** Ends after the look in progress, at most after this many ms: a listener may take long. */
+  async stop(timeoutMs: number = LONGEST_TELLING_MS): Promise<void> {
     this.stopped = true;
     this.parts.queues.redis.store.clock.clear(this.timer);
-    await this.running;
+    await (this.running && within(systemClock, timeoutMs, this.running, () => undefined));
   }
 
   /** Looks at all queues, or returns the look in progress. Does nothing while Redis is away. */

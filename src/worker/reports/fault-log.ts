@@ -1,3 +1,4 @@
+import { show } from '../../queue/errors/show.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 
 /** Logs the error of a step that a worker repeats once, until the step succeeds or has another error. */
@@ -13,7 +14,7 @@ export class FaultLog {
    * @param before the line up to the error
    */
   failed(step: string, before: string, error: unknown, level: 'warn' | 'error' = 'warn'): void {
-    const { message } = error as Error;
+    const message = (error as Error | undefined)?.message ?? show(error); // a function of the app may throw anything
     if (this.known.get(step) !== message) {
       this.known.set(step, message);
       this.logger[level](`${before}: ${message}`);

@@ -2,6 +2,7 @@ import { expect, it } from '@jest/globals';
 import { JobQueueService, type VerdictNotice } from 'nest-job-queue';
 import { QueueRegistry } from '#nest/connection/queue-registry.js';
 import { VerdictWatch } from '#nest/verdicts/verdict-watch.js';
+import { show } from '#queue/errors/show.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually } from '../../support/faults/wait.js';
 import { handlerOf, KeptLog, onEachStore, startApp } from '../app.js';
@@ -76,6 +77,42 @@ onEachStore('onVerdict', () => {
     expect(log.lines).toEqual([
       `warn Could not tell the verdict on queue "${name}"; the next look tries again: no route`,
     ]);
+  });
+
+  it.each([[undefined], ['no route']])('is called again if it rejects with %j', async (reason) => {
+    const { name, queue, watch, log } = await started();
+    await queue.enqueue({});
+    await queue.pause();
+    let calls = 0;
+    const watcher = watch(() => {
+      calls++;
+      return calls < 2 ? Promise.reject(reason) : undefined;
+    });
+    for (let i = 0; i < 3; i++) await watcher.runOnce();
+    expect(calls).toBe(2);
+    expect(log.lines).toEqual([
+      `warn Could not tell the verdict on queue "${name}"; the next look tries again: ${show(reason)}`,
+    ]);
+  });
+
+  it('does not hold up the end of the app beyond its time', async () => {
+    const { queue, watch } = await started();
+    await queue.enqueue({});
+    await queue.pause();
+    let told!: () => void;
+    const isTold = new Promise<void>((resolve) => (told = resolve));
+    let end!: () => void;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    const watcher = watch(() => {
+      told();
+      return ended;
+    });
+    const run = watcher.runOnce();
+    await isTold;
+    const first = await Promise.race([watcher.stop(1).then(() => 'stop'), run.then(() => 'look')]);
+    end();
+    await run;
+    expect(first).toBe('stop');
   });
 
   it('leaves a queue alone while another process has the turn', async () => {
