@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Claims up to count jobs: pending -> processing, with token, fence, attempt and expiry in one step. First promotes due
--- jobs. One claim in ten takes a plain job, and one in ten a job of any priority. So no job starves.
+-- jobs. One claim in ten takes a plain job, and one in ten a job of any priority. So no job starves. A payload of more
+-- than 32 MiB, and of more than twice the largest announced maxPayloadBytes, is not loaded.
 -- Transition: claim
 -- KEYS[1] job          prefix of the job hashes
 -- KEYS[2] pending      list
@@ -12,7 +13,6 @@
 -- KEYS[8] sequence     string
 -- KEYS[9] batch        string, the last batch of this claimer
 -- KEYS[10] groups      prefix of the keys of groups
--- and if the claimer takes only jobs whose names it handles, or announces nothing and has a long visibility timeout:
 -- KEYS[11] sweep       hash
 -- and if it takes only jobs whose names it handles:
 -- KEYS[12] names       sorted set
@@ -26,7 +26,7 @@
 -- ARGV[7] the most bytes of payload to return, or '' for no bound; the first job comes in any case
 -- ARGV[8] '1' if the claimer is a worker that configures limits; else ''. Such a worker takes nothing while Redis knows
 --   no limits of any worker
--- ARGV[9] the bytes beyond which a payload is not loaded
+-- ARGV[9] the maxPayloadBytes of a claimer that announces nothing, if this or its visibility is longer than usual; else ''
 -- ARGV[10..] by job name: name, max_attempts. With names these are all names that it handles, preceded by:
 --   where to search for their jobs (see lib/place/take_named; -1: at the ends only)
 --   how long a job waits for a worker of its name before it must not run, in ms (0: without a limit)
@@ -51,13 +51,17 @@ local job, pending, prioritized, scheduled, claims, wake, settings, sequence, ba
   unpack(KEYS)
 local count, visibility, token, worker = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local reports_starts, slots, most_bytes = ARGV[6] ~= '', tonumber(ARGV[6]) or count, tonumber(ARGV[7]) or math.huge
-local configures_limits, giant_bytes = ARGV[8] ~= '', tonumber(ARGV[9])
+local configures_limits, giant_bytes = ARGV[8] ~= '', 33554432
 local first_limit = names and 13 or 10
 --@include lib/core/clock
 --@include lib/core/read
-if sweep and not names then
+if ARGV[9] ~= '' then
 --@include lib/core/longest_visibility
   note_visibility(visibility)
+  if 2 * tonumber(ARGV[9]) > giant_bytes then
+--@include lib/limits/largest_payload
+    note_largest_payload(tonumber(ARGV[9]))
+  end
 end
 -- The nils reserve room for one job, because a growing table costs as much again.
 local reply, replied, name_before = { now, false, 0, nil, nil, nil, nil, nil }, 3, nil

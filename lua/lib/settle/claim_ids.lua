@@ -23,6 +23,10 @@ for place, id in ipairs(ids) do
     known_jobs[id] = nil -- an id that was taken twice is read again
   end
   local giant = payload and #payload > giant_bytes and #payload
+  if giant then
+--@include lib/limits/raise_giant
+    giant = giant > giant_bytes and giant
+  end
   payload = not giant and payload
   bytes = bytes + #(payload or '')
   if bytes > most_bytes and claimed > 0 then

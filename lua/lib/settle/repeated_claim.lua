@@ -9,7 +9,10 @@ for line, id, verdict in string.gmatch(last, '\n(([^\n\t]+)\t?([^\n]*))') do
   local current, name, payload, attempts, fence, enqueued_at, options, checkpoint = unpack(read(job .. id,
     'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options', 'checkpoint'))
   if current == token then
-    payload = not (payload and #payload > giant_bytes) and payload
+    if payload and #payload > giant_bytes then
+--@include lib/limits/raise_giant
+      payload = #payload <= giant_bytes and payload
+    end
     bytes = bytes + #(payload or '')
     if bytes > most_bytes and #handed > 1 then
       beyond[#beyond + 1] = { id, verdict, tonumber(attempts) or 0, fence }

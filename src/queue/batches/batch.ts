@@ -1,3 +1,4 @@
+import { announceGiant } from '../enqueue/check-payload.js';
 import { isJobDefinition, type JobDefinition, type PayloadFor, type ResultFor } from '../enqueue/define-job.js';
 import type { EnqueueOptions } from '../enqueue/enqueue-options.js';
 import type { Producer } from '../enqueue/producer.js';
@@ -165,6 +166,7 @@ export class Batch<Queue = unknown> extends BatchReader {
     if (this.#definition) {
       const { checked, ...definition } = this.#definition;
       await checked;
+      await announceGiant(this.#home, ...definition.followUps.map(({ payload }) => payload));
       await this.#home.exec((calls) => calls.batches.create(definition));
     } else {
       await this.status();

@@ -9,7 +9,7 @@ import { LARGEST_PAGE } from '../runtime/bounds.js';
 import { checkText } from '../validation/names.js';
 import { show } from '../errors/show.js';
 import { duration, wholeNumber } from '../validation/numbers.js';
-import { checkPayload } from '../enqueue/check-payload.js';
+import { announceGiant, checkPayload } from '../enqueue/check-payload.js';
 import { handlerDefinition, type EditedQueue } from '../enqueue/update-job.js';
 import type { JobSource } from '../results/job-handle.js';
 import type { QueueAccess } from '../store/queue-store.js';
@@ -175,6 +175,7 @@ export class DeadLetters {
     if (definition) {
       await checkPayload(definition, json, this.queue, id);
     }
+    await announceGiant(this.queue, json);
     return json;
   }
 

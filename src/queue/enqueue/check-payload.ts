@@ -1,3 +1,5 @@
+import { isGiant } from '../store/claim-refusal.js';
+import type { QueueAccess } from '../store/queue-store.js';
 import { decodeContent, type ContentRules } from '../codec/codec.js';
 import { hidingOf } from '../codec/redact.js';
 import type { UsedDefinitions } from '../validation/used-definitions.js';
@@ -36,4 +38,17 @@ export function checkPayload(
     decodeContent(codec, JSON.parse(json), 'payload', { queue, id }),
     hiding,
   );
+}
+
+/**
+ * Announces the limit of this process before it sends a giant payload. Then workers with a lower limit run the job too. A
+ * purge forgets the limit, so each giant payload announces it again. Other payloads need no call.
+ */
+export async function announceGiant(
+  queue: Pick<QueueAccess, 'exec'>,
+  ...payloads: readonly string[]
+): Promise<void> {
+  if (payloads.some((payload) => isGiant(payload))) {
+    await queue.exec((calls) => calls.notePayload());
+  }
 }

@@ -1,3 +1,4 @@
+import { isGiant } from '../store/claim-refusal.js';
 import { EnqueueRejected, type EnqueueReply, type EncodedJob } from '../store/enqueue-call.js';
 import { RedisOutOfMemoryError } from '../errors/errors.js';
 import { QueueLayoutError } from '../errors/layout-error.js';
@@ -136,6 +137,10 @@ export class EnqueueBatcher {
       this.calls ??= await deadline.limit(open());
       if (prepare) {
         await deadline.limit(prepare());
+      }
+      // The last one alone may be giant, because it ends its slice.
+      if (isGiant(jobs.at(-1)!.payload)) {
+        await deadline.limitSilence(store.exec(this.calls.notePayload(), callLimit), store);
       }
       sent = true;
       const delivered = deliver?.(this.calls, jobs) ?? store.exec(this.calls.enqueue(jobs), callLimit);

@@ -1,5 +1,5 @@
 import { encodeContent } from '../codec/encode-content.js';
-import { checkPayload } from './check-payload.js';
+import { announceGiant, checkPayload } from './check-payload.js';
 import { isJobDefinition, type JobDefinition } from './define-job.js';
 import type { UpdateOutcome } from '../store/call-outcomes.js';
 import type { QueueAccess } from '../store/queue-store.js';
@@ -19,6 +19,7 @@ export async function updateJob(
   if (definition) {
     await checkPayload(definition, json, queue, id);
   }
+  await announceGiant(queue, json);
   return queue.exec((calls) => calls.update(id, json, definition?.name));
 }
 

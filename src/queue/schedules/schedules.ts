@@ -1,3 +1,4 @@
+import { announceGiant } from '../enqueue/check-payload.js';
 import { checkCount, checkKnown } from '../validation/validate-options.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { ScheduleNotFoundError } from '../errors/schedule-errors.js';
@@ -179,6 +180,7 @@ export class Schedules {
     schedule: StoredSchedule,
     worker: string | undefined,
   ): Promise<'created' | 'changed' | 'unchanged' | 'conflict' | 'declared'> {
+    await announceGiant(this.queue, schedule.payload);
     let nextDueMs: number | undefined;
     for (;;) {
       const { outcome, nowMs } = await this.call((calls) => calls.upsert(schedule, worker, nextDueMs));

@@ -24,6 +24,7 @@ export function limitsText(options: ResolvedQueueOptions): string {
     cancelled_ttl: options.cancelledTtlMs,
     visibility: options.visibilityMs,
     foreign_visibility: options.foreignVisibilityMs,
+    max_payload: options.maxPayloadBytes,
   };
   return Object.entries(limits)
     .map(([name, limit]) => `${name}=${limit}`)

@@ -220,7 +220,7 @@ export class QueueKeys extends KeyBase {
 
   /** Returns the KEYS of a claim of the jobs whose names the claimer handles. */
   forNamedClaim(claimer: string): string[] {
-    return [...this.forClaim(claimer), this.sweep, this.names, this.workers];
+    return [...this.forClaim(claimer), this.names, this.workers];
   }
 
   forExtendBatch(claimer: string): string[] {
@@ -239,6 +239,7 @@ export class QueueKeys extends KeyBase {
       this.sequence,
       this.batch(claimer),
       this.groupsPrefix,
+      this.sweep,
     ];
   }
 }

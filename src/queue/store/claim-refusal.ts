@@ -39,12 +39,21 @@ export interface UnmetJob {
   status: string | undefined;
 }
 
-/** The least size of a payload that no worker loads. A smaller one may be valid for another worker or producer. */
-const LEAST_GIANT_BYTES = 32 * 1024 * 1024;
+/** The greatest limit for payloads that no claim by hand must note; see lua/lib/limits/largest_payload.lua. */
+export const USUAL_PAYLOAD_BYTES = 16 * 1024 * 1024;
 
-/** Returns the size beyond which a worker does not load a payload, because it would hold up its other jobs. */
-export function giantBytes(maxPayloadBytes: number): number {
-  return Math.max(2 * maxPayloadBytes, LEAST_GIANT_BYTES);
+/**
+ * Returns the size beyond which no worker loads a payload, because it would hold up its other jobs.
+ *
+ * @param largest the largest `maxPayloadBytes` that a worker or producer of the queue has announced; 0 for none
+ */
+export function giantBytes(largest = 0): number {
+  return 2 * Math.max(largest, USUAL_PAYLOAD_BYTES);
+}
+
+/** Returns whether a payload has more than some bytes. A UTF-16 unit takes at most 3 bytes, so few are measured. */
+export function isGiant(payload: string, bytes = giantBytes()): boolean {
+  return payload.length * 3 > bytes && Buffer.byteLength(payload) > bytes;
 }
 
 const CANCELLED = 'JobCancelled';

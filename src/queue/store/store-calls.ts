@@ -258,6 +258,8 @@ export interface WorkerVerbs {
 interface ReportVerbs {
   /** Returns the storage format that the last worker announced, or undefined. */
   content(): StoreCall<AnnouncedContent | undefined>;
+  /** Announces the `maxPayloadBytes` of a process that only enqueues, before it sends a giant payload. */
+  notePayload(): StoreCall<void>;
   unserved(jobs: readonly { id: string; name: string }[]): StoreCall<UnservedJobs>;
   /** Returns whether there was a subscriber. */
   publish(job: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck'): StoreCall<boolean>;

@@ -41,7 +41,7 @@ import { stats } from './verbs/operate/stats.js';
 import * as operate from './verbs/operate/operate.js';
 import type { LimitVerbs } from '../../queue/store/verbs/limit-verbs.js';
 import { limitVerbs } from './verbs/limits.js';
-import { workerVerbs } from './verbs/workers.js';
+import { notePayload, workerVerbs } from './verbs/workers.js';
 import * as schedules from './verbs/schedules.js';
 import { noteDeath } from './verbs/attempt/crash.js';
 import { complete, extend, fail, release } from './verbs/attempt/settle.js';
@@ -193,6 +193,7 @@ export class MemoryCalls implements StoreCalls {
       return changes;
     });
 
+  notePayload = () => callOf<void>('queueNotePayload', () => notePayload(this.queue, this.options));
   content = () => callOf('queueContent', () => this.queue.content);
   unserved = (jobs: readonly { id: string; name: string }[]) =>
     callOf('queueUnserved', () => {

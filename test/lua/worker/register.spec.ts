@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, TestQueue, testQueue } from '../../support/queue/queue-state.js';
 
 describe('worker/register.lua', () => {
   it('I5: tells that a worker serves the queue, by the time of the server', async () => {
@@ -11,6 +11,17 @@ describe('worker/register.lua', () => {
     expect(seen).toBeLessThanOrEqual(await q.now());
     await q.run(q.scripts.workers.register('w2', true));
     expect((await q.run(q.scripts.stats())).workers).toBe(2);
+  });
+
+  it('tells its maxPayloadBytes, if it is larger than usual; the largest stays', async () => {
+    const q = testQueue();
+    const noted = () => q.redis.hget(q.keys.sweep, 'largest_payload_bytes');
+    await q.run(q.scripts.workers.register('w1', true));
+    expect(await noted()).toBeNull();
+    const larger = new TestQueue(q.redis, { maxPayloadBytes: 40_000_000 }, q.name);
+    await larger.run(larger.scripts.workers.register('w2', true));
+    await q.run(q.scripts.workers.register('w1', true));
+    expect(await noted()).toBe('40000000');
   });
 
   it('tells the limits of its handlers, by which a replica without them decides', async () => {

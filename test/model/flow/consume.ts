@@ -161,6 +161,7 @@ const announcements: [string, (side: Side, worker: string) => Promise<unknown>][
 ];
 const looks: [string, (side: Side) => Promise<unknown>][] = [
   ['content', (side) => ask(side, (calls) => calls.content())],
+  ['notePayload', (side) => ask(side, (calls) => calls.notePayload())],
   ['publishDrained', (side) => ask(side, (calls) => calls.publishDrained())],
   [
     'unserved',

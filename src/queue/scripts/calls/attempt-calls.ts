@@ -14,7 +14,7 @@ import {
 } from '../../model/step.js';
 import { decodeClaim, decodeNamedClaim } from '../../replies/decode-claim.js';
 import type { FailOutcome, ReleaseOutcome, StartOutcome } from '../../store/call-outcomes.js';
-import { giantBytes } from '../../store/claim-refusal.js';
+import { USUAL_PAYLOAD_BYTES } from '../../store/claim-refusal.js';
 import { decodeRefusal } from '../../replies/decode-refusal.js';
 import { ALL_COMPLETED, type CompleteReply } from '../../store/complete-reply.js';
 import type {
@@ -40,10 +40,12 @@ export function attemptCalls({ keys, options, published, retention }: CallContex
     claim(request: ClaimRequest): ScriptCall<ClaimReply> {
       const { count, token, worker, stream, slots, mostBytes, only, announces } = request;
       const attemptLimits = only?.limits ?? request.attemptLimits ?? [];
-      const { visibilityMs } = options;
+      const { visibilityMs, maxPayloadBytes } = options;
       const { maxAttempts = attemptsByHand(options) } = request;
       const limited = announces && configuresLimits(options) ? '1' : '';
-      const giant = giantBytes(options.maxPayloadBytes);
+      const isUsual = visibilityMs <= USUAL_VISIBILITY_MS && maxPayloadBytes <= USUAL_PAYLOAD_BYTES;
+      // A worker announces these. A claim by hand notes what a sweep or a worker could not expect.
+      const noted = slots !== undefined || isUsual ? '' : maxPayloadBytes;
       const settings = [
         count,
         visibilityMs,
@@ -53,14 +55,12 @@ export function attemptCalls({ keys, options, published, retention }: CallContex
         slots ?? '',
         mostBytes ?? '',
         limited,
-        giant,
+        noted,
       ];
       const maxAttemptsOf = (name: string) =>
         attemptLimits.find((limit) => limit.name === name)?.maxAttempts ?? maxAttempts;
       const claimer = `${worker}:${stream}`;
       const { queue } = keys;
-      // A worker announces its timeout. A claim by hand notes one that a sweep could not expect.
-      const isUnannounced = slots === undefined && visibilityMs > USUAL_VISIBILITY_MS;
       const args = [
         ...settings,
         ...(only ? [only.cursor, options.unhandledAgeMs, WORKER_SEEN_MS] : []),
@@ -75,7 +75,7 @@ export function attemptCalls({ keys, options, published, retention }: CallContex
           }
         : {
             script: 'attemptClaim',
-            keys: [...keys.forClaim(claimer), ...(isUnannounced ? [keys.sweep] : [])],
+            keys: keys.forClaim(claimer),
             args,
             decode: (reply) => decodeClaim(reply, queue, token, maxAttemptsOf),
           };

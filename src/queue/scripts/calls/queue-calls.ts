@@ -92,6 +92,10 @@ export function queueCalls({ keys, options }: CallContext) {
       return call('queuePublishDrained', keys.standard, [events], oneOf('published', 'busy', 'already'));
     },
 
+    notePayload(): ScriptCall<void> {
+      return call('queueNotePayload', keys.standard, [options.maxPayloadBytes], () => undefined);
+    },
+
     content(): ScriptCall<AnnouncedContent | undefined> {
       return call('queueContent', keys.standard, [], (reply) =>
         decodeAnnouncedContent(reply === null ? null : textOf(reply)),

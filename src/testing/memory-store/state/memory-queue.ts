@@ -100,6 +100,8 @@ export class MemoryQueue {
   restMs = Infinity;
   /** The longest visibility timeout of a claim, in ms. */
   longestVisibilityMs = 0;
+  /** The largest `maxPayloadBytes` that a worker or producer announced. */
+  largestPayloadBytes = 0;
   /** The longest unique window that an enqueue asked for, in ms. */
   longestWindowMs: number | undefined;
   /** The number of ended jobs when the queue last published that it is drained. */
@@ -277,6 +279,7 @@ export class MemoryQueue {
     this.lastSweepAt = undefined;
     this.sweepHold = { until: 0, count: 0 };
     this.longestWindowMs = undefined;
+    this.largestPayloadBytes = 0;
   }
 
   /** Forgets everything, as if the queue had never been used. */

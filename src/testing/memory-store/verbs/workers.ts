@@ -14,6 +14,7 @@ export function workerVerbs(queue: MemoryQueue, options: ResolvedQueueOptions): 
           queue.workers.set(worker, queue.now);
           queue.lastSweepAt = Math.min(queue.lastSweepAt ?? Infinity, queue.now);
           queue.content = announcedContent(options);
+          notePayload(queue, options);
           for (const handler of handlers) {
             queue.handlerLimits.set(handler.name, handler);
             queue.names.set(handler.name, queue.now);
@@ -50,6 +51,11 @@ export function workerVerbs(queue: MemoryQueue, options: ResolvedQueueOptions): 
           });
       }),
   };
+}
+
+/** Notes the limit of a worker or producer, so that no claim refuses what that limit allows. */
+export function notePayload(queue: MemoryQueue, { maxPayloadBytes }: ResolvedQueueOptions): void {
+  queue.largestPayloadBytes = Math.max(queue.largestPayloadBytes, maxPayloadBytes);
 }
 
 function dropOldDetails(queue: MemoryQueue): void {

@@ -168,9 +168,27 @@ describe('attempt/claim.lua: a giant payload', () => {
     expect(second.jobs).toEqual([]);
   });
 
-  it('is loaded by a worker whose maxPayloadBytes is half as large', async () => {
+  it('is loaded by a claimer by hand whose maxPayloadBytes is half as large, which it notes for others', async () => {
     const q = testQueue({ maxPayloadBytes: LARGE / 2 });
     await q.add('giant', {}, giant);
     expect((await q.run(q.claimCall(1))).jobs.map(({ id }) => id)).toEqual(['giant']);
+    expect(await q.redis.hget(q.keys.sweep, 'largest_payload_bytes')).toBe(String(LARGE / 2));
+  });
+
+  it('is loaded where another process announced half as much, in a repeated claim too', async () => {
+    const q = testQueue();
+    await q.redis.hset(q.keys.sweep, 'largest_payload_bytes', LARGE / 2);
+    await q.add('giant', {}, giant);
+    const call = q.claimCall(1, { slots: 1 });
+    expect(idsOf(await q.run(call))).toEqual(['giant']);
+    expect((await q.run(call)).jobs[0]!.payload).toHaveLength(LARGE - 2);
+  });
+
+  it('is refused, and not lost, where the key of the announcement has a wrong type', async () => {
+    const q = testQueue();
+    await q.redis.set(q.keys.sweep, 'spoilt');
+    await q.add('giant', {}, giant);
+    expect((await q.run(q.claimCall(1))).refused.map(({ id }) => id)).toEqual(['giant']);
+    await q.redis.del(q.keys.sweep);
   });
 });

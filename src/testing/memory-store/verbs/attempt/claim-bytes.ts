@@ -1,3 +1,4 @@
+import { isGiant } from '../../../../queue/store/claim-refusal.js';
 import type { Hash } from '../../state/memory-queue.js';
 
 /** The payload bytes of one claim. Its first job comes in any case. */
@@ -15,15 +16,10 @@ export class ClaimBytes {
 
   /** Adds the bytes of a job. Returns false if it must stay, and then every job after it. */
   takes(job: Hash | undefined): boolean {
-    this.used += isGiant(job, this.giant) ? 0 : Buffer.byteLength(job?.payload ?? '');
+    const { payload = '' } = job ?? {};
+    this.used += isGiant(payload, this.giant) ? 0 : Buffer.byteLength(payload);
     this.isFull ||= this.used > this.most && this.hasFirst;
     this.hasFirst = true;
     return !this.isFull;
   }
-}
-
-/** Returns whether a payload is too large to be loaded. */
-export function isGiant(job: Hash | undefined, giant: number): boolean {
-  const { payload = '' } = job ?? {};
-  return payload.length * 3 > giant && Buffer.byteLength(payload) > giant;
 }

@@ -13,6 +13,7 @@ import { headByTurn } from '../../state/head-by-turn.js';
 import type { ClaimBatch, Verdict } from '../../state/claim-batch.js';
 import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 import { boundLimits } from '../limits.js';
+import { notePayload } from '../workers.js';
 import { promote } from '../promote.js';
 import { ClaimBytes } from './claim-bytes.js';
 import { hasLeft } from './has-left.js';
@@ -31,8 +32,11 @@ export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimReply {
   const claimer = `${worker}:${stream}`;
   boundLimits(queue);
   queue.longestVisibilityMs = Math.max(queue.longestVisibilityMs, queue.options.visibilityMs);
+  if (request.slots === undefined) {
+    notePayload(queue, queue.options); // a worker has announced it
+  }
   const last = queue.batches.get(claimer);
-  const bytes = new ClaimBytes(request.mostBytes, giantBytes(queue.options.maxPayloadBytes));
+  const bytes = new ClaimBytes(request.mostBytes, giantBytes(queue.largestPayloadBytes));
   const named = only && new NamedJobs(queue, only.limits);
   const isRepeated = last?.token === token && last.keptUntil > queue.now;
   const { handed, dueInMs } = isRepeated

@@ -1,11 +1,10 @@
 // Whether a claimed job may run; see lua/lib/settle/claim_check.lua.
 import { attemptsByHand } from '../../../../queue/model/queue-options.js';
-import { giantBytes, type Refusal } from '../../../../queue/store/claim-refusal.js';
+import { giantBytes, isGiant, type Refusal } from '../../../../queue/store/claim-refusal.js';
 import type { ClaimRequest } from '../../../../queue/store/store-calls.js';
 import type { Verdict } from '../../state/claim-batch.js';
 import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 import { unmetOf } from '../batch/unmet.js';
-import { isGiant } from './claim-bytes.js';
 
 /** Returns whether a job may run, how, or why it must not. */
 export function verdictOn(queue: MemoryQueue, job: Hash, request: ClaimRequest): Verdict {
@@ -25,7 +24,7 @@ export function verdictOn(queue: MemoryQueue, job: Hash, request: ClaimRequest):
 }
 
 function refusalReason(queue: MemoryQueue, job: Hash, isExhausted: boolean): Refusal['reason'] | undefined {
-  if (isGiant(job, giantBytes(queue.options.maxPayloadBytes))) {
+  if (isGiant(job.payload ?? '', giantBytes(queue.largestPayloadBytes))) {
     return 'oversized';
   }
   if (job.payload === undefined) {

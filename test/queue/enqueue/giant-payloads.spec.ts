@@ -1,0 +1,66 @@
+// A payload of more than 32 MiB, from a process that allows it, for a worker of the default limit.
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { JobQueue } from '#queue/job-queue.js';
+import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { connect, uniqueQueueName } from '../../support/redis/redis.js';
+
+const MIB = 1024 * 1024;
+const giant = 'x'.repeat(33 * MIB);
+const queues: JobQueue[] = [];
+
+afterEach(() => {
+  queues.splice(0).forEach((queue) => queue.close());
+});
+
+function opened(...asked: ConstructorParameters<typeof JobQueue>): JobQueue {
+  const queue = new JobQueue(...asked);
+  queues.push(queue);
+  return queue;
+}
+
+const stores = { redis: () => connect(), memory: () => new MemoryStore() };
+
+it.each(Object.entries(stores))(
+  '%s: a consumer with the default limit gets it, also after a purge',
+  async (_, make) => {
+    const [store, name] = [make(), uniqueQueueName()];
+    const producer = opened(store, name, { maxPayloadBytes: 40 * MIB });
+    const consumer = opened(store, name);
+    await producer.enqueue('small');
+    await producer.purge({ confirm: name });
+    const { id } = await producer.enqueue(giant);
+    const job = await consumer.claim();
+    expect(job).toMatchObject({ id });
+    expect(job!.payload).toHaveLength(giant.length);
+    await consumer.complete(job!);
+    await consumer.purge({ confirm: name });
+  },
+);
+
+/** A store that counts the announcements of limits. */
+class CountingStore extends MemoryStore {
+  announced = 0;
+
+  override exec: MemoryStore['exec'] = (call, ...rest) => {
+    this.announced += (call as { script?: string }).script === 'queueNotePayload' ? 1 : 0;
+    return super.exec(call, ...rest);
+  };
+}
+
+describe('the limit is announced before a giant payload alone, by', () => {
+  it.each<[string, (queue: JobQueue, payload: string) => Promise<unknown>]>([
+    ['enqueue', (queue, payload) => queue.enqueue(payload)],
+    ['enqueueMany', (queue, payload) => queue.enqueueMany([{ payload: 1 }, { payload }, { payload: 2 }])],
+    ['update', async (queue, payload) => queue.update((await queue.enqueue(1)).id, payload)],
+    ['redrive', (queue, payload) => queue.deadLetters.redrive('missing', { payload })],
+    ['a schedule', (queue, payload) => queue.schedules.upsert('daily', { everyMs: 86_400_000 }, { payload })],
+    ['the follow-up of a batch', (queue, payload) => queue.batch({ then: { name: 'end', payload } }).seal()],
+  ])('%s', async (_, send) => {
+    const store = new CountingStore();
+    const queue = opened(store, uniqueQueueName(), { maxPayloadBytes: 40 * MIB });
+    await send(queue, 'small');
+    expect(store.announced).toBe(0);
+    await send(queue, giant);
+    expect(store.announced).toBe(1);
+  });
+});
