@@ -168,7 +168,10 @@ describe('on a pipe', () => {
     await cli(['resume', queue.name]);
     await cli(['resume', queue.name]);
     expect(await cli(['pause', queue.name, '--for', '2h'])).toMatchObject({ stdout: 'paused for 2 h\n' });
-    expect((await queue.stats()).pausedUntil).toBeInstanceOf(Date);
+    const { pausedUntil } = await queue.stats();
+    expect(await cli(['pause', queue.name])).toMatchObject({
+      stdout: `was paused already, until ${pausedUntil!.toISOString()}\n`,
+    });
     expect((await cli(['health', queue.name])).stdout).toMatch(
       /, for another 2 h: .*\n.*\n.*it resumes by itself at /,
     );

@@ -71,7 +71,11 @@ function addPauses(program: Command, run: Run): void {
           ? queue.pause({ ...note, ...(forMs !== undefined && { forMs }) })
           : queue.groups.pause(group, note));
         const done = forMs === undefined ? 'paused' : `paused for ${duration(forMs)}`;
-        showChange(out, { queue: name!, group, changed }, [done, 'was paused already']);
+        const { pausedUntil } = changed || group !== undefined ? {} : await queue.stats();
+        const already = pausedUntil
+          ? `was paused already, until ${pausedUntil.toISOString()}`
+          : 'was paused already';
+        showChange(out, { queue: name!, group, changed }, [done, already]);
       }),
     );
   program
