@@ -74,7 +74,8 @@ export class Sweeper implements BackgroundRole {
 
   /** Prevents further runs, ends a current one with its slice, and gives the right to maintain back. */
   async stop(): Promise<void> {
-    this.stopped = this.sweep.isStopped = true;
+    this.stopped = true;
+    this.sweep.stop();
     this.clock.clear(this.timer);
     this.foreignClients.stop();
     await this.running;

@@ -37,12 +37,17 @@ interface SweepListeners {
  * deletes old data and maintains batches. A stop ends a sweep with its slice.
  */
 export class QueueSweep {
-  isStopped = false;
+  private stopped = false;
 
   constructor(
     private readonly intervalMs: number,
     private readonly listeners: SweepListeners,
   ) {}
+
+  /** Ends each sweep with its slice. */
+  stop(): void {
+    this.stopped = true;
+  }
 
   /** Returns the time without a sweep that means that the server was away, and not that a sweeper was late. */
   gapMs({ options }: JobQueue): number {
@@ -67,7 +72,7 @@ export class QueueSweep {
     });
     await maintainBatches(queue, {
       limit: limitOf(this.intervalMs),
-      isStopped: () => this.isStopped,
+      isStopped: () => this.stopped,
       onFailed: (ids) => this.listeners.reports.unmet(queue, ids),
     });
   }
@@ -103,7 +108,7 @@ export class QueueSweep {
   }
 
   private async inSlices(slice: (i: number) => Promise<boolean>): Promise<void> {
-    for (let i = 0; i < MOST_SLICES && !this.isStopped; i++) {
+    for (let i = 0; i < MOST_SLICES && !this.stopped; i++) {
       if (!(await slice(i))) {
         return;
       }
