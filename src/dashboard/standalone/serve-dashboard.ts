@@ -45,8 +45,13 @@ export async function serveDashboard(options: StandaloneOptions): Promise<Standa
   const app = await NestFactory.create(StandaloneModule, { logger: false });
   const registry = app.get(QueueRegistry, { strict: false });
   const show = async () => (await findQueues()).forEach((name) => registry.queue(name));
-  await show();
-  await app.listen(port, host);
+  try {
+    await show();
+    await app.listen(port, host);
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
   const timer = setInterval(() => void show().catch(() => undefined), LOOK_MS); // the command ends where Redis is lost
   const { port: bound } = (app.getHttpServer() as { address(): AddressInfo }).address();
   const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;

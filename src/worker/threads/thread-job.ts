@@ -43,6 +43,6 @@ export type ThreadJob<Payload = unknown> = Pick<
   | 'log'
   | 'snooze'
 > & {
-  /** The batch of a follow-up, whose members have ended. Undefined for every other job. */
+  /** The batch of a member or a follow-up. Undefined for every other job. */
   readonly batch: ThreadBatch | undefined;
 };

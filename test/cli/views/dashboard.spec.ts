@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { EXIT } from '#cli/exit-codes.js';
 import { eventually } from '../../support/faults/wait.js';
@@ -55,6 +57,18 @@ describe('dashboard', () => {
     expect([pause.status, (await queue.stats()).pausedAt]).toEqual([200, expect.any(Date)]);
     await end();
   }, 60_000);
+
+  it('ends where its port is taken, and says so', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const { code, stderr } = await cli(['dashboard', '--port', String(port)]);
+    expect([code, stderr]).toEqual([
+      EXIT.failed,
+      expect.stringContaining(`address already in use 127.0.0.1:${port}`),
+    ]);
+    other.close();
+  });
 
   it('refuses a port that no machine has', async () => {
     expect(await cli(['dashboard', '--port', '99999'])).toMatchObject({ code: EXIT.usage });
