@@ -230,9 +230,7 @@ export class Batch<Queue = unknown> extends BatchReader {
     }
   }
 
-  /**
-   * Joins jobs to the batch. A member of another queue joins after its enqueue, so a batch waits for no missing job.
-   */
+  /** Joins jobs to the batch. A member of another queue joins after its enqueue, so a batch waits for no missing job. */
   private async join(target: BatchTarget, own: OwnIds, jobs: readonly (EnqueueItem | JobHandle)[]): Promise<void> {
     const other = jobs.find(({ outcome }) => outcome !== 'new');
     if (other) {
@@ -245,12 +243,9 @@ export class Batch<Queue = unknown> extends BatchReader {
     if (target.name === this.#home.name) {
       return;
     }
-    for (let start = 0; start < jobs.length; start += SLICE) {
-      await this.joinSlice(
-        target,
-        own,
-        jobs.slice(start, start + SLICE).map(({ id }) => id),
-      );
+    const ids = jobs.map(({ id }) => id);
+    for (let start = 0; start < ids.length; start += SLICE) {
+      await this.joinSlice(target, own, ids.slice(start, start + SLICE));
     }
   }
 
