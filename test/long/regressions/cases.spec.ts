@@ -1,4 +1,5 @@
-// Small programs that once showed a fault. Each runs on the built package, in a process of its own.
+// Small programs that once showed a fault of the built package. Each runs in a process of its own. Programs that need only the
+// sources are in test/long/cases.
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -9,8 +10,6 @@ import { startOwnRedis } from '../../support/redis/own-redis.js';
 beforeAll(buildShop, 240_000); // and the library
 
 it.each<[string, ...unknown[]]>([
-  ['clock-ahead', { ticks: true, sent: 1 }],
-  ['gap-at-midnight', ['2027-03-21T01:45:00.000Z', '2027-03-28T01:00:00.000Z', '2027-04-04T00:45:00.000Z']],
   ['thread-json', [{ price: 5, url: 'http://a/b' }, { at: 5 }], [{ price: 5, url: 'http://a/b' }, { at: 5 }]],
   ['two-copies', ['shared']],
   [
@@ -20,8 +19,6 @@ it.each<[string, ...unknown[]]>([
       [1, 100],
     ],
   ],
-  ['cut-emoji', [true]],
-  ['signal-warning', []],
 ])(
   '%s',
   async (name, ...printed) => {
