@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import mysql, { type Pool, type RowDataPacket } from 'mysql2/promise';
 import { fromMysql2, type OutboxDatabase } from 'nest-job-queue/outbox';
+import { OutboxTable } from '#outbox/outbox-table.js';
 import { describeClient } from '../support/databases/client-cases.js';
 import { startMariadb, type Mariadb } from '../support/databases/mariadb.js';
 import { makeTables, TestOutbox } from '../support/databases/outbox.js';
@@ -47,7 +48,7 @@ describe('the relay on MariaDB', () => {
 
   it('draws a larger fence for each turn, also after one that rolled back', async () => {
     const fences: number[] = [];
-    const table = (t.outbox as unknown as { table: { turn(work: (turn: { fence: number }) => unknown): unknown } }).table; // prettier-ignore
+    const table = new OutboxTable(database);
     const draw = (fails: boolean) =>
       table.turn(async ({ fence }) => (fences.push(fence), fails && Promise.reject(new Error('rolls back'))));
     await draw(false);

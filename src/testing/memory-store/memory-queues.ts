@@ -2,6 +2,7 @@
 import type { CallLimit, Settled, StoreCall } from '../../queue/store/store-call.js';
 import type { AttemptLimits, StoreCalls } from '../../queue/store/store-calls.js';
 import type { Place, QueuesVerbs } from '../../queue/store/verbs/queues-verbs.js';
+import type { MemoryCalls } from './memory-calls.js';
 import type { MemoryQueue } from './state/memory-queue.js';
 import { WORKER_DETAILS_MS } from '../../queue/runtime/lifetimes.js';
 import { callOf } from './verbs/memory-call.js';
@@ -44,7 +45,7 @@ export function queuesVerbs(store: RunningStore): QueuesVerbs {
 }
 
 function queueOf(calls: StoreCalls): MemoryQueue {
-  return (calls as unknown as { queue: MemoryQueue }).queue;
+  return (calls as MemoryCalls).queue;
 }
 
 /** Repeats an announcement, unless a part of it is gone or will expire. */
