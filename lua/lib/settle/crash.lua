@@ -1,11 +1,13 @@
 -- crash(id, what): ends a claim whose worker is gone. It counts the crash, clears the token and raises the fence, so that
 -- a stale settle is refused. The job goes to the front, to the dead letters, or is cancelled if that was requested.
 -- An unstarted job (prefetched, isolated or expired) gets no crash, because it had not started. Its attempt is given
--- back, and its cost refunded. A job that its claim refused gets none either, and it has no attempt to give back. Returns the new status, and the worker, '' if it is unknown.
--- Writes the end of the claim into the hash.
+-- back, and its cost refunded. A job that its claim refused gets none either, and it has no attempt to give back.
+-- Returns the new status, and the worker, '' if it is unknown.
 -- Needs: lib/core/clock, lib/core/emit, lib/core/increment, lib/core/keys, lib/core/name_in_payload, lib/core/read,
 --   lib/group/slot, lib/limits/refund, lib/place/requeue, lib/settle/attempt_limits, lib/settle/attempt_log,
 --   lib/settle/finish.
+
+-- Writes the end of the claim into the hash.
 local function end_crashed_claim(key, id, fields, reason)
   log_attempt(id, fields.crashes and 'crash' or 'interruption', cjson.encode({ name = 'WorkerCrash', message = reason }))
   redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'reclaimed_at_ms', now_text, 'fence', string.format('%d', redis.call('INCR', sequence)))

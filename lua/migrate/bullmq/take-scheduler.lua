@@ -1,6 +1,6 @@
 #!lua
 -- Takes a scheduler out of a queue of BullMQ or Bull, and keeps its definition until its schedule is created. Its next job
---   stays, and is moved as any other job. Workers add no further job, because the scheduler is gone.
+--   stays, and moves like the other jobs. Workers add no further job, because the scheduler is gone.
 -- Transition: none
 -- KEYS[1] repeating    sorted set: the next time of each scheduler, in ms
 -- KEYS[2] definition   hash of the scheduler, of BullMQ

@@ -50,7 +50,7 @@ export class JobController extends Routes {
     return { jobs: found.flat() };
   }
 
-  /** Returns the ties of a job to others, without those that the request may not see. */
+  /** Returns the ties of a job to others. Leaves out the jobs that the request may not see. */
   private async visibleTies(
     request: DashboardRequest,
     { after: all, followedBy, batch, whyNotRunning }: JobView,

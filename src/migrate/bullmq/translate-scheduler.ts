@@ -27,15 +27,15 @@ export interface NewSchedule {
   options: ScheduleOptions;
 }
 
-/** A translated scheduler, with its next time there and here. */
+/** What a scheduler becomes. */
 interface TranslatedScheduler {
   /** Undefined if its last job is made: it only ends. */
   schedule: NewSchedule | undefined;
 }
 
 /**
- * Returns what a scheduler becomes. Its next time must be one here too. The job of that time is there already, and is
- * moved as any other. So the schedule begins after it.
+ * Returns what a scheduler becomes. Its next time must be one here too. The job of that time is there already, and
+ * moves like the other jobs. So the schedule begins after it.
  */
 export function translateScheduler(
   old: ReadScheduler,

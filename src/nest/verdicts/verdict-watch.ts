@@ -28,7 +28,7 @@ export interface VerdictWatchParts {
 
 /**
  * Tells the app what changes in the verdicts on its queues. In each interval one process of the fleet looks at a queue.
- * What was told is kept in Redis, so each incident is told once, also across restarts.
+ * Redis keeps what it has told. So a restart does not repeat it.
  */
 export class VerdictWatch implements BackgroundRole {
   private timer: Timer | undefined;

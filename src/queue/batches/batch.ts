@@ -250,8 +250,8 @@ export class Batch<Queue = unknown> extends BatchReader {
   }
 
   /**
-   * Joins some jobs. Those that a running member has added are cancelled after a refusal. A job with an id of its own is
-   * not, because another attempt or member may add it too.
+   * Joins some jobs. After a refusal it cancels the jobs of a running member. It leaves a job with an id of its own, because
+   * another attempt or member may add it too.
    *
    * @throws BatchNotFoundError, BatchSealedError, ClaimLostError
    */

@@ -70,7 +70,7 @@ export class MemoryQueue {
   readonly followUps = new Map<string, FollowUpBatch>();
   /** The largest fence of each source of entries, and the keys of its marked entries. */
   readonly once = { fences: new Map<string, number>(), marks: new Map<string, ScoredSet>() };
-  /** The last look for alerts, and the record of those that were told. */
+  /** The last look for alerts, and the record of the told alerts. */
   readonly alerts = { look: '', lookedAtMs: 0, record: '' };
   readonly earlyEnds = new EarlyEnds();
   readonly totals: Record<string, number> = {};
