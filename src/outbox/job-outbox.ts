@@ -76,10 +76,10 @@ export class JobOutbox {
     const check = (subject: string, transaction: TransactionHandle) =>
       checkTransaction(subject, table.database, transaction);
     return {
-      store: async (transaction, queue, jobs: readonly EncodedJob[]) => {
-        await check('enqueue.transaction', transaction);
+      store: async (stored, queue, jobs: readonly EncodedJob[]) => {
+        await check('enqueue.transaction', stored.transaction);
         await table.insert(
-          transaction,
+          stored,
           jobs.map((job) => rowOf(connection, queue, job)),
         );
         if (this.relays) {
@@ -104,8 +104,9 @@ export class JobOutbox {
     }
   }
 
-  /** Resolves when the turn that runs has ended. @internal */
-  stop(): Promise<void> {
-    return this.relay.stop();
+  /** Resolves when the turn that runs has ended, and the relay's own connections are closed. @internal */
+  async stop(): Promise<void> {
+    await this.relay.stop();
+    await this.table.database.close?.();
   }
 }

@@ -22,6 +22,8 @@ export interface OutboxDatabase {
   run(transaction: unknown, sql: string, values: readonly unknown[]): Promise<OutboxRow[]>;
   /** Runs work in a transaction of its own, commits it, or rolls it back if the work rejects. */
   begin<Result>(work: (transaction: unknown) => Promise<Result>): Promise<Result>;
+  /** Closes the connections that this object has opened, when the app closes. Not those of the client. */
+  close?(): void | Promise<void>;
 }
 
 /** @throws InvalidOptionError for something else than an open transaction of the database */

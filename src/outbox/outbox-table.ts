@@ -1,5 +1,6 @@
 import type { OutboxEntry, OutboxJob, SqlPart, Turn } from './dialects/dialect.js';
 import { dialectOf } from './dialects/dialect-of.js';
+import type { StoredIn } from '../queue/store/verbs/outbox-writer.js';
 import type { OutboxDatabase, OutboxRow } from './outbox-database.js';
 
 /** The state of the outbox. */
@@ -58,7 +59,10 @@ export class OutboxTable {
     this.sql = dialectOf(database);
   }
 
-  async insert(transaction: unknown, jobs: readonly OutboxJob[]): Promise<void> {
+  async insert({ transaction, ordered }: StoredIn, jobs: readonly OutboxJob[]): Promise<void> {
+    if (ordered) {
+      await this.sql.lockOrder?.(this.database, transaction, jobs.map(groupOf));
+    }
     for (let from = 0; from < jobs.length; from += MOST_ROWS) {
       const slice = jobs.slice(from, from + MOST_ROWS);
       const row = `(${COLUMNS.map(() => '?').join(', ')})`;
@@ -219,6 +223,11 @@ export class OutboxTable {
   private read(sql: string, values: readonly unknown[] = []): Promise<OutboxRow[]> {
     return this.database.begin((transaction) => this.database.run(transaction, sql, values));
   }
+}
+
+/** Returns the group of a job, as one text. */
+function groupOf({ connection, queue, group = '' }: OutboxJob): string {
+  return `${connection} ${queue} ${group}`;
 }
 
 /** Returns an expression that counts rows, up to a bound. */

@@ -25,7 +25,7 @@ import {
   fromSequelize,
   fromTypeOrm,
 } from 'nest-job-queue/outbox';
-import { betterSqlite3 } from '../support/databases/better-sqlite3.js';
+import { betterSqlite3, LikeBetterSqlite3 } from '../support/databases/better-sqlite3.js';
 import { describeClient, Undo, type Client } from '../support/databases/client-cases.js';
 import { makeTables } from '../support/databases/outbox.js';
 import { startPostgres, type Postgres } from '../support/databases/postgres.js';
@@ -37,14 +37,6 @@ const BetterSqlite3Client = load('knex/lib/dialects/better-sqlite3/index.js') as
 class KnexSqlite extends BetterSqlite3Client {
   _driver(): unknown {
     return Sqlite;
-  }
-}
-
-/** The libSQL of the other clients, which is called as better-sqlite3 is. That one itself is in test/long/outbox. */
-class LikeBetterSqlite3 extends Sqlite {
-  constructor(path: string, options?: object) {
-    super(path, options);
-    this.name = path;
   }
 }
 

@@ -101,8 +101,20 @@ it('adds a job with its row or not at all, and does the work of a handler once',
   const wrong = transact((transaction) => jobs.enqueue(Receipt, { order: 7 } as never, { transaction }));
   await expect(wrong).rejects.toThrow('payload.order');
   await expect(jobs.enqueue(Receipt, { order: 'x' }, { transaction: pool })).rejects.toThrow('the pool itself');
+  const add = (options: object) => transact((transaction) => jobs.enqueue(Receipt, { order: 'x' }, { transaction, ...options })); // prettier-ignore
+  await expect(add({ ordered: true })).rejects.toThrow(/enqueue.ordered: expected jobs with a group/);
+  await expect(add({ ordered: true, transaction: undefined, group: 'a' })).rejects.toThrow(/beside `transaction`/);
+  await expect(add({ ordered: 1 })).rejects.toThrow('enqueue.ordered: expected true or false');
+  await expect(add({ transaction: null })).rejects.toThrow('expected an open transaction, found no client of pg');
   const many = await transact((transaction) =>
-    jobs.enqueueMany(Receipt, [{ payload: { order: 'a' } }, { payload: { order: 'b' } }], { transaction }),
+    jobs.enqueueMany(
+      Receipt,
+      [{ payload: { order: 'a' } }, { payload: { order: 'b' }, group: 'b' }].map((each) => ({
+        group: 'a',
+        ...each,
+      })),
+      { transaction, ordered: true },
+    ),
   );
   expect(await Promise.all(many.map((each) => each.result()))).toHaveLength(2);
 });

@@ -5,7 +5,7 @@ import { fromPg, type OutboxDatabase } from 'nest-job-queue/outbox';
 import type { JobQueueOptions } from 'nest-job-queue/core';
 import { makeTables, TestOutbox } from '../support/databases/outbox.js';
 import { startPostgres, type Postgres } from '../support/databases/postgres.js';
-import { gate } from '../support/faults/wait.js';
+import { eventually, gate } from '../support/faults/wait.js';
 import { startOwnRedis } from '../support/redis/own-redis.js';
 import { connect } from '../support/redis/redis.js';
 
@@ -30,8 +30,8 @@ afterAll(async () => {
   await server.stop();
 });
 
-function outboxOf(options: JobQueueOptions = {}, redis = connect(), of = database): TestOutbox {
-  const made = new TestOutbox(of, options, redis);
+function outboxOf(options: JobQueueOptions = {}, redis = connect(), of = database, wakes = false): TestOutbox {
+  const made = new TestOutbox(of, options, redis, wakes);
   used.push(made);
   return made;
 }
@@ -151,7 +151,7 @@ describe('the relay', () => {
     await commit(async (tx) => {
       await t.enqueue(tx, 'too large for the bound', { group: 'a' });
       const later = Array.from({ length: 1_000 }, (_, payload) => ({ payload, group: 'a' }));
-      await t.queue.producer.many(undefined, later, tx);
+      await t.queue.producer.many(undefined, later, { transaction: tx });
       await t.enqueue(tx, 'other', { group: 'b' });
     });
     await t.outbox.ship();
@@ -179,7 +179,9 @@ describe('the relay', () => {
 
   it('finds the row that cannot be read, and lets it fail after twenty attempts', async () => {
     const t = outboxOf();
-    await commit((tx) => t.queue.producer.many(undefined, [{ payload: 1 }, { payload: 2 }, { payload: 3 }], tx));
+    await commit((tx) =>
+      t.queue.producer.many(undefined, [{ payload: 1 }, { payload: 2 }, { payload: 3 }], { transaction: tx }),
+    );
     await pool.query(`UPDATE job_outbox SET options = '{{' WHERE payload = '2'`);
     await t.outbox.ship();
     expect(await t.pending()).toEqual([1, 3]);
@@ -201,7 +203,7 @@ describe('the relay', () => {
     const stuck = t.queueOf(`${t.queue.name}-stuck`);
     await connect().set(`queue:${stuck.name}:pending`, 'no list');
     const add = (queue: typeof stuck, payload: unknown) =>
-      commit((tx) => queue.producer.one(undefined, payload, undefined, tx));
+      commit((tx) => queue.producer.one(undefined, payload, undefined, { transaction: tx }));
     await add(stuck, 1);
     await add(t.queue, 'a');
     await t.outbox.ship();
@@ -234,10 +236,31 @@ describe('the relay', () => {
     expect(await t.pending()).toEqual(['second', 'first']);
   });
 
+  it('keeps the order of a group also behind a transaction that was open for longer than it looks back', async () => {
+    const t = outboxOf({}, connect(), database, true);
+    const [isWritten, commits] = [gate(), gate()];
+    const long = commit(async (tx) => {
+      await t.enqueue(tx, 'first', { group: 'a' });
+      isWritten.open();
+      await commits.promise;
+    });
+    await isWritten.promise;
+    for (let i = 0; i < 4; i++) {
+      await commit((tx) => t.enqueue(tx, i));
+      await t.outbox.ship(); // each looks at all rows, and the next looks begin later
+    }
+    commits.open();
+    await long;
+    await commit((tx) => t.enqueue(tx, 'second', { group: 'a' }));
+    t.outbox.wake();
+    await eventually(async () => (await t.rows()) === 0, { what: 'all rows are shipped' });
+    expect((await t.pending()).slice(4)).toEqual(['first', 'second']);
+  });
+
   it('ships in the order of the rows, thousands in several calls', async () => {
     const t = outboxOf();
     const payloads = Array.from({ length: 2_500 }, (_, i) => i);
-    await commit((tx) => t.queue.producer.many(undefined, payloads.map((payload) => ({ payload })), tx)); // prettier-ignore
+    await commit((tx) => t.queue.producer.many(undefined, payloads.map((payload) => ({ payload })), { transaction: tx })); // prettier-ignore
     await Promise.all([t.outbox.ship(), outboxOf().outbox.ship()]);
     await t.outbox.ship();
     expect(await t.rows()).toBe(0);

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@libsql/client';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { fromLibsql, type OutboxDatabase } from 'nest-job-queue/outbox';
+import { fromBetterSqlite3, fromLibsql, type OutboxDatabase } from 'nest-job-queue/outbox';
 import type { JobQueue } from 'nest-job-queue/core';
+import { LikeBetterSqlite3 } from '../support/databases/better-sqlite3.js';
 import { makeTables, TestOutbox } from '../support/databases/outbox.js';
 import { gate } from '../support/faults/wait.js';
 import { connect } from '../support/redis/redis.js';
@@ -69,4 +70,25 @@ it('deletes no row, and forgets no mark, after another relay has drawn its fence
   expect(await t.rows()).toBe(0);
   expect(await t.pending()).toEqual([]);
   [t, late, last].forEach((each) => each.close());
+});
+
+it('closes the connection that it has opened for the relay of better-sqlite3, and opens it again', async () => {
+  const opened: Counted[] = [];
+  class Counted extends LikeBetterSqlite3 {
+    constructor(...asked: ConstructorParameters<typeof LikeBetterSqlite3>) {
+      super(...asked);
+      opened.push(this);
+    }
+  }
+  const app = new Counted(join(folder, 'app.db'));
+  const t = new TestOutbox(fromBetterSqlite3(app));
+  await t.outbox.ship();
+  expect(opened.map(({ open }) => open)).toEqual([true, true]);
+  await t.outbox.stop();
+  expect(opened.map(({ open }) => open)).toEqual([true, false]);
+  expect(await t.rows()).toBe(0);
+  await t.outbox.stop();
+  expect(opened.map(({ open }) => open)).toEqual([true, false, false]);
+  app.close();
+  t.close();
 });

@@ -3,6 +3,7 @@ import type { EnqueueOptions } from '../../queue/enqueue/enqueue-options.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
+import type { StoredIn } from '../../queue/store/verbs/outbox-writer.js';
 
 /** Options of one enqueue through the service. */
 export interface EnqueueJobOptions extends Omit<EnqueueOptions, 'name'> {
@@ -13,16 +14,21 @@ export interface EnqueueJobOptions extends Omit<EnqueueOptions, 'name'> {
    * committed, and never if it rolls back. Needs JobOutboxModule.
    */
   transaction?: object;
+  /**
+   * True if the jobs of a `group` are added in the order in which their transactions commit. The enqueue waits for other
+   * open transactions that have added jobs of the group this way. Needs `transaction` and `group`. @default false
+   */
+  ordered?: boolean;
 }
 
 /** The options of one job of an `enqueueMany`. */
-export type OneOfManyOptions = Omit<EnqueueJobOptions, 'queue' | 'transaction'>;
+export type OneOfManyOptions = Omit<EnqueueJobOptions, 'queue' | 'transaction' | 'ordered'>;
 
 /** The options of all jobs of an `enqueueMany`. */
-export type EnqueueManyOptions = Pick<EnqueueJobOptions, 'queue' | 'transaction'>;
+export type EnqueueManyOptions = Pick<EnqueueJobOptions, 'queue' | 'transaction' | 'ordered'>;
 
 /** A job of an `enqueueMany` over several names. */
-export interface JobOfAnyName extends Omit<EnqueueJobOptions, 'transaction'> {
+export interface JobOfAnyName extends Omit<EnqueueJobOptions, 'transaction' | 'ordered'> {
   /** Its name, or its definition. */
   job: string | JobDefinition;
   /** The payload to enqueue. */
@@ -33,9 +39,25 @@ export interface JobOfAnyName extends Omit<EnqueueJobOptions, 'transaction'> {
 export type JobsOfAnyName<Jobs extends readonly (string | JobDefinition)[]> = {
   readonly [Index in keyof Jobs]: { job: Jobs[Index]; payload: PayloadFor<Jobs[Index]> } & Omit<
     EnqueueJobOptions,
-    'transaction'
+    'transaction' | 'ordered'
   >;
 };
+
+/**
+ * Returns in which transaction the jobs of a call are stored; undefined without one.
+ *
+ * @throws InvalidOptionError for an order without a transaction
+ */
+export function storedIn(
+  subject: string,
+  { transaction, ordered }: Pick<EnqueueJobOptions, 'transaction' | 'ordered'>,
+): StoredIn | undefined {
+  if (ordered !== undefined && (typeof ordered !== 'boolean' || transaction === undefined)) {
+    const hint = 'Jobs that go to Redis at once are in the order of their enqueues.';
+    throw new InvalidOptionError(`${subject}.ordered`, 'true or false, beside `transaction`', show(ordered), hint);
+  }
+  return transaction === undefined ? undefined : { transaction, ...(ordered && { ordered }) };
+}
 
 /**
  * Returns undefined without options, so that such a job skips all checks of options.

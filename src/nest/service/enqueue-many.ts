@@ -7,6 +7,7 @@ import type { JobHandle } from '../../queue/results/job-handle.js';
 import { checkKnown } from '../../queue/validation/validate-options.js';
 import {
   optionsFor,
+  storedIn,
   type EnqueueManyOptions,
   type JobOfAnyName,
   type OneOfManyOptions,
@@ -43,9 +44,8 @@ export async function enqueueMany(
     }
     return enqueueOfAnyName(find, job);
   }
-  checkKnown('enqueueMany', options, ['queue', 'transaction']);
-  const { queue, transaction } = options;
-  const target = find(job, queue);
+  checkKnown('enqueueMany', options, ['queue', 'transaction', 'ordered']);
+  const target = find(job, options.queue);
   const checked = validateBulk(jobs!);
   const many =
     typeof job === 'string'
@@ -54,7 +54,7 @@ export async function enqueueMany(
           ...optionsFor(target, job, rest, `enqueueMany[${i}]`),
         }))
       : checked;
-  return target.producer.many(typeof job === 'string' ? undefined : job, many, transaction);
+  return target.producer.many(typeof job === 'string' ? undefined : job, many, storedIn('enqueueMany', options));
 }
 
 function enqueueOfAnyName(find: FindQueue, jobs: readonly JobOfAnyName[]): Promise<JobHandle[]> {

@@ -20,6 +20,7 @@ import { JobSchedules } from './job-schedules.js';
 import { batchHome, type JobBatchOptions } from './batch-home.js';
 import {
   optionsFor,
+  storedIn,
   type EnqueueJobOptions,
   type EnqueueManyOptions,
   type JobsOfAnyName,
@@ -104,12 +105,13 @@ export class JobQueueService {
     options: EnqueueJobOptions = {},
   ): Promise<JobHandle> {
     checkObject('enqueue', 'an object of enqueue options', options);
-    const { queue, transaction, ...rest } = options;
+    const { queue, transaction, ordered, ...rest } = options;
     const target = this.target(job, queue);
     try {
+      const stored = storedIn('enqueue', { transaction, ordered });
       return await (typeof job === 'string'
-        ? target.producer.one(undefined, payload, optionsFor(target, job, rest, 'enqueue'), transaction)
-        : target.producer.one(job, payload, rest, transaction));
+        ? target.producer.one(undefined, payload, optionsFor(target, job, rest, 'enqueue'), stored)
+        : target.producer.one(job, payload, rest, stored));
     } catch (error) {
       throw withCaller(error);
     }

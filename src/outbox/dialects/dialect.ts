@@ -42,6 +42,11 @@ export interface Dialect {
   readonly ddl: readonly string[];
   /** Runs work with the right to ship. Resolves to undefined if another relay has the right. */
   turn<Result>(database: OutboxDatabase, work: (turn: Turn) => Promise<Result>): Promise<Result | undefined>;
+  /**
+   * Waits for the other open transactions that have ordered one of these groups. Its numbers are then in the order of
+   * the commits. Absent where a transaction that has written keeps all others from writing.
+   */
+  lockOrder?(database: OutboxDatabase, transaction: unknown, groups: readonly string[]): Promise<unknown>;
   /** Lets the next fence be larger than this one. Returns false if it is already. */
   raiseFence(turn: Turn, fence: number): Promise<boolean>;
   /** Returns an expression for the time since `column`, in ms. */

@@ -1,9 +1,14 @@
+import { createHash } from 'node:crypto';
 import { turnOf, type Dialect } from './dialect.js';
 
 /** Compares texts by their code points. */
 const TEXT = 'CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
 /** The time now. It is UTC, because sessions may have different time zones. */
 const NOW = 'UTC_TIMESTAMP(6)';
+/** The digits of a number, to fill a table without a loop. */
+const DIGITS = `(${Array.from({ length: 16 }, (_, n) => `SELECT ${n} AS n`).join(' UNION ALL ')})`;
+/** The rows that stand for groups. Several groups may share one, and then wait for each other. */
+const SLOTS = 16 ** 3;
 
 /** MySQL 8.0.13 or later, and MariaDB 10.6 or later. */
 export const mysql: Dialect = {
@@ -28,6 +33,8 @@ export const mysql: Dialect = {
     `CREATE TABLE job_outbox_fence (value BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY) ENGINE = InnoDB`,
     `CREATE TABLE job_outbox_source (source VARCHAR(64) PRIMARY KEY) ENGINE = InnoDB ${TEXT}`,
     `INSERT INTO job_outbox_source (source) VALUES (UUID())`,
+    `CREATE TABLE job_outbox_order (slot INT PRIMARY KEY) ENGINE = InnoDB`,
+    `INSERT INTO job_outbox_order (slot) SELECT a.n + 16 * b.n + 256 * c.n FROM ${DIGITS} a, ${DIGITS} b, ${DIGITS} c`,
     `CREATE TABLE job_done (
   queue VARBINARY(1024) NOT NULL,
   id VARBINARY(1024) NOT NULL,
@@ -53,6 +60,15 @@ export const mysql: Dialect = {
       return work(turnOf(mysql, database, transaction, { source: String(taken.source), fence }));
     }),
 
+  lockOrder: (database, transaction, groups) => {
+    const slots = [...new Set(groups.map(slotOf))];
+    const { sql, values } = oneOf('slot', slots);
+    return database.run(
+      transaction,
+      `SELECT slot FROM job_outbox_order WHERE ${sql} ORDER BY slot FOR UPDATE`,
+      values,
+    );
+  },
   raiseFence: async ({ changed }, fence) =>
     (await changed('INSERT IGNORE INTO job_outbox_fence (value) VALUES (?)', [fence])) > 0,
   ageOf: (column) => `(TIMESTAMPDIFF(MICROSECOND, ${column}, ${NOW}) / 1000)`,
@@ -69,6 +85,11 @@ export const mysql: Dialect = {
     return Number(row!.changed);
   },
 };
+
+/** Returns the row that stands for a group. */
+function slotOf(group: string): number {
+  return createHash('sha256').update(group).digest().readUInt16BE() % SLOTS;
+}
 
 /** Numbers, so that the primary key serves: no text is compared with a number. */
 function oneOf(column: string, values: readonly unknown[]): { sql: string; values: readonly unknown[] } {

@@ -3,6 +3,11 @@ import { countReturned, turnOf, type Dialect } from './dialect.js';
 /** The lock of the table. It ends with the transaction, so that it works behind PgBouncer. */
 const LOCK = `SELECT pg_try_advisory_xact_lock(CAST(724100 AS bigint) << 32 | CAST(CAST(CAST('job_outbox' AS regclass) AS oid) AS bigint)) AS locked`;
 
+/** The locks of groups, which end with the transaction. Sorted, so that two enqueues of several groups do not deadlock. */
+const LOCK_GROUPS =
+  'SELECT count(pg_advisory_xact_lock(724101, slot)) AS locked FROM ' +
+  '(SELECT DISTINCT hashtext(name) AS slot FROM unnest(CAST(? AS text[])) AS name ORDER BY slot) AS slots';
+
 export const postgres: Dialect = {
   ddl: [
     `CREATE TABLE job_outbox (
@@ -48,6 +53,7 @@ export const postgres: Dialect = {
       return work(turnOf(postgres, database, transaction, { source: String(source), fence: Number(fence) }));
     }),
 
+  lockOrder: (database, transaction, groups) => database.run(transaction, LOCK_GROUPS, [list(groups)]),
   raiseFence: async ({ run }, fence) =>
     (await run(`SELECT setval('job_outbox_fence', CAST(? AS bigint))`, [fence])).length > 0,
   ageOf: (column) => `CAST(extract(epoch FROM clock_timestamp() - ${column}) * 1000 AS double precision)`,

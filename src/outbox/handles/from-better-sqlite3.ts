@@ -18,6 +18,8 @@ export interface BetterSqlite3Database {
     /** Runs it. */
     run(...values: never[]): unknown;
   };
+  /** Closes the connection. */
+  close(): unknown;
 }
 
 /** The time for which a statement of the relay waits for the transaction of another connection, in ms. */
@@ -53,6 +55,10 @@ export function fromBetterSqlite3(db: BetterSqlite3Database): OutboxDatabase {
       return rowsOf(transaction === own ? await patiently(run) : run());
     },
     begin: (work) => work((own ??= connectLike(db))),
+    close() {
+      own?.close();
+      own = undefined;
+    },
   };
 }
 

@@ -145,8 +145,7 @@ export class Relay implements BackgroundRole {
   private async turn(from: string): Promise<string | undefined> {
     const { table } = this.parts;
     const found = await table.turn(async (turn) => {
-      const held = await table.heldGroups(turn);
-      const rows = await table.rows(turn, from, { queues: this.resting, groups: held, limit: MOST_ROWS });
+      const rows = await this.rowsOf(turn, from);
       const shipped = await this.shipAll(turn, rows);
       return (await this.settle(turn, shipped)) ? { rows, shipped, turn } : undefined;
     });
@@ -166,6 +165,18 @@ export class Relay implements BackgroundRole {
       return isAllSent ? last : from;
     }
     return shipped.some(({ outcome }) => outcome.newerFence !== undefined) ? from : undefined;
+  }
+
+  /**
+   * Reads the rows of a turn. If one has a group, it reads all rows. An earlier row of this group may have a smaller
+   * number than `from`, because its transaction was open for long.
+   */
+  private async rowsOf(turn: Turn, from: string): Promise<OutboxEntry[]> {
+    const { table } = this.parts;
+    const leftOut = { queues: this.resting, groups: await table.heldGroups(turn), limit: MOST_ROWS };
+    const rows = await table.rows(turn, from, leftOut);
+    const needsAll = from !== '0' && rows.some(({ group }) => group !== undefined);
+    return needsAll ? table.rows(turn, '0', leftOut) : rows;
   }
 
   /** Notes the last row of a turn; 0 if a row before it waits. */

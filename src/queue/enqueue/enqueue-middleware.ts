@@ -30,6 +30,8 @@ export interface EnqueueRequest {
   readonly jobs: readonly RequestedJob[];
   /** The transaction in which the jobs are stored; absent if they go to Redis at once. */
   readonly transaction?: TransactionHandle;
+  /** True if the jobs of each group are added in the order of the commits. */
+  readonly ordered?: boolean;
 }
 
 /** Acts around the enqueues of a JobQueue. */

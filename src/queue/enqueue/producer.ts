@@ -4,7 +4,7 @@ import { withCaller } from '../runtime/with-caller.js';
 import { JobHandle, type JobSource } from '../results/job-handle.js';
 import { endedIdWarning } from './ended-id-warning.js';
 import { faultOf, EnqueueRejected, type EnqueueReply, type EncodedJob } from '../store/enqueue-call.js';
-import type { TransactionHandle } from '../store/verbs/outbox-writer.js';
+import type { StoredIn } from '../store/verbs/outbox-writer.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import { bulkReplies } from './bulk-replies.js';
 import type { JobDefinition } from './define-job.js';
@@ -58,11 +58,11 @@ export class Producer {
     definition: JobDefinition | undefined,
     payload: unknown,
     options: EnqueueOptions | undefined,
-    transaction?: TransactionHandle,
+    stored?: StoredIn,
   ): Promise<JobHandle> {
-    if (transaction !== undefined) {
+    if (stored !== undefined) {
       const job = { ...options, payload };
-      return this.many(definition, [job], transaction, 'enqueue').then(([handle]) => handle!);
+      return this.many(definition, [job], stored, 'enqueue').then(([handle]) => handle!);
     }
     return this.chain
       ? this.requestOne(this.chain, definition, payload, options)
@@ -73,12 +73,12 @@ export class Producer {
   many(
     definition: JobDefinition | undefined,
     jobs: readonly JobToEnqueue[],
-    transaction?: TransactionHandle,
+    stored?: StoredIn,
     method: EnqueueRequest['method'] = 'enqueueMany',
   ): Promise<JobHandle[]> {
     return this.chain
-      ? this.requestMany(this.chain, definition, jobs, transaction, method)
-      : this.addMany(definition, jobs, transaction);
+      ? this.requestMany(this.chain, definition, jobs, stored, method)
+      : this.addMany(definition, jobs, stored);
   }
 
   private async requestOne(
@@ -102,27 +102,25 @@ export class Producer {
     chain: EnqueueChain,
     definition: JobDefinition | undefined,
     jobs: readonly JobToEnqueue[],
-    transaction: TransactionHandle | undefined,
+    stored: StoredIn | undefined,
     method: EnqueueRequest['method'],
   ): Promise<JobHandle[]> {
     const { name: queue } = this.queue;
     const requested = jobs.map(({ payload, ...options }) => requestedJob(queue, definition, payload, options));
-    const handles = await chain({
-      queue,
-      method,
-      definition,
-      jobs: requested,
-      ...(transaction && { transaction }),
-    });
+    const handles = await chain({ queue, method, definition, jobs: requested, ...stored });
     checkHandles(queue, handles, jobs.length);
     return handles;
   }
 
   /** Adds the request that the middleware returned. */
-  private addRequested({ method, definition, jobs, transaction }: EnqueueRequest): Promise<JobHandle[]> {
-    if (method === 'enqueueMany' || transaction) {
+  private addRequested({ method, definition, jobs, transaction, ordered }: EnqueueRequest): Promise<JobHandle[]> {
+    if (method === 'enqueueMany' || transaction !== undefined) {
       const many = jobs.map(({ payload, options }) => ({ ...options, payload }));
-      return this.addMany(definition, many, transaction);
+      return this.addMany(
+        definition,
+        many,
+        transaction === undefined ? undefined : { transaction, ordered: ordered === true },
+      );
     }
     const { payload, options } = jobs[0]!;
     const isPlain = typeof options === 'object' && Object.keys(options).length === 0;
@@ -161,12 +159,12 @@ export class Producer {
   private async addMany(
     definition: JobDefinition | undefined,
     jobs: readonly JobToEnqueue[],
-    transaction?: TransactionHandle,
+    stored?: StoredIn,
   ): Promise<JobHandle[]> {
     const made = encodeJobs(this.queue, definition, jobs);
     const encoded = made instanceof Promise ? await made : made;
     const source = definition ? typedSource(this.queue, definition) : this.queue;
-    return transaction ? storeJobs(this.queue, transaction, encoded, source) : this.addAll(encoded, source);
+    return stored ? storeJobs(this.queue, stored, encoded, source) : this.addAll(encoded, source);
   }
 
   private add(job: EncodedJob, source: JobSource): Promise<JobHandle> {

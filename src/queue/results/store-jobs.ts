@@ -3,7 +3,7 @@ import { InvalidOptionError, JobNotFoundError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import { JobHandle, type JobSource } from './job-handle.js';
 import type { EncodedJob } from '../store/enqueue-call.js';
-import type { OutboxWriter, TransactionHandle } from '../store/verbs/outbox-writer.js';
+import type { OutboxWriter, StoredIn } from '../store/verbs/outbox-writer.js';
 import type { QueueAccess } from '../store/queue-store.js';
 
 /** The time between two looks for a job that is not in its queue yet, in ms. */
@@ -22,7 +22,7 @@ export interface StoringQueue extends Pick<QueueAccess, 'name' | 'options' | 'st
  */
 export async function storeJobs(
   queue: StoringQueue,
-  transaction: TransactionHandle,
+  stored: StoredIn,
   jobs: readonly EncodedJob[],
   source: JobSource,
 ): Promise<JobHandle[]> {
@@ -36,7 +36,10 @@ export async function storeJobs(
     );
   }
   jobs.forEach((job) => refuseBesideTransaction(queue, job));
-  await outbox.store(transaction, queue.name, jobs);
+  if (stored.ordered) {
+    jobs.forEach(refuseUngrouped);
+  }
+  await outbox.store(stored, queue.name, jobs);
   const waiting = waitingSource(queue, source);
   return jobs.map((job) => new JobHandle(job.id, job.name, queue.name, 'stored', waiting));
 }
@@ -59,6 +62,14 @@ function refuseBesideTransaction(queue: StoringQueue, job: EncodedJob): void {
   }
   if ((job.durability ?? queue.options.durability) === 'replica') {
     refuse('durability', show('replica'), 'The commit of the database keeps the job until Redis has it.');
+  }
+}
+
+/** Refuses an order that nothing keeps: jobs without a group do not wait for one that was refused. */
+function refuseUngrouped({ id, options }: EncodedJob): void {
+  if (options?.group === undefined) {
+    const hint = 'Give the job a `group`, or leave `ordered` out.';
+    throw new InvalidOptionError('enqueue.ordered', 'jobs with a group', `job ${show(id)} without one`, hint);
   }
 }
 

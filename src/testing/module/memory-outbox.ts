@@ -1,7 +1,7 @@
 import type { SafeLogger } from '../../queue/errors/safe-logger.js';
 import { resolveQueueOptions } from '../../queue/model/queue-options.js';
 import type { EncodedJob } from '../../queue/store/enqueue-call.js';
-import type { OutboxWriter, TransactionHandle } from '../../queue/store/verbs/outbox-writer.js';
+import type { OutboxWriter, StoredIn, TransactionHandle } from '../../queue/store/verbs/outbox-writer.js';
 import type { MemoryStore } from '../memory-store/memory-store.js';
 
 /** Replaces the outbox in a test. It takes every transaction, and adds its jobs at once. */
@@ -14,7 +14,7 @@ export class MemoryOutbox implements OutboxWriter {
     private readonly logger: SafeLogger,
   ) {}
 
-  async store(_transaction: TransactionHandle, queue: string, jobs: readonly EncodedJob[]): Promise<void> {
+  async store(_stored: StoredIn, queue: string, jobs: readonly EncodedJob[]): Promise<void> {
     if (!this.hasWarned) {
       this.hasWarned = true;
       this.logger.log('No JobOutboxModule: jobs of transactions are added at once, also if these roll back.');

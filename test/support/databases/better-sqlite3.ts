@@ -1,10 +1,18 @@
 // The outbox with better-sqlite3, or with what is called as it is.
+import Sqlite from 'libsql';
 import { fromBetterSqlite3, type BetterSqlite3Database } from 'nest-job-queue/outbox';
 import type { Client } from './client-cases.js';
 
+/** The libSQL of the other clients, which is called as better-sqlite3 is. That one itself is in test/long/outbox. */
+export class LikeBetterSqlite3 extends Sqlite {
+  constructor(path: string, options?: object) {
+    super(path, options);
+    this.name = path;
+  }
+}
+
 interface Database extends BetterSqlite3Database {
   exec(sql: string): unknown;
-  close(): unknown;
 }
 
 /** Makes a client that opens a connection for each transaction. */

@@ -1,6 +1,7 @@
 // What holds for each database client: only jobs of committed transactions, once each.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { OutboxDatabase } from 'nest-job-queue/outbox';
+import { gate } from '../faults/wait.js';
 import { makeTables, TestOutbox } from './outbox.js';
 
 /** A client as a test uses it. */
@@ -44,7 +45,7 @@ export function describeClient(name: string, make: () => Promise<Client>): void 
       const handles = await begin(async (transaction) => {
         const made = [await t.enqueue(transaction, 1), await t.enqueue(transaction, 2, { metadata: { a: 'b' } })];
         const many = [{ payload: { to: 'ada ? $1' } }, { payload: 'é\u0000\\', id: 'own' }];
-        return [...made, ...(await t.queue.producer.many(undefined, many, transaction))];
+        return [...made, ...(await t.queue.producer.many(undefined, many, { transaction }))];
       });
       expect((handles as { outcome: string }[]).map(({ outcome }) => outcome)).toEqual(Array(4).fill('stored'));
       expect(await t.pending()).toEqual([]);
@@ -61,7 +62,7 @@ export function describeClient(name: string, make: () => Promise<Client>): void 
       const other = new TestOutbox(client.database);
       await begin(
         (transaction) =>
-        t.queue.producer.many(undefined, Array.from({ length: 50 }, (_, payload) => ({ payload })), transaction), // prettier-ignore
+        t.queue.producer.many(undefined, Array.from({ length: 50 }, (_, payload) => ({ payload })), { transaction }), // prettier-ignore
       );
       await Promise.all([t.outbox.ship(), other.outbox.ship()]);
       await t.outbox.ship(); // where both met the lock of the other
@@ -113,6 +114,33 @@ export function describeClient(name: string, make: () => Promise<Client>): void 
       expect(await refusal(ended)).not.toBe('stored');
       await t.outbox.ship();
       expect(await t.pending()).toEqual([]);
+    });
+
+    it('adds the jobs of a group in the order of the commits, where it is ordered', async () => {
+      const [isWritten, commits] = [gate(), gate()];
+      const add = (payload: string, group: string) => (transaction: object) =>
+        t.enqueue(transaction, payload, { group, ordered: true });
+      const first = begin(async (transaction) => {
+        await add('first', 'a')(transaction);
+        isWritten.open();
+        await commits.promise;
+      });
+      await isWritten.promise;
+      if (client.database.dialect === 'sqlite') {
+        commits.open(); // SQLite lets no other transaction write until then
+        await first;
+        await begin(add('second', 'a'));
+      } else {
+        const second = begin(add('second', 'a'));
+        await begin(add('other', 'b'));
+        await t.outbox.ship();
+        expect(await t.pending()).toEqual(['other']);
+        commits.open();
+        await Promise.all([first, second]);
+      }
+      await t.outbox.ship();
+      expect((await t.pending()).filter((payload) => payload !== 'other')).toEqual(['first', 'second']);
+      await t.purge();
     });
 
     it('notes once that the work of a job was done', async () => {

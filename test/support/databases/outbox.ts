@@ -17,14 +17,16 @@ export class TestOutbox {
     readonly database: OutboxDatabase,
     options: JobQueueOptions = {},
     redis = connect(),
+    /** True if it ships when it is woken, not only when it is told to. */
+    wakes = false,
   ) {
     const warn = (text: string) => void this.warnings.push(text);
     this.outbox = new JobOutbox({
       database,
-      relays: false,
+      relays: wakes,
       clock: systemClock,
       logger: { log: warn, warn, error: warn },
-      pollMs: 1_000,
+      pollMs: wakes ? 60_000 : 1_000,
       keepDoneMs: 1_000_000,
       queueOf: (connection, name) => (connection === 'default' ? this.queueOf(name) : undefined),
     });
@@ -41,8 +43,12 @@ export class TestOutbox {
   readonly queueOf: (name: string) => JobQueue;
 
   /** Enqueues in a transaction. */
-  enqueue(transaction: object, payload: unknown, options?: EnqueueOptions): Promise<JobHandle> {
-    return this.queue.producer.one(undefined, payload, options, transaction);
+  enqueue(
+    transaction: object,
+    payload: unknown,
+    { ordered, ...options }: EnqueueOptions & { ordered?: boolean } = {},
+  ): Promise<JobHandle> {
+    return this.queue.producer.one(undefined, payload, options, { transaction, ...(ordered && { ordered }) });
   }
 
   /** Returns the payloads of the pending jobs, in their order. */

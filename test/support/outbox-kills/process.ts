@@ -105,7 +105,7 @@ async function produce(): Promise<void> {
           undefined,
           { group: settings.name, n },
           { group: settings.name },
-          transaction as object,
+          { transaction: transaction as object },
         );
         await mayEnd();
         if (isUndone) throw new Error('undone');

@@ -4,6 +4,14 @@ import type { EncodedJob } from '../enqueue-call.js';
 /** An open transaction of a database client, such as its transaction object or its query function. */
 export type TransactionHandle = object;
 
+/** The transaction of an enqueue, and what it does for the order of its jobs. */
+export interface StoredIn {
+  /** An open transaction. */
+  transaction: TransactionHandle;
+  /** True if the jobs of a group are added in the order of the commits. */
+  ordered?: boolean;
+}
+
 /** The state of the table. */
 export interface OutboxSigns {
   /** The rows that wait for their jobs, up to 10,000. */
@@ -25,7 +33,7 @@ export interface OutboxWriter {
    *
    * @throws InvalidOptionError for something else than an open transaction
    */
-  store(transaction: TransactionHandle, queue: string, jobs: readonly EncodedJob[]): Promise<void>;
+  store(stored: StoredIn, queue: string, jobs: readonly EncodedJob[]): Promise<void>;
   /**
    * Notes in the transaction that a job's work was done. Returns false if an earlier transaction did.
    *
