@@ -1,9 +1,9 @@
 // Builds the library's ES format and an example on it if a source is newer than the build.
-import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { runChild } from '../run-child.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const lock = join(root, '.cache/build.lock');
@@ -18,7 +18,9 @@ export async function buildExample(name, main) {
       what: 'the library',
       sources: ['src', 'lua', ...COMMON],
       built: 'dist/esm/index.js',
-      build: () => ['embed', 'build:esm'].forEach((script) => run('npm', ['run', '--silent', script])),
+      build: async () => {
+        for (const script of ['embed', 'build:esm']) await run('npm', ['run', '--silent', script]);
+      },
     },
     {
       what: example,
@@ -27,16 +29,18 @@ export async function buildExample(name, main) {
       build: () => run('npx', ['--no-install', 'tsc', '-p', `${example}/tsconfig.json`]),
     },
   ];
-  if (parts.every(isBuilt)) return;
+  const stale = parts.findIndex((part) => !isBuilt(part));
+  if (stale < 0) return;
   await lockBuild();
   try {
-    for (const part of parts) {
+    for (const [i, part] of parts.entries()) {
       // Another process may have built it before this one got the lock.
       if (isBuilt(part)) continue;
-      console.log(`Building ${part.what} …`);
-      part.build();
+      await withProgress(`Building ${part.what}, step ${i + 1 - stale} of ${parts.length - stale}`, part.build);
     }
-  } catch {
+  } catch (error) {
+    // The compiler has said more on the terminal.
+    console.error(error.message);
     process.exitCode = 1;
   } finally {
     rmSync(lock, { force: true });
@@ -67,8 +71,28 @@ async function lockBuild() {
   }
 }
 
+/** Tells on the terminal how long a step has taken so far; elsewhere it writes one line. */
+async function withProgress(what, step) {
+  const { stdout } = process;
+  if (!stdout.isTTY) {
+    console.log(`${what} …`);
+    return step();
+  }
+  const since = Date.now();
+  const tell = () => stdout.write(`\r${what} … ${Math.round((Date.now() - since) / 1_000)} s`);
+  tell();
+  const timer = setInterval(tell, 1_000);
+  try {
+    await step();
+    tell();
+  } finally {
+    clearInterval(timer);
+    stdout.write('\n');
+  }
+}
+
 function run(command, args) {
-  execFileSync(command, args, { cwd: root, stdio: 'inherit' });
+  return runChild(command, args, { cwd: root, stdio: 'inherit' });
 }
 
 function newestIn(path) {

@@ -1,13 +1,16 @@
-// node scripts/redis/with-redis.mjs COMMAND ARGS…: runs a command with REDIS_URL set. Uses the Redis of REDIS_URL, or
+// node scripts/redis/with-redis.mjs [--quiet] COMMAND ARGS…: runs a command with REDIS_URL set. Uses the Redis of REDIS_URL, or
 // starts one and stops it afterwards. A server that it started also sets REDIS_THROWAWAY=yes, because no job outlives
 // it.
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { ensureRedis } from './redis-server.mjs';
 
-const [command, ...args] = process.argv.slice(2);
+const given = process.argv.slice(2);
+// The command itself says which Redis it uses.
+const quiet = given[0] === '--quiet';
+const [command, ...args] = given.slice(quiet ? 1 : 0);
 if (command === undefined) {
-  console.error('usage: node scripts/redis/with-redis.mjs COMMAND ARGS…');
+  console.error('usage: node scripts/redis/with-redis.mjs [--quiet] COMMAND ARGS…');
   process.exit(2);
 }
 
@@ -24,7 +27,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
 
 let redis;
 try {
-  redis = await ensureRedis();
+  redis = await ensureRedis({ quiet });
 } catch (error) {
   console.error(error.message);
   process.exit(1);
@@ -38,7 +41,7 @@ process.exit(code);
 function runChild() {
   return new Promise((resolve) => {
     const throwaway = redis.source === 'REDIS_URL' ? {} : { REDIS_THROWAWAY: 'yes' };
-    const env = { ...process.env, ...throwaway, REDIS_URL: redis.url };
+    const env = { ...process.env, ...throwaway, REDIS_URL: redis.url, REDIS_SOURCE: redis.source };
     child = spawn(command, args, { stdio: 'inherit', env });
     child.once('error', (error) => {
       console.error(`${command}: ${error.message}`);

@@ -85,6 +85,12 @@ export interface DashboardOptions {
   origins?: readonly string[];
   /** The heading of every page. @default `Queues` */
   title?: string;
+  /**
+   * A link at the head of every page, back to the app. `href` is a path of the app or an http address.
+   * @default none
+   * @example back: { text: 'Admin', href: '/admin' }
+   */
+  back?: { text: string; href: string };
   /** The interval at which queues are read while there is a viewer, in ms. @default 1,000 */
   refreshMs?: number;
   /** The number of entries of the action log that are kept for each queue, about. @default 1,000 */
@@ -138,6 +144,17 @@ const optionsSchema = z.strictObject(
     queues: names('names of queues').default([]),
     origins: names('origins, such as https://admin.example.com').default([]),
     title: z.string({ error: 'expected text' }).default('Queues'),
+    back: z
+      .strictObject(
+        {
+          text: z.string({ error: 'expected text' }).min(1, 'expected text'),
+          href: z
+            .string({ error: 'expected text' })
+            .regex(/^(\/(?![/\\])|https?:\/\/)[^\s\\]*$/, "expected a path such as '/admin', or an http address"),
+        },
+        { error: 'expected an object with text and href' },
+      )
+      .optional(),
     refreshMs: wholeNumber(100, 60_000, ' ms').default(1_000),
     actionLogCap: wholeNumber(1, 100_000).default(1_000),
   },

@@ -469,6 +469,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
   it('is not changed by an interceptor of the app that wraps answers', async () => {
     const app = await start({ prepare: (nest) => nest.useGlobalInterceptors(new WrapInterceptor()) });
     expect((await app.get('/api/session')).body).toMatchObject({ title: 'Queues', readOnly: false });
+    expect((await app.get('/api/session')).body).not.toHaveProperty('back');
   });
 
   it('streams one reading to all viewers, and ends the streams when the app closes', async () => {

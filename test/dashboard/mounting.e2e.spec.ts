@@ -67,6 +67,8 @@ let app: INestApplication | undefined;
 afterEach(() => app?.close());
 
 describe.each<Platform>(['express', 'fastify'])('on %s', (platform) => {
+  const back = { text: 'Admin', href: '/admin' };
+
   it.each(VERSIONS)(
     'is at its path beside routes with versions $where, behind a guard that injects',
     async (each) => {
@@ -81,7 +83,7 @@ describe.each<Platform>(['express', 'fastify'])('on %s', (platform) => {
             imports: [PasswordModule],
             inject: [Passwords],
             useFactory: ({ right }: Passwords) =>
-              Promise.resolve({ queues: [name], title: 'Our queues', readOnly: right.length > 0 }),
+              Promise.resolve({ queues: [name], title: 'Our queues', back, readOnly: right.length > 0 }),
           }),
         ],
         controllers: [OrdersController],
@@ -103,7 +105,7 @@ describe.each<Platform>(['express', 'fastify'])('on %s', (platform) => {
         expect([path, (await ask(url + path, { headers: sesame })).status]).toEqual([path, 200]);
       }
       const { body } = await ask(`${url}/api/session`, { headers: { ...sesame, ...headers } });
-      expect(body).toMatchObject({ title: 'Our queues', readOnly: true, actions: ['view'] });
+      expect(body).toMatchObject({ title: 'Our queues', back, readOnly: true, actions: ['view'] });
     },
   );
 });
@@ -117,6 +119,13 @@ it('says what to import where an app imports the class of the module alone', asy
 });
 
 it.each<[string, unknown, RegExp]>([
+  ...['javascript:alert(1)', '//elsewhere.example', '/\\elsewhere.example', 'admin'].map(
+    (href): [string, unknown, RegExp] => [
+      `a way back to ${href}`,
+      { useFactory: () => ({ back: { text: 'Admin', href } }) },
+      /^JobQueueDashboardModule\.back\.href: expected a path such as '\/admin', or an http address/,
+    ],
+  ),
   [
     'a factory that returns nothing',
     { useFactory: () => undefined },

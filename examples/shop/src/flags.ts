@@ -10,6 +10,8 @@ export const USAGE = `Usage: main.js [flags]
   --workers N            worker processes at the start, 0 to 8 (0)
   --queue-name NAME      (jobs)
   --first-jobs           enqueues a job of each kind at the start
+  --seeds                fills the dashboard: five queues beside the shop's, with an hour of history. Only on a Redis
+                         that \`npm start\` started for this run
   -h, --help             prints this`;
 
 export interface Flags {
@@ -41,11 +43,16 @@ export function readFlags(args: string[], env = process.env): Flags {
         workers: text,
         'queue-name': text,
         'first-jobs': { type: 'boolean' },
+        seeds: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
     }),
   );
-  const number = (flag: Exclude<keyof typeof values, 'first-jobs' | 'help'>, from: number, to: number) => {
+  const number = (
+    flag: Exclude<keyof typeof values, 'first-jobs' | 'seeds' | 'help'>,
+    from: number,
+    to: number,
+  ) => {
     const value = values[flag];
     if (value !== undefined && !(/^\d+$/.test(value) && Number(value) >= from && Number(value) <= to)) {
       throw new Error(`--${flag}: expected a whole number from ${from} to ${to}, found "${value}".\n${USAGE}`);
@@ -58,6 +65,7 @@ export function readFlags(args: string[], env = process.env): Flags {
   env.SHOP_VISIBILITY_MS = number('visibility-ms', 100, 3_600_000) ?? env.SHOP_VISIBILITY_MS ?? '';
   env.SHOP_RECLAIM_MS = number('reclaim-ms', 0, 3_600_000) ?? env.SHOP_RECLAIM_MS ?? '0';
   env.SHOP_QUEUE = values['queue-name'] ?? env.SHOP_QUEUE ?? '';
+  env.SHOP_SEEDS = values.seeds && env.REDIS_THROWAWAY === 'yes' ? 'yes' : 'no';
   return {
     // Not HOST: some shells export it, and the shop would be open to the network.
     host: values.host ?? env.SHOP_HOST ?? '127.0.0.1',

@@ -16,6 +16,8 @@ ownFolder();
 // Loaded after the flags are read, because handlers name their queue when they are loaded.
 const { ShopModule } = await import('./shop.module.js');
 const { FirstJobs } = await import('./first-jobs.js');
+const { Seeds } = await import('./seeds/seeds.js');
+const { settings } = await import('./settings.js');
 const { WorkerPool } = await import('./control/pool/worker-pool.js');
 const port = await choosePort(flags.port, flags.host);
 
@@ -33,6 +35,7 @@ app.use(flatForm);
 // Exits with 0 once the workers are drained, instead of by the signal.
 app.enableShutdownHooks(['SIGINT', 'SIGTERM'], { useProcessExit: true });
 await app.listen(port, flags.host);
+if (settings.seeds) await app.get(Seeds, { strict: false }).plant();
 void app.get(WorkerPool).resize(flags.workers);
 
 const url = await app.getUrl();

@@ -10,6 +10,8 @@ export const settings = {
   concurrency: Number(process.env.SHOP_CONCURRENCY || 10),
   /** True if this process runs jobs; false if it only serves HTTP. */
   works: process.env.SHOP_WORKS !== 'no',
+  /** True if the dashboard is filled, see `seeds`: only on a Redis that was started for this run. */
+  seeds: process.env.SHOP_SEEDS === 'yes',
   /** A Redis that was started for this run need not survive a crash, so no warning applies. */
   audit: process.env.REDIS_THROWAWAY === 'yes' ? ('off' as const) : ('warn' as const),
 };

@@ -1,11 +1,17 @@
 import { ConsoleLogger } from '@nestjs/common';
 
-/** Loggers of each module and route at boot, whose lines would hide the shop's URL. */
-const TALKATIVE = ['InstanceLoader', 'RoutesResolver', 'RouterExplorer'];
+/** Loggers of each module and route at boot, and of each process, whose lines would hide the shop's URL. */
+const TALKATIVE = ['InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestFactory', 'NestApplication'];
+
+/** The library's loggers. Their lines at boot say what the printed text says too; a stop is told, as it may take seconds. */
+const LIBRARY = /^JobQueue( |$)/;
 
 /** Nest's own logger, for this process and, through it, for the worker processes. */
 export class ShopLogger extends ConsoleLogger {
   override log(message: unknown, ...rest: unknown[]): void {
-    if (!TALKATIVE.includes(String(rest.at(-1)))) super.log(message, ...rest);
+    const context = String(rest.at(-1));
+    if (TALKATIVE.includes(context)) return;
+    if (LIBRARY.test(context) && !String(message).includes('Stopping: ')) return;
+    super.log(message, ...rest);
   }
 }

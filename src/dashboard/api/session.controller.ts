@@ -21,6 +21,7 @@ export class SessionController extends Routes {
   async session(_query: object, { request }: Call): Promise<SessionView> {
     return {
       title: this.options.title,
+      ...(this.options.back && { back: this.options.back }),
       readOnly: this.options.readOnly,
       user: this.permissions.userOf(request),
       actions: await this.permissions.actions(request),

@@ -98,6 +98,7 @@ export interface OverviewView {
 
 export interface SessionView {
   title: string;
+  back?: { text: string; href: string };
   readOnly: boolean;
   user: string;
   actions: DashboardAction[];

@@ -4,7 +4,7 @@ import { expect, it } from '@jest/globals';
 import { DASHBOARD_ACTIONS, resolveDashboardOptions, resolveMount } from '#dashboard/dashboard-options.js';
 import { rowsOf } from '../table.js';
 
-const WITHOUT_DEFAULT = ['can', 'user', 'label'];
+const WITHOUT_DEFAULT = ['back', 'can', 'user', 'label'];
 
 it('every option with its default', () => {
   const defaults = { ...resolveDashboardOptions({}), ...resolveMount({}) };

@@ -114,6 +114,55 @@ describe('the output', () => {
   });
 });
 
+describe('the seeded dashboard of npm start', () => {
+  const token = 'seeded-dashboard-of-a-test';
+  const SEEDED = ['backup', 'export', 'newsletter', 'payment', 'search-index'];
+  const variables = { TMPDIR: '', PORT: '0', JOB_QUEUE_LINK_TOKEN: token };
+
+  async function queuesOf(shop: string) {
+    const headers = { authorization: `Bearer ${token}` };
+    const answer = await fetch(`${shop}/queues/api/overview`, { headers });
+    const { overview } = (await answer.json()) as {
+      overview: { queues: { name: string; verdict: { sentence: string } }[] };
+    };
+    return new Map(overview.queues.map(({ name, verdict }) => [name, verdict.sentence]));
+  }
+
+  it('has five queues in trouble or not, which the shop itself does not report', async () => {
+    const shop = startWithRedis({ ...variables, TMPDIR: tmp }, '--workers', '1', '--seeds');
+    const address = await opened(shop);
+    // Nothing but the link and how to use it.
+    expect(shop.output.slice(0, shop.output.indexOf('The shop is open')).trim()).toBe('');
+    const said = async (name: string) => (await queuesOf(address)).get(name);
+    await patiently(async () => /failing/.test((await said('payment'))!), { timeoutMs: 30_000 });
+    expect([...(await queuesOf(address)).keys()].toSorted()).toEqual(['jobs', 'report', ...SEEDED].toSorted());
+    expect(await said('newsletter')).toMatch(/is stuck: 240 waiting for 1[89] min, no worker/);
+    expect(await said('export')).toMatch(/paused by grace/);
+    const [health, jobs, stats] = await Promise.all(
+      ['/health', '/jobs', '/stats'].map(async (path) => (await fetch(address + path)).json()),
+    );
+    expect(health).toMatchObject({ status: 'ok' });
+    expect(jobs).toEqual({ pending: [], processing: [], completed: [], failed: [] });
+    expect(stats).toMatchObject({ enqueued_total: 0, failed_total: 0 });
+    await shop.prints(/All 1 worker processes run/);
+    await post(address, '/reset', {});
+    expect(await said('newsletter')).toMatch(/stuck: 240 waiting/);
+    expect(await shop.kill('SIGTERM')).toBe(0);
+    expect(shop.output).not.toMatch(/WARN|ERROR|newsletter|payment/);
+  });
+
+  it('is not made on a Redis of yours', async () => {
+    const shop = startProcess('node', [...MAIN, '--seeds', '--queue-name', 'mine'], {
+      ...env(),
+      ...variables,
+      TMPDIR: tmp,
+    });
+    const address = await opened(shop);
+    expect([...(await queuesOf(address)).keys()]).toEqual(['mine', 'report']);
+    expect(await shop.kill('SIGTERM')).toBe(0);
+  });
+});
+
 describe('the live stream', () => {
   const watchers = new AbortController();
   afterAll(() => watchers.abort());
@@ -152,10 +201,16 @@ async function watch(shop: string, signal: AbortSignal): Promise<void> {
 
 /** Returns the output of a start as by `npm start`, with these variables and without REDIS_URL. */
 async function outputOfStart(variables: Record<string, string>): Promise<string> {
-  const { REDIS_URL: _, ...inherited } = process.env as Record<string, string>;
-  const all = Object.entries({ ...inherited, ...variables }).map(([name, value]) => `${name}=${value}`);
-  const shop = startProcess('env', ['-i', ...all, 'node', 'scripts/redis/with-redis.mjs', 'node', ...MAIN], {});
+  const shop = startWithRedis(variables);
   await opened(shop);
   expect(await shop.kill('SIGTERM')).toBe(0);
   return shop.output;
+}
+
+/** Starts the shop as `npm start` does, with these variables and without REDIS_URL. */
+function startWithRedis(variables: Record<string, string>, ...flags: string[]): ShopProcess {
+  const { REDIS_URL: _, ...inherited } = process.env as Record<string, string>;
+  const all = Object.entries({ ...inherited, ...variables }).map(([name, value]) => `${name}=${value}`);
+  const command = ['scripts/redis/with-redis.mjs', '--quiet', 'node', ...MAIN, ...flags];
+  return startProcess('env', ['-i', ...all, 'node', ...command], {});
 }

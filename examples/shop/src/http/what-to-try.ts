@@ -1,9 +1,14 @@
 /** Returns the text that is printed at the start. */
 export function whatToTry(url: string, link: string, env = process.env): string {
+  const redis = env.REDIS_URL ?? 'redis://localhost:6379';
+  const seeded =
+    env.SHOP_SEEDS === 'yes' ? '\nIts dashboard has an hour of history: one queue is stuck, one fails.' : '';
   return `
 The shop is open: ${link}
 
-Open this link in a browser to govern its workers and watch its jobs, here and in the dashboard, or:
+Open this link in a browser, and watch a worker die while its job lives on.${seeded}
+
+Or, in another terminal:
 
   curl ${url}/health
   curl ${url}/mails
@@ -17,10 +22,17 @@ Each POST answers with the job's id, and with the paths of the job and of what i
 
   curl ${url}/jobs/ID
 
-One more worker, in another terminal:
+One more worker:
 
-  REDIS_URL=${env.REDIS_URL ?? 'redis://localhost:6379'} SHOP_DATA=${env.SHOP_DATA} npm run start:worker
+  REDIS_URL=${redis} SHOP_DATA=${env.SHOP_DATA} npm run start:worker
 
-Ctrl-C stops it.
+Redis: ${addressOf(redis)}${env.REDIS_SOURCE ? ` (${env.REDIS_SOURCE})` : ''}. Ctrl-C stops all.
 `;
+}
+
+/** Returns an address without a password. */
+function addressOf(redis: string): string {
+  if (!URL.canParse(redis)) return 'by REDIS_URL';
+  const { protocol, host, pathname } = new URL(redis);
+  return `${protocol}//${host}${pathname}`;
 }

@@ -18,6 +18,7 @@ export function Header() {
   const current = page === 'queue' || page === 'job' || page === 'batch' ? '' : page;
   return (
     <header class="top">
+      <BackLink />
       <a class="title" href="#/">
         {session.value?.title ?? 'Queues'}
       </a>
@@ -35,6 +36,16 @@ export function Header() {
       </div>
     </header>
   );
+}
+
+/** Shows the app's own link, where it set one. */
+function BackLink() {
+  const back = session.value?.back;
+  return back ? (
+    <a class="back" href={back.href}>
+      ← {back.text}
+    </a>
+  ) : null;
 }
 
 function LiveSign() {
