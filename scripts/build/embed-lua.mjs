@@ -182,7 +182,7 @@ function spansOf(expanded) {
   let at = 0;
   for (const { text, within } of expanded) {
     for (const include of within)
-      spans.set(include, { from: spans.get(include)?.from ?? at, to: at + text.length + 1 });
+      spans.set(include, { name: include.name, from: spans.get(include)?.from ?? at, to: at + text.length + 1 });
     at += text.length + 1;
   }
   return [...spans.values()];
@@ -239,7 +239,7 @@ function expand(file, lines, first, { libs, included, own, path, within }) {
       throw new Error(`${at}: lib/${name}.lua is already included`);
     own.add(name);
     const inner = `lib/${name}.lua`;
-    const deeper = { libs, included, own, path: [...path, name], within: [...within, { at }] };
+    const deeper = { libs, included, own, path: [...path, name], within: [...within, { name }] };
     const expanded = expand(inner, lib.split(/\r?\n/), 1, deeper);
     included.set(inner, new Set(expanded.map((each) => each.file)));
     return expanded;

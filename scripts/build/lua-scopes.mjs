@@ -1,37 +1,83 @@
-// Puts each library of a Lua script into a block of its own. Only the names that others use are locals outside it. A
-// script may have no more than 200 locals. Each variable that a function binds also costs a search among all that are
-// bound and still in scope.
+// Puts each library of a Lua script into a block of its own. Only the names that others use are locals outside it, or
+// fields of one table if several functions are among them. A script may have no more than 200 locals. Each variable that
+// a function binds also costs a search among all that are bound and still in scope.
 import { parse } from 'luaparse';
 import { resolveNames } from './lua-names.mjs';
 
 /** A block costs two lines, so it must hide at least as many names. */
-const FEWEST_HIDDEN = 2;
+const FEWEST_HIDDEN = 3;
+
+/** A table costs a search at each use, so it must replace more names than a reader wants to keep in mind. */
+const FEWEST_FIELDS = 3;
 
 /**
  * @param {string} text Lua 5.1
  * @param {Span[]} libraries each included text, an outer one before those that it includes
  * @returns {string} the text with a block around each library that has names of its own
- * @typedef {{ from: number, to: number }} Span
+ * @typedef {{ name: string, from: number, to: number }} Span
  */
 export function scopeLibraries(text, libraries) {
   const blocks = blocksOf(parse(text, { luaVersion: '5.1', ranges: true }));
   const uses = usesByDefinition(text);
   const scopes = libraries.map((span) => ({ span, locals: localsIn(span, blocks), isBlock: false, exported: [] }));
+  const exports = exportsOf(text, scopes, uses);
+  const here = (scope) => [...new Set(scope.locals.map(({ from }) => exports.get(from)))];
   const hidden = new Set();
   for (const scope of scopes.toReversed()) {
-    const own = scope.locals.filter((local) => !hidden.has(local.from) && !isUsedOutside(local, scope.span, uses));
+    const own = here(scope).filter((each) => !hidden.has(each) && !isUsedOutside(each.usedAt, scope.span));
     scope.isBlock = own.flatMap(({ names }) => names).length >= FEWEST_HIDDEN;
-    if (scope.isBlock) for (const { from } of own) hidden.add(from);
+    if (scope.isBlock) for (const each of own) hidden.add(each);
   }
-  const exported = new Map();
+  const exported = new Set();
   for (const scope of scopes.filter(({ isBlock }) => isBlock)) {
-    for (const local of scope.locals) {
-      if (exported.has(local.from) || !isUsedOutside(local, scope.span, uses)) continue;
-      exported.set(local.from, local);
-      scope.exported.push(...local.names.map(({ name }) => name));
-    }
+    scope.exported = here(scope).filter((each) => !exported.has(each) && isUsedOutside(each.usedAt, scope.span));
+    for (const each of scope.exported) exported.add(each);
   }
-  return edit(text, [...exported.values()], scopes);
+  const tables = [...new Set(exports.values())].filter(({ isTable }) => isTable);
+  const bare = tables.filter((table) => !exported.has(table));
+  return edit(text, { scopes, tables, locals: [...exported].filter(({ isTable }) => !isTable), bare, uses });
+}
+
+/**
+ * Returns what each local is to the rest of the script, by its place: a local as before, or a field of its library's
+ * table. A library has a table if others use several of its functions.
+ */
+function exportsOf(text, scopes, uses) {
+  const innermost = new Map(scopes.flatMap((scope) => scope.locals.map(({ from }) => [from, scope])));
+  const usesOf = ({ names }) => names.flatMap(({ at }) => uses.get(at) ?? []);
+  return new Map(
+    scopes.flatMap((scope) => {
+      const { span, locals } = scope;
+      const own = locals.filter(({ from }) => innermost.get(from) === scope);
+      const shared = own.filter((local) => isUsedOutside(usesOf(local), span));
+      const isTable = shared.filter(({ isFunction }) => isFunction).length >= FEWEST_FIELDS;
+      const table = isTable && {
+        isTable,
+        names: [tableName(span, text)],
+        locals: shared,
+        usedAt: shared.flatMap(usesOf),
+        at: span.from,
+      };
+      const alone = (local) => ({
+        isTable: false,
+        names: local.names.map(({ name }) => name),
+        locals: [local],
+        usedAt: usesOf(local),
+      });
+      return own.map((local) => [local.from, table && shared.includes(local) ? table : alone(local)]);
+    }),
+  );
+}
+
+function isUsedOutside(usedAt, { from, to }) {
+  return usedAt.some((use) => use < from || use >= to);
+}
+
+function tableName({ name }, text) {
+  const table = `lib_${name.replaceAll(/[/-]/g, '_')}`;
+  if (new RegExp(`\\b${table}\\b`).test(text))
+    throw new Error(`lib/${name}.lua: the local "${table}" has the name of the library's table; rename it`);
+  return table;
 }
 
 /** Returns the lists of statements of a script, an outer one before those inside it. */
@@ -55,26 +101,33 @@ function localsIn({ from, to }, blocks) {
   return block.filter(isInside).flatMap(({ type, isLocal, variables, identifier, init, range }) => {
     const named = type === 'LocalStatement' ? variables : isLocal ? [identifier] : [];
     const names = named.map(({ name, range: [at] }) => ({ name, at }));
-    return names.length === 0 ? [] : [{ from: range[0], to: range[1], names, isBare: init?.length === 0 }];
+    return names.length === 0
+      ? []
+      : [{ from: range[0], to: range[1], names, isBare: init?.length === 0, isFunction: isLocal === true }];
   });
-}
-
-function isUsedOutside({ names }, { from, to }, uses) {
-  return names.some(({ at }) => (uses.get(at) ?? []).some((use) => use < from || use >= to));
 }
 
 const insert = (at, by) => ({ from: at, to: at, by });
 
 /** Assigns exported names where they were defined, and defines them before their block. */
-function edit(text, exported, scopes) {
+function edit(text, { scopes, tables, locals, bare, uses }) {
   const blocks = scopes.filter(({ isBlock }) => isBlock);
+  const assigned = [...locals, ...tables].flatMap((each) => each.locals);
   // At one place, inner blocks end first, then outer ones start first.
   const edits = [
     ...blocks.toReversed().map(({ span }) => insert(span.to, 'end\n')),
-    ...blocks.map(({ span, exported: names }) =>
-      insert(span.from, names.length > 0 ? `local ${names.join(', ')} do\n` : 'do\n'),
+    ...blocks.map(({ span, exported }) =>
+      insert(span.from, exported.length > 0 ? `${defining(exported)} do\n` : 'do\n'),
     ),
-    ...exported.map(({ from, to, isBare }) => ({ from, to: isBare ? to : from + 'local '.length, by: '' })),
+    ...bare.map((table) => insert(table.at, `${defining([table])}\n`)),
+    ...assigned.map(({ from, to, isBare }) => ({ from, to: isBare ? to : from + 'local '.length, by: '' })),
+    ...tables.flatMap(({ names: [table], locals: fields }) =>
+      fields.flatMap(({ names, isBare }) =>
+        names.flatMap(({ at }) =>
+          [...(isBare ? [] : [at]), ...(uses.get(at) ?? [])].map((use) => insert(use, `${table}.`)),
+        ),
+      ),
+    ),
   ];
   let at = 0;
   let edited = '';
@@ -83,4 +136,14 @@ function edit(text, exported, scopes) {
     at = to;
   }
   return edited + text.slice(at);
+}
+
+/** Returns the definition of what a block exports. The nils reserve room, because a growing table costs as much again. */
+function defining(exported) {
+  const tables = exported.filter(({ isTable }) => isTable);
+  const names = [...tables, ...exported.filter(({ isTable }) => !isTable)].flatMap((each) => each.names);
+  const fields = tables.map(({ locals }) =>
+    locals.flatMap((local) => local.names.map(({ name }) => `${name} = nil`)).join(', '),
+  );
+  return `local ${names.join(', ')}${fields.length > 0 ? ` = ${fields.map((each) => `{ ${each} }`).join(', ')}` : ''}`;
 }

@@ -70,6 +70,23 @@ describe('embed-lua', () => {
     );
   });
 
+  it('makes the names that others use fields of a table, if a library has three functions among them', () => {
+    const dir = folderWith({
+      'claim.lua': '--@include lib/room/line\nif first then\n  add(1)\nend\nreturn size(), clear\n',
+      'lib/room/line.lua':
+        'local first, last = 1, 2\nlocal held\nlocal function add(id)\n  first, held = id, last\nend\n' +
+        'local function size()\n  add(held)\n  return { first = first }\nend\nlocal function clear()\nend\n',
+    });
+    expect(readLuaScripts(dir).claim).toBe(
+      'local lib_room_line = { first = nil, last = nil, add = nil, size = nil, clear = nil }\n' +
+        'lib_room_line.first, lib_room_line.last = 1, 2\nlocal held\n' +
+        'function lib_room_line.add(id)\n  lib_room_line.first, held = id, lib_room_line.last\nend\n' +
+        'function lib_room_line.size()\n  lib_room_line.add(held)\n  return { first = lib_room_line.first }\nend\n' +
+        'function lib_room_line.clear()\nend\n' +
+        'if lib_room_line.first then\n  lib_room_line.add(1)\nend\nreturn lib_room_line.size(), lib_room_line.clear\n',
+    );
+  });
+
   it('writes the line of needs at the end of a header', () => {
     const dir = folderWith({
       'claim.lua': 'local now = 1\n--@include lib/b\n--@include lib/c\nreturn b() + c()\n',
