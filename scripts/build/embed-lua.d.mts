@@ -1,6 +1,7 @@
 export function readLuaScripts(
   dir: string,
   onStaleNeeds?: (file: string, right: string) => void,
+  made?: Map<string, object>,
 ): Record<string, string>;
 export function renderModule(
   scripts: Readonly<Record<string, string>>,

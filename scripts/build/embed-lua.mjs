@@ -53,15 +53,16 @@ const INCLUDE = /^--@include lib\/([a-z0-9_/-]+)$/;
  *
  * @param {(file: string, right: string) => void} onStaleNeeds gets each library whose line `-- Needs:` is wrong, and
  *   its right text. Throws an error by default.
+ * @param {Map<string, object>} made has the scripts that earlier calls have made, by their texts
  */
-export function readLuaScripts(dir, onStaleNeeds = refuseStaleNeeds) {
+export function readLuaScripts(dir, onStaleNeeds = refuseStaleNeeds, made = new Map()) {
   const libs = readLibs(join(dir, 'lib'));
   const included = new Map();
   const scripts = {};
   const uses = [];
   for (const { name, file, text } of scriptFiles(dir)) {
     if (name in scripts) throw new Error(`${file}: another script is already called ${name}`);
-    const embedded = embed(file, text, libs, included);
+    const embedded = embed(file, text, libs, included, made);
     scripts[name] = embedded.script;
     uses.push(...embedded.uses);
   }
@@ -162,13 +163,19 @@ function readLibs(dir) {
   return libs;
 }
 
-function embed(file, text, libs, included) {
+function embed(file, text, libs, included, made) {
   const [first = '', ...rest] = text.split(/\r?\n/);
   const flags = first.startsWith('#!') ? `${first.trimEnd()}\n` : '';
   const lines = flags === '' ? [first, ...rest] : rest;
   const place = { libs, included, own: new Set(), path: [], within: [] };
   const expanded = expand(file, lines, flags === '' ? 1 : 2, place);
   const whole = expanded.map((line) => line.text).join('\n');
+  const key = `${file}\n${flags}${whole}`;
+  if (!made.has(key)) made.set(key, scriptOf(file, flags, whole, expanded));
+  return made.get(key);
+}
+
+function scriptOf(file, flags, whole, expanded) {
   checkLocals(file, stripComments(file, whole));
   const used = dropUnused(whole);
   // Redis reads the flags only from the very first line.

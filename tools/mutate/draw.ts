@@ -6,18 +6,16 @@ import { luaEdits } from './lua-edits.js';
 import { mutantsBy, type Mutant } from './mutant.js';
 import { typescriptEdits } from './typescript-edits.mjs';
 
-/** The places whose mutants are drawn where `--only` names none. */
-const ALL = 'lua';
-
-/** Returns all mutants of a file or a folder of the project. @throws Error if there are none */
-export async function mutantsIn(root: string, only: string = ALL): Promise<Mutant[]> {
+/** Returns all mutants of files and folders of the project. @throws Error if there are none */
+export async function mutantsIn(root: string, only: readonly string[]): Promise<Mutant[]> {
   const mutants: Mutant[] = [];
-  for (const file of filesOf(root, only)) {
+  for (const file of only.flatMap((path) => filesOf(root, path))) {
     const text = readFileSync(join(root, file), 'utf8');
     const edits = file.endsWith('.lua') ? luaEdits(text) : await typescriptEdits(file, text);
     mutants.push(...mutantsBy(file, text, edits));
   }
-  if (mutants.length === 0) throw new Error(`--only: expected a file or folder of lua or src, found "${only}".`);
+  if (mutants.length === 0)
+    throw new Error(`--only: expected a file or folder of lua or src, found "${only.join(', ')}".`);
   return mutants;
 }
 

@@ -1,5 +1,5 @@
-// npm run mutate -- --seed N --count N [--only lua/lib/group]: changes the sources a little. It shows which changes no test
-// notices; see CONTRIBUTING.md. `-- --record [test/lua]` comes first, and notes what each test file executes.
+// npm run mutate -- --seed N --count N [--from N] [--only lua/lib/group]: changes the sources a little. It shows which
+// changes no test notices; see CONTRIBUTING.md. `-- --record [test/lua]` comes first, and notes what each test file executes.
 import { spawn } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
@@ -8,29 +8,38 @@ import { parseArgs } from 'node:util';
 import { draw, mutantsIn } from './draw.js';
 import { say, type Mutant } from './mutant.js';
 import { readRecords, suitesOf, type SpecRecord } from './records.js';
+import { Results, type Result } from './results.js';
 import { Workplace } from './workplace.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const records = join(root, '.cache/mutate/records');
+const folder = join(root, '.cache/mutate');
 
 /** Leaves the processor to whatever else runs. */
-const LOWEST_PRIORITY = 19;
+const LOW_PRIORITY = 15;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     seed: { type: 'string', default: '1' },
     count: { type: 'string', default: '10' },
-    only: { type: 'string' },
+    from: { type: 'string', default: '0' },
+    only: { type: 'string', multiple: true, default: ['lua'] },
+    seconds: { type: 'string', default: '120' },
     record: { type: 'boolean', default: false },
   },
 });
-const [seed, count] = [Number(values.seed), Number(values.count)];
-if (!(seed >= 0 && count > 0)) {
-  console.error(`Expected numbers for --seed and --count, found "${values.seed}" and "${values.count}".`);
+const [seed, count, from, seconds] = [values.seed, values.count, values.from, values.seconds].map(Number) as [
+  number,
+  number,
+  number,
+  number,
+];
+if (!(seed >= 0 && count > 0 && from >= 0 && seconds > 0)) {
+  const found = JSON.stringify([values.seed, values.count, values.from, values.seconds]);
+  console.error(`Expected numbers for --seed, --count, --from and --seconds, found ${found}.`);
   process.exit(2);
 }
-setPriority(LOWEST_PRIORITY);
+setPriority(LOW_PRIORITY);
 process.exitCode = values.record ? await record(positionals) : await mutate();
 
 /** Runs the tests of these paths, or all. Each leaves a record of what it executes. */
@@ -40,50 +49,54 @@ function record(paths: readonly string[]): Promise<number> {
   return new Promise((resolve) => child.once('close', (code) => resolve(code ?? 1)));
 }
 
-/** Runs the drawn mutants one after another. Returns 1 if one survives. */
+/** Runs the drawn mutants one after another, but those with a result. Returns 1 if one survives. */
 async function mutate(): Promise<number> {
-  const all = readRecords(records);
-  const drawn = draw(await mutantsIn(root, values.only), seed, count);
+  const all = readRecords(join(folder, 'records'));
+  const drawn = draw(await mutantsIn(root, values.only), seed, from + count);
+  const results = new Results(join(folder, `results/${seed}-${values.only.join('+').replaceAll('/', '.')}.jsonl`));
   const workplace = new Workplace(root);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
-      workplace.close();
-      process.exit(1);
-    });
+    process.once(signal, () => void workplace.close().finally(() => process.exit(1)));
   }
-  const survivors: Mutant[] = [];
+  const survivors: Result[] = [];
   try {
-    for (const mutant of drawn) {
-      const by = await noticedBy(mutant, workplace, all);
-      if (by === undefined) survivors.push(mutant);
-      console.log(by === undefined ? `SURVIVED ${say(mutant)}` : `noticed ${say(mutant)} by ${by}`);
+    for (const [index, mutant] of [...drawn.entries()].slice(from)) {
+      const known = results.of(index, say(mutant));
+      const result = known ?? (await resultOf(index, mutant, workplace, all, results));
+      if (result.by === undefined) survivors.push(result);
     }
   } finally {
-    workplace.close();
+    await workplace.close();
   }
-  const noticed = drawn.length - survivors.length;
-  console.log(
-    `\nseed ${seed}: ${noticed} of ${drawn.length} noticed (${Math.round((100 * noticed) / drawn.length)} %)`,
-  );
-  survivors.forEach((mutant) => console.log(`  ${say(mutant)}`));
+  const ran = drawn.length - from;
+  const share = Math.round((100 * (ran - survivors.length)) / ran);
+  console.log(`\nseed ${seed}: ${ran - survivors.length} of ${ran} noticed (${share} %)`);
+  survivors.forEach(({ index, mutant }) => console.log(`  ${index} ${mutant}`));
   return survivors.length > 0 ? 1 : 0;
 }
 
-/** Returns what notices a mutant: the build, a test file, or the limit of time. Returns nothing if it survives. */
-async function noticedBy(
+async function resultOf(
+  index: number,
   mutant: Mutant,
   workplace: Workplace,
   all: readonly SpecRecord[],
-): Promise<string | undefined> {
-  try {
-    const scripts = new Set(workplace.put(mutant.file, mutant.text));
+  results: Results,
+): Promise<Result> {
+  const startedAt = performance.now();
+  const isLua = mutant.file.endsWith('.lua');
+  const by = await workplace.noticedBy(mutant, (scripts) => {
     const executes = ({ scripts: called, sources }: SpecRecord) =>
-      mutant.file.endsWith('.lua') ? called.some((name) => scripts.has(name)) : sources.includes(mutant.file);
-    const suites = suitesOf(all, mutant.file, executes);
-    return suites.length === 0 ? undefined : await workplace.run(suites);
-  } catch (error) {
-    return `the build: ${(error as Error).message.split('\n')[0]}`;
-  } finally {
-    workplace.restore(mutant.file);
-  }
+      isLua ? called.some((name) => scripts.has(name)) : sources.includes(mutant.file);
+    return suitesOf(all.filter(executes), mutant.file, scripts, results.noticedIn(mutant.file), seconds);
+  });
+  const result = {
+    index,
+    mutant: say(mutant),
+    by,
+    seconds: Math.round((performance.now() - startedAt) / 100) / 10,
+  };
+  results.add(result);
+  const outcome = by === undefined ? `SURVIVED ${result.mutant}` : `noticed ${result.mutant} by ${by}`;
+  console.log(`${index} ${outcome} (${result.seconds} s)`);
+  return result;
 }

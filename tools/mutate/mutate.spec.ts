@@ -1,9 +1,13 @@
 // The mutants of `npm run mutate`: their changes, and their draw by a seed. Also the order of the tests that run.
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { draw, mutantsIn } from './draw.js';
 import { luaEdits } from './lua-edits.js';
 import { mutantsBy, say } from './mutant.js';
 import { suitesOf } from './records.js';
+import { Results } from './results.js';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 
@@ -55,7 +59,7 @@ describe('a change of a script', () => {
 
 describe('a draw', () => {
   it('is the same by the same seed, another by another, and has no mutant twice', async () => {
-    const mutants = await mutantsIn(ROOT, 'lua/lib/group');
+    const mutants = await mutantsIn(ROOT, ['lua/lib/group']);
     const drawn = (seed: number) => draw(mutants, seed, 40).map(say);
     expect(drawn(1)).toEqual(drawn(1));
     expect(drawn(1)).not.toEqual(drawn(2));
@@ -63,7 +67,7 @@ describe('a draw', () => {
   });
 
   it('gives rare operators the chance of frequent ones', async () => {
-    const mutants = await mutantsIn(ROOT, 'lua/lib/group');
+    const mutants = await mutantsIn(ROOT, ['lua/lib/group']);
     const operators = new Set(mutants.map((mutant) => mutant.operator));
     const drawn = draw(mutants, 1, 200).filter(({ operator }) => operator === 'forget clock');
     expect(operators.size).toBe(10);
@@ -71,25 +75,49 @@ describe('a draw', () => {
   });
 
   it('refuses a place without mutants', async () => {
-    await expect(mutantsIn(ROOT, 'docs')).rejects.toThrow('--only: expected a file or folder');
+    await expect(mutantsIn(ROOT, ['docs'])).rejects.toThrow('--only: expected a file or folder');
   });
 });
 
 describe('the tests of a mutant', () => {
-  it('are those that execute it: of its name, of its folder, then the fastest, within two minutes', () => {
+  it('are first those that noticed others of its file, of its name, of its script, of its folder, then the fastest', () => {
     const records = [
       record('test/queue/slow.spec.ts', 60),
       record('test/queue/fast.spec.ts', 1),
       record('test/lua/group/order.spec.ts', 3),
+      record('test/lua/attempt/claim.spec.ts', 9),
       record('test/lua/group/write-scores.spec.ts', 9),
+      record('test/queue/sharp.spec.ts', 9),
       record('test/queue/slowest.spec.ts', 80),
-      { ...record('test/lua/group/other.spec.ts', 1), scripts: [] },
     ];
-    expect(suitesOf(records, 'lua/lib/group/write_scores.lua', ({ scripts }) => scripts.length > 0)).toEqual([
+    const noticed = new Map([['test/queue/sharp.spec.ts', 8]]);
+    const scripts = new Set(['attemptClaim']);
+    expect(suitesOf(records, 'lua/lib/group/write_scores.lua', scripts, noticed, 120)).toEqual([
+      'test/queue/sharp.spec.ts',
       'test/lua/group/write-scores.spec.ts',
+      'test/lua/attempt/claim.spec.ts',
       'test/lua/group/order.spec.ts',
       'test/queue/fast.spec.ts',
       'test/queue/slow.spec.ts',
     ]);
+  });
+});
+
+describe('the results of a run', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'mutants-')), 'results.jsonl');
+
+  it('are kept for the run that goes on', () => {
+    const results = new Results(file);
+    results.add({ index: 0, mutant: 'a.lua:1 negate: a => b', by: 'a.spec.ts', seconds: 1 });
+    results.add({ index: 1, mutant: 'a.lua:2 negate: a => b', seconds: 1 });
+    const later = new Results(file);
+    expect(later.of(0, 'a.lua:1 negate: a => b')?.by).toBe('a.spec.ts');
+    expect(later.of(1, 'a.lua:2 negate: a => b')).toMatchObject({ index: 1 });
+    expect(later.of(2, 'a.lua:3 negate: a => b')).toBeUndefined();
+    expect([...later.noticedIn('a.lua')]).toEqual([['a.spec.ts', 1]]);
+  });
+
+  it('are of the same sources', () => {
+    expect(() => new Results(file).of(0, 'a.lua:9 negate: a => b')).toThrow('The sources have changed');
   });
 });

@@ -15,9 +15,6 @@ export interface SpecRecord {
   readonly sources: readonly string[];
 }
 
-/** The test files of one mutant take at most this long together, by their records, in seconds. */
-const MOST_SECONDS = 120;
-
 /** Reads the records of a folder. @throws Error if there are none */
 export function readRecords(folder: string): SpecRecord[] {
   const files = existsSync(folder) ? readdirSync(folder) : [];
@@ -41,19 +38,31 @@ function namesByDigest(): Map<string, string[]> {
   return names;
 }
 
-/** Returns the test files that can know a change. First come those named like its file, then its folder's, then the fastest. */
+/**
+ * Returns the test files of a mutant, which take at most `most` seconds together by their records. First come those that
+ * noticed others of its file, then those named like it or like a changed script, then its folder's, then the fastest.
+ */
 export function suitesOf(
   records: readonly SpecRecord[],
   file: string,
-  executes: (record: SpecRecord) => boolean,
+  scripts: ReadonlySet<string>,
+  noticed: ReadonlyMap<string, number>,
+  most: number,
 ): string[] {
   const [folder, name] = file.split('/').slice(-2) as [string, string];
   const spec = `${name.split('.')[0]!.replaceAll('_', '-')}.spec.ts`;
   const nearness = (record: SpecRecord) =>
-    (record.file.endsWith(`/${spec}`) ? 2 : 0) + (record.file.includes(`/${folder}/`) ? 1 : 0);
-  const sorted = records
-    .filter(executes)
-    .toSorted((one, other) => nearness(other) - nearness(one) || one.seconds - other.seconds);
+    (record.file.endsWith(`/${spec}`) ? 2 : 0) +
+    (scripts.has(scriptOf(record.file)) ? 2 : 0) +
+    (record.file.includes(`/${folder}/`) ? 1 : 0) +
+    Math.min(3, noticed.get(record.file) ?? 0);
+  const sorted = records.toSorted((one, other) => nearness(other) - nearness(one) || one.seconds - other.seconds);
   let sum = 0;
-  return sorted.filter(({ seconds }) => (sum += seconds) <= MOST_SECONDS).map((record) => record.file);
+  return sorted.filter(({ seconds }) => (sum += seconds) <= most).map((record) => record.file);
+}
+
+/** Returns the name of the script that a test file of `test/lua` is about. */
+function scriptOf(file: string): string {
+  const path = file.replace(/^test\/lua\/|\.spec\.ts$/g, '');
+  return path.replace(/[-/]+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -1,35 +1,27 @@
 // A copy of the project in which mutants run, so that the tree itself never has one.
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import type { LuaScriptName } from '#queue/lua.generated.js';
+import { changesJobs, framed } from '#queue/transport/audited-script.js';
 import { readLuaScripts, readTransitions, renderModule } from '../../scripts/build/embed-lua.mjs';
+import type { Mutant } from './mutant.js';
+import { TestProcess, type ExchangedScript } from './test-process.js';
 
 /** The name of the module that carries the scripts. */
 const GENERATED = 'src/queue/lua.generated.ts';
 
 const LEFT_OUT = new Set(['node_modules', 'dist', '.git', 'coverage']);
 
-const JEST = [
-  '--experimental-vm-modules',
-  '--disable-warning=ExperimentalWarning',
-  'node_modules/jest/bin/jest.js',
-  '--runInBand',
-  '--bail',
-  '--forceExit',
-  '--testSequencer=<rootDir>/tools/mutate/given-order.mjs',
-  '--reporters=default',
-  '--runTestsByPath',
-];
-
-/** A mutant that runs longer has an endless loop, in ms. */
-const MOST_MS = 240_000;
+type Scripts = Record<LuaScriptName, string>;
 
 export class Workplace {
   readonly folder = mkdtempSync(join(tmpdir(), 'mutate-'));
-  private readonly scripts: Record<string, string>;
-  private running?: ChildProcess;
+  private readonly made = new Map<string, object>();
+  private readonly scripts: Scripts;
+  private readonly tests = new TestProcess(this.folder);
 
   constructor(private readonly root: string) {
     cpSync(root, this.folder, {
@@ -39,59 +31,106 @@ export class Workplace {
     });
     // Jest shares the modules of the project's own node_modules only, so a link does not do.
     execFileSync('cp', ['-Rl', join(root, 'node_modules'), join(this.folder, 'node_modules')]);
-    this.scripts = this.readScripts();
+    this.scripts = this.readScripts(this.made);
   }
 
-  /** Puts the changed text in place of a file. Returns the names of the scripts that it changes. */
-  put(file: string, changed: string): string[] {
-    writeFileSync(join(this.folder, file), changed);
-    if (!file.endsWith('.lua')) return [];
-    const scripts = this.readScripts();
-    writeFileSync(join(this.folder, GENERATED), renderModule(scripts, readTransitions(join(this.folder, 'lua'))));
-    return Object.keys(scripts).filter((name) => scripts[name] !== this.scripts[name]);
-  }
-
-  /** Puts the right text back. */
-  restore(file: string): void {
-    this.put(file, readFileSync(join(this.root, file), 'utf8'));
-  }
-
-  /** Runs test files until the first fails. Returns what noticed the mutant: a test file, or the limit of time. */
-  async run(files: readonly string[]): Promise<string | undefined> {
-    const child = spawn(process.execPath, [...JEST, ...files], {
-      cwd: this.folder,
-      env: { ...process.env, MUTATE_ORDER: JSON.stringify(files), NODE_OPTIONS: '' },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true,
-    });
-    this.running = child;
-    let isLate = false;
-    const timer = setTimeout(() => {
-      isLate = true;
-      this.killRun();
-    }, MOST_MS);
-    const code = new Promise<number | null>((resolve) => child.once('close', resolve));
-    const [out, said] = await Promise.all([text(child.stdout), text(child.stderr)]);
-    const ended = await code;
-    this.running = undefined;
-    clearTimeout(timer);
-    if (isLate) return `${MOST_MS / 1_000} s`;
-    if (ended === 0) return undefined;
-    return /^FAIL (\S+)/m.exec(said)?.[1] ?? `no test ran:\n${out}${said}`;
+  /** Returns what notices a mutant: the build, a test file, or a limit. Returns nothing if it survives. */
+  async noticedBy(
+    mutant: Mutant,
+    suitesOf: (scripts: ReadonlySet<string>) => string[],
+  ): Promise<string | undefined> {
+    let changed: Scripts;
+    try {
+      changed = this.scriptsWith(mutant);
+    } catch (error) {
+      this.put(mutant.file, this.rightText(mutant.file), this.scripts);
+      return `the build: ${(error as Error).message.split('\n')[0]}`;
+    }
+    const names = namesOf(changed).filter((name) => changed[name] !== this.scripts[name]);
+    const suites = suitesOf(new Set(names));
+    if (suites.length === 0) return undefined;
+    return mutant.file.endsWith('.lua')
+      ? await this.runScripts(mutant, changed, suites, this.exchanged(changed, new Set(names)))
+      : await this.runSource(mutant, suites);
   }
 
   /** Ends a run, and removes the copy. */
-  close(): void {
-    this.killRun();
+  async close(): Promise<void> {
+    await this.tests.stop();
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 
-  /** Kills the processes of a run. Its Redis ends with them. */
-  private killRun(): void {
-    if (this.running?.pid !== undefined) process.kill(-this.running.pid, 'SIGKILL');
+  /**
+   * A failed test must pass without the mutant: what earlier mutants left behind in the process may have failed it. If it
+   * does not pass, a new process tells.
+   */
+  private async runScripts(
+    { file, text }: Mutant,
+    changed: Scripts,
+    suites: string[],
+    exchanged: ExchangedScript[],
+  ): Promise<string | undefined> {
+    for (let left = suites; ;) {
+      this.put(file, text, changed);
+      const by = await this.tests.run(left, exchanged);
+      this.put(file, this.rightText(file), this.scripts);
+      if (by === undefined || !suites.includes(by)) return by;
+      if ((await this.tests.run([by], [])) === undefined) return by;
+      await this.tests.stop();
+      if ((await this.tests.run([by], [])) !== undefined) left = left.filter((suite) => suite !== by);
+    }
   }
 
-  private readScripts(): Record<string, string> {
-    return readLuaScripts(join(this.folder, 'lua'), () => undefined); // a mutant may need fewer names
+  private async runSource({ file, text }: Mutant, suites: readonly string[]): Promise<string | undefined> {
+    await this.tests.stop();
+    writeFileSync(join(this.folder, file), text);
+    try {
+      return await this.tests.run(suites, []);
+    } finally {
+      writeFileSync(join(this.folder, file), this.rightText(file));
+      await this.tests.stop();
+    }
   }
+
+  private put(file: string, text: string, scripts: Scripts): void {
+    writeFileSync(join(this.folder, file), text);
+    writeFileSync(join(this.folder, GENERATED), renderModule(scripts, readTransitions(join(this.folder, 'lua'))));
+  }
+
+  private rightText(file: string): string {
+    return readFileSync(join(this.root, file), 'utf8');
+  }
+
+  private scriptsWith({ file, text }: Mutant): Scripts {
+    if (!file.endsWith('.lua')) return this.scripts;
+    writeFileSync(join(this.folder, file), text);
+    return this.readScripts(new Map(this.made));
+  }
+
+  /** Returns what is sent in place of the right scripts: bare, without the line of flags, and with the audit trail. */
+  private exchanged(changed: Scripts, names: ReadonlySet<string>): ExchangedScript[] {
+    const isFrameChanged = names.has('auditFrame');
+    return namesOf(changed).flatMap((name) => {
+      const forms: ((scripts: Scripts) => string)[] = [];
+      if (names.has(name))
+        forms.push(
+          (scripts) => scripts[name],
+          (scripts) => scripts[name].replace(/^#!.*\n/, ''),
+        );
+      if ((names.has(name) || isFrameChanged) && changesJobs(name)) forms.push((scripts) => framed(name, scripts));
+      return forms.map((form): ExchangedScript => [digestOf(form(this.scripts)), form(changed)]);
+    });
+  }
+
+  private readScripts(made: Map<string, object>): Scripts {
+    return readLuaScripts(join(this.folder, 'lua'), () => undefined, made) as Scripts; // a mutant may need fewer names
+  }
+}
+
+function namesOf(scripts: Scripts): LuaScriptName[] {
+  return Object.keys(scripts) as LuaScriptName[];
+}
+
+function digestOf(text: string): string {
+  return createHash('sha1').update(text).digest('hex');
 }

@@ -20,7 +20,7 @@ const made = new Map<LuaScriptName, AuditedScript>();
 export function auditedScript(name: LuaScriptName): AuditedScript {
   let script = made.get(name);
   if (!script) {
-    const text = framed(name);
+    const text = framed(name, luaScripts);
     script = { text, sha: createHash('sha1').update(text).digest('hex') };
     made.set(name, script);
   }
@@ -32,13 +32,14 @@ export function changesJobs(name: LuaScriptName): boolean {
   return transitions[name] !== undefined;
 }
 
-function framed(name: LuaScriptName): string {
+/** Returns a script of these inside the frame of these. */
+export function framed(name: LuaScriptName, scripts: Readonly<Record<LuaScriptName, string>>): string {
   const transition = transitions[name];
   if (transition === undefined) {
     throw new TypeError(`The script ${name} declares no transition.`);
   }
-  const [flags, script] = parted(luaScripts[name]);
-  const [, frame] = parted(luaScripts.auditFrame);
+  const [flags, script] = parted(scripts[name]);
+  const [, frame] = parted(scripts.auditFrame);
   return flags + frame.replace('TRANSITION', transition).replace('SCRIPT()', () => script);
 }
 

@@ -1,0 +1,40 @@
+// A process that runs test files for one mutant after another. It loads jest and the library once. Scripts are exchanged as
+// they are sent, by their digests, so a mutant of a script needs no process of its own.
+import { createHash } from 'node:crypto';
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Redis } from 'ioredis';
+import { runCLI } from 'jest';
+import setUp from '../../../test/support/global-setup.mjs';
+
+const config = fileURLToPath(new URL('jest.config.mjs', import.meta.url));
+
+let exchanged = new Map();
+
+const { sendCommand } = Redis.prototype;
+Redis.prototype.sendCommand = function exchange(command, ...rest) {
+  if (exchanged.size > 0) exchangeScript(command);
+  return sendCommand.call(this, command, ...rest);
+};
+
+/** Puts the digest or the text of a changed script in place of the right one. */
+function exchangeScript({ name, args }) {
+  if (name === 'evalsha') args[0] = exchanged.get(String(args[0]))?.digest ?? args[0];
+  if (name === 'eval') args[0] = exchanged.get(digestOf(String(args[0])))?.text ?? args[0];
+}
+
+function digestOf(text) {
+  return createHash('sha1').update(text).digest('hex');
+}
+
+process.on('message', async ({ files, scripts }) => {
+  exchanged = new Map(scripts.map(([digest, text]) => [digest, { digest: digestOf(text), text }]));
+  globalThis.mutateRun = { files, onEnd: () => process.send({ isAlive: true }) };
+  await runCLI({ $0: '', _: files, config, runTestsByPath: true, runInBand: true, silent: true }, [process.cwd()]);
+  const { failed } = globalThis.mutateRun;
+  process.send({ failed: failed && relative(process.cwd(), failed) });
+});
+process.on('disconnect', () => process.exit());
+
+await setUp();
+process.send({ isReady: true });

@@ -1,0 +1,77 @@
+// Runs test files in a process of the copy, which serves several mutants of scripts. A mutant of a source needs a process
+// of its own, because the library is loaded once.
+import { fork, type ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+
+/** The text of a changed script, by the digest of the right one. */
+export type ExchangedScript = readonly [digest: string, text: string];
+
+/** A test file that takes longer has an endless loop, in ms. */
+const MOST_MS = 60_000;
+
+const FLAGS = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
+
+interface Report {
+  readonly isAlive?: boolean;
+  readonly isReady?: boolean;
+  readonly failed?: string;
+}
+
+export class TestProcess {
+  private child: Promise<ChildProcess> | undefined;
+
+  constructor(private readonly folder: string) {}
+
+  /** Runs test files until the first fails. Returns what failed: a test file, or the limit of time. */
+  async run(files: readonly string[], scripts: readonly ExchangedScript[]): Promise<string | undefined> {
+    const child = await (this.child ??= this.start());
+    child.send({ files, scripts });
+    const report = await this.next(child);
+    if (typeof report === 'string') await this.stop();
+    return typeof report === 'string' ? report : report.failed;
+  }
+
+  /** Ends the process. Its Redis ends with it. The next run has a new one. */
+  async stop(): Promise<void> {
+    const running = this.child;
+    this.child = undefined;
+    const child = await running;
+    if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    process.kill(-child.pid, 'SIGKILL');
+    await ended;
+  }
+
+  private async start(): Promise<ChildProcess> {
+    const child = fork(join(this.folder, 'tools/mutate/jest/process.mjs'), {
+      cwd: this.folder,
+      execArgv: FLAGS,
+      env: { ...process.env, NODE_OPTIONS: '' },
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      detached: true,
+    });
+    const report = await this.next(child);
+    if (typeof report === 'string') throw new Error(`The process of the tests did not start: ${report}`);
+    return child;
+  }
+
+  /** Waits for the report of a run. Returns a text where none comes. */
+  private next(child: ChildProcess): Promise<Report | string> {
+    return new Promise((resolve) => {
+      const end = (report: Report | string) => {
+        clearTimeout(timer);
+        child.off('message', onMessage).off('exit', onExit);
+        resolve(report);
+      };
+      const onLimit = () => end(`${MOST_MS / 1_000} s`);
+      const onExit = () => end('the end of the process');
+      let timer = setTimeout(onLimit, MOST_MS);
+      const onMessage = (report: Report) => {
+        clearTimeout(timer);
+        timer = setTimeout(onLimit, MOST_MS);
+        if (!report.isAlive) end(report);
+      };
+      child.on('message', onMessage).on('exit', onExit);
+    });
+  }
+}
