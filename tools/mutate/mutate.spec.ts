@@ -80,7 +80,7 @@ describe('a draw', () => {
 });
 
 describe('the tests of a mutant', () => {
-  it('are first those that noticed others of its file, of its name, of its script, of its folder, then the fastest', () => {
+  it('are first those of its name, those that noticed others of its file, those of its script, then the fastest', () => {
     const records = [
       record('test/queue/slow.spec.ts', 60),
       record('test/queue/fast.spec.ts', 1),
@@ -93,8 +93,8 @@ describe('the tests of a mutant', () => {
     const noticed = new Map([['test/queue/sharp.spec.ts', 8]]);
     const scripts = new Set(['attemptClaim']);
     expect(suitesOf(records, 'lua/lib/group/write_scores.lua', scripts, noticed, 120)).toEqual([
-      'test/queue/sharp.spec.ts',
       'test/lua/group/write-scores.spec.ts',
+      'test/queue/sharp.spec.ts',
       'test/lua/attempt/claim.spec.ts',
       'test/lua/group/order.spec.ts',
       'test/queue/fast.spec.ts',

@@ -39,8 +39,9 @@ function namesByDigest(): Map<string, string[]> {
 }
 
 /**
- * Returns the test files of a mutant, which take at most `most` seconds together by their records. First come those that
- * noticed others of its file, then those named like it or like a changed script, then its folder's, then the fastest.
+ * Returns the test files of a mutant, which take at most `most` seconds together by their records. Those that
+ * noticed several others of its file come first, and those named like it or like a changed script. Its folder's are next,
+ * then the fastest.
  */
 export function suitesOf(
   records: readonly SpecRecord[],

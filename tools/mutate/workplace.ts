@@ -61,8 +61,8 @@ export class Workplace {
   }
 
   /**
-   * A failed test must pass without the mutant: what earlier mutants left behind in the process may have failed it. If it
-   * does not pass, a new process tells.
+   * Runs the tests of a mutant of the scripts. A failed test must pass without it, because earlier mutants may have left
+   * something behind in the process. If it does not pass, a new process tells.
    */
   private async runScripts(
     { file, text }: Mutant,
@@ -107,7 +107,7 @@ export class Workplace {
     return this.readScripts(new Map(this.made));
   }
 
-  /** Returns what is sent in place of the right scripts: bare, without the line of flags, and with the audit trail. */
+  /** Returns the changed scripts in each form in which they are sent: bare, without flags, and with the audit trail. */
   private exchanged(changed: Scripts, names: ReadonlySet<string>): ExchangedScript[] {
     const isFrameChanged = names.has('auditFrame');
     return namesOf(changed).flatMap((name) => {

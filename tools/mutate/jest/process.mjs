@@ -1,5 +1,5 @@
-// A process that runs test files for one mutant after another. It loads jest and the library once. Scripts are exchanged as
-// they are sent, by their digests, so a mutant of a script needs no process of its own.
+// A process that runs test files for one mutant after another. It loads jest and the library once. A changed script is
+// put in place of the right one when that is sent. So a mutant of a script needs no process of its own.
 import { createHash } from 'node:crypto';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -27,14 +27,16 @@ function digestOf(text) {
   return createHash('sha1').update(text).digest('hex');
 }
 
-process.on('message', async ({ files, scripts }) => {
+process.on('message', (run) => void runTests(run));
+process.on('disconnect', () => process.exit());
+
+async function runTests({ files, scripts }) {
   exchanged = new Map(scripts.map(([digest, text]) => [digest, { digest: digestOf(text), text }]));
   globalThis.mutateRun = { files, onEnd: () => process.send({ isAlive: true }) };
   await runCLI({ $0: '', _: files, config, runTestsByPath: true, runInBand: true, silent: true }, [process.cwd()]);
   const { failed } = globalThis.mutateRun;
   process.send({ failed: failed && relative(process.cwd(), failed) });
-});
-process.on('disconnect', () => process.exit());
+}
 
 await setUp();
 process.send({ isReady: true });

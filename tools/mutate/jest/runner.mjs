@@ -11,7 +11,7 @@ export default class FirstFailureRunner extends TestRunner {
       watcher.setState({ interrupted: true });
     };
     this.on('test-file-success', ([{ path }, { numFailingTests, testExecError }]) =>
-      end(path, numFailingTests > 0 || testExecError != null),
+      end(path, numFailingTests > 0 || Boolean(testExecError)),
     );
     this.on('test-file-failure', ([{ path }]) => end(path, true));
     return super.runTests(tests, watcher, options);
