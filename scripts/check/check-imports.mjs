@@ -104,7 +104,8 @@ const ROOMS = {
   },
   metrics: {
     'instruments.ts': [],
-    'fleet-reader.ts': ['instruments.ts'],
+    'outbox-figures.ts': ['instruments.ts'],
+    'fleet-reader.ts': ['instruments.ts', 'outbox-figures.ts'],
     'process-figures.ts': ['instruments.ts'],
     'prometheus.ts': ['instruments.ts', 'fleet-reader.ts', 'process-figures.ts'],
     'open-telemetry.ts': ['instruments.ts', 'fleet-reader.ts', 'process-figures.ts'],

@@ -1,6 +1,7 @@
 import type { QueueStats } from '../queue/model/job.js';
 import type { WorkerRecord } from '../queue/model/worker-record.js';
-import type { InstrumentKey, Labels } from './instruments.js';
+import type { FleetFigure, InstrumentKey, Labels } from './instruments.js';
+import { outboxFigures, type MeasuredOutbox } from './outbox-figures.js';
 
 /** A queue as far as metrics read it; a JobQueue is one. */
 export interface MeasuredQueue {
@@ -12,13 +13,6 @@ export interface MeasuredQueue {
   workers?(): Promise<readonly Pick<WorkerRecord, 'slots'>[]>;
 }
 
-/** One figure of the fleet. */
-export interface FleetFigure {
-  key: InstrumentKey;
-  labels: Labels;
-  value: number;
-}
-
 /** A scrape asks for each instrument separately. They share a reading of the queues of at most this age, in ms. */
 const FRESH_MS = 1_000;
 
@@ -27,14 +21,19 @@ export class FleetReader {
   private reading: Promise<FleetFigure[]> | undefined;
   private readAt = -Infinity;
 
-  constructor(private readonly queues: () => readonly MeasuredQueue[]) {}
+  constructor(
+    private readonly queues: () => readonly MeasuredQueue[],
+    private readonly outbox: () => MeasuredOutbox | undefined,
+  ) {}
 
   /** Returns all figures. A queue whose Redis does not reply has only the figure that it is down. Never rejects. */
   read(): Promise<FleetFigure[]> {
     const now = performance.now();
     if (!this.reading || now - this.readAt > FRESH_MS) {
       this.readAt = now;
-      this.reading = Promise.all(this.queues().map(figuresOf)).then((lists) => lists.flat());
+      const outbox = this.outbox();
+      const parts = [...this.queues().map(figuresOf), ...(outbox ? [outboxFigures(outbox)] : [])];
+      this.reading = Promise.all(parts).then((lists) => lists.flat());
     }
     return this.reading;
   }

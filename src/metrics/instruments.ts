@@ -116,6 +116,28 @@ export const INSTRUMENTS = {
     help: 'Jobs of the whole fleet since the queue exists, by event: enqueued, completed, failed, retried, reclaimed, crashed, rate_limited, limited and others',
     labels: ['queue', 'event'],
   },
+  outboxRows: {
+    source: 'fleet',
+    kind: 'gauge',
+    name: 'job_queue.outbox.rows',
+    help: 'Rows of the outbox by state: waiting, set_aside until their next attempt, failed; at most 10,000 of each',
+    labels: ['state'],
+  },
+  outboxAge: {
+    source: 'fleet',
+    kind: 'gauge',
+    name: 'job_queue.outbox.oldest.age',
+    unit: 's',
+    help: 'How long the oldest row of the outbox has waited for its job; 0 if none waits',
+    labels: [],
+  },
+  outboxRelayed: {
+    source: 'process',
+    kind: 'counter',
+    name: 'job_queue.outbox.relayed',
+    help: 'Rows of the outbox that this process has moved to their queue',
+    labels: ['queue'],
+  },
   attempts: {
     source: 'process',
     kind: 'counter',
@@ -180,3 +202,10 @@ export function prometheusName({ name, unit, kind }: Instrument): string {
 
 /** The labels of one measurement. */
 export type Labels = { [label in 'queue' | 'name' | 'outcome' | 'state' | 'event' | 'operation']?: string };
+
+/** One figure of a scrape. */
+export interface FleetFigure {
+  key: InstrumentKey;
+  labels: Labels;
+  value: number;
+}

@@ -4,6 +4,7 @@ import type { WorkerTrip } from '../worker/fetch/fetch-loop.js';
 import type { WorkerEvent } from '../worker/reports/worker-event.js';
 import { FleetReader, type MeasuredQueue } from './fleet-reader.js';
 import { createInstruments, type Meter } from './open-telemetry.js';
+import type { MeasuredOutbox } from './outbox-figures.js';
 import { type Durations, ProcessFigures } from './process-figures.js';
 import { type PrometheusClient, type PrometheusRegistry, registerInstruments } from './prometheus.js';
 import { QueueFigures } from './queue-figures.js';
@@ -60,9 +61,12 @@ export class JobMetrics {
   private readonly startedAt = new Map<WorkerEvent['job'], number>();
 
   /** @throws InvalidOptionError */
-  constructor(options: JobMetricsOptions = {}) {
+  constructor(options?: JobMetricsOptions);
+  /** @internal */
+  constructor(options?: JobMetricsOptions, outbox?: () => MeasuredOutbox | undefined);
+  constructor(options: JobMetricsOptions = {}, outbox: () => MeasuredOutbox | undefined = () => undefined) {
     const { queues = [], names } = checkOptions('metrics', optionsSchema, options);
-    this.fleet = new FleetReader(() => (typeof queues === 'function' ? queues() : queues));
+    this.fleet = new FleetReader(() => (typeof queues === 'function' ? queues() : queues), outbox);
     this.fixedNames = names !== undefined;
     this.names = new Set(names);
   }

@@ -10,6 +10,7 @@ import { checkOptions } from '../queue/validation/validate-options.js';
 import type { MeasuredQueue } from './fleet-reader.js';
 import { INSTRUMENT_LIST, prometheusName } from './instruments.js';
 import { JobMetrics, type JobMetricsOptions } from './job-metrics.js';
+import type { MeasuredOutbox } from './outbox-figures.js';
 import type { Meter } from './open-telemetry.js';
 import type { PrometheusClient, PrometheusRegistry } from './prometheus.js';
 
@@ -49,7 +50,9 @@ export interface MetricsProvider {
 }
 
 /** The parts of connections that are measured: the queues of each, then its listeners. */
-type AppParts = readonly ({ all: readonly MeasuredQueue[] } | { measure(meter: JobMetrics): void })[];
+type AppParts = readonly (
+  { all: readonly MeasuredQueue[]; outbox: MeasuredOutbox | undefined } | { measure(meter: JobMetrics): void }
+)[];
 
 const isObject = (value: unknown) => typeof value === 'object' && value !== null;
 const optionsSchema = z.strictObject(
@@ -121,7 +124,10 @@ class AppMetrics extends JobMetrics {
     names: JobMetricsOptions['names'],
     private readonly registry: PrometheusRegistry | undefined,
   ) {
-    super({ queues: () => parts.flatMap((part) => ('all' in part ? part.all : [])), names });
+    const registries = parts.filter((part) => 'all' in part);
+    super({ queues: () => registries.flatMap(({ all }) => all), names }, () =>
+      registries.map(({ outbox }) => outbox).find((outbox) => outbox?.signs),
+    );
     parts.forEach((part) => 'measure' in part && part.measure(this));
     if (registry) {
       this.toPrometheus({ register: registry });

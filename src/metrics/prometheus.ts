@@ -1,7 +1,8 @@
-import type { FleetFigure, FleetReader } from './fleet-reader.js';
+import type { FleetReader } from './fleet-reader.js';
 import {
   DURATION_BUCKETS,
   INSTRUMENT_LIST,
+  type FleetFigure,
   type Instrument,
   type InstrumentKey,
   type Labels,

@@ -1,4 +1,4 @@
-import type { FleetFigure } from './fleet-reader.js';
+import type { FleetFigure } from './instruments.js';
 
 /** What an autoscaler needs to know of one queue. */
 export interface QueueScaling {

@@ -90,6 +90,7 @@ export class JobOutbox {
         await check('once', transaction);
         return table.markDone(transaction, queue, id);
       },
+      relayed: this.relay.relayed,
       signs: async () => ({
         ...(await this.stats()),
         ...(this.trouble !== undefined && { trouble: this.trouble }),

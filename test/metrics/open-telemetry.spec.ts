@@ -13,6 +13,7 @@ import { eventually } from '../support/faults/wait.js';
 import { newQueue, startWorker } from '../support/worker/workers.js';
 
 const TYPES = { counter: DataPointType.SUM, gauge: DataPointType.GAUGE, histogram: DataPointType.HISTOGRAM };
+const OUTBOX_SIGNS = async () => ({ waiting: 2, setAside: 0, failed: 0, oldestAgeMs: 5_000 });
 
 it('gives the same instruments to OpenTelemetry', async () => {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
@@ -20,7 +21,8 @@ it('gives the same instruments to OpenTelemetry', async () => {
   const provider = new MeterProvider({ readers: [reader] });
   const queue = newQueue();
   const { name } = queue;
-  const metrics = new JobMetrics({ queues: [queue] }).toOpenTelemetry(provider.getMeter('nest-job-queue'));
+  const outbox = () => ({ signs: OUTBOX_SIGNS, relayed: new Map([[name, 3]]) });
+  const metrics = new JobMetrics({ queues: [queue] }, outbox).toOpenTelemetry(provider.getMeter('nest-job-queue'));
   await startWorker([{ queue, handlers: { [name]: () => 1 } }], undefined, {
     onEvent: metrics.observe,
     onTrip: metrics.observeTrip,
@@ -52,6 +54,7 @@ it('gives the same instruments to OpenTelemetry', async () => {
     }
   }
   expect(point('slots')?.value).toBe(10);
+  expect(point('outboxAge')?.value).toBe(5);
   expect(point('attempts')).toMatchObject({ value: 1, attributes: { queue: name, name, outcome: 'completed' } });
   expect(point('run')?.value).toMatchObject({ count: 1, buckets: { boundaries: [...DURATION_BUCKETS] } });
   expect(point('workers')).toMatchObject({ value: 1, attributes: { queue: name } });

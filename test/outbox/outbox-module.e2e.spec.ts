@@ -2,6 +2,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import pg from 'pg';
+import * as promClient from 'prom-client';
 import {
   defineJob,
   JobHandler,
@@ -12,11 +13,13 @@ import {
 } from 'nest-job-queue';
 import { fromPg, JobOutbox, JobOutboxModule } from 'nest-job-queue/outbox';
 import { JobQueueHealthIndicator } from 'nest-job-queue/health';
-import { JobQueueTestingModule } from 'nest-job-queue/testing';
+import { JobQueueMetricsModule } from 'nest-job-queue/metrics';
+import { JobQueueTesting, JobQueueTestingModule } from 'nest-job-queue/testing';
 import { z } from 'zod';
 import { compileApp, startApp } from '../nest/app.js';
 import { makeTables } from '../support/databases/outbox.js';
 import { startPostgres, type Postgres } from '../support/databases/postgres.js';
+import { eventually } from '../support/faults/wait.js';
 import { uniqueQueueName } from '../support/redis/redis.js';
 
 let server: Postgres;
@@ -169,6 +172,37 @@ it('has its verdict in the health check', async () => {
   await app.get(JobOutbox).ship();
 });
 
+it('is measured, and a scrape does not wait for a database that gives no answer', async () => {
+  const registry = new promClient.Registry();
+  const database = fromPg(pool);
+  let answers = true;
+  const app = await startApp({
+    imports: [
+      JobOutboxModule.forRoot({
+        relay: false,
+        database: { ...database, begin: (work) => (answers ? database.begin(work) : new Promise(() => undefined)) },
+      }),
+      JobQueueMetricsModule.forRoot({ registry }),
+    ],
+  });
+  const [queue, jobs] = [uniqueQueueName('mail'), app.get(JobQueueService)];
+  const add = () => transact((transaction) => jobs.enqueue('mail', {}, { queue, transaction }));
+  await add();
+  await app.get(JobOutbox).ship();
+  await add();
+  await pool.query(`UPDATE job_outbox SET created_at = created_at - interval '3 minutes'`);
+  const text = await registry.metrics();
+  expect(text).toContain('job_queue_outbox_rows{state="waiting"} 1');
+  expect(text).toContain('job_queue_outbox_rows{state="failed"} 0');
+  expect(text).toMatch(/^job_queue_outbox_oldest_age_seconds 18\d/m);
+  expect(text).toContain(`job_queue_outbox_relayed_total{queue="${queue}"} 1`);
+  await app.get(JobOutbox).ship();
+  answers = false;
+  await eventually(async () => !(await registry.metrics()).includes('job_queue_outbox_rows{'));
+  expect(await registry.metrics()).toContain(`job_queue_outbox_relayed_total{queue="${queue}"} 2`);
+  answers = true;
+});
+
 it('says what is missing: the module, or its tables', async () => {
   const app = await startApp({});
   const jobs = app.get(JobQueueService);
@@ -192,6 +226,23 @@ it('needs no database in a test', async () => {
   const job = await jobs.enqueue('mail', { to: 'ada' }, { transaction: {} });
   expect(job.outcome).toBe('stored');
   expect(await pending(jobs, 'mail')).toEqual([{ to: 'ada' }]);
+  const testing = app.get(JobQueueTesting);
+  const tx = {};
+  const add = (to: string) => jobs.enqueue('mail', { to }, { transaction: tx });
+  const undone = async (work: () => Promise<unknown>) => {
+    const run = testing.transaction(tx, async () => (await work(), Promise.reject(new Error('undone'))));
+    await expect(run).rejects.toThrow('undone');
+  };
+  const isNew = () => jobs.once(tx, { queue: 'mail', id: 'x', enqueuedAt: new Date(1) }, async () => 1);
+  await undone(async () => (await add('nobody'), expect(await isNew()).toMatchObject({ ran: true })));
+  await testing.transaction(tx, async () => {
+    await add('bob');
+    await undone(() => add('nobody'));
+    expect(await isNew()).toMatchObject({ ran: true });
+    expect(await pending(jobs, 'mail')).toHaveLength(1);
+  });
+  expect(await pending(jobs, 'mail')).toEqual([{ to: 'ada' }, { to: 'bob' }]);
+  expect(await testing.transaction(tx, isNew)).toEqual({ ran: false });
   const once = () => jobs.once({}, { queue: 'mail', id: job.id, enqueuedAt: new Date(1) }, async () => 'done');
   expect([await once(), await once()]).toEqual([{ ran: true, value: 'done' }, { ran: false }]);
 });

@@ -41,6 +41,8 @@ interface ShippedQueue {
 export class Relay implements BackgroundRole {
   /** The error of the last turn or of a queue; undefined if all is well. */
   trouble: Error | undefined;
+  /** The number of rows that were moved, by queue. */
+  readonly relayed = new Map<string, number>();
   private stopped = false;
   private running: Promise<void> | undefined;
   private again = false;
@@ -154,6 +156,7 @@ export class Relay implements BackgroundRole {
     }
     const { rows, shipped, turn } = found;
     const sent = shipped.flatMap(({ outcome }) => outcome.sent);
+    shipped.forEach(({ name, outcome }) => this.countSent(name, outcome.sent.length));
     this.noteRests(shipped);
     const isAllSent = sent.length === rows.length && this.resting.length === 0;
     const last = isAllSent ? (rows.at(-1)?.seq ?? this.lastShipped) : '0';
@@ -177,6 +180,12 @@ export class Relay implements BackgroundRole {
     const rows = await table.rows(turn, from, leftOut);
     const needsAll = from !== '0' && rows.some(({ group }) => group !== undefined);
     return needsAll ? table.rows(turn, '0', leftOut) : rows;
+  }
+
+  private countSent(queue: string, count: number): void {
+    if (count > 0) {
+      this.relayed.set(queue, (this.relayed.get(queue) ?? 0) + count);
+    }
   }
 
   /** Notes the last row of a turn; 0 if a row before it waits. */

@@ -1,6 +1,6 @@
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import type { Job } from '../../worker/handlers/job.js';
-import { checkFlag, checkKnown, checkMs } from '../../queue/validation/validate-options.js';
+import { checkFlag, checkKnown, checkMs, checkObject } from '../../queue/validation/validate-options.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { YEAR_MS, LONGEST_TIMER_MS } from '../../queue/runtime/bounds.js';
 import { show } from '../../queue/errors/show.js';
@@ -14,6 +14,7 @@ import { MemoryStore, type StoreLink } from '../memory-store/memory-store.js';
 import { VirtualClock } from '../time/virtual-clock.js';
 import type { EnqueuedJob } from './enqueued-job.js';
 import { MemoryConnection } from './memory-connection.js';
+import { MemoryOutbox } from './memory-outbox.js';
 import { RunningHandlers } from './running-handlers.js';
 import {
   ENDS,
@@ -24,6 +25,7 @@ import {
   type TestedOutcome,
 } from './test-log.js';
 import { TestClock, TestingError } from './test-clock.js';
+import { TestTransactions } from './test-transactions.js';
 
 /** The time the worker of a test may take to stop, in ms by its clock. */
 const SHUTDOWN_MS = 1_000;
@@ -68,6 +70,7 @@ export class JobQueueTesting {
   private readonly handlers = new RunningHandlers();
   private readonly time: TestClock;
   private readonly log = new TestLog();
+  private readonly transactions = new TestTransactions();
   private readonly throwErrors: boolean;
   /** The part of the log that was already reported, because a job may run before the drain is called. */
   private reported = { ends: 0, errors: 0 };
@@ -160,6 +163,18 @@ export class JobQueueTesting {
     return this.log.reportSince(ends);
   }
 
+  /**
+   * Runs work in a transaction of the test. Jobs of `enqueue(…, { transaction })` are added when it resolves, and never
+   * if it rejects. A call inside of it, with the same object, is a savepoint.
+   *
+   * @param transaction the object that the work takes for its transaction, such as a fake of the database client
+   * @example const db = { transaction: (work) => testing.transaction(tx, () => work(tx)) };
+   */
+  async transaction<Result>(transaction: object, work: () => Promise<Result>): Promise<Result> {
+    checkObject('transaction', 'an object that stands for the transaction', transaction);
+    return this.transactions.run(transaction, work);
+  }
+
   /** Forgets which jobs were enqueued and which errors were thrown. The jobs themselves stay in their queues. */
   clear(): void {
     this.log.clear();
@@ -185,7 +200,8 @@ export class JobQueueTesting {
     server.observer = this.log;
     this.servers.push(server);
     const store = new MemoryStore(this.clock, { server, link: this.link });
-    return new MemoryConnection(store, logger, (stopped) => void this.time.runUntil(stopped));
+    const outbox = new MemoryOutbox(store, logger, this.transactions);
+    return new MemoryConnection(store, logger, (stopped) => void this.time.runUntil(stopped), outbox);
   }
 
   /** @internal */

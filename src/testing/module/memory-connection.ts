@@ -2,13 +2,11 @@ import { RedisUnsuitableError } from '../../queue/errors/errors.js';
 import type { SafeLogger } from '../../queue/errors/safe-logger.js';
 import type { ServerConnection } from '../../nest/connection/server-connection.js';
 import type { OutboxWriter } from '../../queue/store/verbs/outbox-writer.js';
-import { MemoryOutbox } from './memory-outbox.js';
 import type { MemoryStore } from '../memory-store/memory-store.js';
 
 /** The connection of an app whose queues are in memory: always there, and nothing to close. */
 export class MemoryConnection implements ServerConnection {
   readonly connection: ServerConnection['connection'];
-  readonly outbox: OutboxWriter;
   readonly ready = true;
   readonly trouble = 'none';
   isClosed = false;
@@ -18,8 +16,8 @@ export class MemoryConnection implements ServerConnection {
     readonly store: MemoryStore,
     logger: SafeLogger,
     readonly stopping: (stopped: Promise<unknown>) => void,
+    readonly outbox: OutboxWriter,
   ) {
-    this.outbox = new MemoryOutbox(store, logger);
     this.connection = { logger, whenReady: async () => {}, watch: (onChange) => onChange(true) };
   }
 

@@ -3,8 +3,12 @@ import { resolveQueueOptions } from '../../queue/model/queue-options.js';
 import type { EncodedJob } from '../../queue/store/enqueue-call.js';
 import type { OutboxWriter, StoredIn, TransactionHandle } from '../../queue/store/verbs/outbox-writer.js';
 import type { MemoryStore } from '../memory-store/memory-store.js';
+import type { TestTransactions } from './test-transactions.js';
 
-/** Replaces the outbox in a test. It takes every transaction, and adds its jobs at once. */
+/**
+ * Replaces the outbox in a test. It adds the jobs of `testing.transaction` at its commit. It takes any other object too,
+ * and adds its jobs at once.
+ */
 export class MemoryOutbox implements OutboxWriter {
   private readonly done = new Set<string>();
   private hasWarned = false;
@@ -12,21 +16,35 @@ export class MemoryOutbox implements OutboxWriter {
   constructor(
     private readonly memory: MemoryStore,
     private readonly logger: SafeLogger,
+    private readonly transactions: TestTransactions,
   ) {}
 
-  async store(_stored: StoredIn, queue: string, jobs: readonly EncodedJob[]): Promise<void> {
-    if (!this.hasWarned) {
-      this.hasWarned = true;
-      this.logger.log('No JobOutboxModule: jobs of transactions are added at once, also if these roll back.');
-    }
+  async store({ transaction }: StoredIn, queue: string, jobs: readonly EncodedJob[]): Promise<void> {
     const calls = this.memory.callsOf(queue, resolveQueueOptions(`queue "${queue}"`, {}));
-    await this.memory.exec(calls.enqueue(jobs));
+    const commit = async () => void (await this.memory.exec(calls.enqueue(jobs)));
+    if (!this.transactions.defer(transaction, { commit })) {
+      this.warnOnce();
+      await commit();
+    }
   }
 
-  async markDone(_transaction: TransactionHandle, queue: string, job: string): Promise<boolean> {
+  private warnOnce(): void {
+    if (!this.hasWarned) {
+      this.hasWarned = true;
+      this.logger.log(
+        'No JobOutboxModule: jobs of transactions are added at once, also if these roll back. ' +
+          'testing.transaction(…) adds them at the commit.',
+      );
+    }
+  }
+
+  async markDone(transaction: TransactionHandle, queue: string, job: string): Promise<boolean> {
     const key = `${queue}\t${job}`;
     const isFirst = !this.done.has(key);
     this.done.add(key);
+    if (isFirst) {
+      this.transactions.defer(transaction, { commit: () => undefined, undo: () => this.done.delete(key) });
+    }
     return isFirst;
   }
 }

@@ -89,6 +89,16 @@ const CASES: Record<string, Case> = {
     fires: { ...attempts('retry', growing(6)), ...attempts('completed', growing(4)) },
     quiet: [{ ...attempts('retry', growing(4)), ...attempts('completed', growing(6)) }],
   },
+  JobQueueOutboxWaits: {
+    fires: { job_queue_outbox_oldest_age_seconds: growing(60) },
+    quiet: [{ job_queue_outbox_oldest_age_seconds: '20x60' }],
+    labels: {},
+  },
+  JobQueueOutboxRowsFailed: {
+    fires: { 'job_queue_outbox_rows{state="failed"}': '1x60' },
+    quiet: [{ 'job_queue_outbox_rows{state="failed"}': '0x60', 'job_queue_outbox_rows{state="waiting"}': '9x60' }],
+    labels: {},
+  },
   JobQueueWorkersCrash: {
     fires: total('crashed', growing(1)),
     quiet: [total('crashed', '3x60'), total('reclaimed', growing(1))],

@@ -42,4 +42,6 @@ export interface OutboxWriter {
   markDone(transaction: TransactionHandle, queue: string, job: string): Promise<boolean>;
   /** Reads the state of the table. Absent where there is none. */
   signs?(): Promise<OutboxSigns>;
+  /** The number of rows that this process has moved, by queue. Absent where there is no table. */
+  readonly relayed?: ReadonlyMap<string, number>;
 }
