@@ -5,7 +5,7 @@ import { join, sep } from 'node:path';
 /** The most words of a sentence. */
 export const MOST_WORDS = 20;
 
-const TREES = ['src', 'lua', 'test', 'tools', 'bench', 'examples', 'scripts'];
+const TREES = ['src', 'lua', 'test', 'tools', 'bench', 'examples', 'scripts', 'codemod'];
 const SOURCE = /\.(ts|tsx|mts|cts|js|mjs|cjs|lua)$/;
 const MADE = /(^|\/)(node_modules|dist|fixtures|results)\/|\.generated\./;
 

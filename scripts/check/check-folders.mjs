@@ -6,7 +6,7 @@ import { basename, join, posix, sep } from 'node:path';
 /** The most files right in a folder. */
 export const MOST_FILES = 16;
 
-const TREES = ['src', 'lua', 'test', 'tools', 'scripts', 'bench'];
+const TREES = ['src', 'lua', 'test', 'tools', 'scripts', 'bench', 'codemod'];
 const SOURCE = /\.(ts|tsx|mts|cts|mjs|cjs|lua|sh|css)$/;
 const MADE = /(^|\/)(node_modules|dist|results)\/|\.generated\./;
 

@@ -141,12 +141,13 @@ const CLOSED = {
 
 /**
  * The trees that a program outside of src may not import. Examples use the package as an app does, and benchmarks use its
- * build.
+ * build. The codemod is a package of its own.
  */
 const PROGRAMS = {
   tools: [],
   bench: ['src', 'test', 'tools', 'examples'],
   examples: ['src', 'test', 'tools', 'bench'],
+  codemod: ['src', 'test', 'tools', 'bench', 'examples'],
 };
 
 /** Returns every breach of the rules in a source tree, as lines that name the file and the import. */

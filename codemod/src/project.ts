@@ -1,0 +1,33 @@
+// The files that are read.
+import { existsSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { Project, type CompilerOptions } from 'ts-morph';
+
+/** The options of every run: only the code of the app is read, so no package need be installed. */
+const OPTIONS: CompilerOptions = { noLib: true, noResolve: true, types: [] };
+
+/** Returns a project in memory, for programs that have the files already. */
+export function projectOf(files: Readonly<Record<string, string>>): Project {
+  const project = new Project({ useInMemoryFileSystem: true, compilerOptions: OPTIONS, skipLoadingLibFiles: true });
+  for (const [path, text] of Object.entries(files)) project.createSourceFile(path, text);
+  return project;
+}
+
+/** Reads the TypeScript files of folders and single files. Paths of imports are those of a tsconfig.json. */
+export function readProject(paths: readonly string[], tsconfig?: string): Project {
+  const config = tsconfig ?? paths.map((path) => join(path, 'tsconfig.json')).find((path) => existsSync(path));
+  const project = new Project({
+    ...(config && { tsConfigFilePath: resolve(config) }),
+    skipAddingFilesFromTsConfig: true,
+    skipFileDependencyResolution: true,
+    compilerOptions: OPTIONS,
+  });
+  for (const path of paths.map((each) => resolve(each))) {
+    if (statSync(path).isFile()) project.addSourceFileAtPath(path);
+    else {
+      const without = ['node_modules', 'dist', 'coverage'].map((folder) => `!${path}/**/${folder}/**`);
+      project.addSourceFilesAtPaths([`${path}/**/*.{ts,tsx,mts,cts}`, `!${path}/**/*.d.ts`, ...without]);
+    }
+  }
+  return project;
+}

@@ -1,0 +1,17 @@
+import { Injectable } from '@nestjs/common';
+
+/** What happened, in words. */
+@Injectable()
+export class Journal {
+  private readonly lines: string[] = [];
+
+  note(line: string): void {
+    this.lines.push(line);
+  }
+
+  /** Waits until so many lines are there. Returns them in the order of the alphabet, since queues run side by side. */
+  async all(count: number): Promise<string[]> {
+    while (this.lines.length < count) await new Promise((resolve) => setTimeout(resolve, 10));
+    return this.lines.toSorted();
+  }
+}

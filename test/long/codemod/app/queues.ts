@@ -1,0 +1,7 @@
+export enum Queues {
+  Audio = 'audio',
+  Image = 'image',
+  Mail = 'mail',
+}
+
+export const TRANSCODE = 'transcode';

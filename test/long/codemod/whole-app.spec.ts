@@ -1,0 +1,63 @@
+// A whole app on BullMQ: compiled and run, converted by the built codemod, compiled and run again. It does the same.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, expect, it, jest } from '@jest/globals';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+
+jest.setTimeout(600_000);
+
+const ROOT = join(import.meta.dirname, '../../..');
+mkdirSync(join(ROOT, '.cache'), { recursive: true });
+// Inside of the project, where its packages are found.
+const folder = mkdtempSync(join(ROOT, '.cache', 'codemod-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function run(command: string, list: string[], env: NodeJS.ProcessEnv = {}): string {
+  const { status, stdout, stderr } = spawnSync(command, list, {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { ...process.env, ...env },
+  });
+  if (status !== 0) throw new Error(`${command} ${list.join(' ')} ended with ${status}:\n${stdout}${stderr}`);
+  return stdout;
+}
+
+/** Compiles the app, with the library's sources in the package's place. Returns the folder of its programs. */
+function compile(out: string): string {
+  const config = {
+    extends: join(ROOT, 'tsconfig.json'),
+    compilerOptions: {
+      noEmit: false,
+      rootDir: ROOT,
+      outDir: join(folder, out),
+      paths: { 'nest-job-queue': [join(ROOT, 'src/index.ts')] },
+    },
+    include: [],
+    files: ['app/main.ts'],
+  };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+  run(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', folder]);
+  return join(folder, out, folder.slice(ROOT.length), 'app');
+}
+
+it('an app of BullMQ does the same after the codemod', async () => {
+  const { url } = await startOwnRedis();
+  const env = { REDIS_PORT: new URL(url).port };
+  cpSync(join(import.meta.dirname, 'app'), join(folder, 'app'), { recursive: true });
+  cpSync(join(import.meta.dirname, 'app/package.json'), join(folder, 'package.json'));
+  const packages = ['@nestjs/bullmq@12.0.0', 'bullmq@6.7.0'];
+  run('npm', ['install', '--legacy-peer-deps', '--ignore-scripts', '--no-audit', '--no-fund', ...packages]);
+  const before = JSON.parse(run(process.execPath, [join(compile('before'), 'main.js')], env)) as unknown;
+
+  execFileSync('npm', ['run', '--silent', 'build'], { cwd: join(ROOT, 'codemod') });
+  const report = run(process.execPath, [join(ROOT, 'codemod/dist/cli.js'), 'bullmq', 'app']);
+  expect(report).toContain('0 left with a TODO');
+  expect(readFileSync(join(folder, 'app/producer.ts'), 'utf8')).not.toContain('bullmq');
+
+  const programs = compile('after');
+  writeFileSync(join(folder, 'after/src/package.json'), '{ "type": "module", "exports": "./index.js" }');
+  symlinkSync(join(folder, 'after/src'), join(folder, 'node_modules/nest-job-queue'));
+  const after = JSON.parse(run(process.execPath, [join(programs, 'main.js')], env)) as unknown;
+  expect(after).toEqual(before);
+});
