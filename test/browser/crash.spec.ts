@@ -67,21 +67,20 @@ it('shows a crash from beginning to end on one screen: killed, reclaimed, back, 
   await says(page, '#story', order);
 });
 
-it('draws the job where it is: in a lane, in the broken lane of the same process, in another, done', async () => {
+it('draws the job where it is: in a lane, then in another beside the broken lane of its dead process, done', async () => {
   await shop.post('/workers/configure', { work_latency_ms: '0' });
   const { job: id } = await shop.post<{ job: string }>('/workers/crash');
   const card = `.job[data-job="${id}"]`;
   const lane = page.locator(`#workers > [data-state=busy]:has(${card})`);
   await lane.waitFor();
   const pid = (await lane.locator('.pid').textContent())!;
-  const broken = page.locator(`#workers > [data-state=dead]:has(${card})`);
+  const broken = page.locator('#workers > [data-state=dead]', { hasText: pid });
   await broken.locator('.crack').waitFor();
-  expect(await broken.locator('.pid').textContent()).toBe(pid);
   expect(await broken.getByRole('button', { name: /Kill/ }).count()).toBe(0);
   await page.locator(`#workers > [data-state=busy]:has(${card})`, { hasText: 'attempt 2' }).waitFor();
   expect(await lane.locator('.pid').textContent()).not.toBe(pid);
   await page.locator(`#done ${card}[data-status=completed]`).waitFor();
-  expect(await page.locator('#workers > [data-state=dead]').count()).toBe(0);
+  await broken.waitFor({ state: 'detached' });
 });
 
 it('shows a process that died with nothing to do as broken for a moment, and its successor beside it', async () => {

@@ -47,7 +47,7 @@ function show(snapshot) {
     );
   }
   showPicture(snapshot);
-  showCrash(snapshot.show);
+  showCrash(snapshot);
   watchJob(snapshot);
 }
 

@@ -2,7 +2,9 @@
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
 const MS = 240;
 /** The time of a move with a stop on the way. */
-const DETOUR_MS = 1_100;
+const DETOUR_MS = 1_800;
+/** The copies in flight, by job. */
+const flights = new Map();
 
 /**
  * Makes a change to where cards are, and slides each from its old place to its new one.
@@ -27,20 +29,45 @@ function slide(card, from, stopOf) {
       ],
       MS,
     );
-  const stop = from.zone !== to.zone ? stopOf(from.zone, to.zone) : undefined;
-  if (!stop && Math.hypot(from.x - to.x, from.y - to.y) < 2) return;
-  const by = ({ x, y }) => `${x - to.x}px ${y - to.y}px`;
-  const start = { translate: by(from), zIndex: 1 };
-  const end = { translate: '0 0', zIndex: 1 };
-  if (!stop) return void card.animate([start, end], { duration: MS, easing: 'ease-in-out' });
-  const there = { translate: by(stop), zIndex: 1 };
-  card.animate([start, { ...there, offset: 0.3 }, { ...there, offset: 0.7 }, end], {
-    duration: DETOUR_MS,
-    easing: 'ease-in-out',
-  });
+  const isSameList = from.zone === to.zone;
+  if (isSameList && Math.hypot(from.x - to.x, from.y - to.y) < 2) return;
+  if (isSameList) {
+    const start = { translate: `${from.x - to.x}px ${from.y - to.y}px`, zIndex: 1 };
+    return void card.animate([start, { translate: '0 0', zIndex: 1 }], { duration: MS, easing: 'ease-in-out' });
+  }
+  fly(card, from, to, stopOf(from.zone, to.zone));
+}
+
+/**
+ * Lets a copy of the card fly above everything, because a lane would cut the card off or cover it. The card itself shows
+ * when the copy has arrived.
+ */
+function fly(card, from, to, stop) {
+  const { job } = card.dataset;
+  // A card that moves again goes on from where its copy is.
+  const earlier = flights.get(job);
+  const start = earlier ? placeOf(earlier) : from;
+  earlier?.remove();
+  const copy = card.cloneNode(true);
+  copy.classList.add('flying');
+  copy.removeAttribute('data-job');
+  copy.inert = true;
+  document.querySelector('.picture').append(copy);
+  flights.set(job, copy);
+  const at = ({ x, y, width }) => ({ left: `${x + scrollX}px`, top: `${y + scrollY}px`, width: `${width}px` });
+  const frames = stop
+    ? [at(start), { ...at(stop), offset: 0.22 }, { ...at(stop), offset: 0.74 }, at(to)]
+    : [at(start), at(to)];
+  const timing = { duration: stop ? DETOUR_MS : MS, easing: 'ease-in-out', fill: 'both' };
+  card.animate([{ opacity: 0 }, { opacity: 0 }], timing.duration);
+  const land = () => {
+    copy.remove();
+    if (flights.get(job) === copy) flights.delete(job);
+  };
+  copy.animate(frames, timing).finished.then(land, land);
 }
 
 function placeOf(card) {
-  const { x, y } = card.getBoundingClientRect();
-  return { x, y, zone: card.parentElement };
+  const { x, y, width } = card.getBoundingClientRect();
+  return { x, y, width, zone: card.parentElement };
 }

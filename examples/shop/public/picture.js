@@ -18,7 +18,7 @@ const STATES = {
 };
 
 const places = { waiting: byId('waiting'), workers: byId('workers'), done: byId('done') };
-const allCards = () => [...document.querySelectorAll('.picture .job')];
+const allCards = () => [...document.querySelectorAll('.picture .job:not(.flying)')];
 /** The cards by job: a card that moves keeps its node. */
 const cards = new Map();
 
@@ -33,7 +33,7 @@ export function showPicture({ redis, picture, stats, show }) {
     },
     frontOfQueue,
   );
-  for (const card of allCards()) card.classList.toggle('shown', card.dataset.job === show.job);
+  for (const card of allCards()) card.classList.toggle('shown', show.jobs.includes(card.dataset.job));
   byId('no-workers').hidden = picture.lanes.length > 0;
   tell('elsewhere', picture.elsewhere, (n) => `${count(n)} more ${n === 1 ? 'runs' : 'run'} in other processes.`);
 }

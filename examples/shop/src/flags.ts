@@ -10,6 +10,7 @@ export const USAGE = `Usage: main.js [flags]
   --workers N            worker processes at the start, 0 to 8 (0)
   --queue-name NAME      (jobs)
   --first-jobs           enqueues a job of each kind at the start
+  --story                the first page tells the story of a crash by itself, once
   --seeds                fills the dashboard: five queues beside the shop's, with an hour of history. Only on a Redis
                          that \`npm start\` started for this run
   -h, --help             prints this`;
@@ -19,6 +20,7 @@ export interface Flags {
   port: string;
   workers: number;
   firstJobs: boolean;
+  story: boolean;
   help: boolean;
 }
 
@@ -44,12 +46,13 @@ export function readFlags(args: string[], env = process.env): Flags {
         'queue-name': text,
         'first-jobs': { type: 'boolean' },
         seeds: { type: 'boolean' },
+        story: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
     }),
   );
   const number = (
-    flag: Exclude<keyof typeof values, 'first-jobs' | 'seeds' | 'help'>,
+    flag: Exclude<keyof typeof values, 'first-jobs' | 'seeds' | 'story' | 'help'>,
     from: number,
     to: number,
   ) => {
@@ -72,6 +75,7 @@ export function readFlags(args: string[], env = process.env): Flags {
     port: number('port', 0, 65_535) ?? env.PORT ?? '3000',
     workers: Number(number('workers', 0, 8) ?? 0),
     firstJobs: values['first-jobs'] ?? false,
+    story: values.story ?? false,
     help: values.help ?? false,
   };
 }

@@ -18,6 +18,7 @@ const { ShopModule } = await import('./shop.module.js');
 const { FirstJobs } = await import('./first-jobs.js');
 const { Seeds } = await import('./seeds/seeds.js');
 const { settings } = await import('./settings.js');
+const { Stage } = await import('./control/show/stage.js');
 const { WorkerPool } = await import('./control/pool/worker-pool.js');
 const port = await choosePort(flags.port, flags.host);
 
@@ -36,6 +37,7 @@ app.use(flatForm);
 app.enableShutdownHooks(['SIGINT', 'SIGTERM'], { useProcessExit: true });
 await app.listen(port, flags.host);
 if (settings.seeds) await app.get(Seeds, { strict: false }).plant();
+app.get(Stage).offered = flags.story;
 void app.get(WorkerPool).resize(flags.workers);
 
 const url = await app.getUrl();

@@ -18,7 +18,14 @@ describe('each line of code on the page', () => {
     expect(squeeze(read(`src/${file}`))).toContain(squeeze(code).trim()),
   );
 
-  it('is beside each action, each slider and each step', () => expect(lines).toHaveLength(16));
+  it('is at most twelve lines of an app, beside the story', () => {
+    const twelve = lines
+      .filter(([, file]) => file === 'twelve-lines.ts')
+      .flatMap(([, , html]) => html!.split('\n'));
+    expect(twelve.length).toBe(11);
+  });
+
+  it('is beside each action, each slider and each step', () => expect(lines).toHaveLength(29));
 });
 
 describe('a job in words', () => {

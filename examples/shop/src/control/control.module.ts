@@ -15,6 +15,9 @@ import { Wrecks } from './picture/wrecks.js';
 import { WorkerPool } from './pool/worker-pool.js';
 import { SameOriginGuard } from './same-origin.guard.js';
 import { CrashShow } from './show/crash-show.js';
+import { DeployShow } from './show/deploy-show.js';
+import { Stage } from './show/stage.js';
+import { TenantsShow } from './show/tenants-show.js';
 import { StatsService } from './stats.service.js';
 import { Labels } from './story/labels.js';
 import { PoolStory } from './story/pool-story.js';
@@ -35,7 +38,10 @@ import { WorkersController } from './workers.controller.js';
     SnapshotService,
     History,
     LiveFeed,
+    Stage,
     CrashShow,
+    DeployShow,
+    TenantsShow,
     Story,
     Labels,
     Orders,

@@ -11,7 +11,7 @@ import { Orders } from './orders.js';
 import { nameOf, payloadOf } from './payloads.js';
 import { WorkerPool } from './pool/worker-pool.js';
 import { QueueAccess } from '../jobs/queue-access.js';
-import { CrashShow } from './show/crash-show.js';
+import { Stage } from './show/stage.js';
 import { StatsService } from './stats.service.js';
 import { Labels } from './story/labels.js';
 import { Story } from './story/story.js';
@@ -43,7 +43,7 @@ export class PatternController {
     private readonly pool: WorkerPool,
     private readonly story: Story,
     private readonly storage: Storage,
-    private readonly show: CrashShow,
+    private readonly stage: Stage,
   ) {}
 
   @Get('stats')
@@ -91,7 +91,7 @@ export class PatternController {
       await this.totals.reset();
       await this.orders.reset();
       this.pool.processedTotal = 0;
-      this.show.clear();
+      this.stage.clear();
       this.story.tell('plain', 'Reset: the workers are stopped, all jobs are deleted, the counters are zero.');
     });
     return { stats };

@@ -5,6 +5,8 @@ import { fraction, wholeNumber } from './pattern-numbers.js';
 import type { StatsView } from './pattern-views.js';
 import { WorkerPool } from './pool/worker-pool.js';
 import { CrashShow } from './show/crash-show.js';
+import { DeployShow } from './show/deploy-show.js';
+import { TenantsShow } from './show/tenants-show.js';
 import { StatsService } from './stats.service.js';
 
 const conditionFields = {
@@ -21,7 +23,9 @@ export class WorkersController {
   constructor(
     private readonly pool: WorkerPool,
     private readonly stats: StatsService,
-    private readonly show: CrashShow,
+    private readonly crashShow: CrashShow,
+    private readonly deployShow: DeployShow,
+    private readonly tenantsShow: TenantsShow,
   ) {}
 
   /** Starts the workers. Missing values return to their defaults, as in the pattern's demo. */
@@ -70,7 +74,23 @@ export class WorkersController {
   @Post('crash')
   @HttpCode(200)
   async crash(): Promise<{ job: string; stats: StatsView }> {
-    const job = await this.show.begin();
+    const job = await this.crashShow.begin();
     return { job, stats: await this.stats.after(`The show continues with job ${job}.`) };
+  }
+
+  /** Replaces all workers one by one while jobs made for it run, as `GET /live` shows. */
+  @Post('deploy')
+  @HttpCode(200)
+  async deploy(): Promise<{ jobs: readonly string[]; stats: StatsView }> {
+    const jobs = await this.deployShow.begin();
+    return { jobs, stats: await this.stats.after('The deploy continues.') };
+  }
+
+  /** Enqueues jobs of a big tenant and of a small one, as `GET /live` shows. Returns the jobs of the small one. */
+  @Post('tenants')
+  @HttpCode(200)
+  async tenants(): Promise<{ jobs: readonly string[]; stats: StatsView }> {
+    const jobs = await this.tenantsShow.begin();
+    return { jobs, stats: await this.stats.after('The tenants take turns.') };
   }
 }

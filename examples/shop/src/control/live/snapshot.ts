@@ -4,7 +4,7 @@ import { QueueAccess } from '../../jobs/queue-access.js';
 import type { StatsView } from '../pattern-views.js';
 import { PictureService, type Picture } from '../picture/picture.js';
 import { WorkerPool } from '../pool/worker-pool.js';
-import { CrashShow, type ShowStep } from '../show/crash-show.js';
+import { Stage, type ShowName, type ShowStep } from '../show/stage.js';
 import { StatsService } from '../stats.service.js';
 import { jobRow } from './job-row.js';
 import { FIRST_PAGES, LISTS, Pages, type JobPage, type ListName, type Offsets } from './pages.js';
@@ -19,8 +19,8 @@ export interface Snapshot {
   picture: Picture;
   /** The wanted number of workers. */
   size: number;
-  /** The running crash show, or the last one. */
-  show: { running: boolean; job?: string; steps: ShowStep[] };
+  /** The running story, or the last one. `offered`: a page is to begin the first by itself. */
+  show: { running: boolean; offered: boolean; name?: ShowName; jobs: readonly string[]; steps: ShowStep[] };
 }
 
 /** The content of one instant, built once for all pages that show the same rows. */
@@ -56,7 +56,7 @@ export class SnapshotService {
     private readonly statistics: StatsService,
     private readonly pool: WorkerPool,
     private readonly pictures: PictureService,
-    private readonly show: CrashShow,
+    private readonly stage: Stage,
   ) {}
 
   /** Looks at queue and pool; other rows of the lists are read for the pages that show them. */
@@ -78,8 +78,8 @@ export class SnapshotService {
   }
 
   private beside() {
-    const { running, job, steps } = this.show;
-    return { size: this.pool.size, show: { running, job, steps } };
+    const { running, offered, name, jobs, steps } = this.stage;
+    return { size: this.pool.size, show: { running, offered, name, jobs, steps } };
   }
 
   private async page(name: ListName, wanted: number, total: number): Promise<JobPage> {

@@ -11,13 +11,13 @@ export interface Wreck {
   job: CurrentJob | undefined;
 }
 
-/** The time a process without a job is shown, in ms. */
+/** The time a process is shown at least, in ms: another takes its job at once. */
 const SHOWN_MS = 4_000;
 const MOST = 8;
 /** A claim that lasts longer than the dead worker can have asked for is another's. */
 const SLACK_MS = 1_000;
 
-/** The worker processes that died, until their jobs have been reclaimed. */
+/** The worker processes that died: for a moment, and until their jobs have been reclaimed. */
 @Injectable()
 export class Wrecks {
   private wrecks: Wreck[] = [];
@@ -35,13 +35,13 @@ export class Wrecks {
     return this.wrecks.some((wreck) => wreck.pid === pid);
   }
 
-  /** Forgets each wreck whose claim has ended. `endsIn` returns the ms until the claim of a job expires. */
+  /** Forgets each older wreck whose claim has ended. `endsIn` returns the ms until the claim of a job expires. */
   clear(endsIn: ReadonlyMap<string, number | undefined>): void {
     const alive = this.pool.list().filter(({ pid }) => !this.has(pid));
     const taken = new Set(alive.map(({ job }) => job?.id));
     this.wrecks = this.wrecks.filter(({ job, at }) => {
       const since = Date.now() - at;
-      if (!job) return since < SHOWN_MS;
+      if (!job || since < SHOWN_MS) return since < SHOWN_MS;
       // This process died after the question was asked.
       if (!endsIn.has(job.id)) return true;
       const left = endsIn.get(job.id);

@@ -11,6 +11,8 @@ export class Activity {
   hangs = false;
   /** True if the button of the page killed it. */
   killed = false;
+  /** True if it was asked to stop, for another in its place. */
+  replaced = false;
 
   hear(message: FromWorker): void {
     if (message.type === 'began') {

@@ -93,6 +93,14 @@ export class WorkerPool implements OnModuleInit, OnModuleDestroy {
     return victim;
   }
 
+  /** Asks a worker to stop. Its supervisor starts another in its place. Returns whether it runs. */
+  replace(name: string): boolean {
+    const worker = this.list().find((each) => each.name === name);
+    if (worker?.pid === undefined || worker.state === 'stopping') return false;
+    this.activityOf(worker.pid).replaced = true;
+    return process.kill(worker.pid, 'SIGTERM');
+  }
+
   /** Runs while the HTTP server still listens, so that a webhook in flight can arrive. */
   async onModuleDestroy(): Promise<void> {
     await this.resize(0);
@@ -129,11 +137,11 @@ export class WorkerPool implements OnModuleInit, OnModuleDestroy {
   }
 
   private end({ name: worker, pid, code, signal, stopped, killedFor }: WorkerProcessEnded): void {
-    const { job, released, killed } = this.activityOf(pid);
+    const { job, released, killed, replaced } = this.activityOf(pid);
     this.activities.delete(pid);
     if (killed) return; // has been told
     if (killedFor !== undefined) this.events.next({ type: 'silent', worker, pid, why: killedFor, job });
-    else if (stopped && code === 0) this.events.next({ type: 'stopped', worker, job: released });
+    else if ((stopped || replaced) && code === 0) this.events.next({ type: 'stopped', worker, job: released });
     else this.events.next({ type: 'died', worker, pid, how: signal ?? code ?? 'could not be started', job });
   }
 

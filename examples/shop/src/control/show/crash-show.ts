@@ -1,5 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import { ConflictException, Injectable, ServiceUnavailableException, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { JobQueueService, type JobRecord, type JobStatus } from 'nest-job-queue';
 import { QueueAccess } from '../../jobs/queue-access.js';
 import { labelOf } from '../../jobs/label.js';
@@ -9,13 +8,12 @@ import { payloadOf } from '../payloads.js';
 import type { PoolEvent } from '../pool/pool-event.js';
 import { WorkerPool, type PoolWorker } from '../pool/worker-pool.js';
 import { Labels } from '../story/labels.js';
-import type { Tone } from '../story/story.js';
+import { Stage, type End } from './stage.js';
 
 /** The time until the worker is killed, in ms: long enough to see a heartbeat extend the claim. */
 const KILL_AFTER_MS = Math.min(3_000, Math.max(600, 0.45 * settings.visibilityMs));
 /** The duration of its work in ms, long enough to watch. */
 const PACE = { firstMs: 2 * KILL_AFTER_MS + 2_000, againMs: 1_500 };
-const LOOK_MS = 200;
 /** A claim with less time left than this was not reclaimed at once, in ms. */
 const NEARLY_MS = 0.5 * settings.visibilityMs;
 /** Before all others: a show is watched now, however many jobs wait. */
@@ -23,19 +21,11 @@ const PRIORITY = 1_000;
 /** The number of workers if none was wanted: one to be killed, and another. */
 const WORKERS = 2;
 
-type End = [text: string, tone: Tone];
 const ENDS: Partial<Record<JobStatus, End>> = {
   completed: ['Completed. Nothing was lost.', 'good'],
   failed: ['Given up: it is a dead letter now.', 'bad'],
   cancelled: ['It was cancelled.', 'bad'],
 };
-
-/** A line of the show. A later text with the same name replaces it. */
-export interface ShowStep {
-  name: 'enqueued' | 'taken' | 'killed' | 'claim' | 'back' | 'again' | 'end';
-  text: string;
-  tone: Tone;
-}
 
 interface Show {
   id: string;
@@ -53,13 +43,9 @@ interface Show {
  * without a viewer.
  */
 @Injectable()
-export class CrashShow implements OnModuleDestroy {
-  running = false;
-  job: string | undefined;
-  steps: ShowStep[] = [];
-  private readonly closing = new AbortController();
-
+export class CrashShow {
   constructor(
+    private readonly stage: Stage,
     private readonly pool: WorkerPool,
     private readonly queue: QueueAccess,
     private readonly jobs: JobQueueService,
@@ -67,34 +53,17 @@ export class CrashShow implements OnModuleDestroy {
     private readonly labels: Labels,
   ) {}
 
-  onModuleDestroy(): void {
-    this.closing.abort();
-  }
-
-  /** Forgets an ended show. */
-  clear(): void {
-    if (!this.running) this.clearSteps();
-  }
-
   /**
    * Returns the id of its job, before the rest happens.
    *
-   * @throws ConflictException while a show runs; ServiceUnavailableException while Redis is away
+   * @throws ConflictException while a story runs; ServiceUnavailableException while Redis is away
    */
   async begin(): Promise<string> {
-    if (this.running) throw new ConflictException('A worker is crashed already: one show at a time.');
-    this.running = true;
-    this.clearSteps();
-    try {
-      const id = await this.enqueue();
-      const { size } = this.pool;
-      if (size === 0) void this.pool.resize(WORKERS);
-      void this.play({ id, stage: 'waits', attempt: 1, size });
-      return id;
-    } catch (error) {
-      this.running = false;
-      throw error;
-    }
+    const id = await this.stage.begin('crash', () => this.enqueue());
+    const { size } = this.pool;
+    if (size === 0) void this.pool.resize(WORKERS);
+    void this.play({ id, stage: 'waits', attempt: 1, size });
+    return id;
   }
 
   private async enqueue(): Promise<string> {
@@ -102,46 +71,29 @@ export class CrashShow implements OnModuleDestroy {
     const payload = { ...payloadOf('email', 'ada@example.com', { n: 1, order, receiver: '' }), pace: PACE };
     const options = { queue: this.queue.name, priority: PRIORITY };
     const { id } = await this.queue.ask(() => this.jobs.enqueue('email', payload, options));
-    this.job = id;
+    this.stage.jobs = [id];
     this.labels.remember(id, labelOf({ name: 'email', payload }));
-    this.tell('enqueued', `${this.labels.of({ id })} is enqueued.`);
+    this.stage.tell('enqueued', `${this.labels.of({ id })} is enqueued.`);
     return id;
   }
 
   private async play(show: Show): Promise<void> {
     // Its next attempt may be over before the next look.
     const listening = this.pool.events.subscribe((event) => this.hear(show, event));
-    let end: End | undefined;
-    try {
-      while (!end) {
-        await wait(LOOK_MS, undefined, { signal: this.closing.signal });
-        end = await this.look(show);
-      }
-    } catch (error) {
-      if (this.closing.signal.aborted) return;
-      end = [(error as Error).message, 'bad'];
-    } finally {
-      listening.unsubscribe();
-    }
+    await this.stage.play(() => this.look(show));
+    listening.unsubscribe();
     if (show.size === 0 && this.pool.size === WORKERS) void this.pool.resize(0);
-    this.tell('end', ...end);
-    this.running = false;
   }
 
   private async look(show: Show): Promise<End | undefined> {
     const worker = this.pool.list().find(({ job, state }) => job?.id === show.id && state === 'running');
     if (show.stage === 'waits' && worker) this.attack(show, worker);
-    try {
-      const job = await this.queue.find(show.id);
-      if (!job) return ['The job was deleted.', 'bad'];
-      if (show.stage === 'killed') await this.lookAtClaim(show, job);
-      if (show.stage === 'back' && show.again) this.tell('again', show.again);
-      if (ENDS[job.status]) return ENDS[job.status];
-      if (this.pool.size === 0) return ['The workers were stopped: nobody is there to take the job.', 'bad'];
-    } catch (error) {
-      // The page reports that Redis is away, and the show continues after its return.
-      if (!(error instanceof ServiceUnavailableException)) throw error;
-    }
+    const job = await this.queue.find(show.id);
+    if (!job) return ['The job was deleted.', 'bad'];
+    if (show.stage === 'killed') await this.lookAtClaim(show, job);
+    if (show.stage === 'back' && show.again) this.stage.tell('again', show.again);
+    if (ENDS[job.status]) return ENDS[job.status];
+    if (this.pool.size === 0) return ['The workers were stopped: nobody is there to take the job.', 'bad'];
     return undefined;
   }
 
@@ -153,11 +105,11 @@ export class CrashShow implements OnModuleDestroy {
   }
 
   private attack(show: Show, worker: PoolWorker): void {
-    this.tell('taken', `${processOf(worker)} claims it. Its heartbeat keeps the claim alive.`);
+    this.stage.tell('taken', `${processOf(worker)} claims it. Its heartbeat keeps the claim alive.`);
     if (Date.now() - worker.job!.since < KILL_AFTER_MS || !this.pool.kill(worker.name)) return;
     show.stage = 'killed';
     show.attempt = worker.job!.attempt;
-    this.tell('killed', `${worker.name} is killed with SIGKILL in the middle of the job.`, 'bad');
+    this.stage.tell('killed', `${worker.name} is killed with SIGKILL in the middle of the job.`, 'bad');
   }
 
   private async lookAtClaim(show: Show, { attempts, status, attemptLog }: JobRecord): Promise<void> {
@@ -169,29 +121,21 @@ export class CrashShow implements OnModuleDestroy {
         endsInMs !== undefined && endsInMs > 0
           ? `No heartbeat any more: its claim expires in ${seconds} s.`
           : 'Its claim has expired; the next sweep reclaims it, or “Reclaim expired claims”.';
-      this.tell('claim', text, 'warn');
+      this.stage.tell('claim', text, 'warn');
     } else if (attempts > show.attempt || status === 'pending') {
       show.stage = 'back';
       const crash = attemptLog.find(({ attempt }) => attempt === show.attempt)?.error;
       const isAtOnce = crash?.message.startsWith('worker process ended') === true;
-      this.tell('claim', isAtOnce ? 'The supervisor saw its end, before the claim expired.' : 'Its claim expired.');
-      this.tell('back', 'Another process reclaimed it: the job is at the front of the queue.');
+      this.stage.tell(
+        'claim',
+        isAtOnce ? 'The supervisor saw its end, before the claim expired.' : 'Its claim expired.',
+      );
+      this.stage.tell('back', 'Another process reclaimed it: the job is at the front of the queue.');
     }
-  }
-
-  private clearSteps(): void {
-    this.steps = [];
-    this.job = undefined;
-  }
-
-  private tell(name: ShowStep['name'], text: string, tone: Tone = 'plain'): void {
-    const step = { name, text, tone };
-    const at = this.steps.findIndex((each) => each.name === name);
-    this.steps = at < 0 ? [...this.steps, step] : this.steps.with(at, step);
   }
 }
 
 /** Names a process by its pid too, because a new process has the name of the process that it replaces. */
-function processOf({ name, pid }: PoolWorker): string {
+export function processOf({ name, pid }: PoolWorker): string {
   return `${name} (process ${pid})`;
 }
