@@ -50,18 +50,15 @@
 local job, pending, prioritized, scheduled, claims, wake, settings, sequence, batch, groups, sweep, names, workers =
   unpack(KEYS)
 local count, visibility, token, worker = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local reports_starts, slots, most_bytes = ARGV[6] ~= '', tonumber(ARGV[6]) or count, tonumber(ARGV[7]) or math.huge
+local slots, most_bytes = tonumber(ARGV[6]), tonumber(ARGV[7]) or math.huge
 local configures_limits, giant_bytes = ARGV[8] ~= '', 33554432
 local first_limit = names and 13 or 10
 --@include lib/core/clock
 --@include lib/core/read
 if ARGV[9] ~= '' then
---@include lib/core/longest_visibility
-  note_visibility(visibility)
-  if 2 * tonumber(ARGV[9]) > giant_bytes then
---@include lib/limits/largest_payload
-    note_largest_payload(tonumber(ARGV[9]))
-  end
+--@include lib/limits/largest
+  note_largest('longest_visibility_ms', visibility)
+  note_largest('largest_payload_bytes', tonumber(ARGV[9]))
 end
 -- The nils reserve room for one job, because a growing table costs as much again.
 local reply, replied, name_before = { now, false, 0, nil, nil, nil, nil, nil }, 3, nil
@@ -73,8 +70,8 @@ local function hand_over(id, name, payload, enqueued_at, rest)
 end
 
 local last = redis.call('GET', batch)
-local ids, more, due_waits, overdue, left, is_limited, awaits_slots = {}, false, false, nil, nil, false, false
-local ranks, bytes, full, known_jobs = nil, 0, false, nil
+local ids, more, overdue, report_left, limited_by = {}, false, nil, nil, nil
+local bytes, full, known_jobs = 0, false, nil
 if last and string.sub(last, 1, #token + 1) == token .. '\n' then
 --@include lib/settle/repeated_claim
 elseif not names and not configures_limits and redis.call('EXISTS', settings, scheduled, prioritized) == 0 then
@@ -87,25 +84,23 @@ else
     reply[2] = 'unannounced'
   else
 --@include lib/core/rank
---@include lib/place/promote
 --@include lib/place/claim_waiting
   end
 end
 
 if #ids > 0 then
 --@include lib/settle/claim_ids
-  if more or full or due_waits then
+  if more or full then
 --@include lib/core/wake
   end
 end
-if left and left[2] == 1 then
+local left = report_left and report_left() or { -1, 0 }
+if left[2] == 1 then
   -- For the worker that handles it.
 --@include lib/core/wake
 end
 if full then
   reply[2] = 'full'
 end
-if is_limited then
-  reply[replied + 1] = awaits_slots and 'awaits-slots' or 'limited'
-end
-return names and { reply, unpack(left or { -1, 0 }) } or reply
+reply[replied + 1] = limited_by
+return names and { reply, unpack(left) } or reply

@@ -122,8 +122,8 @@ if done_count > 0 then
   end
   if left_groups then
     -- Included here, since a job without a group pays nothing for it.
---@include lib/turn/free_alike
-    local others = free_alike(left_groups)
+--@include lib/turn/free_single_slot
+    local others = free_single_slot(left_groups)
     if others[1] then
 --@include lib/group/place
       for _, name in ipairs(others) do

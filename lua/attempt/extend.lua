@@ -12,10 +12,8 @@ local job, claims, sweep = KEYS[1], KEYS[2], KEYS[3]
 local visibility = tonumber(ARGV[1])
 --@include lib/core/clock
 --@include lib/core/read
---@include lib/core/longest_visibility
-if visibility > usual_visibility then
-  note_visibility(visibility)
-end
+--@include lib/limits/largest
+note_largest('longest_visibility_ms', visibility)
 local expiry = string.format('%d', now + visibility)
 local expiries, notices = {}, {}
 

@@ -13,10 +13,10 @@
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/retention/announced_queue_limits
---@include lib/core/longest_visibility
+--@include lib/limits/largest
 local is_repairing, offset, limit = ARGV[1] == '1', tonumber(ARGV[3]), tonumber(ARGV[4])
 local heartbeat = announced.visibility and announced.visibility / 3 or tonumber(ARGV[2])
-local latest_expiry, next_look = now + math.max(longest_visibility(), 60000) + heartbeat, now + 60000
+local latest_expiry, next_look = now + math.max(largest_of('longest_visibility_ms'), 60000) + heartbeat, now + 60000
 local reply = { 0 }
 
 local function text_of(number)

@@ -5,5 +5,5 @@
 -- ARGV[1] the producer's maxPayloadBytes
 -- Returns nothing. Repeated: the same.
 --@include lib/core/keys
---@include lib/limits/largest_payload
-note_largest_payload(tonumber(ARGV[1]))
+--@include lib/limits/largest
+note_largest('largest_payload_bytes', tonumber(ARGV[1]))

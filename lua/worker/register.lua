@@ -20,8 +20,7 @@
 --@include lib/core/clock
 --@include lib/retention/forget_idle_queue
 --@include lib/limits/write
---@include lib/core/longest_visibility
---@include lib/limits/largest_payload
+--@include lib/limits/largest
 local function configure_limits()
   local owner, text, is_set = unpack(redis.call('HMGET', settings, 'limits_owner', 'limits_text', 'limits_set'))
   local seen = owner and redis.call('ZSCORE', workers, owner)
@@ -60,8 +59,8 @@ if ARGV[2] == '1' then
   note_first_run()
   redis.call('ZADD', workers, now, ARGV[1])
   redis.call('HSET', retention, '', ARGV[3])
-  note_visibility(tonumber(string.match(ARGV[3], 'visibility=(%d+)')) or 0)
-  note_largest_payload(tonumber(string.match(ARGV[3], 'max_payload=(%d+)')) or 0)
+  note_largest('longest_visibility_ms', tonumber(string.match(ARGV[3], 'visibility=(%d+)')) or 0)
+  note_largest('largest_payload_bytes', tonumber(string.match(ARGV[3], 'max_payload=(%d+)')) or 0)
   configure_limits()
   for i = 7, #ARGV, 2 do
     local name, limits = ARGV[i], ARGV[i + 1]

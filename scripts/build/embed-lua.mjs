@@ -2,7 +2,8 @@
 // every build and jest share the module.
 //
 // A line `--@include lib/room/name` is replaced by lua/lib/room/name.lua. A library that defines names comes once in a
-// script. One that is only a statement comes as often as it is included. A library may include others. No two top-level
+// script: another library that includes it later uses its names. One that is only a statement comes as often as it is
+// included. A library may include others. No two top-level
 // locals of a script have one name. Local functions and constants that a script does not use are dropped. A library is a
 // block of its own, outside which only the names are locals that others use. Every name must be defined where it is
 // used. The line `-- Needs:` of a library lists the names that it takes from others.
@@ -242,13 +243,15 @@ function expand(file, lines, first, { libs, included, own, path, within }) {
     }
     const lib = libs.get(name);
     if (lib === undefined) throw new Error(`${at}: there is no lib/${name}.lua`);
-    if (path.includes(name) || (own.has(name) && /^local /m.test(lib)))
-      throw new Error(`${at}: lib/${name}.lua is already included`);
-    own.add(name);
     const inner = `lib/${name}.lua`;
+    const isRepeated = own.has(name) && /^local /m.test(lib);
+    if (path.includes(name) || (isRepeated && path.length === 0))
+      throw new Error(`${at}: ${inner} is already included`);
+    if (isRepeated) return [{ text: '', file: inner, at, within }];
+    own.add(name);
     const deeper = { libs, included, own, path: [...path, name], within: [...within, { name }] };
     const expanded = expand(inner, lib.split(/\r?\n/), 1, deeper);
-    included.set(inner, new Set(expanded.map((each) => each.file)));
+    included.set(inner, new Set([...(included.get(inner) ?? []), ...expanded.map((each) => each.file)]));
     return expanded;
   });
 }

@@ -226,7 +226,7 @@ describe('a fail, release or reclaim that breaks off at a key of another type', 
 });
 
 describe('a claim of groups that breaks off at a key of another type', () => {
-  const kinds = { alike: { maxRunning: 1 }, unlike: {} };
+  const kinds = { 'of one slot': { maxRunning: 1 }, unlimited: {} };
   const sets = ['turns', 'ends', 'depths', 'heads', 'finishes', 'gated', 'waiting:g2', 'running:g2'];
 
   it.each(Object.keys(kinds).flatMap((kind) => sets.map((set) => [set, kind as keyof typeof kinds] as const)))(

@@ -2,8 +2,8 @@
 --   must not be left in no place. Returns nil if all keys that these options use are fine. It reads no other key.
 -- asked: the options of each job of the call, false for none.
 -- Needs: awaiting, batch_guests, batch_record, groups, job, pending, prioritized, scheduled, sequence, stats, unique,
---   unique_expiries, wake, lib/enqueue/queue_settings, lib/group/ends, lib/group/join, lib/group/line_and_slots,
---   lib/group/scores, lib/group/state.
+--   unique_expiries, wake, lib/enqueue/queue_settings, lib/group/join, lib/group/line_and_slots, lib/group/scores,
+--   lib/group/state.
 local function first_error(...)
   for i = 1, select('#', ...) do
     local answer = select(i, ...)
@@ -54,8 +54,7 @@ local function read_groups(names)
   for i = 1, #names, 500 do
     local slice = { unpack(names, i, math.min(i + 499, #names)) }
     recall_states(slice)
-    recall_ends(slice)
-    for _, set in pairs(sets) do
+    for _, set in ipairs(sets) do
       recall(set, slice)
     end
   end

@@ -4,6 +4,8 @@
 -- count_waiting(): writes how many wait in all, once in a script, after the last note_depth. A claim of many groups
 --   notes the heads of some. So a busy group may be before its place in heads, for some of its turns.
 -- Needs: lib/group/scores, lib/group/state.
+local waiting_change = 0
+
 local function note_depth(name, depth, running)
   local before = tonumber(score_in(sets.depths, name) or nil) or 0
   waiting_change = waiting_change + depth - before

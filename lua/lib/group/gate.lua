@@ -3,7 +3,7 @@
 -- is_gate_unwatched(): returns whether a group was put there, and no worker waits for the first of these to open.
 -- rest_idle(name, group): keeps in resting what a group without a waiting job has spent, until it no longer matters.
 -- forget_rested(most): then forgets it, for up to `most` groups.
--- Needs: groups, settings, lib/core/clock, lib/group/scores, lib/group/state.
+-- Needs: groups, settings, lib/core/clock, lib/core/now_us, lib/group/scores, lib/group/state.
 local first_gate = nil
 
 -- Keeps the rest and the spent rate of a group without a waiting job only while these matter.

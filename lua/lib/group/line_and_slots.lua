@@ -1,18 +1,13 @@
 -- The data that decides a group's place: its line, its slots, and the cost of its head.
 -- look_at_line(name): returns how many wait, and the id and the rank of the first.
--- knows_line(known, group): returns whether no read is needed.
 -- slots_of(name): returns the key of its slots.
 -- recall_slots(names), slots_in_use(name): read how many are in use.
--- cost_of(id): returns the cost of a job.
--- Needs: groups, job.
+-- Needs: groups.
+--@include lib/limits/cost_of
+
 local function look_at_line(name)
   local head = redis.call('ZRANGE', groups .. 'waiting:' .. name, 0, 0, 'WITHSCORES')
   return head[1] and redis.call('ZCARD', groups .. 'waiting:' .. name) or 0, head[1], head[2]
-end
-
--- Returns true if only a slot was freed, so the line is unchanged. Its head is read if a rate needs its cost.
-local function knows_line(known, group)
-  return known.only_slot and not group.interval
 end
 
 -- Slots in use, by group. If groups run one job at a time, many use no slot when they are placed. One EXISTS shows that
@@ -42,9 +37,4 @@ end
 
 local function slots_in_use(name)
   return known_slots[name] or redis.call('ZCARD', slots_of(name))
-end
-
-local function cost_of(id)
-  local cost = redis.pcall('HGET', job .. id, 'cost')
-  return math.min(1e6, math.max(1, type(cost) == 'string' and tonumber(cost) or 1)) -- as lib/limits/slots_and_rate does
 end

@@ -11,7 +11,6 @@
 --   apart.
 -- Needs: lib/core/clock.
 --@include lib/group/state
---@include lib/group/ends
 --@include lib/group/scores
 --@include lib/group/write_scores
 --@include lib/group/turns
@@ -46,7 +45,8 @@ local function place_group(name, known)
   if group.is_ahead then
     write_bounds(name, group)
   end
-  if knows_line(known, group) then
+  -- If only a slot was freed, the line is unchanged. Its head is read if a rate needs its cost.
+  if known.only_slot and not group.interval then
     depth = tonumber(score_in(sets.depths, name) or nil) or 0
   else
     depth, id, rank = look_at_line(name)
@@ -58,6 +58,8 @@ local function place_group(name, known)
   place_known_group(name, group, depth, running, id, nil, group.has_spent or not known.only_slot)
 end
 
+local touched_groups = {}
+
 local function touch(name)
   touched_groups[name] = {}
 end
@@ -67,7 +69,7 @@ local function recall_groups(names)
   recall_states(names)
   recall_slots(names)
   recall(sets.depths, names)
-  recall_ends(names)
+  recall(sets.ends, names)
   recall(sets.finishes, names)
   for _, name in ipairs(names) do
     if not touched_groups[name].only_slot then

@@ -1,26 +1,28 @@
--- The sorted sets of groups, as this script has read them and will leave them. Each is read and written once for many
---   groups.
--- sets: turns, gated, finishes, depths, heads; each with its key, the known scores (false: none), and the changes
+-- The scores of groups in sorted sets, and the ends of their turns in a hash, as this script has read them and will leave
+--   them. Each is read and written once for many groups.
+-- sets: turns, gated, finishes, depths, heads, ends; each with its key, its commands, the known scores (false: none), and
+--   the changes; also in the order in which these are written
+--   ends: the end of the last turn of each group that has jobs and no next turn. The entry of a group in turns is stale
+--   and has no effect.
 -- recall(set, names): reads the scores of groups together.
 -- score_in(set, name): returns the score of one, false for none.
 -- set_score(set, name, score), drop_score(set, name): change it.
 -- put_score(set, name, score): changes it without a read; false to leave.
--- add_score(set, name, score): puts it there unless it is there, which need not be known.
+-- add_score(set, name, score): puts it into a sorted set unless it is there, which need not be known.
 -- Until lib/group/write_scores writes the changes, the sets in Redis are as before.
--- score_text(score): returns a score as text, because a whole number is cheaper to write.
 -- Needs: lib/group/state.
+--@include lib/group/padding
 local sets = {}
-for kind, key in pairs({ turns = group_keys.turns, gated = group_keys.gated, finishes = group_keys.finishes,
-  depths = group_keys.depths, heads = group_keys.heads }) do
-  sets[kind] = { key = key, scores = {}, changed = {}, entering = {} }
-end
-
-local function score_text(score)
-  return string.format(score % 1 == 0 and score < 1e15 and '%d' or '%.17g', score)
+for place, kind in ipairs({ 'ends', 'turns', 'gated', 'finishes', 'heads', 'depths' }) do
+  local is_hash = kind == 'ends'
+  local set = { key = group_keys[kind], is_hash = is_hash, scores = {}, changed = {}, entering = {},
+    read_one = is_hash and 'HGET' or 'ZSCORE', read_many = is_hash and 'HMGET' or 'ZMSCORE',
+    write = is_hash and 'HSET' or 'ZADD', remove = is_hash and 'HDEL' or 'ZREM' }
+  sets[kind], sets[place] = set, set
 end
 
 local function recall(set, names)
-  local scores, read = set.scores, redis.call('ZMSCORE', set.key, unpack(names))
+  local scores, read = set.scores, redis.call(set.read_many, set.key, unpack(names))
   for i = 1, #names do
     if scores[names[i]] == nil then
       scores[names[i]] = read[i]
@@ -31,7 +33,7 @@ end
 local function score_in(set, name)
   local score = set.scores[name]
   if score == nil then
-    score = redis.call('ZSCORE', set.key, name)
+    score = redis.call(set.read_one, set.key, name)
     set.scores[name] = score
   end
   return score

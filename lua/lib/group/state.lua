@@ -13,9 +13,9 @@ local group_settings = { 'max_running', 'rate_interval_us', 'rate_burst', 'weigh
   'max_pending_bytes' }
 local state_settings = { 'max_running', 'rate_interval_us', 'rate_burst', 'weight', 'max_pending', 'on_dead_head',
   'max_pending_bytes', 'rest_ms' }
-local group_defaults, virtual_time, touched_groups, waiting_change, has_state = nil, nil, {}, 0, {}
-local common_group, any_state
-local now_us = tonumber(time[1]) * 1e6 + tonumber(time[2])
+local has_state, virtual_time = {}, nil
+local group_defaults, common_group, any_state
+--@include lib/core/now_us
 
 -- Reads which groups have a state. If none has, one EXISTS shows it for all.
 local function recall_states(names)
@@ -86,9 +86,8 @@ local function read_group(name)
 end
 
 local function write_bounds(name, group)
-  for field, value in pairs({ rate_tat_us = group.tat, rests_until_ms = group.rests_until > 0 and group.rests_until or nil }) do
-    redis.call('HSET', groups .. 'state:' .. name, field, string.format('%.0f', value))
-  end
+  redis.call('HSET', groups .. 'state:' .. name, 'rate_tat_us', string.format('%.0f', group.tat), 'rests_until_ms',
+    string.format('%.0f', group.rests_until))
 end
 
 -- Returns when the rate and the rest of a group let a job of this cost start, in ms; nil for now.

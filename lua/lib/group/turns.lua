@@ -4,7 +4,7 @@
 -- enter_turns(name): write_scores() returns whether it was not there.
 -- leave_turns(name, finish): finish if it is known.
 -- go_idle(name): a group outside turns has no more jobs.
--- Needs: lib/group/ends, lib/group/scores, lib/group/state.
+-- Needs: lib/group/padding, lib/group/scores, lib/group/state.
 local function current_virtual_time()
   virtual_time = virtual_time or tonumber(redis.call('HGET', group_keys.settings, 'virtual_time') or nil) or 0
   return virtual_time
@@ -14,7 +14,7 @@ local start_clock, start_text
 
 -- Enters a group. An idle group has no credit: it starts now, or where its last turn ended if that is later.
 local function enter_turns(name)
-  local finish = turn_end_of(name)
+  local finish = score_in(sets.ends, name)
   if not finish then
     finish = score_in(sets.finishes, name)
     drop_score(sets.finishes, name)
@@ -33,14 +33,14 @@ local function leave_turns(name, finish)
   finish = finish or score_in(sets.turns, name)
   if finish then
     drop_score(sets.turns, name)
-    write_end(name, finish)
+    put_score(sets.ends, name, finish)
   end
 end
 
 local function go_idle(name)
-  local finish = turn_end_of(name)
+  local finish = score_in(sets.ends, name)
   if finish then
-    write_end(name, false)
+    put_score(sets.ends, name, false)
     if tonumber(finish) > current_virtual_time() then
       put_score(sets.finishes, name, finish)
     end

@@ -1,35 +1,10 @@
--- write_scores(): writes the changes of lib/group/scores and lib/group/ends. Returns how many groups entered a set.
--- remove_all(key, names): removes members from a sorted set.
--- In slices of what one call takes.
--- Needs: lib/group/ends, lib/group/scores.
-local function remove_all(key, names)
-  for i = 1, #names, 1000 do
-    redis.call('ZREM', key, unpack(names, i, math.min(i + 999, #names)))
+-- write_scores(): writes the changes of lib/group/scores, in slices of what one call takes. Returns how many groups entered
+--   a set.
+-- Needs: lib/group/padding, lib/group/scores.
+local function send(command, key, values)
+  for i = 1, #values, 1000 do
+    redis.call(command, key, unpack(values, i, math.min(i + 999, #values)))
   end
-end
-
-local function add_all(key, scored)
-  for i = 1, #scored, 1000 do
-    redis.call('ZADD', key, unpack(scored, i, math.min(i + 999, #scored)))
-  end
-end
-
-local function add_new(key, scored)
-  local added = 0
-  for i = 1, #scored, 1000 do
-    added = added + redis.call('ZADD', key, 'NX', unpack(scored, i, math.min(i + 999, #scored)))
-  end
-  return added
-end
-
--- Adds a long member first if many others follow: it turns a small set into a tree, see lib/turn/no_group. The caller
--- removes it again.
-local function spread(added, a)
-  if a < 16 then
-    return false
-  end
-  added[a + 1], added[a + 2], added[1], added[2] = added[1], added[2], '0', long_name
-  return true
 end
 
 local function write_changes(set)
@@ -37,37 +12,42 @@ local function write_changes(set)
   for name in pairs(set.changed) do
     local score = set.scores[name]
     if score then
-      added[a + 1], added[a + 2], a = score, name, a + 2
+      added[a + 1], added[a + 2], a = set.is_hash and name or score, set.is_hash and score or name, a + 2
     else
       r = r + 1
       removed[r] = name
     end
   end
-  if spread(added, a) then
-    removed[r + 1] = long_name
+  if a >= 16 then
+    redis.call(set.write, set.key, set.is_hash and padding or '0', set.is_hash and '' or padding)
+    removed[r + 1] = padding
   end
-  add_all(set.key, added)
-  remove_all(set.key, removed)
+  send(set.write, set.key, added)
+  send(set.remove, set.key, removed)
   set.changed = {}
 end
 
 local function write_entering(set)
-  local added, a = {}, 0
+  local added, a, entered = {}, 0, 0
   for name, score in pairs(set.entering) do
     added[a + 1], added[a + 2], a = score, name, a + 2
   end
   set.entering = {}
-  if not spread(added, a) then
-    return add_new(set.key, added)
+  if a >= 16 then
+    redis.call('ZADD', set.key, '0', padding)
   end
-  local entered = add_new(set.key, added)
-  redis.call('ZREM', set.key, long_name)
-  return entered - 1
+  for i = 1, a, 1000 do
+    entered = entered + redis.call('ZADD', set.key, 'NX', unpack(added, i, math.min(i + 999, a)))
+  end
+  if a >= 16 then
+    redis.call('ZREM', set.key, padding)
+  end
+  return entered
 end
 
 local function write_scores()
   local entered = 0
-  for _, set in pairs(sets) do
+  for _, set in ipairs(sets) do
     if next(set.entering) then
       entered = entered + write_entering(set)
     end
@@ -75,6 +55,5 @@ local function write_scores()
       write_changes(set)
     end
   end
-  write_ends()
   return entered
 end

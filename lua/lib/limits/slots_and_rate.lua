@@ -3,7 +3,7 @@
 --   time alone frees no slot.
 -- slots_left: how many more jobs max_running allows, after room_for.
 -- pay(cost): takes the cost of one job from the rate; false if the rate has less.
--- charge(ids, bytes): pays for jobs. Jobs beyond the bytes of the claim, or beyond the rate, go back to the front.
+-- charge(taken, bytes): pays for jobs. Jobs beyond the bytes of the claim, or beyond the rate, go back to the front.
 -- wait_for_rate(): writes the payment, and returns the ms until the rate lets another job start; nil if it
 --   does now.
 -- The rate is GCRA: one number, the theoretical arrival time (tat) in microseconds of the server. A burst of n lets n
@@ -11,7 +11,7 @@
 --   below now.
 -- paused, has_groups, limits_owner: of the same settings. A pause whose time is over is removed; the wait of the reply
 --   ends with another one.
--- Needs: claims, full, job, most_bytes, pending, prioritized, reply, settings, lib/core/clock.
+-- Needs: claims, full, job, most_bytes, reply, settings, lib/core/clock.
 local paused, has_groups, max_running, interval, burst, tat, rests_until, limits_owner, rest_ms = unpack(redis.call('HMGET',
   settings, 'paused_at_ms', 'has_groups', 'max_running', 'rate_interval_us', 'rate_burst', 'rate_tat_us', 'rests_until_ms',
   'limits_owner', 'rest_ms'))
@@ -26,23 +26,23 @@ if paused then
 end
 max_running, interval, burst = tonumber(max_running or nil), tonumber(interval or nil), tonumber(burst or nil)
 rests_until, rest_ms = tonumber(rests_until or nil) or 0, tonumber(rest_ms or nil) or math.huge
-local claim_time_us = tonumber(time[1]) * 1e6 + tonumber(time[2])
-tat = math.max(tonumber(tat or nil) or 0, claim_time_us)
+--@include lib/core/now_us
+tat = math.max(tonumber(tat or nil) or 0, now_us)
 -- The clock of now can have made no later ones. It was ahead for a while. See lib/group/state for groups.
-if interval and tat > claim_time_us + burst * interval + 1 then
-  tat = claim_time_us + burst * interval
+if interval and tat > now_us + burst * interval + 1 then
+  tat = now_us + burst * interval
   redis.call('HSET', settings, 'rate_tat_us', string.format('%.0f', tat))
 end
 if rests_until > now + rest_ms then
   rests_until = now + rest_ms
   redis.call('HSET', settings, 'rests_until_ms', string.format('%.0f', rests_until))
 end
-local limited = max_running ~= nil or interval ~= nil or rests_until > now
+local is_limited = has_groups or max_running ~= nil or interval ~= nil or rests_until > now
 local units, spent, unpaid_wait, slots_left = 0, 0, nil, math.huge
 
 -- Returns the ms until the rate has this many units.
 local function ms_until(needed)
-  return math.max(1, math.ceil((tat + needed * interval - burst * interval - claim_time_us) / 1000))
+  return math.max(1, math.ceil((tat + needed * interval - burst * interval - now_us) / 1000))
 end
 
 local function room_for(count)
@@ -56,7 +56,7 @@ local function room_for(count)
   if not interval or count == 0 then
     return count, nil
   end
-  units = math.floor((claim_time_us + burst * interval - tat) / interval + 1e-6)
+  units = math.floor((now_us + burst * interval - tat) / interval + 1e-6)
   if units < 1 then
     return 0, ms_until(1)
   end
@@ -76,33 +76,22 @@ local function pay(cost)
   return true
 end
 
-local function put_back_from(ids, from)
-  for i = #ids, from, -1 do
-    local rank = redis.pcall('HGET', job .. ids[i], 'rank') -- an error here would lose the claimed ids
-    if type(rank) == 'string' then
-      redis.call('ZADD', prioritized, rank, ids[i])
-    else
-      redis.call('RPUSH', pending, ids[i])
-    end
-    ids[i] = nil
-  end
-end
+--@include lib/limits/cost_of
 
--- Charges the claimed jobs. The cost is held within the bounds of an enqueue, because another client may have spoilt
--- it; nan becomes 1. A job that exceeds the bytes of the claim goes back before it is paid for. The first of a claim is
--- never too large.
-local function charge(ids, bytes)
+-- Charges the claimed jobs. A job that exceeds the bytes of the claim goes back before it is paid for. The first of a
+-- claim is never too large.
+local function charge(taken, bytes)
   if not interval then
     return
   end
   local is_first = bytes == nil
   bytes = bytes or 0
-  for i, id in ipairs(ids) do
+  for from, id in ipairs(taken) do
     bytes = bytes + (tonumber(redis.pcall('HSTRLEN', job .. id, 'payload')) or 0)
-    full = full or bytes > most_bytes and not (is_first and i == 1)
-    local asked = redis.pcall('HGET', job .. id, 'cost')
-    if full or not pay(math.min(1e6, math.max(1, type(asked) == 'string' and tonumber(asked) or 1))) then
-      return put_back_from(ids, i)
+    full = full or bytes > most_bytes and not (is_first and from == 1)
+    if full or not pay(cost_of(id)) then
+--@include lib/place/put_back
+      return
     end
   end
 end

@@ -1,26 +1,35 @@
 -- Takes ids for a claim if the queue has more than plain jobs. Promotes due jobs, and obeys a pause, limits and groups.
 -- It is not a function, because a function would bind its outside variables: see lua/attempt/claim.lua,
 -- lib/limits/slots_and_rate, lib/core/rank, lib/place/promote.
--- Needs: awaits_slots, claims, count, due_waits, groups, ids, is_limited, known_jobs, more, names, pending,
---   prioritized, reply, scheduled, sequence, slots, lib/core/clock, lib/limits/slots_and_rate.
+-- Needs: claims, count, groups, ids, known_jobs, limited_by, more, names, pending, prioritized, reply, scheduled,
+--   sequence, slots, lib/core/clock, lib/limits/slots_and_rate.
 redis.call('GET', sequence) -- these raise an error before a job is taken, if the key has another type
 redis.call('ZCARD', claims)
 local soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
 local is_due = soonest[2] and tonumber(soonest[2]) <= now
-local asked, wait, gate_opens_in, alike, waits_here = count, nil, nil, nil, nil
-is_limited = limited or has_groups
-known_jobs = has_groups and {} or nil
+local asked, wait, gate_opens_in, taken_before, waits_here = count, nil, nil, nil, nil
+limited_by, known_jobs = is_limited and 'limited' or nil, has_groups and {} or nil
 if is_limited and not paused then
-  count, wait = room_for(math.min(count, slots)) -- never claimed ahead of a free slot
+  count, wait = room_for(math.min(count, slots or count)) -- never claimed ahead of a free slot
 end
+local has_finishes
+if has_groups and not paused then
+  -- These raise an error too. They are first written after a job is taken.
+  redis.call('HLEN', groups .. 'ends')
+  redis.call('ZCARD', groups .. 'depths')
+  redis.call('ZCARD', groups .. 'heads')
+  has_finishes = redis.call('ZCARD', groups .. 'finishes') > 0
+end
+--@include lib/group/padding
+--@include lib/turn/after_turns
 if has_groups and not (paused or names or is_due or interval) then
---@include lib/turn/take_alike
-  alike = take_alike(count)
+--@include lib/turn/take_single_slot
+  taken_before = take_single_slot(count)
 end
-if alike and alike.is_done then
-  ids, more = alike, alike.is_more
+if taken_before and taken_before.is_done then
+  ids, more = taken_before, taken_before.is_more
 else
-  -- Included here, and not above, so that a claim of alike groups does not pay for the rest.
+  -- Included here, and not above, so that a claim of single-slot groups does not pay for the rest.
 --@include lib/turn/claim_others
 end
 
@@ -35,8 +44,9 @@ if not paused then
     else
       wait = waiting and wait or nil
     end
-    awaits_slots = max_running and waiting or has_groups
-      and tonumber(alike and alike.waiting or redis.call('HGET', groups .. 'settings', 'waiting') or 0) > 0
+    local awaits_slots = max_running and waiting or has_groups
+      and tonumber(taken_before and taken_before.waiting or redis.call('HGET', groups .. 'settings', 'waiting') or 0) > 0
+    limited_by = awaits_slots and 'awaits-slots' or 'limited'
     wait = gate_opens_in and math.min(gate_opens_in, wait or gate_opens_in) or wait
     if wait and has_slot then -- else time alone starts no job
 --@include lib/limits/timer
@@ -46,6 +56,6 @@ if not paused then
   if soonest[2] then
     local due_in = math.max(0, tonumber(soonest[2]) - now)
     reply[2] = reply[2] and math.min(reply[2], due_in) or due_in
-    due_waits = due_in == 0
+    more = more or due_in == 0
   end
 end

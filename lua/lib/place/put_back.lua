@@ -1,17 +1,12 @@
--- Puts claimed ids from `place` on back where they were, in their old order. Their sequence numbers are free again. It
--- is not a function, because a function would bind its outside variables: pending, prioritized, sequence, ids, ranks,
--- place.
--- Needs: ids, pending, prioritized, ranks, sequence, lib/settle/claim_ids.
-local to_pending = {}
-for i = #ids, place, -1 do
-  local rank = ranks and ranks[ids[i]]
-  if rank then
-    redis.call('ZADD', prioritized, rank, ids[i])
+-- Puts the taken ids from `from` on back where they were, in their old order, and removes them from taken. It is not a function,
+-- because a function would bind its outside variables.
+-- Needs: from, job, pending, prioritized, taken.
+for i = #taken, from, -1 do
+  local rank = redis.pcall('HGET', job .. taken[i], 'rank') -- an error here would lose the claimed ids
+  if type(rank) == 'string' then
+    redis.call('ZADD', prioritized, rank, taken[i])
   else
-    to_pending[#to_pending + 1] = ids[i]
+    redis.call('RPUSH', pending, taken[i])
   end
+  taken[i] = nil
 end
-if #to_pending > 0 then
-  redis.call('RPUSH', pending, unpack(to_pending))
-end
-redis.call('INCRBY', sequence, place - #ids - 1)

@@ -1,5 +1,4 @@
--- take(count): takes up to count ids for a claim. Returns them, whether claimable jobs are left, and the ranks of those
---   with a priority, by id. With urgent jobs, one claim in ten takes the oldest plain job. One in ten takes the first
+-- take(count): takes up to count ids for a claim. Returns them, and whether claimable jobs are left. With urgent jobs, one claim in ten takes the oldest plain job. One in ten takes the first
 --   of a random priority. So each line moves. The fraction of sequence * golden ratio decides which. It spreads evenly over
 --   any even steps, so no rhythm of enqueues and claims can miss its turn.
 -- Needs: pending, prioritized, sequence.
@@ -7,14 +6,9 @@ local function take_from_any(spot, waiting)
   local index = math.floor(spot * waiting)
   local picked = redis.call('ZRANGE', prioritized, index, index, 'WITHSCORES')
   local line_start = math.floor(tonumber(picked[2]) / 2 ^ 40) * 2 ^ 40
-  local first = redis.call('ZRANGE', prioritized, string.format('%.0f', line_start), '+inf', 'BYSCORE', 'LIMIT', 0, 1,
-    'WITHSCORES')
-  redis.call('ZREM', prioritized, first[1])
-  return first[1], first[2]
-end
-
-local function take_most_urgent()
-  return unpack(redis.call('ZPOPMIN', prioritized))
+  local id = redis.call('ZRANGE', prioritized, string.format('%.0f', line_start), '+inf', 'BYSCORE', 'LIMIT', 0, 1)[1]
+  redis.call('ZREM', prioritized, id)
+  return id
 end
 
 local function take_by_turn(turn, waiting)
@@ -27,7 +21,7 @@ local function take_by_turn(turn, waiting)
   elseif share < 0.2 then
     return take_from_any(share * 10 - 1, waiting)
   end
-  return take_most_urgent()
+  return redis.call('ZPOPMIN', prioritized)[1]
 end
 
 local function take(count)
@@ -36,11 +30,10 @@ local function take(count)
     local ids = redis.call('RPOP', pending, count) or {}
     return ids, #ids == count and redis.call('LLEN', pending) > 0
   end
-  local ids, ranks, turn = {}, {}, tonumber(redis.call('GET', sequence) or 0)
+  local ids, turn = {}, tonumber(redis.call('GET', sequence) or 0)
   while #ids < count and waiting > 0 do
     turn = turn + 1
-    local id, rank = take_by_turn(turn, waiting)
-    ids[#ids + 1], ranks[id] = id, rank
+    ids[#ids + 1] = take_by_turn(turn, waiting)
     waiting = redis.call('ZCARD', prioritized)
   end
   if #ids < count then
@@ -48,5 +41,5 @@ local function take(count)
       ids[#ids + 1] = id
     end
   end
-  return ids, #ids == count and waiting + redis.call('LLEN', pending) > 0, ranks
+  return ids, #ids == count and waiting + redis.call('LLEN', pending) > 0
 end

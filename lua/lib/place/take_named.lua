@@ -1,7 +1,8 @@
 -- take_named(count): takes up to count ids of jobs whose names the claimer handles. Other jobs stay in their places for
 -- other workers. A call reads the front, one slice behind a cursor, and the newest jobs. So its cost is bounded, however
 -- many other jobs are in front.
--- Returns the ids; whether claimable jobs are left; the next cursor, or -1 if all jobs were read.
+-- Returns the ids, and whether claimable jobs are left.
+-- cursor: the next place to search, or -1 if all jobs were read
 -- elsewhere: whether a live worker handles a job that was left
 -- unserved: the names of left jobs that no live worker handles
 -- waits_here: in a queue without groups, whether a job that it handles waits for the rate or the rest
@@ -80,12 +81,12 @@ local function take_named(count)
     bytes_taken = bytes_taken + redis.call('HSTRLEN', job .. id, 'payload')
     if bytes_taken > most_bytes and #ids > 0 then
       full, waits_here, cursor = true, true, tonumber(ARGV[10]) -- found jobs that were left must be found again
-      return ids, true, cursor
+      return ids, true
     end
     ids[#ids + 1] = id
     u, p = is_plain and u or u + 1, is_plain and p + 1 or p
     remove(id)
   end
   waits_here = urgent[u] or plain[p]
-  return ids, #ids == count and redis.call('EXISTS', pending, prioritized) > 0, cursor
+  return ids, #ids == count and redis.call('EXISTS', pending, prioritized) > 0
 end

@@ -4,29 +4,22 @@
 --   job also waits while clients of the Redis pattern claim jobs here, because they announce nothing.
 -- Needs: job, names, overdue, sweep, workers, lib/core/clock, lib/core/read, lib/place/take_named.
 --@include lib/place/announced
---@include lib/core/name_in_payload
---@include lib/foreign/note_name
 local announced_at, young, elsewhere, unserved = {}, {}, false, {}
 
 local function is_served(name)
   return served[name] or served['*'] and serves_any(name)
 end
 
-local function known_names()
-  return redis.call('ZRANGE', names, '+inf', now - seen_ms, 'BYSCORE', 'REV', 'LIMIT', 0, 10)
-end
-
 local function reason_of(name, waited, times)
   return 'unhandled ' .. cjson.encode({ name = name, waited_ms = string.format('%.0f', waited), times = times or '0',
-    workers = redis.call('ZCOUNT', workers, now - seen_ms, '+inf'), known = known_names() })
-end
-
-local function waits_for_foreign(id)
-  local seen_at = tonumber(redis.call('HGET', sweep, 'foreign_seen_at_ms') or nil)
-  return seen_at and math.abs(now - seen_at) <= max_age and read(job .. id, 'foreign')[1]
+    workers = redis.call('ZCOUNT', workers, now - seen_ms, '+inf'),
+    known = redis.call('ZRANGE', names, '+inf', now - seen_ms, 'BYSCORE', 'REV', 'LIMIT', 0, 10) })
 end
 
 local function found_name(key)
+  -- Included here, because few jobs have their name only there.
+--@include lib/core/name_in_payload
+--@include lib/foreign/note_name
   local name = name_in_payload(key)
   if name and not is_served(name) then
     note_name(key, name)
@@ -41,16 +34,19 @@ local function is_overdue(id, name)
   if max_age == 0 or young[name] or now - announced_at[name] <= max_age then
     return false
   end
-  local ready_at, enqueued_at, unhandled_at, times = unpack(read(job .. id, 'ready_at_ms', 'enqueued_at_ms',
-    'unhandled_at_ms', 'unhandled'))
+  local ready_at, enqueued_at, unhandled_at, times, foreign = unpack(read(job .. id, 'ready_at_ms', 'enqueued_at_ms',
+    'unhandled_at_ms', 'unhandled', 'foreign'))
   local waited = now - math.max(announced_at[name], tonumber(unhandled_at or ready_at or enqueued_at) or now)
   if waited <= max_age then
     young[name] = true
-  elseif not waits_for_foreign(id) then
-    overdue[id] = reason_of(name, waited, times)
-    return true
+    return false
   end
-  return false
+  local foreign_seen_at = foreign and tonumber(redis.call('HGET', sweep, 'foreign_seen_at_ms') or nil)
+  if foreign_seen_at and math.abs(now - foreign_seen_at) <= max_age then
+    return false
+  end
+  overdue[id] = reason_of(name, waited, times)
+  return true
 end
 
 local function may_take(id)

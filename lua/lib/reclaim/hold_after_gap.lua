@@ -2,7 +2,7 @@
 -- ARGV, from first on: see lua/sweep/reclaim.
 -- Needs: broken_ms, limit, lib/core/clock, lib/core/keys, lib/retention/announced_queue_limits,
 --   lib/retention/retention_args.
---@include lib/core/longest_visibility
+--@include lib/limits/largest
 --@include lib/core/bring_back
 local most_holds = 3
 
@@ -16,7 +16,7 @@ local function is_held()
   local gap, wait = tonumber(ARGV[first + 1]), announced.visibility and announced.visibility / 3 or tonumber(ARGV[first + 2])
   local last_run_at, hold_until, holds = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'hold_until_ms', 'holds'))
   hold_until, holds = tonumber(hold_until) or 0, tonumber(holds or nil) or 0
-  local latest = now + math.max(longest_visibility(), broken_ms) + wait
+  local latest = now + math.max(largest_of('longest_visibility_ms'), broken_ms) + wait
   local is_after_gap = last_run_at and now - last_run_at > gap and not is_watched(gap, wait)
   if is_after_gap and holds < most_holds or hold_until > latest then
     hold_until, holds = now + wait, holds + 1

@@ -5,8 +5,7 @@
 -- and its next crash would make it a dead letter.
 -- giant: the bytes of a payload that is too large to be loaded, or false
 -- ARGV[5]: the limit if there is no other.
--- Needs: claims, first_limit, groups, job, prioritized, reports_starts, scheduled, token, lib/core/clock,
---   lib/core/read.
+-- Needs: claims, first_limit, groups, job, prioritized, scheduled, slots, token, lib/core/clock, lib/core/read.
 local ended = { completed = true, failed = true, cancelled = true }
 
 -- Returns whether the id that was just taken has another place. A job whose hash was deleted, and that was then enqueued
@@ -40,7 +39,7 @@ local function check_claim(id, name, payload, attempts, giant)
     return refuse(key, refusal, attempts, max_attempts, giant)
   end
   checkpoint = checkpoint or nil
-  if not reports_starts then
+  if not slots then
     return '', checkpoint
   end
   local is_isolated = crashes and (next_crash_is_last or attempts + 1 >= max_attempts)

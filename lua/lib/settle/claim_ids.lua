@@ -1,20 +1,19 @@
 -- Claims the jobs of ids, which are in no place now. It sets fence, token, attempt, expiry, and the memory of the
 --   batch. An id that has another place, or whose job has ended, is only dropped. It is not a function, because a
 --   function would bind its outside variables.
--- Needs: batch, bytes, claims, full, giant_bytes, hand_over, ids, job, known_jobs, more, most_bytes, overdue, pending,
---   reply, sequence, slots, token, visibility, worker, lib/core/clock, lib/core/read.
+-- Needs: batch, bytes, claims, full, giant_bytes, hand_over, ids, job, known_jobs, more, most_bytes, overdue, reply,
+--   sequence, slots, token, visibility, worker, lib/core/clock, lib/core/read.
 local last_fence = redis.pcall('INCRBY', sequence, #ids == 1 and '1' or string.format('%d', #ids))
 if type(last_fence) ~= 'number' then -- spoilt; lib/place/claim_waiting checks it in a queue with other than plain jobs
-  for i = #ids, 1, -1 do
-    redis.call('RPUSH', pending, ids[i])
-  end
+  local from, taken = 1, ids
+--@include lib/place/put_back
   error(last_fence)
 end
 local fence = last_fence - #ids
 local expiry = string.format('%d', now + visibility)
 local expiries, remembered, claimed, none = { nil, nil }, { token, nil }, 0, {}
 reply[3] = fence + 1
-for place, id in ipairs(ids) do
+for from, id in ipairs(ids) do
   local key = job .. id
   local known = known_jobs and known_jobs[id]
   local name, payload, attempts, enqueued_at, options, status = unpack(known or read(key,
@@ -30,7 +29,9 @@ for place, id in ipairs(ids) do
   payload = not giant and payload
   bytes = bytes + #(payload or '')
   if bytes > most_bytes and claimed > 0 then
+    local unused, taken = #ids - from + 1, ids
 --@include lib/place/put_back
+    redis.call('INCRBY', sequence, -unused) -- their sequence numbers are free again
     more, full = true, true
     break
   end
@@ -38,7 +39,7 @@ for place, id in ipairs(ids) do
   local verdict, checkpoint = '', nil
   -- A first attempt with metadata alone, or with a group alone, runs as one without options.
   local metadata = attempts == 0 and options and string.sub(options, 1, 14) == '{"plain":true,' and options
-  local simple = metadata or known and known.is_alike and options
+  local simple = metadata or known and known.only_grouped and options
   local is_checked = attempts > 0 or options and not simple and not (known and known.may_run) or not payload or overdue
   if is_checked or status ~= 'pending' then
 --@include lib/settle/claim_check
@@ -47,7 +48,7 @@ for place, id in ipairs(ids) do
   end
   if verdict ~= 'elsewhere' then
     local runs = verdict == '' or verdict == 'expires' or verdict == 'isolated'
-    local unstarted = verdict == 'isolated' or runs and claimed >= slots
+    local unstarted = verdict == 'isolated' or runs and slots ~= nil and claimed >= slots
     local first = attempts == 0 and (simple or not options) and verdict == ''
     attempts = runs and attempts + 1 or attempts
     fence, claimed = fence + 1, claimed + 1

@@ -1,8 +1,8 @@
 -- Returns again the jobs that the claim with this token got and still holds, from the memory of the batch. That is the
 --   token, then a line for each id, with its verdict after a tab. Jobs that exceed the bytes go back. It is not a
 --   function, because a function would bind its outside variables.
--- Needs: awaits_slots, batch, bytes, claims, full, giant_bytes, groups, hand_over, is_limited, job, last, most_bytes,
---   pending, prioritized, settings, token, lib/core/clock, lib/core/read.
+-- Needs: batch, bytes, claims, full, giant_bytes, groups, hand_over, job, last, limited_by, most_bytes, pending,
+--   prioritized, settings, token, lib/core/clock, lib/core/read.
 --@include lib/limits/refund
 local handed, beyond = { token }, {}
 for line, id, verdict in string.gmatch(last, '\n(([^\n\t]+)\t?([^\n]*))') do
@@ -57,8 +57,8 @@ for i = #beyond, 1, -1 do
 end
 local most_running, rate, any_groups, rests = unpack(redis.call('HMGET', settings, 'max_running', 'rate_interval_us', 'has_groups',
   'rests_until_ms'))
-is_limited = most_running or rate or any_groups or (tonumber(rests or nil) or 0) > now
-awaits_slots = most_running or any_groups -- perhaps; a claim too many costs little
+limited_by = (most_running or any_groups) and 'awaits-slots' -- perhaps; a claim too many costs little
+  or (rate or (tonumber(rests or nil) or 0) > now) and 'limited' or nil
 if #beyond > 0 then
   full = true
   redis.call('SET', batch, table.concat(handed, '\n'), 'KEEPTTL')

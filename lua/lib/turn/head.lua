@@ -2,23 +2,22 @@
 -- look_at_job(name, id): reads the fields that a claim needs.
 -- known_jobs: fields of the taken jobs, by id, for lib/settle/claim_ids. They are name, payload, attempts,
 --   enqueued_at_ms, options, status and group.
---   may_run: no field says that it must not. is_alike: a first attempt whose only option is its group.
+--   may_run: no field says that it must not. only_grouped: a first attempt whose only option is its group.
 -- next_in_line(waiting, may_stay): takes or reads the first id of a line.
 -- slots_that_limit(name, group), take_slot(name, waiting, id, rank): the slots of its group.
--- check_group_keys(): raises an error if a key is spoilt that is first written after a job is taken.
 -- Reads the fields of a job that a claim needs. Returns them, and the cost. The space is the mark of lib/enqueue/options
 -- for a job whose only option is its group. Processes before it wrote none.
--- Needs: job, lib/core/clock, lib/core/read, lib/group/line_and_slots, lib/group/state.
+-- Needs: job, lib/core/clock, lib/core/read, lib/group/line_and_slots.
 local function look_at_job(name, id)
   local found = read(job .. id, 'name', 'payload', 'attempts', 'enqueued_at_ms', 'options', 'status', 'group')
   if not found[3] and found[2] and found[5] == ' {"group":"' .. name .. '"}' then
-    found.may_run, found.is_alike = true, true
+    found.may_run, found.only_grouped = true, true
     return found, 1
   end
   local cost, expires_at, cancelled, unmet, crashes = unpack(read(job .. id, 'cost', 'expires_at_ms', 'cancel_requested_at_ms', 'unmet',
     'crashes'))
   found.may_run = not (found[3] or expires_at or cancelled or unmet or crashes)
-  return found, math.min(1e6, math.max(1, tonumber(cost or nil) or 1)) -- as lib/limits/slots_and_rate does
+  return found, math.min(1e6, math.max(1, tonumber(cost or nil) or 1)) -- as lib/limits/cost_of does
 end
 
 -- Takes the first job out of a line. If limits or a name may leave it there, it is only read. The third result is an
@@ -32,13 +31,6 @@ end
 local function slots_that_limit(name, group)
   local running = not group.max_running and 0 or known_slots[name] or redis.pcall('ZCARD', slots_of(name))
   return type(running) == 'number' and running or nil
-end
-
-local function check_group_keys()
-  redis.call('HLEN', group_keys.ends)
-  redis.call('ZCARD', group_keys.depths)
-  redis.call('ZCARD', group_keys.heads)
-  redis.call('ZCARD', group_keys.finishes)
 end
 
 -- Gives a taken job a slot of its group. Returns whether it could; else the job is back in its line.

@@ -2,7 +2,8 @@
 -- read_line(from, most): reads up to `most` groups, with what a claim needs of them.
 -- next_turn(line): takes the first; nil if the line must be read again.
 -- turn_again(line, turn, start): puts a group back, at the start of its next turn.
--- Needs: lib/core/is_less, lib/group/line_and_slots, lib/group/scores, lib/group/state, lib/group/write_scores.
+-- Needs: lib/group/line_and_slots, lib/group/scores, lib/group/state, lib/group/write_scores.
+--@include lib/core/is_less
 
 -- Groups behind the last one read may come before a group that has had its turn. Then the line is read again.
 local function is_before(one, other)

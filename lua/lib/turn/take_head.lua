@@ -1,9 +1,9 @@
 -- end_turn(start, weight, cost): returns the end of the turn, where the next may start. It is later by the cost over
 --   the weight.
 -- take_head(name, start, taken): takes the first job of a group for a claim, if its limits allow it.
--- note_heads(names): writes the places of some heads.
 -- Needs: full, groups, known_jobs, most_bytes, lib/core/clock, lib/group/depth, lib/group/line_and_slots,
---   lib/group/place, lib/group/scores, lib/group/state, lib/limits/slots_and_rate, lib/turn/claim_others.
+--   lib/group/padding, lib/group/place, lib/group/scores, lib/group/state, lib/limits/slots_and_rate,
+--   lib/turn/claim_others.
 --@include lib/turn/head
 local latest_finish = 0
 
@@ -95,15 +95,4 @@ local function take_head(name, start, taken)
   spend(name, group, cost)
   local finish = end_turn(start, group.weight, cost)
   return 'taken', place_after_turn(name, group, holds_slot, finish) and finish or nil
-end
-
--- Notes the first jobs of some of the groups that had a turn. A claim of few groups notes all.
-local function note_heads(names)
-  local from, heads_to_note = tonumber(time[2]), math.min(#names, 4)
-  for i = from, from + heads_to_note - 1 do
-    local name = names[i % #names + 1]
-    if sets.heads.scores[name] ~= false then
-      note_head(name, redis.call('ZRANGE', groups .. 'waiting:' .. name, 0, 0, 'WITHSCORES')[2])
-    end
-  end
 end

@@ -1,7 +1,8 @@
 -- take_turns(count, taken, plain_left, plain_weight): gives up to count turns, the next one in turns each time. Returns how
 --   many of them the jobs without a group had, of plain_left at most.
 -- Skipped groups stay in turns, so a claim searches behind them: at the first hundred, then behind a moving place.
--- Needs: sequence, lib/group/scores, lib/group/state, lib/group/turns, lib/turn/line, lib/turn/take_head.
+-- Needs: sequence, lib/group/padding, lib/group/scores, lib/group/state, lib/group/turns, lib/turn/line,
+--   lib/turn/take_head.
 local function place_behind(passed)
   if passed ~= 100 then
     return passed

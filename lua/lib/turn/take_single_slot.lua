@@ -1,14 +1,13 @@
--- take_alike(count): takes up to count ids for a claim, as lib/turn/take does, with a third of its work. It takes the
+-- take_single_slot(count): takes up to count ids for a claim, as lib/turn/take does, with a third of its work. It takes the
 --   heads of the first groups in turns. These groups run one job at a time and have no state. The only option of their
 --   jobs is a group. Each of them has one turn, so their order is that of turns.
 -- Returns nil if other jobs or groups may come first. Else the ids, with what lib/turn/take needs to continue:
 --   bytes, groups, latest_finish
 --   is_done: nothing is left for it; is_more: a group could run another job; waiting: how many jobs wait
 -- It needs no other library of groups, so a claim of such jobs alone does not define them.
--- Needs: groups, job, known_jobs, most_bytes, lib/core/clock.
---@include lib/turn/no_group
---@include lib/turn/alike_groups
---@include lib/turn/write_alike
+-- Needs: groups, job, known_jobs, most_bytes, lib/core/clock, lib/group/padding, lib/turn/after_turns.
+--@include lib/turn/single_slot_groups
+--@include lib/turn/write_single_slot
 local lines = groups .. 'waiting:'
 
 -- Takes the first job of a group, if its only option is the group.
@@ -23,24 +22,23 @@ local function take_plain_head(name, taken)
   if payload and not found[3] and found[6] == 'pending' and found[5] == ' {"group":"' .. name .. '"}' then
     local bytes = taken.bytes + #payload
     if bytes <= most_bytes then
-      found.may_run, found.is_alike, taken.bytes, known_jobs[id] = true, true, bytes, found
+      found.may_run, found.only_grouped, taken.bytes, known_jobs[id] = true, true, bytes, found
       return id
     end
   end
   redis.call('ZADD', lines .. name, head[2], id)
 end
 
-local function take_alike(count)
+local function take_single_slot(count)
   count = math.min(count, 1000)
-  local found, step, clock = read_alike(count)
+  local found, step, clock = read_single_slot(count)
   if not found then
     return nil
   end
-  local names, starts, slots, are_unused = first_alike(found)
+  local names, starts, slots, are_unused = first_single_slot(found)
   if #found > 0 and not names[1] or not are_unused and redis.call('EXISTS', unpack(slots)) > 0 then
     return nil
   end
-  local has_finishes = check_keys()
   local waiting_before = names[1] and redis.call('ZMSCORE', groups .. 'depths', unpack(names))
   local last_start, finish, n = nil, nil, 0
   local taken, ended, depths, emptied, fewer = { bytes = 0, groups = {} }, {}, {}, {}, { ['1'] = '0' }
@@ -53,7 +51,7 @@ local function take_alike(count)
     redis.call('ZADD', slots[i], now_text, id)
     if start ~= last_start then
       last_start, clock = start, math.max(clock, tonumber(start))
-      finish = clock_text(clock + step)
+      finish = score_text(clock + step)
     end
     fewer[depth] = fewer[depth] or string.format('%d', tonumber(depth) - 1)
     n = n + 1
@@ -66,10 +64,9 @@ local function take_alike(count)
   taken.is_done = n == count or 2 * n == #found and n < count
   if n > 0 then
     taken.latest_finish = clock + step
-    write_alike(taken.groups, ended, depths, emptied, n)
+    write_single_slot(taken.groups, ended, depths, emptied, n)
     taken.waiting = redis.call('HINCRBY', groups .. 'settings', 'waiting', string.format('%d', -n))
-    advance_alike(taken, clock, n, has_finishes)
-    note_alike_heads(taken.groups, n)
+    taken.is_more = after_turns(taken.groups, n, clock, taken.latest_finish)
   end
   return taken
 end

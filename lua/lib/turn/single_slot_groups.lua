@@ -1,11 +1,9 @@
--- Finds the groups for lib/turn/take_alike.
--- read_alike(count): returns the first groups in turns with their starts, how long a turn is, and the virtual time. Returns
+-- Finds the groups for lib/turn/take_single_slot.
+-- read_single_slot(count): returns the first groups in turns with their starts, how long a turn is, and the virtual time. Returns
 --   nil if these are not to be taken there.
--- first_alike(found): returns the first of them up to one that has a state of its own.
--- check_keys(): returns whether a group has a finish. Raises an error if a key is spoilt that is first written after a
---   job is taken.
+-- first_single_slot(found): returns the first of them up to one that has a state of its own.
 -- Needs: groups, pending, prioritized, lib/core/clock.
-local function read_alike(count)
+local function read_single_slot(count)
   local max_running, interval, weight, virtual_time, review = unpack(redis.call('HMGET', groups .. 'settings', 'max_running',
     'rate_interval_us', 'weight', 'virtual_time', 'review_cursor'))
   if count < 1 or max_running ~= '1' or interval or review or redis.call('EXISTS', pending, prioritized, groups .. 'gated') > 0 then
@@ -19,15 +17,9 @@ local function read_alike(count)
     tonumber(virtual_time or nil) or 0
 end
 
-local function check_keys()
-  redis.call('HLEN', groups .. 'ends')
-  redis.call('ZCARD', groups .. 'heads')
-  return redis.call('ZCARD', groups .. 'finishes') > 0
-end
-
 -- Returns the first groups up to one that has a state, the start of each, and the keys of their slots. Also returns
 -- whether all are known to be unused.
-local function first_alike(found)
+local function first_single_slot(found)
   local names, starts, slots = {}, {}, {}
   for i = 1, #found, 2 do
     local place = (i + 1) / 2

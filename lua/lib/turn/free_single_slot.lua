@@ -1,11 +1,11 @@
--- free_alike(left): frees the slots of completed jobs, and places their groups as lib/group/place does, with a fraction of
+-- free_single_slot(left): frees the slots of completed jobs, and places their groups as lib/group/place does, with a fraction of
 --   its work. It places groups with more jobs, a free slot, no rate, and no state of their own. Wakes a worker if one of
 --   them entered turns.
 -- left: the group of each job, by its id
 -- Returns the names of the other groups, which lib/group/place has to place. It needs no other library of groups, so a
 -- completion of such jobs alone does not define them.
 -- Needs: groups.
---@include lib/turn/no_group
+--@include lib/group/padding
 
 -- Frees the slots. Returns the names of the groups, and the keys of their slots.
 local function free_slots(left)
@@ -22,11 +22,11 @@ local function free_slots(left)
 end
 
 -- Enters many groups with a long member first, which turns a small set into a tree.
-local function enter_alike(scored, n)
+local function enter_single_slot(scored, n)
   local turns, entered = groups .. 'turns', 0
   if n >= 16 then
-    entered = redis.call('ZADD', turns, 'NX', '0', no_group, unpack(scored)) - 1
-    redis.call('ZREM', turns, no_group)
+    entered = redis.call('ZADD', turns, 'NX', '0', padding, unpack(scored)) - 1
+    redis.call('ZREM', turns, padding)
   elseif n > 0 then
     entered = redis.call('ZADD', turns, 'NX', unpack(scored))
   end
@@ -35,7 +35,7 @@ local function enter_alike(scored, n)
   end
 end
 
-local function free_alike(left)
+local function free_single_slot(left)
   local names, slots = free_slots(left)
   local max_running, interval, virtual_time = unpack(redis.call('HMGET', groups .. 'settings', 'max_running', 'rate_interval_us',
     'virtual_time'))
@@ -57,6 +57,6 @@ local function free_alike(left)
       scored[n + 1], scored[n + 2], n = start, name, n + 2
     end
   end
-  enter_alike(scored, n)
+  enter_single_slot(scored, n)
   return others
 end
