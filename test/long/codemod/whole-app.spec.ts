@@ -34,7 +34,7 @@ function compile(out: string): string {
       paths: { 'nest-job-queue': [join(ROOT, 'src/index.ts')] },
     },
     include: [],
-    files: ['app/main.ts'],
+    files: ['app/main.ts', join(ROOT, 'src/queue/redis/cluster/cluster-key-slot.d.ts')],
   };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
   run(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', folder]);
