@@ -1,8 +1,8 @@
 // Makes dist what is published, after `npm run build:esm` has compiled it. Each entry point has one file. The code that
 // they share is in other files. Importing a dozen files is much faster than importing hundreds. dist/esm and dist/cjs
 // have the code that needs NestJS. dist/shared has the rest once, as CommonJS. That is all other code, the types, and
-// the generated files (the Lua scripts, the dashboard's page). zod is bundled, because the library uses a tenth of it.
-import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+// the generated files (the Lua scripts, the dashboard's page). dist/schematics has the schematics. zod is bundled, because the library uses a tenth of it.
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -40,6 +40,7 @@ const bundles = {
   shared: [...(await bundleShared()), ...(await bundleGenerated()), ...THREAD_FILES.map(threadFile)],
   esm: [...(await bundle('es')), ...sharedEntries.map(reexportOf)],
   cjs: [...(await bundle('cjs')), ...sharedEntries.map(requireOf)],
+  schematics: await bundleSchematics(),
 };
 
 rmSync(esm, { recursive: true, force: true });
@@ -48,6 +49,9 @@ for (const [folder, list] of Object.entries(bundles)) {
   for (const { fileName, code } of list) write(join(dist, folder, fileName), code);
   // The package itself says "type": "module", which would make Node read these as ES modules.
   if (folder !== 'esm') write(join(dist, folder, 'package.json'), '{ "type": "commonjs" }\n');
+}
+for (const file of ['collection.json', 'handler.schema.json']) {
+  copyFileSync(join(root, 'src/schematics', file), join(dist, 'schematics', file));
 }
 for (const [file, text] of typesOfBoth(types, entries, esm)) write(join(dist, file), text);
 
@@ -153,6 +157,17 @@ function requireOf(entry) {
 /** Returns a file that each thread loads. */
 function threadFile(fileName) {
   return { fileName, code: readFileSync(join(root, 'src/worker/threads', fileName)) };
+}
+
+/** Bundles the schematics, which the command line of Nest loads as CommonJS. */
+async function bundleSchematics() {
+  const bundler = await rolldown({
+    input: ['handler', 'nest-add'].map((name) => join(esm, 'schematics', `${name}.js`)),
+    platform: 'node',
+  });
+  const { output } = await bundler.generate({ format: 'cjs', comments: false, chunkFileNames: '[name].js' });
+  await bundler.close();
+  return output.map(({ fileName, code }) => ({ fileName, code }));
 }
 
 /** Bundles the generated files. */

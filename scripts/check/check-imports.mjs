@@ -23,9 +23,10 @@ export const LAYERS = {
   migrate: ['queue'],
   cli: ['queue', 'worker', 'inspect', 'outbox', 'migrate'],
   testing: ['queue', 'worker', 'nest'],
+  schematics: [],
 };
 export const OTHERS = ['queue', 'inspect', 'nest'];
-const WITHOUT_NEST = ['queue', 'worker', 'inspect', 'metrics', 'tracing', 'outbox', 'migrate', 'cli'];
+const WITHOUT_NEST = ['queue', 'worker', 'inspect', 'metrics', 'tracing', 'outbox', 'migrate', 'cli', 'schematics'];
 
 /** The lowest rooms of src/queue, in order: each may import those before it, and every other room may import all. */
 const BASE = ['runtime', 'errors', 'validation', 'codec', 'model'];

@@ -1,0 +1,68 @@
+// Adds to a list of `@Module({ … })`. By the text, so that the package needs no compiler.
+
+/** Text that is no code: comments, and the literals in which brackets do not count. */
+const NO_CODE = /\/\/[^\n]*|\/\*[^]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g;
+
+/** Returns the module with an entry in one of its lists. Returns undefined if the text has no list to add to. */
+export function withEntry(source: string, list: 'imports' | 'providers', entry: string): string | undefined {
+  const code = source.replace(NO_CODE, (text) => text.replace(/[^\n]/g, ' '));
+  const decorator = /@Module\(\s*\{/.exec(code);
+  if (!decorator) return undefined;
+  const open = decorator.index + decorator[0].length - 1;
+  const close = endOf(code, open);
+  const property = propertyIn(code, list, open, close);
+  if (property === undefined) return inserted(source, open + 1, `\n  ${list}: [${entry}],`);
+  if (code[property] !== '[') return undefined;
+  return withElement(source, code.slice(property + 1, endOf(code, property)), property + 1, entry);
+}
+
+/** Returns the source with one more element at the end of a list, whose inside begins at `start`. */
+function withElement(source: string, inside: string, start: number, entry: string): string {
+  const last = start + inside.trimEnd().length;
+  const isEmpty = inside.trim() === '';
+  const comma = isEmpty || inside.trimEnd().endsWith(',') ? '' : ',';
+  if (isEmpty) return inserted(source, start, entry);
+  const line = /\n([ \t]*)[^\n]*$/.exec(source.slice(0, last));
+  const isLong = inside.includes('\n');
+  return inserted(source, last, isLong ? `${comma}\n${line?.[1] ?? ''}${entry},` : `${comma} ${entry}`);
+}
+
+/** Returns where the value of a property right inside of braces begins. */
+function propertyIn(code: string, name: string, open: number, close: number): number | undefined {
+  const pattern = new RegExp(`\\b${name}\\s*:\\s*`, 'g');
+  for (const match of code.slice(open + 1, close).matchAll(pattern)) {
+    const at = open + 1 + match.index;
+    if (depthAt(code, open + 1, at) === 0) return at + match[0].length;
+  }
+  return undefined;
+}
+
+function depthAt(code: string, from: number, to: number): number {
+  const brackets = code.slice(from, to).match(/[[\](){}]/g) ?? [];
+  return brackets.reduce((depth, bracket) => depth + ('[({'.includes(bracket) ? 1 : -1), 0);
+}
+
+/** Returns where the bracket at a place is closed. */
+function endOf(code: string, open: number): number {
+  let depth = 0;
+  for (let at = open; at < code.length; at++) {
+    if ('[({'.includes(code[at]!)) depth++;
+    else if ('])}'.includes(code[at]!) && --depth === 0) return at;
+  }
+  return code.length;
+}
+
+function inserted(text: string, at: number, more: string): string {
+  return text.slice(0, at) + more + text.slice(at);
+}
+
+/** Returns the source with an import behind its last one. */
+export function withImport(source: string, name: string, from: string): string {
+  if (new RegExp(`import\\s*\\{[^}]*\\b${name}\\b[^}]*\\}\\s*from`).test(source)) return source;
+  const line = `import { ${name} } from '${from}';\n`;
+  const imports = [
+    ...source.matchAll(/^import [^]*?from\s*['"][^'"]+['"];?[ \t]*\n|^import ['"][^'"]+['"];?[ \t]*\n/gm),
+  ];
+  const last = imports.at(-1);
+  return last ? inserted(source, last.index + last[0].length, line) : line + source;
+}

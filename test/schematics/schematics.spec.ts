@@ -1,0 +1,144 @@
+// The schematics on a project in memory. test/long/schematics runs them by the command line of Nest.
+import { readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { expect, it } from '@jest/globals';
+import { handler, type HandlerOptions } from '#schematics/handler.js';
+import { nestAdd } from '#schematics/nest-add.js';
+import type { Context, Schematic, Tree } from '#schematics/tree.js';
+
+const MODULE = `import { Module } from '@nestjs/common';
+import { AppController } from './app.controller';
+import { AppService } from './app.service';
+
+@Module({
+  imports: [],
+  controllers: [AppController],
+  providers: [AppService],
+})
+export class AppModule {}
+`;
+const MAIN = `import { NestFactory } from '@nestjs/core';
+import { AppModule } from './app.module';
+
+async function bootstrap() {
+  const app = await NestFactory.create(AppModule);
+  await app.listen(process.env.PORT ?? 3000);
+}
+bootstrap();
+`;
+const PROJECT = { '/package.json': '{}', '/src/app.module.ts': MODULE, '/src/main.ts': MAIN };
+
+/** Runs a schematic on these files. Returns all files afterwards, and the warnings. */
+function run(schematic: Schematic, files: Record<string, string> = PROJECT) {
+  const after = new Map(Object.entries(files));
+  const warnings: string[] = [];
+  const tree: Tree = {
+    exists: (path) => after.has(path),
+    read: (path) => after.get(path) ?? null,
+    create: (path, content) => {
+      if (after.has(path)) throw new Error(`${path} exists`);
+      after.set(path, content);
+    },
+    overwrite: (path, content) => void after.set(path, content),
+    getDir: (folder) => ({
+      subfiles: [...after.keys()]
+        .filter((path) => posix.dirname(path) === folder)
+        .map((path) => posix.basename(path)),
+    }),
+  };
+  const context: Context = { logger: { info: () => undefined, warn: (text) => void warnings.push(text) } };
+  schematic(tree, context);
+  return { files: Object.fromEntries(after), warnings };
+}
+
+const added = (options: HandlerOptions, files?: Record<string, string>) =>
+  run(handler({ sourceRoot: 'src', spec: true, ...options }), files);
+
+it('makes a handler with its test, and adds it to the module', () => {
+  const { files, warnings } = added({ name: 'sendEmail' });
+  expect(files['/src/send-email/send-email.handler.ts']).toContain("@JobHandler('send-email', {");
+  expect(files['/src/send-email/send-email.handler.ts']).toContain('export class SendEmailHandler {');
+  expect(files['/src/send-email/send-email.handler.spec.ts']).toContain(
+    "import { SendEmailHandler } from './send-email.handler';",
+  );
+  expect(files['/src/app.module.ts']).toBe(
+    MODULE.replace('[AppService]', '[AppService, SendEmailHandler]').replace(
+      "app.service';\n",
+      "app.service';\nimport { SendEmailHandler } from './send-email/send-email.handler';\n",
+    ),
+  );
+  expect(warnings).toEqual([]);
+});
+
+it('takes the nearest module, a folder in the name, --flat, --no-spec and ES modules', () => {
+  const own = MODULE.replace('AppModule', 'MailsModule');
+  const { files } = added(
+    { name: 'mails/welcome', flat: true, spec: false },
+    { ...PROJECT, '/package.json': '{ "type": "module" }', '/src/mails/mails.module.ts': own },
+  );
+  expect(Object.keys(files)).toContain('/src/mails/welcome.handler.ts');
+  expect(Object.keys(files).filter((path) => path.includes('spec'))).toEqual([]);
+  expect(files['/src/mails/mails.module.ts']).toContain("import { WelcomeHandler } from './welcome.handler.js';");
+  expect(files['/src/app.module.ts']).toBe(MODULE);
+});
+
+it.each([
+  ['no list', '@Module({})', '@Module({\n  providers: [EmailHandler],})'],
+  ['an empty list', '@Module({ providers: [] })', '@Module({ providers: [EmailHandler] })'],
+  ['a trailing comma', '@Module({ providers: [A,] })', '@Module({ providers: [A, EmailHandler] })'],
+  [
+    'lines',
+    "@Module({\n  providers: [\n    A,\n    { provide: 'b]', useValue: [1] }\n  ],\n})",
+    "@Module({\n  providers: [\n    A,\n    { provide: 'b]', useValue: [1] },\n    EmailHandler,\n  ],\n})",
+  ],
+  [
+    'a list of the same name further inside',
+    '@Module({ imports: [X.forRoot({ providers: [Y] })], providers: [A] }) // providers: [',
+    '@Module({ imports: [X.forRoot({ providers: [Y] })], providers: [A, EmailHandler] }) // providers: [',
+  ],
+])('adds to %s', (_, before, after) => {
+  const { files } = added({ name: 'email' }, { ...PROJECT, '/src/app.module.ts': `${before}\nclass M {}` });
+  expect(files['/src/app.module.ts']).toContain(after);
+});
+
+it('says what to add by hand where the module has no list in its text', () => {
+  const files = { ...PROJECT, '/src/app.module.ts': '@Module({ providers: PROVIDERS })\nclass M {}' };
+  expect(added({ name: 'email' }, files).warnings).toEqual([
+    'Add EmailHandler to the providers of a module: /src/app.module.ts',
+  ]);
+  expect(added({ name: 'email' }, { '/package.json': '{}' }).warnings[0]).toContain('none was found');
+});
+
+it('refuses a name without letters', () => {
+  expect(() => handler({ name: '--' })).toThrow('expected the name of a job, found "--"');
+});
+
+it('adds the module and the shutdown hooks once', () => {
+  const { files, warnings } = run(nestAdd({ sourceRoot: 'src' }));
+  expect(files['/src/app.module.ts']).toBe(
+    MODULE.replace('imports: []', 'imports: [JobQueueModule.forRoot()]').replace(
+      "app.service';\n",
+      "app.service';\nimport { JobQueueModule } from 'nest-job-queue';\n",
+    ),
+  );
+  expect(files['/src/main.ts']).toBe(
+    MAIN.replace('(AppModule);\n', '(AppModule);\n  app.enableShutdownHooks();\n'),
+  );
+  expect(warnings).toEqual([]);
+  expect(run(nestAdd({ sourceRoot: 'src' }), files).files).toEqual(files);
+});
+
+it('says what to write by hand where a file is missing or different', () => {
+  const { warnings } = run(nestAdd({}), { '/src/main.ts': 'start();' });
+  expect(warnings).toEqual([
+    'Could not change /src/app.module.ts: add imports: [JobQueueModule.forRoot()] by hand',
+    'Could not change /src/main.ts: add app.enableShutdownHooks(); by hand',
+  ]);
+});
+
+it('has its factories in the collection of the package', () => {
+  const read = (path: string) => JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
+  expect(read('package.json').schematics).toBe('./dist/schematics/collection.json');
+  const factories = Object.values<{ factory: string }>(read('src/schematics/collection.json').schematics);
+  expect(factories.map(({ factory }) => factory)).toEqual(['./handler.js#handler', './nest-add.js#nestAdd']);
+});
