@@ -31,15 +31,15 @@ export default {
     '<rootDir>/bench',
     '<rootDir>/examples/shop/dist',
   ],
-  globalSetup: '<rootDir>/test/support/global-setup.mjs',
-  globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
+  globalSetup: '<rootDir>/test/support/run/global-setup.mjs',
+  globalTeardown: '<rootDir>/test/support/run/global-teardown.mjs',
   // What a test waits for has a limit of its own, which says what did not come.
   testTimeout: 60_000,
   // Much of what they do is to wait for processes and claims: on two cores three take a fifth less time than two.
   maxWorkers: availableParallelism() + 1,
   // Node 20 frees no module of a test file. Without a limit the collection of garbage takes ever longer, to the heap's end.
   workerIdleMemoryLimit: '1GB',
-  testSequencer: '<rootDir>/test/support/longest-first.mjs',
+  testSequencer: '<rootDir>/test/support/run/longest-first.mjs',
   reporters: [
     'default',
     '<rootDir>/scripts/selection-reporter.mjs',

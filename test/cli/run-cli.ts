@@ -12,7 +12,7 @@ export interface Ran {
   stderr: string;
 }
 
-/** The bundle that `bundle-cli.mjs` makes before the run. */
+/** The bundle that `global-setup.mjs` makes before the run. */
 const NODE = ['.cache/cli/cli.mjs'];
 
 /** Keeps what a command writes. */

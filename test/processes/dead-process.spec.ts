@@ -1,4 +1,3 @@
-/** @jest-environment ./test/support/own-environment.mjs */
 import { expect, it, jest } from '@jest/globals';
 import { DyingWorkers } from '../support/worker/dying-workers.js';
 

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { openTempFolder } from '../support/temp-folder.mjs';
+import { openTempFolder } from '../support/run/temp-folder.mjs';
 
 it('a run leaves nothing in the temporary folder, and removes what a killed run left', () => {
   const before = process.env.TMPDIR;

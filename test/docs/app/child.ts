@@ -1,10 +1,8 @@
 // Examples that run in a process of their own: nestjs-cls is CommonJS, which jest does not let load NestJS 12.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-
-const LOADER = fileURLToPath(new URL('../../support/typescript.mjs', import.meta.url));
+import { bundle } from '../../support/bundle.mjs';
 
 /** Runs a TypeScript file of a folder, and returns the JSON of the last line that it prints. */
 export async function runExample(
@@ -13,7 +11,8 @@ export async function runExample(
   env: Record<string, string>,
   timeoutMs = 60_000,
 ): Promise<unknown> {
-  const { stdout } = await promisify(execFile)(process.execPath, ['--import', LOADER, join(folder, file)], {
+  const program = await bundle(join(folder, file), join(folder, `${file}.mjs`));
+  const { stdout } = await promisify(execFile)(process.execPath, [program], {
     env: { ...process.env, ...env },
     timeout: timeoutMs,
   });

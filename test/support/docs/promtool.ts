@@ -6,7 +6,14 @@ import { join } from 'node:path';
 
 const CACHED = join(process.cwd(), '.cache', 'prometheus', 'promtool');
 
+let found: string | undefined;
+
+/** Returns the command, which is looked for once in a test file. */
 function promtool(): string {
+  return (found ??= findPromtool());
+}
+
+function findPromtool(): string {
   if (spawnSync('promtool', ['--version']).status === 0) return 'promtool';
   if (existsSync(CACHED)) return CACHED;
   const dir = mkdtempSync(join(tmpdir(), 'promtool-'));

@@ -8,13 +8,13 @@ import { systemClock } from '#queue/runtime/clock.js';
 import { silentLogger } from '#queue/runtime/logger.js';
 import { JobQueue } from 'nest-job-queue/core';
 import { fromPg } from 'nest-job-queue/outbox';
+import { bundle } from '../bundle.mjs';
 import { makeTables } from '../databases/outbox.js';
 import type { Postgres } from '../databases/postgres.js';
 import { eventually, sleep } from '../faults/wait.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../redis/redis.js';
 import type { KillSettings } from './process.js';
 
-const ROOT = join(import.meta.dirname, '../../..');
 const QUEUES = 3;
 const RELAYS = 3;
 const PRODUCERS = 2;
@@ -45,6 +45,7 @@ export class KillLoop {
   private readonly pool: pg.Pool;
   private readonly children = new Set<ChildProcess>();
   private readonly seen: Seen[][] = this.queues.map(() => []);
+  private program = '';
   private names = 0;
   private kills = 0;
   private stalls = 0;
@@ -61,6 +62,8 @@ export class KillLoop {
   /** Runs until this many processes have died or stalled, lets the rest be shipped, and compares. */
   async run(deaths: number): Promise<KillOutcome> {
     await makeTables(fromPg(this.pool));
+    const file = join(import.meta.dirname, 'process.ts');
+    this.program = await bundle(file, '.cache/programs/outbox-kills.mjs', (name) => name === 'pg-native');
     const consumers = this.queues.map((name, i) => this.consume(new JobQueue(this.redis, name, { completedHistory: 1, resultTtlMs: 1 }), i)); // prettier-ignore
     for (let i = 0; i < RELAYS; i++) this.start('relay');
     for (let i = 0; i < PRODUCERS; i++) this.start('producer');
@@ -88,9 +91,7 @@ export class KillLoop {
       deadly: role === 'relay' ? 0.02 : 0.002,
       ...(this.plant && { plant: this.plant }),
     };
-    const file = join(import.meta.dirname, 'process.ts');
-    const child = spawn(process.execPath, ['--import', './tools/chaos/register.mjs', file], {
-      cwd: ROOT,
+    const child = spawn(process.execPath, [this.program], {
       env: { ...process.env, KILL_SETTINGS: JSON.stringify(settings) },
       stdio: ['ignore', 'pipe', 'inherit'],
     });

@@ -1,5 +1,5 @@
-// A process of the fleet that the kill loops kill. A relay dies or stalls by itself at a drawn point of its turn. A
-// producer dies between its rows and its commit. node --import ./tools/chaos/register.mjs process.ts
+// A process of the fleet that the kill loops kill, bundled. A relay dies or stalls by itself at a drawn point of its
+// turn. A producer dies between its rows and its commit.
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { JobOutbox } from '#outbox/job-outbox.js';

@@ -1,15 +1,16 @@
 // Worker processes under a supervisor, one of which has all jobs of a queue and dies.
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { afterEach } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { runWorkers } from '#processes/run-workers.js';
 import type { RunWorkersOptions } from '#processes/options.js';
 import type { WorkerProcessEvent } from '#processes/process-event.js';
 import type { WorkerProcesses } from '#processes/worker-processes.js';
+import { bundle } from '../bundle.mjs';
 import { connect, testRedisUrl, uniqueQueueName } from '../redis/redis.js';
 import { eventually, patiently } from '../faults/wait.js';
 
-const ENTRY = fileURLToPath(new URL('../../processes/apps/waiting.mjs', import.meta.url));
+const APP = join(import.meta.dirname, '../../processes/apps/waiting.ts');
 const BOOT = { timeoutMs: 60_000 };
 const started = new Set<WorkerProcesses>();
 
@@ -27,7 +28,7 @@ export class DyingWorkers {
   async start(options: RunWorkersOptions = {}): Promise<void> {
     this.workers = await runWorkers(class {}, {
       processes: 1,
-      entry: ENTRY,
+      entry: await bundle(APP, '.cache/programs/waiting.mjs'),
       ownsProcess: false,
       restartDelayMs: 10,
       logger: false,

@@ -1,17 +1,17 @@
-// A worker in a separate process, which a test can kill, freeze and thaw. It runs the current sources, transpiled once
+// A worker in a separate process, which a test can kill, freeze and thaw. It runs the current sources, bundled once
 // per test file, or an earlier version. It reports every event on its standard output.
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { afterAll, jest } from '@jest/globals';
-import ts from 'typescript';
+import { bundle } from '../bundle.mjs';
 import { earlierVersion } from '../queue/earlier-version.js';
 import { testRedisUrl } from '../redis/redis.js';
 import { within } from '../faults/wait.js';
 
-/** The end of a hang: the first process of a test file transpiles the sources too. */
+/** The end of a hang. */
 const START_MS = 60_000;
 
 // Processes are started, on a machine that also runs the other tests.
@@ -20,7 +20,7 @@ jest.setTimeout(90_000);
 const root = join(import.meta.dirname, '../../..');
 const children = new Set<ChildProcess>();
 let folder: string | undefined;
-let sources: string | undefined;
+let sources: Promise<string> | undefined;
 
 afterAll(() => {
   children.forEach((child) => child.kill('SIGKILL'));
@@ -76,7 +76,7 @@ export class WorkerProcess {
 
   /** Resolves when the worker has started. */
   static async start(options: WorkerProcessOptions): Promise<WorkerProcess> {
-    const library = options.earlier ? earlierVersion() : sourcesOfNow();
+    const library = options.earlier ? `${earlierVersion()}core.js` : await sourcesOfNow();
     const given = JSON.stringify({ redisUrl: testRedisUrl(), library, ...options });
     const worker = new WorkerProcess(
       spawn(process.execPath, [join(ownFolder(), 'test-worker.js'), given], { stdio: ['ignore', 'pipe', 'pipe'] }),
@@ -116,8 +116,7 @@ import * as ioredis from 'ioredis';
 
 const { library, redisUrl, queue: name, queueOptions, slots, workerOptions, workMs, deaf, blockMs, redisOptions, foreignClient } = JSON.parse(process.argv[2]);
 const { Redis } = foreignClient ? secondCopy() : ioredis;
-const { JobQueue } = await import(library + 'queue/job-queue.js');
-const { Worker } = await import(library + 'worker/worker.js');
+const { JobQueue, Worker } = await import(library);
 const say = (event) => process.stdout.write(JSON.stringify(event) + '\\n');
 const redis = new Redis(redisUrl, { maxRetriesPerRequest: null, ...redisOptions });
 redis.on('error', () => {});
@@ -172,32 +171,8 @@ function ownFolder(): string {
   return folder;
 }
 
-/** Returns the URL of queue and worker, transpiled. */
-function sourcesOfNow(): string {
-  if (sources === undefined) {
-    const target = join(ownFolder(), 'now');
-    for (const part of ['queue', 'worker']) transpile(join(root, 'src', part), join(target, part));
-    sources = pathToFileURL(`${target}/`).href;
-  }
+/** Returns the URL of the core, bundled. */
+function sourcesOfNow(): Promise<string> {
+  sources ??= bundle('src/core.ts', join(ownFolder(), 'core.js')).then((file) => String(pathToFileURL(file)));
   return sources;
-}
-
-function transpile(from: string, target: string): void {
-  mkdirSync(target, { recursive: true });
-  for (const entry of readdirSync(from, { withFileTypes: true })) {
-    const file = entry.name;
-    if (entry.isDirectory()) {
-      transpile(join(from, file), join(target, file));
-      continue;
-    }
-    const { outputText } = ts.transpileModule(readFileSync(join(from, file), 'utf8'), {
-      compilerOptions: {
-        target: ts.ScriptTarget.ES2022,
-        module: ts.ModuleKind.ESNext,
-        experimentalDecorators: true,
-        useDefineForClassFields: false,
-      },
-    });
-    writeFileSync(join(target, file.replace(/\.ts$/, '.js')), outputText);
-  }
 }

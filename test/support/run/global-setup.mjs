@@ -1,8 +1,8 @@
 // One Redis, and one bundle of the command line, for the whole run. Test files share the Redis, and stay apart by database
 // and queue name, so no test may flush it.
-import { bundleCli } from '../cli/bundle-cli.mjs';
+import { bundle } from '../bundle.mjs';
 import { openTempFolder } from './temp-folder.mjs';
-import { describeRedis, ensureRedis } from '../../scripts/redis/redis-server.mjs';
+import { describeRedis, ensureRedis } from '../../../scripts/redis/redis-server.mjs';
 
 const DATABASES = 4_096;
 
@@ -10,7 +10,7 @@ export default async function globalSetup() {
   globalThis.testFolder = openTempFolder();
   const [redis] = await Promise.all([
     ensureRedis({ quiet: true, args: ['--databases', String(DATABASES)] }),
-    bundleCli(),
+    bundle('src/cli.ts', '.cache/cli/cli.mjs', () => false),
   ]);
   globalThis.testRedis = redis;
   process.env.TEST_REDIS_URL = redis.url;
