@@ -4,9 +4,8 @@ import type { Progress } from './progress.js';
 import type { Session } from './redis/session.js';
 import type { Part } from './text.js';
 
-/** The context of a command. */
-export interface Context {
-  session: Session;
+/** The context of a command that calls no Redis. */
+export interface LocalContext {
   out: Output;
   stdin: HostProcess['stdin'];
   /**
@@ -23,6 +22,20 @@ export interface Context {
   /** Sets the exit code of a command that goes well. */
   exit(code: number): void;
 }
+
+/** The context of a command. */
+export interface Context extends LocalContext {
+  session: Session;
+}
+
+/** Adds an action that calls no Redis. */
+export type RunLocally = (
+  action: (
+    context: LocalContext,
+    args: string[],
+    options: Record<string, string | boolean | undefined>,
+  ) => Promise<void>,
+) => (...given: unknown[]) => Promise<void>;
 
 /** Adds an action that has a connection while it runs. */
 export type Run = (

@@ -10,12 +10,12 @@ import { addDeadLetterCommands } from './commands/dead-letter-commands.js';
 import { addGroupCommands } from './commands/group-commands.js';
 import { addJobCommands } from './commands/job-commands.js';
 import { addMigrate } from './migrate/migrate-command.js';
-import { addOutbox } from './commands/outbox-command.js';
+import { addOutbox } from './outbox/outbox-command.js';
 import { addQueueCommands } from './commands/queue-commands.js';
 import { addSchedules } from './commands/schedules-command.js';
 import { addWorkerCommands } from './commands/worker-commands.js';
 import { addCompletion } from './completion.js';
-import type { Context, Run } from './context.js';
+import type { Context, LocalContext, Run, RunLocally } from './context.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { failureOf, report, withoutQuotedPasswords } from './failure.js';
 import type { HostProcess, OutputStream } from './host-process.js';
@@ -62,6 +62,22 @@ export async function main(argv: readonly string[], host: HostProcess = process)
       getErrHelpWidth: () => widthOf(host.stderr),
     })
     .exitOverride();
+  const contextOf = (globals: GlobalOptions, out: Output): LocalContext => ({
+    out,
+    stdin: host.stdin,
+    confirm: confirmer(globals, host),
+    progress: new Progress(host.stderr, out.json),
+    verbose: globals.verbose === true,
+    exit: (next: number) => (code = next),
+  });
+  const runLocally: RunLocally =
+    (action) =>
+    async (...given) => {
+      const command = given.at(-1) as Command;
+      const globals = command.optsWithGlobals<GlobalOptions>();
+      const out = new Output(host, globals.json === true, 0);
+      await action(contextOf(globals, out), command.args, command.opts());
+    };
   const run: Run =
     (action) =>
     async (...given) => {
@@ -70,19 +86,7 @@ export async function main(argv: readonly string[], host: HostProcess = process)
       const session = await Session.open(globals, host.env);
       const out = new Output(host, globals.json === true, session.skewMs);
       try {
-        const confirm = confirmer(globals, host);
-        const progress = new Progress(host.stderr, out.json);
-        const verbose = globals.verbose === true;
-        const context = {
-          session,
-          out,
-          stdin: host.stdin,
-          confirm,
-          progress,
-          verbose,
-          exit: (next: number) => (code = next),
-        };
-        await action(context, command.args, command.opts());
+        await action({ session, ...contextOf(globals, out) }, command.args, command.opts());
       } catch (error) {
         throw failureOf(error, session.place, session.isCut);
       } finally {
@@ -103,7 +107,7 @@ export async function main(argv: readonly string[], host: HostProcess = process)
   addAudit(program, run);
   addBench(program, run);
   addMigrate(program, run, host.env);
-  addOutbox(program, host.stdout);
+  addOutbox(program, runLocally, host.env);
   addCompletion(program, host.stdout);
   program.commands.forEach((command) => command.exitOverride());
   try {

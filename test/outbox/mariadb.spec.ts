@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import mysql, { type Pool, type RowDataPacket } from 'mysql2/promise';
 import { fromMysql2, type OutboxDatabase } from 'nest-job-queue/outbox';
+import { checkTables } from '#outbox/check/check-tables.js';
 import { OutboxTable } from '#outbox/outbox-table.js';
 import { describeClient } from '../support/databases/client-cases.js';
 import { startMariadb, type Mariadb } from '../support/databases/mariadb.js';
@@ -35,6 +36,19 @@ describeClient('mysql2', async () => ({
   },
   close: async () => undefined,
 }));
+
+it('finds what is wrong with its tables', async () => {
+  await pool.query('ALTER TABLE job_done DROP INDEX job_done_at, MODIFY id VARCHAR(20)');
+  await pool.query('RENAME TABLE job_outbox_order TO other');
+  expect(await checkTables(database)).toEqual([
+    'The table job_outbox_order is missing.',
+    'The column job_done.id has the type varchar(20), and needs varbinary(1024).',
+    'The table job_done has no index on (done_at).',
+  ]);
+  await pool.query('RENAME TABLE other TO job_outbox_order');
+  await pool.query('ALTER TABLE job_done ADD INDEX job_done_at (done_at), MODIFY id VARBINARY(1024)');
+  expect(await checkTables(database)).toEqual([]);
+});
 
 const commit = (work: (transaction: object) => Promise<unknown>) =>
   database.begin((transaction) => work(transaction as object));

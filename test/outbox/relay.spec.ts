@@ -1,7 +1,8 @@
 // The relay between a database and Redis: order, refusals, other relays, and servers that are away.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { fromPg, type OutboxDatabase } from 'nest-job-queue/outbox';
+import { checkTables } from '#outbox/check/check-tables.js';
+import { fromPg, outboxSql, type OutboxDatabase } from 'nest-job-queue/outbox';
 import type { JobQueueOptions } from 'nest-job-queue/core';
 import { makeTables, TestOutbox } from '../support/databases/outbox.js';
 import { startPostgres, type Postgres } from '../support/databases/postgres.js';
@@ -303,6 +304,34 @@ describe('the relay', () => {
     again.queueOf(t.queue.name);
     await again.outbox.ship();
     expect(await t.pending(again.queueOf(t.queue.name))).toEqual([1, 2]);
+  });
+
+  it('finds what is wrong with its tables', async () => {
+    await pool.query('CREATE SCHEMA wrong');
+    const other = new pg.Pool({ connectionString: server.url, options: '-c search_path=wrong' });
+    const here = fromPg(other);
+    expect((await checkTables(here)).toSorted()).toEqual([
+      'The sequence job_outbox_fence is missing.',
+      'The table job_done is missing.',
+      'The table job_outbox is missing.',
+      'The table job_outbox_source is missing.',
+    ]);
+    for (const sql of outboxSql('postgres')) {
+      await other.query(sql.replace('payload text', 'payload jsonb').replace(/^CREATE INDEX.*/, 'SELECT 1'));
+    }
+    await other.query(
+      'ALTER TABLE job_outbox DROP COLUMN group_name, ALTER attempts DROP DEFAULT, ADD tenant text NOT NULL',
+    );
+    await other.query(`INSERT INTO job_outbox_source VALUES ('second')`);
+    expect(await checkTables(here)).toEqual([
+      'The column job_outbox.payload has the type jsonb, and needs text.',
+      'The column job_outbox.group_name is missing.',
+      'The column job_outbox.attempts has no default.',
+      'The column job_outbox.tenant is not of the outbox, and has no default.',
+      'The table job_outbox has no index on (not_before).',
+      'The table job_outbox_source has 2 rows, and needs exactly one.',
+    ]);
+    await other.end();
   });
 
   it('goes on when the database was away', async () => {

@@ -101,7 +101,7 @@ function failed({ failed: lost }: OutboxSigns): OutboxVerdict | undefined {
     ? {
         severity: 'warning',
         summary: `${rows(lost)} of the outbox failed for good`,
-        next: 'read the errors of outbox.list(), then outbox.retry() or outbox.discard(seq)',
+        next: 'read the errors of `npx nest-job-queue outbox list`, then `outbox retry` or `outbox discard <row>`',
       }
     : undefined;
 }

@@ -40,6 +40,11 @@ export interface Turn {
 export interface Dialect {
   /** The statements that make the tables. */
   readonly ddl: readonly string[];
+  /**
+   * The queries of its catalogue; `{tables}` stands for names. `columns` has a row (tbl, col, type, nullable, filled) for
+   * each column, `indexes` a row (tbl, cols) for each index.
+   */
+  readonly catalogue: { readonly columns: string; readonly indexes: string };
   /** Runs work with the right to ship. Resolves to undefined if another relay has the right. */
   turn<Result>(database: OutboxDatabase, work: (turn: Turn) => Promise<Result>): Promise<Result | undefined>;
   /**

@@ -44,6 +44,17 @@ export const mysql: Dialect = {
 ) ENGINE = InnoDB`,
   ],
 
+  catalogue: {
+    columns:
+      'SELECT table_name AS tbl, column_name AS col, column_type AS type, ' +
+      `is_nullable = 'YES' AS nullable, column_default IS NOT NULL OR extra LIKE '%auto_increment%' AS filled ` +
+      'FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name IN ({tables})',
+    indexes:
+      'SELECT table_name AS tbl, GROUP_CONCAT(column_name ORDER BY seq_in_index) AS cols ' +
+      'FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name IN ({tables}) ' +
+      'GROUP BY table_name, index_name',
+  },
+
   turn: (database, work) =>
     database.begin(async (transaction) => {
       const run = (sql: string) => database.run(transaction, sql, []);

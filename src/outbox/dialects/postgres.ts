@@ -38,6 +38,20 @@ export const postgres: Dialect = {
 )`,
   ],
 
+  catalogue: {
+    columns:
+      'SELECT c.relname AS tbl, a.attname AS col, format_type(a.atttypid, a.atttypmod) AS type, ' +
+      'CAST(NOT a.attnotnull AS int) AS nullable, ' +
+      `CAST(a.atthasdef OR a.attidentity <> '' AS int) AS filled FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid ` +
+      'WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relname IN ({tables}) AND pg_table_is_visible(c.oid)',
+    indexes:
+      'SELECT c.relname AS tbl, (SELECT string_agg(a.attname, CAST(CHR(44) AS text) ORDER BY k.n) ' +
+      'FROM unnest(CAST(i.indkey AS int2[])) WITH ORDINALITY AS k(attnum, n) ' +
+      'JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum) AS cols ' +
+      'FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid ' +
+      'WHERE i.indisvalid AND c.relname IN ({tables}) AND pg_table_is_visible(c.oid)',
+  },
+
   turn: (database, work) =>
     database.begin(async (transaction) => {
       const run = (sql: string) => database.run(transaction, sql, []);

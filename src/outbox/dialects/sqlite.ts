@@ -32,6 +32,18 @@ export const sqlite: Dialect = {
 )`,
   ],
 
+  catalogue: {
+    columns:
+      `SELECT m.name AS tbl, c.name AS col, c.type AS type, c."notnull" = 0 AND c.pk = 0 AS nullable, ` +
+      `c.dflt_value IS NOT NULL OR (c.pk = 1 AND m.sql LIKE '%AUTOINCREMENT%') AS filled ` +
+      `FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name IN ({tables})`,
+    indexes:
+      `SELECT m.name AS tbl, (SELECT group_concat(name) FROM pragma_index_info(i.name)) AS cols ` +
+      `FROM sqlite_master m JOIN pragma_index_list(m.name) i WHERE m.type = 'table' AND m.name IN ({tables}) ` +
+      `UNION ALL SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c ` +
+      `WHERE m.type = 'table' AND m.name IN ({tables}) AND c.pk = 1 AND c.type = 'INTEGER'`,
+  },
+
   /**
    * Holds no lock, because SQLite has one writer at a time, and Redis may be slow. The last fence has the turn. Redis
    * takes no job of an earlier one, and `isMine` lets it delete no row.

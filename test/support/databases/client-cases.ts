@@ -1,5 +1,6 @@
 // What holds for each database client: only jobs of committed transactions, once each.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { checkTables } from '#outbox/check/check-tables.js';
 import type { OutboxDatabase } from 'nest-job-queue/outbox';
 import { gate } from '../faults/wait.js';
 import { makeTables, TestOutbox } from './outbox.js';
@@ -40,6 +41,10 @@ export function describeClient(name: string, make: () => Promise<Client>): void 
 
     const begin = (work: (transaction: object) => Promise<unknown>) =>
       (client.begin ?? client.database.begin)((transaction) => work(transaction as object));
+
+    it('finds that its tables are right', async () => {
+      expect(await checkTables(client.database)).toEqual([]);
+    });
 
     it('adds the jobs of a committed transaction after its commit, in their order', async () => {
       const handles = await begin(async (transaction) => {

@@ -1,0 +1,116 @@
+// Connects to the database of an outbox, by a package of the app.
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { withoutPassword } from '../../queue/errors/show.js';
+import { fromBetterSqlite3, type BetterSqlite3Database } from '../../outbox/handles/from-better-sqlite3.js';
+import { fromLibsql, type LibsqlClient } from '../../outbox/handles/from-libsql.js';
+import { fromMysql2, type Mysql2Pool } from '../../outbox/handles/from-mysql2.js';
+import { fromPg, type PgPool } from '../../outbox/handles/from-pg.js';
+import type { OutboxDatabase } from '../../outbox/outbox-database.js';
+import { CliError, EXIT } from '../exit-codes.js';
+
+/** A database that a command has opened. */
+interface OpenDatabase {
+  database: OutboxDatabase;
+  close(): unknown;
+}
+
+const EXPECTED = 'postgres://…, mysql://… or file:… (SQLite)';
+const CONNECT_MS = 5_000;
+
+/**
+ * Opens the database of a URL.
+ *
+ * @param given the address of the command line, which others can read
+ * @throws CliError for another address, one with a password in the arguments, or a missing package
+ */
+export async function openDatabase(given: string | undefined, env: NodeJS.ProcessEnv): Promise<OpenDatabase> {
+  const address = given ?? env['DATABASE_URL'];
+  if (address === undefined) {
+    throw new CliError(`Pass the database of the outbox in DATABASE_URL: ${EXPECTED}.`, EXIT.usage);
+  }
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (given !== undefined && url && (url.password !== '' || url.searchParams.has('password'))) {
+    const hint = 'Everybody on this machine can read the arguments. Put the address into DATABASE_URL.';
+    throw new CliError(`--database has a password in it. ${hint}`, EXIT.usage);
+  }
+  const open = OPENERS[url?.protocol ?? ''];
+  if (!open) {
+    const found = JSON.stringify(withoutPassword(address));
+    throw new CliError(`Expected the database of the outbox as ${EXPECTED}, found ${found}.`, EXIT.usage);
+  }
+  return open(address);
+}
+
+const OPENERS: Record<string, (address: string) => OpenDatabase | Promise<OpenDatabase>> = {
+  'postgres:': openPostgres,
+  'postgresql:': openPostgres,
+  'mysql:': openMysql,
+  'mariadb:': openMysql,
+  'file:': openSqlite,
+};
+
+function openPostgres(address: string): OpenDatabase {
+  interface Pg {
+    Pool: new (
+      options: object,
+    ) => PgPool & { on(event: 'error', listener: () => void): void; end(): Promise<void> };
+  }
+  const { Pool } = load('pg') as Pg;
+  const pool = new Pool({ connectionString: address, max: 1, connectionTimeoutMillis: CONNECT_MS });
+  pool.on('error', () => undefined); // the next statement reports it
+  return { database: fromPg(pool), close: () => pool.end() };
+}
+
+function openMysql(address: string): OpenDatabase {
+  interface Mysql {
+    createPool(options: object): Mysql2Pool & { end(): Promise<void> };
+  }
+  const uri = address.replace(/^mariadb:/, 'mysql:');
+  const pool = (load('mysql2/promise') as Mysql).createPool({
+    uri,
+    connectionLimit: 1,
+    connectTimeout: CONNECT_MS,
+  });
+  return { database: fromMysql2(pool), close: () => pool.end() };
+}
+
+/** Opens a file that is there: a client would make an empty one. */
+function openSqlite(address: string): OpenDatabase {
+  const path = address.replace(/^file:(\/\/)?/, '');
+  const better = loaded('better-sqlite3') as
+    (new (path: string, options: object) => BetterSqlite3Database) | undefined;
+  if (better) {
+    const db = new better(path, { fileMustExist: true });
+    const database = fromBetterSqlite3(db);
+    return { database, close: () => [database.close?.(), db.close()] };
+  }
+  interface Libsql {
+    createClient(options: { url: string }): LibsqlClient & { close(): void };
+  }
+  const client = (load('@libsql/client') as Libsql).createClient({ url: `file:${path}` });
+  return { database: fromLibsql(client), close: () => client.close() };
+}
+
+/** Loads a package of the app in the current folder. */
+function load(name: string): unknown {
+  const found = loaded(name);
+  if (found === undefined) {
+    const hint = 'Run this in the folder of your app, or install it there.';
+    throw new CliError(`Could not find the package ${name.split('/promise')[0]}. ${hint}`, EXIT.usage);
+  }
+  return found;
+}
+
+/** Returns a package; undefined if it is not installed. */
+function loaded(name: string): unknown {
+  const inApp = createRequire(join(process.cwd(), 'package.json'));
+  try {
+    return inApp(name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') {
+      throw error;
+    }
+    return undefined;
+  }
+}

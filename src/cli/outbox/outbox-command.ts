@@ -1,0 +1,150 @@
+import { Argument, Option, type Command } from 'commander';
+import { outboxSentence, outboxVerdictOf } from '../../inspect/servers/outbox-verdict.js';
+import { checkTables } from '../../outbox/check/check-tables.js';
+import { outboxSql } from '../../outbox/outbox-sql.js';
+import { DIALECTS, type OutboxDatabase, type OutboxDialect } from '../../outbox/outbox-database.js';
+import { OutboxTable, type OutboxRecord } from '../../outbox/outbox-table.js';
+import { withoutPasswords } from '../../queue/errors/show.js';
+import type { LocalContext, RunLocally } from '../context.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { wholeNumber } from '../numbers.js';
+import type { Output } from '../output.js';
+import { age, lines, text, type Text } from '../text.js';
+import { openDatabase } from './connect.js';
+
+type Options = Record<string, string | boolean | undefined>;
+
+const ACTIONS = ['sql', 'check', 'list', 'retry', 'discard'] as const;
+const MOST_SHOWN = 5;
+
+/** Adds the command for the outbox: its tables, their check, and rows that do not reach their queues. */
+export function addOutbox(program: Command, run: RunLocally, env: NodeJS.ProcessEnv): void {
+  program
+    .command('outbox')
+    .addArgument(new Argument('<action>', 'what to do').choices(ACTIONS))
+    .argument('[row]', 'the number of the row to discard')
+    .description('checks the outbox and its bad rows, or prints its tables for a migration; see docs/outbox.md')
+    .addOption(new Option('--dialect <name>', 'sql: the database').choices(DIALECTS))
+    .option('--database <url>', 'the database; without it DATABASE_URL, also where it has a password')
+    .option('--limit <n>', 'list: the rows to show', '50')
+    .action(
+      run(async (context, [action, row], options) => {
+        if (action === 'sql') {
+          printSql(context, options['dialect'] as OutboxDialect | undefined);
+        } else {
+          await onDatabase(env, options, (table) => act(context, table, { action, row, options }));
+        }
+      }),
+    );
+}
+
+function printSql({ out }: LocalContext, dialect: OutboxDialect | undefined): void {
+  if (dialect === undefined) {
+    throw new CliError(`Pass --dialect ${DIALECTS.join(', ')}.`, EXIT.usage);
+  }
+  const statements = outboxSql(dialect);
+  out.show(statements, () => lines(statements.flatMap((each) => [...`${each};`.split('\n'), '']).slice(0, -1)));
+}
+
+async function onDatabase(
+  env: NodeJS.ProcessEnv,
+  options: Options,
+  work: (table: OutboxTable) => Promise<void>,
+): Promise<void> {
+  const { database, close } = await openDatabase(options['database'] as string | undefined, env);
+  try {
+    await reach(database);
+    await work(new OutboxTable(database));
+  } finally {
+    await close();
+  }
+}
+
+/** @throws CliError if the database gives no answer */
+async function reach(database: OutboxDatabase): Promise<void> {
+  try {
+    await database.begin((transaction) => database.run(transaction, 'SELECT 1', []));
+  } catch (error) {
+    const { message, code } = error as NodeJS.ErrnoException;
+    const reason = withoutPasswords(message || (code ?? 'no reason given'));
+    throw new CliError(`Could not reach the database of the outbox: ${reason}`, EXIT.unreachable);
+  }
+}
+
+interface Asked {
+  action: string | undefined;
+  row: string | undefined;
+  options: Options;
+}
+
+async function act(context: LocalContext, table: OutboxTable, { action, row, options }: Asked): Promise<void> {
+  const { out } = context;
+  const wrong = await checkTables(table.database);
+  if (wrong.length > 0) {
+    showWrong(out, wrong, table.database.dialect);
+    context.exit(EXIT.failed);
+  } else if (action === 'check') {
+    await check(context, table);
+  } else if (action === 'list') {
+    const rows = await table.list(wholeNumber('limit', options['limit'])!);
+    out.show(rows, () => (rows.length > 0 ? rowsText(out, rows) : 'The outbox has no row.'));
+  } else if (action === 'retry') {
+    const count = await table.retry();
+    out.show({ retried: count }, () => text`${count} refused or failed rows will be sent again`);
+  } else {
+    await discard(context, table, row);
+  }
+}
+
+function showWrong(out: Output, wrong: readonly string[], dialect: OutboxDialect): void {
+  const next = `npx nest-job-queue outbox sql --dialect ${dialect}`;
+  out.show({ severity: 'critical', wrong, next }, () =>
+    lines([
+      ...wrong.map((each) => text`${out.sign('critical')} ${each}`),
+      text`    next:  compare your migration with: ${next}`,
+    ]),
+  );
+}
+
+/** Shows whether rows reach their queues, and the first bad ones. */
+async function check({ out, exit }: LocalContext, table: OutboxTable): Promise<void> {
+  const stats = await table.stats();
+  const verdict = outboxVerdictOf(stats);
+  const { severity, next } = verdict;
+  const bad = (await table.list(MOST_SHOWN)).filter(({ isFailed, attempts }) => isFailed || attempts > 0);
+  exit(severity === 'critical' ? EXIT.critical : severity === 'warning' ? EXIT.warning : EXIT.ok);
+  out.show({ severity, verdict, stats, bad }, () =>
+    lines([
+      text`${out.sign(severity)} ${outboxSentence(verdict)}`,
+      ...(next === undefined ? [] : [text`    next:  ${next}`]),
+      text`    the tables are right; ${stats.waiting} rows wait, the oldest for ${age(stats.oldestAgeMs)}; ${stats.failed} failed`,
+      ...(bad.length > 0 ? ['', rowsText(out, bad)] : []),
+    ]),
+  );
+}
+
+function rowsText(out: Output, rows: readonly OutboxRecord[]): Text {
+  const head = ['row', 'queue', 'name', 'job', 'state', 'attempts', 'age', 'error'];
+  const cells = rows.map((row) => [
+    row.seq,
+    row.queue,
+    row.name,
+    row.id,
+    row.isFailed ? 'failed' : row.attempts > 0 ? 'refused' : 'waiting',
+    row.attempts,
+    age(row.ageMs),
+    row.lastError ?? '',
+  ]);
+  return out.table(head, cells, { whole: ['row'], dropped: ['name', 'job'] });
+}
+
+async function discard({ out, confirm }: LocalContext, table: OutboxTable, row: string | undefined): Promise<void> {
+  if (row === undefined || !/^\d{1,18}$/.test(row)) {
+    throw new CliError('Pass the number of the row to discard; outbox list has it.', EXIT.usage);
+  }
+  await confirm(() => text`delete row ${row} of the outbox, whose job is then never added`);
+  if (!(await table.discard(row))) {
+    throw new CliError(`The outbox has no failed row ${row}. Only failed rows can be discarded.`, EXIT.notFound);
+  }
+  out.show({ discarded: row }, () => text`row ${row} discarded`);
+}

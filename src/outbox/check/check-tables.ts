@@ -1,0 +1,60 @@
+import { dialectOf } from '../dialects/dialect-of.js';
+import type { OutboxDatabase } from '../outbox-database.js';
+import { shapesFound, shapesOf, type TableShape, type TableShapes } from './table-shape.js';
+
+/** Compares the tables of a database with those that the outbox needs. Returns what is wrong, as sentences. */
+export async function checkTables(database: OutboxDatabase): Promise<string[]> {
+  const dialect = dialectOf(database);
+  const wanted = shapesOf(dialect.ddl);
+  const found = await readShapes(database, [...wanted.keys()]);
+  const wrong = [...wanted].flatMap(([table, shape]) => compare(table, shape, found.get(table)));
+  return found.has('job_outbox_source') ? [...wrong, ...(await checkSource(database))] : wrong;
+}
+
+function readShapes(database: OutboxDatabase, tables: readonly string[]): Promise<TableShapes> {
+  const { catalogue } = dialectOf(database);
+  const names = tables.map((table) => `'${table}'`).join(', ');
+  return database.begin(async (transaction) => {
+    const read = (sql: string) => database.run(transaction, sql.replaceAll('{tables}', names), []);
+    return shapesFound(await read(catalogue.columns), await read(catalogue.indexes));
+  });
+}
+
+function compare(table: string, wanted: TableShape, found: TableShape | undefined): string[] {
+  if (!found) {
+    return [`The ${wanted.columns.size > 0 ? 'table' : 'sequence'} ${table} is missing.`];
+  }
+  if (wanted.columns.size === 0) {
+    return [];
+  }
+  const columns = [...wanted.columns].flatMap(([column, { type, isNullable, isFilled }]) => {
+    const has = found.columns.get(column);
+    const name = `The column ${table}.${column}`;
+    if (!has) {
+      return [`${name} is missing.`];
+    }
+    return [
+      ...(has.type === type ? [] : [`${name} has the type ${has.type}, and needs ${type}.`]),
+      ...(isNullable && !has.isNullable ? [`${name} must take NULL.`] : []),
+      ...(isFilled && !has.isFilled ? [`${name} has no default.`] : []),
+    ];
+  });
+  // A column of the user's own needs a value of its own.
+  const others = [...found.columns].flatMap(([column, { isNullable, isFilled }]) =>
+    wanted.columns.has(column) || isNullable || isFilled
+      ? []
+      : [`The column ${table}.${column} is not of the outbox, and has no default.`],
+  );
+  const indexes = [...wanted.indexes].flatMap((index) =>
+    found.indexes.has(index) ? [] : [`The table ${table} has no index on (${index.replaceAll(',', ', ')}).`],
+  );
+  return [...columns, ...others, ...indexes];
+}
+
+/** Checks the name of the table, by which Redis keeps its marks. */
+async function checkSource(database: OutboxDatabase): Promise<string[]> {
+  const rows = await database.begin((transaction) =>
+    database.run(transaction, 'SELECT source FROM job_outbox_source', []),
+  );
+  return rows.length === 1 ? [] : [`The table job_outbox_source has ${rows.length} rows, and needs exactly one.`];
+}
