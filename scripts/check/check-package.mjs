@@ -89,8 +89,9 @@ async function installOnly(tarball, name, packages, versions) {
 async function install(tarball, name, versions) {
   const cwd = join(work, name);
   mkdirSync(cwd);
+  // Only `nest-job-queue mcp` needs the SDK, and no consumer starts it.
   const peers = [
-    ...Object.keys(manifest.peerDependencies),
+    ...Object.keys(manifest.peerDependencies).filter((name) => name !== '@modelcontextprotocol/sdk'),
     '@nestjs/testing',
     '@nestjs/platform-express',
     '@types/node',

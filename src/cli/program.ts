@@ -22,6 +22,7 @@ import type { HostProcess, OutputStream } from './host-process.js';
 import { addLimits } from './commands/limits-command.js';
 import { addStatsCommands } from './commands/stats-commands.js';
 import { addTail } from './commands/tail-command.js';
+import { addMcp } from './mcp/mcp-command.js';
 import { Output } from './output.js';
 import { Progress } from './progress.js';
 import { Session, type SessionOptions } from './redis/session.js';
@@ -108,6 +109,7 @@ export async function main(argv: readonly string[], host: HostProcess = process)
   addBench(program, run);
   addMigrate(program, run, host.env);
   addOutbox(program, runLocally, host.env);
+  addMcp(program, host, main);
   addCompletion(program, host.stdout);
   program.commands.forEach((command) => command.exitOverride());
   try {

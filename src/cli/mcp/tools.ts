@@ -1,0 +1,206 @@
+// The tools of the MCP server. Each runs a command of the command line, and so shows and hides what that does.
+import { JOB_STATUSES } from '../../queue/model/job.js';
+
+/** A parameter of a tool, as JSON Schema has it. */
+export interface Field {
+  type: 'string' | 'integer';
+  description: string;
+  enum?: readonly string[];
+}
+
+/** The given parameters, which fit the fields. */
+export type Given = Readonly<Record<string, string | number | undefined>>;
+
+/** A tool. */
+export interface ToolEntry {
+  name: string;
+  description: string;
+  fields: Readonly<Record<string, Field>>;
+  required: readonly string[];
+  /** What it does to a queue: nothing, something that can be undone, or something that cannot. */
+  deed: 'reads' | 'changes' | 'destroys';
+  /** Returns the command. Its arguments are apart from its options, so that none of them is taken for an option. */
+  command(given: Given): { name: string; options?: readonly string[]; args: readonly string[] };
+  /** Returns the part of the command's output that is the answer. */
+  pick?(output: Record<string, unknown>): unknown;
+}
+
+const QUEUE: Field = { type: 'string', description: 'The name of the queue.' };
+const ID: Field = { type: 'string', description: 'The id of the job.' };
+const NAME: Field = { type: 'string', description: 'Only jobs of this name.' };
+const FILTER: Readonly<Record<string, Field>> = {
+  name: NAME,
+  error: { type: 'string', description: 'Only jobs with this text in their last error.' },
+  kind: { type: 'string', description: 'Only jobs with this kind of error, as the tool errors lists it.' },
+};
+const GROUP: Field = { type: 'string', description: 'Only this group of the queue.' };
+
+/** The fields that say why a job does not run. */
+const WHY = ['id', 'name', 'status', 'notRunning', 'attempts', 'maxAttempts', 'dueAt', 'lastError', 'lastErrorAt'];
+
+/** Returns the given values as arguments. */
+function words(...values: (string | number | undefined)[]): string[] {
+  return values.filter((value) => value !== undefined).map(String);
+}
+
+/** Returns an option with its value, or nothing without one. */
+function option(name: string, value: string | number | undefined): string[] {
+  return value === undefined ? [] : [`--${name}=${value}`];
+}
+
+function filterOptions({ name, error, kind }: Given): string[] {
+  return [...option('name', name), ...option('error', error), ...option('kind', kind)];
+}
+
+const READING: readonly ToolEntry[] = [
+  {
+    name: 'queues',
+    description: 'Lists the names of the queues.',
+    fields: {},
+    required: [],
+    deed: 'reads',
+    command: () => ({ name: 'queues', args: [] }),
+  },
+  {
+    name: 'verdict',
+    description:
+      'Says whether work flows, the likely cause if not, and the next step: of one queue, or of all, the worst first.',
+    fields: { queue: QUEUE },
+    required: [],
+    deed: 'reads',
+    command: ({ queue }) => ({ name: 'health', args: words(queue) }),
+  },
+  {
+    name: 'errors',
+    description: 'Lists the kinds of error of the dead letters of a queue, the most frequent first.',
+    fields: { queue: QUEUE },
+    required: ['queue'],
+    deed: 'reads',
+    command: ({ queue }) => ({ name: 'errors', args: words(queue) }),
+  },
+  {
+    name: 'list',
+    description: 'Lists the jobs of a queue in one state. Dead letters have the state failed.',
+    fields: {
+      queue: QUEUE,
+      status: { type: 'string', description: 'The state.', enum: JOB_STATUSES },
+      name: NAME,
+      limit: { type: 'integer', description: 'At most this many, up to 1,000; by default 20.' },
+    },
+    required: ['queue', 'status'],
+    deed: 'reads',
+    command: ({ queue, status, name, limit }) => ({
+      name: 'list',
+      options: [...option('name', name), ...option('limit', limit)],
+      args: words(queue, status),
+    }),
+  },
+  {
+    name: 'job',
+    description: 'Shows a job: payload, result, attempts with their errors, log, progress.',
+    fields: { queue: QUEUE, id: ID },
+    required: ['queue', 'id'],
+    deed: 'reads',
+    command: ({ queue, id }) => ({ name: 'show', args: words(queue, id) }),
+  },
+  {
+    name: 'why',
+    description: 'Says why a job does not run now, and its last error.',
+    fields: { queue: QUEUE, id: ID },
+    required: ['queue', 'id'],
+    deed: 'reads',
+    command: ({ queue, id }) => ({ name: 'show', args: words(queue, id) }),
+    pick: (job) => Object.fromEntries(Object.entries(job).filter(([field]) => WHY.includes(field))),
+  },
+  {
+    name: 'schedules',
+    description: 'Lists the recurring jobs of a queue with their next time.',
+    fields: { queue: QUEUE },
+    required: ['queue'],
+    deed: 'reads',
+    command: ({ queue }) => ({ name: 'schedules', args: words(queue) }),
+  },
+];
+
+const WRITING: readonly ToolEntry[] = [
+  {
+    name: 'retry',
+    description: 'Makes one dead letter pending again, so that it runs.',
+    fields: { queue: QUEUE, id: ID },
+    required: ['queue', 'id'],
+    deed: 'changes',
+    command: ({ queue, id }) => ({ name: 'redrive', args: words(queue, id) }),
+  },
+  {
+    name: 'redrive',
+    description: 'Makes all dead letters that match pending again, so that they run.',
+    fields: { queue: QUEUE, ...FILTER },
+    required: ['queue'],
+    deed: 'changes',
+    command: (given) => ({
+      name: 'redrive',
+      options: ['--all', ...filterOptions(given)],
+      args: words(given['queue']),
+    }),
+  },
+  {
+    name: 'pause',
+    description: 'Pauses a queue, or one group of it, for the whole fleet.',
+    fields: {
+      queue: QUEUE,
+      group: GROUP,
+      for: { type: 'string', description: 'Ends the pause by itself after this time, such as 15m or 2h.' },
+      reason: { type: 'string', description: 'Why, for those who look at the queue.' },
+    },
+    required: ['queue'],
+    deed: 'changes',
+    command: ({ queue, group, for: time, reason }) => ({
+      name: 'pause',
+      options: [
+        ...option('group', group),
+        ...option('for', time),
+        ...option('reason', reason),
+        '--by=an assistant',
+      ],
+      args: words(queue),
+    }),
+  },
+  {
+    name: 'resume',
+    description: 'Ends the pause of a queue, or of one group of it.',
+    fields: { queue: QUEUE, group: GROUP },
+    required: ['queue'],
+    deed: 'changes',
+    command: ({ queue, group }) => ({ name: 'resume', options: option('group', group), args: words(queue) }),
+  },
+  {
+    name: 'discard',
+    description: 'Deletes one dead letter for good.',
+    fields: { queue: QUEUE, id: ID },
+    required: ['queue', 'id'],
+    deed: 'destroys',
+    command: ({ queue, id }) => ({ name: 'discard', options: ['--yes'], args: words(queue, id) }),
+  },
+];
+
+/** Returns the tools: those that read, and with `write` those that change. */
+export function toolsFor({ write }: { write: boolean }): readonly ToolEntry[] {
+  return write ? [...READING, ...WRITING] : READING;
+}
+
+/** Returns what is wrong with the parameters of a call, or undefined. */
+export function problemOf(tool: ToolEntry, given: Readonly<Record<string, unknown>>): string | undefined {
+  const missing = tool.required.find((name) => given[name] === undefined);
+  if (missing) return `${tool.name}: expected ${missing}, found nothing`;
+  for (const [name, value] of Object.entries(given)) {
+    const field = Object.hasOwn(tool.fields, name) ? tool.fields[name] : undefined;
+    if (!field) return `${tool.name}: expected only ${Object.keys(tool.fields).join(', ')}, found ${name}`;
+    const isRight = field.type === 'integer' ? Number.isInteger(value) : typeof value === 'string' && value !== '';
+    const isKnown = field.enum === undefined || field.enum.includes(value as string);
+    if (!isRight || !isKnown) {
+      const expected = field.enum ? `one of ${field.enum.join(', ')}` : `a ${field.type}`;
+      return `${tool.name}: ${name}: expected ${expected}, found ${JSON.stringify(value)}`;
+    }
+  }
+  return undefined;
+}
