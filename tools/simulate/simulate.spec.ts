@@ -5,10 +5,10 @@ import { plants } from './plants/plants.js';
 import { Simulation } from './simulation.js';
 
 const SEEDS = Number(process.env.SIMULATE_SEEDS ?? 5);
-const STEPS = 1_500;
+const STEPS = 600;
 
 /** Short fleets with different starts; test/long/faults/simulate.spec.ts runs a thousand. */
-const SHORT_SEEDS = 40;
+const SHORT_SEEDS = 20;
 const SHORT_STEPS = 50;
 
 /** Seeds that run twice. */
@@ -23,9 +23,9 @@ const SOONEST: Readonly<Record<string, number>> = {
   'an acknowledged job is gone': 2,
   'a job is in two places': 3,
   'a sweep leaves the token': 2,
-  'a repeated claim takes more': 11,
+  'a repeated claim takes more': 21,
   'a sweep looks at all jobs': 11,
-  'a job without its hash blocks': 24,
+  'a job without its hash blocks': 15,
   'a limit is not kept': 2,
   'a job that is reclaimed goes to the back of its group': 6,
   'a claim takes jobs ahead without a bound': 6,

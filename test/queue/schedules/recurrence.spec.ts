@@ -87,8 +87,8 @@ describe('the ticks of a cron expression', () => {
     );
   });
 
-  it('follow the oracle at one change of each kind of two years', () => {
-    const [from, to] = [Date.parse('2026-01-01T00:00:00Z'), Date.parse('2028-01-01T00:00:00Z')];
+  it('follow the oracle at one change of each kind of a year', () => {
+    const [from, to] = [Date.parse('2026-01-01T00:00:00Z'), Date.parse('2027-01-01T00:00:00Z')];
     const seen = new Set<string>();
     for (const timeZone of KINDS_OF_CHANGES) {
       for (const change of changesOf(timeZone, from, to)) {

@@ -119,7 +119,7 @@ describe('each option of an enqueue', () => {
           queue.close();
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 });
@@ -153,7 +153,7 @@ describe('toHaveEnqueued', () => {
           }
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 

@@ -95,7 +95,7 @@ const fleets: [string, Fleet][] = [
 ];
 
 it.each(fleets)('%s hold no job for 10 ms while one of them is idle', async (_, fleet) => {
-  const { ahead, p99, longestWaitMs, runs, total } = await run(fleet, shallow(7, 400));
+  const { ahead, p99, longestWaitMs, runs, total } = await run(fleet, shallow(7, 150));
   expect(runs).toBe(total);
   expect(ahead).toBeGreaterThan(0);
   expect(p99).toBeLessThanOrEqual(10);

@@ -1,5 +1,5 @@
 // A claim that is bounded by the bytes of what it brings.
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue, type TestQueue } from '../../../support/queue/queue-state.js';
 
 const payload = (bytes: number) => JSON.stringify('x'.repeat(bytes - 2));
@@ -131,16 +131,18 @@ describe('attempt/claim.lua: bounded by bytes, repeated after a lost reply', () 
 
 // Such a payload can only come from another client.
 const LARGE = 33 * 1024 * 1024;
-let giant: string;
 
-beforeAll(() => {
-  giant = JSON.stringify('x'.repeat(LARGE - 2));
-});
+/** Makes a giant of a small job within Redis. */
+async function addGiant(q: TestQueue): Promise<void> {
+  await q.add('giant');
+  const script = "return redis.call('HSET', KEYS[1], 'payload', '\"' .. string.rep('x', ARGV[1] - 2) .. '\"')";
+  await q.redis.eval(script, 1, q.keys.job('giant'), LARGE);
+}
 
 describe('attempt/claim.lua: a giant payload', () => {
   it('is refused without being loaded, beside a job that runs', async () => {
     const q = testQueue();
-    await q.add('giant', {}, giant);
+    await addGiant(q);
     await q.add('small');
     const { jobs, refused } = await q.run(q.claimCall(2, { mostBytes: 1_000_000 }));
     expect(jobs.map(({ id }) => id)).toEqual(['small']);
@@ -160,7 +162,7 @@ describe('attempt/claim.lua: a giant payload', () => {
 
   it('I3: is refused without being loaded in a repeated claim too', async () => {
     const q = testQueue();
-    await q.add('giant', {}, giant);
+    await addGiant(q);
     const call = q.claimCall(1);
     const first = await q.run(call);
     const second = await expectUnchanged(q, () => q.run(call));
@@ -170,7 +172,7 @@ describe('attempt/claim.lua: a giant payload', () => {
 
   it('is loaded by a claimer by hand whose maxPayloadBytes is half as large, which it notes for others', async () => {
     const q = testQueue({ maxPayloadBytes: LARGE / 2 });
-    await q.add('giant', {}, giant);
+    await addGiant(q);
     expect((await q.run(q.claimCall(1))).jobs.map(({ id }) => id)).toEqual(['giant']);
     expect(await q.redis.hget(q.keys.sweep, 'largest_payload_bytes')).toBe(String(LARGE / 2));
   });
@@ -178,7 +180,7 @@ describe('attempt/claim.lua: a giant payload', () => {
   it('is loaded where another process announced half as much, in a repeated claim too', async () => {
     const q = testQueue();
     await q.redis.hset(q.keys.sweep, 'largest_payload_bytes', LARGE / 2);
-    await q.add('giant', {}, giant);
+    await addGiant(q);
     const call = q.claimCall(1, { slots: 1 });
     expect(idsOf(await q.run(call))).toEqual(['giant']);
     expect((await q.run(call)).jobs[0]!.payload).toHaveLength(LARGE - 2);
@@ -187,7 +189,7 @@ describe('attempt/claim.lua: a giant payload', () => {
   it('is refused, and not lost, where the key of the announcement has a wrong type', async () => {
     const q = testQueue();
     await q.redis.set(q.keys.sweep, 'spoilt');
-    await q.add('giant', {}, giant);
+    await addGiant(q);
     expect((await q.run(q.claimCall(1))).refused.map(({ id }) => id)).toEqual(['giant']);
     await q.redis.del(q.keys.sweep);
   });
