@@ -35,7 +35,7 @@ const above = (...rooms) => [...BASE, ...rooms];
 /** The rooms of src/dashboard/ui that every page may import. */
 const PAGE_BASE = ['state', 'parts'];
 
-const DASHBOARD_BASE = ['tokens.ts', 'dashboard-options.ts'];
+const DASHBOARD_BASE = ['tokens.ts', 'dashboard-options.ts', 'shown-queues.ts'];
 
 /**
  * The other rooms of its folder that a room may import. A file directly in the folder counts as a room. A room without
@@ -52,7 +52,8 @@ const ROOMS = {
     results: above('store'),
     operate: above('store'),
     consume: above('store'),
-    enqueue: above('store', 'results', 'operate'),
+    register: above('store'),
+    enqueue: above('store', 'results', 'operate', 'register'),
     'dead-letters': above('store', 'results', 'enqueue'),
     batches: above('store', 'enqueue', 'results', 'operate'),
     schedules: above('store', 'enqueue', 'results'),
@@ -81,6 +82,7 @@ const ROOMS = {
   dashboard: {
     'tokens.ts': [],
     'dashboard-options.ts': [],
+    'shown-queues.ts': ['tokens.ts', 'dashboard-options.ts'],
     security: DASHBOARD_BASE,
     views: [...DASHBOARD_BASE, 'security'],
     search: [...DASHBOARD_BASE, 'security', 'views'],

@@ -81,6 +81,12 @@ export interface DashboardOptions {
   redact?: Redact;
   /** Queues to show beside the queues of this process. @default none */
   queues?: readonly string[];
+  /**
+   * Shows the other queues of this Redis, apart from the queues of this process. They are of other apps, of a misspelled
+   * name, or of clients in other languages.
+   * @default true
+   */
+  otherQueues?: boolean;
   /** Origins that may send changes beside the dashboard's own, for a proxy that changes the host. @default none */
   origins?: readonly string[];
   /** The heading of every page. @default `Queues` */
@@ -119,7 +125,10 @@ export interface DashboardMount {
 
 export type ResolvedDashboardOptions = DashboardOptions &
   Required<
-    Pick<DashboardOptions, 'readOnly' | 'redact' | 'queues' | 'origins' | 'title' | 'refreshMs' | 'actionLogCap'>
+    Pick<
+      DashboardOptions,
+      'readOnly' | 'redact' | 'queues' | 'otherQueues' | 'origins' | 'title' | 'refreshMs' | 'actionLogCap'
+    >
   >;
 
 const names = (what: string) =>
@@ -142,6 +151,7 @@ const optionsSchema = z.strictObject(
       )
       .default([]),
     queues: names('names of queues').default([]),
+    otherQueues: z.boolean({ error: 'expected true or false' }).default(true),
     origins: names('origins, such as https://admin.example.com').default([]),
     title: z.string({ error: 'expected text' }).default('Queues'),
     back: z

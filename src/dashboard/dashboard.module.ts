@@ -34,6 +34,7 @@ import { HistoryCache } from './live/history-cache.js';
 import { OverviewReader } from './live/overview-reader.js';
 import { SharedReads } from './live/shared-reads.js';
 import { SnapshotFeed } from './live/snapshot-feed.js';
+import { ShownQueues } from './shown-queues.js';
 import { mountControllers } from './mount-controllers.js';
 import { Assets } from './page/assets.js';
 import { JobSearch } from './search/job-search.js';
@@ -72,6 +73,7 @@ const PROVIDERS: Provider[] = [
   RouteRunner,
   RunStore,
   SharedReads,
+  ShownQueues,
   SnapshotFeed,
 ];
 

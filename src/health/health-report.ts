@@ -34,6 +34,13 @@ export interface JobQueueHealthOptions {
   requireWorker?: boolean;
   /** The verdict on a queue, on Redis or on the outbox, that fails the check. @default no verdict makes it fail */
   failOn?: 'warning' | 'critical';
+  /**
+   * Looks also at the queues of this Redis that the app does not know, at most every 30 s. One that needs a look is among the
+   * `warnings`. It never makes the check fail. Not where `queues` is set.
+   *
+   * @default true
+   */
+  otherQueues?: boolean;
   /** The time Redis may take to reply, in ms. @default 1,000 */
   timeoutMs?: number;
 }
@@ -44,7 +51,7 @@ export interface JobQueueHealthReport extends Record<string, unknown> {
   message?: string;
   /**
    * Problems that did not fail the check. They are faults of Redis or the outbox, jobs that no live worker handles, and queues that no
-   * process maintains. Also handlers here without a timeout that have run for more than 15 minutes.
+   * process maintains. Also queues that this app does not know and that need a look. Also handlers here without a timeout that have run for more than 15 minutes.
    */
   warnings?: string[];
   /** The state of the connection. */

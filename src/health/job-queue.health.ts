@@ -25,6 +25,7 @@ import type {
   UnreadableQueueHealth,
   WorkerHealth,
 } from './health-report.js';
+import { OtherQueuesWatch } from './other-queues-watch.js';
 import { fails, reasonsAgainst, warningsOf } from './thresholds.js';
 
 const count = () => wholeNumber(0, Number.MAX_SAFE_INTEGER).optional();
@@ -44,6 +45,7 @@ const optionsSchema = z.strictObject(
     unservedWarningMs: duration(0).default(60_000),
     requireWorker: z.boolean({ error: 'expected true or false' }).default(false),
     failOn: z.enum(['warning', 'critical'], { error: "expected 'warning' or 'critical'" }).optional(),
+    otherQueues: z.boolean({ error: 'expected true or false' }).default(true),
     timeoutMs: duration(1).default(1_000),
   },
   { error: 'expected an object of health options' },
@@ -96,6 +98,8 @@ export class JobQueueHealthIndicator implements OnModuleInit {
     let latencyMs = 0;
     let read: (QueueSigns | QueueVerdict)[];
     let server: ServerVerdict | undefined;
+    let others: readonly QueueVerdict[] = [];
+    const looksAround = limits.otherQueues && limits.queues === undefined;
     const outboxRead = readOutboxVerdict(registry.outbox, limits.timeoutMs);
     try {
       const { redis } = registry;
@@ -103,6 +107,10 @@ export class JobQueueHealthIndicator implements OnModuleInit {
         Promise.all([
           Promise.all(queues.map(signsOrVerdict)),
           readServerVerdict(redis.store).then((verdict) => (server = verdict)),
+          looksAround &&
+            OtherQueuesWatch.of(registry)
+              .read()
+              .then((verdicts) => (others = verdicts)),
           redis.ping().then(() => (latencyMs = Math.round((performance.now() - started) * 10) / 10)),
         ]),
       );
@@ -129,6 +137,7 @@ export class JobQueueHealthIndicator implements OnModuleInit {
         byName,
         lifecycle.workers.flatMap(({ longRuns }) => longRuns),
       ),
+      ...others.map(({ queue, summary }) => `${queue}, which this app does not know: ${summary}`),
     ];
     const report: JobQueueHealthReport = {
       ...(warnings.length > 0 && { warnings }),

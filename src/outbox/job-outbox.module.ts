@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { registerQueues } from '../queue/register/register-queues.js';
 import { checkConnectionName, DEFAULT_CONNECTION, partToken } from '../nest/connection/connection-tokens.js';
 import type { QueueRegistry } from '../nest/connection/queue-registry.js';
 import { InvalidOptionError } from '../queue/errors/errors.js';
@@ -122,7 +123,11 @@ class AppOutbox extends JobOutbox {
       relays: relay,
       clock: systemClock,
       logger: first!.redis.connection.logger,
-      queueOf: (connection, queue) => registries.get(connection)?.requested(queue),
+      queueOf: (connection, name) => {
+        const queue = registries.get(connection)?.requested(name);
+        registerQueues(...(queue ? [queue] : []));
+        return queue;
+      },
     });
     registries.forEach((registry, connection) => {
       registry.outbox = this.writerFor(connection);

@@ -50,7 +50,11 @@ export async function startDashboard(setup: Setup = {}): Promise<DashboardApp> {
   @Module({
     imports: [
       JobQueueModule.forRoot({ redis: testRedisUrl(), ...RETRIES_AT_ONCE, ...jobs }),
-      JobQueueDashboardModule.forRoot({ allowRemote: dashboard?.guards === undefined, ...dashboard }),
+      JobQueueDashboardModule.forRoot({
+        allowRemote: dashboard?.guards === undefined,
+        otherQueues: false, // other tests share the server
+        ...dashboard,
+      }),
     ],
     providers,
   })

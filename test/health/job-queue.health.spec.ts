@@ -18,7 +18,7 @@ import { eventually, sleep } from '../support/faults/wait.js';
 
 /** Returns the result of an app's health check. */
 async function check(app: INestApplication, options?: JobQueueHealthOptions) {
-  const { jobQueue } = await app.get(JobQueueHealthIndicator).check('jobQueue', options);
+  const { jobQueue } = await app.get(JobQueueHealthIndicator).check('jobQueue', { otherQueues: false, ...options }); // other tests share the server
   return jobQueue;
 }
 

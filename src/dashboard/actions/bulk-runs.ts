@@ -5,7 +5,7 @@ import { SafeLogger } from '../../queue/errors/safe-logger.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobRecord } from '../../queue/model/job.js';
 import { noneIfUnreadable } from '../../inspect/unreadable.js';
-import { JobQueueService } from '../../nest/service/job-queue.service.js';
+import { ShownQueues } from '../shown-queues.js';
 import type { JobAction, JobMatch, RunView, State } from '../views/views.js';
 import { Redactor } from '../security/redactor.js';
 import { matches } from '../search/job-match.js';
@@ -46,7 +46,7 @@ export class BulkRuns implements BeforeApplicationShutdown {
   private readonly closing = new AbortController();
 
   constructor(
-    private readonly jobs: JobQueueService,
+    private readonly queues: ShownQueues,
     private readonly actions: JobActions,
     private readonly store: RunStore,
     private readonly log: ActionLog,
@@ -81,9 +81,9 @@ export class BulkRuns implements BeforeApplicationShutdown {
 
   /** Returns the runs of all queues that had one, newest first. */
   async list(): Promise<RunView[]> {
-    const names = this.jobs.queueNames();
+    const names = this.queues.names();
     const runs = await Promise.all(
-      names.map((name) => noneIfUnreadable(name, this.store.list(this.jobs.queue(name)))),
+      names.map((name) => noneIfUnreadable(name, this.store.list(this.queues.get(name)))),
     );
     return runs.flat().toSorted((a, b) => b.startedAt - a.startedAt);
   }

@@ -1,4 +1,4 @@
-import { Injectable, NotFoundException } from '@nestjs/common';
+import { Inject, Injectable, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { BatchReader } from '../../queue/batches/batch-reader.js';
@@ -9,6 +9,8 @@ import type { DashboardRequest } from '../dashboard-options.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { Permissions } from '../security/permissions.js';
 import { Redactor } from '../security/redactor.js';
+import { noneIfUnreadable } from '../../inspect/unreadable.js';
+import { ShownQueues } from '../shown-queues.js';
 import { JobDescriber } from '../views/job-describer.js';
 import { jobId, queryCount, queueName } from './known-queue.js';
 import { Changes, Reads, Routes } from './route.js';
@@ -35,6 +37,8 @@ const cancelSchema = z.strictObject({ queue: queueName, id: jobId });
 /** Serves the unfinished batches of a queue, and one batch with its members. */
 @Injectable()
 export class BatchesController extends Routes {
+  @Inject(ShownQueues) private readonly queues!: ShownQueues;
+
   constructor(
     private readonly describer: JobDescriber,
     private readonly reads: SharedReads,
@@ -84,12 +88,25 @@ export class BatchesController extends Routes {
       this.followUps(queue, id),
     ]);
     await this.redactor.learn(...page.members.map((member) => member.queue));
-    return {
-      batch: viewOf(record),
-      followUps,
-      members: page.members.map((member) => memberView(this.redactor.member(member))),
-      next: page.next ?? null,
-    };
+    const members = await Promise.all(
+      page.members.map(async (member) => memberView(this.redactor.member(member), await this.stateOf(member))),
+    );
+    return { batch: viewOf(record), followUps, members, next: page.next ?? null };
+  }
+
+  /** Returns the place of a job that has not ended. It may be in a queue that the app does not know. */
+  private async stateOf({ queue, id, status }: BatchMember): Promise<BatchMemberView['state']> {
+    if (status !== 'open') {
+      return null;
+    }
+    const [job] = await noneIfUnreadable(
+      queue,
+      this.queues
+        .get(queue)
+        .get(id)
+        .then((found) => [found]),
+    );
+    return job?.status ?? null;
   }
 
   /** @throws ForbiddenException unless the request may cancel each open member, which may be in another queue */
@@ -135,6 +152,6 @@ function viewOf(record: BatchRecord): BatchView {
   };
 }
 
-function memberView({ id, queue, status, error }: BatchMember): BatchMemberView {
-  return { id, queue, status, error: error === undefined ? null : cut(error, ERROR_LENGTH) };
+function memberView({ id, queue, status, error }: BatchMember, state: BatchMemberView['state']): BatchMemberView {
+  return { id, queue, status, state, error: error === undefined ? null : cut(error, ERROR_LENGTH) };
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { HistoryCache, historyView } from '../live/history-cache.js';
-import type { HistoryView } from '../views/views.js';
+import type { HistoryView } from '../views/history-view.js';
 import { queueName } from './known-queue.js';
 import { Reads, Routes } from './route.js';
 import type { QueueCall } from './route-runner.js';

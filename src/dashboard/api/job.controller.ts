@@ -4,12 +4,12 @@ import { readJobSigns } from '../../inspect/job-signs.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { noneIfUnreadable } from '../../inspect/unreadable.js';
 import type { DashboardAction, DashboardRequest } from '../dashboard-options.js';
-import { OverviewReader } from '../live/overview-reader.js';
 import { SharedReads } from '../live/shared-reads.js';
+import { ShownQueues } from '../shown-queues.js';
 import { Permissions } from '../security/permissions.js';
 import { Redactor } from '../security/redactor.js';
 import { JobDescriber } from '../views/job-describer.js';
-import { jobId, KnownQueues, queueName } from './known-queue.js';
+import { jobId, queueName } from './known-queue.js';
 import { Reads, Routes } from './route.js';
 import type { Call, QueueCall } from './route-runner.js';
 import type { JobRow, JobView } from '../views/views.js';
@@ -21,8 +21,7 @@ const findSchema = z.object({ id: jobId });
 @Injectable()
 export class JobController extends Routes {
   constructor(
-    private readonly queues: KnownQueues,
-    private readonly reader: OverviewReader,
+    private readonly queues: ShownQueues,
     private readonly describer: JobDescriber,
     private readonly reads: SharedReads,
     private readonly permissions: Permissions,
@@ -41,8 +40,9 @@ export class JobController extends Routes {
   /** Looks for an id in every queue. */
   @Reads('api/find', findSchema)
   async find({ id }: z.output<typeof findSchema>, { request }: Call): Promise<{ jobs: JobRow[] }> {
+    await this.queues.look();
     const found = await Promise.all(
-      this.reader.names().map(async (queue): Promise<JobRow[]> => {
+      this.queues.names().map(async (queue): Promise<JobRow[]> => {
         const isVisible = await this.permissions.allows('view', request, { queue, id });
         return isVisible ? noneIfUnreadable(queue, this.rowsOf(queue, id)) : [];
       }),

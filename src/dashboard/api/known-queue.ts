@@ -1,9 +1,9 @@
 import { Injectable, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
-import { JobQueueService } from '../../nest/service/job-queue.service.js';
+import type { JobQueue } from '../../queue/job-queue.js';
 import { JOB_STATUSES } from '../../queue/model/job.js';
 import { checkOptions } from '../../queue/validation/validate-options.js';
-import { OverviewReader } from '../live/overview-reader.js';
+import { ShownQueues } from '../shown-queues.js';
 
 export const stateSchema = z.enum(JOB_STATUSES, { error: `expected ${JOB_STATUSES.join(', ')}` });
 export const queueName = z.string({ error: 'expected the name of a queue' });
@@ -28,16 +28,16 @@ export function checkInput<Schema extends z.ZodType>(schema: Schema, input: unkn
 /** Finds the queues that the dashboard shows. A request cannot create another one. */
 @Injectable()
 export class KnownQueues {
-  constructor(
-    private readonly jobs: JobQueueService,
-    private readonly reader: OverviewReader,
-  ) {}
+  constructor(private readonly queues: ShownQueues) {}
 
   /** @throws NotFoundException */
-  get(name: string) {
-    if (!this.reader.names().includes(name)) {
-      throw new NotFoundException(`This dashboard shows no queue of that name.`);
+  async find(name: string): Promise<JobQueue> {
+    const queue = await this.queues.find(name);
+    if (!queue) {
+      throw new NotFoundException(
+        'This dashboard shows no queue of that name. Its name may be misspelled, or all its jobs are gone.',
+      );
     }
-    return this.jobs.queue(name);
+    return queue;
   }
 }

@@ -74,12 +74,10 @@ export class RouteRunner {
     await this.responder.json(response, async () => {
       const input = checkInput(route.schema, request.query);
       await this.admit(request, await route.needs(input, controller));
-      const { queue } = (input ?? {}) as { queue?: string };
-      await (queue !== undefined && this.redactor.learn(this.queues.get(queue).name));
-      const call: Call | QueueCall = {
-        request,
-        ...(queue !== undefined && { queue: this.queues.get(queue) }),
-      };
+      const { queue: name } = (input ?? {}) as { queue?: string };
+      const queue = name === undefined ? undefined : await this.queues.find(name);
+      await (queue && this.redactor.learn(queue.name));
+      const call: Call | QueueCall = { request, ...(queue && { queue }) };
       return route.run(controller, input, call);
     });
   }
@@ -93,7 +91,7 @@ export class RouteRunner {
     await this.responder.json(response, async () => {
       const input = checkInput(route.schema, request.body);
       await this.admit(request, await route.needs(input, controller));
-      const queue = this.queues.get(input.queue);
+      const queue = await this.queues.find(input.queue);
       const user = this.permissions.userOf(request);
       await this.redactor.learn(queue.name);
       const call: ChangeCall = { request, queue, user };

@@ -1,12 +1,12 @@
 import { Injectable, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
 import { noneIfUnreadable } from '../../inspect/unreadable.js';
-import { OverviewReader } from '../live/overview-reader.js';
 import { SharedReads } from '../live/shared-reads.js';
+import { ShownQueues } from '../shown-queues.js';
 import { Permissions } from '../security/permissions.js';
 import { describeSchedule } from '../views/describe-schedule.js';
 import type { ScheduleView } from '../views/views.js';
-import { KnownQueues, queueName } from './known-queue.js';
+import { queueName } from './known-queue.js';
 import { Changes, Reads, Routes } from './route.js';
 import type { Call, ChangeCall, Outcome } from './route-runner.js';
 
@@ -22,8 +22,7 @@ const actSchema = z.strictObject({
 @Injectable()
 export class SchedulesController extends Routes {
   constructor(
-    private readonly queues: KnownQueues,
-    private readonly reader: OverviewReader,
+    private readonly queues: ShownQueues,
     private readonly reads: SharedReads,
     private readonly permissions: Permissions,
   ) {
@@ -32,7 +31,8 @@ export class SchedulesController extends Routes {
 
   @Reads('api/schedules', z.object({}))
   async list(_query: object, { request }: Call): Promise<{ schedules: ScheduleView[] }> {
-    const names = this.reader.names();
+    await this.queues.look();
+    const names = this.queues.names();
     const seen = await Promise.all(names.map((queue) => this.permissions.allows('view', request, { queue })));
     const visible = names.filter((_, i) => seen[i]);
     const read = await Promise.all(visible.map((name) => noneIfUnreadable(name, this.ofQueue(name))));

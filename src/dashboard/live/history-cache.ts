@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { HistoryPoint, HistoryReport } from '../../queue/model/history.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { markInWords } from '../../inspect/words.js';
-import type { HistoryView, PercentilesView, QueueView } from '../views/views.js';
+import type { PercentilesView, QueueView } from '../views/views.js';
+import type { HistoryView } from '../views/history-view.js';
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;

@@ -1,15 +1,13 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobRecord } from '../../queue/model/job.js';
 import { QueueRegistry } from '../../nest/connection/queue-registry.js';
-import { JobQueueService } from '../../nest/service/job-queue.service.js';
 import { serverNow } from '../actions/run-store.js';
 import { Redactor } from '../security/redactor.js';
 import { JobDescriber } from '../views/job-describer.js';
 import type { OverviewView, QueueVerdictView, QueueView } from '../views/views.js';
-import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { LIST_BYTES } from '../search/job-walk.js';
-import { DASHBOARD_OPTIONS } from '../tokens.js';
+import { ShownQueues } from '../shown-queues.js';
 import { readOutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import { readServerVerdict } from '../../inspect/servers/server-verdict.js';
 import { drainWords } from '../../inspect/rule.js';
@@ -21,21 +19,32 @@ import { HistoryCache, lastHourOf } from './history-cache.js';
 import { limitsInWords } from '../../inspect/limits-in-words.js';
 import { RateWindow } from './rate-window.js';
 import { overallVerdict, verdictView, worseFact, worstQueueFirst } from './verdict-view.js';
-import { workersOf, type ClaimedView } from './workers-view.js';
+import { workersOf, type ClaimedView, type SeenWorker } from './workers-view.js';
 
 /** The most claimed jobs that one reading takes of a queue. */
 const MOST_CLAIMED = 100;
 /** The time that the database of the outbox may take, in ms. Then the page says that it gives no answer. */
 const OUTBOX_MS = 1_000;
 
+/** The time between two readings of a queue that the app does not know, in ms. */
+const OTHERS_MS = 5_000;
+
+/** One queue as it was read. */
+interface QueueReading {
+  view: QueueView;
+  workers: SeenWorker[];
+  claimed: ClaimedView[];
+}
+
 /** Reads all queues at one moment: a few commands for each, whatever its length. */
 @Injectable()
 export class OverviewReader {
   private readonly rates = new RateWindow();
+  /** The last reading of each queue that the app does not know. */
+  private readonly others = new Map<string, { atMs: number; read: QueueReading | QueueVerdictView }>();
 
   constructor(
-    @Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions,
-    private readonly jobs: JobQueueService,
+    private readonly shown: ShownQueues,
     private readonly queues: QueueRegistry,
     private readonly describer: JobDescriber,
     private readonly history: HistoryCache,
@@ -43,9 +52,14 @@ export class OverviewReader {
   ) {}
 
   async read(): Promise<Omit<OverviewView, 'runs'>> {
-    const names = this.names();
+    await this.shown.look();
+    const own = this.shown.own();
+    const names = this.shown.names();
     const at = await this.now(names);
-    const all = await Promise.all(names.map((name) => this.readOrVerdict(name, at)));
+    const all = await Promise.all([
+      ...own.map((name) => this.readOrVerdict(name, at)),
+      ...names.slice(own.length).map((name) => this.readOther(name, at)),
+    ]);
     const read = all.filter((each) => 'view' in each);
     const broken = all.filter((each) => 'verdict' in each);
     const queues = read.map(({ view }) => view).toSorted(worstQueueFirst);
@@ -67,16 +81,11 @@ export class OverviewReader {
     };
   }
 
-  /** Returns the queues of this process and of the options, by name. */
-  names(): string[] {
-    return [...new Set([...this.jobs.queueNames(), ...this.options.queues])].toSorted((a, b) => a.localeCompare(b));
-  }
-
   /** Returns the time of Redis in epoch ms, by the first readable queue. */
   private async now(names: readonly string[]): Promise<number> {
     for (const name of names) {
       try {
-        return await serverNow(this.jobs.queue(name));
+        return await serverNow(this.shown.get(name));
       } catch (error) {
         unreadable(name, error);
       }
@@ -91,14 +100,30 @@ export class OverviewReader {
     return (silentMs) => patience(silentMs) > 0;
   }
 
-  private readOrVerdict(name: string, atMs: number) {
-    return this.readQueue(this.jobs.queue(name), atMs).catch((error: unknown): QueueVerdictView => ({
+  private readOrVerdict(name: string, atMs: number): Promise<QueueReading | QueueVerdictView> {
+    return this.readQueue(this.shown.get(name), atMs).catch((error: unknown): QueueVerdictView => ({
       name,
       verdict: verdictView(unreadable(name, error)),
     }));
   }
 
-  private async readQueue(queue: JobQueue, atMs: number) {
+  /** Reads a queue that the app does not know, at most once in some seconds. */
+  private async readOther(name: string, atMs: number): Promise<QueueReading | QueueVerdictView> {
+    const known = this.others.get(name);
+    if (known && atMs - known.atMs < OTHERS_MS && atMs >= known.atMs) {
+      return known.read;
+    }
+    const read = await this.readOrVerdict(name, atMs);
+    if ('view' in read) {
+      read.view.isOther = true;
+    } else {
+      read.isOther = true;
+    }
+    this.others.set(name, { atMs, read });
+    return read;
+  }
+
+  private async readQueue(queue: JobQueue, atMs: number): Promise<QueueReading> {
     const [read] = await Promise.all([
       readFacts(queue, this.history.read(queue, 1)),
       this.redactor.learn(queue.name),

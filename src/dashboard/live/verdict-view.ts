@@ -17,8 +17,8 @@ export function verdictView(verdict: QueueVerdict): VerdictView {
   const remedy = verdict.next === undefined ? {} : { remedy: asSentence(verdict.next) };
   const view = verdict.next === undefined ? undefined : REMEDY_VIEWS.get(verdict.next);
   const idle = verdict.state === 'idle' ? { isIdle: true as const } : {};
-  const { severity } = verdict;
-  return { severity, ...idle, sentence: sentenceOf(verdict), ...remedy, ...(view && { remedyView: view }) };
+  const { severity, state } = verdict;
+  return { severity, state, ...idle, sentence: sentenceOf(verdict), ...remedy, ...(view && { remedyView: view }) };
 }
 
 /** Returns the worse of two verdicts, that on Redis where both are as bad. */
@@ -50,8 +50,7 @@ function queuesVerdict(queues: readonly QueueVerdictView[]): VerdictView {
   const worst = of('critical')[0] ?? of('warning')[0];
   if (worst) {
     const others = of('critical').length + of('warning').length - 1;
-    const more = others > 0 ? ` ${others} more ${others === 1 ? 'needs' : 'need'} a look.` : '';
-    return { ...worst.verdict, sentence: worst.verdict.sentence + more };
+    return { ...worst.verdict, ...(others > 0 && { more: others }) };
   }
   const dying = queues.find(({ verdict }) => verdict.severity === 'notice' && verdict.remedyView === 'failed');
   if (dying) {
@@ -73,7 +72,12 @@ function queuesVerdict(queues: readonly QueueVerdictView[]): VerdictView {
 
 /** Compares two queues: the worse verdict first, then where more jobs wait for longer, then by name. */
 export function worstQueueFirst(a: QueueView, b: QueueView): number {
-  return worstFirst(a.verdict, b.verdict) || backlogOf(b) - backlogOf(a) || a.name.localeCompare(b.name);
+  return (
+    worstFirst(a.verdict, b.verdict) ||
+    Number(a.isOther ?? false) - Number(b.isOther ?? false) ||
+    backlogOf(b) - backlogOf(a) ||
+    a.name.localeCompare(b.name)
+  );
 }
 
 /** Returns the size of a backlog in coarse steps, so that rows stand still while figures change. */

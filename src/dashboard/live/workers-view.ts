@@ -2,7 +2,7 @@ import type { WorkerRecord } from '../../queue/model/worker-record.js';
 import type { RunningView, WorkerView } from '../views/views.js';
 
 /** A worker as one queue knows it. */
-interface SeenWorker extends WorkerRecord {
+export interface SeenWorker extends WorkerRecord {
   queue: string;
 }
 

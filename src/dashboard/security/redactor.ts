@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { JobQueueService } from '../../nest/service/job-queue.service.js';
 import { announcedRedact } from '../../queue/codec/announced-content.js';
 import { REDACTED } from '../../queue/codec/redact.js';
 import type { JobRecord } from '../../queue/model/job.js';
@@ -7,6 +6,7 @@ import type { BatchMember } from '../../queue/model/batch.js';
 import { ShownContent } from '../../queue/store/shown-content.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
+import { ShownQueues } from '../shown-queues.js';
 
 /** The time after which the announcements of workers are read again, in ms. */
 const KEPT_MS = 10_000;
@@ -20,7 +20,7 @@ export class Redactor {
 
   constructor(
     @Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions,
-    private readonly jobs: JobQueueService,
+    private readonly queues: ShownQueues,
   ) {}
 
   /**
@@ -30,12 +30,12 @@ export class Redactor {
   async learn(...queues: readonly string[]): Promise<void> {
     const now = performance.now();
     const isUnknown = (queue: string) =>
-      this.jobs.queue(queue).options.redact === undefined &&
+      this.queues.get(queue).options.redact === undefined &&
       now - (this.announced.get(queue)?.at ?? -Infinity) >= KEPT_MS;
     const unknown = [...new Set(queues)].filter(isUnknown);
     await Promise.all(
       unknown.map(async (queue) => {
-        const content = await this.jobs.queue(queue).exec((calls) => calls.content());
+        const content = await this.queues.get(queue).exec((calls) => calls.content());
         this.announced.set(queue, { at: now, shown: new ShownContent(announcedRedact(content)) });
       }),
     );
@@ -57,7 +57,7 @@ export class Redactor {
   }
 
   private of(queue: string): ShownContent {
-    const { redact } = this.jobs.queue(queue).options;
+    const { redact } = this.queues.get(queue).options;
     return redact === undefined ? (this.announced.get(queue)?.shown ?? NOTHING) : new ShownContent(redact);
   }
 

@@ -1,5 +1,5 @@
 import type { BatchMember, BatchRecord } from '../../queue/model/batch.js';
-import type { JobRow } from './views.js';
+import type { JobRow, State } from './views.js';
 
 /** A batch, and how far it is. */
 export interface BatchView extends Omit<BatchRecord, 'createdAt' | 'sealedAt' | 'firedAt' | 'endedAt'> {
@@ -14,6 +14,8 @@ export interface BatchView extends Omit<BatchRecord, 'createdAt' | 'sealedAt' | 
 /** A member of a batch, and what became of it. */
 export interface BatchMemberView extends Pick<BatchMember, 'id' | 'queue' | 'status'> {
   error: string | null;
+  /** The state of a job that has not ended; null for an ended one, or where it is unknown. */
+  state: State | null;
 }
 
 /** One batch with a page of its members. */

@@ -11,6 +11,10 @@ export type State = 'pending' | 'scheduled' | 'processing' | 'completed' | 'fail
 /** The verdict on a queue, in words. */
 export interface VerdictView {
   severity: Severity;
+  /** The state of the queue in a word: stuck, failing, paused. Absent for Redis itself. */
+  state?: string;
+  /** How many more queues need a look, beside the one of the sentence. Absent for none. */
+  more?: number;
   /** True if nothing waits or runs. */
   isIdle?: true;
   /** The verdict in one sentence: `email` is stuck: 1,204 waiting for 6 min, no worker handles it. */
@@ -27,6 +31,8 @@ export type PercentilesView = Record<'p50' | 'p95' | 'p99', number | null>;
 export interface QueueVerdictView {
   name: string;
   verdict: VerdictView;
+  /** True for a queue of this Redis that the app does not know. */
+  isOther?: true;
 }
 
 export interface QueueView extends QueueVerdictView {
@@ -281,20 +287,6 @@ export interface ActionLogEntry {
   subject: string;
   /** The number of changed jobs; null if the action has not ended, or its end is unknown. */
   count: number | null;
-}
-
-/** Figures of each step, for the charts. `at` has the starts of the steps. */
-export interface HistoryView {
-  at: number[];
-  stepMs: number;
-  in: (number | null)[];
-  out: (number | null)[];
-  failed: (number | null)[];
-  depth: (number | null)[];
-  oldestMs: (number | null)[];
-  wait: { p50: (number | null)[]; p95: (number | null)[]; p99: (number | null)[] };
-  run: { p50: (number | null)[]; p95: (number | null)[]; p99: (number | null)[] };
-  marks: { at: number; endAt: number | null; kind: 'deploy' | 'outage'; text: string }[];
 }
 
 export type ProblemView = Record<'error', { code: string; message: string }>;

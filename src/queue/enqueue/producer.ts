@@ -1,4 +1,5 @@
 import { QueueFullError } from '../errors/enqueue-errors.js';
+import { registration } from '../register/register-queues.js';
 import { batchElsewhere, dependElsewhere, findKnownMembers } from '../operate/ask-elsewhere.js';
 import { withCaller } from '../runtime/with-caller.js';
 import { JobHandle, type JobSource } from '../results/job-handle.js';
@@ -36,7 +37,8 @@ interface Batchers {
 export class Producer {
   private readonly batchers: Batchers;
   private readonly unserved: UnservedWatch;
-  private readonly warnOfEndedId: (name: string, reply: EnqueueReply) => void;
+  private readonly register: () => void;
+  private readonly warnOfEndedId: ReturnType<typeof endedIdWarning>;
   /** Undefined if no middleware acts on enqueues. */
   private readonly chain: EnqueueChain | undefined;
 
@@ -46,6 +48,7 @@ export class Producer {
   ) {
     this.batchers = this.newBatchers();
     this.unserved = new UnservedWatch(queue);
+    this.register = registration(queue);
     this.warnOfEndedId = endedIdWarning(queue);
     this.chain = enqueueChain(queue.name, middleware, (request) => this.addRequested(request));
   }
@@ -205,9 +208,7 @@ export class Producer {
     return handles;
   }
 
-  close(): void {
-    this.unserved.close();
-  }
+  close = (): void => this.unserved.close();
 
   /**
    * Chooses the batchers. A call that only the server's clock can refuse is sent alone, so that no other is refused
@@ -251,6 +252,7 @@ export class Producer {
   }
 
   private handleOf(job: EncodedJob, reply: EnqueueReply, source: JobSource): JobHandle {
+    this.register();
     this.unserved.added(reply.id, reply.name ?? job.name);
     if (reply.ended) {
       this.warnOfEndedId(job.name, reply);

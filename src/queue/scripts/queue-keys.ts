@@ -15,6 +15,8 @@ interface KeyOptions {
 class KeyBase {
   /** The start of every key of the queue. Keys of other queues may begin with it too, see `owns`. */
   readonly base: string;
+  /** The names of the queues of this Redis, outside the keys of each. */
+  readonly register: string;
 
   constructor(
     readonly queue: string,
@@ -22,6 +24,7 @@ class KeyBase {
   ) {
     checkQueueName(queue);
     this.base = `${prefix}:${hashTag ? `{${queue}}` : queue}:`;
+    this.register = `${prefix}:queues`;
   }
 }
 

@@ -28,6 +28,12 @@ export function queuesVerbs(store: QueuesStore): QueuesVerbs {
       together(store, queues, { width: 4, limit, build: (some) => noteIdleCall(some, note) }),
     renew: (queues, renewal, limit) =>
       together(store, queues, { width: 7, limit, build: (some) => renewCall(some, renewal) }),
+    register: (queues, limit) => together(store, queues, { width: 2, limit, build: registerCall }),
+    registered: (queue, most, limit) =>
+      store.exec(
+        call('registerNames', [(queue as QueueCalls).keys.register], [most], (reply) => listOf(reply).map(textOf)),
+        limit,
+      ),
   };
 }
 
@@ -109,6 +115,13 @@ function renewCall(queues: readonly AnnouncedQueue[], { worker, checks }: Renewa
     const unknown = new Set(listOf(reply).map(wholeNumberOf));
     return all.map(({ options }, i) => !unknown.has(i + 1) && configuredLimits(options) === '');
   });
+}
+
+function registerCall(queues: readonly StoreCalls[]): ScriptCall<void[]> {
+  const keys = queues.map((queue) => (queue as QueueCalls).keys);
+  const registers = keys.map(({ register }) => register);
+  const names = keys.map(({ queue }) => queue);
+  return call('registerAdd', registers, names, () => queues.map(() => undefined));
 }
 
 function keyOf(keys: QueueKeys, place: Place): string {

@@ -41,6 +41,11 @@ export function queuesVerbs(store: RunningStore): QueuesVerbs {
       const all = queues.map(({ calls }) => calls);
       return ofEach('workerRenew', all, limit, (queue) => renew(queue, worker, handlersOf.get(queue) ?? []));
     },
+    register: (queues) => Promise.resolve(queues.map(() => ({ ok: true, reply: undefined }))), // the server knows them
+    registered: (queue, most) => {
+      const { host } = queueOf(queue);
+      return Promise.resolve(host.names(queueOf(queue)).toReversed().slice(0, most));
+    },
   };
 }
 

@@ -54,6 +54,10 @@ export class MemoryServer implements QueueHost {
     return this.queues.get(`${prefix}:${name}`);
   }
 
+  names({ options: { prefix } }: MemoryQueue): string[] {
+    return this.all.filter(({ options }) => options.prefix === prefix).map(({ name }) => name);
+  }
+
   /** Returns all queues that were opened here. */
   get all(): MemoryQueue[] {
     return [...this.queues.values()];

@@ -2,6 +2,7 @@ import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { hostname } from 'node:os';
 import type { WorkerDetails } from '../../queue/model/worker-record.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
+import { registerQueues } from '../../queue/register/register-queues.js';
 import { limitOf } from '../../queue/runtime/bounds.js';
 import { QueueLayoutError } from '../../queue/errors/layout-error.js';
 import type { Timer } from '../../queue/runtime/clock.js';
@@ -69,6 +70,7 @@ export class WorkerRegistration implements BackgroundRole {
     if (this.ended) {
       return this.withdraw();
     }
+    registerQueues(...this.worker.runners.map(({ queue }) => queue));
     this.timer = this.worker.store.clock.setInterval(() => void this.runOnce(), INTERVAL_MS);
     this.worker.runners.filter((_, i) => errors[i]).forEach((runner) => this.open(runner));
   }

@@ -264,13 +264,14 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
   'one atomic step of an enqueue': async (jobs, megabytes) => {
     const { queue } = coreQueue();
     await queue.enqueue('warm');
-    const sent = jest.spyOn(inside(queue).runner, 'run');
+    const run = jest.spyOn(inside(queue).runner, 'run');
+    const sent = () => run.mock.calls.filter(([{ script }]) => script === 'jobEnqueue');
     await queue.enqueueMany(many(jobs, 'small'));
-    expect(sent.mock.calls).toHaveLength(1);
+    expect(sent()).toHaveLength(1);
     await queue.enqueueMany(many(jobs + 1, 'small'));
-    expect(sent.mock.calls).toHaveLength(3);
+    expect(sent()).toHaveLength(3);
     await queue.enqueueMany(many(10, text((megabytes * 1_000_000) / 5)));
-    expect(sent.mock.calls).toHaveLength(5);
+    expect(sent()).toHaveLength(5);
   },
   'a repeated enqueue is recognised': async () => {
     const { queue } = coreQueue({ completedHistory: 10 });

@@ -185,15 +185,12 @@ function Members({ queue, id, first }: { queue: string; id: string; first: Batch
   );
 }
 
-function Member({ member: { id, queue, status, error }, home }: { member: BatchMemberView; home: string }) {
+function Member({ member: { id, queue, status, state, error }, home }: { member: BatchMemberView; home: string }) {
+  const ended = status === 'open' ? null : status === 'removed' ? 'cancelled' : status;
   return (
     <li class="member" data-row>
-      {status === 'open' ? (
-        <StateMark state="pending" />
-      ) : (
-        <StateMark state={status === 'removed' ? 'cancelled' : status} />
-      )}
-      <span class="member-status">{status}</span>
+      <StateMark state={ended ?? state ?? 'pending'} />
+      <span class="member-status">{state ?? status}</span>
       <a class="row-link member-id" href={href(['job', queue, id])}>
         <bdi>{id}</bdi>
       </a>

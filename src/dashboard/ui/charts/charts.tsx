@@ -1,5 +1,6 @@
 import { useMemo } from 'preact/hooks';
-import type { HistoryView, QueueView } from '../../views/views.js';
+import type { QueueView } from '../../views/views.js';
+import type { HistoryView } from '../../views/history-view.js';
 import { duration, exact } from '../parts/format.js';
 import { Notice, Time } from '../parts/parts.js';
 import { now } from '../state/live.js';

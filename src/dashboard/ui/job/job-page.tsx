@@ -27,7 +27,10 @@ export function JobPage({ queue, id }: { queue: string; id: string }) {
   const gone = problem?.isGone;
   if (!job) {
     return problem ? (
-      <Notice title={gone ? 'This job is gone.' : 'The job could not be loaded.'} kind={gone ? 'empty' : 'problem'}>
+      <Notice
+        title={gone ? 'There is no such job now.' : 'The job could not be loaded.'}
+        kind={gone ? 'empty' : 'problem'}
+      >
         <p>{problem.message}</p>
         <p>
           <a href={href(['queue', queue])}>

@@ -89,6 +89,20 @@ export function Sentence({ text }: { text: string }) {
   return <>{text.split('`').map((part, i) => (i % 2 === 1 ? <bdi class="name">{part}</bdi> : part))}</>;
 }
 
+/** Shows a name that may break after / : - . and _. */
+export function Name({ text }: { text: string }) {
+  return (
+    <bdi>
+      {text.split(/(?<=[/:._-])/).map((part, i) => (
+        <span key={i}>
+          {i > 0 && <wbr />}
+          {part}
+        </span>
+      ))}
+    </bdi>
+  );
+}
+
 /** Shows an id: short, and copied by a click. */
 export function CopyId({ id, length = 14 }: { id: string; length?: number }) {
   return (

@@ -74,4 +74,8 @@ export interface QueuesVerbs {
     renewal: Renewal,
     limit: Required<CallLimit>,
   ): Promise<Settled<boolean>[]>;
+  /** Adds the names of the queues to the register of their Redis. */
+  register(queues: readonly StoreCalls[], limit: Required<CallLimit>): Promise<Settled<void>[]>;
+  /** Returns at most this many names of the register, those that were added last first. */
+  registered(queue: StoreCalls, most: number, limit: Required<CallLimit>): Promise<string[]>;
 }

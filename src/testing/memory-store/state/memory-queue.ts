@@ -36,6 +36,8 @@ export interface QueueHost {
   now(): number;
   /** Returns another queue of the same server and prefix, by its name; itself by its own. */
   find(queue: MemoryQueue, name: string): MemoryQueue | undefined;
+  /** Returns the names of all queues of the same server and prefix. */
+  names(queue: MemoryQueue): string[];
   /** Called when a job of the queue can be claimed, or a wait would last too long. */
   wake(queue: string): void;
   /** Ends the wait of a worker, which is to ask for its claims. */

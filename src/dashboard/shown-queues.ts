@@ -1,0 +1,67 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { QueueRegistry } from '../nest/connection/queue-registry.js';
+import { JobQueueService } from '../nest/service/job-queue.service.js';
+import { unreadable } from '../inspect/unreadable.js';
+import type { JobQueue } from '../queue/job-queue.js';
+import { isQueueName } from '../queue/validation/names.js';
+import type { ResolvedDashboardOptions } from './dashboard-options.js';
+import { DASHBOARD_OPTIONS } from './tokens.js';
+import { OtherQueues } from '../inspect/other-queues.js';
+
+/** The queues of the dashboard: those of this process and of the options, and others of the same Redis. */
+@Injectable()
+export class ShownQueues {
+  private readonly others: OtherQueues;
+
+  constructor(
+    @Inject(DASHBOARD_OPTIONS) private readonly options: Pick<ResolvedDashboardOptions, 'queues' | 'otherQueues'>,
+    private readonly jobs: JobQueueService,
+    private readonly queues: QueueRegistry,
+  ) {
+    this.others = new OtherQueues((name) => queues.reference(name));
+  }
+
+  /** Returns the names of the queues of this process and of the options, by name. */
+  own(): string[] {
+    return [...new Set([...this.jobs.queueNames(), ...this.options.queues])].toSorted((a, b) => a.localeCompare(b));
+  }
+
+  /** Returns the names of all queues that the last look found. */
+  names(): string[] {
+    const own = this.own();
+    return [...own, ...this.others.names.filter((name) => !own.includes(name))];
+  }
+
+  isOther(name: string): boolean {
+    return !this.own().includes(name);
+  }
+
+  /** Looks for other queues in the register of this Redis, at most once in some seconds. */
+  async look(): Promise<void> {
+    if (!this.options.otherQueues) {
+      return;
+    }
+    await this.others.look(this.own()).catch((error: unknown) => unreadable('register', error));
+  }
+
+  /** Returns a queue. This process does not maintain one that is not its own. */
+  get(name: string): JobQueue {
+    return this.isOther(name) ? this.queues.reference(name) : this.jobs.queue(name);
+  }
+
+  /** Returns the queue of a name if the dashboard shows it. It finds a queue of other clients by its name alone. */
+  async find(name: string): Promise<JobQueue | undefined> {
+    if (this.names().includes(name)) {
+      return this.get(name);
+    }
+    if (!this.options.otherQueues || !isQueueName(name)) {
+      return undefined;
+    }
+    try {
+      return (await this.others.isThere(name)) ? this.get(name) : undefined;
+    } catch (error) {
+      unreadable(name, error);
+      return this.get(name); // its pages say why it cannot be read
+    }
+  }
+}

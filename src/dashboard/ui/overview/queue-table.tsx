@@ -1,0 +1,237 @@
+import type { ComponentChildren } from 'preact';
+import { useRef } from 'preact/hooks';
+import type { OverviewView, QueueVerdictView, QueueView } from '../../views/views.js';
+import { count, duration, percent, plural, rate } from '../parts/format.js';
+import { Name, Notice, Sentence, Spark, VerdictMark } from '../parts/parts.js';
+import { go, href, route, setParams } from '../state/route.js';
+import { inOrder, selected, sorted, type SortKey } from './queue-order.js';
+
+/** A column: its head, the words for its sort, and whether a narrow table leaves it out. */
+interface Column {
+  text: string;
+  sort?: SortKey;
+  minor?: true;
+  /** Only where figures of the last hour are recorded. */
+  ofHour?: true;
+  /** The rest of the name for screen readers. */
+  hidden?: string;
+}
+
+const COLUMNS: readonly Column[] = [
+  { text: 'Waiting', sort: 'waiting' },
+  { text: 'Oldest', sort: 'oldest' },
+  { text: 'Drains', minor: true },
+  { text: 'Running', sort: 'running' },
+  { text: 'In/s', sort: 'in', minor: true },
+  { text: 'Out/s', sort: 'out', minor: true },
+  { text: 'Wait p95', sort: 'wait', ofHour: true, hidden: ' of the last hour' },
+  { text: 'Run p95', sort: 'run', ofHour: true, hidden: ' of the last hour' },
+  { text: 'Failed, 1 h', sort: 'failed', ofHour: true },
+  { text: 'Dead', sort: 'dead' },
+];
+
+/** Shows the queues of the app in one table, and below it the others of the same Redis. */
+export function QueueTable({ queues, unreadable }: Pick<OverviewView, 'queues' | 'unreadable'>) {
+  const { params } = route.value;
+  const [text, only, sort] = [params.get('q') ?? '', params.get('only'), params.get('sort')];
+  const held = useRef<string[] | null>(null);
+  const found = sorted(selected(queues, text, only), sort);
+  const ordered = held.current ? inOrder(found, held.current) : found;
+  const broken = selected(unreadable, text, only);
+  const own = ordered.filter(({ isOther }) => !isOther);
+  const others = [...ordered, ...broken].filter(({ isOther }) => isOther);
+  const hasHistory = queues.some(({ lastHour }) => lastHour !== null);
+  const columns = COLUMNS.filter(({ ofHour }) => hasHistory || !ofHour);
+  if (ordered.length + broken.length === 0) {
+    return (
+      <Notice title="No queue matches.">
+        <button type="button" class="link" onClick={() => setParams({ q: null, only: null })}>
+          Show all {queues.length + unreadable.length} queues
+        </button>
+      </Notice>
+    );
+  }
+  return (
+    <div
+      class="scroller"
+      role="region"
+      aria-label="Queues"
+      onPointerEnter={({ pointerType }) => {
+        if (pointerType === 'mouse') held.current = ordered.map(({ name }) => name);
+      }}
+      onPointerLeave={() => (held.current = null)}
+    >
+      <table class="queues">
+        <thead>
+          <tr>
+            <Head column={{ text: 'Queue', sort: 'name' }} sort={sort} release={() => (held.current = null)} />
+            {hasHistory && <th scope="col">Flow, 1 h</th>}
+            {columns.map((column) => (
+              <Head key={column.text} column={column} sort={sort} number release={() => (held.current = null)} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {own.map((queue) => (
+            <QueueRow key={queue.name} queue={queue} hasHistory={hasHistory} />
+          ))}
+          {broken
+            .filter(({ isOther }) => !isOther)
+            .map((queue) => (
+              <Row key={queue.name} queue={queue}>
+                <td colSpan={columns.length + 1} />
+              </Row>
+            ))}
+        </tbody>
+        {others.length > 0 && (
+          <tbody aria-label="Other queues of this Redis">
+            <tr class="section">
+              <th scope="rowgroup" colSpan={columns.length + 2}>
+                Other queues of this Redis <span class="quiet">that this app does not know</span>
+              </th>
+            </tr>
+            {others.map((queue) =>
+              'depths' in queue ? (
+                <QueueRow key={queue.name} queue={queue} hasHistory={hasHistory} />
+              ) : (
+                <Row key={queue.name} queue={queue}>
+                  <td colSpan={columns.length + 1} />
+                </Row>
+              ),
+            )}
+          </tbody>
+        )}
+      </table>
+    </div>
+  );
+}
+
+/** Shows the head of a column. A click sorts by it, and a second one sorts by the worst again. */
+function Head({ column: { text, sort: key, minor, hidden }, sort, number, release }: HeadProps) {
+  const isSorted = key !== undefined && key === sort;
+  const kinds = [number && 'number', minor && 'minor'].filter(Boolean).join(' ');
+  return (
+    <th scope="col" class={kinds} aria-sort={isSorted ? (key === 'name' ? 'ascending' : 'descending') : undefined}>
+      {key === undefined ? (
+        text
+      ) : (
+        <button
+          type="button"
+          class="sort"
+          title={isSorted ? 'Sort by the worst first' : `Sort by ${text}`}
+          onClick={() => {
+            release();
+            setParams({ sort: isSorted ? null : key });
+          }}
+        >
+          {text}
+          {hidden && <span class="hidden">{hidden}</span>}
+          {isSorted && <span aria-hidden="true"> {key === 'name' ? '▲' : '▼'}</span>}
+        </button>
+      )}
+    </th>
+  );
+}
+
+interface HeadProps {
+  column: Column;
+  sort: string | null;
+  number?: boolean;
+  /** Lets the rows move again. */
+  release(): void;
+}
+
+function QueueRow({ queue, hasHistory }: { queue: QueueView; hasHistory: boolean }) {
+  const { name, depths, verdict, rates, lastHour, pausedAt } = queue;
+  return (
+    <Row queue={queue} tag={pausedAt === null ? undefined : 'paused'}>
+      {hasHistory && (
+        <td class="flow" data-label="Flow, 1 h">
+          <Spark values={queue.spark} label={`Jobs of the last hour of ${name}`} />
+        </td>
+      )}
+      <Figure label="Waiting" text={count(depths.pending)} loud={verdict.severity === 'critical'} />
+      <Figure label="Oldest" text={depths.pending > 0 ? duration(queue.oldestPendingAgeMs) : '–'} />
+      <Figure label="Drains" text={queue.drains ?? '–'} loud={queue.drains === 'never'} minor />
+      <Figure label="Running" text={count(depths.processing)} />
+      <Figure label="In/s" text={rate(rates?.inPerS)} minor />
+      <Figure label="Out/s" text={rate(rates?.outPerS)} minor />
+      {hasHistory && (
+        <>
+          <Figure
+            label="Wait p95"
+            text={duration(lastHour?.waitMs.p95)}
+            title={`half of the jobs waited ${duration(lastHour?.waitMs.p50)} or less`}
+          />
+          <Figure
+            label="Run p95"
+            text={duration(lastHour?.runMs.p95)}
+            title={`half of the jobs ran ${duration(lastHour?.runMs.p50)} or less`}
+          />
+          <Figure label="Failed, 1 h" text={percent(lastHour?.failureRate)} kept />
+        </>
+      )}
+      <td class="number" data-label="Dead">
+        {depths.failed > 0 ? (
+          <a href={href(['queue', name], { state: 'failed' })} title={plural(depths.failed, 'dead letter')}>
+            {count(depths.failed)}
+          </a>
+        ) : (
+          '0'
+        )}
+      </td>
+    </Row>
+  );
+}
+
+/** Shows a row that opens the page of its queue. */
+function Row({ queue: { name, verdict }, tag, children }: RowProps) {
+  const link = href(['queue', name]);
+  const open = (event: MouseEvent) => {
+    if (!(event.target as Element).closest('a, button') && !getSelection()?.toString()) {
+      go(link);
+    }
+  };
+  return (
+    <tr data-row data-queue={name} class={`row-${verdict.severity}`} onClick={open}>
+      <th scope="row">
+        <VerdictMark {...verdict} />
+        <a class="row-link" href={link}>
+          <Name text={name} />
+        </a>
+        {tag && <span class="tag">{tag}</span>}
+        {verdict.severity !== 'ok' && (
+          <span class="row-verdict" title={verdict.sentence.replaceAll('`', '')}>
+            <Sentence text={verdict.sentence.replace(/^`[^`]*` is /, '')} />
+          </span>
+        )}
+      </th>
+      {children}
+    </tr>
+  );
+}
+
+interface RowProps {
+  queue: QueueVerdictView;
+  tag?: string | undefined;
+  children: ComponentChildren;
+}
+
+/** Shows one figure of a queue. Cards leave out minor ones, and unknown ones that are not kept. */
+function Figure({ label, text, loud = false, minor = false, kept = false, title }: FigureProps) {
+  const kinds = ['number', loud && 'loud', minor && 'minor', text === '–' && !kept && 'unknown'];
+  return (
+    <td class={kinds.filter(Boolean).join(' ')} data-label={label} title={text === '–' ? undefined : title}>
+      {text}
+    </td>
+  );
+}
+
+interface FigureProps {
+  label: string;
+  text: string;
+  loud?: boolean;
+  minor?: boolean;
+  kept?: boolean;
+  title?: string;
+}

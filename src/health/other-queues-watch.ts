@@ -1,0 +1,54 @@
+import { OtherQueues } from '../inspect/other-queues.js';
+import type { QueueVerdict } from '../inspect/queue-signs.js';
+import { readSigns } from '../inspect/signs.js';
+import { unreadable } from '../inspect/unreadable.js';
+import { verdictOf } from '../inspect/verdict.js';
+import type { QueueRegistry } from '../nest/connection/queue-registry.js';
+
+/** The time between two readings of the queues that the app does not know, in ms. A check asks each few seconds. */
+const KEPT_MS = 30_000;
+/** The most queues of a reading. */
+const MOST = 50;
+
+/** Reads the verdicts on the queues of a Redis that the app does not know. */
+export class OtherQueuesWatch {
+  private static readonly known = new WeakMap<QueueRegistry, OtherQueuesWatch>();
+  private readonly others: OtherQueues;
+  private verdicts: readonly QueueVerdict[] = [];
+  private readAtMs = -Infinity;
+
+  static of(registry: QueueRegistry): OtherQueuesWatch {
+    let watch = OtherQueuesWatch.known.get(registry);
+    if (!watch) {
+      watch = new OtherQueuesWatch(registry);
+      OtherQueuesWatch.known.set(registry, watch);
+    }
+    return watch;
+  }
+
+  private constructor(private readonly registry: QueueRegistry) {
+    this.others = new OtherQueues((name) => registry.reference(name));
+  }
+
+  /** Returns the verdicts on the queues that need a look. */
+  async read(): Promise<readonly QueueVerdict[]> {
+    const now = performance.now();
+    if (now - this.readAtMs >= KEPT_MS) {
+      this.readAtMs = now;
+      this.verdicts = await this.look();
+    }
+    return this.verdicts;
+  }
+
+  private async look(): Promise<QueueVerdict[]> {
+    const own = this.registry.all.map((queue) => queue.name);
+    await this.others.look(own).catch((error: unknown) => unreadable('register', error));
+    const names = this.others.names.filter((name) => !this.registry.has(name)).slice(0, MOST);
+    const all = await Promise.all(names.map((name) => this.verdictOn(name)));
+    return all.filter(({ severity }) => severity === 'warning' || severity === 'critical');
+  }
+
+  private verdictOn(name: string): Promise<QueueVerdict> {
+    return readSigns(this.registry.reference(name)).then(verdictOf, (error: unknown) => unreadable(name, error));
+  }
+}

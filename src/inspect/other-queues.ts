@@ -1,0 +1,88 @@
+// The queues of a Redis that an app does not know.
+import type { JobQueue } from '../queue/job-queue.js';
+import type { Settled } from '../queue/store/store-call.js';
+import type { Look, Place } from '../queue/store/verbs/queues-verbs.js';
+
+/** The most names of the register that one look reads. */
+const MOST_NAMES = 2_000;
+/** The most queues that are shown beside those of an app. */
+const MOST_SHOWN = 200;
+/** The time between two looks, in ms. */
+const KEPT_MS = 5_000;
+/** The places of a queue that has jobs, schedules or batches. */
+const PLACES: readonly Place[] = [
+  'pending',
+  'prioritized',
+  'scheduled',
+  'claims',
+  'processing',
+  'completed',
+  'failed',
+  'dead',
+  'scheduleDue',
+  'batches',
+  'groupDepths',
+];
+
+/** Finds the queues in the register of a Redis, and keeps what it has found for some seconds. */
+export class OtherQueues {
+  /** The names that the last look found. */
+  names: readonly string[] = [];
+  private lookedAtMs = -Infinity;
+  private looking: Promise<void> | undefined;
+  /** Queues that were asked for by name, such as one of clients in other languages. They are in no register. */
+  private readonly asked = new Set<string>();
+
+  /** @param queueOf returns a queue that this process does not maintain */
+  constructor(private readonly queueOf: (name: string) => JobQueue) {}
+
+  /** Looks for queues other than those of the app. */
+  look(own: readonly string[]): Promise<void> {
+    if (performance.now() - this.lookedAtMs < KEPT_MS) {
+      return Promise.resolve();
+    }
+    this.looking ??= this.read(new Set(own)).finally(() => (this.looking = undefined));
+    return this.looking;
+  }
+
+  /** Returns whether a queue of this name has anything. */
+  async isThere(name: string): Promise<boolean> {
+    const [found] = await this.holding([name]);
+    if (found === undefined) {
+      return false;
+    }
+    this.asked.add(name);
+    this.names = [...new Set([...this.names, name])];
+    return true;
+  }
+
+  private async read(own: ReadonlySet<string>): Promise<void> {
+    const first = this.queueOf([...own][0] ?? ANY_QUEUE);
+    const registered = await first.store.queues.registered(await first.calls(), MOST_NAMES, first.callLimit);
+    const others = [...new Set([...registered, ...this.asked])].filter((name) => !own.has(name));
+    this.names = (await this.holding(others)).slice(0, MOST_SHOWN);
+    this.lookedAtMs = performance.now();
+  }
+
+  /** Returns those of the queues that have anything. */
+  private async holding(names: readonly string[]): Promise<string[]> {
+    const queues = names.map((name) => this.queueOf(name));
+    const [first] = queues;
+    if (!first) {
+      return [];
+    }
+    await first.calls();
+    const calls = queues.map(({ store, name, options }) => store.callsOf(name, options));
+    const looks: Settled<Look>[] = await first.store.queues.look(calls, PLACES, first.callLimit);
+    return names.filter((_, i) => {
+      const look = looks[i]!;
+      if (!look.ok) {
+        throw look.error;
+      }
+      return look.reply.found.size > 0;
+    });
+  }
+}
+
+/** The name of a queue by which the register is read where the app has none. */
+const ANY_QUEUE = 'any';

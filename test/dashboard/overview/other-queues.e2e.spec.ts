@@ -1,0 +1,84 @@
+// Queues of the same Redis that the app of the dashboard does not know.
+import { expect, it } from '@jest/globals';
+import { JobQueue } from 'nest-job-queue/core';
+import { JobQueueHealthIndicator } from 'nest-job-queue/health';
+import { handlerOf } from '../../nest/app.js';
+import { eventually } from '../../support/faults/wait.js';
+import { connect, uniqueQueueName } from '../../support/redis/redis.js';
+import { startDashboard } from '../dashboard-app.js';
+
+interface Shown {
+  overview: { queues: { name: string; isOther?: true; verdict: { severity: string } }[]; sentence: object };
+}
+
+/** Returns an app with one queue, and a second program with another one on the same Redis. */
+async function twoPrograms() {
+  const prefix = uniqueQueueName('fleet');
+  const app = await startDashboard({
+    jobs: { prefix },
+    dashboard: { otherQueues: true },
+    providers: [handlerOf('email'), JobQueueHealthIndicator],
+  });
+  return { app, prefix, other: new JobQueue(connect(), 'emial', { prefix }) };
+}
+
+it('lists a queue that only another program uses, apart and with its verdict', async () => {
+  const { app, other } = await twoPrograms();
+  const job = await other.enqueue({ to: 'ada@example.com' });
+  const queues = async () => ((await app.get('/api/overview')).body as unknown as Shown).overview.queues;
+  await eventually(async () => (await queues()).length === 2);
+  const shown = await queues();
+  expect(shown.find(({ name }) => name === 'email')).not.toHaveProperty('isOther');
+  expect(shown.find(({ name }) => name === 'emial')).toMatchObject({ isOther: true, depths: { pending: 1 } });
+  expect((await app.get('/api/find?id=' + job.id)).body).toMatchObject({ jobs: [{ queue: 'emial' }] });
+  expect(app.jobs.queueNames()).toEqual(['email']); // this process does not maintain it
+});
+
+it('finds a job in a queue of other clients, which is in no register', async () => {
+  const { app, prefix } = await twoPrograms();
+  const redis = connect();
+  await redis.lpush(`${prefix}:ruby:pending`, 'job-1');
+  await redis.hset(`${prefix}:ruby:job:job-1`, {
+    id: 'job-1',
+    payload: '{}',
+    status: 'pending',
+    enqueued_at_ms: '1',
+  });
+  expect((await app.get('/api/job?queue=ruby&id=job-1')).body).toMatchObject({ state: 'pending', queue: 'ruby' });
+  const { status, body } = await app.get('/api/job?queue=rubby&id=job-1');
+  expect({ status, body }).toMatchObject({
+    status: 404,
+    body: { error: { message: expect.stringContaining('no queue of that name') } },
+  });
+});
+
+it('says where the member of a batch is that waits in such a queue', async () => {
+  const { app, prefix } = await twoPrograms();
+  const redis = connect();
+  const [home, other] = [new JobQueue(redis, 'email', { prefix }), new JobQueue(redis, 'emial', { prefix })];
+  const batch = home.batch({ id: 'mixed', finally: { name: 'email', payload: {} } });
+  const job = await batch.add('page', {}, { queue: other });
+  await batch.seal();
+  const { body } = await app.get('/api/batch?queue=email&id=mixed');
+  expect(body).toMatchObject({ members: [{ id: job.id, queue: 'emial', status: 'open', state: 'pending' }] });
+});
+
+it('is among the warnings of health, and does not fail it', async () => {
+  const { app, other, prefix } = await twoPrograms();
+  const jobs = await other.enqueueMany([{ payload: 1 }, { payload: 2 }]);
+  await Promise.all(jobs.map(({ id }) => connect().hset(`${prefix}:emial:job:${id}`, 'enqueued_at_ms', 1)));
+  await eventually(async () => (await connect().zscore(`${prefix}:queues`, 'emial')) !== null);
+  const { jobQueue: report } = await app.app.get(JobQueueHealthIndicator).check();
+  expect(report).toMatchObject({
+    status: 'up',
+    warnings: [expect.stringContaining('emial, which this app does not know: stuck: 2 waiting')],
+  });
+});
+
+it('shows only its own queues with otherQueues: false', async () => {
+  const prefix = uniqueQueueName('fleet');
+  const app = await startDashboard({ jobs: { prefix }, providers: [handlerOf('email')] });
+  const job = await new JobQueue(connect(), 'emial', { prefix }).enqueue({});
+  expect((await app.get('/api/overview')).body).toMatchObject({ overview: { queues: [{ name: 'email' }] } });
+  expect(await app.get(`/api/job?queue=emial&id=${job.id}`)).toMatchObject({ status: 404 });
+});
