@@ -1,6 +1,6 @@
 -- The scores of groups in sorted sets, and the ends of their turns in a hash, as this script has read them and will leave
 --   them. Each is read and written once for many groups.
--- sets: turns, gated, finishes, depths, heads, ends; each with its key, its commands, the known scores (false: none), and
+-- sets: turns, gated, finishes, depths, heads, ends; each with its key, the known scores (false: none), and
 --   the changes; also in the order in which these are written
 --   ends: the end of the last turn of each group that has jobs and no next turn. The entry of a group in turns is stale
 --   and has no effect.
@@ -14,15 +14,13 @@
 --@include lib/group/padding
 local sets = {}
 for place, kind in ipairs({ 'ends', 'turns', 'gated', 'finishes', 'heads', 'depths' }) do
-  local is_hash = kind == 'ends'
-  local set = { key = group_keys[kind], is_hash = is_hash, scores = {}, changed = {}, entering = {},
-    read_one = is_hash and 'HGET' or 'ZSCORE', read_many = is_hash and 'HMGET' or 'ZMSCORE',
-    write = is_hash and 'HSET' or 'ZADD', remove = is_hash and 'HDEL' or 'ZREM' }
+  local set = { key = group_keys[kind], is_hash = kind == 'ends', scores = {}, changed = {}, entering = {} }
   sets[kind], sets[place] = set, set
 end
 
 local function recall(set, names)
-  local scores, read = set.scores, redis.call(set.read_many, set.key, unpack(names))
+  local scores = set.scores
+  local read = set.is_hash and redis.call('HMGET', set.key, unpack(names)) or redis.call('ZMSCORE', set.key, unpack(names))
   for i = 1, #names do
     if scores[names[i]] == nil then
       scores[names[i]] = read[i]
@@ -33,7 +31,7 @@ end
 local function score_in(set, name)
   local score = set.scores[name]
   if score == nil then
-    score = redis.call(set.read_one, set.key, name)
+    score = set.is_hash and redis.call('HGET', set.key, name) or not set.is_hash and redis.call('ZSCORE', set.key, name)
     set.scores[name] = score
   end
   return score

@@ -1,9 +1,23 @@
 -- write_scores(): writes the changes of lib/group/scores, in slices of what one call takes. Returns how many groups entered
 --   a set.
 -- Needs: lib/group/padding, lib/group/scores.
-local function send(command, key, values)
+local function write_to(set, values)
   for i = 1, #values, 1000 do
-    redis.call(command, key, unpack(values, i, math.min(i + 999, #values)))
+    if set.is_hash then
+      redis.call('HSET', set.key, unpack(values, i, math.min(i + 999, #values)))
+    else
+      redis.call('ZADD', set.key, unpack(values, i, math.min(i + 999, #values)))
+    end
+  end
+end
+
+local function remove_from(set, names)
+  for i = 1, #names, 1000 do
+    if set.is_hash then
+      redis.call('HDEL', set.key, unpack(names, i, math.min(i + 999, #names)))
+    else
+      redis.call('ZREM', set.key, unpack(names, i, math.min(i + 999, #names)))
+    end
   end
 end
 
@@ -19,11 +33,11 @@ local function write_changes(set)
     end
   end
   if a >= 16 then
-    redis.call(set.write, set.key, set.is_hash and padding or '0', set.is_hash and '' or padding)
+    write_to(set, { set.is_hash and padding or '0', set.is_hash and '' or padding })
     removed[r + 1] = padding
   end
-  send(set.write, set.key, added)
-  send(set.remove, set.key, removed)
+  write_to(set, added)
+  remove_from(set, removed)
   set.changed = {}
 end
 
