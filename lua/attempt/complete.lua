@@ -39,7 +39,7 @@ local completed_history, evicted_ttl, publish, result_ttl = tonumber(ARGV[1]), A
 --@include lib/core/clock
 --@include lib/core/listened
 --@include lib/retention/cut_history
---@include lib/settle/count_completed
+--@include lib/core/count
 -- The nils reserve room for one job, because a growing table costs as much again.
 local done, done_keys, kept_until_of, done_count = { nil }, { nil }, { nil }, 0
 local exceptions, position, left_groups = {}, 0, nil
@@ -132,7 +132,8 @@ if done_count > 0 then
       place_groups()
     end
   end
-  local length = count_completed(done)
+  local ids, length = done, nil
+--@include lib/settle/count_completed
   redis.call('ZREM', claims, unpack(done)) -- after all that may break off, because a reclaim finds the rest by the claims
   for i = 1, done_count do
     redis.call('PEXPIREAT', done_keys[i], kept_until_of[i]) -- a past instant deletes the hash at once

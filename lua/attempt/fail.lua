@@ -12,6 +12,7 @@
 -- Repeated: the token is empty and the fence equal, and the status shows the first reply. If the retry was claimed
 --   again, the attempt_log has the fence. Nothing changes.
 --@include lib/core/keys
+--@include lib/core/count
 --@include lib/retention/retention_args
 --@include lib/core/clock
 --@include lib/core/read
@@ -66,7 +67,7 @@ local function fail(id, message, error, final, backoff, begun, kind)
     to_back(id, priority, group)
   end
   redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0)
-  redis.call('HINCRBY', stats, 'retried_total', 1)
+  count('retried_total', 1)
   emit(id, 'retry', message)
   return 'retry'
 end

@@ -6,6 +6,7 @@
 --   A job that has failed again since is spared; '' spares none.
 -- Returns how many were deleted. Other ids are skipped. Repeated: 0.
 --@include lib/core/keys
+--@include lib/core/count
 --@include lib/core/clock
 --@include lib/group/place
 --@include lib/retention/delete_dead_letter
@@ -22,6 +23,6 @@ for i = 1, #ARGV, 2 do
 end
 place_groups()
 if discarded > 0 then
-  redis.pcall('HINCRBY', stats, 'discarded_total', discarded) -- the doctor reports a counter that is not a number
+  count('discarded_total', discarded)
 end
 return discarded

@@ -7,6 +7,7 @@
 -- ARGV[2..] ids
 -- Returns how many were redriven. Other ids are skipped. Repeated: 0.
 --@include lib/core/keys
+--@include lib/core/count
 --@include lib/core/clock
 --@include lib/core/read
 --@include lib/core/rank
@@ -42,6 +43,6 @@ for i = 2, #ARGV do
 end
 place_groups()
 if redriven > 0 then
-  redis.pcall('HINCRBY', stats, 'redriven_total', redriven) -- the doctor reports a counter that is not a number
+  count('redriven_total', redriven)
 end
 return redriven

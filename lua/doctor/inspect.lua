@@ -21,7 +21,6 @@
 --@include lib/group/join
 --@include lib/place/requeue
 --@include lib/settle/finish
---@include lib/settle/count_completed
 --@include lib/settle/finish_broken_end
 --@include lib/doctor/inspect
 --@include lib/doctor/repair

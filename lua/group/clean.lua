@@ -9,6 +9,7 @@
 -- ARGV[4] how many to skip, as the last call returned
 -- Returns how many were deleted, and how many the next call skips, or -1 at the end of the line. Repeated: continues.
 --@include lib/core/keys
+--@include lib/core/count
 --@include lib/core/clock
 --@include lib/group/place
 local latest, limit, passed = now - tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -19,6 +20,6 @@ local deleted, waits = 0, true
 local looked = clean_group(ARGV[1], passed, limit)
 place_groups()
 if deleted > 0 then
-  redis.pcall('HINCRBY', stats, 'removed_total', deleted) -- the doctor reports a counter that is not a number
+  count('removed_total', deleted)
 end
 return { deleted, looked == limit and passed + looked - deleted or -1 }

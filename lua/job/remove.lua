@@ -7,6 +7,7 @@
 -- ARGV[2] the required status of the job, or '' for any
 -- Returns removed | processing (refused: cancel it first) | missing | changed (its status is not ARGV[2]). Repeated: missing.
 --@include lib/core/keys
+--@include lib/core/count
 --@include lib/core/clock
 --@include lib/core/read
 --@include lib/group/place
@@ -49,7 +50,7 @@ end
 redis.call('UNLINK', job .. id)
 if not ended[status] then
   job_ended(id, batch, dependents, 'removed', '')
-  redis.pcall('HINCRBY', stats, 'removed_total', 1) -- the doctor reports a counter that is not a number
+  count('removed_total', 1)
 end
 place_groups()
 return 'removed'

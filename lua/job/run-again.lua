@@ -9,6 +9,7 @@
 -- Returns pending | refused (it has another state; dead letters are redriven) | missing. Repeated: pending, and nothing
 --   changes.
 --@include lib/core/keys
+--@include lib/core/count
 --@include lib/core/clock
 --@include lib/core/read
 --@include lib/core/rank
@@ -40,5 +41,5 @@ redis.call('HDEL', key, 'result', 'completed_at_ms', 'cancelled_at_ms', 'cancel_
 redis.call('HSET', key, 'run_again_request', request)
 start_over(id, key, { priority = priority, unique = unique_key, batch = batch, group = group })
 place_groups()
-redis.pcall('HINCRBY', stats, 'rerun_total', 1) -- the doctor reports a counter that is not a number
+count('rerun_total', 1)
 return 'pending'

@@ -10,6 +10,7 @@
 -- ARGV[4] how many to skip, as the last call returned
 -- Returns how many were deleted, and how many the next call skips, or -1 when no more are old. Repeated: continues.
 --@include lib/core/keys
+--@include lib/core/count
 --@include lib/core/clock
 local place, limit, passed = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
 local latest = now - tonumber(ARGV[2])
@@ -35,6 +36,6 @@ local cleaners = {
 local passed_over = cleaners[place]()
 place_groups()
 if waits and deleted > 0 then
-  redis.pcall('HINCRBY', stats, 'removed_total', deleted) -- the doctor reports a counter that is not a number
+  count('removed_total', deleted)
 end
 return { deleted, passed_over }

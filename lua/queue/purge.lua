@@ -12,6 +12,7 @@
 --   it has been reclaimed
 -- Returns how many were deleted, and 1 if more may be left. Repeated: the next slice.
 --@include lib/core/keys
+--@include lib/core/count
 --@include lib/core/clock
 --@include lib/retention/announced_queue_limits
 local limit, seen = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -38,7 +39,7 @@ empty_set(dead)
 end_stray_holds()
 place_groups(true)
 if removed > 0 then
-  redis.pcall('HINCRBY', stats, 'removed_total', removed) -- the doctor reports a counter that is not a number
+  count('removed_total', removed)
 end
 if looked < limit then
   forget_queue(seen, stay)

@@ -35,7 +35,6 @@
 --@include lib/core/name_in_payload
 --@include lib/limits/refund
 --@include lib/settle/crash
---@include lib/settle/count_completed
 --@include lib/settle/finish_broken_end
 local broken_ms, limit = 60000, tonumber(ARGV[first])
 

@@ -3,7 +3,8 @@
 --   where its options say. The mark comes last: if the step breaks off before it, the sweep fires again. All keys are read
 --   before the first write. So a key of a wrong type leaves no follow-up without a place.
 -- end_batch(batch, key): the follow-ups have ended. Deletes the outcomes, and keeps the record for a week.
--- Needs: batches, job, scheduled, settings, stats, wake, lib/core/clock, lib/enqueue/options.
+-- Needs: batches, job, scheduled, settings, wake, lib/core/clock, lib/enqueue/options.
+--@include lib/core/count
 local record_ms = 604800000
 
 local function end_batch(batch, key)
@@ -49,7 +50,7 @@ local function add_follow_up(batch, key, kind)
     redis.call('HSETNX', settings, 'has_groups', '1')
   end
   redis.call('ZADD', scheduled, due, id) -- after the hash: the doctor puts a hash without a place back
-  redis.pcall('HINCRBY', stats, 'enqueued_total', 1) -- the doctor reports a counter that is not a number
+  count('enqueued_total', 1)
   return id
 end
 

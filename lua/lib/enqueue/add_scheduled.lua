@@ -2,6 +2,7 @@
 --   prioritized. Returns added | exists (the id is known) | kept (another job owns the unique key). Then the id of that
 --   job, and for kept its name.
 -- Needs: lib/core/keys, lib/core/write_job, lib/enqueue/options, lib/enqueue/unique, lib/place/requeue.
+--@include lib/core/count
 --@include lib/limits/write_group
 --@include lib/group/configure
 local function add_scheduled(id, name, payload, options_text, schedule_id)
@@ -24,6 +25,6 @@ local function add_scheduled(id, name, payload, options_text, schedule_id)
   write_options(key, options)
   own_unique(id, options)
   to_back(id, options.priority, options.group)
-  redis.pcall('HINCRBY', stats, 'enqueued_total', 1) -- the doctor reports a counter that is not a number
+  count('enqueued_total', 1)
   return 'added', id
 end

@@ -5,6 +5,9 @@ local number = added == 1 and '1' or string.format('%d', added)
 local failure, pushed, counted = redis.pcall('LPUSH', pending, unpack(plain)), false, false
 if type(failure) == 'number' then
   failure, pushed = redis.pcall('HINCRBY', stats, 'enqueued_total', number), true
+  if type(failure) == 'table' and string.sub(failure.err, 1, 9) ~= 'WRONGTYPE' then
+    failure = 0 -- see lib/core/count, which is a function that a plain job does not pay for
+  end
 end
 if pushed and type(failure) == 'number' then
   failure, counted = redis.pcall('ZADD', wake, '0', '1'), true

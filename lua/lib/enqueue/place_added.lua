@@ -1,12 +1,13 @@
 -- Puts the jobs that an enqueue with options added into their places, counts them, and wakes a worker. Not a function:
 --   its script includes it as its last statements.
--- Needs: added, claimable, pending, plain, stats.
+-- Needs: added, claimable, pending, plain.
+--@include lib/core/count
 if #plain > 0 then
   redis.call('LPUSH', pending, unpack(plain))
   claimable = true
 end
 if added > 0 then
-  redis.call('HINCRBY', stats, 'enqueued_total', added == 1 and '1' or string.format('%d', added))
+  count('enqueued_total', added == 1 and '1' or string.format('%d', added))
 end
 if claimable then
 --@include lib/core/wake

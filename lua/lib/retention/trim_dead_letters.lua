@@ -2,6 +2,7 @@
 --   too many. Jobs that such a dead letter held back may run. Their number is counted for good, and until the next
 --   tidy reports it, see lib/retention/report_dropped.
 -- Needs: dead_letter_cap, lib/core/clock, lib/core/keys.
+--@include lib/core/count
 --@include lib/retention/delete_dead_letter
 local function trim_dead_letters(most)
   local excess = redis.call('ZCARD', dead) - dead_letter_cap
@@ -11,7 +12,7 @@ local function trim_dead_letters(most)
     dropped = dropped + delete_dead_letter(oldest[i])
   end
   if dropped > 0 then
-    redis.call('HINCRBY', stats, 'dropped_total', dropped)
+    count('dropped_total', dropped)
     redis.call('HINCRBY', sweep, 'dropped', dropped)
     redis.call('HSET', sweep, 'dropped_at_ms', now)
   end

@@ -6,6 +6,7 @@
 -- Needs: lib/core/clock, lib/core/emit, lib/core/increment, lib/core/keys, lib/core/name_in_payload, lib/core/read,
 --   lib/group/slot, lib/limits/refund, lib/place/requeue, lib/settle/attempt_limits, lib/settle/attempt_log,
 --   lib/settle/finish.
+--@include lib/core/count
 
 -- Writes the end of the claim into the hash.
 local function end_crashed_claim(key, id, fields, reason)
@@ -13,7 +14,7 @@ local function end_crashed_claim(key, id, fields, reason)
   redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'reclaimed_at_ms', now_text, 'fence', string.format('%d', redis.call('INCR', sequence)))
   redis.call('HDEL', key, 'death')
   if fields.crashes then
-    redis.call('HINCRBY', stats, 'crashed_total', 1)
+    count('crashed_total', 1)
     redis.call('HSET', key, 'crashes', fields.crashes)
   else
     redis.call('HSET', key, 'attempts', fields.attempts, 'interruptions', fields.interruptions)
@@ -45,7 +46,7 @@ local function crash(id, what)
   if group then
     free_slot(group, id)
   end
-  redis.call('HINCRBY', stats, 'reclaimed_total', 1)
+  count('reclaimed_total', 1)
   if not status then
     bury(id, 'The job hash is missing: it was deleted or has expired.', '@gone')
     return 'failed', ''

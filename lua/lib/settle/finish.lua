@@ -3,6 +3,7 @@
 --   lib/settle/finish_broken_end.
 -- Needs: lib/core/clock, lib/core/emit, lib/core/keys, lib/core/read, lib/group/slot, lib/retention/add_to_history,
 --   lib/retention/retention_args.
+--@include lib/core/count
 --@include lib/settle/lifetime
 --@include lib/retention/trim_dead_letters
 --@include lib/batch/job_ended
@@ -18,7 +19,7 @@ local function bury(id, reason, kind)
   local key = job .. id
   local unique_key, payload, batch, dependents, group = unpack(read(key, 'unique', 'payload', 'batch', 'dependents', 'group'))
   if not payload then
-    redis.call('HINCRBY', stats, 'broken_total', 1)
+    count('broken_total', 1)
   end
   redis.call('ZADD', dead, now, id)
   redis.call('HSET', key, 'status', 'failed', 'claim_token', '', 'failed_at_ms', now,
@@ -32,7 +33,7 @@ local function bury(id, reason, kind)
   free_unique(id, unique_key)
   job_ended(id, batch, dependents, 'failed', reason)
   report_failure(id, reason)
-  redis.call('HINCRBY', stats, 'failed_total', 1)
+  count('failed_total', 1)
   add_to_history(failed, { id }, failed_history)
   emit(id, 'failed', reason)
   trim_dead_letters(100)
@@ -45,7 +46,7 @@ local function end_cancelled(id)
   redis.call('PEXPIRE', key, lifetime_of('cancelled', options))
   free_unique(id, unique_key)
   job_ended(id, batch, dependents, 'cancelled', '')
-  redis.call('HINCRBY', stats, 'cancelled_total', 1)
+  count('cancelled_total', 1)
   add_to_history(cancelled, { id }, cancelled_history)
   emit(id, 'cancelled')
 end

@@ -3,6 +3,7 @@
 -- counters: the field that counts the releases of each reason
 -- Needs: lib/core/clock, lib/core/emit, lib/core/increment, lib/core/keys, lib/core/read, lib/group/slot,
 --   lib/group/state, lib/place/requeue, lib/settle/attempt_log, lib/settle/finish.
+--@include lib/core/count
 --@include lib/place/keep_age
 --@include lib/place/wait_apart
 --@include lib/foreign/note_name
@@ -28,7 +29,7 @@ local function rest(ms, group)
   if now + ms > rests_until or rests_until > now + rest_ms then
     redis.call('HSET', key, 'rests_until_ms', string.format('%.0f', now + ms), 'rest_ms', string.format('%.0f', ms))
   end
-  redis.call('HINCRBY', stats, 'rate_limited_total', 1)
+  count('rate_limited_total', 1)
 end
 
 local function release(claim)
@@ -69,7 +70,7 @@ local function release(claim)
   if reason == 'unhandled' then
     note_unhandled(key, claim.name, ready_at)
   end
-  redis.call('HINCRBY', stats, 'released_total', 1)
+  count('released_total', 1)
   emit(id, 'released')
   return 'released'
 end

@@ -4,6 +4,7 @@
 -- found_name: the name of a job without one in its hash.
 -- The failure job has a priority, so that no client of the Redis pattern takes it. Its own failure has no failure job.
 -- Needs: lib/core/clock, lib/core/keys, lib/core/read, lib/place/requeue.
+--@include lib/core/count
 --@include lib/core/write_job
 local failure_handler_ms = 86400000
 
@@ -21,5 +22,5 @@ local function report_failure(id, reason, found_name)
     failedAtMs = now_text, payload = payload or nil }))
   redis.call('HSET', job .. telling, 'priority', '1', 'options', '{}')
   to_back(telling, '1')
-  redis.call('HINCRBY', stats, 'enqueued_total', 1)
+  count('enqueued_total', 1)
 end
