@@ -59,17 +59,18 @@ export class KillLoop {
     this.pool.on('error', () => undefined);
   }
 
-  /** Runs until this many processes have died or stalled, lets the rest be shipped, and compares. */
-  async run(deaths: number): Promise<KillOutcome> {
+  /** Runs until this many processes have died or stalled, and jobs have run. Then lets the rest be shipped, and compares. */
+  async run(deaths: number, jobs = 0): Promise<KillOutcome> {
     await makeTables(fromPg(this.pool));
     const file = join(import.meta.dirname, 'process.ts');
     this.program = await bundle(file, '.cache/programs/outbox-kills.mjs', (name) => name === 'pg-native');
     const consumers = this.queues.map((name, i) => this.consume(new JobQueue(this.redis, name, { completedHistory: 1, resultTtlMs: 1 }), i)); // prettier-ignore
     for (let i = 0; i < RELAYS; i++) this.start('relay');
     for (let i = 0; i < PRODUCERS; i++) this.start('producer');
-    await eventually(() => this.kills + this.stalls >= deaths, {
-      timeoutMs: 60_000 + deaths * 5_000,
-      what: 'the deaths',
+    const ran = () => this.seen.reduce((sum, each) => sum + each.length, 0);
+    await eventually(() => this.kills + this.stalls >= deaths && ran() >= jobs, {
+      timeoutMs: 60_000 + deaths * 5_000 + jobs * 20,
+      what: 'the deaths and the jobs',
     });
     this.ends = true;
     this.children.forEach((child) => child.kill('SIGKILL'));
