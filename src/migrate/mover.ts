@@ -93,23 +93,37 @@ export class Mover {
 
   /** Takes all jobs of a place that can be moved, in their order. */
   private async empty(place: Place): Promise<number> {
-    const { source } = this.parts;
     const staying = new Set<string>();
-    let taken = 0;
+    let [taken, last] = [0, 0];
+    do {
+      last = await this.walk(place, staying);
+      taken += last;
+    } while (last > 0 && !this.isStopped);
+    return taken;
+  }
+
+  /**
+   * Goes through a place once, behind the jobs that stay. Old workers may take some of those meanwhile, and so move others
+   * before the walk: a further walk finds them.
+   */
+  private async walk(place: Place, staying: Set<string>): Promise<number> {
+    const { source } = this.parts;
+    let [offset, taken] = [0, 0];
     while (!this.isStopped) {
-      const ids = await source.ids(place, 0, staying.size + STEP);
-      const fresh = ids.filter(([id]) => !staying.has(id));
-      const jobs = await source.jobs(place, fresh);
-      const movable = new Set(jobs.filter((job) => this.canMove(job)).map(({ id }) => id));
-      fresh.forEach(([id]) => movable.has(id) || staying.add(id));
-      const count = movable.size > 0 ? await source.take(place, [...movable]) : 0;
+      const ids = await source.ids(place, offset, STEP);
+      if (ids.length === 0) {
+        break;
+      }
+      const jobs = await source.jobs(place, ids.filter(([id]) => !staying.has(id))); // prettier-ignore
+      const movable = jobs.filter((job) => this.canMove(job)).map(({ id }) => id);
+      const count = movable.length > 0 ? await source.take(place, movable) : 0;
+      const isMoved = new Set(movable);
+      ids.forEach(([id]) => isMoved.has(id) || staying.add(id));
+      offset += ids.length - count;
       if (count > 0) {
         taken += count;
         this.parts.onStep?.('take');
         await this.importTransit();
-      }
-      if (ids.length < staying.size + STEP && count === 0) {
-        break;
       }
     }
     return taken;

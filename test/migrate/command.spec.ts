@@ -68,6 +68,46 @@ describe('migrate', () => {
     const queue = new JobQueue(redis, old.name);
     expect(await queue.limits.get()).toMatchObject({ maxRunning: 4, rateLimit: { limit: 10, periodMs: 1_000 } });
     expect((await queue.stats()).pausedBy).toBe('migrate');
+
+    await queue.resume();
+    await queue.limits.clear();
+    const again = await cli(['migrate', 'bullmq', old.name, '--json']);
+    expect(JSON.parse(again.stdout)).toMatchObject({ settings: [] });
+    expect((await queue.stats()).pausedAt).toBeFalsy();
+    expect(await queue.limits.get()).not.toMatchObject({ maxRunning: 4 });
+  });
+
+  it('takes maps for names and backoffs, gives new ids, and shifts intervals', async () => {
+    const old = new SeededQueue(redis);
+    await old.version('bullmq:6.7.0');
+    await new JobQueue(redis, old.name).enqueue({ mine: true }, { id: '1' });
+    const backoff = { type: 'mine', delay: 7 };
+    await old.wait('1', { name: 'resize', opts: { attempts: 3, backoff } });
+    await old.wait('2', { name: 'other' });
+    const next = Math.floor(Date.now() / 1_000) * 1_000 + 3_600_123;
+    await old.scheduler('odd', next, { every: 1_000 });
+    const left = JSON.parse((await cli(['migrate', 'bullmq', old.name, '--dry-run', '--json'])).stdout) as {
+      left: { ids: string[] }[];
+    };
+    expect(left.left.flatMap(({ ids }) => ids)).toEqual(['odd', '1', `repeat:odd:${next}`]);
+    const maps = [
+      '--names',
+      'resize=image,*=audio',
+      '--backoff',
+      'mine=exponential:1000',
+      '--new-ids',
+      '--shift-intervals',
+    ];
+    const { code, stderr } = await cli(['migrate', 'bullmq', old.name, ...maps]);
+    expect([code, stderr]).toEqual([EXIT.ok, expect.not.stringContaining('stays there')]);
+    const queue = new JobQueue(redis, old.name);
+    const [, image, audio] = await queue.list('pending');
+    expect(image).toMatchObject({ name: 'image', maxAttempts: 3 });
+    expect(JSON.stringify(await redis.hgetall(`queue:${old.name}:job:${image!.id}`))).toMatch(/exponential.*1000/);
+    expect(audio).toMatchObject({ name: 'audio' });
+    expect([image!.id, audio!.id]).not.toContain('1');
+    expect(await queue.schedules.list()).toMatchObject([{ id: 'odd', everyMs: 1_000 }]);
+    expect(await old.keysLeft()).toEqual(['meta']);
   });
 
   it('asks before it orders jobs with and without a priority, and takes a map', async () => {

@@ -173,6 +173,24 @@ describe('what a job becomes', () => {
     expect(await old.line()).toEqual(['child', 'custom', 'gone', '0:0']);
   });
 
+  it('reads the jobs that stay a fixed number of times', async () => {
+    const { old, queue, mover } = scene();
+    const jobs = 1_000;
+    const child = { fields: { parentKey: 'bull:q:1' } };
+    await Promise.all(Array.from({ length: jobs }, (_, i) => old.wait(`${i}`, i % 2 === 0 ? child : {})));
+    const ids = old.source.ids.bind(old.source);
+    let read = 0;
+    old.source.ids = async (...asked) => {
+      const found = await ids(...asked);
+      read += found.length;
+      return found;
+    };
+    await mover().run();
+    expect((await queue.stats()).pending).toBe(jobs / 2);
+    expect(await old.line()).toHaveLength(jobs / 2);
+    expect(read).toBeLessThanOrEqual(2 * jobs);
+  });
+
   it('gives back a job whose id is known here, also when it died before', async () => {
     const { old, queue, mover } = scene();
     await queue.enqueue({ mine: true }, { id: 'a' });

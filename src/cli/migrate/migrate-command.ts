@@ -146,7 +146,7 @@ async function move(context: Context, { source, queue, rules, plan, follows, qui
     deduplicated: 0,
     deleted: 0,
     schedules: [],
-    settings: await moveSettings(plan.settings, queue),
+    settings: await moveSettings(plan.settings, queue, source),
     left: [],
     dropped: {},
     remaining: {},

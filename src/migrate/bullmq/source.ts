@@ -78,6 +78,19 @@ export class Source {
     };
   }
 
+  /** Returns the settings that an earlier run has set in a queue here. */
+  async settingsMoved(target: string): Promise<string[]> {
+    const noted = await this.redis.hget(this.keys.mover, `settings:${target}`);
+    return noted ? noted.split(',') : [];
+  }
+
+  /** Notes the settings that are set in a queue here. */
+  async noteSettings(target: string, settings: readonly string[]): Promise<void> {
+    if (settings.length > 0) {
+      await this.redis.hset(this.keys.mover, `settings:${target}`, settings.join(','));
+    }
+  }
+
   /** Returns who wrote the queue. Bull has neither a version, nor a stream of events. */
   private async era(version: string | undefined): Promise<SourceEra> {
     const [, major] = /^bullmq:(\d+)/.exec(version ?? '') ?? [];
