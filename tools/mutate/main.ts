@@ -84,19 +84,15 @@ async function resultOf(
 ): Promise<Result> {
   const startedAt = performance.now();
   const isLua = mutant.file.endsWith('.lua');
-  const by = await workplace.noticedBy(mutant, (scripts) => {
+  const failure = await workplace.noticedBy(mutant, (scripts) => {
     const executes = ({ scripts: called, sources }: SpecRecord) =>
       isLua ? called.some((name) => scripts.has(name)) : sources.includes(mutant.file);
     return suitesOf(all.filter(executes), mutant.file, scripts, results.noticedIn(mutant.file), seconds);
   });
-  const result = {
-    index,
-    mutant: say(mutant),
-    by,
-    seconds: Math.round((performance.now() - startedAt) / 100) / 10,
-  };
+  const tenths = Math.round((performance.now() - startedAt) / 100);
+  const result: Result = { index, mutant: say(mutant), ...failure, seconds: tenths / 10 };
   results.add(result);
-  const outcome = by === undefined ? `SURVIVED ${result.mutant}` : `noticed ${result.mutant} by ${by}`;
+  const outcome = failure ? `noticed ${result.mutant} by ${failure.by}` : `SURVIVED ${result.mutant}`;
   console.log(`${index} ${outcome} (${result.seconds} s)`);
   return result;
 }

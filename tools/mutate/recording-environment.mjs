@@ -21,6 +21,18 @@ Redis.prototype.sendCommand = function recorded(command, ...rest) {
   return sendCommand.call(this, command, ...rest);
 };
 
+/** Returns the names of the scripts of some digests, with and without the audit trail. The next commit may change digests. */
+async function namesOf(called) {
+  await import('../../test/support/typescript.mjs');
+  const { luaScripts } = await import('../../src/queue/lua.generated.ts');
+  const { auditedScript, changesJobs } = await import('../../src/queue/transport/audited-script.ts');
+  return Object.entries(luaScripts).flatMap(([name, text]) => {
+    const isFramed = changesJobs(name) && called.has(auditedScript(name).sha);
+    const isBare = called.has(createHash('sha1').update(text).digest('hex'));
+    return [...(isBare || isFramed ? [name] : []), ...(isFramed ? ['auditFrame'] : [])];
+  });
+}
+
 export default class RecordingEnvironment extends SharedEnvironment {
   constructor(config, context) {
     super(config, context);
@@ -38,7 +50,8 @@ export default class RecordingEnvironment extends SharedEnvironment {
 
   async teardown() {
     const seconds = (performance.now() - this.startedAt) / 1_000;
-    const record = { file: this.file, seconds, digests: [...digests], sources: await executedSources() };
+    const sources = await executedSources();
+    const record = { file: this.file, seconds, scripts: [...new Set(await namesOf(digests))], sources };
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, `${this.file.replaceAll('/', '+')}.json`), JSON.stringify(record));
     await super.teardown();

@@ -1,9 +1,6 @@
 // Reads what each test file executes, as `npm run mutate -- --record` noted it.
-import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { auditedScript, changesJobs } from '#queue/transport/audited-script.js';
-import { luaScripts, type LuaScriptName } from '#queue/lua.generated.js';
 
 export interface SpecRecord {
   /** The path of the test file. */
@@ -19,23 +16,7 @@ export interface SpecRecord {
 export function readRecords(folder: string): SpecRecord[] {
   const files = existsSync(folder) ? readdirSync(folder) : [];
   if (files.length === 0) throw new Error(`No records in ${folder}: run npm run mutate -- --record first.`);
-  const names = namesByDigest();
-  return files.map((name) => {
-    const { digests, ...record } = JSON.parse(readFileSync(join(folder, name), 'utf8')) as SpecRecord & {
-      digests: string[];
-    };
-    return { ...record, scripts: [...new Set(digests.flatMap((digest) => names.get(digest) ?? []))] };
-  });
-}
-
-/** Returns the names of the scripts by their digests, with and without the audit trail. */
-function namesByDigest(): Map<string, string[]> {
-  const names = new Map<string, string[]>();
-  for (const name of Object.keys(luaScripts) as LuaScriptName[]) {
-    names.set(createHash('sha1').update(luaScripts[name]).digest('hex'), [name]);
-    if (changesJobs(name)) names.set(auditedScript(name).sha, [name, 'auditFrame']);
-  }
-  return names;
+  return files.map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as SpecRecord);
 }
 
 /**

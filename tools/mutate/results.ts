@@ -1,14 +1,13 @@
 // The results of a run, a line for each mutant. An interrupted run goes on behind them.
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { Failure } from './test-process.js';
 
-export interface Result {
+export interface Result extends Partial<Failure> {
   /** The place in the draw, from 0. */
   readonly index: number;
   /** The mutant as a line of a report. */
   readonly mutant: string;
-  /** What noticed it. A survivor has none. */
-  readonly by?: string;
   readonly seconds: number;
 }
 

@@ -14,7 +14,17 @@ const FLAGS = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarni
 interface Report {
   readonly isAlive?: boolean;
   readonly isReady?: boolean;
+  readonly isSent?: boolean;
   readonly failed?: string;
+  readonly test?: string;
+}
+
+/** What noticed a mutant. */
+export interface Failure {
+  /** A test file, the build, or a limit. */
+  readonly by: string;
+  /** The name of the test. */
+  readonly test?: string;
 }
 
 export class TestProcess {
@@ -22,13 +32,22 @@ export class TestProcess {
 
   constructor(private readonly folder: string) {}
 
+  /** Starts the process, unless it runs. It loads the library of the copy, as that is now. */
+  async start(): Promise<void> {
+    await (this.child ??= this.fork());
+  }
+
   /** Runs test files until the first fails. Returns what failed: a test file, or the limit of time. */
-  async run(files: readonly string[], scripts: readonly ExchangedScript[]): Promise<string | undefined> {
-    const child = await (this.child ??= this.start());
+  async run(files: readonly string[], scripts: readonly ExchangedScript[]): Promise<Failure | undefined> {
+    const child = await (this.child ??= this.fork());
     child.send({ files, scripts });
     const report = await this.next(child);
-    if (typeof report === 'string') await this.stop();
-    return typeof report === 'string' ? report : report.failed;
+    if (typeof report !== 'string' && !report.isSent && !report.failed && scripts.length > 0)
+      throw new Error(`No test of ${files.join(', ')} sent the changed script: record them again.`);
+    if (typeof report !== 'string')
+      return report.failed === undefined ? undefined : { by: report.failed, test: report.test };
+    await this.stop();
+    return { by: report };
   }
 
   /** Ends the process. Its Redis ends with it. The next run has a new one. */
@@ -42,7 +61,7 @@ export class TestProcess {
     await ended;
   }
 
-  private async start(): Promise<ChildProcess> {
+  private async fork(): Promise<ChildProcess> {
     const child = fork(join(this.folder, 'tools/mutate/jest/process.mjs'), {
       cwd: this.folder,
       execArgv: FLAGS,

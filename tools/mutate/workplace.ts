@@ -8,7 +8,7 @@ import type { LuaScriptName } from '#queue/lua.generated.js';
 import { changesJobs, framed } from '#queue/transport/audited-script.js';
 import { readLuaScripts, readTransitions, renderModule } from '../../scripts/build/embed-lua.mjs';
 import type { Mutant } from './mutant.js';
-import { TestProcess, type ExchangedScript } from './test-process.js';
+import { TestProcess, type ExchangedScript, type Failure } from './test-process.js';
 
 /** The name of the module that carries the scripts. */
 const GENERATED = 'src/queue/lua.generated.ts';
@@ -32,19 +32,20 @@ export class Workplace {
     // Jest shares the modules of the project's own node_modules only, so a link does not do.
     execFileSync('cp', ['-Rl', join(root, 'node_modules'), join(this.folder, 'node_modules')]);
     this.scripts = this.readScripts(this.made);
+    this.embed(this.scripts);
   }
 
   /** Returns what notices a mutant: the build, a test file, or a limit. Returns nothing if it survives. */
   async noticedBy(
     mutant: Mutant,
     suitesOf: (scripts: ReadonlySet<string>) => string[],
-  ): Promise<string | undefined> {
+  ): Promise<Failure | undefined> {
     let changed: Scripts;
     try {
       changed = this.scriptsWith(mutant);
     } catch (error) {
       this.put(mutant.file, this.rightText(mutant.file), this.scripts);
-      return `the build: ${(error as Error).message.split('\n')[0]}`;
+      return { by: `the build: ${(error as Error).message.split('\n')[0]}` };
     }
     const names = namesOf(changed).filter((name) => changed[name] !== this.scripts[name]);
     const suites = suitesOf(new Set(names));
@@ -69,19 +70,21 @@ export class Workplace {
     changed: Scripts,
     suites: string[],
     exchanged: ExchangedScript[],
-  ): Promise<string | undefined> {
+  ): Promise<Failure | undefined> {
     for (let left = suites; ;) {
+      await this.tests.start();
       this.put(file, text, changed);
-      const by = await this.tests.run(left, exchanged);
+      const failure = await this.tests.run(left, exchanged);
       this.put(file, this.rightText(file), this.scripts);
-      if (by === undefined || !suites.includes(by)) return by;
-      if ((await this.tests.run([by], [])) === undefined) return by;
+      if (failure === undefined || !suites.includes(failure.by)) return failure;
+      if ((await this.tests.run([failure.by], [])) === undefined) return failure;
       await this.tests.stop();
-      if ((await this.tests.run([by], [])) !== undefined) left = left.filter((suite) => suite !== by);
+      if ((await this.tests.run([failure.by], [])) !== undefined)
+        left = left.filter((suite) => suite !== failure.by);
     }
   }
 
-  private async runSource({ file, text }: Mutant, suites: readonly string[]): Promise<string | undefined> {
+  private async runSource({ file, text }: Mutant, suites: readonly string[]): Promise<Failure | undefined> {
     await this.tests.stop();
     writeFileSync(join(this.folder, file), text);
     try {
@@ -94,6 +97,10 @@ export class Workplace {
 
   private put(file: string, text: string, scripts: Scripts): void {
     writeFileSync(join(this.folder, file), text);
+    this.embed(scripts);
+  }
+
+  private embed(scripts: Scripts): void {
     writeFileSync(join(this.folder, GENERATED), renderModule(scripts, readTransitions(join(this.folder, 'lua'))));
   }
 

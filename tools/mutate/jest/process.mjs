@@ -10,6 +10,7 @@ import setUp from '../../../test/support/global-setup.mjs';
 const config = fileURLToPath(new URL('jest.config.mjs', import.meta.url));
 
 let exchanged = new Map();
+let isSent = false;
 
 const { sendCommand } = Redis.prototype;
 Redis.prototype.sendCommand = function exchange(command, ...rest) {
@@ -19,8 +20,11 @@ Redis.prototype.sendCommand = function exchange(command, ...rest) {
 
 /** Puts the digest or the text of a changed script in place of the right one. */
 function exchangeScript({ name, args }) {
-  if (name === 'evalsha') args[0] = exchanged.get(String(args[0]))?.digest ?? args[0];
-  if (name === 'eval') args[0] = exchanged.get(digestOf(String(args[0])))?.text ?? args[0];
+  if (name !== 'evalsha' && name !== 'eval') return;
+  const script = exchanged.get(name === 'eval' ? digestOf(String(args[0])) : String(args[0]));
+  if (script === undefined) return;
+  args[0] = name === 'eval' ? script.text : script.digest;
+  isSent = true;
 }
 
 function digestOf(text) {
@@ -32,11 +36,15 @@ process.on('disconnect', () => process.exit());
 
 async function runTests({ files, scripts }) {
   exchanged = new Map(scripts.map(([digest, text]) => [digest, { digest: digestOf(text), text }]));
+  isSent = false;
   globalThis.mutateRun = { files, onEnd: () => process.send({ isAlive: true }) };
   await runCLI({ $0: '', _: files, config, runTestsByPath: true, runInBand: true, silent: true }, [process.cwd()]);
   const { failed } = globalThis.mutateRun;
-  process.send({ failed: failed && relative(process.cwd(), failed) });
+  process.send(failed ? { failed: relative(process.cwd(), failed.path), test: failed.test } : { isSent });
 }
 
 await setUp();
+// Loaded before a mutant is in its place, so that the scripts to exchange are the right ones.
+await import('../../../test/support/typescript.mjs');
+await import('../../../src/index.ts');
 process.send({ isReady: true });

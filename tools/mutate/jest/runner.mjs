@@ -4,16 +4,16 @@ import TestRunner from 'jest-runner';
 export default class FirstFailureRunner extends TestRunner {
   runTests(tests, watcher, options) {
     const run = globalThis.mutateRun;
-    const end = (file, hasFailed) => {
-      run.onEnd(file);
-      if (!hasFailed) return;
-      run.failed ??= file;
+    const fail = (path, test) => {
+      run.failed ??= { path, test };
       watcher.setState({ interrupted: true });
     };
-    this.on('test-file-success', ([{ path }, { numFailingTests, testExecError }]) =>
-      end(path, numFailingTests > 0 || Boolean(testExecError)),
-    );
-    this.on('test-file-failure', ([{ path }]) => end(path, true));
+    this.on('test-file-success', ([{ path }, { testResults, testExecError }]) => {
+      run.onEnd();
+      const failed = testResults.find(({ status }) => status === 'failed');
+      if (failed || testExecError) fail(path, failed?.fullName);
+    });
+    this.on('test-file-failure', ([{ path }]) => fail(path));
     return super.runTests(tests, watcher, options);
   }
 }
