@@ -56,6 +56,14 @@ describe('limits/set.lua', () => {
     expect(await marked()).toBe(true);
   });
 
+  it('wakes a worker for the jobs that may start under raised limits', async () => {
+    const q = await limited({ maxRunning: 1 }, 'a', 'b');
+    await q.claim(5);
+    await q.takeWake();
+    await q.run(q.scripts.limits.set({ maxRunning: 2 }));
+    expect(await q.takeWake()).toBe(true);
+  });
+
   it('lets a burst start at once and then one job per interval', async () => {
     const q = await limited(hourly(60, 3), 'a', 'b', 'c', 'd', 'e');
     expect(ids(await q.claim(2))).toEqual(['a', 'b']);

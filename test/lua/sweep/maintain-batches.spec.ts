@@ -31,3 +31,15 @@ it('says that ends wait to be delivered', async () => {
   await q.run(q.scripts.cancel('x'));
   expect(await q.run(q.scripts.sweep.maintainBatches(10, false))).toMatchObject({ hasEnds: true });
 });
+
+it('starts a job that waits for two others whose ends were not delivered', async () => {
+  const q = testQueue();
+  await q.addAll('x', 'y');
+  await q.add('last', { after: ['x', 'y'] });
+  for (const id of ['x', 'y']) await q.redis.hset(q.keys.job(id), 'status', 'completed');
+  q.broken = true;
+  await q.redis.del(q.keys.pending);
+  await q.run(q.scripts.sweep.maintainBatches(10, true));
+  expect(await q.field('last', 'after')).toBeNull();
+  expect(Number(await q.redis.zscore(q.keys.scheduled, 'last'))).toBeLessThanOrEqual(await q.now());
+});

@@ -53,6 +53,15 @@ describe('sweep/note-idle.lua', () => {
     expect(await noteIdle(idle, used)).toEqual([false, false]);
   });
 
+  it.each(['enqueued', 'completed', 'failed', 'cancelled', 'retried', 'reclaimed'])(
+    'asks for a minute in which jobs were %s, and nothing else happened',
+    async (counter) => {
+      const q = await served();
+      await q.redis.hincrby(q.keys.stats, `${counter}_total`, 1);
+      expect(await noteIdle(q)).toEqual([true]);
+    },
+  );
+
   it('moves an idle minute on, so that rest is no outage, and asks for one after an outage', async () => {
     const q = await served();
     const ago = async (ms: number) => q.redis.hset(q.keys.historyOpen, 'at_ms', (await q.now()) - ms);
