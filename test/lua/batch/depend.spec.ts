@@ -54,3 +54,13 @@ it('lets the completion say that the outbox has the end, once, however often the
   await expectUnchanged(q, complete);
   expect(await q.run(q.scripts.batches.acknowledge([ends!]))).toBe(1);
 });
+
+it('tells when a job starts whose last one has completed', async () => {
+  const q = await seeded('x');
+  await q.add('last', { after: ['x'], delay_ms: 60_000 });
+  const [x] = await q.claim(1);
+  await q.run(q.scripts.complete([{ ...x!, result: '' }]));
+  const due = await q.redis.zscore(q.keys.scheduled, 'last');
+  expect(await q.field('last', 'due_at_ms')).toBe(due);
+  expect(Number(due) - (await q.now())).toBeLessThanOrEqual(60_000);
+});

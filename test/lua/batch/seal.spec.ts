@@ -15,6 +15,13 @@ it('fires a batch without open members at once', async () => {
   expect(await q.claim(2)).toMatchObject([{ name: 'then', payload: 1 }]);
 });
 
+it('wakes a worker for the follow-ups of a batch that fires', async () => {
+  const q = await seededBatch();
+  await q.takeWake();
+  await q.run(q.scripts.batches.seal('b'));
+  expect(await q.takeWake()).toBe(true);
+});
+
 it('finds no unknown batch', async () => {
   const q = testQueue();
   await expectUnchanged(q, async () => expect(await q.run(q.scripts.batches.seal('none'))).toBe('missing'));

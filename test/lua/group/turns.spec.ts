@@ -128,6 +128,23 @@ describe('traps', () => {
     expect(shares(await turns(q, 20))).toEqual({ a: 10, i: 10 });
   });
 
+  it('idle credit: plain jobs that were away for long get no more than their share', async () => {
+    const q = testQueue();
+    await fill(q, 'a', 20);
+    await q.addAll('p0');
+    expect(shares(await turns(q, 2))).toEqual({ a: 1, p: 1 });
+    expect(await turns(q, 8)).toBe('aaaaaaaa');
+    await q.addAll(...Array.from({ length: 10 }, (_, i) => `p${i + 1}`));
+    expect(shares(await turns(q, 10))['p']).toBeLessThanOrEqual(6);
+  });
+
+  it('plain jobs get their share of a claim of many, too', async () => {
+    const q = testQueue();
+    await fill(q, 'a', 10);
+    await q.addAll(...Array.from({ length: 10 }, (_, i) => `p${i}`));
+    expect(shares((await q.claim(10)).map(({ id }) => id[0]).join(''))).toEqual({ a: 5, p: 5 });
+  });
+
   it('idle credit: a group starts at the clock, where its last turn far behind is not forgotten yet', async () => {
     const q = testQueue();
     const [finishes, places] = [`${q.keys.groupsPrefix}finishes`, `${q.keys.groupsPrefix}turns`];
@@ -294,14 +311,33 @@ describe('limits of a group', () => {
     expect((await q.claim(4)).map(({ id }) => id)).toEqual(['a1', 'a2']);
   });
 
-  it('a repeated claim with fewer bytes gives slots and rate back', async () => {
+  it('a new limit of all groups reaches each of many groups, a slice and a wake after the other', async () => {
+    const q = await limited({ groups: { maxRunning: 1 } });
+    const groups = Array.from({ length: 250 }, (_, i) => `g${i}`);
+    for (const round of ['a', 'b']) {
+      await q.run(
+        q.scripts.enqueue(
+          groups.map((group) => ({ id: `${round}${group}`, name: q.name, payload: '{}', options: { group } })),
+        ),
+      );
+    }
+    expect(await q.claim(250)).toHaveLength(250);
+    await q.run(q.scripts.limits.set({ groups: { maxRunning: 2 } }));
+    let claimed = 0;
+    while (await q.takeWake()) claimed += (await q.claim(100)).length;
+    expect(claimed).toBe(250);
+  });
+
+  it('a repeated claim with fewer bytes gives slots and rate back, and wakes a worker for them', async () => {
     const q = testQueue();
     await q.run(
       q.scripts.groups.set('a', { maxRunning: 3, rateLimit: { limit: 1, periodMs: 3_600_000, burst: 3 } }),
     );
     for (const id of ['a0', 'a1', 'a2']) await q.add(id, { group: 'a' }, JSON.stringify('x'.repeat(1_000)));
     expect(await q.claim(3, { token: 'same' })).toHaveLength(3);
+    await q.takeWake();
     expect(await q.claim(3, { token: 'same', mostBytes: 1_500 })).toHaveLength(1);
+    expect(await q.takeWake()).toBe(true);
     expect((await q.claim(3)).map(({ id }) => id)).toEqual(['a1', 'a2']);
   });
 });

@@ -31,6 +31,17 @@ describe('job/enqueue.lua', () => {
     expect(await reply('{"request":"r1"}')).toEqual([1, 'exists', 'a', 'email']);
   });
 
+  it.each(['stats', 'wake'] as const)(
+    'adds none of several jobs where the key %s has a wrong type',
+    async (key) => {
+      const q = testQueue();
+      q.broken = true;
+      await q.redis.set(q.keys[key], 'text');
+      await expect(q.addAll('a', 'b', 'c')).rejects.toThrow('has the wrong type');
+      expect(await q.redis.exists(q.keys.pending, ...['a', 'b', 'c'].map((id) => q.keys.job(id)))).toBe(0);
+    },
+  );
+
   it('takes 5,000 jobs in one call, in their order', async () => {
     const q = testQueue();
     const ids = Array.from({ length: 5_000 }, (_, i) => `job-${i}`);

@@ -40,6 +40,18 @@ describe('job/reschedule.lua', () => {
     },
   );
 
+  it('refuses a start at which the job has expired, and says when both are', async () => {
+    const q = testQueue();
+    const now = await q.now();
+    await q.add('a', { expires_in_ms: 60_000 });
+    const outcome = await expectUnchanged(q, () => q.run(q.scripts.reschedule('a', { runAtMs: now + 90_000 })));
+    const { startsInMs, expiresInMs } = outcome as { startsInMs: number; expiresInMs: number };
+    expect(startsInMs - expiresInMs).toBeGreaterThan(0);
+    expect(expiresInMs).toBeLessThanOrEqual(60_000);
+    expect(startsInMs).toBeLessThanOrEqual(90_000);
+    expect(startsInMs).toBeGreaterThan(0);
+  });
+
   it('starts a job with lifo now at the front, as promote does', async () => {
     const q = testQueue();
     await q.add('a', { delay_ms: 60_000, lifo: true });

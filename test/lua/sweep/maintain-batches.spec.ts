@@ -43,3 +43,12 @@ it('starts a job that waits for two others whose ends were not delivered', async
   expect(await q.field('last', 'after')).toBeNull();
   expect(Number(await q.redis.zscore(q.keys.scheduled, 'last'))).toBeLessThanOrEqual(await q.now());
 });
+
+it('finds the end of a job in a batch of another queue that was not noted, and no end of one that waits', async () => {
+  const q = await seededGuests('x');
+  expect(await q.run(q.scripts.sweep.maintainBatches(10, true))).not.toMatchObject({ hasEnds: true });
+  q.broken = true;
+  await q.redis.hset(q.keys.job('x'), 'status', 'completed');
+  await q.redis.del(q.keys.pending);
+  expect(await q.run(q.scripts.sweep.maintainBatches(10, true))).toMatchObject({ hasEnds: true });
+});

@@ -47,6 +47,15 @@ describe('worker/register.lua', () => {
     expect(await lastRun()).toBe(swept);
   });
 
+  it('keeps since when the queue is served while a worker lives', async () => {
+    const q = testQueue();
+    await q.run(q.scripts.workers.register('w1', true));
+    const since = String((await q.now()) - 60_000);
+    await q.redis.hset(q.keys.sweep, 'served_since_ms', since);
+    await q.run(q.scripts.workers.register('w2', true));
+    expect(await q.redis.hget(q.keys.sweep, 'served_since_ms')).toBe(since);
+  });
+
   it('tells that it has stopped; repeated it changes nothing', async () => {
     const q = testQueue();
     await q.run(q.scripts.workers.register('w1', true));
@@ -67,6 +76,31 @@ describe('worker/register.lua', () => {
     );
     expect(await q.redis.zrange(q.keys.names, 0, '-1')).toEqual(['mail', 'sms']);
     expect(Number(await q.redis.zscore(q.keys.names, 'sms'))).toBeGreaterThanOrEqual(before);
+  });
+
+  it('leaves the limits to the worker that announced them first, until that is silent for 30 s', async () => {
+    const q = testQueue({ maxRunning: 1 });
+    const other = new TestQueue(q.redis, { maxRunning: 2 }, q.name);
+    const maxRunning = () => q.redis.hget(q.keys.settings, 'max_running');
+    await q.run(q.scripts.workers.register('w1', true));
+    await q.redis.zadd(q.keys.workers, (await q.now()) - 20_000, 'w1');
+    await q.run(other.scripts.workers.register('w2', true));
+    expect(await maxRunning()).toBe('1');
+    await q.redis.zadd(q.keys.workers, (await q.now()) - 30_000, 'w1');
+    await q.run(other.scripts.workers.register('w2', true));
+    expect(await maxRunning()).toBe('2');
+  });
+
+  it('keeps the names of failure handlers for a day, and no other name, when the last worker stops', async () => {
+    const q = testQueue();
+    const limits = { maxAttempts: 1, maxCrashes: 1 };
+    const handlers = [q.name, '@failed:mail'].map((name) => ({ name, ...limits }));
+    await q.run(q.scripts.workers.register('w1', true, handlers));
+    await q.run(q.scripts.workers.register('w1', false));
+    expect(await q.redis.zrange(q.keys.names, 0, '-1')).toEqual(['@failed:mail']);
+    const lifetime = await q.redis.pttl(q.keys.names);
+    expect(lifetime).toBeGreaterThan(86_300_000);
+    expect(lifetime).toBeLessThanOrEqual(86_400_000);
   });
 
   it('takes along what was announced when the last worker of an empty queue stops', async () => {

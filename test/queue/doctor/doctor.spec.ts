@@ -73,6 +73,17 @@ describe('the doctor', () => {
     });
   });
 
+  it('brings a dead letter back with its own error, kind of error and time', async () => {
+    const { queue, state } = coreQueue();
+    await failed(state);
+    const before = await state.job('a');
+    await state.redis.del(state.keys.dead, state.keys.failed);
+    await queue.doctor({ repair: true });
+    const { last_error, error_kind, failed_at_ms } = before;
+    expect(await state.job('a')).toMatchObject({ status: 'failed', last_error, error_kind, failed_at_ms });
+    expect(await state.redis.zscore(state.keys.dead, 'a')).toBe(failed_at_ms);
+  });
+
   it('keeps to the cap of dead letters where it brings one back', async () => {
     const { queue, state } = coreQueue({ deadLetterCap: 1 });
     await failed(state);

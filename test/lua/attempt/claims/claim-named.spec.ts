@@ -59,6 +59,21 @@ describe('a claim of certain names', () => {
     q.broken = true; // until the refused one is settled
   });
 
+  it('finds an urgent job behind many urgent ones that it leaves', async () => {
+    const q = testQueue();
+    const urgent = ({ name }: { name: string }, i: number) => ({
+      id: `${name}-${i}`,
+      name,
+      payload: '{}',
+      options: { priority: 5 },
+    });
+    await q.run(q.scripts.enqueue([...Array<string>(150).fill('b'), 'a'].map((name) => ({ name })).map(urgent)));
+    const front = await q.run(q.claimCall(1, only(['a'], -1)));
+    expect(front.jobs).toEqual([]);
+    const behind = await q.run(q.claimCall(1, only(['a'])));
+    expect(behind.jobs.map(({ id }) => id)).toEqual(['a-150']);
+  });
+
   it('takes a job without a name and a job whose hash is gone, as any claim does', async () => {
     const q = testQueue();
     await addNamed(q, 'a', 'b');
