@@ -138,6 +138,14 @@ describe('traps', () => {
     expect(shares(await turns(q, 10))['p']).toBeLessThanOrEqual(6);
   });
 
+  it('keeps no turn for plain jobs when none waits any more', async () => {
+    const q = testQueue();
+    await fill(q, 'a', 3);
+    await q.addAll('p0');
+    await turns(q, 2);
+    expect(await q.ranked(`${q.keys.groupsPrefix}turns`)).toEqual(['a']);
+  });
+
   it('plain jobs get their share of a claim of many, too', async () => {
     const q = testQueue();
     await fill(q, 'a', 10);

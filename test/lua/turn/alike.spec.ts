@@ -107,12 +107,12 @@ describe('groups of one slot', () => {
     expect(await q.redis.hlen(q.keys.unique)).toBe(0);
   });
 
-  it('refuse a job among them that has expired', async () => {
-    const q = await filledQueue((n) => (n === 3 ? { expires_in_ms: 1_000 } : {}));
-    await q.redis.hset(q.keys.job('g03:0'), 'expires_at_ms', '1');
+  it('refuse a first job that has expired', async () => {
+    const q = await filledQueue((n) => (n === 0 ? { expires_in_ms: 1_000 } : {}));
+    await q.redis.hset(q.keys.job('g00:0'), 'expires_at_ms', '1');
     const { jobs, refused } = await q.run(q.claimCall(100));
-    expect(refused).toMatchObject([{ id: 'g03:0' }]);
-    expect(jobs.map(({ id }) => id)).not.toContain('g03:0');
+    expect(refused).toMatchObject([{ id: 'g00:0' }]);
+    expect(jobs.map(({ id }) => id)).not.toContain('g00:0');
   });
 
   it('start nothing while their slot is in use, and settle as plain jobs do', async () => {

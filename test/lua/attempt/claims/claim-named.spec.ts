@@ -61,13 +61,9 @@ describe('a claim of certain names', () => {
 
   it('finds an urgent job behind many urgent ones that it leaves', async () => {
     const q = testQueue();
-    const urgent = ({ name }: { name: string }, i: number) => ({
-      id: `${name}-${i}`,
-      name,
-      payload: '{}',
-      options: { priority: 5 },
-    });
-    await q.run(q.scripts.enqueue([...Array<string>(150).fill('b'), 'a'].map((name) => ({ name })).map(urgent)));
+    const names = [...Array<string>(150).fill('b'), 'a'];
+    const jobs = names.map((name, i) => ({ id: `${name}-${i}`, name, payload: '{}', options: { priority: 5 } }));
+    await q.run(q.scripts.enqueue(jobs));
     const front = await q.run(q.claimCall(1, only(['a'], -1)));
     expect(front.jobs).toEqual([]);
     const behind = await q.run(q.claimCall(1, only(['a'])));
