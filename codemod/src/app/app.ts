@@ -8,8 +8,12 @@ import {
 } from 'ts-morph';
 import { bullImports, isFromBull, originOf } from './bull-imports.js';
 import { kindOf, queueNameOf } from './kinds.js';
+import { namedOptions } from './option-sources.js';
 import { readProcessor, type Processor } from './processor.js';
 import { isPortable, objectOf, propertyValue, textOf } from './values.js';
+
+/** The calls of a queue that take options of jobs. */
+const ADDING = ['add', 'addBulk', 'upsertJobScheduler'];
 
 /** Which priorities the jobs of a queue get. */
 interface Priorities {
@@ -96,19 +100,13 @@ export class App {
 
   private readAdd(call: CallExpression): void {
     const called = call.getExpression();
-    if (!Node.isPropertyAccessExpression(called) || called.getName() !== 'add') return;
+    if (!Node.isPropertyAccessExpression(called) || !ADDING.includes(called.getName())) return;
     if (kindOf(called.getExpression()) !== 'queue') return;
-    const last = call.getArguments().at(-1);
-    const options = objectOf(last);
-    for (const spread of options?.getProperties().filter(Node.isSpreadAssignment) ?? []) {
-      const object = objectOf(spread.getExpression());
-      if (object) this.optionObjects.add(object);
-    }
-    if (options && options !== last && call.getArguments().length > 1) this.optionObjects.add(options);
+    for (const object of namedOptions(call, called.getName())) this.optionObjects.add(object);
     const queue = textOf(queueNameOf(called.getExpression()));
-    if (queue === undefined) return;
+    if (queue === undefined || called.getName() !== 'add') return;
     const of = this.priorities.get(queue) ?? { some: false, none: false };
-    of[options?.getProperty('priority') ? 'some' : 'none'] = true;
+    of[objectOf(call.getArguments().at(-1))?.getProperty('priority') ? 'some' : 'none'] = true;
     this.priorities.set(queue, of);
   }
 }

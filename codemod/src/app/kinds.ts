@@ -1,7 +1,7 @@
 // What a value of BullMQ is. By declarations and not by types, so that BullMQ need not be installed.
-import { Node, type Expression, type ParameterDeclaration, type TypeNode } from 'ts-morph';
+import { Node, type Decorator, type Expression, type ParameterDeclaration, type TypeNode } from 'ts-morph';
 import { isFromBull, originOf } from './bull-imports.js';
-import { declarationsOf, unwrapped } from './values.js';
+import { declarationsOf, textOf, unwrapped } from './values.js';
 
 /**
  * `job` runs in a handler, `ended` is that of an event, `record` was read from a queue, `handle` was added. `counts` are
@@ -9,7 +9,8 @@ import { declarationsOf, unwrapped } from './values.js';
  */
 export type Kind = 'queue' | 'job' | 'ended' | 'record' | 'records' | 'handle' | 'counts';
 
-const LISTENERS = ['OnWorkerEvent', 'OnQueueActive', 'OnQueueCompleted', 'OnQueueFailed'];
+/** The listeners of Bull, and whether the attempt is counted there. */
+const LISTENERS: Record<string, Kind> = { OnQueueActive: 'job', OnQueueCompleted: 'job', OnQueueFailed: 'ended' };
 
 const RESULTS: Record<string, Kind> = {
   add: 'handle',
@@ -64,9 +65,10 @@ function kindOfParameter(node: ParameterDeclaration): Kind | undefined {
   const owner = node.getParent();
   const isFirst = 'getParameters' in owner && owner.getParameters()[0] === node;
   if (Node.isMethodDeclaration(owner) && isFirst) {
-    const names = owner.getDecorators().map((each) => originOf(each.getNameNode())?.name ?? '');
-    if (names.some((name) => LISTENERS.includes(name))) return 'ended';
-    if (names.includes('Process') || isProcess(owner)) return 'job';
+    const kind = owner.getDecorators().map(kindAtEvent).find(Boolean);
+    if (kind) return kind;
+    const isRun = owner.getDecorators().some((each) => isFromBull(each.getNameNode(), 'Process'));
+    if (isRun || isProcess(owner)) return 'job';
   }
   const call = owner.getParent();
   if (Node.isArrowFunction(owner) && isFirst && Node.isCallExpression(call)) {
@@ -75,6 +77,13 @@ function kindOfParameter(node: ParameterDeclaration): Kind | undefined {
     if (of === 'records') return 'record';
   }
   return kindOfType(node.getTypeNode());
+}
+
+/** Returns what the job of a listener is. BullMQ counts the attempt before all events but `active`. */
+function kindAtEvent(decorator: Decorator): Kind | undefined {
+  const name = originOf(decorator.getNameNode())?.name ?? '';
+  if (name === 'OnWorkerEvent') return textOf(decorator.getArguments()[0]) === 'active' ? 'job' : 'ended';
+  return Object.hasOwn(LISTENERS, name) ? LISTENERS[name] : undefined;
 }
 
 /** Returns true for the method of a processor that runs its jobs. */

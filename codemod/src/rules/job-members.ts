@@ -23,7 +23,7 @@ const COMMON: Record<string, Member> = {
   queueName: field('queue'),
   timestamp: time('enqueuedAt'),
 };
-const RUNNING = { ...COMMON, log: field('log'), progress: field('progress'), updateProgress: field('progress') };
+const RUNNING = { ...COMMON, log: field('log'), updateProgress: field('progress') };
 
 const MEMBERS: Partial<Record<Kind, Record<string, Member>>> = {
   job: { ...RUNNING, attemptsMade: (job) => `(${job}.attempt - 1)`, processedOn: time('claimedAt') },
@@ -51,12 +51,19 @@ export const jobMembers: Rule = (node, r) => {
   const members = kind && MEMBERS[kind];
   if (!members) return undefined;
   const name = node.getName();
-  const convert = Object.hasOwn(members, name) ? members[name] : undefined;
+  const sets = kind === 'job' && name === 'progress' && isCalledWithValue(node);
+  const convert = sets ? field(name) : Object.hasOwn(members, name) ? members[name] : undefined;
   if (!convert) return r.leave(node, `\`${name}\` of a job has another name or place`, 'calls');
   const job = r.text(node.getExpression()) + (node.hasQuestionDotToken() ? '?' : '');
   const isNext = name === 'attemptsMade' && kind === 'job' && isPlusOne(node);
   return isNext ? `${job}.attempt` : convert(job);
 };
+
+/** Returns true for `job.progress(value)`, which sets it; without a value it is read. */
+function isCalledWithValue(node: Node): boolean {
+  const call = node.getParent();
+  return Node.isCallExpression(call) && call.getExpression() === node && call.getArguments().length > 0;
+}
 
 /** Returns true for `job.opts.attempts` of a running job. */
 function isAttempts(node: PropertyAccessExpression): boolean {

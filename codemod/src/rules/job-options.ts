@@ -1,6 +1,7 @@
 // The options of a job, as of `queue.add`.
 import { Node, type ObjectLiteralExpression } from 'ts-morph';
-import { objectOf, propertyValue, textOf } from '../app/values.js';
+import { hasOptionsType } from '../app/option-sources.js';
+import { objectOf, propertyValue, textOf, unwrapped } from '../app/values.js';
 import { pair, propertiesOf, type Property } from '../rewrite/properties.js';
 import type { Rewriter, Rule } from '../rewrite/rewriter.js';
 
@@ -49,6 +50,40 @@ export function jobOptions(object: ObjectLiteralExpression, r: Rewriter, quiet =
   return result;
 }
 
+/**
+ * Returns the options of an expression as a spread. Options that were not found keep their old names, so they get a
+ * TODO.
+ */
+export function spreadOf(given: Node, r: Rewriter, at: Node): string {
+  const value = unwrapped(given);
+  if (Node.isObjectLiteralExpression(value)) return `...${literalText(value, r)}`;
+  if (Node.isIdentifier(value) || Node.isPropertyAccessExpression(value)) return `...${sourceText(value, r, at)}`;
+  return `...(${sourceText(value, r, at)})`;
+}
+
+function sourceText(given: Node, r: Rewriter, at: Node): string {
+  const value = unwrapped(given);
+  if (Node.isObjectLiteralExpression(value)) return literalText(value, r);
+  if (Node.isConditionalExpression(value)) {
+    const [yes, no] = [value.getWhenTrue(), value.getWhenFalse()].map((each) => sourceText(each, r, at));
+    return `${r.text(value.getCondition())} ? ${yes} : ${no}`;
+  }
+  if (Node.isBinaryExpression(value) && value.getOperatorToken().getText() === '&&') {
+    return `${r.text(value.getLeft())} && ${sourceText(value.getRight(), r, at)}`;
+  }
+  const object = objectOf(value);
+  const isFound = (object !== undefined && r.app.optionObjects.has(object)) || hasOptionsType(value);
+  const isNothing = ['undefined', 'null'].includes(value.getText());
+  if (!isFound && !isNothing)
+    r.todo(at, `the options \`${value.getText()}\` still have the names of BullMQ`, 'options');
+  return r.text(value);
+}
+
+function literalText(object: ObjectLiteralExpression, r: Rewriter): string {
+  const { parts } = jobOptions(object, r);
+  return parts.length === 0 ? '{}' : `{ ${parts.join(', ')} }`;
+}
+
 /** Returns the new text of an option; undefined for one that goes. */
 function option(
   property: Property,
@@ -58,6 +93,7 @@ function option(
 ): string | undefined {
   const { name, value, initializer } = property;
   const renamed = RENAMED[name];
+  if (Node.isSpreadAssignment(property.node)) return spreadOf(property.node.getExpression(), r, object);
   if (name === '') return value;
   if (renamed) return pair(renamed, value);
   if (name === 'priority') return `priority: ${priority(initializer, value)}`;

@@ -4,7 +4,7 @@ import { kindOf, queueNameOf } from '../app/kinds.js';
 import { objectOf, textOf, unwrapped } from '../app/values.js';
 import { objectText, pair, propertiesOf } from '../rewrite/properties.js';
 import { indentOf, type Rewriter, type Rule } from '../rewrite/rewriter.js';
-import { jobOptions } from './job-options.js';
+import { jobOptions, spreadOf } from './job-options.js';
 import { STATES, defaultAttempts, type QueueCall } from './queue-call.js';
 import { scheduleCall, scheduleOf } from './schedules.js';
 
@@ -143,6 +143,8 @@ function add(of: QueueCall, r: Rewriter): string | undefined {
   const [name, data, options] = isUnnamed(of) ? [undefined, ...of.arguments] : of.arguments;
   if (of.arguments.length === 0 || of.arguments.some((each) => Node.isSpreadElement(each))) return undefined;
   const schedule = scheduleOf(of, { name, data, options }, r);
+  // Left as it is: without its `repeat` it would be another job.
+  if (schedule === null) return undefined;
   if (schedule !== undefined) return schedule;
   const parts = [...(name ? [pair('name', r.text(name))] : []), ...optionParts(of, options, r)];
   const payload = data ? r.text(data) : '{}';
@@ -171,10 +173,7 @@ function optionParts(of: QueueCall, options: Node | undefined, r: Rewriter): str
   const isLiteral = object !== undefined && object === (options && unwrapped(options));
   const isName = options !== undefined && !isLiteral;
   const { parts, names } = isLiteral ? jobOptions(object, r) : { parts: [] as string[], names: new Set<string>() };
-  if (isName)
-    parts.push(
-      `...${Node.isIdentifier(options) || Node.isPropertyAccessExpression(options) ? r.text(options) : `(${r.text(options)})`}`,
-    );
+  if (isName) parts.push(spreadOf(options, r, of.call));
   const isKnown = names.has('attempts') || names.has('') || isName || r.app.hasHandler(of.queueName);
   if (!isKnown) parts.push(...defaultAttempts(of.queueName, r));
   if (names.has('priority') && r.app.mixesPriorities(of.queueName)) {

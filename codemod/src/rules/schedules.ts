@@ -25,16 +25,13 @@ const RECURRENCE: Record<string, string> = {
 /** The options that the jobs of a schedule take. */
 const OF_SCHEDULE = /^(backoff|maxAttempts|priority|resultTtlMs|timeoutMs)\b/;
 
-/** Returns the schedule that an `add` with `repeat` makes, or undefined without `repeat`. */
-export function scheduleOf(of: QueueCall, { name, data, options }: Added, r: Rewriter): string | undefined {
+/** Returns the schedule that an `add` with `repeat` makes: undefined without `repeat`, null if it has no counterpart. */
+export function scheduleOf(of: QueueCall, { name, data, options }: Added, r: Rewriter): string | null | undefined {
   const object = objectOf(options);
   if (object === undefined || !object.getProperty('repeat')) return undefined;
   const { parts, repeat, id, names } = jobOptions(object, r);
   const recurrence = recurrenceOf(objectOf(repeat?.initializer), r);
-  if (recurrence === undefined) {
-    r.todo(of.call, 'this `repeat` is a schedule', 'calls');
-    return undefined;
-  }
+  if (recurrence === undefined) return null;
   const own = parts.filter((part) => OF_SCHEDULE.test(part));
   const isKnown = names.has('attempts') || r.app.hasHandler(of.queueName);
   const rest = [

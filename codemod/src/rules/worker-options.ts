@@ -6,6 +6,8 @@ import { pair, propertiesOf, type Property } from '../rewrite/properties.js';
 import type { Rewriter } from '../rewrite/rewriter.js';
 
 const DROPPED = [
+  'removeOnComplete',
+  'removeOnFail',
   'stalledInterval',
   'drainDelay',
   'runRetryDelay',
