@@ -16,6 +16,7 @@ const error = new Error('no');
 const LIVES: Record<string, number | undefined> = {
   'until you delete it': undefined,
   '10 seconds': 10_000,
+  'four `sweepIntervalMs`': 20_000,
   'one `visibilityMs`': 30_000,
   '10 minutes': 600_000,
   '5 minutes and two `visibilityMs`': 360_000,
@@ -55,9 +56,16 @@ async function useAll(queue: JobQueue, state: TestQueue): Promise<void> {
   await queue.complete((await queue.claim())!);
   await queue.enqueue(1, { id: 'fails' });
   await queue.fail((await queue.claim())!, error, { final: true });
+  await queue.complete((await queue.claim())!); // of the failure handler
   await queue.enqueue(1, { id: 'is-cancelled' });
   await queue.claim({ worker: 'w1' });
   await queue.cancel('is-cancelled');
+  await queue.enqueue(1, { id: 'waited' });
+  await queue.cancel('waited');
+  await queue.enqueue(1, { id: 'of-another-client' });
+  await redis.lmove(keys.pending, keys.processing, 'RIGHT', 'LEFT');
+  await queue.reclaim(); // sees it
+  await queue.enqueue(1, { unique: { key: 'held', for: { ms: DAY } }, delayMs: DAY });
   const unique = { key: 'k', for: 'unfinished', onConflict: 'replace' } as const;
   await queue.enqueue(1, { unique, delayMs: DAY });
   await queue.enqueue(2, { unique, delayMs: DAY });
@@ -71,9 +79,21 @@ async function useAll(queue: JobQueue, state: TestQueue): Promise<void> {
   await open.addMany(queue.name, [{ payload: 1 }]);
   await open.seal();
   const foreign = other.batch({ id: 'foreign', finally: { name: 'last' } });
-  await foreign.addMany('guest', [{ payload: 1 }], { queue });
+  await foreign.addMany('guest', [{ payload: 1 }, { payload: 2 }], { queue });
+  const guest = (await queue.claimMany(10)).find(({ name }) => name === 'guest')!;
+  await state.run(scripts.complete([{ ...guest, result: '1' }])); // and dies before it reports that to the other queue
+  await queue.pause();
+  await queue.enqueue(1, { priority: 1 });
+  await state.run(scripts.alerts.look('teller', 60_000));
+  await state.run(scripts.sweep.hold('queues', 'process', 10_000));
   const job = { id: 'of-a-sender', name: 'email', payload: '1' };
   await queue.exec((calls) => calls.once.enqueue({ source: 'orders', fence: 1 }, [{ key: 'row', job }]));
+}
+
+/** The keys of a queue without their start, by the class that spells them. */
+function allKeys({ keys }: TestQueue): string[] {
+  const texts = Object.values(keys).filter((each): each is string => typeof each === 'string');
+  return texts.filter((each) => each.startsWith(keys.base)).map((each) => each.slice(keys.base.length));
 }
 
 /** Returns the keys of a queue without their start, and how long each lives in ms; -1: without an end. */
@@ -93,6 +113,9 @@ describe('what a purge leaves', () => {
   it('is all in the table, and stays as long as it says', async () => {
     const { queue, state } = coreQueue({ auditTrail: { maxEntries: 1_000 } });
     await useAll(queue, state);
+    const used = await livesOf(state);
+    const unused = allKeys(state).filter((key) => !used.some(([each]) => each.startsWith(key)));
+    expect(unused).toEqual(['events']); // a channel
     await queue.purge({ confirm: queue.name });
     const left = await livesOf(state);
     for (const [key, ms] of left) {
