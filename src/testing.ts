@@ -1,5 +1,7 @@
 // Entry point `nest-job-queue/testing`: queues in memory, by a clock that the test moves.
 import 'reflect-metadata';
+/** @internal */
+export { connectInMemory } from './testing/module/embedded.js';
 export { JobQueueTestingModule } from './testing/module/job-queue-testing.module.js';
 export {
   JobQueueTesting,

@@ -189,18 +189,17 @@ function whatToInstall() {
     process.platform === 'darwin'
       ? 'brew install redis'
       : process.platform === 'win32'
-        ? 'run it under WSL, or: docker run -d -p 6379:6379 redis:7'
+        ? 'run it under WSL, or: docker run -d -p 6379:6379 redis:8'
         : onPath('apk')
           ? 'apk add redis'
           : onPath('dnf')
             ? 'dnf install redis'
             : onPath('apt-get')
               ? 'apt-get install redis-server'
-              : 'docker run -d -p 6379:6379 redis:7';
+              : 'docker run -d -p 6379:6379 redis:8';
   return (
-    'No Redis server: none on the PATH, none in .cache/redis, and REDIS_URL and REDIS_SERVER_BIN are not set.\n' +
-    `Install Redis 7.0 or later (${advice}), or set REDIS_URL to a running server (for example ` +
-    'redis://localhost:6379 after `docker run -d -p 6379:6379 redis:7`).'
+    `No Redis was found: install Redis 7.0 or later (${advice}), or set REDIS_URL to a running server, such as one of ` +
+    '`docker run -d -p 6379:6379 redis:8`.'
   );
 }
 

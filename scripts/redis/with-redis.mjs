@@ -1,16 +1,21 @@
-// node scripts/redis/with-redis.mjs [--quiet] COMMAND ARGS…: runs a command with REDIS_URL set. Uses the Redis of REDIS_URL, or
+// node scripts/redis/with-redis.mjs [--quiet] [--or-memory] COMMAND ARGS…: runs a command with REDIS_URL set. Uses the Redis of REDIS_URL, or
 // starts one and stops it afterwards. A server that it started also sets REDIS_THROWAWAY=yes, because no job outlives
 // it.
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
+import { startInDocker } from './redis-in-docker.mjs';
 import { ensureRedis } from './redis-server.mjs';
 
 const given = process.argv.slice(2);
 // The command itself says which Redis it uses.
 const quiet = given[0] === '--quiet';
-const [command, ...args] = given.slice(quiet ? 1 : 0);
+if (quiet) given.shift();
+// Without a Redis that can be found or fetched: one in Docker, else REDIS_URL=memory.
+const orMemory = given[0] === '--or-memory';
+if (orMemory) given.shift();
+const [command, ...args] = given;
 if (command === undefined) {
-  console.error('usage: node scripts/redis/with-redis.mjs [--quiet] COMMAND ARGS…');
+  console.error('usage: node scripts/redis/with-redis.mjs [--quiet] [--or-memory] COMMAND ARGS…');
   process.exit(2);
 }
 
@@ -29,8 +34,11 @@ let redis;
 try {
   redis = await ensureRedis({ quiet });
 } catch (error) {
-  console.error(error.message);
-  process.exit(1);
+  if (!orMemory) {
+    console.error(error.message);
+    process.exit(1);
+  }
+  redis = (await startInDocker()) ?? { url: 'memory', source: 'no Redis', stop: () => Promise.resolve() };
 }
 
 // A signal during the start of Redis has no child to go to.
@@ -40,7 +48,7 @@ process.exit(code);
 
 function runChild() {
   return new Promise((resolve) => {
-    const throwaway = redis.source === 'REDIS_URL' ? {} : { REDIS_THROWAWAY: 'yes' };
+    const throwaway = redis.source === 'REDIS_URL' || redis.url === 'memory' ? {} : { REDIS_THROWAWAY: 'yes' };
     const env = { ...process.env, ...throwaway, REDIS_URL: redis.url, REDIS_SOURCE: redis.source };
     child = spawn(command, args, { stdio: 'inherit', env });
     child.once('error', (error) => {

@@ -34,6 +34,7 @@ import { MaintenanceScheduler, type MaintenanceParts } from './lifecycle/mainten
 import { UnusedNames } from './lifecycle/unused-names.js';
 import { ModuleMiddleware } from './lifecycle/module-middleware.js';
 import { RedisConnection } from './connection/redis-connection.js';
+import { IN_MEMORY } from './options/redis-options.js';
 import { STORE_OVERRIDE, type ServerConnection, type StoreOverride } from './connection/server-connection.js';
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import { show } from '../queue/errors/show.js';
@@ -107,6 +108,12 @@ function partProviders(name: string): Provider[] {
   ];
 }
 
+/** Connects to the memory of an app. The store is loaded now, because an app with a server never needs it. */
+async function connectInMemory(app: ModulesContainer, logger: QuietLogger): Promise<ServerConnection> {
+  const entry = await import('../testing.js');
+  return entry.connectInMemory(app, logger);
+}
+
 /** @throws InvalidOptionError if a factory returned no options, such as without a `return` */
 function checkMade(source: OptionsSource, options: unknown): void {
   if (source === 'forRootAsync' && (typeof options !== 'object' || options === null)) {
@@ -138,9 +145,13 @@ const providers: Provider[] = [
     useFactory: (
       { redis }: ResolvedModuleOptions,
       logger: QuietLogger,
+      app: ModulesContainer,
       override?: StoreOverride,
-    ): ServerConnection => override?.connect(logger) ?? new RedisConnection(redis, logger),
-    inject: [RESOLVED_OPTIONS, QuietLogger, { token: STORE_OVERRIDE, optional: true }],
+    ): ServerConnection | Promise<ServerConnection> => {
+      if (override) return override.connect(logger);
+      return redis === IN_MEMORY ? connectInMemory(app, logger) : new RedisConnection(redis, logger);
+    },
+    inject: [RESOLVED_OPTIONS, QuietLogger, ModulesContainer, { token: STORE_OVERRIDE, optional: true }],
   },
   {
     provide: ModuleMiddleware,

@@ -22,7 +22,7 @@ const allCards = () => [...document.querySelectorAll('.picture .job:not(.flying)
 /** The cards by job: a card that moves keeps its node. */
 const cards = new Map();
 
-export function showPicture({ redis, picture, stats, show }) {
+export function showPicture({ redis, inMemory, picture, stats, show }) {
   if (stats) claimLasts(stats.visibility_ms);
   sliding(
     allCards,
@@ -34,7 +34,8 @@ export function showPicture({ redis, picture, stats, show }) {
     frontOfQueue,
   );
   for (const card of allCards()) card.classList.toggle('shown', show.jobs.includes(card.dataset.job));
-  byId('no-workers').hidden = picture.lanes.length > 0;
+  byId('no-workers').hidden = inMemory || picture.lanes.length > 0;
+  byId('one-process').hidden = !inMemory;
   tell('elsewhere', picture.elsewhere, (n) => `${count(n)} more ${n === 1 ? 'runs' : 'run'} in other processes.`);
 }
 

@@ -16,9 +16,9 @@ export class FirstJobs {
 
   /** Waits for Redis if it is away, while the shop already serves. */
   async enqueue(url: string): Promise<void> {
-    const client = redisClientOf(this.jobs.queue(settings.queue));
+    const client = settings.inMemory ? undefined : redisClientOf(this.jobs.queue(settings.queue));
     try {
-      if (client.status !== 'ready') {
+      if (client && client.status !== 'ready') {
         this.logger.warn('Redis is away: the first jobs are enqueued when it is there.');
         await new Promise<void>((resolve) => void client.once('ready', resolve));
       }

@@ -11,7 +11,7 @@ import { ShopLogger } from './shop.logger.js';
 import { ownFolder } from './storage/own-folder.js';
 
 const flags = flagsOrExit();
-process.env.SHOP_WORKS = 'no';
+process.env.SHOP_WORKS = process.env.REDIS_URL === 'memory' ? 'yes' : 'no';
 ownFolder();
 // Loaded after the flags are read, because handlers name their queue when they are loaded.
 const { ShopModule } = await import('./shop.module.js');

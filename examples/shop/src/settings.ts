@@ -8,6 +8,8 @@ export const settings = {
   reclaimMs: Number(process.env.SHOP_RECLAIM_MS || 5_000),
   /** The number of jobs of the queue that a process runs at once. */
   concurrency: Number(process.env.SHOP_CONCURRENCY || 10),
+  /** True if there is no Redis: one process serves the page and runs the jobs, in its memory. */
+  inMemory: process.env.REDIS_URL === 'memory',
   /** True if this process runs jobs; false if it only serves HTTP. */
   works: process.env.SHOP_WORKS !== 'no',
   /** True if the dashboard is filled, see `seeds`: only on a Redis that was started for this run. */

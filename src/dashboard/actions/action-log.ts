@@ -3,6 +3,7 @@ import { InvalidOptionError, InvalidPayloadError } from '../../queue/errors/erro
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { redisWithAllKeys } from '../../queue/redis-access.js';
+import { isRedisStore } from '../../queue/redis-store.js';
 import type { ActionLogEntry } from '../views/views.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
@@ -17,6 +18,10 @@ type NewEntry = Omit<ActionLogEntry, 'at' | 'queue'>;
 @Injectable()
 export class ActionLog {
   private readonly logger = SafeLogger.of(new Logger('JobQueueDashboard'));
+
+  /** The entries of queues that are not on Redis, by name. */
+  private readonly inMemory = new Map<string, { id: string; entry: ActionLogEntry }[]>();
+  private lastId = 0;
 
   constructor(@Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions) {}
 
@@ -45,6 +50,7 @@ export class ActionLog {
 
   /** Adds an entry. Returns its id. */
   async add(queue: JobQueue, entry: NewEntry): Promise<string> {
+    if (!isRedisStore(queue.store)) return this.keep(queue, entry);
     const { client, keys, ask } = await redisWithAllKeys(queue);
     const { user, action, subject, count } = entry;
     const counted = ['count', count === null ? '' : String(count)];
@@ -55,9 +61,21 @@ export class ActionLog {
 
   /** Returns the latest entries, newest first. */
   async list(queue: JobQueue): Promise<ActionLogEntry[]> {
+    if (!isRedisStore(queue.store)) return this.kept(queue).map(({ entry }) => entry);
     const { client, keys, ask } = await redisWithAllKeys(queue);
     const entries = await ask(() => client.xrevrange(keys.actions, '+', '-', 'COUNT', SHOWN));
     return entries.map(([id, fields]) => decode(queue.name, id, fields));
+  }
+
+  private keep(queue: JobQueue, entry: NewEntry): string {
+    const id = String(++this.lastId);
+    const kept = { id, entry: { at: queue.store.clock.now(), queue: queue.name, ...entry } };
+    this.inMemory.set(queue.name, [kept, ...this.kept(queue)].slice(0, SHOWN));
+    return id;
+  }
+
+  private kept(queue: JobQueue) {
+    return this.inMemory.get(queue.name) ?? [];
   }
 
   /** Replaces an entry. The deed is done, so a failure here is only logged. */
@@ -74,6 +92,13 @@ export class ActionLog {
   }
 
   private async remove(queue: JobQueue, id: string): Promise<void> {
+    if (!isRedisStore(queue.store)) {
+      this.inMemory.set(
+        queue.name,
+        this.kept(queue).filter((each) => each.id !== id),
+      );
+      return;
+    }
     const { client, keys, ask } = await redisWithAllKeys(queue);
     await ask(() => client.xdel(keys.actions, id));
   }

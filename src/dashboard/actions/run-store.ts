@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { redisWithAllKeys } from '../../queue/redis-access.js';
+import { isRedisStore } from '../../queue/redis-store.js';
 import { parseJson } from '../../queue/codec/parse-json.js';
 import type { RunView } from '../views/views.js';
 
@@ -12,7 +13,11 @@ const MOST = 50;
 /** Keeps the runs in Redis, so that every replica shows them and can stop them. */
 @Injectable()
 export class RunStore {
+  /** The fields of queues that are not on Redis, by name. */
+  private readonly inMemory = new Map<string, Map<string, string>>();
+
   async write(queue: JobQueue, run: RunView): Promise<void> {
+    if (!isRedisStore(queue.store)) return void this.kept(queue).set(run.id, JSON.stringify(run));
     const { client, keys, ask } = await redisWithAllKeys(queue);
     await ask(() => client.hset(keys.bulkRuns, run.id, JSON.stringify(run)));
     await ask(() => client.pexpire(keys.bulkRuns, KEPT_MS));
@@ -20,19 +25,20 @@ export class RunStore {
 
   /** Asks the process that runs it to stop. */
   async requestStop(queue: JobQueue, id: string): Promise<void> {
+    if (!isRedisStore(queue.store)) return void this.kept(queue).set(`stop:${id}`, '1');
     const { client, keys, ask } = await redisWithAllKeys(queue);
     await ask(() => client.hset(keys.bulkRuns, `stop:${id}`, '1'));
   }
 
   async stopRequested(queue: JobQueue, id: string): Promise<boolean> {
+    if (!isRedisStore(queue.store)) return this.kept(queue).has(`stop:${id}`);
     const { client, keys, ask } = await redisWithAllKeys(queue);
     return (await ask(() => client.hexists(keys.bulkRuns, `stop:${id}`))) === 1;
   }
 
   /** Returns the runs of the last day, newest first. */
   async list(queue: JobQueue): Promise<RunView[]> {
-    const { client, keys, ask } = await redisWithAllKeys(queue);
-    const stored = await ask(() => client.hgetall(keys.bulkRuns));
+    const stored = await this.fieldsOf(queue);
     if (Object.keys(stored).length === 0) {
       return [];
     }
@@ -45,9 +51,22 @@ export class RunStore {
     return found.slice(0, MOST).map((run) => asSeen(run, nowMs, stored[`stop:${run.id}`] !== undefined));
   }
 
+  private async fieldsOf(queue: JobQueue): Promise<Record<string, string>> {
+    if (!isRedisStore(queue.store)) return Object.fromEntries(this.kept(queue));
+    const { client, keys, ask } = await redisWithAllKeys(queue);
+    return ask(() => client.hgetall(keys.bulkRuns));
+  }
+
+  private kept({ name }: JobQueue): Map<string, string> {
+    let fields = this.inMemory.get(name);
+    if (!fields) this.inMemory.set(name, (fields = new Map()));
+    return fields;
+  }
+
   private async forget(queue: JobQueue, old: readonly RunView[]): Promise<void> {
     if (old.length > 0) {
       const fields = old.flatMap(({ id }) => [id, `stop:${id}`]);
+      if (!isRedisStore(queue.store)) return fields.forEach((field) => this.kept(queue).delete(field));
       const { client, keys, ask } = await redisWithAllKeys(queue);
       await ask(() => client.hdel(keys.bulkRuns, ...fields));
     }

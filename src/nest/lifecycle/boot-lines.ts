@@ -1,4 +1,5 @@
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
+import { IN_MEMORY } from '../options/redis-options.js';
 import type { MaintenanceSchedule } from '../options/maintenance-options.js';
 
 /** Returns the names of a queue's handlers, unless the only one is the queue's name. */
@@ -20,6 +21,13 @@ export function workerInWords(id: string, queues: readonly ServedQueue[], most =
   );
   const slots = queues.reduce((sum, { concurrency }) => sum + concurrency, 0);
   return `Worker ${id} serves ${served.join(', ')}; ${Math.min(slots, most)} at once in this process`;
+}
+
+/** Returns where the jobs are. */
+export function serverInWords(redis: unknown, address: string): string {
+  return redis === IN_MEMORY
+    ? 'Jobs are in the memory of this process, without Redis: they are lost at its end, and no other process sees them'
+    : `Redis: ${address}`;
 }
 
 /** Warns if nobody said where Redis is, although the app runs in production. */

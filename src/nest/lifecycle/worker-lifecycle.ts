@@ -10,7 +10,7 @@ import { makeWorker } from './make-worker.js';
 import { RepeatedStarts } from './repeated-starts.js';
 import { WorkerControls } from './worker-controls.js';
 import { JobLines } from '../context/job-lines.js';
-import { maintenanceInWords, warnOfAssumedRedis, workerInWords } from './boot-lines.js';
+import { maintenanceInWords, serverInWords, warnOfAssumedRedis, workerInWords } from './boot-lines.js';
 import { emitCancels } from './cancel-events.js';
 import { watchLazyModules } from './lazy-modules.js';
 import type { LifecycleOrder, Runtime } from './lifecycle-order.js';
@@ -214,7 +214,8 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
 
   /** Starts the worker, where this process is to run one, and says in three lines what this process does. */
   private async startWorker(): Promise<void> {
-    const connected = () => this.parts.logger.log(`Redis: ${this.parts.redis.address}`);
+    const connected = () =>
+      this.parts.logger.log(serverInWords(this.parts.options.redis, this.parts.redis.address));
     if (this.expected) {
       const names = this.parts.handlers.queueNames;
       this.current ??= this.make(names);

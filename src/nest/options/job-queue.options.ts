@@ -15,7 +15,7 @@ import type { DescribeJob } from '../context/job-lines.js';
 import { given, withoutDefaults } from './defined-options.js';
 import { checkMaintenance, type MaintenanceSchedule } from './maintenance-options.js';
 import { ENHANCER_KINDS, type EnhancerKind, type MiddlewareEntry } from './module-parts.js';
-import { checkRedisOptions, checkRedisUrl } from './redis-options.js';
+import { checkRedisOptions, checkRedisUrl, IN_MEMORY } from './redis-options.js';
 
 /** Injects what `forRoot` or `forRootAsync` was given. */
 export const JOB_QUEUE_OPTIONS = Symbol.for('nest-job-queue:options');
@@ -43,10 +43,13 @@ export interface QueueSettings extends QueueOptions {
  */
 export interface JobQueueModuleOptions extends QueueOptions {
   /**
-   * A URL, options of ioredis, or your own Redis or Cluster client, which this module never closes.
+   * A URL, options of ioredis, or your own Redis or Cluster client, which this module never closes. `'memory'`: no server. The
+   * jobs are in the memory of this process, and lost at its end. For development; refused where `NODE_ENV` is `production`.
    * @default the environment's `REDIS_URL`, else `redis://localhost:6379`
    */
   redis?: string | RedisOptions | RedisClient | ForeignRedisClient;
+  /** True if `redis: 'memory'` is allowed where `NODE_ENV` is `production`. Every job is lost at the end of the process. @default false */
+  memoryInProduction?: boolean;
   /** The options of single queues, by name. They win over those of `@JobHandler`. */
   queues?: Record<string, QueueSettings>;
   /** The number of jobs that this process runs at once over all its queues, with fair turns. @default as many as its queues allow */
@@ -172,6 +175,7 @@ const optionsSchema = z.strictObject(
         { error: 'expected a URL, an object of ioredis options, or a Redis or Cluster client' },
       )
       .optional(),
+    memoryInProduction: boolean().default(false),
     queues: z
       .record(z.string(), z.strictObject(settingsFields, { error: 'expected an object of queue options' }), {
         error: 'expected an object of queue options by queue name',
@@ -217,12 +221,13 @@ const requireRedisSchema = z.strictObject(
  */
 export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedModuleOptions {
   const checked = checkOptions(FOR_ROOT, optionsSchema, options);
-  const { redis, queues, concurrency, worker, maintenance, shutdownTimeoutMs, ...others } = checked;
+  const { redis, memoryInProduction, queues, concurrency, worker, maintenance, shutdownTimeoutMs, ...others } =
+    checked;
   const { requireRedis, audit, logFailures, version, onTrip, onVerdict, ...rest } = others;
   const { middleware, globalEnhancers, currentJob, logContext, ...queueDefaults } = rest;
   Object.keys(queues).forEach((name) => checkQueueName(name));
   return {
-    redis: checkRedis(redis),
+    redis: checkRedis(redis, memoryInProduction),
     redisIsAssumed: redis === undefined && !process.env.REDIS_URL,
     queueDefaults: given(queueDefaults),
     queues: Object.fromEntries(Object.entries(queues).map(([name, settings]) => [name, given(settings)])),
@@ -243,9 +248,16 @@ export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedMo
   };
 }
 
-function checkRedis(redis: ResolvedModuleOptions['redis'] | undefined): ResolvedModuleOptions['redis'] {
+function checkRedis(
+  redis: ResolvedModuleOptions['redis'] | undefined,
+  memoryInProduction: boolean,
+): ResolvedModuleOptions['redis'] {
   const [subject, value] =
     redis === undefined ? ['REDIS_URL', process.env.REDIS_URL || DEFAULT_URL] : [`${FOR_ROOT}.redis`, redis];
+  if (value === IN_MEMORY) {
+    checkMemory(subject, memoryInProduction);
+    return value;
+  }
   if (typeof value === 'string') {
     checkRedisUrl(subject, value);
   }
@@ -256,6 +268,17 @@ function checkRedis(redis: ResolvedModuleOptions['redis'] | undefined): Resolved
     checkRedisOptions(subject, value);
   }
   return value;
+}
+
+function checkMemory(subject: string, allowed: boolean): void {
+  if (process.env['NODE_ENV'] === 'production' && !allowed) {
+    throw new InvalidOptionError(
+      subject,
+      'a Redis where NODE_ENV is production',
+      `'${IN_MEMORY}'`,
+      'Set REDIS_URL, or `memoryInProduction: true` if every job may be lost at the end of the process.',
+    );
+  }
 }
 
 /** Checks the entries. A class is checked by the methods of its instances. */

@@ -5,6 +5,9 @@ import { checkOptions } from '../../queue/validation/validate-options.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
 
+/** The value of `redis` that keeps the queues in the memory of the process. */
+export const IN_MEMORY = 'memory';
+
 /** Every option that ioredis knows. It ignores others without a word, and then connects to localhost. */
 const KNOWN = `
   host port path family tls db username password name role protocol connectTimeout commandTimeout

@@ -15,8 +15,8 @@ export class MemoryConnection implements ServerConnection {
   constructor(
     readonly store: MemoryStore,
     logger: SafeLogger,
-    readonly stopping: (stopped: Promise<unknown>) => void,
-    readonly outbox: OutboxWriter,
+    readonly stopping?: (stopped: Promise<unknown>) => void,
+    readonly outbox?: OutboxWriter,
   ) {
     this.connection = { logger, whenReady: async () => {}, watch: (onChange) => onChange(true) };
   }

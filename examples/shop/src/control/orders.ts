@@ -8,12 +8,12 @@ export class Orders {
 
   /** Returns the first of `count` new numbers. */
   async take(count: number): Promise<number> {
-    const last = await this.queue.ask(() => this.queue.client.incrby(this.key, count));
+    const last = await this.queue.ask(() => this.queue.notes.incrby(this.key, count));
     return last - count + 1;
   }
 
   async reset(): Promise<void> {
-    await this.queue.ask(() => this.queue.client.del(this.key));
+    await this.queue.ask(() => this.queue.notes.del(this.key));
   }
 
   private get key(): string {

@@ -11,7 +11,7 @@ export class TotalsSinceReset {
   constructor(private readonly queue: QueueAccess) {}
 
   async since(totals: Totals): Promise<Totals> {
-    this.zero ??= JSON.parse((await this.queue.ask(() => this.queue.client.get(this.key))) ?? '{}') as Totals;
+    this.zero ??= JSON.parse((await this.queue.ask(() => this.queue.notes.get(this.key))) ?? '{}') as Totals;
     // Less than at the reset: Redis has lost its data, and counts from zero itself.
     if (Object.entries(this.zero).some(([name, before]) => (totals[name] ?? 0) < before)) await this.forget();
     const counted = Object.entries(totals).map(([name, count]) => [name, count - (this.zero?.[name] ?? 0)]);
@@ -20,12 +20,12 @@ export class TotalsSinceReset {
 
   async reset(): Promise<void> {
     this.zero = (await this.queue.stats()).totals;
-    await this.queue.ask(() => this.queue.client.set(this.key, JSON.stringify(this.zero)));
+    await this.queue.ask(() => this.queue.notes.set(this.key, JSON.stringify(this.zero)));
   }
 
   private async forget(): Promise<void> {
     this.zero = {};
-    await this.queue.ask(() => this.queue.client.del(this.key));
+    await this.queue.ask(() => this.queue.notes.del(this.key));
   }
 
   private get key(): string {

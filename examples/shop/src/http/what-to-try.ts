@@ -1,6 +1,10 @@
 /** Returns the text that is printed at the start. */
 export function whatToTry(url: string, link: string, env = process.env): string {
   const redis = env.REDIS_URL ?? 'redis://localhost:6379';
+  const oneMore =
+    redis === 'memory'
+      ? 'No Redis was found, so one process does everything, in its memory. With Redis or Docker npm start shows more. Jobs'
+      : `One more worker:\n\n  REDIS_URL=${redis} SHOP_DATA=${env.SHOP_DATA} npm run start:worker\n\nRedis`;
   const seeded =
     env.SHOP_SEEDS === 'yes' ? '\nIts dashboard has an hour of history: one queue is stuck, one fails.' : '';
   return `
@@ -22,16 +26,13 @@ Each POST answers with the job's id, and with the paths of the job and of what i
 
   curl ${url}/jobs/ID
 
-One more worker:
-
-  REDIS_URL=${redis} SHOP_DATA=${env.SHOP_DATA} npm run start:worker
-
-Redis: ${addressOf(redis)}${env.REDIS_SOURCE ? ` (${env.REDIS_SOURCE})` : ''}. Ctrl-C stops all.
+${oneMore}: ${addressOf(redis)}${env.REDIS_SOURCE ? ` (${env.REDIS_SOURCE})` : ''}. Ctrl-C stops all.
 `;
 }
 
 /** Returns an address without a password. */
 function addressOf(redis: string): string {
+  if (redis === 'memory') return 'lost at the end';
   if (!URL.canParse(redis)) return 'by REDIS_URL';
   const { protocol, host, pathname } = new URL(redis);
   return `${protocol}//${host}${pathname}`;

@@ -11,6 +11,7 @@ import {
   type QueueStats,
 } from 'nest-job-queue';
 import { settings } from '../settings.js';
+import { notesIn, type Notes } from './notes.js';
 
 const PATIENCE_MS = 3_000;
 const PURGE_PATIENCE_MS = 60_000;
@@ -21,18 +22,19 @@ const CUT_OFF = 'Redis does not answer any more. What was asked for may have bee
 @Injectable()
 export class QueueAccess {
   readonly name = settings.queue;
+  /** The client of Redis, if there is one. */
+  readonly client: RedisClient | undefined;
+  readonly notes: Notes;
   private readonly queue: JobQueue;
 
   constructor(private readonly jobs: JobQueueService) {
     this.queue = jobs.queue(this.name);
-  }
-
-  get client(): RedisClient {
-    return redisClientOf(this.queue);
+    this.client = settings.inMemory ? undefined : redisClientOf(this.queue);
+    this.notes = notesIn(this.client);
   }
 
   get ready(): boolean {
-    return this.client.status === 'ready';
+    return this.client === undefined || this.client.status === 'ready';
   }
 
   stats(): Promise<QueueStats> {
@@ -77,6 +79,8 @@ export class QueueAccess {
   /** Returns in how many ms the claims of these jobs expire; undefined for claims of a foreign client. */
   async claimsEndIn(ids: string[]): Promise<(number | undefined)[]> {
     if (ids.length === 0) return [];
+    // In memory nothing but the end of this process ends a claim.
+    if (!this.client) return ids.map(() => settings.visibilityMs);
     const [[seconds, micros], ends] = await this.ask(async () => {
       const { client, keys } = await redisAccess(this.queue);
       return Promise.all([client.time(), client.zmscore(keys.claims, ...ids)]);

@@ -5,6 +5,7 @@ import type { StatsView } from '../pattern-views.js';
 import { PictureService, type Picture } from '../picture/picture.js';
 import { WorkerPool } from '../pool/worker-pool.js';
 import { Stage, type ShowName, type ShowStep } from '../show/stage.js';
+import { settings } from '../../settings.js';
 import { StatsService } from '../stats.service.js';
 import { jobRow } from './job-row.js';
 import { FIRST_PAGES, LISTS, Pages, type JobPage, type ListName, type Offsets } from './pages.js';
@@ -14,6 +15,8 @@ const PAGE = 5;
 /** The content of the page at one instant, bounded for any number of jobs. */
 export interface Snapshot {
   redis: boolean;
+  /** True if one process does everything, without Redis. */
+  inMemory: boolean;
   stats?: StatsView;
   lists?: Record<ListName, JobPage>;
   picture: Picture;
@@ -79,7 +82,7 @@ export class SnapshotService {
 
   private beside() {
     const { running, offered, name, jobs, steps } = this.stage;
-    return { size: this.pool.size, show: { running, offered, name, jobs, steps } };
+    return { inMemory: settings.inMemory, size: this.pool.size, show: { running, offered, name, jobs, steps } };
   }
 
   private async page(name: ListName, wanted: number, total: number): Promise<JobPage> {

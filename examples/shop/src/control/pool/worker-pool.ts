@@ -70,6 +70,8 @@ export class WorkerPool implements OnModuleInit, OnModuleDestroy {
 
   /** Changes the number of workers: starts missing ones, or stops those with the highest numbers. */
   async resize(size: number, stopTimeoutMs = STOP_MS): Promise<void> {
+    // Other processes would not see the jobs in the memory of this one.
+    if (settings.inMemory) return;
     this.size = size;
     const resized = this.processes.resize(size, { stopTimeoutMs });
     // A hanging process does not react to a stop.

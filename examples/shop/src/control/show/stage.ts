@@ -1,8 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { settings } from '../../settings.js';
 import { ConflictException, Injectable, ServiceUnavailableException, type OnModuleDestroy } from '@nestjs/common';
 import type { Tone } from '../story/story.js';
 
 const LOOK_MS = 200;
+const WITHOUT_REDIS =
+  'There is no Redis here, so one process does everything, and its jobs are in its memory. A kill would end the shop and ' +
+  'lose them. Install Redis (or start Docker), and run npm start again: then a worker dies, and its job does not.';
 
 /** The stories that the page tells on its stage. */
 export type ShowName = 'crash' | 'deploy' | 'tenants';
@@ -43,9 +47,10 @@ export class Stage implements OnModuleDestroy {
   /**
    * Begins a story. `prepare` enqueues its jobs.
    *
-   * @throws ConflictException while a story runs, and what `prepare` throws
+   * @throws ConflictException while a story runs, and without Redis; also what `prepare` throws
    */
   async begin<Made>(name: ShowName, prepare: () => Promise<Made>): Promise<Made> {
+    if (settings.inMemory) throw new ConflictException(WITHOUT_REDIS);
     if (this.running) throw new ConflictException('A story is told already: one at a time.');
     this.clear();
     this.running = true;

@@ -20,8 +20,8 @@ export class QueueStory implements OnApplicationBootstrap {
 
   onApplicationBootstrap(): void {
     const { client, name } = this.queue;
-    client.on('close', () => this.onRedis(true));
-    client.on('ready', () => this.onRedis(false));
+    client?.on('close', () => this.onRedis(true));
+    client?.on('ready', () => this.onRedis(false));
     // Ends with the app.
     this.jobs.events.where({ queue: name }).subscribe((event) => this.hear(event));
   }
