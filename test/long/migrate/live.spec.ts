@@ -1,10 +1,10 @@
-// The mover beside producers and a worker of the real BullMQ 6.7 and Bull 4.16. It is killed after any of its steps.
+// The mover beside producers and a worker of the real BullMQ 6.7, BullMQ 5.81 and Bull 4.16. It is killed after any of its steps.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { Source } from '#migrate/bullmq/source.js';
-import { bullFleet, bullmqFleet, type OldFleet } from '../../support/bullmq/old-fleet.js';
+import { bullFleet, bullmq5Fleet, bullmqFleet, type OldFleet } from '../../support/bullmq/old-fleet.js';
 import type { MoverSettings } from '../../support/bullmq/mover-process.js';
 import { eventually, sleep } from '../../support/faults/wait.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
@@ -51,6 +51,7 @@ const failsAt = (id: string, attempt: number) => Number(id.slice(1)) % 10 === 0 
 
 it.each([
   ['BullMQ', bullmqFleet],
+  ['BullMQ 5', bullmq5Fleet],
   ['Bull', bullFleet],
 ] as const)(
   'moves a live queue of %s: 0 missing, 0 twice, in order',
@@ -58,7 +59,7 @@ it.each([
     const { url } = await startOwnRedis();
     const redis = connect({}, url);
     const name = uniqueQueueName('live');
-    const old: OldFleet = fleetOf(name, url);
+    const old: OldFleet = await fleetOf(name, url);
     const runs = new Map<string, string[]>();
     const order: number[] = [];
     const done = (id: string, where: string) => runs.set(id, [...(runs.get(id) ?? []), where]);
