@@ -88,6 +88,7 @@ else
   end
 end
 
+--@cluster lib/waiters/leave
 if #ids > 0 then
 --@include lib/settle/claim_ids
   if more or full then
@@ -99,6 +100,7 @@ if left[2] == 1 then
   -- For the worker that handles it.
 --@include lib/core/wake
 end
+--@cluster lib/waiters/join
 if full then
   reply[2] = 'full'
 end

@@ -50,5 +50,6 @@ redis.call('HSETNX', job .. id, 'cancel_requested_at_ms', now)
 if worker and token and token ~= '' then
   redis.call('ZADD', nudge .. worker, 1, 'cancel') -- after the marker by which a worker ends its own wait
   redis.call('PEXPIRE', nudge .. worker, nudge_ms)
+--@cluster lib/waiters/tell_cancel
 end
 return 'requested'

@@ -7,6 +7,7 @@
 local queues = KEYS
 
 local function is_allowed(command, job, events)
+--@cluster lib/waiters/permission
   if command == 'publish' then
     return redis.acl_check_cmd(command, events, '')
   elseif command == 'pubsub' then

@@ -3,9 +3,14 @@ export function readLuaScripts(
   onStaleNeeds?: (file: string, right: string) => void,
   made?: Map<string, object>,
 ): Record<string, string>;
+export function readLuaTexts(
+  dir: string,
+  onStaleNeeds?: (file: string, right: string) => void,
+): Record<'scripts' | 'clusterScripts', Record<string, string>>;
 export function renderModule(
   scripts: Readonly<Record<string, string>>,
   transitions: Readonly<Record<string, string>>,
+  clusterScripts?: Readonly<Record<string, string>>,
 ): string;
 export function readTransitions(dir: string): Record<string, string>;
 export function stripComments(file: string, text: string): string;

@@ -8,6 +8,9 @@
 // block of its own, outside which only the names are locals that others use. Every name must be defined where it is
 // used. The line `-- Needs:` of a library lists the names that it takes from others.
 //
+// A line `--@cluster lib/room/name` is an include for a Redis Cluster only. A script with such a line has a second text,
+// which has further lines and else the same. So one server pays nothing for it.
+//
 // A script's name is its path in camel case: lua/attempt/claim.lua is `attemptClaim`. A line `-- Transition: NAME` in its header is for the audit trail. It names
 // how the script changes the status of jobs or deletes them. `-- Transition: none` declares that it does neither. Only
 // a script with the flag no-writes may leave the line out. Comments and blank lines are dropped.
@@ -23,21 +26,28 @@ import { scopeLibraries } from './lua-scopes.mjs';
 const FUNCTION_BOUNDARY = /(?<=^end\n)|(?=^(?:local )?function )/m;
 
 /** Hands out the texts. A text can be replaced by a test that slows a script down. */
-const READER = `function member(recipe: readonly number[]): PropertyDescriptor {
+const READER = `function member(textOf: () => string): PropertyDescriptor {
   let text: string | undefined;
   return {
     enumerable: true,
-    get: () => (text ??= recipe.map((part) => parts[part]).join('')),
+    get: () => (text ??= textOf()),
     set: (other: string) => {
       text = other;
     },
   };
 }
 
-export const luaScripts = Object.defineProperties(
-  {},
-  Object.fromEntries(Object.entries(recipes).map(([name, recipe]) => [name, member(recipe)])),
-) as Readonly<Record<LuaScriptName, string>>;
+function texts(textOf: (recipe: readonly number[]) => string) {
+  return Object.defineProperties(
+    {},
+    Object.fromEntries(Object.entries(recipes).map(([name, recipe]) => [name, member(() => textOf(recipe))])),
+  ) as Readonly<Record<LuaScriptName, string>>;
+}
+
+export const luaScripts = texts((recipe) => recipe.map((part) => parts[part] ?? '').join(''));
+
+/** The texts for a Redis Cluster. A part with a number below zero is only in these. */
+export const clusterScripts = texts((recipe) => recipe.map((part) => parts[part < 0 ? ~part : part]).join(''));
 `;
 
 const TRANSITION = /^-- Transition: (none|[a-z]+(?:-[a-z]+)*)$/;
@@ -45,7 +55,7 @@ const TRANSITION = /^-- Transition: (none|[a-z]+(?:-[a-z]+)*)$/;
 /** The names that a line without indentation defines. */
 const TOP_LEVEL_LOCALS = /^local (?:function )?(\w+(?:\s*,\s*\w+)*)/gm;
 
-const INCLUDE = /^--@include lib\/([a-z0-9_/-]+)$/;
+const INCLUDE = /^--@(include|cluster) lib\/([a-z0-9_/-]+)$/;
 
 /**
  * Reads a folder of Lua scripts and returns their texts ready for SCRIPT LOAD, by camel-cased path. Throws an error
@@ -57,15 +67,24 @@ const INCLUDE = /^--@include lib\/([a-z0-9_/-]+)$/;
  * @param {Map<string, object>} made has the scripts that earlier calls have made, by their texts
  */
 export function readLuaScripts(dir, onStaleNeeds = refuseStaleNeeds, made = new Map()) {
+  return readLuaTexts(dir, onStaleNeeds, made).scripts;
+}
+
+/** Reads the texts of the scripts, and those for a Cluster of the scripts that have another one there. */
+export function readLuaTexts(dir, onStaleNeeds = refuseStaleNeeds, made = new Map()) {
   const libs = readLibs(join(dir, 'lib'));
   const included = new Map();
-  const scripts = {};
+  const [scripts, clusterScripts] = [{}, {}];
   const uses = [];
   for (const { name, file, text } of scriptFiles(dir)) {
     if (name in scripts) throw new Error(`${file}: another script is already called ${name}`);
-    const embedded = embed(file, text, libs, included, made);
-    scripts[name] = embedded.script;
-    uses.push(...embedded.uses);
+    const plain = embed(file, text, { libs, included, made, isCluster: false });
+    scripts[name] = plain.script;
+    uses.push(...plain.uses);
+    if (!plain.hasClusterLines) continue;
+    const clustered = embed(file, text, { libs, included, made, isCluster: true });
+    clusterScripts[name] = clustered.script;
+    uses.push(...clustered.uses);
   }
   const needs = needsOf(uses, (file) => included.get(file) ?? new Set());
   for (const [name, text] of libs) {
@@ -74,7 +93,7 @@ export function readLuaScripts(dir, onStaleNeeds = refuseStaleNeeds, made = new 
     const right = withNeeds(text, needs.get(file) ?? []);
     if (right !== text) onStaleNeeds(`${dir}/${file}`, right);
   }
-  return scripts;
+  return { scripts, clusterScripts };
 }
 
 /**
@@ -95,11 +114,16 @@ export function readTransitions(dir) {
  * Returns the TypeScript module that carries the scripts. A function that several scripts include is stored once. A
  * text is assembled when it is first read, because most processes need few.
  */
-export function renderModule(scripts, transitions) {
+export function renderModule(scripts, transitions, clusterScripts = {}) {
   const parts = new Map();
   const partOf = (text) => parts.get(text) ?? parts.set(text, parts.size).get(text);
+  const recipeOf = ({ text, isCluster }) =>
+    isCluster ? [~partOf(text)] : text.split(FUNCTION_BOUNDARY).map(partOf);
   const recipes = Object.entries(scripts).map(
-    ([name, text]) => `  ${name}: [${text.split(FUNCTION_BOUNDARY).map(partOf).join(', ')}],\n`,
+    ([name, text]) =>
+      `  ${name}: [${sectionsOf(name, text, clusterScripts[name] ?? text)
+        .flatMap(recipeOf)
+        .join(', ')}],\n`,
   );
   const names = Object.keys(scripts).map((name) => `'${name}'`);
   const declared = Object.entries(transitions).map(([name, transition]) => `  ${name}: '${transition}',\n`);
@@ -113,6 +137,20 @@ export function renderModule(scripts, transitions) {
     `const recipes: Readonly<Record<LuaScriptName, readonly number[]>> = {\n${recipes.join('')}};\n\n` +
     READER
   );
+}
+
+/** Returns the text for a Cluster in sections: those of both texts, and those that are only in it. */
+function sectionsOf(name, plain, clustered) {
+  const rest = plain.split(/(?<=\n)/);
+  const sections = [];
+  for (const line of clustered.split(/(?<=\n)/)) {
+    const isCluster = line !== rest[0];
+    if (!isCluster) rest.shift();
+    if (sections.at(-1)?.isCluster !== isCluster) sections.push({ text: '', isCluster });
+    sections.at(-1).text += line;
+  }
+  if (rest.length > 0) throw new Error(`${name}: the text for a Cluster lacks the line ${rest[0]}`);
+  return sections;
 }
 
 /** Drops comments and blank lines. Quoted strings are kept as they are. */
@@ -164,16 +202,17 @@ function readLibs(dir) {
   return libs;
 }
 
-function embed(file, text, libs, included, made) {
+function embed(file, text, { libs, included, made, isCluster }) {
   const [first = '', ...rest] = text.split(/\r?\n/);
   const flags = first.startsWith('#!') ? `${first.trimEnd()}\n` : '';
   const lines = flags === '' ? [first, ...rest] : rest;
-  const place = { libs, included, own: new Set(), path: [], within: [] };
+  const skipped = [];
+  const place = { libs, included, isCluster, skipped, own: new Set(), path: [], within: [] };
   const expanded = expand(file, lines, flags === '' ? 1 : 2, place);
   const whole = expanded.map((line) => line.text).join('\n');
   const key = `${file}\n${flags}${whole}`;
   if (!made.has(key)) made.set(key, scriptOf(file, flags, whole, expanded));
-  return made.get(key);
+  return { ...made.get(key), hasClusterLines: skipped.length > 0 };
 }
 
 function scriptOf(file, flags, whole, expanded) {
@@ -181,7 +220,8 @@ function scriptOf(file, flags, whole, expanded) {
   const used = dropUnused(whole);
   // Redis reads the flags only from the very first line.
   const scoped = scopeLibraries(used, spansOf(expanded));
-  return { script: flags + stripComments(file, keepUsedKeys(scoped)), uses: locate(file, used, expanded) };
+  const script = flags + stripComments(file, keepUsedKeys(scoped));
+  return { script, uses: locate(file, used, expanded) };
 }
 
 /** Returns where the text of each included library is, an outer one before those that it includes. */
@@ -232,12 +272,17 @@ function checkLocals(file, script) {
  * Returns the lines with their includes in place, each with its file and the includes that it is within. `first` is the
  * number of the first line.
  */
-function expand(file, lines, first, { libs, included, own, path, within }) {
+function expand(file, lines, first, place) {
+  const { libs, included, isCluster, skipped, own, path, within } = place;
   return lines.flatMap((line, index) => {
-    const name = INCLUDE.exec(line)?.[1];
+    const [, kind, name] = INCLUDE.exec(line) ?? [];
     const at = `${file}:${index + first}`;
+    if (kind === 'cluster' && !isCluster) {
+      skipped.push(at);
+      return [];
+    }
     if (name === undefined) {
-      if (line.includes('@include'))
+      if (line.includes('@include') || line.includes('@cluster'))
         throw new Error(`${at}: expected exactly "--@include lib/name", found "${line}"`);
       return [{ text: line, file, at, within }];
     }
@@ -249,7 +294,7 @@ function expand(file, lines, first, { libs, included, own, path, within }) {
       throw new Error(`${at}: ${inner} is already included`);
     if (isRepeated) return [{ text: '', file: inner, at, within }];
     own.add(name);
-    const deeper = { libs, included, own, path: [...path, name], within: [...within, { name }] };
+    const deeper = { ...place, path: [...path, name], within: [...within, { name }] };
     const expanded = expand(inner, lib.split(/\r?\n/), 1, deeper);
     included.set(inner, new Set([...(included.get(inner) ?? []), ...expanded.map((each) => each.file)]));
     return expanded;
@@ -290,10 +335,11 @@ function sourceLine() {
 
 /** Makes the module, unless it is there and its sources are the same. */
 function embedAll(file, writesNeeds) {
-  const scripts = writesNeeds && readLuaScripts('lua', writeIfChanged);
+  const texts = writesNeeds && readLuaTexts('lua', writeIfChanged);
   const line = sourceLine();
   if (existsSync(file) && readFileSync(file, 'utf8').startsWith(line)) return;
-  writeIfChanged(file, line + renderModule(scripts || readLuaScripts('lua'), readTransitions('lua')));
+  const { scripts, clusterScripts } = texts || readLuaTexts('lua');
+  writeIfChanged(file, line + renderModule(scripts, readTransitions('lua'), clusterScripts));
 }
 
 if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {

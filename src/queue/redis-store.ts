@@ -29,8 +29,9 @@ import { Preparation } from './scripts/preparation.js';
 import { RedisConsumerWait } from './scripts/consumer-wait.js';
 import { queuesVerbs } from './scripts/queues-calls.js';
 import { RedisWorkerWait } from './scripts/worker-wait.js';
+import { listenForWakes } from './scripts/worker-wakes.js';
 import type { EncodedJob } from './store/enqueue-call.js';
-import type { CallLimit, QueueStore, ReplicationOptions } from './store/queue-store.js';
+import type { CallLimit, QueueStore, ReplicationOptions, WakeListener } from './store/queue-store.js';
 import type { StoreCall } from './store/store-call.js';
 import type { StoreCalls } from './store/store-calls.js';
 import type { QueuesVerbs } from './store/verbs/queues-verbs.js';
@@ -67,7 +68,7 @@ export class RedisStore implements QueueStore {
     readonly clock: Clock = systemClock,
   ) {
     this.connection = Connection.of(client);
-    this.runner = new ScriptRunner(client);
+    this.runner = new ScriptRunner(client, () => this.isSharded);
   }
 
   get place(): string {
@@ -184,6 +185,12 @@ export class RedisStore implements QueueStore {
 
   workerWait(worker: string, queues: readonly StoreCalls[], logger: JobQueueLogger): RedisWorkerWait {
     return new RedisWorkerWait(this.connection, worker, queues as readonly QueueCalls[], logger);
+  }
+
+  listenForWakes(worker: string, queues: readonly StoreCalls[], listener: WakeListener) {
+    const { connection } = this;
+    const exec = this.exec.bind(this);
+    return listenForWakes({ connection, exec }, worker, queues as readonly QueueCalls[], listener);
   }
 
   consumerWait(queue: StoreCalls): RedisConsumerWait {

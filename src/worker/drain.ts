@@ -2,7 +2,7 @@ import type { JobQueueLogger } from '../queue/runtime/logger.js';
 import type { QueueStore } from '../queue/store/queue-store.js';
 import { within } from '../queue/runtime/within.js';
 import type { FetchLoop } from './fetch/fetch-loop.js';
-import type { IdleWait } from './fetch/idle-wait.js';
+import type { JobWait } from './open-fetch.js';
 import type { QueueRunner } from './runner/queue-runner.js';
 import { ShutdownError } from './attempt/worker-errors.js';
 
@@ -20,7 +20,7 @@ interface Role {
 interface Drainable {
   readonly store: QueueStore;
   readonly runners: readonly QueueRunner[];
-  readonly idleWaits: readonly IdleWait[];
+  readonly idleWaits: readonly JobWait[];
   readonly roles: readonly (Role | undefined)[];
   readonly loop: FetchLoop | undefined;
   readonly reports: Role | undefined;

@@ -1,6 +1,7 @@
 import type { QueueStore } from '../queue/store/queue-store.js';
 import type { ResolvedWorkerOptions } from './worker-options.js';
-import { IdleWait, type IdleWaitListener } from './fetch/idle-wait.js';
+import { DirectedWait } from './fetch/directed-wait.js';
+import { IdleWait, MOST_CLAIMED_AT_ONCE, type IdleWaitListener } from './fetch/idle-wait.js';
 import type { QueueRunner } from './runner/queue-runner.js';
 
 /** A worker whose runners wait for jobs. */
@@ -24,14 +25,24 @@ export function runnersTogether(
   return isSharded ? runners.map((runner) => [runner]) : [runners];
 }
 
-/** Returns the waits for jobs, one for each connection. */
+/** A wait for jobs. */
+export type JobWait = IdleWait | DirectedWait;
+
+/**
+ * Returns the waits for jobs. In a Cluster a few queues have one each, because a claim behind the wait saves a round trip.
+ * Many queues are woken over the hub.
+ */
 export function openIdleWaits(
   { worker, runners, store, options, capacity }: WaitingWorker,
   listener: IdleWaitListener,
-): IdleWait[] {
+): JobWait[] {
   const { logger, concurrency } = options;
   const claimsAlong = concurrency === undefined;
-  return runnersTogether(runners, store).map(
-    (together) => new IdleWait({ worker, runners: together, capacity, claimsAlong, store, logger }, listener),
-  );
+  const openWaits = () =>
+    runnersTogether(runners, store).map(
+      (together) => new IdleWait({ worker, runners: together, capacity, claimsAlong, store, logger }, listener),
+    );
+  return store.isSharded && runners.length > MOST_CLAIMED_AT_ONCE
+    ? [new DirectedWait({ worker, runners, capacity, store, logger, openWaits }, listener)]
+    : openWaits();
 }

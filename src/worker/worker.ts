@@ -13,7 +13,6 @@ import { FetchLoop } from './fetch/fetch-loop.js';
 import { safeListener } from './reports/safe-listener.js';
 import { watchDeath } from './reports/death-watch.js';
 import type { Heartbeat } from './runner/heartbeat.js';
-import type { IdleWait } from './fetch/idle-wait.js';
 import { ClaimBudget } from './runner/claim-budget.js';
 import { CrashIsolation } from './runner/crash-isolation.js';
 import type { QueueRunner } from './runner/queue-runner.js';
@@ -24,7 +23,7 @@ import type { Sweeper } from './maintenance/sweeper.js';
 import { startHeartbeats, startSweeper } from './start-upkeep.js';
 import { resolveWorkerOptions } from './worker-options.js';
 import type { ResolvedWorkerOptions, WorkerOptions, WorkerQueue } from './worker-options.js';
-import { openIdleWaits, runnersTogether } from './open-fetch.js';
+import { openIdleWaits, runnersTogether, type JobWait } from './open-fetch.js';
 import { checkConcurrency, openRunner } from './open-runner.js';
 import { drain } from './drain.js';
 
@@ -45,7 +44,7 @@ export class Worker {
   private readonly store: QueueStore;
   private runners: QueueRunner[] = [];
   private loop: FetchLoop | undefined;
-  private idleWaits: IdleWait[] = [];
+  private idleWaits: JobWait[] = [];
   private heartbeats: Heartbeat[] = [];
   private transport: StoreTransport | undefined;
   private sweeper: Sweeper | undefined;
@@ -252,7 +251,7 @@ export class Worker {
     );
   }
 
-  private makeIdleWaits(): IdleWait[] {
+  private makeIdleWaits(): JobWait[] {
     const { id: worker, runners, store, options } = this;
     return openIdleWaits(
       { worker, runners, store, options, capacity: this.slots.capacity },

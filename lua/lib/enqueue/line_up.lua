@@ -11,6 +11,7 @@ if type(failure) == 'number' then
 end
 if pushed and type(failure) == 'number' then
   failure, counted = redis.pcall('ZADD', wake, '0', '1'), true
+--@cluster lib/waiters/wake
 end
 if type(failure) ~= 'number' then
   for _, id in ipairs(plain) do

@@ -51,6 +51,8 @@ export class QueueKeys extends KeyBase {
   readonly stats = `${this.base}stats`;
   readonly sequence = `${this.base}sequence`;
   readonly wake = `${this.base}wake`;
+  /** The idle workers that a script wakes over their channels, in a Cluster. */
+  readonly waiters = `${this.base}waiters`;
   readonly events = `${this.base}events`;
   readonly settings = `${this.base}settings`;
   readonly sweep = `${this.base}sweep`;
@@ -224,6 +226,11 @@ export class QueueKeys extends KeyBase {
   /** Returns the KEYS of a claim of the jobs whose names the claimer handles. */
   forNamedClaim(claimer: string): string[] {
     return [...this.forClaim(claimer), this.names, this.workers];
+  }
+
+  /** Returns the sharded channel of a worker in this queue; `lua/lib/waiters/wake.lua` spells it too. */
+  wakeChannel(worker: string): string {
+    return `${this.wake}:${worker}`;
   }
 
   forExtendBatch(claimer: string): string[] {

@@ -36,7 +36,12 @@ export class RedisWorkerWait implements WorkerWait {
     logger: JobQueueLogger,
   ) {
     this.own = connection.duplicate('waiting for jobs');
-    this.blocking = new RetryingTransport(this.own, new ScriptRunner(this.own), logger, LONGEST_WAIT_TRIP_MS);
+    this.blocking = new RetryingTransport(
+      this.own,
+      new ScriptRunner(this.own, () => connection.facts?.cluster ?? false),
+      logger,
+      LONGEST_WAIT_TRIP_MS,
+    );
   }
 
   async wait<Replies extends unknown[]>(

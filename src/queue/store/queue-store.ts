@@ -98,6 +98,18 @@ export interface QueueStore {
   /** Returns a worker's wait for jobs of some queues, and for cancels, on a separate connection. */
   workerWait(worker: string, queues: readonly StoreCalls[], logger: JobQueueLogger): WorkerWait;
 
+  /**
+   * Listens for the wakes of a worker in its queues, over connections that all its queues share. Resolves with the
+   * function that ends it; undefined if the store cannot: then each queue needs a wait.
+   *
+   * @throws RedisPermissionError; another error of a server that cannot wake
+   */
+  listenForWakes(
+    worker: string,
+    queues: readonly StoreCalls[],
+    listener: WakeListener,
+  ): Promise<(() => void) | undefined>;
+
   /** Returns the wait of a manual consumer for jobs of one queue. */
   consumerWait(queue: StoreCalls): ConsumerWait;
 
@@ -166,6 +178,18 @@ export interface WorkerWait {
   interrupt(): void;
   /** Closes its connection, and waits for no reply any more. */
   close(): void;
+}
+
+/** Receives the wakes of a worker. */
+export interface WakeListener {
+  /** Called when a claim that finds too little makes the worker a waiter from now on. Wakes before were missed. */
+  confirmed(queue: StoreCalls): void;
+  /** Called when a job of a queue may be claimable, which no other worker was told. */
+  woken(queue: StoreCalls): void;
+  /** Called when a cancel was asked for of a job that the worker has claimed. */
+  cancelled(queue: StoreCalls): void;
+  /** Called when the store refuses to wake: the queues need waits. */
+  refused(error: Error): void;
 }
 
 /** A manual consumer's wait for jobs. Several waits at a time share one. */

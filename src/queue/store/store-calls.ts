@@ -265,6 +265,8 @@ interface ReportVerbs {
   publish(job: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck'): StoreCall<boolean>;
   /** Publishes that the queue is drained, if it is. */
   publishDrained(): StoreCall<DrainedOutcome>;
+  /** Ends the wait of a worker. Wakes another one if jobs wait, and returns whether they do. */
+  passWake(worker: string): StoreCall<boolean>;
 }
 
 /** The calls of one queue: every step that can be taken on it. Each is named as its script, in the room of its folder. */

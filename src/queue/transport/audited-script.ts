@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { luaScripts, transitions, type LuaScriptName } from '../lua.generated.js';
+import { clusterScripts, luaScripts, transitions, type LuaScriptName } from '../lua.generated.js';
 
 /** The audit trail of a call. */
 export interface AuditMark {
@@ -14,15 +14,16 @@ interface AuditedScript {
   text: string;
 }
 
-const made = new Map<LuaScriptName, AuditedScript>();
+const made = new Map<string, AuditedScript>();
 
 /** Returns a script inside the frame of `lua/audit/frame.lua`, which writes its transitions down. Made at its first use. */
-export function auditedScript(name: LuaScriptName): AuditedScript {
-  let script = made.get(name);
+export function auditedScript(name: LuaScriptName, sharded = false): AuditedScript {
+  const key = `${name} ${sharded}`;
+  let script = made.get(key);
   if (!script) {
-    const text = framed(name, luaScripts);
+    const text = framed(name, sharded ? clusterScripts : luaScripts);
     script = { text, sha: createHash('sha1').update(text).digest('hex') };
-    made.set(name, script);
+    made.set(key, script);
   }
   return script;
 }

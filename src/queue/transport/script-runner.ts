@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { Cluster, Command, Redis } from 'ioredis';
 import { JobQueueError } from '../errors/errors.js';
-import { luaScripts } from '../lua.generated.js';
+import { clusterScripts, luaScripts } from '../lua.generated.js';
 import { auditedScript, type AuditMark } from './audited-script.js';
 import { UnexpectedReply } from '../store/unexpected-reply.js';
 import type { Settled } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
 import { explainRefusal } from '../redis/permission-error.js';
 import { isWrongType, nameWrongKeys, nameWrongKeysOf } from './wrong-keys.js';
-import { leaveReplica, type RedisClient } from '../redis/redis-client.js';
+import { isCluster, leaveReplica, type RedisClient } from '../redis/redis-client.js';
 import { serverOfKey } from '../redis/server-of-key.js';
 
 export type ScriptName = keyof typeof luaScripts;
@@ -55,17 +55,23 @@ export class ReplyDecodeError extends JobQueueError {
   }
 }
 
-const bareScripts: Partial<Record<ScriptName, { sha: string; text: string }>> = {};
+type LoadedScript = Readonly<Record<'sha' | 'text', string>>;
+
+type LoadedScripts = Partial<Record<ScriptName, LoadedScript>>;
+
+const [bareScripts, bareClusterScripts]: [LoadedScripts, LoadedScripts] = [{}, {}];
 
 /**
  * Returns an unwrapped script, with the digest by which the server knows it. Computed at its first use, because a
  * process runs a few of the scripts.
  */
-function bareScript(name: ScriptName): { sha: string; text: string } {
-  return (bareScripts[name] ??= bareScriptOf(luaScripts[name]));
+function bareScript(name: ScriptName, sharded: boolean): LoadedScript {
+  return sharded
+    ? (bareClusterScripts[name] ??= bareScriptOf(clusterScripts[name]))
+    : (bareScripts[name] ??= bareScriptOf(luaScripts[name]));
 }
 
-function bareScriptOf(text: string): { sha: string; text: string } {
+function bareScriptOf(text: string): LoadedScript {
   return { text, sha: createHash('sha1').update(text).digest('hex') };
 }
 
@@ -74,7 +80,11 @@ export class ScriptRunner {
   /** The first calls that carry the text of a script, while they are in flight, by server and digest. */
   private readonly texts = new Map<string, Promise<unknown>>();
 
-  constructor(private readonly client: RedisClient) {}
+  /** @param isSharded whether the server is one of a Cluster, which has own texts of the scripts */
+  constructor(
+    private readonly client: RedisClient,
+    private readonly isSharded = () => isCluster(client),
+  ) {}
 
   run<Reply>(call: RedisCall<Reply>): Promise<Reply> {
     if ('send' in call) {
@@ -146,7 +156,7 @@ export class ScriptRunner {
           return next ? this.evaluate(next, use, fail) : use(reply);
         }
       : use;
-    const { sha, text } = scriptOf(call);
+    const { sha, text } = scriptOf(call, this.isSharded());
     return this.send('evalsha', sha, call).then(used, (error: unknown) =>
       isUnknownScript(error)
         ? this.sendText(sha, text, call).then(used, (refusal: unknown) => this.fail(call, refusal, fail))
@@ -230,13 +240,13 @@ function isOfOurCopy(client: RedisClient): boolean {
 }
 
 /** Returns the arguments of EVAL for a call, for a connection that sends texts instead of digests. */
-export function evalArguments(call: ScriptCall<unknown>): string[] {
-  return textsOf(scriptOf(call).text, call);
+export function evalArguments(call: ScriptCall<unknown>, sharded: boolean): string[] {
+  return textsOf(scriptOf(call, sharded).text, call);
 }
 
 /** Returns the script of a call: inside the frame of the audit trail if the call is marked for it. */
-function scriptOf({ script, audit }: ScriptCall<unknown>): { sha: string; text: string } {
-  return audit ? auditedScript(script) : bareScript(script);
+function scriptOf({ script, audit }: ScriptCall<unknown>, sharded: boolean): LoadedScript {
+  return audit ? auditedScript(script, sharded) : bareScript(script, sharded);
 }
 
 /**

@@ -17,6 +17,7 @@ const TYPES: Readonly<Record<string, KeyType>> = {
   stats: 'hash',
   sequence: 'string',
   wake: 'zset',
+  waiters: 'zset',
   settings: 'hash',
   sweep: 'hash',
   maintainers: 'hash',

@@ -123,6 +123,9 @@ export class MemoryStore implements QueueStore {
     return new MemoryWait(this, worker);
   }
 
+  /** Has no wakes, because one wait covers all queues. */
+  async listenForWakes(): Promise<undefined> {}
+
   consumerWait(queue: StoreCalls): ConsumerWait {
     const wait = new MemoryWait(this, undefined);
     return { wait: async (ms) => void (await wait.wait([queue], ms, [])), close: () => wait.close() };

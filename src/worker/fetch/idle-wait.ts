@@ -29,7 +29,7 @@ const PAUSE_MS = 50;
 const LISTEN_AFTER_MS = 250;
 
 /** The number of runners above which a wake-up only names the queue. A module-wide limit has the same effect. */
-const MOST_CLAIMED_AT_ONCE = 4;
+export const MOST_CLAIMED_AT_ONCE = 4;
 
 /** The runners that one connection waits for. */
 interface IdleWaitOptions {
@@ -249,6 +249,7 @@ function remedyOf(error: Error): string {
   return error instanceof RedisKeyTypeError ? '' : '; grant +bzpopmin';
 }
 
-function isIdle(runner: QueueRunner): boolean {
+/** Returns whether a runner has a free slot and no job for it. */
+export function isIdle(runner: QueueRunner): boolean {
   return !runner.outlook.mayHaveJobs && runner.capacity.freeForWait > 0;
 }

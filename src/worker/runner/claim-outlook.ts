@@ -10,6 +10,9 @@ export class ClaimOutlook {
   private awaitsSlots = false;
   /** True if settlements that free such slots were sent since the last claim. */
   private freedSlots = false;
+  /** True if a wake came since the last claim was sent. */
+  private woken = false;
+  private repliesSoFar = 0;
 
   /** True if a claim may find something: true until a claim returned too few jobs. */
   get mayHaveJobs(): boolean {
@@ -31,6 +34,22 @@ export class ClaimOutlook {
     return this.dueInMs;
   }
 
+  /** True if a wake came since the last claim was sent. That claim may not have seen its job. */
+  get isWoken(): boolean {
+    return this.woken;
+  }
+
+  /** The number of replies of claims. */
+  get replies(): number {
+    return this.repliesSoFar;
+  }
+
+  /** Records a wake. A claim in flight may have missed its job, because the wake travels over another connection. */
+  wake(): void {
+    this.woken = true;
+    this.expectsJobs = true;
+  }
+
   /** Records that jobs may have come since the last claim. */
   expectJobs(): void {
     this.expectsJobs = true;
@@ -41,9 +60,10 @@ export class ClaimOutlook {
     this.announced = announced;
   }
 
-  /** Records that a claim is sent, which finds all slots that were freed before it. */
+  /** Records that a claim is sent, which finds all jobs, and all slots that were freed, before it. */
   claims(): void {
     this.freedSlots = false;
+    this.woken = false;
   }
 
   /** Evaluates the reply of a claim. `asked` slots were reserved for its claim. */
@@ -52,7 +72,8 @@ export class ClaimOutlook {
     this.dueInMs = reply.nextDueInMs;
     this.limited = reply.isLimited;
     this.awaitsSlots = reply.awaitsSlots;
-    this.expectsJobs = reply.isFull || found >= asked || (reply.awaitsSlots && this.freedSlots);
+    this.repliesSoFar++;
+    this.expectsJobs = this.woken || reply.isFull || found >= asked || (reply.awaitsSlots && this.freedSlots);
   }
 
   /** Records that settlements are sent. A slot that they free for a waiting job is claimed at once. */

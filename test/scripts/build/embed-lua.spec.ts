@@ -1,7 +1,13 @@
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import ts from 'typescript';
-import { readLuaScripts, readTransitions, renderModule, stripComments } from '../../../scripts/build/embed-lua.mjs';
+import {
+  readLuaScripts,
+  readLuaTexts,
+  readTransitions,
+  renderModule,
+  stripComments,
+} from '../../../scripts/build/embed-lua.mjs';
 import { folderWith } from '../folder.js';
 
 describe('embed-lua', () => {
@@ -85,6 +91,18 @@ describe('embed-lua', () => {
         'function lib_room_line.clear()\nend\n' +
         'if lib_room_line.first then\n  lib_room_line.add(1)\nend\nreturn lib_room_line.size(), lib_room_line.clear\n',
     );
+  });
+
+  it('puts the lines for a Cluster only into a second text', () => {
+    const dir = folderWith({
+      'claim.lua': 'local wake = 1\n--@include lib/wake\nreturn wake\n',
+      'list.lua': 'return 1\n',
+      'lib/wake.lua': '-- Needs: wake.\n--@cluster lib/waiter\nerror(wake)\n',
+      'lib/waiter.lua': '-- Needs: wake.\nredis.call(wake)\n',
+    });
+    const { scripts, clusterScripts } = readLuaTexts(dir);
+    expect(scripts.claim).toBe('local wake = 1\nerror(wake)\nreturn wake\n');
+    expect(clusterScripts).toEqual({ claim: 'local wake = 1\nredis.call(wake)\nerror(wake)\nreturn wake\n' });
   });
 
   it('writes the line of needs at the end of a header', () => {
@@ -202,13 +220,18 @@ describe('embed-lua', () => {
   it('renders a module that gives every text back, and carries once what several scripts share', async () => {
     const shared = 'local function twice(n)\n  return n * 2 -- "a\\n" `${b}`\nend\n';
     const scripts = { claim: `#!lua\n${shared}return twice(1)\n`, settle: `${shared}return 'x'\n`, last: 'x' };
-    const module = renderModule(scripts, { claim: 'claim' });
+    const clustered = `#!lua\n${shared}wake()\nreturn twice(1)\n`;
+    const module = renderModule(scripts, { claim: 'claim' }, { claim: clustered });
     expect(module).toContain("type LuaScriptName = 'claim' | 'settle' | 'last'");
     expect(module.split('local function twice')).toHaveLength(2);
     const code = ts.transpileModule(module, { compilerOptions: { module: ts.ModuleKind.ESNext } }).outputText;
     const file = join(folderWith({ 'package.json': '{ "type": "module" }', 'module.js': code }), 'module.js');
-    const { luaScripts, transitions } = (await import(file)) as Record<string, Record<string, string>>;
+    const { luaScripts, clusterScripts, transitions } = (await import(file)) as Record<
+      string,
+      Record<string, string>
+    >;
     expect({ ...luaScripts }).toEqual(scripts);
+    expect({ ...clusterScripts }).toEqual({ ...scripts, claim: clustered });
     expect(transitions).toEqual({ claim: 'claim' });
   });
 });

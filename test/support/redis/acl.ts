@@ -19,8 +19,9 @@ export const MINIMAL_PERMISSIONS = [
 /** Further permissions for the doctor, which scans all keys to find a job that is in no list. */
 export const DOCTOR_PERMISSIONS = '+scan +hscan';
 
-/** Further permissions of every Cluster client, to find the slots and to follow one that moves. */
-export const CLUSTER_PERMISSIONS = '+cluster|slots +cluster|info +asking +readonly';
+/** Further permissions of every Cluster client: to find the slots, to follow one that moves, and for wakes. */
+export const CLUSTER_PERMISSIONS =
+  '+cluster|slots +cluster|info +asking +readonly +ssubscribe +sunsubscribe +spublish +pubsub|shardnumsub';
 
 /** Connects as the user `queue`, who has only these permissions. Its password is `pw` unless they say. */
 export async function createUser(

@@ -1,0 +1,152 @@
+import type { Redis } from 'ioredis';
+import { errorText } from '../connection-errors.js';
+import { ReplyReader, type Reply } from './reply-reader.js';
+
+/** The interval of the pings, in ms. A connection that is silent for as long after one is replaced. */
+const PING_MS = 2_000;
+
+/** The time until a connection has to be open, in ms. */
+const LONGEST_OPENING_MS = 5_000;
+
+/** A command without a reply. */
+interface SentCommand {
+  readonly verb: 'SSUBSCRIBE' | 'SUNSUBSCRIBE' | 'PING';
+  readonly channel: string;
+}
+
+/** Receives what happens on a connection. */
+interface HubConnectionListener {
+  /** Called when the server counts this subscriber of the channel from now on. */
+  confirmed(channel: string): void;
+  message(channel: string, text: string): void;
+  /** Called when the server has ended the subscription by itself, or refuses it. */
+  dropped(channel: string, error?: Error): void;
+  /** Called when the connection has ended, and with it all its subscriptions. */
+  closed(connection: HubConnection): void;
+}
+
+/**
+ * A connection to one master that only subscribes to sharded channels. ioredis opens it, with its TLS and passwords. Then
+ * the hub reads and writes the socket itself. For an unasked sunsubscribe, and MOVED as the reply to SSUBSCRIBE, each
+ * version of ioredis does something else.
+ */
+export class HubConnection {
+  private socket: Redis['stream'] | undefined;
+  private readonly reader = new ReplyReader((reply) => this.receive(reply));
+  private readonly unanswered: SentCommand[] = [];
+  /** The channels to subscribe once the connection is open. */
+  private waiting: string[] = [];
+  private owesPong = false;
+  private isClosed = false;
+  private timer: NodeJS.Timeout;
+
+  /** @param client a new client of one server, not connected and without retries */
+  constructor(
+    private readonly client: Redis,
+    private readonly listener: HubConnectionListener,
+  ) {
+    this.timer = setTimeout(() => this.close(), LONGEST_OPENING_MS).unref();
+    client.once('end', () => this.close());
+    this.open().catch(() => this.close()); // the client has reported the error
+  }
+
+  subscribe(channel: string): void {
+    if (this.socket) {
+      this.send({ verb: 'SSUBSCRIBE', channel });
+    } else {
+      this.waiting.push(channel);
+    }
+  }
+
+  unsubscribe(channel: string): void {
+    if (this.socket) {
+      this.send({ verb: 'SUNSUBSCRIBE', channel });
+    } else {
+      this.waiting = this.waiting.filter((each) => each !== channel);
+    }
+  }
+
+  close(): void {
+    if (!this.isClosed) {
+      this.isClosed = true;
+      clearTimeout(this.timer);
+      this.socket?.destroy();
+      this.client.disconnect();
+      this.listener.closed(this);
+    }
+  }
+
+  private async open(): Promise<void> {
+    await this.client.connect();
+    await this.client.ping(); // behind everything that the client sends by itself
+    if (this.isClosed) {
+      return;
+    }
+    clearTimeout(this.timer);
+    this.socket = this.client.stream;
+    this.socket.removeAllListeners('data');
+    this.socket.on('data', (bytes: Buffer) => this.read(bytes));
+    this.socket.once('close', () => this.close());
+    this.timer = setInterval(() => setImmediate(() => this.ping()), PING_MS).unref();
+    this.waiting.splice(0).forEach((channel) => this.subscribe(channel));
+  }
+
+  /** Pings. Called after the bytes of this tick were read, so that a process that was suspended keeps its connection. */
+  private ping(): void {
+    if (this.owesPong) {
+      return this.close();
+    }
+    if (!this.isClosed) {
+      this.owesPong = true;
+      this.send({ verb: 'PING', channel: '' });
+    }
+  }
+
+  private send(command: SentCommand): void {
+    this.unanswered.push(command);
+    const parts = command.verb === 'PING' ? [command.verb] : [command.verb, command.channel];
+    const texts = parts.map((part) => `$${Buffer.byteLength(part)}\r\n${part}\r\n`);
+    this.socket?.write(`*${parts.length}\r\n${texts.join('')}`);
+  }
+
+  private read(bytes: Buffer): void {
+    this.owesPong = false;
+    try {
+      this.reader.read(bytes);
+    } catch (error) {
+      this.client.emit('error', new Error(`unreadable: ${errorText(error as Error)}`));
+      this.close();
+    }
+  }
+
+  private receive(reply: Reply): void {
+    if (reply instanceof Error) {
+      const failed = this.unanswered.shift();
+      if (failed?.verb === 'SSUBSCRIBE') {
+        this.listener.dropped(failed.channel, reply);
+      }
+      return;
+    }
+    const [kind, channel, text] = Array.isArray(reply) ? reply.map(String) : [];
+    if (kind === 'smessage') {
+      this.listener.message(channel!, text!);
+    } else if (kind === 'sunsubscribe') {
+      this.unsubscribed(channel!);
+    } else {
+      this.unanswered.shift();
+      if (kind === 'ssubscribe') {
+        this.listener.confirmed(channel!);
+      }
+    }
+  }
+
+  /** Handles the end of a subscription. The server ends it by itself when a slot moves or the master is demoted. */
+  private unsubscribed(channel: string): void {
+    const [head] = this.unanswered;
+    if (head?.verb === 'SUNSUBSCRIBE' && head.channel === channel) {
+      this.unanswered.shift();
+    } else {
+      this.listener.dropped(channel);
+    }
+  }
+}

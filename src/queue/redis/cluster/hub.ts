@@ -1,0 +1,179 @@
+import slotOf from 'cluster-key-slot';
+import type { Cluster } from 'ioredis';
+import type { Connection } from '../connection.js';
+import { addressOfSlot, masterOfSlot } from '../ioredis-internals.js';
+import { isPassing } from '../passing-errors.js';
+import { HubConnection } from './hub-connection.js';
+
+/** The interval at which the masters of the channels are compared with the known ones, in ms. */
+const LOOK_MS = 1_000;
+
+/** The first pause before a lost subscription is made again, in ms; twice as long after each failure. */
+const FIRST_PAUSE_MS = 50;
+
+/** Receives the messages of a channel. */
+interface HubListener {
+  /** Called when the master of the channel counts this subscriber from now on. Messages before that were missed. */
+  confirmed(): void;
+  message(text: string): void;
+  /** Called when the server does not let us listen, now and later. */
+  refused(error: Error): void;
+}
+
+/** A channel, and where it is subscribed. */
+interface Channel {
+  readonly slot: number;
+  readonly listener: HubListener;
+  /** The connection that has, or has asked for, its subscription. */
+  at: HubConnection | undefined;
+}
+
+/**
+ * The sharded channels of a process in a Cluster, over one connection to each master. A script counts and reaches the
+ * subscribers of its own master, so each channel follows its slot. `confirmed` is called after each subscription,
+ * because messages may have been missed before. docs/internals/hub.md has the states.
+ */
+export class Hub {
+  private static readonly known = new WeakMap<Connection, Hub>();
+  private readonly channels = new Map<string, Channel>();
+  /** The connections, by the address of their master. */
+  private readonly connections = new Map<string, HubConnection>();
+  private looking: NodeJS.Timeout | undefined;
+  private soon: NodeJS.Timeout | undefined;
+  private pauseMs = FIRST_PAUSE_MS;
+
+  /** Returns the hub of a connection, always the same object. Its client is of a Cluster. */
+  static of(connection: Connection): Hub {
+    let hub = Hub.known.get(connection);
+    if (!hub) {
+      hub = new Hub(connection);
+      Hub.known.set(connection, hub);
+    }
+    return hub;
+  }
+
+  private constructor(private readonly connection: Connection) {}
+
+  /** The addresses of the masters with a connection. */
+  get servers(): string[] {
+    return [...this.connections.keys()];
+  }
+
+  /** Listens on a channel, which has one listener, until the returned function is called. */
+  listen(name: string, listener: HubListener): () => void {
+    const channel = { slot: slotOf(name), listener, at: undefined };
+    this.channels.set(name, channel);
+    this.looking ??= setInterval(() => this.followSlots(), LOOK_MS).unref();
+    this.lookSoon(0);
+    return () => this.leave(name, channel);
+  }
+
+  private leave(name: string, channel: Channel): void {
+    if (this.channels.get(name) !== channel) {
+      return;
+    }
+    this.channels.delete(name);
+    channel.at?.unsubscribe(name);
+    if (this.channels.size === 0) {
+      clearInterval(this.looking);
+      clearTimeout(this.soon);
+      this.looking = this.soon = undefined;
+      [...this.connections.values()].forEach((each) => each.close());
+    }
+  }
+
+  /** Looks for the masters of the channels before the next interval, once for all channels of this moment. */
+  private lookSoon(ms: number): void {
+    this.soon ??= setTimeout(() => {
+      this.soon = undefined;
+      this.followSlots();
+    }, ms).unref();
+  }
+
+  /** Subscribes each channel at the master of its slot, unless it is subscribed there. */
+  private followSlots(): void {
+    for (const [name, channel] of this.channels) {
+      const to = this.connectionFor(channel.slot);
+      if (to && to !== channel.at) {
+        channel.at?.unsubscribe(name);
+        channel.at = to;
+        to.subscribe(name);
+      }
+    }
+    this.closeUnused();
+  }
+
+  private closeUnused(): void {
+    const used = new Set([...this.channels.values()].map(({ at }) => at));
+    [...this.connections.values()].filter((each) => !used.has(each)).forEach((each) => each.close());
+  }
+
+  /** Returns the connection to the master of a slot; undefined while the client does not know the master. */
+  private connectionFor(slot: number): HubConnection | undefined {
+    const address = addressOfSlot(this.client, slot);
+    const known = this.connections.get(address);
+    const master = known ? undefined : masterOfSlot(this.client, slot);
+    if (!master) {
+      return known;
+    }
+    const client = this.connection.duplicateMaster(master.node, 'wakes', OWN);
+    const opened = new HubConnection(
+      client,
+      this.listenerOf(() => opened),
+    );
+    this.connections.set(address, opened);
+    return opened;
+  }
+
+  private listenerOf(connection: () => HubConnection) {
+    /** Returns a channel if it is still subscribed on this connection. */
+    const own = (name: string) => {
+      const channel = this.channels.get(name);
+      return channel?.at === connection() ? channel : undefined;
+    };
+    return {
+      confirmed: (name: string) => {
+        this.pauseMs = FIRST_PAUSE_MS;
+        own(name)?.listener.confirmed();
+      },
+      message: (name: string, text: string) => this.channels.get(name)?.listener.message(text),
+      dropped: (name: string, error?: Error) => this.dropped(own(name), error),
+      closed: (closed: HubConnection) => this.closed(closed),
+    };
+  }
+
+  private dropped(channel: Channel | undefined, error: Error | undefined): void {
+    if (channel && error && !isPassing(error)) {
+      channel.listener.refused(error);
+    } else if (channel) {
+      channel.at = undefined;
+      this.refresh();
+    }
+  }
+
+  private closed(connection: HubConnection): void {
+    const ended = [...this.connections].filter(([, each]) => each === connection);
+    ended.forEach(([address]) => this.connections.delete(address));
+    const lost = [...this.channels.values()].filter(({ at }) => at === connection);
+    lost.forEach((channel) => (channel.at = undefined));
+    if (lost.length > 0) {
+      this.refresh();
+    }
+  }
+
+  /** Reads the slots again, and then subscribes what was lost. The pause lets the masters agree on a moved slot. */
+  private refresh(): void {
+    if (!this.soon) {
+      this.client.refreshSlotsCache(() => undefined); // without a reply the next look reads it again
+      this.lookSoon(this.pauseMs);
+      this.pauseMs = Math.min(LOOK_MS, 2 * this.pauseMs);
+    }
+  }
+
+  private get client(): Cluster {
+    return this.connection.client as Cluster;
+  }
+}
+
+/** The options of a connection that is opened once. The next one may be to another master. */
+const OWN = { lazyConnect: true, retryStrategy: () => null, connectTimeout: 3_000, enableReadyCheck: true };

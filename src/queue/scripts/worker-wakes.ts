@@ -1,0 +1,46 @@
+import type { Connection } from '../redis/connection.js';
+import { Hub } from '../redis/cluster/hub.js';
+import { isCluster } from '../redis/redis-client.js';
+import { RedisPermissionError } from '../errors/redis-errors.js';
+import { LONGEST_TRIP_MS } from '../runtime/bounds.js';
+import type { QueueStore, WakeListener } from '../store/queue-store.js';
+import type { QueueCalls } from './calls/all-calls.js';
+import { permissionsCall } from './script-permissions.js';
+
+/** The commands that a directed wake needs beside those of every script. */
+const WAKE_COMMANDS = ['spublish', 'ssubscribe', 'pubsub|shardnumsub'];
+
+/** The store that knows what its server can. */
+interface WakingStore extends Pick<QueueStore, 'exec'> {
+  readonly connection: Connection;
+}
+
+/**
+ * Listens on the wake channels of a worker. Returns undefined if this client has no hub, because it is not of a Cluster.
+ *
+ * @throws RedisPermissionError; another error of a server without sharded channels
+ */
+export async function listenForWakes(
+  { connection, exec }: WakingStore,
+  worker: string,
+  queues: readonly QueueCalls[],
+  listener: WakeListener,
+): Promise<(() => void) | undefined> {
+  const [first] = queues;
+  if (!first || !isCluster(connection.client)) {
+    return undefined;
+  }
+  const missing = await exec(permissionsCall([first.keys], WAKE_COMMANDS), { timeoutMs: LONGEST_TRIP_MS });
+  if (missing.length > 0) {
+    throw new RedisPermissionError(missing.map(({ command }) => `the command ${command}`));
+  }
+  const hub = Hub.of(connection);
+  const leaves = queues.map((calls) =>
+    hub.listen(calls.keys.wakeChannel(worker), {
+      confirmed: () => listener.confirmed(calls),
+      message: (text) => (text === 'cancel' ? listener.cancelled(calls) : listener.woken(calls)),
+      refused: (error) => listener.refused(error),
+    }),
+  );
+  return () => leaves.forEach((leave) => leave());
+}

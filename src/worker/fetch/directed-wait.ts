@@ -1,0 +1,235 @@
+import type { BackgroundRole } from '../../queue/runtime/background-role.js';
+import type { Clock, Timer } from '../../queue/runtime/clock.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
+import type { QueueStore } from '../../queue/store/queue-store.js';
+import type { StoreCalls } from '../../queue/store/store-calls.js';
+import type { QueueRunner } from '../runner/queue-runner.js';
+import { groupBy } from '../../queue/operate/other-queues.js';
+import { IdleLooks } from './idle-looks.js';
+import { isIdle, type IdleWait, type IdleWaitListener } from './idle-wait.js';
+
+/** The interval in which each waiter registers again, in ms. Scripts forget a waiter after two and a half of these. */
+const REGISTER_MS = 60_000;
+
+/** The interval in which some of the waiters do, in ms. So a worker without jobs asks Redis now and then. */
+const TURN_MS = 5_000;
+
+/** The shortest time until a look for a due job, in ms. */
+const SHORTEST_WAIT_MS = 5;
+
+/** The time after which a due job is claimed, in ms. */
+const LATEST_MS = 2;
+
+/** The pause after a passing error of the store, in ms. */
+const PAUSE_MS = 1_000;
+
+const PASS_LIMIT = { timeoutMs: 2_000 };
+
+interface DirectedWaitOptions {
+  readonly worker: string;
+  readonly runners: readonly QueueRunner[];
+  /** Returns how many more jobs the process may claim. */
+  readonly capacity: () => number;
+  readonly store: QueueStore;
+  readonly logger: JobQueueLogger;
+  /** Returns a wait for each runner, for a server that cannot wake. */
+  readonly openWaits: () => IdleWait[];
+}
+
+/** The timer for the next due job of a runner, and the reply that it is from. */
+interface DueTimer {
+  readonly reply: number;
+  readonly timer: Timer;
+}
+
+/**
+ * Waits for the jobs of many queues in a Cluster, without a blocking connection for each. A claim that finds too little
+ * registers the worker as a waiter. The script that makes a job claimable wakes one waiter, over the process's
+ * connection to that master. docs/internals/hub.md has the states.
+ */
+export class DirectedWait implements BackgroundRole {
+  private readonly clock: Clock;
+  /** The looks at the queues of each master, so that a frozen one delays no other. */
+  private readonly looks: readonly IdleLooks[];
+  private readonly byCalls: ReadonlyMap<StoreCalls, QueueRunner>;
+  private readonly due = new Map<QueueRunner, DueTimer>();
+  /** The runners that were woken, until a claim is sent or the wake is passed on. */
+  private readonly woken = new Set<QueueRunner>();
+  private readonly passing = new Set<Promise<unknown>>();
+  private leave: (() => void) | undefined;
+  /** Set where the server cannot wake. */
+  private waits: IdleWait[] | undefined;
+  private turns: Timer | undefined;
+  private nextTurn = 0;
+  private stopped = false;
+
+  constructor(
+    private readonly options: DirectedWaitOptions,
+    private readonly listener: IdleWaitListener,
+  ) {
+    const { store, runners } = options;
+    this.clock = store.clock;
+    this.byCalls = new Map(runners.map((runner) => [runner.calls, runner]));
+    const ofMasters = groupBy(runners, ({ calls }) => store.serverOf(calls));
+    this.looks = [...ofMasters.values()].map(
+      (own) => new IdleLooks({ store, idle: () => this.idleOf(own), found: () => listener.onWake() }),
+    );
+  }
+
+  start(): void {
+    this.looks.forEach((looks) => looks.start());
+    this.turns = this.clock.setInterval(() => void this.runOnce(), TURN_MS);
+    void this.open();
+  }
+
+  /** Lets the waiters whose turn it is register again. A registration that was lost with a server is replaced so. */
+  async runOnce(): Promise<void> {
+    const { runners } = this.options;
+    const count = Math.ceil((runners.length * TURN_MS) / REGISTER_MS);
+    const turn = Array.from({ length: count }, (_, i) => runners[(this.nextTurn + i) % runners.length]!);
+    this.nextTurn = (this.nextTurn + count) % runners.length;
+    turn.forEach(({ outlook }) => outlook.expectJobs());
+    this.listener.onWake();
+  }
+
+  /** Looks at the runners after each round trip: passes on wakes that no claim follows, and waits for due jobs. */
+  check(): void {
+    if (this.waits) {
+      return this.waits.forEach((wait) => wait.check());
+    }
+    for (const runner of this.woken) {
+      if (!runner.outlook.isWoken) {
+        this.woken.delete(runner);
+      } else if (runner.claims.slots === 0) {
+        this.pass(runner);
+      }
+    }
+    this.options.runners.forEach((runner) => this.waitForDue(runner));
+  }
+
+  interrupt(): void {
+    this.waits?.forEach((wait) => wait.interrupt());
+  }
+
+  /** Stops waiting. Wakes that may be on their way are passed on, and no entry of this worker stays. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.clock.clear(this.turns);
+    this.due.forEach(({ timer }) => this.clock.clear(timer));
+    await Promise.all([
+      ...this.looks.map((looks) => looks.stop()),
+      ...(this.waits ?? []).map((wait) => wait.stop()),
+    ]);
+    if (this.leave) {
+      this.options.runners.forEach((runner) => this.pass(runner));
+      await Promise.all(this.passing);
+    }
+    this.abandon();
+  }
+
+  abandon(): void {
+    this.stopped = true;
+    this.leave?.();
+    this.leave = undefined;
+    this.waits?.forEach((wait) => wait.abandon());
+  }
+
+  private async open(): Promise<void> {
+    const { worker, runners, store } = this.options;
+    const calls = runners.map((runner) => runner.calls);
+    try {
+      const leave = await store.listenForWakes(worker, calls, {
+        confirmed: (queue) => this.confirmed(queue),
+        woken: (queue) => this.wake(queue),
+        cancelled: (queue) => this.runnerOf(queue, (runner) => this.listener.onCancel(runner)),
+        refused: (error) => this.fallBack(error),
+      });
+      if (!leave) {
+        this.fallBack();
+      } else if (this.stopped || this.waits) {
+        leave();
+      } else {
+        this.leave = leave;
+      }
+    } catch (error) {
+      if (!store.passes(error)) {
+        this.fallBack(error as Error);
+      } else if (!this.stopped) {
+        this.clock.setTimeout(() => void this.open(), PAUSE_MS).unref();
+      }
+    }
+  }
+
+  /** Claims, because a job or a cancel may have come before the subscription. */
+  private confirmed(queue: StoreCalls): void {
+    this.wake(queue);
+    this.runnerOf(queue, (runner) => runner.attempts.size > 0 && this.listener.onCancel(runner));
+  }
+
+  private wake(queue: StoreCalls): void {
+    this.runnerOf(queue, (runner) => {
+      runner.outlook.wake();
+      this.woken.add(runner);
+      this.listener.onWake();
+    });
+  }
+
+  private runnerOf(queue: StoreCalls, use: (runner: QueueRunner) => unknown): void {
+    const runner = this.byCalls.get(queue);
+    if (runner) {
+      use(runner);
+    }
+  }
+
+  /** Wakes another worker, because this one has no free slot. It claims by itself when it has one again. */
+  private pass(runner: QueueRunner): void {
+    this.woken.delete(runner);
+    const { store, worker } = this.options;
+    const passed = store.exec(runner.calls.passWake(worker), PASS_LIMIT).catch(() => undefined); // a look finds the job
+    this.passing.add(passed);
+    void passed.then(() => this.passing.delete(passed));
+  }
+
+  private waitForDue(runner: QueueRunner): void {
+    const { nextDueInMs, replies } = runner.outlook;
+    const known = this.due.get(runner);
+    if (this.stopped || known?.reply === replies || (!known && nextDueInMs === undefined)) {
+      return;
+    }
+    this.clock.clear(known?.timer);
+    this.due.delete(runner);
+    if (nextDueInMs !== undefined && nextDueInMs < REGISTER_MS) {
+      const waitMs = Math.max(SHORTEST_WAIT_MS, nextDueInMs) + LATEST_MS;
+      const timer = this.clock.setTimeout(() => {
+        runner.outlook.expectJobs();
+        this.listener.onWake();
+      }, waitMs);
+      timer.unref();
+      this.due.set(runner, { reply: replies, timer });
+    }
+  }
+
+  private idleOf(runners: readonly QueueRunner[]): QueueRunner[] {
+    return this.options.capacity() > 0 && !this.waits ? runners.filter(isIdle) : [];
+  }
+
+  /** Waits with a blocking connection for each queue, as versions without a hub do. */
+  private fallBack(error?: Error): void {
+    if (this.waits || this.stopped) {
+      return;
+    }
+    if (error) {
+      const message = error.message.replace(/\.$/, '');
+      this.options.logger.warn(
+        `Redis refuses to wake this worker over a channel: ${message}. Opening a connection for each queue instead. ` +
+          'Grant +ssubscribe, +sunsubscribe, +spublish and +pubsub|shardnumsub.',
+      );
+    }
+    this.leave?.();
+    this.leave = undefined;
+    this.clock.clear(this.turns);
+    this.waits = this.options.openWaits();
+    this.waits.forEach((wait) => wait.start());
+    this.waits.forEach((wait) => wait.check());
+  }
+}

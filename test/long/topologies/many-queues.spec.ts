@@ -1,0 +1,39 @@
+// A worker of hundreds of queues in a Cluster. test/worker/fetch/directed-wake.spec.ts shows the same of a dozen.
+import { afterAll, expect, it } from '@jest/globals';
+import { JobQueue } from '#queue/job-queue.js';
+import { uniqueQueueName } from '../../support/redis/redis.js';
+import { startCluster } from '../../support/redis/own-cluster.js';
+import { startWorker } from '../../support/worker/workers.js';
+
+const QUEUES = 300;
+const MASTERS = 3;
+
+/** The time that the start of such a worker may take, in ms. */
+const START_MS = 10_000;
+
+const open: JobQueue[] = [];
+
+afterAll(() => open.forEach((queue) => queue.close()));
+
+it('starts in seconds, with three connections to each master at most, and serves each queue', async () => {
+  const cluster = await startCluster({ nodeTimeoutMs: 10_000 });
+  const connections = async () => {
+    const lists = await Promise.all(cluster.nodes.map((server) => cluster.node(server).client('LIST')));
+    return String(lists.join('')).split('\n').filter(Boolean).length;
+  };
+  const before = await connections();
+  const client = cluster.connect();
+  const names = Array.from({ length: QUEUES }, () => uniqueQueueName());
+  open.push(...names.map((name) => new JobQueue(client, name)));
+  const begun = performance.now();
+  const worker = await startWorker(
+    open.map((queue) => ({ queue, handlers: { [queue.name]: () => undefined } })),
+    undefined,
+    { sweepIntervalMs: 5_000 },
+  );
+  await Promise.all(open.map((queue) => queue.enqueue({})));
+  await worker.event('completed', QUEUES);
+  expect(performance.now() - begun).toBeLessThan(START_MS);
+  expect((await connections()) - before).toBeLessThanOrEqual(3 * MASTERS);
+  expect(worker.warnings).toEqual([]);
+}, 120_000);

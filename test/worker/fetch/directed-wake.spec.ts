@@ -1,0 +1,257 @@
+// Workers of many queues in a Cluster share a few connections, and a job wakes one of them. A job that only the looks find
+// starts up to a second late, so each start here must be faster.
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Cluster } from 'ioredis';
+import { JobQueue } from '#queue/job-queue.js';
+import type { Job } from '#worker/handlers/job.js';
+import { BACK_MS } from '../../support/queue/bounds.js';
+import { createClusterUser } from '../../support/redis/acl.js';
+import { connect, uniqueQueueName } from '../../support/redis/redis.js';
+import { startCluster, type OwnCluster } from '../../support/redis/own-cluster.js';
+import { eventually, gate } from '../../support/faults/wait.js';
+import { startWorker, type TestWorker } from '../../support/worker/workers.js';
+
+const MANY = 12;
+
+/** The longest time until a start by a wake, in ms. By a look it takes up to a second. */
+const FAST_MS = 500;
+
+let cluster: OwnCluster;
+const open: JobQueue[] = [];
+
+beforeAll(async () => {
+  cluster = await startCluster({ replicas: true, nodeTimeoutMs: 10_000 });
+}, 60_000);
+
+afterEach(() => open.splice(0).forEach((queue) => queue.close()));
+
+describe('a worker of many queues', () => {
+  it('has at most three connections to each master, is woken in each queue, and leaves no waiter', async () => {
+    await client().ping();
+    await Promise.all(
+      client()
+        .nodes('master')
+        .map((node) => node.ping()),
+    );
+    const before = await connections();
+    const { names, worker } = await startMany();
+    expect((await connections()) - before).toBeLessThanOrEqual(9);
+    expect(Math.max(...(await timeStarts(worker, producers(names))))).toBeLessThan(FAST_MS);
+    expect(worker.warnings).toEqual([]);
+    await eventually(async () => (await waiters(names[0]!)).length === 1);
+    await worker.worker.stop();
+    expect(await Promise.all(names.map(waiters))).toEqual(names.map(() => []));
+  }, 60_000);
+
+  it('is told of a cancel of a running job, and claims at the time of a delayed one', async () => {
+    const { names, worker } = await startMany((job) => (job.payload === 'long' ? untilAborted(job) : undefined));
+    const [queue] = producers(names.slice(0, 1)) as [JobQueue];
+    const { id } = await queue.enqueue('long');
+    await worker.event('started');
+    const cancelled = worker.event('cancelled', 1, { id });
+    const cancelledMs = await timed(async () => {
+      await queue.cancel(id);
+      await cancelled;
+    });
+    expect(cancelledMs).toBeLessThan(BACK_MS);
+    const delayedMs = await timed(async () => {
+      const delayed = await queue.enqueue({ soon: true }, { delayMs: 200 });
+      await worker.event('completed', 1, { id: delayed.id });
+    });
+    expect(delayedMs).toBeLessThan(200 + FAST_MS);
+  }, 60_000);
+
+  it('serves as before where Redis refuses the channels', async () => {
+    const of = await createClusterUser(cluster, '~* &* +@all -ssubscribe');
+    const { names, worker } = await startMany(undefined, { of, isWoken: false });
+    await eventually(() => worker.warnings.length > 0);
+    expect(Math.max(...(await timeStarts(worker, producers(names))))).toBeLessThan(BACK_MS);
+    expect(worker.warnings).toEqual([expect.stringContaining('Grant +ssubscribe')]);
+  }, 60_000);
+});
+
+describe('no job is late', () => {
+  it('after many dead waiters', async () => {
+    const { names, worker } = await startMany();
+    const [queue] = producers(names.slice(0, 1)) as [JobQueue];
+    const dead = Array.from({ length: 50 }, (_, i) => [i, `dead-${i}`]).flat();
+    await client().zadd(keyOf(queue.name, 'waiters'), ...dead);
+    expect(Math.max(...(await timeStarts(worker, [queue])))).toBeLessThan(FAST_MS);
+    await eventually(async () => (await waiters(queue.name)).length === 1);
+  }, 60_000);
+
+  it('where a job comes right after the claim that found none', async () => {
+    const names = newNames(5);
+    const workers = [await startOn(names), await startOn(names)];
+    const [queue] = producers(names.slice(0, 1)) as [JobQueue];
+    const times: number[] = [];
+    for (let i = 0; i < 100; i++) {
+      times.push(
+        await timed(async () => {
+          const { id } = await queue.enqueue(i);
+          await Promise.race(workers.map((worker) => worker.event('completed', 1, { id })));
+        }),
+      );
+    }
+    expect(Math.max(...times)).toBeLessThan(FAST_MS);
+  }, 60_000);
+
+  it('where workers wait for markers and for wakes', async () => {
+    const names = newNames(5);
+    const [queue] = producers(names.slice(0, 1)) as [JobQueue];
+    const woken = await startOn(names);
+    const marked = await startOn(names.slice(0, 1));
+    const both = { event: (...args: Parameters<TestWorker['event']>) => raced([woken, marked], args) };
+    expect(Math.max(...(await timeStarts(both, Array<JobQueue>(20).fill(queue))))).toBeLessThan(FAST_MS);
+    await woken.worker.stop();
+    expect(Math.max(...(await timeStarts(marked, Array<JobQueue>(5).fill(queue))))).toBeLessThan(FAST_MS);
+    const again = await startOn(names);
+    await waiting(names);
+    await marked.worker.stop();
+    expect(Math.max(...(await timeStarts(again, Array<JobQueue>(5).fill(queue))))).toBeLessThan(FAST_MS);
+  }, 60_000);
+
+  it('where the woken worker has no free slot', async () => {
+    const names = newNames(5);
+    const busy = gate();
+    const full = await startOn(names, (job) => (job.payload === 'busy' ? busy.promise : undefined), {
+      concurrency: 1,
+    });
+    await waiting(names);
+    const [first, second] = producers(names.slice(0, 2)) as [JobQueue, JobQueue];
+    await first.enqueue('busy');
+    await full.event('started');
+    const free = await startOn(names);
+    await waiting(names.slice(1), 2);
+    // The full worker waits longest, so the wake is for it.
+    expect(await waiters(second.name)).toEqual([full.worker.id, free.worker.id]);
+    expect(Math.max(...(await timeStarts(free, [second])))).toBeLessThan(FAST_MS);
+    busy.open();
+    await full.event('completed');
+  }, 60_000);
+});
+
+describe('a lost wake', () => {
+  it('of a frozen waiter costs a second', async () => {
+    const { names, worker } = await startMany();
+    const [queue] = producers(names.slice(0, 1)) as [JobQueue];
+    const frozen = connect({}, (await cluster.ownerOf(keyOf(queue.name, 'wake'))).url);
+    await frozen.ssubscribe(`${keyOf(queue.name, 'wake')}:frozen`);
+    await client().zadd(keyOf(queue.name, 'waiters'), 1, 'frozen');
+    expect(Math.max(...(await timeStarts(worker, [queue])))).toBeLessThan(BACK_MS);
+    expect(await waiters(queue.name)).not.toContain('frozen');
+    frozen.disconnect();
+  }, 60_000);
+
+  it('of a cut hub, a moved slot or a failover is found', async () => {
+    const { names, worker } = await startMany();
+    const queues = producers(names);
+    for (const server of cluster.nodes) await cluster.node(server).call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    expect(Math.max(...(await timeStarts(worker, queues)))).toBeLessThan(BACK_MS);
+
+    const key = keyOf(names[0]!, 'wake');
+    const owner = await cluster.ownerOf(key);
+    const other = (await Promise.all(names.map(async (name) => cluster.ownerOf(keyOf(name, 'wake'))))).find(
+      (each) => each !== owner,
+    )!;
+    await cluster.moveSlot(key, other, async () => undefined);
+    expect(Math.max(...(await timeStarts(worker, queues.slice(0, 1))))).toBeLessThan(BACK_MS);
+
+    const replica = await cluster.replicaOf(other);
+    await cluster.node(replica).cluster('FAILOVER');
+    await eventually(async () => (await cluster.ownerOf(key)) === replica);
+    expect(Math.max(...(await timeStarts(worker, queues)))).toBeLessThan(BACK_MS);
+    await waiting(names);
+    expect(Math.max(...(await timeStarts(worker, queues)))).toBeLessThan(FAST_MS);
+  }, 60_000);
+});
+
+let shared: Cluster | undefined;
+
+function client(): Cluster {
+  return (shared ??= cluster.connect());
+}
+
+function newNames(count: number): string[] {
+  return Array.from({ length: count }, () => uniqueQueueName());
+}
+
+function queueOf(name: string, of: Cluster): JobQueue {
+  const queue = new JobQueue(of, name);
+  open.push(queue);
+  return queue;
+}
+
+/** Makes the queues of another process. */
+function producers(names: readonly string[]): JobQueue[] {
+  return names.map((name) => queueOf(name, client()));
+}
+
+type Handle = (job: Job<never>) => unknown;
+
+async function startOn(
+  names: readonly string[],
+  handle: Handle = () => undefined,
+  { concurrency, of = cluster.connect() }: { concurrency?: number; of?: Cluster } = {},
+): Promise<TestWorker> {
+  const served = names.map((name) => ({ queue: queueOf(name, of), handlers: { [name]: handle } }));
+  return startWorker(served, undefined, concurrency === undefined ? {} : { concurrency });
+}
+
+async function startMany(handle?: Handle, { of = cluster.connect(), isWoken = true } = {}) {
+  const names = newNames(MANY);
+  const worker = await startOn(names, handle, { of });
+  if (isWoken) await waiting(names);
+  return { names, worker };
+}
+
+/** Waits until a number of workers are waiters of each queue. */
+async function waiting(names: readonly string[], count = 1): Promise<void> {
+  await eventually(async () => (await Promise.all(names.map(waiters))).every((each) => each.length === count), {
+    what: `${count} waiters of each queue`,
+  });
+}
+
+function waiters(name: string): Promise<string[]> {
+  return client().zrange(keyOf(name, 'waiters'), 0, '-1');
+}
+
+function keyOf(name: string, key: 'wake' | 'waiters'): string {
+  return `queue:{${name}}:${key}`;
+}
+
+/** Returns the ms until each of some jobs has completed, one job after another. */
+async function timeStarts(worker: Pick<TestWorker, 'event'>, queues: readonly JobQueue[]): Promise<number[]> {
+  const times: number[] = [];
+  for (const queue of queues) {
+    times.push(
+      await timed(async () => {
+        const { id } = await queue.enqueue('short');
+        await worker.event('completed', 1, { id });
+      }),
+    );
+  }
+  return times;
+}
+
+async function raced(workers: readonly TestWorker[], args: Parameters<TestWorker['event']>) {
+  return Promise.race(workers.map((worker) => worker.event(...args)));
+}
+
+async function timed(action: () => Promise<unknown>): Promise<number> {
+  const begun = performance.now();
+  await action();
+  return performance.now() - begun;
+}
+
+/** Returns how many connections all nodes have together. */
+async function connections(): Promise<number> {
+  const lists = await Promise.all(cluster.nodes.map((server) => cluster.node(server).client('LIST')));
+  return String(lists.join('')).split('\n').filter(Boolean).length;
+}
+
+function untilAborted({ signal }: Job<never>): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error));
+  });
+}
