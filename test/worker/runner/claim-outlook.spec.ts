@@ -1,0 +1,27 @@
+import { expect, it } from '@jest/globals';
+import { ClaimOutlook } from '#worker/runner/claim-outlook.js';
+import type { ClaimReply } from '#queue/store/store-calls.js';
+
+const NOTHING = { jobs: [], refused: [] } as unknown as ClaimReply; // the outlook reads nothing else of an empty reply
+
+it('expects no job after a claim that found too few, until jobs may have come', () => {
+  const outlook = new ClaimOutlook();
+  outlook.claims();
+  outlook.learn(NOTHING, 1);
+  expect(outlook.mayHaveJobs).toBe(false);
+  outlook.expectJobs();
+  expect(outlook.mayHaveJobs).toBe(true);
+});
+
+it('claims again after a wake that overtook the reply of a claim', () => {
+  const outlook = new ClaimOutlook();
+  outlook.claims();
+  outlook.wake();
+  outlook.learn(NOTHING, 1);
+  expect(outlook.mayHaveJobs).toBe(true);
+  expect(outlook.isWoken).toBe(true);
+  outlook.claims();
+  outlook.learn(NOTHING, 1);
+  expect(outlook.mayHaveJobs).toBe(false);
+  expect(outlook.isWoken).toBe(false);
+});
