@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { ClaimOutlook } from '#worker/runner/claim-outlook.js';
 import type { ClaimReply } from '#queue/store/store-calls.js';
 
-const NOTHING = { jobs: [], refused: [] } as unknown as ClaimReply; // the outlook reads nothing else of an empty reply
+const NOTHING = { jobs: [], refused: [], isFull: false, awaitsSlots: false } as Partial<ClaimReply> as ClaimReply;
 
 it('expects no job after a claim that found too few, until jobs may have come', () => {
   const outlook = new ClaimOutlook();
