@@ -3,6 +3,7 @@ import { afterAll, expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { startCluster } from '../../support/redis/own-cluster.js';
+import { eventually } from '../../support/faults/wait.js';
 import { startWorker } from '../../support/worker/workers.js';
 
 const QUEUES = 300;
@@ -34,6 +35,7 @@ it('starts in seconds, with three connections to each master at most, and serves
   await Promise.all(open.map((queue) => queue.enqueue({})));
   await worker.event('completed', QUEUES);
   expect(performance.now() - begun).toBeLessThan(START_MS);
-  expect((await connections()) - before).toBeLessThanOrEqual(3 * MASTERS);
+  // ioredis opens more for a moment, to ask for the slots.
+  await eventually(async () => (await connections()) - before <= 3 * MASTERS, { what: 'nine connections at most' });
   expect(worker.warnings).toEqual([]);
 }, 120_000);

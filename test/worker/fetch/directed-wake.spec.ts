@@ -35,7 +35,8 @@ describe('a worker of many queues', () => {
     );
     const before = await connections();
     const { names, worker } = await startMany();
-    expect((await connections()) - before).toBeLessThanOrEqual(9);
+    // ioredis opens more for a moment, to ask for the slots.
+    await eventually(async () => (await connections()) - before <= 9, { what: 'nine connections at most' });
     expect(Math.max(...(await timeStarts(worker, producers(names))))).toBeLessThan(FAST_MS);
     expect(worker.warnings).toEqual([]);
     await eventually(async () => (await waiters(names[0]!)).length === 1);
