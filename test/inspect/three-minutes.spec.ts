@@ -3,28 +3,12 @@ import { expect, it } from '@jest/globals';
 import type { QueueSigns, RecentRates } from '#inspect/queue-signs.js';
 import { holdingBack, RULES, verdictOf } from '#inspect/verdict.js';
 import type { QueueStats } from '#queue/model/job.js';
+import { NO_STATS } from '../support/queue/no-stats.js';
 
 const AT = new Date('2026-01-01T12:00:00Z');
 const MINUTE = 60_000;
 const LATER = 3 * MINUTE;
-const QUIET: QueueStats = {
-  at: AT,
-  pending: 0,
-  scheduled: 0,
-  processing: 0,
-  completed: 0,
-  failed: 0,
-  cancelled: 0,
-  oldestPendingAgeMs: 0,
-  oldestUnheldAgeMs: 0,
-  expiredClaims: 0,
-  workers: 2,
-  unserved: [],
-  maintainedAt: null,
-  maintenanceOverdue: false,
-  pausedAt: null,
-  totals: {},
-};
+const QUIET: QueueStats = { ...NO_STATS, at: AT, workers: 2 };
 
 const rates = (inRate: number, out: number, more: Partial<RecentRates> = {}): RecentRates => ({
   windowMs: LATER,

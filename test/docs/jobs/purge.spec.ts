@@ -90,7 +90,7 @@ async function useAll(queue: JobQueue, state: TestQueue): Promise<void> {
   await queue.exec((calls) => calls.once.enqueue({ source: 'orders', fence: 1 }, [{ key: 'row', job }]));
 }
 
-/** The keys of a queue without their start, by the class that spells them. */
+/** Returns all keys of a queue without their start, by the class that spells them. */
 function allKeys({ keys }: TestQueue): string[] {
   const texts = Object.values(keys).filter((each): each is string => typeof each === 'string');
   return texts.filter((each) => each.startsWith(keys.base)).map((each) => each.slice(keys.base.length));
