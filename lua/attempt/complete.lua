@@ -15,7 +15,7 @@
 -- KEYS[10] sequence     string
 -- KEYS[11] batches      sorted set
 -- KEYS[12] batch_record prefix of the batches with a follow-up
--- KEYS[13] batch_guests hash
+-- KEYS[13] remote_members hash
 -- KEYS[14] batch_outbox hash
 -- KEYS[15] awaiting     sorted set
 -- KEYS[16] groups       prefix of the keys of groups
@@ -34,7 +34,7 @@
 --   and 0 for each job that a job of another queue waits for: the outbox has its end
 -- Repeated: the token is empty and the fence equal, so it counts as done and changes nothing.
 local job, claims, completed, stats, unique, events, wake, scheduled, settings, sequence, batches, batch_record,
-  batch_guests, batch_outbox, awaiting, groups = unpack(KEYS)
+  remote_members, batch_outbox, awaiting, groups = unpack(KEYS)
 local completed_history, evicted_ttl, publish, result_ttl = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
 --@include lib/core/clock
 --@include lib/core/listened

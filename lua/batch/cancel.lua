@@ -16,7 +16,7 @@
 --@include lib/place/remove_waiting
 --@include lib/batch/cancel_member
 for i = first, #ARGV do
-  if redis.call('HEXISTS', batch_guests, ARGV[i]) == 1 then
+  if redis.call('HEXISTS', remote_members, ARGV[i]) == 1 then
     cancel_member(ARGV[i])
   end
 end

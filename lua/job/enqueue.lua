@@ -15,7 +15,7 @@
 -- KEYS[10] unique_expiries      sorted set
 -- KEYS[11] replaced    prefix of the memories of replacements
 -- KEYS[12] batch_record  prefix of the batches with a follow-up
--- KEYS[13] batch_guests  hash
+-- KEYS[13] remote_members hash
 -- KEYS[14] awaiting    sorted set
 -- KEYS[15] groups      prefix of the keys of groups
 -- KEYS[16] sweep       hash
@@ -42,7 +42,7 @@
 -- Repeated: a known id adds nothing. For an id chosen by the caller, options.request distinguishes a repeat from a
 --   conflict. A replacement leaves no id of its own, so it is remembered for ten minutes.
 local job, pending, wake, stats, settings, prioritized, scheduled, sequence, unique, unique_expiries, replaced, batch_record,
-  batch_guests, awaiting, groups, sweep, events = unpack(KEYS)
+  remote_members, awaiting, groups, sweep, events = unpack(KEYS)
 local memory_ms = 600000
 --@include lib/core/clock
 --@include lib/core/write_job

@@ -16,7 +16,7 @@
 -- KEYS[10] unique_expiries      sorted set
 -- KEYS[11] replaced    prefix of the memories of replacements
 -- KEYS[12] batch_record  prefix of the batches with a follow-up
--- KEYS[13] batch_guests  hash
+-- KEYS[13] remote_members hash
 -- KEYS[14] awaiting    sorted set
 -- KEYS[15] groups      prefix of the keys of groups
 -- KEYS[16] sweep       hash
@@ -37,7 +37,7 @@
 --   An error is returned, and not raised, if nothing was written because a key has a wrong type.
 -- Repeated: a marked key adds nothing.
 local job, pending, wake, stats, settings, prioritized, scheduled, sequence, unique, unique_expiries, replaced, batch_record,
-  batch_guests, awaiting, groups, sweep, events, once_fences, once = unpack(KEYS)
+  remote_members, awaiting, groups, sweep, events, once_fences, once = unpack(KEYS)
 local source, fence, max_pending, max_pending_bytes, publish = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local memory_ms = 600000
 --@include lib/core/clock

@@ -12,7 +12,7 @@
 --   member, its batch, then queue, tab, id.
 --   Returns nil if the queue has none of these. Repeated: continues.
 --@include lib/core/keys
-if redis.call('EXISTS', batches, batch_guests, batch_outbox, awaiting) == 0 then
+if redis.call('EXISTS', batches, remote_members, batch_outbox, awaiting) == 0 then
   return nil
 end
 --@include lib/retention/retention_args
@@ -30,7 +30,7 @@ end
 --@include lib/batch/cancel_member
 local limit, reply = tonumber(ARGV[first]), { 0, 0, {}, {}, {} }
 --@include lib/batch/maintain
-maintain_guests(limit)
+maintain_remote_members(limit)
 maintain_awaiting(limit)
 maintain_batches(limit, ARGV[first + 1] == '1')
 place_groups()

@@ -148,16 +148,16 @@ describe('a `can` that decides by id', () => {
   });
 
   it('is asked for each member of a batch that is cancelled, in its own queue', async () => {
-    const [home, guests] = [uniqueQueueName('book'), uniqueQueueName('page')];
+    const [home, remote] = [uniqueQueueName('book'), uniqueQueueName('page')];
     const can = (action: string, _request: object, { queue, id }: DashboardSubject) =>
       action === 'view' || (queue === home && id !== 'protected');
-    const app = await startDashboard({ jobs: OFF, dashboard: { queues: [home, guests], can } });
+    const app = await startDashboard({ jobs: OFF, dashboard: { queues: [home, remote], can } });
     const [near, far, free] = ['near', 'far', 'free'].map((id) => app.queue(home).batch({ id }));
     await near!.addMany('page', [
       { id: 'a', payload: 1 },
       { id: 'protected', payload: 2 },
     ]);
-    await far!.add('page', 3, { id: 'b', queue: app.queue(guests) });
+    await far!.add('page', 3, { id: 'b', queue: app.queue(remote) });
     await free!.add('page', 4, { id: 'c' });
     for (const batch of [near!, far!, free!]) await batch.seal();
     const statuses = [];

@@ -116,11 +116,11 @@ describe.each(PLATFORMS)('on %s', (platform) => {
   });
 
   it('shows batches, their members in other queues, and what follows, and cancels one', async () => {
-    const [home, guests] = [uniqueQueueName('book'), uniqueQueueName('page')];
-    const app = await start({ dashboard: { queues: [home, guests] } });
+    const [home, remote] = [uniqueQueueName('book'), uniqueQueueName('page')];
+    const app = await start({ dashboard: { queues: [home, remote] } });
     const batch = app.queue(home).batch({ id: 'atlas', finally: { name: 'bind' } });
     const [map, index] = await batch.addMany('page', [{ payload: 1 }, { payload: 2 }]);
-    const far = await batch.add('page', 3, { queue: app.queue(guests) });
+    const far = await batch.add('page', 3, { queue: app.queue(remote) });
     await batch.seal();
     const listed = await app.get(`/api/batches?queue=${home}`);
     expect(listed.body).toMatchObject({
@@ -134,11 +134,11 @@ describe.each(PLATFORMS)('on %s', (platform) => {
       members: [
         { id: map!.id, queue: home, status: 'open' },
         { id: index!.id, queue: home },
-        { id: far.id, queue: guests },
+        { id: far.id, queue: remote },
       ],
       next: null,
     });
-    const member = await app.get(`/api/job?queue=${guests}&id=${far.id}`);
+    const member = await app.get(`/api/job?queue=${remote}&id=${far.id}`);
     expect(member.body).toMatchObject({ batch: { queue: home, id: 'atlas', role: 'member' } });
     const cancelled = await app.post('/api/batch/cancel', { queue: home, id: 'atlas' });
     expect(cancelled.body).toEqual({ done: 3, spared: 0 });

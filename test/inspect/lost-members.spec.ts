@@ -22,7 +22,7 @@ async function sealedBatch(where: string) {
 /** Deletes a job with all its traces. */
 async function lose({ keys, redis }: ReturnType<typeof coreQueue>['state'], id: string): Promise<void> {
   await redis.del(keys.job(id));
-  await redis.hdel(keys.batchGuests, id);
+  await redis.hdel(keys.remoteMembers, id);
   await redis.lrem(keys.pending, 0, id);
 }
 

@@ -3,10 +3,10 @@
 --   id. A follow-up has a tab and the id of its batch. No id has a tab or a line feed.
 -- note_end(batch, member, status, detail): removes a member from the open set of a batch in this queue. A missing
 --   member has ended before, so nothing happens.
--- end_member(id, ref, status, detail): does the same by that field. The end of a guest goes into the outbox, for its
+-- end_member(id, ref, status, detail): does the same by that field. The end of a remote member goes into the outbox, for its
 --   own queue.
 -- open_member(id, ref): reverts the end of a dead letter, if its batch has not fired.
--- Needs: batch_guests, batch_outbox, batch_record, batches, sequence, lib/core/clock.
+-- Needs: batch_outbox, batch_record, batches, remote_members, sequence, lib/core/clock.
 --@include lib/batch/follow_up
 local function note_end(batch, member, status, detail)
   local key = batch_record .. batch
@@ -41,7 +41,7 @@ local function end_member(id, ref, status, detail)
       note_end(string.sub(ref, 2), id, status, detail)
     end
   elseif string.find(ref, '\t', 1, true) then
-    redis.call('HDEL', batch_guests, id)
+    redis.call('HDEL', remote_members, id)
     post(ref, id, status, detail)
   else
     note_end(ref, id, status, detail)
@@ -64,7 +64,7 @@ local function open_member(id, ref)
   if not tab then
     open_again(ref, id)
   elseif tab > 1 then
-    redis.call('HSET', batch_guests, id, ref)
+    redis.call('HSET', remote_members, id, ref)
     post(ref, id, 'open', '')
   end
 end

@@ -1,6 +1,6 @@
 -- follow(id, options): makes a new job a member of its batch. Lets it wait for the jobs of its `after`. Returns whether
 --   it may start by its own options, because all that it waits for have ended.
--- Needs: awaiting, batch_guests, batch_record, job, scheduled, lib/batch/depend, lib/batch/join, lib/core/clock.
+-- Needs: awaiting, batch_record, job, remote_members, scheduled, lib/batch/depend, lib/batch/join, lib/core/clock.
 local never = '253402300799000' -- the score of a start that never comes: the year 9999
 
 -- Returns whether a job of another queue must still complete. Its end may have come first: it was asked before this enqueue.
@@ -45,7 +45,7 @@ end
 
 local function follow(id, options)
   if options.batch and string.find(options.batch, '\t', 1, true) then
-    redis.call('HSET', batch_guests, id, options.batch)
+    redis.call('HSET', remote_members, id, options.batch)
   elseif options.batch and join(options.batch, id) then
     redis.call('HSET', job .. id, 'cancel_requested_at_ms', now)
   end

@@ -1,4 +1,4 @@
--- maintain_batches(limit, all), maintain_guests(limit), maintain_awaiting(limit): see lua/sweep/maintain-batches.
+-- maintain_batches(limit, all), maintain_remote_members(limit), maintain_awaiting(limit): see lua/sweep/maintain-batches.
 -- reply: gets a 1 first if more is left, and third the dead letters. The members to cancel in other queues follow.
 -- Needs: reply, lib/batch/dependents, lib/batch/end_member, lib/core/clock, lib/core/keys.
 --@include lib/batch/maintain_batch
@@ -23,9 +23,9 @@ local function maintain_batches(limit, all)
   end
 end
 
--- Draws some guests by chance, and sends the end of each guest that has ended.
-local function maintain_guests(limit)
-  local drawn = redis.call('HRANDFIELD', batch_guests, limit, 'WITHVALUES')
+-- Draws some remote members by chance, and sends the end of each that has ended.
+local function maintain_remote_members(limit)
+  local drawn = redis.call('HRANDFIELD', remote_members, limit, 'WITHVALUES')
   for i = 1, #drawn, 2 do
     local status, detail = job_end_of(drawn[i])
     if status then

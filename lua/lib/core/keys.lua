@@ -30,7 +30,7 @@ local nudge = KEYS[27] -- prefix of the keys that reach one worker, followed by 
 -- sorted set, batches of this queue with a follow-up, score = the next check by the sweep in ms
 local batches = KEYS[28]
 local batch_record = KEYS[29] -- prefix of a batch's keys, see docs/internals/batches.md
-local batch_guests = KEYS[30] -- hash, id of an open job here -> its batch in another queue: queue, tab, batch
+local remote_members = KEYS[30] -- hash, id of an open job here -> its batch in another queue: queue, tab, batch
 local batch_outbox = KEYS[31] -- hash, queue, batch and id, with tabs between, -> the end of that job here, until its batch has it
 local awaiting = KEYS[32] -- sorted set, jobs that wait for others to end, score = since when in ms
 local groups = KEYS[33] -- prefix of the keys of groups, see docs/internals/groups.md

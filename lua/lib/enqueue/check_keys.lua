@@ -1,7 +1,7 @@
 -- check_keys(asked): returns the error of a key of a wrong type, before the first write of an enqueue with options. Its jobs
 --   must not be left in no place. Returns nil if all keys that these options use are fine. It reads no other key.
 -- asked: the options of each job of the call, false for none.
--- Needs: awaiting, batch_guests, batch_record, groups, job, pending, prioritized, scheduled, sequence, stats, unique,
+-- Needs: awaiting, batch_record, groups, job, pending, prioritized, remote_members, scheduled, sequence, stats, unique,
 --   unique_expiries, wake, lib/enqueue/queue_settings, lib/group/join, lib/group/line_and_slots, lib/group/scores,
 --   lib/group/state.
 local function first_error(...)
@@ -38,7 +38,7 @@ local function uses_of(asked)
       uses.other_groups = uses.other_groups or replaces or options.group_limits or options.run_at_ms or options.delay_ms or after
       uses.unique, uses.awaiting = uses.unique or options.unique, uses.awaiting or after
       if batch and string.find(batch, '\t', 1, true) then
-        uses.guests = true
+        uses.remote_members = true
       elseif batch then
         of_batches[batch_record .. batch] = true
       end
@@ -106,6 +106,6 @@ local function check_keys(asked)
     uses.scheduled and redis.pcall('ZCARD', scheduled), uses.prioritized and redis.pcall('ZCARD', prioritized),
     uses.sequence and redis.pcall('GET', sequence),
     uses.unique and redis.pcall('HLEN', unique), uses.unique and redis.pcall('ZCARD', unique_expiries),
-    uses.guests and redis.pcall('HLEN', batch_guests), uses.awaiting and redis.pcall('ZCARD', awaiting))
+    uses.remote_members and redis.pcall('HLEN', remote_members), uses.awaiting and redis.pcall('ZCARD', awaiting))
   return failure or next(of_batches) and batch_error(of_batches) or names[1] and group_error(names, uses.other_groups) or nil
 end

@@ -81,7 +81,7 @@ export class QueueKeys extends KeyBase {
   readonly batches = `${this.base}batches`;
   /** The start of a batch's keys, before its id. */
   readonly batchRecordPrefix = `${this.base}batch_record:`;
-  readonly batchGuests = `${this.base}batch_guests`;
+  readonly remoteMembers = `${this.base}remote_members`;
   readonly batchOutbox = `${this.base}batch_outbox`;
   readonly awaiting = `${this.base}awaiting`;
   /** The largest fence of each source of entries. */
@@ -128,7 +128,7 @@ export class QueueKeys extends KeyBase {
     this.nudgePrefix,
     this.batches,
     this.batchRecordPrefix,
-    this.batchGuests,
+    this.remoteMembers,
     this.batchOutbox,
     this.awaiting,
     this.groupsPrefix,
@@ -151,7 +151,7 @@ export class QueueKeys extends KeyBase {
     this.uniqueExpiries,
     this.replacedPrefix,
     this.batchRecordPrefix,
-    this.batchGuests,
+    this.remoteMembers,
     this.awaiting,
     this.groupsPrefix,
     this.sweep,
@@ -175,7 +175,7 @@ export class QueueKeys extends KeyBase {
     this.sequence,
     this.batches,
     this.batchRecordPrefix,
-    this.batchGuests,
+    this.remoteMembers,
     this.batchOutbox,
     this.awaiting,
     this.groupsPrefix,

@@ -36,7 +36,7 @@ const TYPES: Readonly<Record<string, KeyType>> = {
   retention: 'hash',
   names: 'zset',
   batches: 'zset',
-  batch_guests: 'hash',
+  remote_members: 'hash',
   batch_outbox: 'hash',
   awaiting: 'zset',
   error_kinds: 'hash',

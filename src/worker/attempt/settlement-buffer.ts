@@ -228,7 +228,7 @@ export class SettlementBuffer {
   }
 
   private notifyBatchReporter(claims: readonly ClaimedJob[]): void {
-    if (claims.some(({ options }) => options.guest)) {
+    if (claims.some(({ options }) => options.remote)) {
       this.owner.batchReporter.notify();
     }
   }

@@ -1,9 +1,9 @@
 import { expect, it } from '@jest/globals';
 import { expectUnchanged } from '../../support/queue/queue-state.js';
-import { seededGuests } from '../../support/queue/seeded-batch.js';
+import { seededRemoteMembers } from '../../support/queue/seeded-batch.js';
 
 it('cancels members of a batch in another queue: waiting ones at once, running ones by a request', async () => {
-  const q = await seededGuests('x', 'y');
+  const q = await seededRemoteMembers('x', 'y');
   const [x] = await q.claim(1);
   await q.run(q.scripts.batches.cancel(['x', 'y']));
   expect(await q.status('y')).toBe('cancelled');
@@ -12,7 +12,7 @@ it('cancels members of a batch in another queue: waiting ones at once, running o
 });
 
 it('leaves a job alone that is a member no more', async () => {
-  const q = await seededGuests('x');
+  const q = await seededRemoteMembers('x');
   await q.add('other');
   await expectUnchanged(q, () => q.run(q.scripts.batches.cancel(['other', 'none'])));
 });

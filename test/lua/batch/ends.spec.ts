@@ -1,11 +1,11 @@
 import { expect, it } from '@jest/globals';
 import { expectUnchanged } from '../../support/queue/queue-state.js';
-import { seededGuests } from '../../support/queue/seeded-batch.js';
+import { seededRemoteMembers } from '../../support/queue/seeded-batch.js';
 
 const look = (ids: string[]) => ids.map((id) => ({ batch: 'b', id }));
 
 it('returns nothing of members that wait or run, and changes nothing', async () => {
-  const q = await seededGuests('x', 'y');
+  const q = await seededRemoteMembers('x', 'y');
   await q.claim(1);
   await expectUnchanged(q, async () => {
     expect(await q.run(q.scripts.batches.ends('home', look(['x', 'y'])))).toEqual([]);
@@ -13,15 +13,15 @@ it('returns nothing of members that wait or run, and changes nothing', async () 
 });
 
 it('returns a member that is gone with all its traces as removed, without a number', async () => {
-  const q = await seededGuests('x');
-  await q.redis.del(q.keys.job('x'), q.keys.pending, q.keys.batchGuests);
+  const q = await seededRemoteMembers('x');
+  await q.redis.del(q.keys.job('x'), q.keys.pending, q.keys.remoteMembers);
   expect(await q.run(q.scripts.batches.ends('home', look(['x'])))).toEqual([
     { queue: 'home', batch: 'b', id: 'x', number: '0', state: 'removed', detail: '' },
   ]);
 });
 
 it('returns the report of a member with its number, while nobody has delivered it', async () => {
-  const q = await seededGuests('x');
+  const q = await seededRemoteMembers('x');
   const [job] = await q.claim(1);
   await q.run(q.scripts.complete([{ ...job!, result: '{"n":1}' }]));
   const [report] = await q.run(q.scripts.batches.outbox(10));
@@ -30,7 +30,7 @@ it('returns the report of a member with its number, while nobody has delivered i
 });
 
 it('returns the end of a member whose report was lost', async () => {
-  const q = await seededGuests('x');
+  const q = await seededRemoteMembers('x');
   const [job] = await q.claim(1);
   await q.run(q.scripts.complete([{ ...job!, result: '{"n":1}' }]));
   await q.redis.del(q.keys.batchOutbox);
@@ -39,7 +39,7 @@ it('returns the end of a member whose report was lost', async () => {
 });
 
 it('leaves a key of another type to the claim of that job', async () => {
-  const q = await seededGuests('x');
+  const q = await seededRemoteMembers('x');
   q.broken = true;
   await q.redis.del(q.keys.job('x'));
   await q.redis.set(q.keys.job('x'), 'of another type');

@@ -1,8 +1,8 @@
 import { expect, it } from '@jest/globals';
-import { seededGuests } from '../../support/queue/seeded-batch.js';
+import { seededRemoteMembers } from '../../support/queue/seeded-batch.js';
 
 it('returns the ends of members of batches in other queues', async () => {
-  const q = await seededGuests('x', 'y');
+  const q = await seededRemoteMembers('x', 'y');
   const [x] = await q.claim(1);
   await q.run(q.scripts.complete([{ ...x!, result: '1' }]));
   expect(await q.run(q.scripts.batches.outbox(10))).toEqual([

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
-import { seededBatch, seededGuests } from '../../support/queue/seeded-batch.js';
+import { seededBatch, seededRemoteMembers } from '../../support/queue/seeded-batch.js';
 
 it('does nothing in a queue without batches', async () => {
   const q = testQueue();
@@ -27,7 +27,7 @@ it('cancels the members of a stopped batch, and names those in other queues', as
 });
 
 it('says that ends wait to be delivered', async () => {
-  const q = await seededGuests('x');
+  const q = await seededRemoteMembers('x');
   await q.run(q.scripts.cancel('x'));
   expect(await q.run(q.scripts.sweep.maintainBatches(10, false))).toMatchObject({ hasEnds: true });
 });
@@ -45,7 +45,7 @@ it('starts a job that waits for two others whose ends were not delivered', async
 });
 
 it('finds the end of a job in a batch of another queue that was not noted, and no end of one that waits', async () => {
-  const q = await seededGuests('x');
+  const q = await seededRemoteMembers('x');
   expect(await q.run(q.scripts.sweep.maintainBatches(10, true))).not.toMatchObject({ hasEnds: true });
   q.broken = true;
   await q.redis.hset(q.keys.job('x'), 'status', 'completed');

@@ -59,7 +59,7 @@ describe('a batch with members in several queues', () => {
     await new Sweeper([pages], 60_000, logger).runOnce();
     expect(await fired(home, batch.id)).toBe(true);
     const { keys, redis } = states.pages.state;
-    expect(await redis.exists(keys.batchOutbox, keys.batchGuests)).toBe(0);
+    expect(await redis.exists(keys.batchOutbox, keys.remoteMembers)).toBe(0);
   });
 
   it('takes ends that come twice, or after newer ones, once', async () => {

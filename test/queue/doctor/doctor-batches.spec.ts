@@ -47,7 +47,7 @@ describe('a batch that waits for what is nowhere', () => {
       await queue.enqueue('another');
       expect((await queue.doctor()).counts).toEqual({});
       const { keys, redis } = there.state;
-      await redis.del(keys.job('page'), keys.batchGuests, keys.sequence);
+      await redis.del(keys.job('page'), keys.remoteMembers, keys.sequence);
       await redis.lrem(keys.pending, 0, 'page');
       const found = `it waits for job page of queue ${there.queue.name}, which is gone`;
       const finding = { kind: 'batch', subject: 'waits', found, expected: 'members that wait or run' };

@@ -185,7 +185,7 @@ it.each(['its own queue', 'another queue'])('the error of an enqueue to a batch 
   const batch = home.queue.batch({ id: 'b', then: { name: 'then' } });
   await batch.add('page', 1, { queue: there.queue });
   const record = ['', '/open', '/members', '/outcomes'].map((end) => `batch_record:b${end}`);
-  for (const part of where === 'another queue' ? ['batch_guests'] : record.slice(3)) {
+  for (const part of where === 'another queue' ? ['remote_members'] : record.slice(3)) {
     const key = there.base + part;
     await redis.del(key);
     const found = await spoil(key, 'hash');

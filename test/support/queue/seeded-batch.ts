@@ -20,7 +20,7 @@ export async function seededBatch(...members: string[]): Promise<TestQueue> {
 }
 
 /** Returns a queue with members of the batch `b` in the queue `home`. */
-export async function seededGuests(...members: string[]): Promise<TestQueue> {
+export async function seededRemoteMembers(...members: string[]): Promise<TestQueue> {
   const q = testQueue();
   await addMembers(q, refTo('home', 'b'), members);
   return q;

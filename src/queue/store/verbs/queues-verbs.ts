@@ -21,7 +21,7 @@ export type Place =
   | 'groupsGated'
   | 'groupsResting'
   | 'batches'
-  | 'batchGuests'
+  | 'remoteMembers'
   | 'batchOutbox'
   | 'awaiting';
 

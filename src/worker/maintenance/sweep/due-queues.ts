@@ -13,7 +13,7 @@ const WORK: readonly Place[] = [
   'groupDepths',
   'groupsGated',
   'batches',
-  'batchGuests',
+  'remoteMembers',
   'batchOutbox',
   'awaiting',
 ];
