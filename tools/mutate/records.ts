@@ -20,7 +20,7 @@ export function readRecords(folder: string): SpecRecord[] {
 }
 
 /**
- * Returns the test files of a mutant, which take at most `most` seconds together by their records. Those that
+ * Returns the test files of a mutant, which take at most `most` seconds together by their records, or one. Those that
  * noticed several others of its file come first, and those named like it or like a changed script. Its folder's are next,
  * then the fastest.
  */
@@ -40,7 +40,7 @@ export function suitesOf(
     Math.min(3, noticed.get(record.file) ?? 0);
   const sorted = records.toSorted((one, other) => nearness(other) - nearness(one) || one.seconds - other.seconds);
   let sum = 0;
-  return sorted.filter(({ seconds }) => (sum += seconds) <= most).map((record) => record.file);
+  return sorted.filter(({ seconds }, i) => (sum += seconds) <= most || i === 0).map((record) => record.file);
 }
 
 /** Returns the name of the script that a test file of `test/lua` is about. */

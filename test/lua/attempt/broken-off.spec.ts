@@ -108,6 +108,17 @@ describe('a complete that breaks off at a key of another type', () => {
     expect(await q.total('completed')).toBe(2);
   });
 
+  it('buries no job twice whose claim alone was left', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    await q.run(q.scripts.fail([{ ...job, ...failure, final: true, begun: true }]));
+    await q.redis.zadd(q.keys.claims, 1, 'a');
+    await reclaimAll(q);
+    expect(await q.redis.zcard(q.keys.claims)).toBe(0);
+    expect(await q.redis.lrange(q.keys.failed, 0, -1)).toEqual(['a']);
+    expect(await q.total('failed')).toBe(1);
+  });
+
   it('counts no completion of a client of the pattern, which counted it itself', async () => {
     const q = testQueue();
     await q.add('job');

@@ -12,3 +12,16 @@ it('finds a job that is in no place, and puts it back where it is asked to', asy
   expect((await q.pending()).toSorted()).toEqual(['lost', 'sound']);
   expect(await q.run(doctor.inspect(['sound', 'lost'], true))).toEqual({ judged: 2, faults: [] });
 });
+
+it('finds no fault in jobs that a client of the pattern has moved or claimed', async () => {
+  const { q, doctor } = examined();
+  await q.addAll('moved', 'claimed');
+  for (const _ of [1, 2]) await q.redis.lmove(q.keys.pending, q.keys.processing, 'RIGHT', 'LEFT');
+  await q.redis.hset(q.keys.job('claimed'), {
+    status: 'processing',
+    claim_token: 't',
+    claimed_at_ms: await q.now(),
+  });
+  q.broken = true;
+  expect(await q.run(doctor.inspect(['moved', 'claimed'], false))).toMatchObject({ faults: [] });
+});

@@ -23,6 +23,20 @@ describe('history/close-minute.lua', () => {
     ]);
   });
 
+  it('forgets versions that no worker had for a day', async () => {
+    const { clock, q } = clocked();
+    await close(q);
+    const hour = 60 * MINUTE;
+    await q.redis.hset(q.keys.historyOpen, {
+      'v:old': clock.nowMs - 25 * hour,
+      'v:recent': clock.nowMs - 23 * hour,
+    });
+    await q.addAll('a');
+    clock.nowMs += MINUTE;
+    await close(q);
+    expect(await q.redis.hmget(q.keys.historyOpen, 'v:old', 'v:recent')).toEqual([null, expect.any(String)]);
+  });
+
   it('counts no job that was there before the recording began', async () => {
     const { clock, q } = clocked();
     await q.addAll('a', 'b');

@@ -5,7 +5,7 @@ import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { runCLI } from 'jest';
-import setUp from '../../../test/support/global-setup.mjs';
+import setUp from '../../../test/support/run/global-setup.mjs';
 
 const config = fileURLToPath(new URL('jest.config.mjs', import.meta.url));
 
