@@ -25,3 +25,13 @@ it('finds no fault in jobs that a client of the pattern has moved or claimed', a
   q.broken = true;
   expect(await q.run(doctor.inspect(['moved', 'claimed'], false))).toMatchObject({ faults: [] });
 });
+
+it('puts a job of a group that is also in pending back into its group alone', async () => {
+  const { q, doctor } = examined();
+  await q.add('a', { group: 'g' });
+  await q.redis.lpush(q.keys.pending, 'a');
+  await q.run(doctor.inspect(['a'], true));
+  expect(await q.pending()).toEqual([]);
+  expect(await q.ranked(`${q.keys.groupsPrefix}waiting:g`)).toEqual(['a']);
+  expect(await q.claim(2)).toMatchObject([{ id: 'a' }]);
+});

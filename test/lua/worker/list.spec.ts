@@ -12,3 +12,11 @@ it('lists live workers, the latest first, with what they said of themselves', as
   ]);
   expect(await q.run(q.scripts.workers.list(1))).toHaveLength(1);
 });
+
+it('names the jobs whose handlers do not end', async () => {
+  const q = testQueue();
+  const stuck = [{ id: 'a', name: 'mail' }];
+  await q.run(q.scripts.workers.register('w1', true));
+  await q.run(q.scripts.workers.describe('w1', { host: 'h', pid: 1, slots: 2, stuck }, 0));
+  expect(await q.run(q.scripts.workers.list(1))).toMatchObject([{ id: 'w1', stuck }]);
+});

@@ -43,8 +43,9 @@ it.each<[string, (address: string) => unknown]>([
   }
 });
 
-it('shows an object by its keys, and a mail address as it is', () => {
+it('shows an object by its first keys, and a mail address as it is', () => {
   expect(show({ 'redis://:hunter2@cache': 1, b: 2 })).toBe('an object with …@cache, b');
+  expect(show({ a: 1, b: 1, c: 1, d: 1, e: 1, f: 1 })).toBe('an object with a, b, c, d, e');
   expect(show('ada@example.com')).toBe('"ada@example.com"');
   expect(show('a?b=c')).toBe('"a?b=c"');
 });
