@@ -30,7 +30,7 @@ function load(name: string): Any {
   return createRequire(join(ROOT, 'bench/package.json'))(name);
 }
 
-/** The last version 5 of BullMQ. It is fetched once, because the benchmark has a later one. */
+/** Makes a fleet of the last version 5 of BullMQ. It is fetched once, because the benchmark has a later one. */
 export async function bullmq5Fleet(queue: string, url: string): Promise<OldFleet> {
   const fetched = await fetchPackages('bullmq5', ['bullmq@5.81.5']);
   return bullmqFleet(queue, url, fetched.require('bullmq'));
