@@ -256,6 +256,7 @@ describe('the relay', () => {
     t.outbox.wake();
     await eventually(async () => (await t.rows()) === 0, { what: 'all rows are shipped' });
     expect((await t.pending()).slice(4)).toEqual(['first', 'second']);
+    await t.outbox.stop(); // it would take the turn from a relay of the next test
   });
 
   it('ships in the order of the rows, thousands in several calls', async () => {
