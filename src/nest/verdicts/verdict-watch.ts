@@ -86,7 +86,7 @@ export class VerdictWatch implements BackgroundRole {
 
   private async look(queue: JobQueue): Promise<void> {
     const token = queue.store.clock.randomId();
-    const turn = await queue.exec(({ alerts }) => alerts.look(token, this.fleetEveryMs));
+    const turn = await queue.exec(({ alerts }) => alerts.takeTurn(token, this.fleetEveryMs));
     if (!turn) {
       return;
     }

@@ -27,7 +27,7 @@ export const DECLARED_MS = 30_000;
 /** The time an undeclared schedule is kept before it is removed, in ms. */
 export const UNDECLARED_AGE_MS = 86_400_000;
 
-/** The time the record of told alerts is kept after the last look, in ms; see lua/alert/look.lua. */
+/** The time the record of told alerts is kept after the last look, in ms; see lua/alert/take-turn.lua. */
 export const ALERTS_KEPT_MS = 7 * 86_400_000;
 
 /** The time the record of an ended batch is kept, in ms. */

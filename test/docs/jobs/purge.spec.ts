@@ -18,6 +18,7 @@ const LIVES: Record<string, number | undefined> = {
   '10 seconds': 10_000,
   'four `sweepIntervalMs`': 20_000,
   'one `visibilityMs`': 30_000,
+  '5 minutes': 300_000,
   '10 minutes': 600_000,
   '5 minutes and two `visibilityMs`': 360_000,
   'a day': DAY,
@@ -84,7 +85,9 @@ async function useAll(queue: JobQueue, state: TestQueue): Promise<void> {
   await state.run(scripts.complete([{ ...guest, result: '1' }])); // and dies before it reports that to the other queue
   await queue.pause();
   await queue.enqueue(1, { priority: 1 });
-  await state.run(scripts.alerts.look('teller', 60_000));
+  await redis.zadd(keys.waiters, await state.now(), 'w1'); // as on a Cluster
+  await redis.pexpire(keys.waiters, 300_000);
+  await state.run(scripts.alerts.takeTurn('teller', 60_000));
   await state.run(scripts.sweep.hold('queues', 'process', 10_000));
   const job = { id: 'of-a-sender', name: 'email', payload: '1' };
   await queue.exec((calls) => calls.once.enqueue({ source: 'orders', fence: 1 }, [{ key: 'row', job }]));

@@ -4,8 +4,8 @@ import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 describe('alert/told.lua', () => {
   it('keeps the record of the last look, also repeated', async () => {
     const q = testQueue();
-    const { look, told } = q.scripts.alerts;
-    await q.run(look('a', 0));
+    const { takeTurn, told } = q.scripts.alerts;
+    await q.run(takeTurn('a', 0));
     expect(await q.run(told('a', 'one'))).toBe(true);
     expect(await expectUnchanged(q, () => q.run(told('a', 'one')))).toBe(true);
     expect(await q.redis.hget(q.keys.alerts, 'record')).toBe('one');
@@ -13,9 +13,9 @@ describe('alert/told.lua', () => {
 
   it('refuses a look that another one has followed', async () => {
     const q = testQueue();
-    const { look, told } = q.scripts.alerts;
-    await q.run(look('a', 0));
-    await q.run(look('b', 0));
+    const { takeTurn, told } = q.scripts.alerts;
+    await q.run(takeTurn('a', 0));
+    await q.run(takeTurn('b', 0));
     expect(await expectUnchanged(q, () => q.run(told('a', 'late')))).toBe(false);
   });
 });

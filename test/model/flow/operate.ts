@@ -146,8 +146,11 @@ const records: [string, (side: Side) => Promise<unknown>][] = [
     'history.addDurations',
     (side) => ask(side, (calls) => calls.history.addDurations('ada', `at ${side.now()}`, ['w1', 2, 'r3', 1])),
   ],
-  ['alerts.look', async (side) => (await ask(side, (calls) => calls.alerts.look('t', 0)))?.record],
-  ['alerts.look of another', async (side) => (await ask(side, (calls) => calls.alerts.look('u', 0)))?.record],
+  ['alerts.takeTurn', async (side) => (await ask(side, (calls) => calls.alerts.takeTurn('t', 0)))?.record],
+  [
+    'alerts.takeTurn of another',
+    async (side) => (await ask(side, (calls) => calls.alerts.takeTurn('u', 0)))?.record,
+  ],
   ['alerts.told', (side) => ask(side, (calls) => calls.alerts.told('t', 'r'))],
   ['history.read', ({ queue }) => queue.history.read({ lastMs: 12 * HOUR, stepMs: 10 * MINUTE })],
 ];

@@ -7,8 +7,8 @@ import { type CallContext, call } from '../script-call.js';
 /** Returns the calls of `lua/alert`, one for each script; see the headers there. */
 export function alertCalls({ keys }: CallContext) {
   return {
-    look(token: string, everyMs: number): ScriptCall<AlertTurn | undefined> {
-      return call('alertLook', [keys.alerts], [token, everyMs, ALERTS_KEPT_MS], (reply) => {
+    takeTurn(token: string, everyMs: number): ScriptCall<AlertTurn | undefined> {
+      return call('alertTakeTurn', [keys.alerts], [token, everyMs, ALERTS_KEPT_MS], (reply) => {
         const [now, record] = listOf(reply);
         return now === undefined
           ? undefined

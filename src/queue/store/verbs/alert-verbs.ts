@@ -15,7 +15,7 @@ export interface AlertVerbs {
    *
    * @param token identifies the look, so that its repeat gets the same turn
    */
-  look(token: string, everyMs: number): StoreCall<AlertTurn | undefined>;
+  takeTurn(token: string, everyMs: number): StoreCall<AlertTurn | undefined>;
   /** Keeps which alerts were told. Returns false, and keeps nothing, if another look has begun since. */
   told(token: string, record: string): StoreCall<boolean>;
 }

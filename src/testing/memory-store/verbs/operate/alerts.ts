@@ -6,8 +6,8 @@ import { callOf } from '../memory-call.js';
 export function alertVerbs(queue: MemoryQueue): AlertVerbs {
   const { alerts } = queue;
   return {
-    look: (token, everyMs) =>
-      callOf('alertLook', () => {
+    takeTurn: (token, everyMs) =>
+      callOf('alertTakeTurn', () => {
         const sinceMs = queue.now - alerts.lookedAtMs;
         if (alerts.look !== token && sinceMs >= 0 && sinceMs < everyMs) {
           return undefined;
