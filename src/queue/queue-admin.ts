@@ -99,7 +99,8 @@ export abstract class QueueAdmin extends JobAdmin {
 
   /**
    * Pauses the queue for the whole fleet: it accepts jobs and hands none out. Returns false if it was already paused,
-   * and keeps the first pause's author, reason and end.
+   * and keeps the first pause's author, reason and end. But `forMs` gives a pause that has an end a later one, which
+   * returns true.
    *
    * @throws InvalidOptionError
    * @example await queue.pause({ by: 'ada', reason: 'the mail provider is down', forMs: 2 * 3_600_000 });
@@ -107,8 +108,15 @@ export abstract class QueueAdmin extends JobAdmin {
   async pause(options: QueuePauseOptions = {}): Promise<boolean> {
     const checked = checkOptions('pause', queuePauseOptions, options);
     const isNew = await this.exec((calls) => calls.pause(checked));
+    const hasChanged = isNew || (checked.forMs !== undefined && (await this.extendPause(checked.forMs)));
     await this.afterChange?.('pause');
-    return isNew;
+    return hasChanged;
+  }
+
+  /** Gives a pause that has an end a later one. */
+  private async extendPause(forMs: number): Promise<boolean> {
+    const { pausedUntil } = await this.stats();
+    return pausedUntil !== undefined && this.exec((calls) => calls.extendPause(pausedUntil.getTime(), forMs));
   }
 
   /** Ends a pause. False when it was not paused. */

@@ -47,6 +47,7 @@ const NO_STEP: Record<string, string> = {
   'auditTrail.acknowledge': TRAIL,
   'auditTrail.clear': TRAIL,
   awaitResult: PRIVATE,
+  extendPause: PRIVATE,
   'deadLetters.editedPayload': PRIVATE,
   'deadLetters.each': PRIVATE,
   'deadLetters.kinds': COMPARED,

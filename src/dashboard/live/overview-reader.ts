@@ -153,6 +153,7 @@ export class OverviewReader {
       expiredClaims: stats.expiredClaims,
       workers: stats.workers,
       pausedAt: stats.pausedAt?.getTime() ?? null,
+      pausedUntil: stats.pausedUntil?.getTime() ?? null,
       totals: stats.totals,
       rates,
       ...lastHourOf(history),

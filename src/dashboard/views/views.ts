@@ -43,6 +43,8 @@ export interface QueueView extends QueueVerdictView {
   expiredClaims: number;
   workers: number;
   pausedAt: number | null;
+  /** When the pause ends by itself; null if somebody must resume the queue. */
+  pausedUntil: number | null;
   totals: Record<string, number>;
   /** Jobs per second over the last seconds; null before two readings. */
   rates: { inPerS: number; outPerS: number; failedPerS: number } | null;

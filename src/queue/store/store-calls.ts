@@ -232,6 +232,8 @@ interface AdminVerbs {
   ): StoreCall<CleanReply>;
   purge(limit: number): StoreCall<{ deleted: number; more: boolean }>;
   pause(options: QueuePauseOptions): StoreCall<boolean>;
+  /** Gives a pause with this end a later one. Returns false if the pause has another end, or none. */
+  extendPause(knownEndMs: number, forMs: number): StoreCall<boolean>;
   resume(): StoreCall<boolean>;
 }
 

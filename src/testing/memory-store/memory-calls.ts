@@ -48,6 +48,7 @@ import { complete, extend, fail, release } from './verbs/attempt/settle.js';
 import { recordStep } from './verbs/attempt/step.js';
 import { promote } from './verbs/promote.js';
 import { hold, reclaim, reclaimWorker, tidy } from './verbs/sweep.js';
+import { extendPause } from './verbs/operate/extend-pause.js';
 import type { QueuePauseOptions } from '../../queue/model/pause.js';
 import { WORKER_SEEN_MS } from '../../queue/runtime/lifetimes.js';
 
@@ -184,6 +185,9 @@ export class MemoryCalls implements StoreCalls {
       }
       return changes;
     });
+
+  extendPause = (knownEndMs: number, forMs: number) =>
+    callOf('queueExtendPause', () => extendPause(this.queue, knownEndMs, forMs));
 
   resume = () =>
     callOf('queueResume', () => {

@@ -27,9 +27,7 @@ it('says on every page that Redis is away, keeps what was there, and continues w
   expect(await violationsInEveryLook(pages[0]!)).toEqual([]);
   await pictureOf(pages[0]!, 'away-overview');
   await pictureOf(pages[1]!, 'away-queue');
-  await pages[1]!.getByRole('button', { name: 'Pause the queue' }).click();
-  await pages[1]!.locator('dialog').getByRole('button', { name: 'Pause the queue' }).click();
-  await says(pages[1]!, '.toast-bad', 'Redis');
+  expect(await pages[1]!.getByRole('button', { name: 'Pause the queue' }).isDisabled()).toBe(true);
   const opened = await openPage(`${world.url}#/job/email/any`).catch(() => undefined);
   await opened?.close();
   await world.redis.restart();

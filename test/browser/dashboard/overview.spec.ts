@@ -71,3 +71,14 @@ it.each([1440, 1024, 901, 900, 768, 390])(
     await page.setViewportSize(PHONE);
   },
 );
+
+it('a tab without the focus looks from time to time, and opens no stream', async () => {
+  const other = await page.context().newPage();
+  await other.addInitScript('document.hasFocus = () => false');
+  const asked: string[] = [];
+  other.on('request', (request) => asked.push(new URL(request.url()).pathname.replace(/.*\//, '')));
+  await other.goto(`${world.url}#/`);
+  await says(other, 'tr[data-queue=email]', 'email');
+  await patiently(async () => asked.filter((path) => path === 'overview').length >= 2);
+  expect(asked).not.toContain('stream');
+});

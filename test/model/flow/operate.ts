@@ -1,4 +1,5 @@
 // The steps of operators, of sweeps, and time that passes.
+import type { JobQueue } from '#queue/job-queue.js';
 import fc from 'fast-check';
 import { JOB_STATUSES } from '#queue/model/job.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
@@ -90,7 +91,7 @@ export const onLimits = (rates: boolean) =>
 const ages = fc.constantFrom(0, 30 * MINUTE);
 const onQueue = fc.oneof(
   { weight: 2, arbitrary: fc.constant(step('pause()', ({ queue }) => queue.pause({ by: 'me' }))) },
-  { weight: 1, arbitrary: fc.constant(step('pause(1 s)', ({ queue }) => queue.pause({ forMs: 1_000 }))) },
+  { weight: 1, arbitrary: fc.constant(step('pause(1 s), then for 2 s', ({ queue }) => pauseTwice(queue))) },
   { weight: 3, arbitrary: fc.constant(step('resume()', ({ queue }) => queue.resume())) },
   {
     weight: 3,
@@ -175,4 +176,9 @@ export async function maintain({ queue, other }: Side): Promise<void> {
   await maintainBatches(other, { all: true });
   await maintainBatches(queue, { all: true });
   await queue.exec((calls) => calls.sweep.promote(100));
+}
+
+/** Pauses the queue, and gives the pause a later end. */
+async function pauseTwice(queue: JobQueue): Promise<boolean[]> {
+  return [await queue.pause({ forMs: 1_000 }), await queue.pause({ forMs: 2_000 })];
 }

@@ -4,6 +4,7 @@ import { ACTION_WORDS, actionsOf, destroys, outcomeWords } from '../parts/action
 import { ask } from '../parts/confirm.js';
 import { say, tried } from '../parts/toasts.js';
 import { post } from '../state/api.js';
+import { unreachable } from '../state/live.js';
 import { startOf } from '../../../queue/runtime/cut.js';
 
 /** Shows the actions that the user may apply to this job now. */
@@ -35,6 +36,7 @@ export function JobActions({ job, changed }: { job: JobView; changed(): void }) 
         <button
           key={action}
           type="button"
+          disabled={unreachable.value}
           class={action === 'redrive' || action === 'promote' ? 'primary' : destroys(action) ? 'danger-quiet' : ''}
           onClick={() => void act(action)}
         >
@@ -44,7 +46,7 @@ export function JobActions({ job, changed }: { job: JobView; changed(): void }) 
       {canEdit && (
         <button
           type="button"
-          disabled={job.editRefusal !== null}
+          disabled={job.editRefusal !== null || unreachable.value}
           title={job.editRefusal ?? undefined}
           onClick={() => setEditing(true)}
         >

@@ -8,6 +8,7 @@ import { href } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
 import { Attempts } from './attempts.js';
 import { CopyButton } from '../parts/copy.js';
+import { asCommand } from '../parts/as-command.js';
 import { ErrorDetail } from './error-detail.js';
 import { JobActions } from './job-actions.js';
 import { JsonTree } from './json-tree.js';
@@ -96,7 +97,10 @@ function JobHead({ job, gone, changed }: { job: JobView; gone: boolean; changed(
         <a href={href(['queue', queue])}>
           <bdi>{queue}</bdi>
         </a>{' '}
-        / <CopyId id={job.id} length={40} />
+        / <CopyId id={job.id} length={40} />{' '}
+        <CopyButton text={asCommand('show', queue, job.id)} title="Copy the command that shows this job">
+          Copy as a command
+        </CopyButton>
       </p>
       <div class="page-title">
         <h1>
@@ -108,13 +112,25 @@ function JobHead({ job, gone, changed }: { job: JobView; gone: boolean; changed(
       <p class={`state-line state-${state}`}>
         <StateMark state={state} />
         <span>
-          <strong>{state}</strong> <Time at={endedAt ?? at} />
+          <strong>{state}</strong> <Since state={state} at={endedAt ?? at} />
           {job.isPrefetched && ', waits for a slot of its worker'}
           {attempts > 0 && `, attempt ${attempts}${maxAttempts ? ` of ${maxAttempts}` : ''}`}
           {job.cancelRequestedAt !== null && !ENDED.includes(state) && ', cancel requested'}
         </span>
       </p>
     </div>
+  );
+}
+
+/** Shows for how long a job waits or runs, else when it ended or is due. */
+function Since({ state, at }: { state: string; at: number | null }) {
+  const lasts = state === 'pending' || state === 'processing';
+  return lasts && at !== null ? (
+    <time dateTime={new Date(at).toISOString()} title={exact(at)}>
+      for {duration(Math.max(0, now.value - at))}
+    </time>
+  ) : (
+    <Time at={at} />
   );
 }
 

@@ -39,7 +39,7 @@ const SHAPES: Record<State | 'running', ComponentChildren> = {
   cancelled: <path d="M3.5 8h9" fill="none" stroke="currentColor" stroke-width="2.4" stroke-linecap="round" />,
 };
 
-/** Shows the sign of a verdict: a cross, an exclamation, a dot, a hollow dot. */
+/** Shows the sign of a verdict: a cross, an exclamation, two bars, a dot, three small dots. */
 export function VerdictMark({ severity, isIdle }: Pick<VerdictView, 'severity' | 'isIdle'>) {
   const sign = isIdle ? 'idle' : severity;
   const words = { critical: 'Stuck', warning: 'Needs a look', notice: 'Held back', ok: 'Flows', idle: 'Idle' }[
@@ -55,7 +55,9 @@ export function VerdictMark({ severity, isIdle }: Pick<VerdictView, 'severity' |
         <path d="M5.5 4v8M10.5 4v8" stroke="currentColor" stroke-width="2.4" stroke-linecap="round" />
       )}
       {sign === 'ok' && <circle cx="8" cy="8" r="4.5" fill="currentColor" />}
-      {sign === 'idle' && <circle cx="8" cy="8" r="4" fill="none" stroke="currentColor" stroke-width="1.6" />}
+      {sign === 'idle' && (
+        <path d="M3.5 8h.01M8 8h.01M12.5 8h.01" stroke="currentColor" stroke-width="2.6" stroke-linecap="round" />
+      )}
     </svg>
   );
 }
@@ -124,6 +126,7 @@ export function Spark({ values, label }: { values: readonly number[]; label: str
   const line = values.map((value, i) => `${x(i).toFixed(1)},${y(value).toFixed(1)}`).join(' ');
   return (
     <svg class="spark" viewBox="0 0 100 20" preserveAspectRatio="none" role="img" aria-label={label}>
+      <title>{`${label}: at most ${most.toLocaleString('en')} a minute`}</title>
       <polygon points={`0,20 ${line} 100,20`} class="spark-fill" />
       <polyline points={line} class="spark-line" vector-effect="non-scaling-stroke" />
     </svg>

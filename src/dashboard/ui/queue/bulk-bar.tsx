@@ -4,7 +4,7 @@ import { type Choice, ask, choose } from '../parts/confirm.js';
 import { counted } from '../parts/counting.js';
 import { say, tried } from '../parts/toasts.js';
 import { post } from '../state/api.js';
-import { may } from '../state/live.js';
+import { may, unreachable } from '../state/live.js';
 import { setParams } from '../state/route.js';
 import { ACTION_WORDS, actionsOf, destroys, outcomeWords } from '../parts/actions.js';
 import type { Selection } from './selection.js';
@@ -60,6 +60,7 @@ export function BulkBar({ queue, state, selection, match, groupWords = '', total
         <button
           key={action}
           type="button"
+          disabled={unreachable.value}
           class={destroys(action) ? 'danger-quiet' : ''}
           onClick={() => void act(action)}
         >

@@ -1,8 +1,8 @@
 import type { QueueView } from '../../views/views.js';
-import { chooseWithNote, type Choice } from '../parts/confirm.js';
-import { say } from '../parts/toasts.js';
+import { choose, chooseWithNote, type Choice } from '../parts/confirm.js';
+import { say, tried } from '../parts/toasts.js';
 import { type Problem, post } from '../state/api.js';
-import { may } from '../state/live.js';
+import { may, unreachable } from '../state/live.js';
 
 const MINUTE_MS = 60_000;
 
@@ -15,8 +15,16 @@ const ENDS: readonly [Choice<number | undefined>, ...Choice<number | undefined>[
   { value: 720 * MINUTE_MS, words: 'For 12 hours', verb: 'Pause for 12 hours' },
 ];
 
+/** The later ends of a pause. */
+const LATER_ENDS: readonly [Choice<number>, ...Choice<number>[]] = [
+  { value: 60 * MINUTE_MS, words: 'For an hour', verb: 'Lengthen to an hour' },
+  { value: 120 * MINUTE_MS, words: 'For 2 hours', verb: 'Lengthen to 2 hours' },
+  { value: 720 * MINUTE_MS, words: 'For 12 hours', verb: 'Lengthen to 12 hours' },
+  { value: 1_440 * MINUTE_MS, words: 'For a day', verb: 'Lengthen to a day' },
+];
+
 /** Pauses or resumes the queue, with why and for how long. */
-export function PauseButton({ queue: { name, pausedAt } }: { queue: QueueView }) {
+export function PauseButton({ queue: { name, pausedAt, pausedUntil } }: { queue: QueueView }) {
   const action = pausedAt === null ? 'pause' : 'resume';
   if (!may(action)) {
     return null;
@@ -34,10 +42,37 @@ export function PauseButton({ queue: { name, pausedAt } }: { queue: QueueView })
     }
   };
   return (
-    <button type="button" class={action === 'resume' ? 'primary' : ''} onClick={() => void act()}>
-      {action === 'pause' ? 'Pause the queue' : 'Resume the queue'}
-    </button>
+    <>
+      {pausedUntil !== null && may('pause') && (
+        <button type="button" disabled={unreachable.value} onClick={() => void lengthen(name)}>
+          Lengthen the pause
+        </button>
+      )}
+      <button
+        type="button"
+        class={action === 'resume' ? 'primary' : ''}
+        disabled={unreachable.value}
+        onClick={() => void act()}
+      >
+        {action === 'pause' ? 'Pause the queue' : 'Resume the queue'}
+      </button>
+    </>
   );
+}
+
+/** Asks for a later end of a pause. The queue stays paused meanwhile. */
+async function lengthen(queue: string): Promise<void> {
+  const forMs = await choose(
+    { title: `Lengthen the pause of ${queue}?`, body: 'It ends this long from now.', destroys: false },
+    LATER_ENDS,
+  );
+  if (forMs !== null) {
+    const outcome = await tried(async () => {
+      const { done } = await post<{ done: number }>('queue/act', { action: 'pause', queue, forMs });
+      return done > 0 ? `${queue} stays paused.` : `${queue} keeps its pause, which ends later or is over.`;
+    });
+    if (outcome) say(outcome);
+  }
 }
 
 /** Asks for the reason and the end, and pauses the queue. Returns false if the user decided against it. */

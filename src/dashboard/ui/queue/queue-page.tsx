@@ -104,7 +104,7 @@ function stateOf(param: string | null, { depths }: QueueView): State {
 }
 
 function QueueHead({ queue }: { queue: QueueView }) {
-  const { name, verdict, pausedAt, rates, lastHour, depths, oldestPendingAgeMs } = queue;
+  const { name, verdict, pausedAt, pausedUntil, rates, lastHour, depths, oldestPendingAgeMs } = queue;
   return (
     <div class="page-head">
       <div class="page-title">
@@ -120,7 +120,13 @@ function QueueHead({ queue }: { queue: QueueView }) {
         {pausedAt !== null && (
           <>
             {' '}
-            Paused <Time at={pausedAt} />.
+            Paused <Time at={pausedAt} />
+            {pausedUntil !== null && (
+              <>
+                , ends <Time at={pausedUntil} />
+              </>
+            )}
+            .
           </>
         )}
       </VerdictLine>

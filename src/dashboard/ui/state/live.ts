@@ -5,6 +5,8 @@ import type { StreamEvent } from '../../views/stream-views.js';
 import { BASE, get, Problem } from './api.js';
 
 const RETRY_MS = 2_000;
+/** The time between two looks of a visible tab without the focus, in ms. A stream reads five times as often. */
+const UNFOCUSED_MS = 5_000;
 
 /** `lost`: the app does not answer. `away`: the app answers, its Redis does not.
  * `slow`: Redis answers, and a reading takes long. `refused`: it refuses the request. */
@@ -21,15 +23,22 @@ const tick = signal(Date.now());
 /** The time of Redis, once a second. */
 export const now = computed(() => tick.value + clockLead.value);
 
+/** True while nothing can be changed, because Redis or the app does not answer. */
+export const unreachable = computed(() => connection.value === 'away' || connection.value === 'lost');
+
 /** Returns whether the user may do this in some queue. */
 export function may(action: DashboardAction): boolean {
   return session.value?.actions.includes(action) ?? false;
 }
 
 let source: EventSource | undefined;
+let openings = 0;
 let retry: ReturnType<typeof setTimeout> | undefined;
 
-/** Follows the stream while the page is seen; a hidden page costs the server nothing. */
+/**
+ * Follows the stream while the page has the focus. Without it the page looks from time to time, and a hidden page costs
+ * the server nothing.
+ */
 export function follow(): void {
   setInterval(() => {
     if (!document.hidden) {
@@ -37,6 +46,8 @@ export function follow(): void {
     }
   }, 1_000);
   document.addEventListener('visibilitychange', () => (document.hidden ? rest() : void open()));
+  addEventListener('focus', () => void (document.hidden || source || open()));
+  addEventListener('blur', () => void (source && look()));
   if (!document.hidden) {
     void open();
   }
@@ -52,10 +63,19 @@ function rest(): void {
 async function open(): Promise<void> {
   clearTimeout(retry);
   source?.close();
+  openings += 1;
+  const mine = openings;
   try {
     session.value = await get<SessionView>('session');
   } catch (error) {
     fail(error as Problem);
+    return;
+  }
+  if (mine !== openings || document.hidden) {
+    return; // the focus and the visibility of a page may change together
+  }
+  if (!document.hasFocus()) {
+    await look();
     return;
   }
   const stream = new EventSource(new URL('api/stream', BASE));
@@ -78,6 +98,26 @@ async function open(): Promise<void> {
       }, RETRY_MS);
     }
   });
+}
+
+/** Looks once without a stream, and again after a while. */
+async function look(): Promise<void> {
+  clearTimeout(retry);
+  source?.close();
+  source = undefined;
+  try {
+    const event = await get<StreamEvent>('overview');
+    if (source !== undefined || document.hidden) {
+      return; // the page has the focus again, or is hidden
+    }
+    take(event);
+  } catch (error) {
+    fail(error as Problem);
+    return;
+  }
+  if (!document.hidden) {
+    retry = setTimeout(() => void open(), UNFOCUSED_MS);
+  }
 }
 
 function take({ overview: next, away }: StreamEvent): void {

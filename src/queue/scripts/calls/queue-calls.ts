@@ -69,6 +69,10 @@ export function queueCalls({ keys, options }: CallContext) {
       return call('queuePause', keys.standard, [by, reason, forMs], flagOf);
     },
 
+    extendPause(knownEndMs: number, forMs: number): ScriptCall<boolean> {
+      return call('queueExtendPause', keys.standard, [knownEndMs, forMs], flagOf);
+    },
+
     resume(): ScriptCall<boolean> {
       return call('queueResume', keys.standard, [], flagOf);
     },
