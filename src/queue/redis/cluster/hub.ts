@@ -117,7 +117,7 @@ export class Hub {
       return known;
     }
     const client = this.connection.duplicateMaster(master.node, 'wakes', OWN);
-    const opened = new HubConnection(
+    const opened: HubConnection = new HubConnection(
       client,
       this.listenerOf(() => opened),
     );
