@@ -40,7 +40,7 @@ it('an action of the operator is seen by the viewer, with a name in the log', as
   await viewer.goto(`${world.url}#/queue/email?state=pending`);
   await operator.goto(`${world.url}#/queue/email?state=pending`);
   await operator.getByRole('button', { name: 'Pause the queue' }).click();
-  await operator.locator('dialog').getByRole('button', { name: 'Pause the queue' }).click();
+  await operator.locator('dialog').getByRole('button', { name: 'Pause', exact: true }).click();
   await says(viewer, '.verdict-line', 'is paused');
   await operator.getByRole('button', { name: 'Resume the queue' }).click();
   await says(viewer, '.verdict-line', 'is stuck');
