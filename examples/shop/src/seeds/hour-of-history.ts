@@ -43,6 +43,19 @@ export async function writeHistory(
   for (const [error] of (await writes.exec()) ?? []) if (error) throw error;
 }
 
+/** Makes jobs as old as if they had waited that long, evenly spread. */
+export async function backdate(queue: JobQueue, jobs: readonly { id: string }[], longestMs: number): Promise<void> {
+  const { client, keys } = await redisAccess(queue);
+  const [seconds] = await client.time();
+  const now = Number(seconds) * 1_000;
+  const writes = client.pipeline();
+  jobs.forEach(({ id }, i) => {
+    const at = now - Math.round(longestMs * (1 - i / jobs.length));
+    writes.hset(keys.job(id), 'enqueued_at_ms', at);
+  });
+  await writes.exec();
+}
+
 function entryOf(minute: Minute): string[] {
   const { enqueued, completed, failed, retried, pending, processing, oldestMs, waitMs, runMs } = minute;
   const ended = completed + failed;

@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
-import { InjectJobQueueService, redisAccess, type JobQueue, type JobQueueService } from 'nest-job-queue';
-import { writeHistory, type Minute } from './hour-of-history.js';
+import { InjectJobQueueService, type JobQueueService } from 'nest-job-queue';
+import { backdate, writeHistory, type Minute } from './hour-of-history.js';
 import { SEEDED_QUEUES, SEEDS, type SeededQueue } from './seeded-queues.js';
 import type { Payment } from './seeded-handlers.js';
 
@@ -104,17 +104,4 @@ export class Seeds implements OnModuleDestroy {
     const order = this.order++;
     return { order, customer: CUSTOMERS[order % CUSTOMERS.length]!, euros: 12 + ((order * 7) % 80) };
   }
-}
-
-/** Makes jobs as old as if they had waited that long, evenly spread. */
-async function backdate(queue: JobQueue, jobs: readonly { id: string }[], longestMs: number): Promise<void> {
-  const { client, keys } = await redisAccess(queue);
-  const [seconds] = await client.time();
-  const now = Number(seconds) * 1_000;
-  const writes = client.pipeline();
-  jobs.forEach(({ id }, i) => {
-    const at = now - Math.round(longestMs * (1 - i / jobs.length));
-    writes.hset(keys.job(id), 'enqueued_at_ms', at);
-  });
-  await writes.exec();
 }
