@@ -95,8 +95,8 @@ if #ids > 0 then
 --@include lib/core/wake
   end
 end
-local left = report_left and report_left() or { -1, 0 }
-if left[2] == 1 then
+local left = report_left and report_left()
+if left and left[2] == 1 then
   -- For the worker that handles it.
 --@include lib/core/wake
 end
@@ -104,5 +104,7 @@ end
 if full then
   reply[2] = 'full'
 end
-reply[replied + 1] = limited_by
-return names and { reply, unpack(left) } or reply
+if limited_by then
+  reply[replied + 1] = limited_by -- a nil would grow the table too
+end
+return names and { reply, unpack(left or { -1, 0 }) } or reply

@@ -5,11 +5,9 @@ local number = added == 1 and '1' or string.format('%d', added)
 local failure, pushed, counted = redis.pcall('LPUSH', pending, unpack(plain)), false, false
 if type(failure) == 'number' then
   failure, pushed = redis.pcall('HINCRBY', stats, 'enqueued_total', number), true
-  if type(failure) == 'table' and string.sub(failure.err, 1, 9) ~= 'WRONGTYPE' then
-    failure = 0 -- see lib/core/count, which is a function that a plain job does not pay for
-  end
 end
-if pushed and type(failure) == 'number' then
+-- A counter that is not a number holds up no job. lib/core/count says so too, but is a function, which costs more.
+if pushed and (type(failure) == 'number' or string.sub(failure.err, 1, 9) ~= 'WRONGTYPE') then
   failure, counted = redis.pcall('ZADD', wake, '0', '1'), true
 --@cluster lib/waiters/wake
 end
@@ -21,7 +19,7 @@ if type(failure) ~= 'number' then
     end
   end
   if counted then
-    redis.call('HINCRBY', stats, 'enqueued_total', '-' .. number)
+    redis.pcall('HINCRBY', stats, 'enqueued_total', '-' .. number)
   end
   return failure
 end
