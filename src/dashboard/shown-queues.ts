@@ -41,7 +41,7 @@ export class ShownQueues {
     if (!this.options.otherQueues) {
       return;
     }
-    await this.others.look(this.own()).catch((error: unknown) => unreadable('register', error));
+    await this.others.look(this.own());
   }
 
   /** Returns a queue. This process does not maintain one that is not its own. */

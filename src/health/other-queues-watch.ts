@@ -42,7 +42,7 @@ export class OtherQueuesWatch {
 
   private async look(): Promise<QueueVerdict[]> {
     const own = this.registry.all.map((queue) => queue.name);
-    await this.others.look(own).catch((error: unknown) => unreadable('register', error));
+    await this.others.look(own);
     const names = this.others.names.filter((name) => !this.registry.has(name)).slice(0, MOST);
     const all = await Promise.all(names.map((name) => this.verdictOn(name)));
     return all.filter(({ severity }) => severity === 'warning' || severity === 'critical');

@@ -30,6 +30,7 @@ export class OtherQueues {
   names: readonly string[] = [];
   private lookedAtMs = -Infinity;
   private looking: Promise<void> | undefined;
+  private hasWarned = false;
   /** Queues that were asked for by name, such as one of clients in other languages. They are in no register. */
   private readonly asked = new Set<string>();
 
@@ -56,11 +57,20 @@ export class OtherQueues {
     return true;
   }
 
+  /** Reads the register. Where Redis refuses, the names of the look before stay, and the queues of the app are shown. */
   private async read(own: ReadonlySet<string>): Promise<void> {
     const first = this.queueOf([...own][0] ?? ANY_QUEUE);
-    const registered = await first.store.queues.registered(await first.calls(), MOST_NAMES, first.callLimit);
-    const others = [...new Set([...registered, ...this.asked])].filter((name) => !own.has(name));
-    this.names = (await this.holding(others)).slice(0, MOST_SHOWN);
+    try {
+      const registered = await first.store.queues.registered(await first.calls(), MOST_NAMES, first.callLimit);
+      const others = [...new Set([...registered, ...this.asked])].filter((name) => !own.has(name));
+      this.names = (await this.holding(others)).slice(0, MOST_SHOWN);
+      this.hasWarned = false;
+    } catch (error) {
+      if (!this.hasWarned) {
+        this.hasWarned = true;
+        first.store.logger.warn(`Could not look for other queues of this Redis: ${(error as Error).message}`);
+      }
+    }
     this.lookedAtMs = performance.now();
   }
 

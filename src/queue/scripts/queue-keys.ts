@@ -185,7 +185,10 @@ export class QueueKeys extends KeyBase {
 
   /** Returns whether a key is of this queue. The key of another queue, such as `queue:report:eu:pending`, is not. */
   owns(key: string): boolean {
-    const rest = key.startsWith(this.base) ? key.slice(this.base.length) : '';
+    if (!key.startsWith(this.base)) {
+      return false;
+    }
+    const rest = key.slice(this.base.length);
     return PARTS_BEFORE_IDS.some((part) => rest.startsWith(`${part}:`)) || Object.values(this).includes(key);
   }
 

@@ -187,7 +187,7 @@ export class MemoryCalls implements StoreCalls {
     });
 
   extendPause = (knownEndMs: number, forMs: number) =>
-    callOf('queueExtendPause', () => extendPause(this.queue, knownEndMs, forMs));
+    callOf('pauseExtend', () => extendPause(this.queue, knownEndMs, forMs));
 
   resume = () =>
     callOf('queueResume', () => {

@@ -82,3 +82,16 @@ it('shows only its own queues with otherQueues: false', async () => {
   expect((await app.get('/api/overview')).body).toMatchObject({ overview: { queues: [{ name: 'email' }] } });
   expect(await app.get(`/api/job?queue=emial&id=${job.id}`)).toMatchObject({ status: 404 });
 });
+
+it('shows the queues of the app where another program has the key of the register', async () => {
+  const prefix = uniqueQueueName('fleet');
+  await connect().set(`${prefix}:queues`, 'mine');
+  const app = await startDashboard({
+    jobs: { prefix },
+    dashboard: { otherQueues: true },
+    providers: [handlerOf('email'), JobQueueHealthIndicator],
+  });
+  expect((await app.get('/api/overview')).body).toMatchObject({ overview: { queues: [{ name: 'email' }] } });
+  expect((await app.app.get(JobQueueHealthIndicator).check()).jobQueue.status).toBe('up');
+  expect(app.log.lines.join('\n')).toContain('Could not look for other queues of this Redis');
+});
