@@ -11,7 +11,8 @@ import {
   type ControlPage,
   type RunningShop,
 } from '../support/browser/browser.js';
-import { patiently, sleep } from '../support/faults/wait.js';
+import { filmOf } from '../support/browser/pictures.js';
+import { patiently } from '../support/faults/wait.js';
 
 const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url));
 
@@ -49,34 +50,6 @@ async function picture(name: string, animations: 'disabled' | 'allow' = 'disable
   const taken = await page.screenshot({ animations });
   // 64 colours are enough for text and lines, and a quarter of the size.
   await sharp(taken).png({ palette: true, colours: 64, dither: 0 }).toFile(join(IMAGES, name));
-}
-
-interface Frame {
-  data: string;
-  sessionId: number;
-}
-
-/** Films the changing page. Returns a function that ends the film and writes it, at five pictures a second. */
-async function filmOf(name: string): Promise<() => Promise<void>> {
-  const taken: { at: number; data: string }[] = [];
-  const session = await page.context().newCDPSession(page);
-  session.on('Page.screencastFrame', ({ data, sessionId }: Frame) => {
-    if (performance.now() - (taken.at(-1)?.at ?? 0) > 190) taken.push({ at: performance.now(), data });
-    // The last one comes when the film has ended.
-    session.send('Page.screencastFrameAck', { sessionId }).catch(() => {});
-  });
-  await session.send('Page.startScreencast', { format: 'jpeg', quality: 95 });
-  return async () => {
-    await sleep(500);
-    await session.detach();
-    const frames = taken.map(({ data }) =>
-      sharp(Buffer.from(data, 'base64')).resize({ width: 960 }).png().toBuffer(),
-    );
-    const delay = taken.map(({ at }, i) => Math.round((taken[i + 1]?.at ?? at + 3_000) - at));
-    await sharp(await Promise.all(frames), { join: { animated: true } })
-      .webp({ delay, loop: 0, quality: 75, effort: 6 })
-      .toFile(join(IMAGES, name));
-  };
 }
 
 const openFirst = (list: string, kind: string) =>
@@ -159,7 +132,7 @@ it('is not too wide either while a chart is still as wide as before the window s
 it('looks as in the README', async () => {
   page = await openPage(shop.link, { viewport: { width: 1280, height: 800 } });
   await shop.post('/workers/configure', { work_latency_ms: '1000', fail_rate: '0' });
-  const film = process.env.SCREENSHOTS ? await filmOf('control-page-crash.webp') : undefined;
+  const film = await filmOf(page, 'control-page-crash');
   await page.getByRole('button', { name: 'Crash a worker and watch' }).click();
   await shop.enqueue({ kind: 'thumbnail', count: '6', recipient: 'ada@example.com' });
   await page.locator('#workers > [data-state=dead]').waitFor({ timeout: 40_000 });
@@ -170,7 +143,7 @@ it('looks as in the README', async () => {
     await picture('control-page.png', 'allow');
   }
   await says(page, '#crash-steps .told', 'Completed. Nothing was lost.', 40_000);
-  await film?.();
+  await film();
   for (const colorScheme of ['dark', 'light'] as const) {
     await page.emulateMedia({ colorScheme });
     expect(await violations(page)).toEqual([]);

@@ -61,7 +61,8 @@ export async function startShop(flags: string[] = []): Promise<RunningShop> {
   buildShop();
   // Writes survive a restart.
   const redis = await startOwnRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
-  const env = { SHOP_DATA: shopData(), REDIS_URL: redis.url };
+  const seeded = flags.includes('--seeds') && { REDIS_THROWAWAY: 'yes' };
+  const env = { SHOP_DATA: shopData(), REDIS_URL: redis.url, ...seeded };
   const defaults = ['--visibility-ms', '2000', '--reclaim-ms', '500', '--workers', '2', '--first-jobs'];
   const shop = new RunningShop(redis, env, [...defaults, ...flags]);
   await shop.start();

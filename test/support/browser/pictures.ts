@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import sharp from 'sharp';
-import { patiently } from '../faults/wait.js';
+import { patiently, sleep } from '../faults/wait.js';
 import { PHONE } from './axe.js';
 
 const IMAGES = fileURLToPath(new URL('../../../docs/images/', import.meta.url));
@@ -54,4 +54,36 @@ export async function stillOf(
     .toFile(join(IMAGES, `dashboard-${name}.png`));
   await page.emulateMedia({ colorScheme: null, reducedMotion: null });
   await page.setViewportSize(size);
+}
+
+interface Frame {
+  data: string;
+  sessionId: number;
+}
+
+/**
+ * Films the changing page for the docs, `NAME.webp`, where SCREENSHOTS is set. Returns a function that ends the film and
+ * writes it, at five pictures a second.
+ */
+export async function filmOf(page: Page, name: string): Promise<() => Promise<void>> {
+  if (!process.env.SCREENSHOTS) return () => Promise.resolve();
+  const taken: { at: number; data: string }[] = [];
+  const session = await page.context().newCDPSession(page);
+  session.on('Page.screencastFrame', ({ data, sessionId }: Frame) => {
+    if (performance.now() - (taken.at(-1)?.at ?? 0) > 190) taken.push({ at: performance.now(), data });
+    // The last one comes when the film has ended.
+    session.send('Page.screencastFrameAck', { sessionId }).catch(() => {});
+  });
+  await session.send('Page.startScreencast', { format: 'jpeg', quality: 95 });
+  return async () => {
+    await sleep(500);
+    await session.detach();
+    const frames = taken.map(({ data }) =>
+      sharp(Buffer.from(data, 'base64')).resize({ width: 960 }).png().toBuffer(),
+    );
+    const delay = taken.map(({ at }, i) => Math.round((taken[i + 1]?.at ?? at + 3_000) - at));
+    await sharp(await Promise.all(frames), { join: { animated: true } })
+      .webp({ delay, loop: 0, quality: 75, effort: 6 })
+      .toFile(join(IMAGES, `${name}.webp`));
+  };
 }
