@@ -95,6 +95,7 @@ export class Windows {
     await markQueue(marked);
     const { worker } = await startWorker(new JobQueue(connect(), name, { redact: REDACT }), () => 1, {
       concurrency: 1,
+      sweepIntervalMs: 0, // its ticks would write during a look
     });
     worker.pause(); // commands know the names to hide from live workers
     return this;
