@@ -91,7 +91,7 @@ async function install(tarball, name, versions) {
   mkdirSync(cwd);
   // Only `nest-job-queue mcp` needs the SDK, and no consumer starts it.
   const peers = [
-    ...Object.keys(manifest.peerDependencies).filter((name) => name !== '@modelcontextprotocol/sdk'),
+    ...Object.keys(manifest.peerDependencies).filter((peer) => peer !== '@modelcontextprotocol/sdk'),
     '@nestjs/testing',
     '@nestjs/platform-express',
     '@types/node',

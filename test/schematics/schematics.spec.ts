@@ -137,8 +137,11 @@ it('says what to write by hand where a file is missing or different', () => {
 });
 
 it('has its factories in the collection of the package', () => {
-  const read = (path: string) => JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
-  expect(read('package.json').schematics).toBe('./dist/schematics/collection.json');
-  const factories = Object.values<{ factory: string }>(read('src/schematics/collection.json').schematics);
+  expect(readJson('package.json').schematics).toBe('./dist/schematics/collection.json');
+  const factories = Object.values<{ factory: string }>(readJson('src/schematics/collection.json').schematics);
   expect(factories.map(({ factory }) => factory)).toEqual(['./handler.js#handler', './nest-add.js#nestAdd']);
 });
+
+function readJson(path: string) {
+  return JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
+}

@@ -15,11 +15,13 @@ const names = new Map(buttons.map((button) => [button, button.textContent]));
 
 for (const button of buttons) button.addEventListener('click', () => void run(button, () => begin(button)));
 
-byId('copy-install').addEventListener('click', ({ currentTarget }) =>
-  run(currentTarget, async () => {
-    await copy(byId('install'));
-    return 'Copied.';
-  }),
+byId('copy-install').addEventListener(
+  'click',
+  ({ currentTarget }) =>
+    void run(currentTarget, async () => {
+      await copy(byId('install'));
+      return 'Copied.';
+    }),
 );
 
 async function begin(button) {

@@ -54,10 +54,9 @@ function fly(card, from, to, stop) {
   copy.inert = true;
   document.querySelector('.picture').append(copy);
   flights.set(job, copy);
-  const at = ({ x, y, width }) => ({ left: `${x + scrollX}px`, top: `${y + scrollY}px`, width: `${width}px` });
   const frames = stop
-    ? [at(start), { ...at(stop), offset: 0.22 }, { ...at(stop), offset: 0.74 }, at(to)]
-    : [at(start), at(to)];
+    ? [frameAt(start), { ...frameAt(stop), offset: 0.22 }, { ...frameAt(stop), offset: 0.74 }, frameAt(to)]
+    : [frameAt(start), frameAt(to)];
   const timing = { duration: stop ? DETOUR_MS : MS, easing: 'ease-in-out', fill: 'both' };
   card.animate([{ opacity: 0 }, { opacity: 0 }], timing.duration);
   const land = () => {
@@ -70,4 +69,9 @@ function fly(card, from, to, stop) {
 function placeOf(card) {
   const { x, y, width } = card.getBoundingClientRect();
   return { x, y, width, zone: card.parentElement };
+}
+
+/** Returns the frame of a flight at a place. */
+function frameAt({ x, y, width }) {
+  return { left: `${x + scrollX}px`, top: `${y + scrollY}px`, width: `${width}px` };
 }

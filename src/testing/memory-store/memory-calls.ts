@@ -46,6 +46,7 @@ import * as schedules from './verbs/schedules.js';
 import { noteDeath } from './verbs/attempt/crash.js';
 import { complete, extend, fail, release } from './verbs/attempt/settle.js';
 import { recordStep } from './verbs/attempt/step.js';
+import { addLines } from './verbs/attempt/job-log.js';
 import { promote } from './verbs/promote.js';
 import { hold, reclaim, reclaimWorker, tidy } from './verbs/sweep.js';
 import { extendPause } from './verbs/operate/extend-pause.js';
@@ -139,17 +140,8 @@ export class MemoryCalls implements StoreCalls {
   step = (of: Pick<ClaimRef, 'id' | 'token'>, step?: { name: string; result: string }) =>
     callOf('attemptStep', () => recordStep(this.queue, of, step));
 
-  log = ({ id, token }: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]) =>
-    callOf('attemptLog', () => {
-      const job = this.queue.job(id);
-      const isCurrent = job?.claim_token === token;
-      if (isCurrent) {
-        const added = lines.map((line) => `{"at":${this.queue.now},"message":${line}}`);
-        const all = [...(job.log ?? '').split('\n').filter(Boolean), ...added];
-        job.log = all.slice(-keep).join('\n');
-      }
-      return isCurrent;
-    });
+  log = (of: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]) =>
+    callOf('attemptLog', () => addLines(this.queue, of, keep, lines));
 
   get = (id: string) => callOf('get', () => lists.record(this.queue, id));
   find = (status: JobStatus, query: JobQuery) => callOf('queueFind', () => lists.find(this.queue, status, query));
@@ -203,7 +195,9 @@ export class MemoryCalls implements StoreCalls {
     callOf('queueUnserved', () => {
       const { queue } = this;
       const waits = (id: string) => ['pending', 'scheduled'].includes(queue.job(id)?.status ?? '');
-      const waiting = jobs.flatMap(({ id, name }, i) => (waits(id) && !queue.isServed(name) ? [i] : []));
+      const waiting = jobs.flatMap(({ id, name }, i) =>
+        waits(id) && !queue.announced.isServed(name, queue.now) ? [i] : [],
+      );
       return {
         waiting,
         workers: queue.liveWorkers,

@@ -24,6 +24,11 @@ export class Announcements {
       .map(([id, seenAt]) => ({ id, seenAt }));
   }
 
+  /** Returns whether a live worker handles a name. */
+  isServed(name: string, now: number): boolean {
+    return this.liveWorkers(now).length > 0 && this.lastOf(name) >= now - WORKER_SEEN_MS;
+  }
+
   /** Returns up to ten names that were announced since then, the latest first. */
   namesSince(since: number): string[] {
     return [...this.names]

@@ -4,7 +4,6 @@ import { eventOf, type EventContent } from './event-of.js';
 import type { ResolvedQueueOptions } from '../../../queue/model/queue-options.js';
 import type { AnnouncedContent } from '../../../queue/codec/announced-content.js';
 import type { WorkerDetails } from '../../../queue/model/worker-record.js';
-import { WORKER_SEEN_MS } from '../../../queue/runtime/lifetimes.js';
 import type { ClaimBatch } from './claim-batch.js';
 import { MemoryHistory } from './history.js';
 import { Announcements } from './announcements.js';
@@ -256,11 +255,6 @@ export class MemoryQueue {
   /** Returns how many workers are live. */
   get liveWorkers(): number {
     return this.announced.liveWorkers(this.now).length;
-  }
-
-  /** Returns whether a live worker handles a name. */
-  isServed(name: string): boolean {
-    return this.liveWorkers > 0 && this.announced.lastOf(name) >= this.now - WORKER_SEEN_MS;
   }
 
   /** Forgets what maintenance and the last worker left, if no worker, job, schedule or open batch is left. */

@@ -45,5 +45,5 @@ export function stats(queue: MemoryQueue): QueueStats {
 function unservedNames(queue: MemoryQueue, ids: readonly string[], ageOf: (id: string) => number): UnservedName[] {
   const names = ids.map((id) => ({ name: queue.job(id)?.name ?? queue.name, waitingMs: ageOf(id) }));
   const first = new Map(names.toSorted((a, b) => a.waitingMs - b.waitingMs).map((each) => [each.name, each]));
-  return [...first.values()].filter(({ name }) => !queue.isServed(name)).toReversed();
+  return [...first.values()].filter(({ name }) => !queue.announced.isServed(name, queue.now)).toReversed();
 }
