@@ -14,7 +14,7 @@ local dead_letter_cap = announced.dead_letter_cap or tonumber(ARGV[1])
 --@include lib/group/place
 --@include lib/retention/trim_dead_letters
 --@include lib/core/rank
---@include lib/core/name_in_payload
+--@include lib/foreign/name_in_payload
 --@include lib/group/join
 --@include lib/place/requeue
 --@include lib/settle/report_failure

@@ -25,7 +25,7 @@
 --@include lib/settle/attempt_log
 --@include lib/settle/attempt_limits
 --@include lib/settle/finish
---@include lib/core/name_in_payload
+--@include lib/foreign/name_in_payload
 --@include lib/limits/refund
 --@include lib/settle/crash
 --@include lib/settle/adopt_failure

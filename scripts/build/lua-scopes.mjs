@@ -1,13 +1,13 @@
-// Puts each library of a Lua script into a block of its own. Only the names that others use are locals outside it, or
-// fields of one table if several functions are among them. A script may have no more than 200 locals. Each variable that
-// a function binds also costs a search among all that are bound and still in scope.
+// Puts each library of a Lua script into a block of its own. Only the names that others use are locals outside it. If
+// several functions are among them, they are fields of one table. A script may have no more than 200 locals. Each
+// variable that a function binds also costs a search among all that are bound and still in scope.
 import { parse } from 'luaparse';
 import { resolveNames } from './lua-names.mjs';
 
 /** A block costs two lines, so it must hide at least as many names. */
 const FEWEST_HIDDEN = 3;
 
-/** A table costs a search at each use, so it must replace more names than a reader wants to keep in mind. */
+/** A table costs a search at each use, so it must replace several names. */
 const FEWEST_FIELDS = 3;
 
 /**
@@ -39,8 +39,8 @@ export function scopeLibraries(text, libraries) {
 }
 
 /**
- * Returns what each local is to the rest of the script, by its place: a local as before, or a field of its library's
- * table. A library has a table if others use several of its functions.
+ * Returns what each local is to the rest of the script, by its place. It is a local as before, or a field of a table. A
+ * library has a table if others use several of its functions.
  */
 function exportsOf(text, scopes, uses) {
   const innermost = new Map(scopes.flatMap((scope) => scope.locals.map(({ from }) => [from, scope])));

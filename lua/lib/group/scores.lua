@@ -1,9 +1,9 @@
--- The scores of groups in sorted sets, and the ends of their turns in a hash, as this script has read them and will leave
---   them. Each is read and written once for many groups.
--- sets: turns, gated, finishes, depths, heads, ends; each with its key, the known scores (false: none), and
---   the changes; also in the order in which these are written
---   ends: the end of the last turn of each group that has jobs and no next turn. The entry of a group in turns is stale
---   and has no effect.
+-- The scores of groups in sorted sets, and the ends of their turns in a hash. Each is read and written once for many
+--   groups.
+-- sets: turns, gated, finishes, depths, heads and ends, also in the order in which they are written. Each has its key,
+--   the known scores (false: none), and the changes.
+--   ends: the end of the last turn of each group that has jobs and no next turn. Its entry in turns is stale, without
+--   effect.
 -- recall(set, names): reads the scores of groups together.
 -- score_in(set, name): returns the score of one, false for none.
 -- set_score(set, name, score), drop_score(set, name): change it.

@@ -1,5 +1,5 @@
--- The longest visibility timeout in ms that a claim of this queue may have, and the largest maxPayloadBytes of its
---   processes. These are fields of sweep, if they are larger than usual.
+-- The longest visibility timeout of a claim in ms, and the largest maxPayloadBytes of a process.
+--   They are fields of sweep if they are larger than usual.
 -- largest_of(field): returns the value of one.
 -- note_largest(field, value): stores a larger one, before or with its first use.
 -- Needs: sweep.

@@ -18,7 +18,7 @@ end
 
 local function found_name(key)
   -- Included here, because few jobs have their name only there.
---@include lib/core/name_in_payload
+--@include lib/foreign/name_in_payload
 --@include lib/foreign/note_name
   local name = name_in_payload(key)
   if name and not is_served(name) then

@@ -1,7 +1,7 @@
 -- adopt_failure(id): moves a job that a client of the Redis pattern failed into the dead letters. It keeps the hash,
 --   which that client lets expire. Returns 1, or 0 if the job did not fail or is already there.
 -- note_foreign_client(): records that such a client works here.
--- Needs: lib/core/clock, lib/core/keys, lib/core/name_in_payload, lib/core/read, lib/kind/change_kind,
+-- Needs: lib/core/clock, lib/core/keys, lib/core/read, lib/foreign/name_in_payload, lib/kind/change_kind,
 --   lib/settle/report_failure.
 local function note_foreign_client()
   redis.call('HSET', sweep, 'foreign_seen_at_ms', now)

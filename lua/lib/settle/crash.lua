@@ -3,7 +3,7 @@
 -- An unstarted job (prefetched, isolated or expired) gets no crash, because it had not started. Its attempt is given
 -- back, and its cost refunded. A job that its claim refused gets none either, and it has no attempt to give back.
 -- Returns the new status, and the worker, '' if it is unknown.
--- Needs: lib/core/clock, lib/core/emit, lib/core/increment, lib/core/keys, lib/core/name_in_payload, lib/core/read,
+-- Needs: lib/core/clock, lib/core/emit, lib/core/increment, lib/core/keys, lib/core/read, lib/foreign/name_in_payload,
 --   lib/group/slot, lib/limits/refund, lib/place/requeue, lib/settle/attempt_limits, lib/settle/attempt_log,
 --   lib/settle/finish.
 --@include lib/core/count

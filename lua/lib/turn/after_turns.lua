@@ -1,6 +1,6 @@
 -- after_turns(names, turns_taken, clock, latest_finish): moves the virtual time on after turns, and writes the places of
 --   some heads. Returns whether a group may have another turn.
--- names: the groups among them. clock: the start of the last turn. latest_finish: the latest end of one
+-- names: the groups among them. clock: the start of the last turn. latest_finish: the latest end of one.
 -- The clock advances to that end if no group waits for a turn, because none is owed one. Its past entries of finishes are
 -- deleted twice as fast as turns add to them. Not all at once, because many groups may have been blocked together. A
 -- claim of few groups writes the places of all heads.

@@ -254,6 +254,8 @@ export interface WorkerVerbs {
   describe(worker: string, details: WorkerDetails | undefined, ageMs: number): StoreCall<void>;
   /** Returns the workers with a recent announcement, the latest first. */
   list(most: number): StoreCall<WorkerRecord[]>;
+  /** Ends the wait of a worker. Wakes another one if jobs wait, and returns whether they do. */
+  passWake(worker: string): StoreCall<boolean>;
 }
 
 /** The verbs by which workers report events of their queue, and read its announcements. */
@@ -267,8 +269,6 @@ interface ReportVerbs {
   publish(job: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck'): StoreCall<boolean>;
   /** Publishes that the queue is drained, if it is. */
   publishDrained(): StoreCall<DrainedOutcome>;
-  /** Ends the wait of a worker. Wakes another one if jobs wait, and returns whether they do. */
-  passWake(worker: string): StoreCall<boolean>;
 }
 
 /** The calls of one queue: every step that can be taken on it. Each is named as its script, in the room of its folder. */

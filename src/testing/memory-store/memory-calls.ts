@@ -215,14 +215,6 @@ export class MemoryCalls implements StoreCalls {
       return isPublished;
     });
 
-  passWake = (_worker: string) =>
-    callOf('queuePassWake', () => {
-      const { pending, prioritized, scheduled, host, name } = this.queue;
-      const waits = pending.length + prioritized.size + scheduled.size > 0;
-      if (waits) host.wake(name);
-      return waits;
-    });
-
   publishDrained = () => callOf('queuePublishDrained', () => publishDrained(this.queue));
 }
 

@@ -185,7 +185,7 @@ export class DirectedWait implements BackgroundRole {
   private pass(runner: QueueRunner): void {
     this.woken.delete(runner);
     const { store, worker } = this.options;
-    const passed = store.exec(runner.calls.passWake(worker), PASS_LIMIT).catch(() => undefined); // a look finds the job
+    const passed = store.exec(runner.calls.workers.passWake(worker), PASS_LIMIT).catch(() => undefined); // a look finds the job
     this.passing.add(passed);
     void passed.then(() => this.passing.delete(passed));
   }

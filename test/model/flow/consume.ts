@@ -162,7 +162,7 @@ const announcements: [string, (side: Side, worker: string) => Promise<unknown>][
 const looks: [string, (side: Side) => Promise<unknown>][] = [
   ['content', (side) => ask(side, (calls) => calls.content())],
   ['notePayload', (side) => ask(side, (calls) => calls.notePayload())],
-  ['passWake', (side) => ask(side, (calls) => calls.passWake('worker'))],
+  ['workers.passWake', (side) => ask(side, (calls) => calls.workers.passWake('worker'))],
   ['publishDrained', (side) => ask(side, (calls) => calls.publishDrained())],
   [
     'unserved',

@@ -77,11 +77,6 @@ export function queueCalls({ keys, options }: CallContext) {
       return call('queueResume', keys.standard, [], flagOf);
     },
 
-    /** Returns whether jobs wait, so that another worker was woken. */
-    passWake(worker: string): ScriptCall<boolean> {
-      return call('queuePassWake', keys.standard, [worker], flagOf);
-    },
-
     purge(limit: number): ScriptCall<{ deleted: number; more: boolean }> {
       const args = [limit, WORKER_SEEN_MS, WORKER_FORGOTTEN_MS, options.visibilityMs];
       return call('queuePurge', keys.standard, args, (reply) => {

@@ -1,6 +1,6 @@
 import { announcedContent } from '../../codec/announced-content.js';
 import type { WorkerDetails, WorkerRecord } from '../../model/worker-record.js';
-import { listOf, rowsOf, wholeNumberOf } from '../../replies/check-reply.js';
+import { flagOf, listOf, rowsOf, wholeNumberOf } from '../../replies/check-reply.js';
 import { decodeWorker } from '../../replies/decode-worker.js';
 import type { AttemptLimits } from '../../store/store-calls.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
@@ -36,6 +36,11 @@ export function workerCalls({ keys, options }: CallContext) {
       return call('workerList', detailKeys, [WORKER_SEEN_MS, most], (reply) =>
         listOf(reply).map((entry) => decodeWorker(rowsOf(entry, 3)[0] as [string, string, string])),
       );
+    },
+
+    /** Returns whether jobs wait, so that another worker was woken. */
+    passWake(worker: string): ScriptCall<boolean> {
+      return call('workerPassWake', keys.standard, [worker], flagOf);
     },
   };
 }

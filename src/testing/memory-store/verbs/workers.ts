@@ -50,6 +50,12 @@ export function workerVerbs(queue: MemoryQueue, options: ResolvedQueueOptions): 
             return { id, seenAt: new Date(seenAt), ...details, ...started };
           });
       }),
+    passWake: () =>
+      callOf('workerPassWake', () => {
+        const waits = queue.hasClaimable || queue.scheduled.size > 0;
+        if (waits) queue.host.wake(queue.name);
+        return waits;
+      }),
   };
 }
 

@@ -1,33 +1,33 @@
 import { describe, expect, it } from '@jest/globals';
 import { testQueue } from '../../support/queue/queue-state.js';
 
-describe('queue/pass-wake.lua', () => {
+describe('worker/pass-wake.lua', () => {
   it('wakes another worker where jobs wait', async () => {
     const q = testQueue();
     await q.addAll('a');
     await q.takeWake();
-    expect(await q.run(q.scripts.passWake('full'))).toBe(true);
+    expect(await q.run(q.scripts.workers.passWake('full'))).toBe(true);
     expect(await q.takeWake()).toBe(true);
   });
 
   it('wakes nobody where none waits', async () => {
     const q = testQueue();
-    expect(await q.run(q.scripts.passWake('full'))).toBe(false);
+    expect(await q.run(q.scripts.workers.passWake('full'))).toBe(false);
     expect(await q.takeWake()).toBe(false);
   });
 
   it('takes the worker out of the waiters, and leaves the others', async () => {
     const q = testQueue();
     await q.redis.zadd(q.keys.waiters, 1, 'full', 2, 'free');
-    await q.run(q.scripts.passWake('full'));
+    await q.run(q.scripts.workers.passWake('full'));
     expect(await q.redis.zrange(q.keys.waiters, 0, '-1')).toEqual(['free']);
   });
 
   it('repeated it wakes one more worker, and changes nothing else', async () => {
     const q = testQueue();
     await q.addAll('a');
-    await q.run(q.scripts.passWake('full'));
-    expect(await q.run(q.scripts.passWake('full'))).toBe(true);
+    await q.run(q.scripts.workers.passWake('full'));
+    expect(await q.run(q.scripts.workers.passWake('full'))).toBe(true);
     expect((await q.claim(1)).map((job) => job.id)).toEqual(['a']);
   });
 });
