@@ -49,9 +49,8 @@ export function ErrorGroups({ queue, chosen, named }: Props) {
               <span class="group-count">{count(group.count)}</span>
               <progress max={most} value={group.count} aria-hidden="true" />
               <bdi class="group-sample">
-                <strong>{group.name}</strong> {group.sample}
+                {group.isNew && <span class="tag">new</span>} <strong>{group.name}</strong> {group.sample}
               </bdi>
-              {group.isNew && <span class="tag">new</span>}
               <span class="group-time">
                 {group.lastHour ? `${count(group.lastHour)} in 1 h, ` : ''}
                 <Time at={group.lastAt} />
