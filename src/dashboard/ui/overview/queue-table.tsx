@@ -39,7 +39,8 @@ export function QueueTable({ queues, unreadable }: Pick<OverviewView, 'queues' |
   const ordered = held.current ? inOrder(found, held.current) : found;
   const broken = selected(unreadable, text, only);
   const own = ordered.filter(({ isOther }) => !isOther);
-  const others = [...ordered, ...broken].filter(({ isOther }) => isOther);
+  const others = ordered.filter(({ isOther }) => isOther);
+  const othersBroken = broken.filter(({ isOther }) => isOther);
   const hasHistory = queues.some(({ lastHour }) => lastHour !== null);
   const columns = COLUMNS.filter(({ ofHour }) => hasHistory || !ofHour);
   if (ordered.length + broken.length === 0) {
@@ -83,22 +84,21 @@ export function QueueTable({ queues, unreadable }: Pick<OverviewView, 'queues' |
               </Row>
             ))}
         </tbody>
-        {others.length > 0 && (
+        {others.length + othersBroken.length > 0 && (
           <tbody aria-label="Other queues of this Redis">
             <tr class="section">
               <th scope="rowgroup" colSpan={columns.length + 2}>
                 Other queues of this Redis <span class="quiet">that this app does not know</span>
               </th>
             </tr>
-            {others.map((queue) =>
-              'depths' in queue ? (
-                <QueueRow key={queue.name} queue={queue} hasHistory={hasHistory} />
-              ) : (
-                <Row key={queue.name} queue={queue}>
-                  <td colSpan={columns.length + 1} />
-                </Row>
-              ),
-            )}
+            {others.map((queue) => (
+              <QueueRow key={queue.name} queue={queue} hasHistory={hasHistory} />
+            ))}
+            {othersBroken.map((queue) => (
+              <Row key={queue.name} queue={queue}>
+                <td colSpan={columns.length + 1} />
+              </Row>
+            ))}
           </tbody>
         )}
       </table>
