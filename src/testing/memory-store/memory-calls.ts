@@ -179,7 +179,7 @@ export class MemoryCalls implements StoreCalls {
     });
 
   extendPause = (knownEndMs: number, forMs: number) =>
-    callOf('pauseExtend', () => extendPause(this.queue, knownEndMs, forMs));
+    callOf('queueExtendPause', () => extendPause(this.queue, knownEndMs, forMs));
 
   resume = () =>
     callOf('queueResume', () => {

@@ -54,6 +54,8 @@ const NO_CALL: Record<string, string> = {
   queueCheckKeys: 'transport/wrong-keys.ts sends it, after the error of any call',
   queueCheckPermissions: 'asks Redis about the permissions of its user; see script-permissions.ts',
   queueLook: 'of many queues; see queues-calls.ts',
+  registerAdd: 'of all queues of a Redis; see src/queue/register',
+  registerNames: 'of all queues of a Redis; see src/queue/register',
   sweepNoteIdle: 'of many queues; see queues-calls.ts',
   workerRenew: 'of many queues; see queues-calls.ts',
 };

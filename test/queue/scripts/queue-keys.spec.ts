@@ -8,11 +8,11 @@ import { isQueueName, PARTS_BEFORE_IDS } from '#queue/validation/names.js';
 const part = fc.constantFrom(...PARTS_BEFORE_IDS, 'report', 'pending', 'settings', 'state', 'a', '@', '');
 const text = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join(':'));
 
-/** Returns every key of a queue whose ids, workers, groups and schedules are these. */
+/** Returns every key of one queue alone whose ids, workers, groups and schedules are these. */
 function keysOf(queue: string, ids: readonly string[]): string[] {
   const keys = new QueueKeys(queue);
   const texts = Object.entries(keys).flatMap(([field, value]) =>
-    typeof value === 'string' && field !== 'queue' && field !== 'base' ? [value] : [],
+    typeof value === 'string' && !['queue', 'base', 'register'].includes(field) ? [value] : [],
   );
   const alone = texts.filter((key) => !key.endsWith(':') || key.endsWith('::'));
   const withIds = texts.filter((key) => PARTS_BEFORE_IDS.some((each) => key.endsWith(`:${each}:`)));

@@ -70,7 +70,7 @@ export function queueCalls({ keys, options }: CallContext) {
     },
 
     extendPause(knownEndMs: number, forMs: number): ScriptCall<boolean> {
-      return call('pauseExtend', keys.standard, [knownEndMs, forMs], flagOf);
+      return call('queueExtendPause', keys.standard, [knownEndMs, forMs], flagOf);
     },
 
     resume(): ScriptCall<boolean> {

@@ -8,7 +8,7 @@ async function paused() {
   return { q, ends: (await q.run(q.scripts.stats())).pausedUntil!.getTime() };
 }
 
-describe('pause/extend.lua', () => {
+describe('queue/extend-pause.lua', () => {
   it('I5: gives the pause a later end by the clock of the server, and keeps who and why', async () => {
     const { q, ends } = await paused();
     expect(await q.run(q.scripts.extendPause(ends, 3_600_000))).toBe(true);
