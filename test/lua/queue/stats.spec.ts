@@ -164,7 +164,7 @@ describe('queue/stats.lua', () => {
     expect(await look()).toMatchObject({ maintenanceOverdue: true });
     await q.run(q.scripts.workers.register('w1', true));
     expect(await look()).toMatchObject({ maintenanceOverdue: false });
-    await ago('served_since_ms', 80_000);
+    await ago('served_since_ms', 81_000);
     await q.run(q.scripts.workers.register('w1', true));
     await q.run(q.scripts.workers.register('w2', true)); // further workers start no further minute
     expect(await look()).toMatchObject({ maintenanceOverdue: true });

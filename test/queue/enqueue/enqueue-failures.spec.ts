@@ -160,13 +160,20 @@ describe('an enqueue that fails', () => {
     expect(await state.total('enqueued')).toBe(2);
   });
 
-  it('is unknown where the script failed in the middle', async () => {
-    const { queue, state } = coreQueue();
-    state.broken = true;
-    await state.redis.hset(state.keys.stats, 'enqueued_total', 'no number');
-    expect(await failure(queue.enqueue(1, { id: 'a' }))).toMatchObject({ outcome: 'unknown', jobIds: ['a'] });
-    expect(await state.pending()).toEqual(['a']);
-  });
+  it.each([{}, { priority: 1 }])(
+    'takes back what it wrote where it fails in the middle, with %o',
+    async (options) => {
+      const { queue, state } = coreQueue();
+      state.broken = true;
+      await state.redis.set(state.keys.stats, 'no hash');
+      const before = await state.snapshot();
+      expect(await failure(queue.enqueue(1, { id: 'a', ...options }))).toMatchObject({
+        outcome: 'not-sent',
+        jobIds: ['a'],
+      });
+      expect(await state.snapshot()).toEqual(before);
+    },
+  );
 
   it('says that the server is too old, and is not sent', async () => {
     const info = bulk('# Server\r\nredis_version:6.2.14\r\nloading:0\r\n');

@@ -9,6 +9,8 @@ const ROOT = 'src';
 const NO_ROLES: Record<string, string> = {
   StuckWatch: 'a timer of one attempt',
   BurstLog: 'a timer of one burst of log lines',
+  Hub: 'the connections of one client: they last as long as it has listeners',
+  HubConnection: 'one connection, with pings of its own',
   EventSubscriber: 'a subscription: it lasts as long as it has listeners',
   Session: 'a connection of the command line',
   Progress: 'the progress of one command',
