@@ -168,7 +168,12 @@ export class JobQueueTesting {
    * if it rejects. A call inside of it, with the same object, is a savepoint.
    *
    * @param transaction the object that the work takes for its transaction, such as a fake of the database client
-   * @example const db = { transaction: (work) => testing.transaction(tx, () => work(tx)) };
+   * @example const db = {
+   *   transaction: (work) => {
+   *     const tx = { insert: () => Promise.resolve() };
+   *     return testing.transaction(tx, () => work(tx));
+   *   },
+   * };
    */
   async transaction<Result>(transaction: object, work: () => Promise<Result>): Promise<Result> {
     checkObject('transaction', 'an object that stands for the transaction', transaction);

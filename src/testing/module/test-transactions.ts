@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { TransactionHandle } from '../../queue/store/verbs/outbox-writer.js';
 
 /** A step of a commit, and how to undo what was noted before it. */
@@ -8,35 +9,61 @@ interface Deferred {
   undo?(): void;
 }
 
-/** The open transactions of a test. */
+/** A call of `run`. */
+interface Scope {
+  readonly transaction: TransactionHandle;
+  /** The call around it, of any transaction. */
+  readonly around: Scope | undefined;
+  readonly deferred: Deferred[];
+  isOpen: boolean;
+}
+
+/** The open transactions of a test. Calls with the same object may overlap: each owns the steps of its own work. */
 export class TestTransactions {
-  private readonly open = new WeakMap<TransactionHandle, Deferred[]>();
+  private readonly current = new AsyncLocalStorage<Scope>();
+  private readonly open = new Set<Scope>();
 
   /** Runs work in a transaction: commits it, or rolls it back if the work rejects. A nested one is a savepoint. */
   async run<Result>(transaction: TransactionHandle, work: () => Promise<Result>): Promise<Result> {
-    const outer = this.open.get(transaction);
-    const deferred: Deferred[] = [];
-    this.open.set(transaction, deferred);
+    const scope: Scope = { transaction, around: this.current.getStore(), deferred: [], isOpen: true };
+    this.open.add(scope);
     try {
-      const result = await work();
-      outer?.push(...deferred);
-      for (const { commit } of outer ? [] : deferred) {
-        await commit();
-      }
+      const result = await this.current.run(scope, work);
+      await commit(scope);
       return result;
     } catch (error) {
-      deferred.forEach(({ undo }) => undo?.());
+      scope.deferred.forEach(({ undo }) => undo?.());
       throw error;
     } finally {
-      this.open.delete(transaction);
-      if (outer) {
-        this.open.set(transaction, outer);
-      }
+      scope.isOpen = false;
+      this.open.delete(scope);
     }
   }
 
-  /** Keeps a step for the commit. Returns false if the transaction is none of the test. */
+  /** Keeps a step for the commit. Returns false if the transaction is none of the test, or has ended. */
   defer(transaction: TransactionHandle, step: Deferred): boolean {
-    return (this.open.get(transaction)?.push(step) ?? 0) > 0;
+    const own = scopesOf(this.current.getStore(), transaction);
+    // Work of another async context, such as an event, has no scope of its own.
+    const scope =
+      own.length > 0 ? own : [...this.open].filter((each) => each.transaction === transaction).toReversed();
+    const target = scope.find(({ isOpen }) => isOpen);
+    target?.deferred.push(step);
+    return target !== undefined;
   }
+}
+
+/** Commits a call, or gives its steps to the open call around it. Steps that come meanwhile are committed too. */
+async function commit(scope: Scope): Promise<void> {
+  const outer = scopesOf(scope.around, scope.transaction).find(({ isOpen }) => isOpen);
+  if (outer) outer.deferred.push(...scope.deferred);
+  else for (const step of scope.deferred) await step.commit();
+}
+
+/** Returns the calls of a transaction from the innermost one outwards. */
+function scopesOf(innermost: Scope | undefined, transaction: TransactionHandle): Scope[] {
+  const scopes: Scope[] = [];
+  for (let scope = innermost; scope !== undefined; scope = scope.around) {
+    if (scope.transaction === transaction) scopes.push(scope);
+  }
+  return scopes;
 }
