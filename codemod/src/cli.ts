@@ -9,6 +9,6 @@ try {
     error: (text) => process.stderr.write(text),
   });
 } catch (error) {
-  process.stderr.write(`nest-job-queue-codemod: ${(error as Error).message}. Nothing was written.\n`);
+  process.stderr.write(`nest-job-queue-codemod: ${(error as Error).message}.\n`);
   process.exitCode = EXIT.failed;
 }

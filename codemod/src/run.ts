@@ -1,11 +1,12 @@
 // The command: reads its arguments, converts, writes.
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createTwoFilesPatch } from 'diff';
 import { convert, type Change } from './convert.js';
 import { readProject } from './project.js';
 import { EXIT, reportJson, reportText } from './report.js';
+import { write } from './write.js';
 
 const HELP = `Usage: nest-job-queue-codemod bullmq [paths…] [options]
 
@@ -18,8 +19,8 @@ Options:
   --json             prints the report as JSON
   -h, --help         prints this
 
-Exit codes: 0 everything converted, or nothing to do; 1 it failed, and nothing was written; 2 wrong arguments;
-3 something was left with a TODO.
+Exit codes: 0 everything converted, or nothing to do; 1 it failed, and the error names the files that were
+written; 2 wrong arguments; 3 something was left with a TODO.
 `;
 
 /** What a run prints to. */
@@ -53,7 +54,7 @@ export function run(list: readonly string[], output: Output): number {
   if (missing !== undefined) return refused(`${missing} does not exist`, output);
   const { changes, findings } = convert(readProject(paths.length > 0 ? paths : ['.'], values.tsconfig));
   const isDryRun = values['dry-run'] === true;
-  if (!isDryRun) for (const { path, after } of changes) writeFileSync(path, after);
+  if (!isDryRun) write(changes);
   else if (!values.json) output.out(changes.map(diffOf).join(''));
   output.out(values.json ? reportJson(changes, findings) : reportText(changes, findings, isDryRun));
   return findings.some(({ outcome }) => outcome === 'left') ? EXIT.left : EXIT.done;

@@ -6,6 +6,7 @@ import { expect, it } from '@jest/globals';
 import { convert } from '../../codemod/src/convert.js';
 import { projectOf } from '../../codemod/src/project.js';
 import { run } from '../../codemod/src/run.js';
+import { write } from '../../codemod/src/write.js';
 import { folderWith } from '../scripts/folder.js';
 
 const FIXTURES = join(import.meta.dirname, 'fixtures');
@@ -70,6 +71,16 @@ it('writes, reports, and finds nothing the second time', () => {
   expect(read('image.processor.ts')).toBe(filesOf('processor', 'after')['/image.processor.ts']);
   expect(read('node_modules/some/index.ts')).toContain('bullmq');
   expect(command('bullmq', folder)).toEqual({ code: 0, out: 'Nothing to convert: no file changes.\n', error: '' });
+});
+
+it('names the files that it wrote before one could not be written', () => {
+  const folder = folderWith({ 'a.ts': 'before', 'b.ts/c.ts': 'before' });
+  const change = (name: string) => ({ path: join(folder, name), after: 'after' });
+  expect(() => write([change('a.ts'), change('b.ts')])).toThrow(
+    /Could not write .*b\.ts: .*Written before it: .*a\.ts$/,
+  );
+  expect(readFileSync(join(folder, 'a.ts'), 'utf8')).toBe('after');
+  expect(() => write([change('b.ts')])).toThrow('Nothing was written before it');
 });
 
 it('ends with 3 where something is left, and says where and what to read', () => {
