@@ -10,8 +10,13 @@ export function withEntry(source: string, list: 'imports' | 'providers', entry: 
   if (!decorator) return undefined;
   const open = decorator.index + decorator[0].length - 1;
   const close = endOf(code, open);
-  const property = propertyIn(code, list, open, close);
-  if (property === undefined) return inserted(source, open + 1, `\n  ${list}: [${entry}],`);
+  const property = placeIn(code, String.raw`${list}\s*(?::\s*|(?=,|$))`, open, close);
+  if (property === undefined) {
+    // A spread object may have a list of its own, which would replace this one.
+    if (placeIn(code, String.raw`\.\.\.`, open, close) !== undefined) return undefined;
+    return inserted(source, open + 1, `\n  ${list}: [${entry}],`);
+  }
+  // The list of a shorthand, such as `{ providers }`, is elsewhere, like that of `providers: PROVIDERS`.
   if (code[property] !== '[') return undefined;
   return withElement(source, code.slice(property + 1, endOf(code, property)), property + 1, entry);
 }
@@ -27,12 +32,11 @@ function withElement(source: string, inside: string, start: number, entry: strin
   return inserted(source, last, isLong ? `${comma}\n${line?.[1] ?? ''}${entry},` : `${comma} ${entry}`);
 }
 
-/** Returns where the value of a property right inside of braces begins. */
-function propertyIn(code: string, name: string, open: number, close: number): number | undefined {
-  const pattern = new RegExp(`\\b${name}\\s*:\\s*`, 'g');
-  for (const match of code.slice(open + 1, close).matchAll(pattern)) {
-    const at = open + 1 + match.index;
-    if (depthAt(code, open + 1, at) === 0) return at + match[0].length;
+/** Returns the place behind the first property right inside of braces that begins as the pattern says. */
+function placeIn(code: string, pattern: string, open: number, close: number): number | undefined {
+  const inside = code.slice(open + 1, close);
+  for (const match of inside.matchAll(new RegExp(`(?<=^\\s*|,\\s*)${pattern}`, 'g'))) {
+    if (depthAt(inside, 0, match.index) === 0) return open + 1 + match.index + match[0].length;
   }
   return undefined;
 }

@@ -19,6 +19,9 @@ export interface HandlerOptions {
 export function handler(options: HandlerOptions): Schematic {
   const { folder: under, name } = partsOf(options.name);
   if (name === '') throw new Error(`nest-job-queue: expected the name of a job, found "${options.name}"`);
+  if (/^\d/.test(name)) {
+    throw new Error(`nest-job-queue: expected a name that begins with a letter, found "${options.name}"`);
+  }
   const className = `${classNameOf(name)}Handler`;
   return (tree, context) => {
     const folder = posix.join(

@@ -92,6 +92,11 @@ it.each([
     "@Module({\n  providers: [\n    A,\n    { provide: 'b]', useValue: [1] },\n    EmailHandler,\n  ],\n})",
   ],
   [
+    'a list that is exported by a name of its own',
+    '@Module({ exports: providers, providers: [A] })',
+    '@Module({ exports: providers, providers: [A, EmailHandler] })',
+  ],
+  [
     'a list of the same name further inside',
     '@Module({ imports: [X.forRoot({ providers: [Y] })], providers: [A] }) // providers: [',
     '@Module({ imports: [X.forRoot({ providers: [Y] })], providers: [A, EmailHandler] }) // providers: [',
@@ -101,15 +106,22 @@ it.each([
   expect(files['/src/app.module.ts']).toContain(after);
 });
 
-it('says what to add by hand where the module has no list in its text', () => {
-  const files = { ...PROJECT, '/src/app.module.ts': '@Module({ providers: PROVIDERS })\nclass M {}' };
+it.each([
+  '@Module({ providers: PROVIDERS })',
+  '@Module({ imports, providers })',
+  '@Module({ providers, imports })',
+  '@Module({\n  providers, // ours\n})',
+  '@Module({ imports, ...rest })',
+])('says what to add by hand where the module has no list in its text: %s', (decorator) => {
+  const files = { ...PROJECT, '/src/app.module.ts': `${decorator}\nclass M {}` };
   expect(added({ name: 'email' }, files).warnings).toEqual([
     'Add EmailHandler to the providers of a module: /src/app.module.ts',
   ]);
   expect(added({ name: 'email' }, { '/package.json': '{}' }).warnings[0]).toContain('none was found');
 });
 
-it('refuses a name without letters', () => {
+it('refuses a name that makes no class', () => {
+  expect(() => handler({ name: 'mails/2fa' })).toThrow('begins with a letter, found "mails/2fa"');
   expect(() => handler({ name: '--' })).toThrow('expected the name of a job, found "--"');
 });
 
