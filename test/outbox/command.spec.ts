@@ -1,5 +1,5 @@
 // The command of the outbox: its tables, their check, and bad rows. It calls no Redis.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@libsql/client';
@@ -15,7 +15,9 @@ let url: string;
 let client: ReturnType<typeof createClient>;
 
 beforeEach(() => {
-  url = `file:${join(folder, `${made.length}.db`)}`;
+  const path = join(folder, `${made.length}.db`);
+  writeFileSync(path, '');
+  url = `file:${path}`;
   client = createClient({ url });
   made.push(client);
 });
@@ -42,6 +44,16 @@ describe('outbox', () => {
       code: EXIT.usage,
       stderr: 'Pass --dialect postgres, mysql, sqlite.\n',
     });
+  });
+
+  it('makes no file for a wrong path', async () => {
+    url += '-wrong';
+    const path = url.slice('file:'.length);
+    expect(await outbox('check')).toMatchObject({
+      code: EXIT.unreachable,
+      stderr: `Could not find the database of the outbox: there is no file ${path}.\n`,
+    });
+    expect(existsSync(path)).toBe(false);
   });
 
   it('says what is missing, and what to do', async () => {

@@ -1,4 +1,5 @@
 // Connects to the database of an outbox, by a package of the app.
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { withoutPassword } from '../../queue/errors/show.js';
@@ -75,13 +76,15 @@ function openMysql(address: string): OpenDatabase {
   return { database: fromMysql2(pool), close: () => pool.end() };
 }
 
-/** Opens a file that is there: a client would make an empty one. */
+/** @throws CliError if there is no such file: a client would make an empty one */
 function openSqlite(address: string): OpenDatabase {
   const path = address.replace(/^file:(\/\/)?/, '');
-  const better = loaded('better-sqlite3') as
-    (new (path: string, options: object) => BetterSqlite3Database) | undefined;
+  if (!existsSync(path)) {
+    throw new CliError(`Could not find the database of the outbox: there is no file ${path}.`, EXIT.unreachable);
+  }
+  const better = loaded('better-sqlite3') as (new (path: string) => BetterSqlite3Database) | undefined;
   if (better) {
-    const db = new better(path, { fileMustExist: true });
+    const db = new better(path);
     const database = fromBetterSqlite3(db);
     return { database, close: () => [database.close?.(), db.close()] };
   }
