@@ -50,6 +50,19 @@ it('finds what is wrong with its tables', async () => {
   expect(await checkTables(database)).toEqual([]);
 });
 
+it('refuses an ordered job where the rows are missing that keep the order, and says so in its check', async () => {
+  await pool.query('CREATE TABLE other AS SELECT slot FROM job_outbox_order');
+  await pool.query('DELETE FROM job_outbox_order');
+  const t = new TestOutbox(database);
+  const added = database.begin((tx) => t.enqueue(tx as object, 1, { group: 'a', ordered: true }));
+  await expect(added).rejects.toThrow(/^enqueue.ordered: .*job_outbox_order, found 1 of 1 missing.*outbox sql/);
+  t.close();
+  expect(await checkTables(database)).toEqual(['The table job_outbox_order has 0 of its 4096 rows.']);
+  await pool.query('INSERT INTO job_outbox_order SELECT slot FROM other');
+  await pool.query('DROP TABLE other');
+  expect(await checkTables(database)).toEqual([]);
+});
+
 const commit = (work: (transaction: object) => Promise<unknown>) =>
   database.begin((transaction) => work(transaction as object));
 

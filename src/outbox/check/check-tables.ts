@@ -8,7 +8,11 @@ export async function checkTables(database: OutboxDatabase): Promise<string[]> {
   const wanted = shapesOf(dialect.ddl);
   const found = await readShapes(database, [...wanted.keys()]);
   const wrong = [...wanted].flatMap(([table, shape]) => compare(table, shape, found.get(table)));
-  return found.has('job_outbox_source') ? [...wrong, ...(await checkSource(database))] : wrong;
+  return [
+    ...wrong,
+    ...(found.has('job_outbox_source') ? await checkSource(database) : []),
+    ...(found.has('job_outbox_order') ? await checkOrder(database, dialect.slots!) : []),
+  ];
 }
 
 function readShapes(database: OutboxDatabase, tables: readonly string[]): Promise<TableShapes> {
@@ -57,4 +61,15 @@ async function checkSource(database: OutboxDatabase): Promise<string[]> {
     database.run(transaction, 'SELECT source FROM job_outbox_source', []),
   );
   return rows.length === 1 ? [] : [`The table job_outbox_source has ${rows.length} rows, and needs exactly one.`];
+}
+
+/** Checks the rows that stand for groups. Without them `ordered` would wait for nobody. */
+async function checkOrder(database: OutboxDatabase, slots: number): Promise<string[]> {
+  const [row] = await database.begin((transaction) =>
+    database.run(transaction, 'SELECT count(*) AS found FROM job_outbox_order WHERE slot BETWEEN 0 AND ?', [
+      slots - 1,
+    ]),
+  );
+  const found = Number(row!.found);
+  return found === slots ? [] : [`The table job_outbox_order has ${found} of its ${slots} rows.`];
 }

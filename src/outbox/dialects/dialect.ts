@@ -50,8 +50,12 @@ export interface Dialect {
   /**
    * Waits for the other open transactions that have ordered one of these groups. Its numbers are then in the order of
    * the commits. Absent where a transaction that has written keeps all others from writing.
+   *
+   * @throws InvalidOptionError if a row is missing that it must lock
    */
   lockOrder?(database: OutboxDatabase, transaction: unknown, groups: readonly string[]): Promise<unknown>;
+  /** The rows that its table `job_outbox_order` needs. Absent where there is no such table. */
+  readonly slots?: number;
   /** Lets the next fence be larger than this one. Returns false if it is already. */
   raiseFence(turn: Turn, fence: number): Promise<boolean>;
   /** Returns an expression for the time since `column`, in ms. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { turnOf, type Dialect } from './dialect.js';
 
 /** Compares texts by their code points. */
@@ -71,15 +72,26 @@ export const mysql: Dialect = {
       return work(turnOf(mysql, database, transaction, { source: String(taken.source), fence }));
     }),
 
-  lockOrder: (database, transaction, groups) => {
+  slots: SLOTS,
+
+  async lockOrder(database, transaction, groups) {
     const slots = [...new Set(groups.map(slotOf))];
     const { sql, values } = oneOf('slot', slots);
-    return database.run(
+    const locked = await database.run(
       transaction,
       `SELECT slot FROM job_outbox_order WHERE ${sql} ORDER BY slot FOR UPDATE`,
       values,
     );
+    if (locked.length < slots.length) {
+      throw new InvalidOptionError(
+        'enqueue.ordered',
+        `the ${SLOTS} rows of the table job_outbox_order`,
+        `${slots.length - locked.length} of ${slots.length} missing`,
+        'Add them: `npx nest-job-queue outbox sql --dialect mysql` prints the statement.',
+      );
+    }
   },
+
   raiseFence: async ({ changed }, fence) =>
     (await changed('INSERT IGNORE INTO job_outbox_fence (value) VALUES (?)', [fence])) > 0,
   ageOf: (column) => `(TIMESTAMPDIFF(MICROSECOND, ${column}, ${NOW}) / 1000)`,
