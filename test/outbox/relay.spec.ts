@@ -128,9 +128,10 @@ describe('the relay', () => {
 
   it('sets a row aside that is refused, with the later ones of its group, and ships the others', async () => {
     const t = outboxOf({ maxPendingBytes: 20 });
+    const group = 'a\n"\\';
     await commit(async (tx) => {
-      await t.enqueue(tx, 'too large for the bound', { group: 'a' });
-      await t.enqueue(tx, 'later', { group: 'a' });
+      await t.enqueue(tx, 'too large for the bound', { group });
+      await t.enqueue(tx, 'later', { group });
       await t.enqueue(tx, 'other', { group: 'b' });
     });
     await t.outbox.ship();
@@ -139,7 +140,7 @@ describe('the relay', () => {
     expect(await waiting()).toEqual([[1, full], [0, undefined]]); // prettier-ignore
     expect(await t.outbox.stats()).toMatchObject({ waiting: 2, setAside: 1, failed: 0 });
     await t.outbox.ship();
-    expect((await waiting())[0]).toEqual([1, full]);
+    expect(await waiting()).toEqual([[1, full], [0, undefined]]); // prettier-ignore
     await t.queue.limits.change({ maxPendingBytes: 1_000 });
     await pass();
     await t.outbox.ship();

@@ -80,6 +80,7 @@ export const postgres: Dialect = {
   changed: countReturned,
 };
 
+/** Returns an array as PostgreSQL reads it. It knows no escape but that of `"` and of a backslash. */
 function list(values: readonly string[]): string {
-  return `{${values.map((value) => JSON.stringify(value)).join(',')}}`;
+  return `{${values.map((value) => `"${value.replace(/[\\"]/g, '\\$&')}"`).join(',')}}`;
 }
