@@ -200,10 +200,17 @@ export class OutboxTable {
 
   /** Lets refused and failed rows be sent again at once. Returns how many. */
   async retry(): Promise<number> {
-    const sql =
-      'UPDATE job_outbox SET attempts = 0, not_before = NULL, failed_at = NULL ' +
-      'WHERE not_before IS NOT NULL OR failed_at IS NOT NULL';
-    return this.change(sql);
+    const refused = '(not_before IS NOT NULL OR failed_at IS NOT NULL)';
+    // MySQL would lock every row that an UPDATE reads. It finds these by the primary key.
+    const found = await this.read(`SELECT seq FROM job_outbox WHERE ${refused} ORDER BY seq`);
+    const seqs = found.map(({ seq }) => String(seq));
+    let retried = 0;
+    for (let from = 0; from < seqs.length; from += MOST_ROWS) {
+      const { sql, values } = this.sql.amongSeqs(seqs.slice(from, from + MOST_ROWS));
+      const set = 'attempts = 0, not_before = NULL, failed_at = NULL';
+      retried += await this.change(`UPDATE job_outbox SET ${set} WHERE ${sql} AND ${refused}`, values);
+    }
+    return retried;
   }
 
   /** Deletes a failed row. Its job is never added. */
