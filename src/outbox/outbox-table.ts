@@ -111,7 +111,7 @@ export class OutboxTable {
 
   /** Returns the first rows behind a number that may be shipped, in their order. */
   async rows({ run }: Turn, after: string, { queues, groups, limit }: LeftOut): Promise<OutboxEntry[]> {
-    const others = [this.without('queue', queues), this.without(this.group, groups)];
+    const others = [this.without('queue', queues), this.withoutGroups(groups)];
     const sql =
       `SELECT seq, entry, id, connection, queue, name, payload, options, group_name AS grp, attempts, ` +
       `${this.sql.ageOf('created_at')} AS age FROM job_outbox WHERE seq > ? AND ${this.due} ` +
@@ -125,12 +125,19 @@ export class OutboxTable {
     return { sql: sql && `AND NOT (${sql}) `, values };
   }
 
+  /** Leaves out the held groups. A full list may lack some, so all rows with a group wait until it is shorter. */
+  private withoutGroups(held: readonly string[]): SqlPart {
+    return held.length < MOST_COUNTED
+      ? this.without(this.group, held)
+      : { sql: 'AND group_name IS NULL ', values: [] };
+  }
+
   /** A group of a queue of a connection, as one text. */
   private get group(): string {
     return this.sql.joined('connection', `' '`, 'queue', `' '`, `coalesce(group_name, '')`);
   }
 
-  /** Returns the groups of rows that were refused and wait: their later rows wait too. */
+  /** Returns the groups of rows that were refused and wait, up to a bound: their later rows wait too. */
   async heldGroups({ run }: Turn): Promise<string[]> {
     const sql =
       `SELECT DISTINCT ${this.group} AS grp FROM job_outbox ` +

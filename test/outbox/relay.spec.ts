@@ -162,6 +162,24 @@ describe('the relay', () => {
     expect((await t.queue.stats()).pending).toBe(1);
   });
 
+  it('keeps the order of more groups than it can list, and lets all of them be sent again', async () => {
+    const t = outboxOf();
+    const add = (notBefore: string) =>
+      pool.query(
+        `INSERT INTO job_outbox (entry, id, connection, queue, name, payload, options, group_name, not_before)
+         SELECT gen_random_uuid(), gen_random_uuid(), 'default', $1, $1, '1', '{}', n, ${notBefore}
+         FROM generate_series(1, 10001) AS n`,
+        [t.queue.name],
+      );
+    await add(`now() + interval '1 hour'`);
+    await add('NULL');
+    await commit((tx) => t.enqueue(tx, 'other'));
+    await t.outbox.ship();
+    expect(await t.pending()).toEqual(['other']);
+    expect(await t.outbox.retry()).toBe(10_001);
+    expect((await t.outbox.stats()).setAside).toBe(0);
+  });
+
   it('finds the rows that it deletes by the primary key', async () => {
     const plans: unknown[] = [];
     const t = outboxOf({}, connect(), {
