@@ -1,5 +1,6 @@
 // The transactions of a test where their work overlaps. test/outbox has them in an app.
 import { expect, it } from '@jest/globals';
+import { gate } from '../../support/faults/wait.js';
 import { TestTransactions } from '#testing/module/test-transactions.js';
 
 /** Returns transactions, a way to note a step, and the steps that were committed. */
@@ -11,27 +12,20 @@ function make() {
   return { transactions, committed, tx, note };
 }
 
-/** Returns a promise, and the function that resolves it. */
-function gate() {
-  let open!: () => void;
-  const opened = new Promise<void>((resolve) => (open = resolve));
-  return { opened, open };
-}
-
 it('keeps the jobs of concurrent transactions apart, also with one object', async () => {
   const { transactions, committed, tx, note } = make();
   const [first, second] = [gate(), gate()];
   const one = transactions.run(tx, async () => {
-    await first.opened;
+    await first.promise;
     note('one');
   });
   const two = transactions.run(tx, async () => {
-    await second.opened;
+    await second.promise;
     note('two');
   });
   const undone = transactions.run(tx, async () => {
     note('undone');
-    await second.opened;
+    await second.promise;
     throw new Error('undone');
   });
   first.open();
@@ -46,12 +40,12 @@ it('keeps the jobs of concurrent transactions apart, also with one object', asyn
 
 it('commits a savepoint at once that outlives its transaction', async () => {
   const { transactions, committed, tx, note } = make();
-  const { opened, open } = gate();
+  const { promise, open } = gate();
   let inner = Promise.resolve();
   await transactions.run(tx, async () => {
     inner = transactions.run(tx, async () => {
       note('early');
-      await opened;
+      await promise;
     });
   });
   expect(committed).toEqual([]);
@@ -62,8 +56,8 @@ it('commits a savepoint at once that outlives its transaction', async () => {
 
 it('keeps the jobs of another async context for the open transaction', async () => {
   const { transactions, committed, tx, note } = make();
-  const { opened, open } = gate();
-  const run = transactions.run(tx, () => opened);
+  const { promise, open } = gate();
+  const run = transactions.run(tx, () => promise);
   expect(note('from an event')).toBe(true);
   expect(committed).toEqual([]);
   open();
