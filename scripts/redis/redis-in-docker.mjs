@@ -8,35 +8,46 @@ const IMAGE = 'redis:8';
 const LOOK_MS = 5_000;
 /** The time for the image to come, in ms. */
 const PULL_MS = 180_000;
+/** The looks for a reply of the started Redis. */
+const LOOKS = 100;
+const LOOK_EVERY_MS = 100;
 
 const run = promisify(execFile);
 
-/** Returns a server like those of redis-server.mjs; undefined where Docker does not run or cannot get the image. */
-export async function startInDocker() {
+/**
+ * Returns a server like those of redis-server.mjs; undefined where Docker does not run or cannot get the image. The
+ * signal ends the start. Without it too no container outlives a start that failed.
+ */
+export async function startInDocker(signal) {
   try {
-    await run('docker', ['info'], { timeout: LOOK_MS });
+    await run('docker', ['info'], { timeout: LOOK_MS, signal });
   } catch {
     return undefined;
   }
+  console.log(`Starting ${IMAGE} in Docker …`);
+  const port = await freePort();
+  // A name of our own, because an interrupted `docker run` returns no id.
+  const name = `nest-job-queue-${process.pid}-${port}`;
+  const stop = () => run('docker', ['rm', '--force', name]).catch(() => undefined);
   try {
-    console.log(`No Redis found: starting ${IMAGE} in Docker …`);
-    const port = await freePort();
-    const args = ['run', '--rm', '-d', '-p', `127.0.0.1:${port}:6379`, IMAGE];
-    const id = (await run('docker', args, { timeout: PULL_MS })).stdout.trim();
-    const stop = () => run('docker', ['stop', '-t', '2', id]).catch(() => undefined);
-    if (await answers(id)) return { url: `redis://127.0.0.1:${port}`, source: `${IMAGE} in Docker`, stop };
-    await stop();
+    const args = ['run', '--rm', '-d', '--name', name, '-p', `127.0.0.1:${port}:6379`, IMAGE];
+    await run('docker', args, { timeout: PULL_MS, signal });
+    await answers(name, signal);
+    return { url: `redis://127.0.0.1:${port}`, source: `${IMAGE} in Docker`, stop };
   } catch (error) {
-    console.error(`Docker could not start ${IMAGE}: ${error.message}`);
+    await stop();
+    if (!signal.aborted) console.error(`Docker could not start ${IMAGE}: ${error.message}`);
+    return undefined;
   }
-  return undefined;
 }
 
-async function answers(id) {
-  for (let look = 0; look < 100; look++) {
-    const { stdout } = await run('docker', ['exec', id, 'redis-cli', 'ping']).catch(() => ({ stdout: '' }));
-    if (stdout.includes('PONG')) return true;
-    await sleep(100);
+/** Waits until Redis replies. */
+async function answers(name, signal) {
+  for (let look = 0; look < LOOKS; look++) {
+    signal.throwIfAborted();
+    const { stdout } = await run('docker', ['exec', name, 'redis-cli', 'ping']).catch(() => ({ stdout: '' }));
+    if (stdout.includes('PONG')) return;
+    await sleep(LOOK_EVERY_MS);
   }
-  return false;
+  throw new Error(`Redis did not reply within ${(LOOKS * LOOK_EVERY_MS) / 1_000} s`);
 }

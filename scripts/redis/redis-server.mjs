@@ -92,6 +92,9 @@ export async function startRedisServer(options = {}) {
 export async function ensureRedis(options = {}) {
   const url = process.env.REDIS_URL;
   if (!url) return startRedisServer(options);
+  // The message has no value: it may hold a password.
+  if (!URL.canParse(url))
+    throw new Error('REDIS_URL: expected a URL such as redis://127.0.0.1:6379, found another text');
   const { hostname, port } = new URL(url);
   const server = {
     url,

@@ -10,7 +10,7 @@ const given = process.argv.slice(2);
 // The command itself says which Redis it uses.
 const quiet = given[0] === '--quiet';
 if (quiet) given.shift();
-// Without a Redis that can be found or fetched: one in Docker, else REDIS_URL=memory.
+// Also takes REDIS_URL=memory. Where nothing names a Redis and none is found: one in Docker, else memory.
 const orMemory = given[0] === '--or-memory';
 if (orMemory) given.shift();
 const [command, ...args] = given;
@@ -21,30 +21,36 @@ if (command === undefined) {
 
 let child;
 let interrupted;
+const interruption = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
     interrupted = signal;
+    interruption.abort();
     // In a terminal Ctrl-C reaches the whole group, the child too: a second one would look like impatience.
     if (signal === 'SIGINT' && process.stdin.isTTY) return;
     child?.kill(signal);
   });
 }
 
-let redis;
-try {
-  redis = await ensureRedis({ quiet });
-} catch (error) {
-  if (!orMemory) {
-    console.error(error.message);
-    process.exit(1);
-  }
-  redis = (await startInDocker()) ?? { url: 'memory', source: 'no Redis', stop: () => Promise.resolve() };
-}
-
+const redis = await findRedis();
 // A signal during the start of Redis has no child to go to.
 const code = interrupted === undefined ? await runChild() : 128 + constants.signals[interrupted];
 await redis.stop();
 process.exit(code);
+
+async function findRedis() {
+  const memory = { url: 'memory', source: 'no Redis', stop: () => Promise.resolve() };
+  const { REDIS_URL, REDIS_SERVER_BIN } = process.env;
+  if (orMemory && REDIS_URL === 'memory') return memory;
+  try {
+    return await ensureRedis({ quiet });
+  } catch (error) {
+    console.error(error.message);
+    // A Redis that the user names is never replaced by another.
+    if (!orMemory || REDIS_URL || REDIS_SERVER_BIN) process.exit(1);
+    return (await startInDocker(interruption.signal)) ?? memory;
+  }
+}
 
 function runChild() {
   return new Promise((resolve) => {

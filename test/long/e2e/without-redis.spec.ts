@@ -42,7 +42,7 @@ async function post(path: string, form: Record<string, string> = {}) {
 }
 
 it('npm start runs the shop in one process, and says why', async () => {
-  expect(shop.output).toContain('No Redis was found, so one process does everything, in its memory.');
+  expect(shop.output).toContain('There is no Redis, so one process does everything, in its memory.');
   const { body } = await post('/enqueue', { kind: 'email', recipient: 'ada' });
   await patiently(async () => {
     const job = (await (await fetch(`${url}/jobs/${body.enqueued[0]!}`)).json()) as { status: string };

@@ -3,7 +3,7 @@ export function whatToTry(url: string, link: string, env = process.env): string 
   const redis = env.REDIS_URL ?? 'redis://localhost:6379';
   const oneMore =
     redis === 'memory'
-      ? 'No Redis was found, so one process does everything, in its memory. With Redis or Docker npm start shows more. Jobs'
+      ? 'There is no Redis, so one process does everything, in its memory. With Redis or Docker npm start shows more. Jobs'
       : `One more worker:\n\n  REDIS_URL=${redis} SHOP_DATA=${env.SHOP_DATA} npm run start:worker\n\nRedis`;
   const seeded =
     env.SHOP_SEEDS === 'yes' ? '\nIts dashboard has an hour of history: one queue is stuck, one fails.' : '';
