@@ -36,7 +36,7 @@ export interface JobQueueHealthOptions {
   failOn?: 'warning' | 'critical';
   /**
    * Looks also at the queues of this Redis that the app does not know, at most every 30 s. One that needs a look is among the
-   * `warnings`. It never makes the check fail. Not where `queues` is set.
+   * `warnings` of the next check. It never makes the check slow or fail. Not where `queues` is set.
    *
    * @default true
    */

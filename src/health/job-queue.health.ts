@@ -98,22 +98,18 @@ export class JobQueueHealthIndicator implements OnModuleInit {
     let latencyMs = 0;
     let read: (QueueSigns | QueueVerdict)[];
     let server: ServerVerdict | undefined;
-    let others: readonly QueueVerdict[] = [];
-    const looksAround = limits.otherQueues && limits.queues === undefined;
+    const watch = limits.otherQueues && !limits.queues ? OtherQueuesWatch.of(registry) : undefined;
     const outboxRead = readOutboxVerdict(registry.outbox, limits.timeoutMs);
     try {
       const { redis } = registry;
-      [read] = await redis.askNow(limits.timeoutMs, () =>
-        Promise.all([
+      [read] = await redis.askNow(limits.timeoutMs, () => {
+        watch?.refresh();
+        return Promise.all([
           Promise.all(queues.map(signsOrVerdict)),
           readServerVerdict(redis.store).then((verdict) => (server = verdict)),
-          looksAround &&
-            OtherQueuesWatch.of(registry)
-              .read()
-              .then((verdicts) => (others = verdicts)),
           redis.ping().then(() => (latencyMs = Math.round((performance.now() - started) * 10) / 10)),
-        ]),
-      );
+        ]);
+      });
     } catch (error) {
       return session.down({ message: (error as Error).message, redis: { reachable: false }, ...worker });
     }
@@ -137,7 +133,7 @@ export class JobQueueHealthIndicator implements OnModuleInit {
         byName,
         lifecycle.workers.flatMap(({ longRuns }) => longRuns),
       ),
-      ...others.map(({ queue, summary }) => `${queue}, which this app does not know: ${summary}`),
+      ...(watch?.latest ?? []).map(({ queue, summary }) => `${queue}, which this app does not know: ${summary}`),
     ];
     const report: JobQueueHealthReport = {
       ...(warnings.length > 0 && { warnings }),

@@ -1,7 +1,7 @@
 import { OtherQueues } from '../inspect/other-queues.js';
 import type { QueueVerdict } from '../inspect/queue-signs.js';
 import { readSigns } from '../inspect/signs.js';
-import { unreadable } from '../inspect/unreadable.js';
+import { unreadableByAny } from '../inspect/unreadable.js';
 import { verdictOf } from '../inspect/verdict.js';
 import type { QueueRegistry } from '../nest/connection/queue-registry.js';
 
@@ -16,6 +16,7 @@ export class OtherQueuesWatch {
   private readonly others: OtherQueues;
   private verdicts: readonly QueueVerdict[] = [];
   private readAtMs = -Infinity;
+  private reading: Promise<void> | undefined;
 
   static of(registry: QueueRegistry): OtherQueuesWatch {
     let watch = OtherQueuesWatch.known.get(registry);
@@ -30,14 +31,27 @@ export class OtherQueuesWatch {
     this.others = new OtherQueues((name) => registry.reference(name));
   }
 
-  /** Returns the verdicts on the queues that need a look. */
-  async read(): Promise<readonly QueueVerdict[]> {
-    const now = performance.now();
-    if (now - this.readAtMs >= KEPT_MS) {
-      this.readAtMs = now;
-      this.verdicts = await this.look();
-    }
+  /** Returns the verdicts of the last reading on the queues that need a look. */
+  get latest(): readonly QueueVerdict[] {
     return this.verdicts;
+  }
+
+  /** Starts the next reading when it is due. A check never waits for it, and never fails by it. */
+  refresh(): void {
+    const now = performance.now();
+    if (this.reading || now - this.readAtMs < KEPT_MS) {
+      return;
+    }
+    this.readAtMs = now;
+    this.reading = this.look()
+      .then(
+        (verdicts) => void (this.verdicts = verdicts),
+        (error: unknown) =>
+          this.registry.redis.store.logger.warn(
+            `Could not read the other queues of this Redis: ${error instanceof Error ? error.message : String(error)}`,
+          ),
+      )
+      .finally(() => (this.reading = undefined));
   }
 
   private async look(): Promise<QueueVerdict[]> {
@@ -49,6 +63,8 @@ export class OtherQueuesWatch {
   }
 
   private verdictOn(name: string): Promise<QueueVerdict> {
-    return readSigns(this.registry.reference(name)).then(verdictOf, (error: unknown) => unreadable(name, error));
+    return readSigns(this.registry.reference(name)).then(verdictOf, (error: unknown) =>
+      unreadableByAny(name, error),
+    );
   }
 }

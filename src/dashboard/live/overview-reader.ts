@@ -12,7 +12,8 @@ import { readOutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import { readServerVerdict } from '../../inspect/servers/server-verdict.js';
 import { drainWords } from '../../inspect/rule.js';
 import { readFacts, signsOf, type QueueFacts } from '../../inspect/signs.js';
-import { unreadable } from '../../inspect/unreadable.js';
+import type { QueueVerdict } from '../../inspect/queue-signs.js';
+import { unreadable, unreadableByAny } from '../../inspect/unreadable.js';
 import { verdictOf } from '../../inspect/verdict.js';
 import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
 import { HistoryCache, lastHourOf } from './history-cache.js';
@@ -87,7 +88,7 @@ export class OverviewReader {
       try {
         return await serverNow(this.shown.get(name));
       } catch (error) {
-        unreadable(name, error);
+        this.verdictOn(name, error);
       }
     }
     return Date.now();
@@ -103,8 +104,13 @@ export class OverviewReader {
   private readOrVerdict(name: string, atMs: number): Promise<QueueReading | QueueVerdictView> {
     return this.readQueue(this.shown.get(name), atMs).catch((error: unknown): QueueVerdictView => ({
       name,
-      verdict: verdictView(unreadable(name, error)),
+      verdict: verdictView(this.verdictOn(name, error)),
     }));
+  }
+
+  /** Returns the verdict on an unreadable queue. @throws the error itself if Redis gave no reply for an own queue */
+  private verdictOn(name: string, error: unknown): QueueVerdict {
+    return this.shown.isOther(name) ? unreadableByAny(name, error) : unreadable(name, error);
   }
 
   /** Reads a queue that the app does not know, at most once in some seconds. */
