@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { registerQueues } from '../queue/register/register-queues.js';
 import { checkConnectionName, DEFAULT_CONNECTION, partToken } from '../nest/connection/connection-tokens.js';
+import { IN_MEMORY } from '../nest/options/redis-options.js';
 import type { QueueRegistry } from '../nest/connection/queue-registry.js';
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import { systemClock } from '../queue/runtime/clock.js';
@@ -115,9 +116,15 @@ function moduleOf(options: JobOutboxAsyncOptions): OutboxModule {
 
 /** The outbox of an app. It starts and stops with it. */
 class AppOutbox extends JobOutbox {
+  private readonly isEmbedded: boolean;
+
   constructor(options: JobOutboxOptions, registries: ReadonlyMap<string, QueueRegistry>) {
     const { relay, ...checked } = checkOptions('JobOutboxModule', optionsSchema, options);
     const [first] = registries.values();
+    const isEmbedded = [...registries.values()].some(({ redis }) => redis.isEmbedded);
+    if (relay && isEmbedded) {
+      throw inMemory();
+    }
     super({
       ...checked,
       relays: relay,
@@ -132,6 +139,15 @@ class AppOutbox extends JobOutbox {
     registries.forEach((registry, connection) => {
       registry.outbox = this.writerFor(connection);
     });
+    this.isEmbedded = isEmbedded;
+  }
+
+  /** @throws InvalidOptionError if the queues are in memory */
+  override async ship(): Promise<void> {
+    if (this.isEmbedded) {
+      throw inMemory();
+    }
+    return super.ship();
   }
 
   /**
@@ -158,4 +174,14 @@ class AppOutbox extends JobOutbox {
   async onModuleDestroy(): Promise<void> {
     await this.stop();
   }
+}
+
+/** Returns the refusal of a relay that would move the rows of all processes into the memory of this one. */
+function inMemory(): InvalidOptionError {
+  return new InvalidOptionError(
+    'JobOutboxModule.relay',
+    'a Redis server for the jobs that it moves',
+    `redis: '${IN_MEMORY}', where they end with this process`,
+    'Set `relay: false`, so that another process moves them, or REDIS_URL.',
+  );
 }

@@ -246,3 +246,16 @@ it('needs no database in a test', async () => {
   const once = () => jobs.once({}, { queue: 'mail', id: job.id, enqueuedAt: new Date(1) }, async () => 'done');
   expect([await once(), await once()]).toEqual([{ ran: true, value: 'done' }, { ran: false }]);
 });
+
+it('moves no rows into the memory of its process', async () => {
+  const jobs = { redis: 'memory' } as const;
+  const database = fromPg(pool);
+  const refused = startApp({ jobs, imports: [JobOutboxModule.forRoot({ database })] });
+  await expect(refused).rejects.toThrow(/^JobOutboxModule.relay: expected a Redis server .*Set `relay: false`/);
+  const app = await startApp({ jobs, imports: [JobOutboxModule.forRoot({ database, relay: false })] });
+  const service = app.get(JobQueueService);
+  await transact((transaction) => service.enqueue('mail', {}, { queue: uniqueQueueName('mail'), transaction }));
+  await expect(app.get(JobOutbox).ship()).rejects.toThrow('JobOutboxModule.relay');
+  expect(await app.get(JobOutbox).stats()).toMatchObject({ waiting: 1 });
+  await pool.query('TRUNCATE job_outbox');
+});

@@ -33,6 +33,8 @@ export interface ServerConnection {
   ping(): Promise<void>;
   /** Returns what endangers jobs on the server. */
   audit(queues: readonly JobQueue[]): Promise<ServerFinding[]>;
+  /** True with `redis: 'memory'`: its jobs end with this process, and no other process sees them. */
+  readonly isEmbedded?: boolean;
   /** Takes the place of a database, for enqueues in a transaction: of a test. */
   readonly outbox?: OutboxWriter;
   /** Called when the worker of the app stops, with a promise that settles at its end. */

@@ -12,5 +12,9 @@ const servers = new WeakMap<object, MemoryServer>();
 export function connectInMemory(app: object, logger: SafeLogger): ServerConnection {
   const server = servers.get(app) ?? new MemoryServer(() => systemClock.now());
   servers.set(app, server);
-  return new MemoryConnection(new MemoryStore(systemClock, { server }), logger);
+  return new EmbeddedConnection(new MemoryStore(systemClock, { server }), logger);
+}
+
+class EmbeddedConnection extends MemoryConnection {
+  readonly isEmbedded = true;
 }
