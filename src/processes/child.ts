@@ -5,6 +5,7 @@ import { systemClock } from '../queue/runtime/clock.js';
 import { within } from '../queue/runtime/within.js';
 import { LIFECYCLE, METRICS_REGISTRY, partToken } from '../nest/connection/connection-tokens.js';
 import { findProvider } from '../nest/connection/find-provider.js';
+import { IN_MEMORY } from '../nest/options/redis-options.js';
 import type { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
 import { ChildLogger } from './child-logger.js';
 import { loadMetricsClient } from './metrics/server.js';
@@ -87,7 +88,9 @@ class Child {
       });
       const app = await this.booting;
       const lifecycle = lifecycleOf(app);
-      lifecyclesOf(app).forEach(({ controls }) =>
+      const lifecycles = lifecyclesOf(app);
+      checkServers(lifecycles);
+      lifecycles.forEach(({ controls }) =>
         controls.watchServed((id, queues) => send({ type: 'serves', worker: { id, queues } })),
       );
       send({ type: 'booted' });
@@ -167,6 +170,18 @@ function lifecycleOf(app: INestApplicationContext): WorkerLifecycle {
     );
   }
   return lifecycle;
+}
+
+/** @throws InvalidOptionError if queues are in memory, which no other process sees */
+function checkServers(lifecycles: readonly WorkerLifecycle[]): void {
+  if (lifecycles.some(({ isEmbedded }) => isEmbedded)) {
+    throw new InvalidOptionError(
+      'runWorkers',
+      'queues on a Redis server',
+      `redis: '${IN_MEMORY}', where each process has its own`,
+      'Set REDIS_URL, or start the app without runWorkers.',
+    );
+  }
 }
 
 /** Returns the lifecycle of each connection of the app. */

@@ -61,6 +61,11 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     return this.parts.options.worker && this.parts.handlers.queueNames.length > 0;
   }
 
+  /** Returns whether the jobs end with this process. */
+  get isEmbedded(): boolean {
+    return this.parts.redis.isEmbedded === true;
+  }
+
   /** The error that keeps this process's worker from running, or a producer's finding of `audit: 'error'`. */
   get startFailure(): Error | undefined {
     const { failure } = this.starts;

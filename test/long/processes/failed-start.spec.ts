@@ -57,6 +57,12 @@ it('a process that ends while its entry file is read is given up', async () => {
   expect(app.supervisor.output).toContain('failed to boot 2 times; the last process ended with code 1: its output');
 });
 
+it('a process whose queues are in its memory is given up', async () => {
+  const app = startWorkers({ options: { processes: 1, maxBootFailures: 1 }, env: { REDIS_URL: 'memory' } });
+  expect(await app.supervisor.exited).toBe(1);
+  expect(app.supervisor.output).toContain("runWorkers: expected queues on a Redis server, found redis: 'memory'");
+});
+
 it('a process that boots at the third try is tried later each time, and its failures are forgotten', async () => {
   let tries = 0;
   const { workers, events } = await steerWorkers({
