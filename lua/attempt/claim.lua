@@ -91,16 +91,16 @@ end
 --@cluster lib/waiters/leave
 if #ids > 0 then
 --@include lib/settle/claim_ids
-  if more or full then
+end
+--@cluster lib/waiters/join
+if #ids > 0 and (more or full) then
 --@include lib/core/wake
-  end
 end
 local left = report_left and report_left()
 if left and left[2] == 1 then
   -- For the worker that handles it.
 --@include lib/core/wake
 end
---@cluster lib/waiters/join
 if full then
   reply[2] = 'full'
 end

@@ -1,8 +1,8 @@
 -- Makes the claimer a waiter of the queue if it got less than it asked for. Its process must listen on this master.
 -- `replied` counts five values for each job, and three at the start. The claimer registers again each minute, so older
 -- waiters are gone. A bad key must not fail a claim that has written. Only for a Cluster.
--- Needs: count, full, replied, wake, worker, lib/core/clock.
-if (replied - 3) / 5 < count and not full then
+-- Needs: full, replied, wake, worker, lib/core/clock.
+if (replied - 3) / 5 < tonumber(ARGV[1]) and not full then
   local listening = redis.pcall('PUBSUB', 'SHARDNUMSUB', wake .. ':' .. worker)
   if (listening[2] or 0) > 0 then
     local waiters = string.sub(wake, 1, -5) .. 'waiters'

@@ -3,6 +3,7 @@
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Cluster } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';
+import type { JobQueueOptions } from '#queue/enqueue/enqueue-middleware.js';
 import type { Job } from '#worker/handlers/job.js';
 import { BACK_MS } from '../../support/queue/bounds.js';
 import { createClusterUser } from '../../support/redis/acl.js';
@@ -112,6 +113,14 @@ describe('no job is late', () => {
     expect(Math.max(...(await timeStarts(again, Array<JobQueue>(5).fill(queue))))).toBeLessThan(FAST_MS);
   }, 60_000);
 
+  it('where a limit of the queue allows fewer jobs than the worker has slots', async () => {
+    const names = newNames(5);
+    const worker = await startOn(names, undefined, { maxRunning: 1 });
+    await waiting(names);
+    const [queue] = producers(names) as [JobQueue];
+    expect(Math.max(...(await timeStarts(worker, Array<JobQueue>(5).fill(queue))))).toBeLessThan(FAST_MS);
+  }, 60_000);
+
   it('where the woken worker has no free slot', async () => {
     const names = newNames(5);
     const busy = gate();
@@ -177,8 +186,8 @@ function newNames(count: number): string[] {
   return Array.from({ length: count }, () => uniqueQueueName());
 }
 
-function queueOf(name: string, of: Cluster): JobQueue {
-  const queue = new JobQueue(of, name);
+function queueOf(name: string, of: Cluster, options: JobQueueOptions = {}): JobQueue {
+  const queue = new JobQueue(of, name, options);
   open.push(queue);
   return queue;
 }
@@ -193,9 +202,16 @@ type Handle = (job: Job<never>) => unknown;
 async function startOn(
   names: readonly string[],
   handle: Handle = () => undefined,
-  { concurrency, of = cluster.connect() }: { concurrency?: number; of?: Cluster } = {},
+  {
+    concurrency,
+    maxRunning,
+    of = cluster.connect(),
+  }: Pick<JobQueueOptions, 'maxRunning'> & { concurrency?: number; of?: Cluster } = {},
 ): Promise<TestWorker> {
-  const served = names.map((name) => ({ queue: queueOf(name, of), handlers: { [name]: handle } }));
+  const served = names.map((name) => ({
+    queue: queueOf(name, of, maxRunning === undefined ? {} : { maxRunning }),
+    handlers: { [name]: handle },
+  }));
   return startWorker(served, undefined, concurrency === undefined ? {} : { concurrency });
 }
 
