@@ -257,6 +257,7 @@ export class Worker {
       { worker, runners, store, options, capacity: this.slots.capacity },
       {
         onWake: () => this.onFetch(),
+        onDue: () => this.onChange(),
         onCancel: (runner) => void this.heartbeats.find((each) => each.runner === runner)?.runOnce(),
       },
     );

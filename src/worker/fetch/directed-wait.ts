@@ -89,7 +89,7 @@ export class DirectedWait implements BackgroundRole {
     const turn = Array.from({ length: count }, (_, i) => runners[(this.nextTurn + i) % runners.length]!);
     this.nextTurn = (this.nextTurn + count) % runners.length;
     turn.forEach(({ outlook }) => outlook.expectJobs());
-    this.listener.onWake();
+    this.listener.onDue();
   }
 
   /** Looks at the runners after each round trip: passes on wakes that no claim follows, and waits for due jobs. */
@@ -202,7 +202,7 @@ export class DirectedWait implements BackgroundRole {
       const waitMs = Math.max(SHORTEST_WAIT_MS, nextDueInMs) + LATEST_MS;
       const timer = this.clock.setTimeout(() => {
         runner.outlook.expectJobs();
-        this.listener.onWake();
+        this.listener.onDue();
       }, waitMs);
       timer.unref();
       this.due.set(runner, { reply: replies, timer });

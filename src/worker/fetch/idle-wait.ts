@@ -46,6 +46,8 @@ interface IdleWaitOptions {
 export interface IdleWaitListener {
   /** Called when a wait has ended. */
   onWake(): void;
+  /** Called when a claim may be due, although Redis said nothing. */
+  onDue(): void;
   /** Called when a cancel was asked for of a job that this worker has claimed. */
   onCancel(runner: QueueRunner): void;
 }

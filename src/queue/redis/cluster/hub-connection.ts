@@ -71,7 +71,8 @@ export class HubConnection {
       this.isClosed = true;
       clearTimeout(this.timer);
       this.socket?.destroy();
-      this.client.disconnect();
+      // Of a closed client, ioredis would keep the process alive for two seconds.
+      if (!['close', 'end'].includes(this.client.status)) this.client.disconnect();
       this.listener.closed(this);
     }
   }

@@ -8,6 +8,9 @@ import { HubConnection } from './hub-connection.js';
 /** The interval at which the masters of the channels are compared with the known ones, in ms. */
 const LOOK_MS = 1_000;
 
+/** The number of looks after a loss that read the slots again. A demoted master lets clients subscribe, but counts none. */
+const LOOKS_AFTER_LOSS = 15;
+
 /** The first pause before a lost subscription is made again, in ms; twice as long after each failure. */
 const FIRST_PAUSE_MS = 50;
 
@@ -41,6 +44,7 @@ export class Hub {
   private looking: NodeJS.Timeout | undefined;
   private soon: NodeJS.Timeout | undefined;
   private pauseMs = FIRST_PAUSE_MS;
+  private looksAfterLoss = 0;
 
   /** Returns the hub of a connection, always the same object. Its client is of a Cluster. */
   static of(connection: Connection): Hub {
@@ -63,7 +67,7 @@ export class Hub {
   listen(name: string, listener: HubListener): () => void {
     const channel = { slot: slotOf(name), listener, at: undefined };
     this.channels.set(name, channel);
-    this.looking ??= setInterval(() => this.followSlots(), LOOK_MS).unref();
+    this.looking ??= setInterval(() => this.look(), LOOK_MS).unref();
     this.lookSoon(0);
     return () => this.leave(name, channel);
   }
@@ -88,6 +92,14 @@ export class Hub {
       this.soon = undefined;
       this.followSlots();
     }, ms).unref();
+  }
+
+  private look(): void {
+    if (this.looksAfterLoss > 0) {
+      this.looksAfterLoss--;
+      this.readSlots();
+    }
+    this.followSlots();
   }
 
   /** Subscribes each channel at the master of its slot, unless it is subscribed there. */
@@ -163,11 +175,16 @@ export class Hub {
 
   /** Reads the slots again, and then subscribes what was lost. The pause lets the masters agree on a moved slot. */
   private refresh(): void {
+    this.looksAfterLoss = LOOKS_AFTER_LOSS;
     if (!this.soon) {
-      this.client.refreshSlotsCache(() => undefined); // without a reply the next look reads it again
+      this.readSlots();
       this.lookSoon(this.pauseMs);
       this.pauseMs = Math.min(LOOK_MS, 2 * this.pauseMs);
     }
+  }
+
+  private readSlots(): void {
+    this.client.refreshSlotsCache(() => undefined); // without a reply the next look reads them again
   }
 
   private get client(): Cluster {
