@@ -33,7 +33,7 @@ export class ShownQueues {
   }
 
   isOther(name: string): boolean {
-    return !this.own().includes(name);
+    return !this.queues.has(name) && !this.options.queues.includes(name);
   }
 
   /** Looks for other queues in the register of this Redis, at most once in some seconds. */

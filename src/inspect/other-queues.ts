@@ -1,5 +1,6 @@
 // The queues of a Redis that an app does not know.
 import type { JobQueue } from '../queue/job-queue.js';
+import { isQueueName } from '../queue/validation/names.js';
 import type { Settled } from '../queue/store/store-call.js';
 import type { Look, Place } from '../queue/store/verbs/queues-verbs.js';
 
@@ -33,6 +34,8 @@ export class OtherQueues {
   private hasWarned = false;
   /** Queues that were asked for by name, such as one of clients in other languages. They are in no register. */
   private readonly asked = new Set<string>();
+  /** The name of the queue through which others are looked at. */
+  private door = ANY_QUEUE;
 
   /** @param queueOf returns a queue that this process does not maintain */
   constructor(private readonly queueOf: (name: string) => JobQueue) {}
@@ -48,7 +51,7 @@ export class OtherQueues {
 
   /** Returns whether a queue of this name has anything. */
   async isThere(name: string): Promise<boolean> {
-    const [found] = await this.holding([name]);
+    const [found] = await this.holding(this.queueOf(this.door), [name]);
     if (found === undefined) {
       return false;
     }
@@ -59,11 +62,14 @@ export class OtherQueues {
 
   /** Reads the register. Where Redis refuses, the names of the look before stay, and the queues of the app are shown. */
   private async read(own: ReadonlySet<string>): Promise<void> {
-    const first = this.queueOf([...own][0] ?? ANY_QUEUE);
+    this.door = [...own][0] ?? ANY_QUEUE;
+    const first = this.queueOf(this.door);
     try {
       const registered = await first.store.queues.registered(await first.calls(), MOST_NAMES, first.callLimit);
-      const others = [...new Set([...registered, ...this.asked])].filter((name) => !own.has(name));
-      this.names = (await this.holding(others)).slice(0, MOST_SHOWN);
+      const others = [...new Set([...registered, ...this.asked])].filter(
+        (name) => isQueueName(name) && !own.has(name), // any program can write to the register
+      );
+      this.names = (await this.holding(first, others)).slice(0, MOST_SHOWN);
       this.hasWarned = false;
     } catch (error) {
       if (!this.hasWarned) {
@@ -74,22 +80,26 @@ export class OtherQueues {
     this.lookedAtMs = performance.now();
   }
 
-  /** Returns those of the queues that have anything. */
-  private async holding(names: readonly string[]): Promise<string[]> {
-    const queues = names.map((name) => this.queueOf(name));
-    const [first] = queues;
-    if (!first) {
+  /**
+   * Returns the names of the queues that have anything. Leaves out a queue whose look failed. Makes no object for a
+   * name, because the register may have thousands of them.
+   *
+   * @throws the first error if every look failed
+   */
+  private async holding(through: JobQueue, names: readonly string[]): Promise<string[]> {
+    if (names.length === 0) {
       return [];
     }
-    await first.calls();
-    const calls = queues.map(({ store, name, options }) => store.callsOf(name, options));
-    const looks: Settled<Look>[] = await first.store.queues.look(calls, PLACES, first.callLimit);
+    await through.calls();
+    const calls = names.map((name) => through.store.callsOf(name, through.options));
+    const looks: Settled<Look>[] = await through.store.queues.look(calls, PLACES, through.callLimit);
+    const [first] = looks;
+    if (first?.ok === false && looks.every(({ ok }) => !ok)) {
+      throw first.error;
+    }
     return names.filter((_, i) => {
       const look = looks[i]!;
-      if (!look.ok) {
-        throw look.error;
-      }
-      return look.reply.found.size > 0;
+      return look.ok && look.reply.found.size > 0;
     });
   }
 }

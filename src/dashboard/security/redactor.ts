@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { announcedRedact } from '../../queue/codec/announced-content.js';
-import { REDACTED } from '../../queue/codec/redact.js';
 import type { JobRecord } from '../../queue/model/job.js';
 import type { BatchMember } from '../../queue/model/batch.js';
 import { ShownContent } from '../../queue/store/shown-content.js';
@@ -11,7 +10,7 @@ import { ShownQueues } from '../shown-queues.js';
 /** The time after which the announcements of workers are read again, in ms. */
 const KEPT_MS = 10_000;
 /** Shows nothing of a queue whose workers were not asked. */
-const NOTHING = new ShownContent(() => REDACTED);
+const NOTHING = ShownContent.nothing();
 
 /** Hides the values of the option `redact`, that of the queue and that of the dashboard. */
 @Injectable()
@@ -24,19 +23,22 @@ export class Redactor {
   ) {}
 
   /**
-   * Reads the parts that the workers of queues hide, where this process has no `redact` for them. Before, nothing of
-   * such a queue is shown.
+   * Reads the parts that the workers of queues hide. Skips a known queue with a `redact` here. Before, nothing of the
+   * others is shown.
    */
   async learn(...queues: readonly string[]): Promise<void> {
     const now = performance.now();
     const isUnknown = (queue: string) =>
-      this.queues.get(queue).options.redact === undefined &&
-      now - (this.announced.get(queue)?.at ?? -Infinity) >= KEPT_MS;
+      this.isAnnounced(queue) && now - (this.announced.get(queue)?.at ?? -Infinity) >= KEPT_MS;
     const unknown = [...new Set(queues)].filter(isUnknown);
     await Promise.all(
       unknown.map(async (queue) => {
         const content = await this.queues.get(queue).exec((calls) => calls.content());
-        this.announced.set(queue, { at: now, shown: new ShownContent(announcedRedact(content)) });
+        const isHidden = content === undefined && this.queues.isOther(queue);
+        this.announced.set(queue, {
+          at: now,
+          shown: isHidden ? NOTHING : new ShownContent(announcedRedact(content)),
+        });
       }),
     );
   }
@@ -48,21 +50,26 @@ export class Redactor {
 
   /** Returns the job as it may be shown. */
   record(job: JobRecord): JobRecord {
-    return this.own.record(this.of(job.queue).record(job));
+    return this.of(job.queue).reduce((shown, content) => content.record(shown), job);
   }
 
   /** Returns the member of a batch as it may be shown. */
   member(member: BatchMember): BatchMember {
-    return this.own.member(this.of(member.queue).member(member));
+    return this.of(member.queue).reduce((shown, content) => content.member(shown), member);
   }
 
-  private of(queue: string): ShownContent {
+  /** Returns true if workers say what a queue hides: it has no `redact` here, or is of another app. */
+  private isAnnounced(queue: string): boolean {
+    return this.queues.get(queue).options.redact === undefined || this.queues.isOther(queue);
+  }
+
+  /** Returns what hides parts of a queue: its workers, this app, and this dashboard. */
+  private of(queue: string): ShownContent[] {
     const { redact } = this.queues.get(queue).options;
-    return redact === undefined ? (this.announced.get(queue)?.shown ?? NOTHING) : new ShownContent(redact);
-  }
-
-  private get own(): ShownContent {
-    const { redact } = this.options;
-    return new ShownContent(redact.length === 0 ? undefined : redact);
+    return [
+      ...(this.isAnnounced(queue) ? [this.announced.get(queue)?.shown ?? NOTHING] : []),
+      ...(redact === undefined ? [] : [new ShownContent(redact)]),
+      ...(this.options.redact.length === 0 ? [] : [new ShownContent(this.options.redact)]),
+    ];
   }
 }

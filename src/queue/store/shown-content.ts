@@ -3,10 +3,10 @@ import {
   payloadOf,
   REDACTED,
   redactValue,
+  TextRedaction,
   textRedaction,
   type Redact,
   type RedactedPart,
-  type TextRedaction,
 } from '../codec/redact.js';
 import type { AuditEntry } from '../model/job-event.js';
 import type { BatchMember } from '../model/batch.js';
@@ -20,11 +20,22 @@ import { FAILURE_PREFIX } from '../validation/names.js';
  * hidden as a whole.
  */
 export class ShownContent {
-  /** @param redact undefined: nothing is hidden */
-  constructor(private readonly redact: Redact | undefined) {}
+  /**
+   * @param redact undefined: nothing is hidden
+   * @param hidesTexts true to hide errors and log lines as a whole
+   */
+  constructor(
+    private readonly redact: Redact | undefined,
+    private readonly hidesTexts = false,
+  ) {}
+
+  /** Returns a content that shows no value and no text of a job. */
+  static nothing(): ShownContent {
+    return new ShownContent(() => REDACTED, true);
+  }
 
   record(job: JobRecord): JobRecord {
-    return redactRecord(this.redact, job);
+    return redactRecord(this.redact, job, this.hidesTexts);
   }
 
   schedule(schedule: ScheduleRecord): ScheduleRecord {
@@ -64,11 +75,11 @@ export class ShownContent {
 }
 
 /** Returns a job as it may be shown. */
-function redactRecord(redact: Redact | undefined, job: JobRecord): JobRecord {
+function redactRecord(redact: Redact | undefined, job: JobRecord, hidesTexts: boolean): JobRecord {
   if (redact === undefined) {
     return job;
   }
-  const texts = textRedaction(redact, job);
+  const texts = hidesTexts ? new TextRedaction(redact, undefined, job) : textRedaction(redact, job);
   const value = (part: RedactedPart['part']) => redactValue(redact, job[part], { part, job });
   return {
     ...job,

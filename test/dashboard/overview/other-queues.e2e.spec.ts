@@ -95,6 +95,53 @@ it('does not fail health or the overview where it gives no reply', async () => {
   });
 });
 
+it('lists the others where the register has a bad name, and one queue cannot be looked at', async () => {
+  const { app, other, prefix } = await twoPrograms();
+  const redis = connect();
+  await Promise.all([other.enqueue({}), new JobQueue(redis, 'dead', { prefix }).enqueue({})]);
+  await eventually(async () => (await redis.zcard(`${prefix}:queues`)) >= 3);
+  await redis.zadd(`${prefix}:queues`, Date.now(), 'no {name}');
+  const { queues } = app.app.get(QueueRegistry, { strict: false }).redis.store;
+  const look = queues.look.bind(queues);
+  jest.spyOn(queues, 'look').mockImplementation(async (...about) => {
+    const [, ...found] = await look(...about);
+    return [{ ok: false, error: new Error('this part is dead') }, ...found];
+  });
+  const { overview } = (await app.get('/api/overview')).body as unknown as Shown;
+  expect(overview.queues.filter(({ isOther }) => isOther)).toHaveLength(1);
+});
+
+/** Returns an app that hides `iban`, and a failed job of a queue that it does not know. */
+async function failedElsewhere(announce: boolean) {
+  const prefix = uniqueQueueName('fleet');
+  const app = await startDashboard({
+    jobs: { prefix, redact: ['iban'] },
+    dashboard: { otherQueues: true },
+    providers: [handlerOf('email')],
+  });
+  const redis = connect();
+  const other = new JobQueue(redis, 'emial', { prefix, ...(announce && { redact: ['token'] }) });
+  const { id } = await other.enqueue({ iban: 'DE02-1203', token: 'tok-4711', to: 'Byron' }, { maxAttempts: 1 });
+  await other.fail((await other.claim())!, new Error('no account DE02-1203, tok-4711 of Lovelace'));
+  if (announce) {
+    await redis.hset(`${prefix}:emial:sweep`, 'content', JSON.stringify({ redact: ['token'] }));
+  }
+  return (await app.get(`/api/job?queue=emial&id=${id}`)).body;
+}
+
+it('hides what the other app announces, and what this app hides', async () => {
+  expect(await failedElsewhere(true)).toMatchObject({
+    payload: { iban: '[redacted]', token: '[redacted]', to: 'Byron' },
+    error: 'no account [redacted], [redacted] of Lovelace',
+  });
+});
+
+it('shows no content of a queue whose app announces nothing', async () => {
+  const body = await failedElsewhere(false);
+  expect(body).toMatchObject({ state: 'failed', payload: '[redacted]', error: '[redacted]' });
+  expect(JSON.stringify(body)).not.toMatch(/1203|4711|Byron|Lovelace/);
+});
+
 it('shows only its own queues with otherQueues: false', async () => {
   const prefix = uniqueQueueName('fleet');
   const app = await startDashboard({ jobs: { prefix }, providers: [handlerOf('email')] });
