@@ -83,10 +83,11 @@ export interface DashboardOptions {
   queues?: readonly string[];
   /**
    * Shows the other queues of this Redis, apart from the queues of this process. They are of other apps, of a misspelled
-   * name, or of clients in other languages.
+   * name, or of clients in other languages. The dashboard changes nothing in them, because their apps did not agree to
+   * it. `'operate'` allows every action but `edit`, as far as `can` does.
    * @default true
    */
-  otherQueues?: boolean;
+  otherQueues?: boolean | 'operate';
   /** Origins that may send changes beside the dashboard's own, for a proxy that changes the host. @default none */
   origins?: readonly string[];
   /** The heading of every page. @default `Queues` */
@@ -151,7 +152,9 @@ const optionsSchema = z.strictObject(
       )
       .default([]),
     queues: names('names of queues').default([]),
-    otherQueues: z.boolean({ error: 'expected true or false' }).default(true),
+    otherQueues: z
+      .union([z.boolean(), z.literal('operate')], { error: "expected true, false or 'operate'" })
+      .default(true),
     origins: names('origins, such as https://admin.example.com').default([]),
     title: z.string({ error: 'expected text' }).default('Queues'),
     back: z

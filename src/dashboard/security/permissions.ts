@@ -7,6 +7,7 @@ import {
   type DashboardSubject,
   type ResolvedDashboardOptions,
 } from '../dashboard-options.js';
+import { ShownQueues } from '../shown-queues.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
 import { watchedSubject } from './watched-subject.js';
 import { startOf } from '../../queue/runtime/cut.js';
@@ -38,14 +39,18 @@ const DEEDS: Readonly<Record<DashboardAction, string>> = {
   'resume-schedule': 'resume a recurring job',
 };
 
-/** Returns the permissions of a request, from `readOnly` and `can`. */
+/** Returns the permissions of a request, from `readOnly`, `otherQueues` and `can`. */
 @Injectable()
 export class Permissions {
-  constructor(@Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions) {}
+  constructor(
+    @Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions,
+    private readonly queues: ShownQueues,
+  ) {}
 
   /** True if every request may do everything, so that nobody need be asked. */
   get areOpen(): boolean {
-    return !this.options.can && !this.options.readOnly;
+    const { can, readOnly, otherQueues } = this.options;
+    return !can && !readOnly && otherQueues !== true;
   }
 
   async allows(
@@ -100,16 +105,24 @@ export class Permissions {
       const allowed = await this.allowedIds(action, request, subject, ids);
       const refused = ids.find((id) => !allowed.has(id));
       if (refused !== undefined) {
-        throw this.refusal(action, allowed.size > 0 ? ` The job ${show(refused)} is not yours to change.` : '');
+        throw this.refusal(
+          action,
+          subject,
+          allowed.size > 0 ? ` The job ${show(refused)} is not yours to change.` : '',
+        );
       }
       return;
     }
     const { isAllowed, isById } = await this.ask(action, request, subject);
     if (!isAllowed) {
-      throw this.refusal(action);
+      throw this.refusal(action, subject);
     }
     if (isBlind && isById) {
-      throw this.refusal(action, ' Permissions depend on the job, and this action cannot ask for each one.');
+      throw this.refusal(
+        action,
+        subject,
+        ' Permissions depend on the job, and this action cannot ask for each one.',
+      );
     }
   }
 
@@ -139,7 +152,7 @@ export class Permissions {
     about: DashboardSubject,
   ): Promise<{ isAllowed: boolean; isById: boolean }> {
     const { readOnly, can } = this.options;
-    if (action !== 'view' && readOnly) {
+    if (action !== 'view' && (readOnly || this.otherRefusal(action, about) !== undefined)) {
       return { isAllowed: false, isById: false };
     }
     const { subject, isIdRead } = watchedSubject(about);
@@ -147,12 +160,27 @@ export class Permissions {
     return { isAllowed, isById: isIdRead() };
   }
 
-  private refusal(action: DashboardAction, reason = ''): ForbiddenException {
+  private refusal(action: DashboardAction, subject: DashboardSubject, reason = ''): ForbiddenException {
     return new ForbiddenException(
       this.options.readOnly && action !== 'view'
         ? 'This dashboard is read-only.'
-        : `You may not ${DEEDS[action]} here.${reason}`,
+        : (this.otherRefusal(action, subject) ?? `You may not ${DEEDS[action]} here.${reason}`),
     );
+  }
+
+  /** Returns why an action on a queue of another app is refused; undefined where it is not. */
+  private otherRefusal(action: DashboardAction, { queue }: DashboardSubject): string | undefined {
+    const { otherQueues } = this.options;
+    if (action === 'view' || otherQueues === false || queue === undefined || !this.queues.isOther(queue)) {
+      return undefined;
+    }
+    const why = `This app does not know the queue ${show(queue)}`;
+    if (action === 'edit') {
+      return `${why}, so it cannot encode its payloads. Edit them in the dashboard of the app that runs the queue.`;
+    }
+    return otherQueues === 'operate'
+      ? undefined
+      : `${why}, so the dashboard only shows it. To change it here, set the dashboard's option otherQueues: 'operate'.`;
   }
 }
 

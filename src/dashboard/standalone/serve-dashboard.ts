@@ -39,7 +39,7 @@ export async function serveDashboard(options: StandaloneOptions): Promise<Standa
   Module({
     imports: [
       JobQueueModule.forRoot({ redis: client, prefix, worker: false, maintenance: false, audit: 'off' }),
-      JobQueueDashboardModule.forRoot({ guards: [LinkGuard], readOnly, user: () => user }),
+      JobQueueDashboardModule.forRoot({ guards: [LinkGuard], otherQueues: 'operate', readOnly, user: () => user }),
     ],
   })(StandaloneModule);
   const app = await NestFactory.create(StandaloneModule, { logger: false });

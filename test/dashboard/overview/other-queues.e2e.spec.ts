@@ -111,6 +111,45 @@ it('lists the others where the register has a bad name, and one queue cannot be 
   expect(overview.queues.filter(({ isOther }) => isOther)).toHaveLength(1);
 });
 
+/** Returns a function that sends an action on a failed job of another app to a dashboard with this option. */
+async function actsElsewhere(otherQueues: true | 'operate') {
+  const prefix = uniqueQueueName('fleet');
+  const app = await startDashboard({
+    jobs: { prefix },
+    dashboard: { otherQueues },
+    providers: [handlerOf('email')],
+  });
+  const other = new JobQueue(connect(), 'emial', { prefix });
+  const { id } = await other.enqueue({}, { maxAttempts: 1 });
+  await other.fail((await other.claim())!, new Error('broken'));
+  const read = async () => (await other.get(id))!.status;
+  const send = async (path: string, body: object) => {
+    const { status, body: reply } = await app.post(path, { queue: 'emial', ...body });
+    return { status, text: JSON.stringify(reply) };
+  };
+  return { app, id, send, read, redrive: { action: 'redrive', state: 'failed', ids: [id] } };
+}
+
+it('refuses each action on it by default, and says which option allows it', async () => {
+  const { app, id, send, read, redrive } = await actsElsewhere(true);
+  const refused = { status: 403, text: expect.stringContaining("otherQueues: 'operate'") };
+  expect(await send('/api/jobs/act', redrive)).toEqual(refused);
+  expect(await send('/api/queue/act', { action: 'pause' })).toEqual(refused);
+  expect(await send('/api/runs', { action: 'discard', state: 'failed', match: {} })).toEqual(refused);
+  expect(await read()).toBe('failed');
+  expect((await app.get(`/api/job?queue=emial&id=${id}`)).body).toMatchObject({ actions: ['view'] });
+});
+
+it("allows actions on it with otherQueues: 'operate', but no edit", async () => {
+  const { id, send, read, redrive } = await actsElsewhere('operate');
+  expect(await send('/api/jobs/edit', { id, payload: {} })).toEqual({
+    status: 403,
+    text: expect.stringContaining('cannot encode its payloads'),
+  });
+  expect(await send('/api/jobs/act', redrive)).toMatchObject({ status: 200 });
+  expect(await read()).toBe('pending');
+});
+
 /** Returns an app that hides `iban`, and a failed job of a queue that it does not know. */
 async function failedElsewhere(announce: boolean) {
   const prefix = uniqueQueueName('fleet');
