@@ -23,6 +23,7 @@ export class SessionController extends Routes {
       title: this.options.title,
       ...(this.options.back && { back: this.options.back }),
       readOnly: this.options.readOnly,
+      othersReadOnly: this.options.otherQueues === true,
       user: this.permissions.userOf(request),
       actions: await this.permissions.actions(request),
     };

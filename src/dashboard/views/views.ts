@@ -108,6 +108,8 @@ export interface SessionView {
   title: string;
   back?: { text: string; href: string };
   readOnly: boolean;
+  /** True if the dashboard refuses actions on the queues of other apps. */
+  othersReadOnly: boolean;
   user: string;
   actions: DashboardAction[];
 }

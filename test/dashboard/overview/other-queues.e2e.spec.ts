@@ -137,6 +137,7 @@ it('refuses each action on it by default, and says which option allows it', asyn
   expect(await send('/api/queue/act', { action: 'pause' })).toEqual(refused);
   expect(await send('/api/runs', { action: 'discard', state: 'failed', match: {} })).toEqual(refused);
   expect(await read()).toBe('failed');
+  expect((await app.get('/api/session')).body).toMatchObject({ othersReadOnly: true });
   expect((await app.get(`/api/job?queue=emial&id=${id}`)).body).toMatchObject({ actions: ['view'] });
 });
 

@@ -3,6 +3,7 @@ import type { DashboardAction } from '../../dashboard-options.js';
 import type { OverviewView, SessionView } from '../../views/views.js';
 import type { StreamEvent } from '../../views/stream-views.js';
 import { BASE, get, Problem } from './api.js';
+import { route } from './route.js';
 
 const RETRY_MS = 2_000;
 /** The time between two looks of a visible tab without the focus, in ms. A stream reads five times as often. */
@@ -26,8 +27,18 @@ export const now = computed(() => tick.value + clockLead.value);
 /** True while nothing can be changed, because Redis or the app does not answer. */
 export const unreachable = computed(() => connection.value === 'away' || connection.value === 'lost');
 
-/** Returns whether the user may do this in some queue. */
+/** Returns whether the user may do this in some queue, and whether the page's queue is open to actions. */
 export function may(action: DashboardAction): boolean {
+  return !isOnlyShown(route.value.parts[1]) && hasPermission(action);
+}
+
+/** Returns true for a queue of another app, if the dashboard refuses actions on those. */
+function isOnlyShown(queue: string | undefined): boolean {
+  const isOther = overview.value?.queues.some((each) => each.isOther && each.name === queue) ?? false;
+  return isOther && session.value?.othersReadOnly === true;
+}
+
+function hasPermission(action: DashboardAction): boolean {
   return session.value?.actions.includes(action) ?? false;
 }
 
