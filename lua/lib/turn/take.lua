@@ -41,7 +41,7 @@ local function take_grouped(count, taken_before)
   write_scores()
   count_waiting()
   local turns_taken = #taken + #plain
-  local is_more = turns_taken > 0 and after_turns(taken.groups, turns_taken, current_virtual_time(), latest_finish)
+  local is_more = turns_taken > 0 and after_turns(taken.groups, turns_taken, current_virtual_time(), latest_finish, true)
     or redis.call('ZCARD', group_keys.turns) > 0
   for _, id in ipairs(plain) do
     taken[#taken + 1] = id

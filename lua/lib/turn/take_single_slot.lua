@@ -5,7 +5,8 @@
 --   bytes, groups, latest_finish
 --   is_done: nothing is left for it; is_more: a group could run another job; waiting: how many jobs wait
 -- It needs no other library of groups, so a claim of such jobs alone does not define them.
--- Needs: groups, job, known_jobs, most_bytes, lib/core/clock, lib/group/padding, lib/turn/after_turns.
+-- Needs: groups, job, known_jobs, most_bytes, lib/core/clock, lib/group/padding, lib/place/claim_waiting,
+--   lib/turn/after_turns.
 --@include lib/turn/single_slot_groups
 --@include lib/turn/write_single_slot
 local lines = groups .. 'waiting:'
@@ -66,7 +67,7 @@ local function take_single_slot(count)
     taken.latest_finish = clock + step
     write_single_slot(taken.groups, ended, depths, emptied, n)
     taken.waiting = redis.call('HINCRBY', groups .. 'settings', 'waiting', string.format('%d', -n))
-    taken.is_more = after_turns(taken.groups, n, clock, taken.latest_finish)
+    taken.is_more = after_turns(taken.groups, n, clock, taken.latest_finish, has_finishes)
   end
   return taken
 end

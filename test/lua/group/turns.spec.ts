@@ -64,6 +64,13 @@ describe('groups take turns', () => {
     }
   });
 
+  it.each([undefined, 1])('and the last claim leaves no finish behind, with maxRunning %s', async (maxRunning) => {
+    const q = await limited({ groups: maxRunning === undefined ? {} : { maxRunning } });
+    await fill(q, 'a', 1);
+    expect(await turns(q, 2)).toBe('a');
+    expect(await q.redis.exists(`${q.keys.groupsPrefix}finishes`)).toBe(0);
+  });
+
   it('and a claim forgets the finishes behind the clock little by little', async () => {
     const q = await limited({ groups: { maxRunning: 1 } });
     const finishes = `${q.keys.groupsPrefix}finishes`;
