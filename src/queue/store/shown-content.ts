@@ -35,7 +35,9 @@ export class ShownContent {
   }
 
   record(job: JobRecord): JobRecord {
-    return redactRecord(this.redact, job, this.hidesTexts);
+    return this.redact !== undefined && hasLostItsName(job)
+      ? redactRecord(() => REDACTED, job, true)
+      : redactRecord(this.redact, job, this.hidesTexts);
   }
 
   schedule(schedule: ScheduleRecord): ScheduleRecord {
@@ -72,6 +74,11 @@ export class ShownContent {
   private withoutError<Value extends { readonly error?: string }>(value: Value): Value {
     return this.redact === undefined || value.error === undefined ? value : { ...value, error: REDACTED };
   }
+}
+
+/** Returns whether a job has the id of a failure job, but another name. Then nobody knows what its payload has. */
+function hasLostItsName({ id, name }: JobRecord): boolean {
+  return id.startsWith(FAILURE_PREFIX) && !name.startsWith(FAILURE_PREFIX);
 }
 
 /** Returns a job as it may be shown. */

@@ -89,6 +89,13 @@ describe('the shown content', () => {
     expect(new ShownContent(['iban']).record(listed!).lastError).toBe('[redacted]');
     expect(new ShownContent(undefined).record(job)).toBe(job);
   });
+
+  it('hides all of a failure job whose name was overwritten in Redis', async () => {
+    const queue = new JobQueue(connect(), uniqueQueueName());
+    const { id } = await queue.enqueue({ payload: '{"iban":"DE021203"}', error: 'no account DE021203' });
+    const damaged = { ...(await queue.get(id))!, id: '@failed:a:1' };
+    expect(JSON.stringify(new ShownContent(['iban']).record(damaged))).not.toContain('DE021203');
+  });
 });
 
 it('the log of failures hides it, the handler and the store see it', async () => {
