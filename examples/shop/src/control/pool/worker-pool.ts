@@ -15,6 +15,9 @@ import type { PoolEvent } from './pool-event.js';
 /** A little more than a worker's own `shutdownTimeoutMs`. */
 const STOP_MS = 6_000;
 
+/** The number of workers of a story if none was wanted: one that leaves, and another. */
+const STAFF = 2;
+
 export type PoolWorker = ReturnType<WorkerPool['list']>[number];
 
 /**
@@ -79,6 +82,15 @@ export class WorkerPool implements OnModuleInit, OnModuleDestroy {
       if (each.state === 'stopping' && this.activities.get(each.pid)?.hangs) this.killNow(each);
     }
     await resized;
+  }
+
+  /** Starts two workers if none is wanted. Returns what stops them again, unless the wanted number has changed. */
+  staff(): () => void {
+    if (this.size > 0) return () => undefined;
+    void this.resize(STAFF);
+    return () => {
+      if (this.size === STAFF) void this.resize(0);
+    };
   }
 
   configure(change: Partial<Conditions>): void {

@@ -18,8 +18,6 @@ const PACE = { firstMs: 2 * KILL_AFTER_MS + 2_000, againMs: 1_500 };
 const NEARLY_MS = 0.5 * settings.visibilityMs;
 /** Before all others: a show is watched now, however many jobs wait. */
 const PRIORITY = 1_000;
-/** The number of workers if none was wanted: one to be killed, and another. */
-const WORKERS = 2;
 
 const ENDS: Partial<Record<JobStatus, End>> = {
   completed: ['Completed. Nothing was lost.', 'good'],
@@ -32,8 +30,8 @@ interface Show {
   stage: 'waits' | 'killed' | 'back';
   /** The killed attempt. */
   attempt: number;
-  /** The wanted number of workers. */
-  size: number;
+  /** Stops the workers of the story. */
+  dismiss: () => void;
   /** The worker that took the job over. */
   again?: string;
 }
@@ -60,9 +58,7 @@ export class CrashShow {
    */
   async begin(): Promise<string> {
     const id = await this.stage.begin('crash', () => this.enqueue());
-    const { size } = this.pool;
-    if (size === 0) void this.pool.resize(WORKERS);
-    void this.play({ id, stage: 'waits', attempt: 1, size });
+    void this.play({ id, stage: 'waits', attempt: 1, dismiss: this.pool.staff() });
     return id;
   }
 
@@ -82,7 +78,7 @@ export class CrashShow {
     const listening = this.pool.events.subscribe((event) => this.hear(show, event));
     await this.stage.play(() => this.look(show));
     listening.unsubscribe();
-    if (show.size === 0 && this.pool.size === WORKERS) void this.pool.resize(0);
+    show.dismiss();
   }
 
   private async look(show: Show): Promise<End | undefined> {

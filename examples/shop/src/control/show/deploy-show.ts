@@ -14,8 +14,6 @@ const WORK_MS = 2_000;
 const JOBS = 15;
 /** Before all others, as in the crash. */
 const PRIORITY = 1_000;
-/** The number of workers if none was wanted. */
-const WORKERS = 2;
 
 interface Deploy {
   ids: readonly string[];
@@ -24,11 +22,11 @@ interface Deploy {
   /** The process that stops now. */
   leaving?: PoolWorker;
   replaced: number;
-  /** The wanted number of workers before. */
-  size: number;
+  /** Stops the workers of the story. */
+  dismiss: () => void;
 }
 
-/** A deploy while jobs run. Each process is told to stop, and finishes its job. Then a new one takes its place. */
+/** A deploy while jobs run. Each process finishes its job and stops. Then a new one takes its place. */
 @Injectable()
 export class DeployShow {
   constructor(
@@ -43,9 +41,7 @@ export class DeployShow {
   /** @throws ConflictException while a story runs; ServiceUnavailableException while Redis is away */
   async begin(): Promise<readonly string[]> {
     const ids = await this.stage.begin('deploy', () => this.enqueue());
-    const { size } = this.pool;
-    if (size === 0) void this.pool.resize(WORKERS);
-    void this.play({ ids, replaced: 0, size });
+    void this.play({ ids, replaced: 0, dismiss: this.pool.staff() });
     return ids;
   }
 
@@ -65,7 +61,7 @@ export class DeployShow {
 
   private async play(deploy: Deploy): Promise<void> {
     await this.stage.play(() => this.look(deploy));
-    if (deploy.size === 0 && this.pool.size === WORKERS) void this.pool.resize(0);
+    deploy.dismiss();
   }
 
   private async look(deploy: Deploy): Promise<End | undefined> {

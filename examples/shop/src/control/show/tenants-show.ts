@@ -9,8 +9,6 @@ const SMALL = { group: 'small tenant', jobs: 8 };
 const SLICE = 1_000;
 /** The duration of one report, in ms. */
 const PACE = { firstMs: 500, againMs: 500 };
-/** The number of workers if none was wanted. */
-const WORKERS = 2;
 
 /** A tenant with ten thousand jobs beside a small one: groups take turns. */
 @Injectable()
@@ -25,9 +23,7 @@ export class TenantsShow {
   /** @throws ConflictException while a story runs; ServiceUnavailableException while Redis is away */
   async begin(): Promise<readonly string[]> {
     const ids = await this.stage.begin('tenants', () => this.enqueue());
-    const { size } = this.pool;
-    if (size === 0) void this.pool.resize(WORKERS);
-    void this.play(size);
+    void this.play(this.pool.staff());
     return ids;
   }
 
@@ -47,11 +43,11 @@ export class TenantsShow {
     return handles.map(({ id }) => id);
   }
 
-  private async play(size: number): Promise<void> {
+  private async play(dismiss: () => void): Promise<void> {
     await this.stage.play(() => this.look());
     // The rest of the big tenant would keep the shop busy for an hour.
     await this.queue.ask(() => this.groups.clean(BIG.group)).catch(() => 0);
-    if (size === 0 && this.pool.size === WORKERS) void this.pool.resize(0);
+    dismiss();
   }
 
   private async look(): Promise<End | undefined> {
