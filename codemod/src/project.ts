@@ -1,7 +1,7 @@
 // The files that are read.
 import { existsSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { Project, type CompilerOptions } from 'ts-morph';
+import { resolve } from 'node:path';
+import { Project, ts, type CompilerOptions } from 'ts-morph';
 
 /** The options of every run: only the code of the app is read, so no package need be installed. */
 const OPTIONS: CompilerOptions = { noLib: true, noResolve: true, types: [] };
@@ -15,7 +15,7 @@ export function projectOf(files: Readonly<Record<string, string>>): Project {
 
 /** Reads the TypeScript files of folders and single files. Paths of imports are those of a tsconfig.json. */
 export function readProject(paths: readonly string[], tsconfig?: string): Project {
-  const config = tsconfig ?? paths.map((path) => join(path, 'tsconfig.json')).find((path) => existsSync(path));
+  const config = tsconfig ?? ts.findConfigFile(resolve(paths[0] ?? '.'), existsSync);
   const project = new Project({
     ...(config && { tsConfigFilePath: resolve(config) }),
     skipAddingFilesFromTsConfig: true,

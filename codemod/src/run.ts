@@ -15,7 +15,7 @@ Paths are folders or files, by default the current folder. node_modules, dist an
 
 Options:
   --dry-run          writes nothing, and prints the changes as a diff
-  --tsconfig <file>  a tsconfig.json whose path aliases are followed; by default that of the first path
+  --tsconfig <file>  a tsconfig.json whose path aliases are followed; by default the nearest one of the first path
   --json             prints the report as JSON
   -h, --help         prints this
 

@@ -110,7 +110,8 @@ function option(
 /** Returns the priority the other way round. */
 function priority(initializer: Node | undefined, value: string): string {
   if (Node.isNumericLiteral(initializer)) return String(1_000 - Math.min(initializer.getLiteralValue(), 999));
-  return `1_000 - ${Node.isIdentifier(initializer) || Node.isPropertyAccessExpression(initializer) ? value : `(${value})`}`;
+  const isPlain = Node.isIdentifier(initializer) || Node.isPropertyAccessExpression(initializer);
+  return `Math.max(1, 1_000 - ${isPlain ? value : `(${value})`})`;
 }
 
 function backoff(

@@ -6,6 +6,7 @@ import { isPortable, objectOf, propertyValue, textOf } from '../app/values.js';
 import { objectText, propertiesOf, type Property } from '../rewrite/properties.js';
 import { REMOVED, indentOf, type Rewriter, type Rule } from '../rewrite/rewriter.js';
 import { jobOptions } from './job-options.js';
+import { OF_HANDLER } from './queue-call.js';
 import { queueOptions, queueSettings } from './worker-options.js';
 
 /** Converts the calls of the module, and its name in lists. */
@@ -142,5 +143,5 @@ function lostDefaults(object: ObjectLiteralExpression | undefined, r: Rewriter):
     options && isPortable(options) && r.app.defaultsOf(textOf(propertyValue(object, 'name')) ?? 'default');
   if (!isKnown) return ['defaultJobOptions'];
   const { parts } = jobOptions(options, r);
-  return parts.filter((part) => !/^(maxAttempts|backoff|resultTtlMs|timeoutMs)\b/.test(part));
+  return parts.filter((part) => !OF_HANDLER.test(part));
 }

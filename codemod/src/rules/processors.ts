@@ -105,7 +105,7 @@ function caseMethod(
   const options = [`queue: ${queueText(processor, r)}`, ...defaultAttempts(processor.queueName, r)].join(', ');
   const decorators = names.map((name) => `@JobHandler(${r.text(name)}, { ${options} })\n${indent}`).join('');
   const [job] = of.getParameters();
-  // A case without a result cannot have the type of those that have one.
+  // Only a case that returns or throws keeps the result type of the method.
   const last = statements.at(-1);
   const ends = Node.isReturnStatement(last) || Node.isThrowStatement(last);
   const result = ends ? of.getReturnTypeNode() : undefined;

@@ -23,12 +23,15 @@ export const STATES: Record<string, string> = {
   failed: 'failed',
 };
 
+/** The default job options that a handler takes over. */
+export const OF_HANDLER = /^(maxAttempts|backoff|resultTtlMs|timeoutMs)\b/;
+
 /** Returns how often a job of a queue is tried if it does not say so. */
 export function defaultAttempts(queue: string | undefined, r: Rewriter): string[] {
   const registered = r.app.defaultsOf(queue);
   if (registered) {
     const { parts, names } = jobOptions(registered, r, true);
-    const ofAttempts = parts.filter((part) => /^(maxAttempts|backoff|resultTtlMs|timeoutMs)\b/.test(part));
+    const ofAttempts = parts.filter((part) => OF_HANDLER.test(part));
     return names.has('attempts') ? ofAttempts : ['maxAttempts: 1', ...ofAttempts];
   }
   return r.app.rootDefaults?.getProperty('attempts') ? [] : ['maxAttempts: 1'];
