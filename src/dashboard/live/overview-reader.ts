@@ -54,13 +54,13 @@ export class OverviewReader {
 
   async read(): Promise<Omit<OverviewView, 'runs'>> {
     await this.shown.look();
-    const own = this.shown.own();
     const names = this.shown.names();
+    const known = new Set(names);
+    [...this.others.keys()].filter((name) => !known.has(name)).forEach((name) => this.others.delete(name));
     const at = await this.now(names);
-    const all = await Promise.all([
-      ...own.map((name) => this.readOrVerdict(name, at)),
-      ...names.slice(own.length).map((name) => this.readOther(name, at)),
-    ]);
+    const all = await Promise.all(
+      names.map((name) => (this.shown.isOther(name) ? this.readOther(name, at) : this.readOrVerdict(name, at))),
+    );
     const read = all.filter((each) => 'view' in each);
     const broken = all.filter((each) => 'verdict' in each);
     const queues = read.map(({ view }) => view).toSorted(worstQueueFirst);

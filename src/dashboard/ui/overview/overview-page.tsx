@@ -3,7 +3,7 @@ import { Notice, Sentence, VerdictMark } from '../parts/parts.js';
 import { connection, overview, trouble } from '../state/live.js';
 import { href } from '../state/route.js';
 import { QueueChips } from './queue-chips.js';
-import { isTroubled, NEEDS_A_LOOK } from './queue-order.js';
+import { NEEDS_A_LOOK } from './queue-order.js';
 import { QueueTable } from './queue-table.js';
 import { WorkersStrip } from './workers-strip.js';
 
@@ -20,8 +20,10 @@ export function OverviewPage() {
     );
   }
   const { sentence, queues, unreadable, workers } = view;
-  const worst = [...queues, ...unreadable].find(({ verdict }) => verdict.severity === sentence.severity);
-  const troubled = isTroubled({ name: '', verdict: sentence });
+  const worst = [...queues, ...unreadable].find(
+    ({ verdict }) => verdict.severity === sentence.severity && verdict.remedyView === sentence.remedyView,
+  );
+  const troubled = sentence.severity !== 'ok';
   return (
     <>
       <h1 class={`answer answer-${sentence.severity}`}>

@@ -19,7 +19,7 @@ const FIGURES: Record<Exclude<SortKey, 'name'>, (queue: QueueView) => number> = 
 /** The chip of all queues that need a look. */
 export const NEEDS_A_LOOK = 'needs a look';
 
-export function isTroubled({ verdict }: QueueVerdictView): boolean {
+function isTroubled({ verdict }: QueueVerdictView): boolean {
   return verdict.severity === 'critical' || verdict.severity === 'warning';
 }
 

@@ -6,7 +6,7 @@ import { Name, Notice, Sentence, Spark, VerdictMark } from '../parts/parts.js';
 import { go, href, route, setParams } from '../state/route.js';
 import { inOrder, selected, sorted, type SortKey } from './queue-order.js';
 
-/** A column: its head, the words for its sort, and whether a narrow table leaves it out. */
+/** A column: its head, the figure that it sorts by, and where it is left out. */
 interface Column {
   text: string;
   sort?: SortKey;
@@ -38,11 +38,25 @@ export function QueueTable({ queues, unreadable }: Pick<OverviewView, 'queues' |
   const found = sorted(selected(queues, text, only), sort);
   const ordered = held.current ? inOrder(found, held.current) : found;
   const broken = selected(unreadable, text, only);
-  const own = ordered.filter(({ isOther }) => !isOther);
-  const others = ordered.filter(({ isOther }) => isOther);
-  const othersBroken = broken.filter(({ isOther }) => isOther);
   const hasHistory = queues.some(({ lastHour }) => lastHour !== null);
   const columns = COLUMNS.filter(({ ofHour }) => hasHistory || !ofHour);
+  const width = columns.length + (hasHistory ? 1 : 0); // beside the name
+  const rows = (areOthers: boolean) => (
+    <>
+      {ordered
+        .filter(({ isOther = false }) => isOther === areOthers)
+        .map((queue) => (
+          <QueueRow key={queue.name} queue={queue} hasHistory={hasHistory} />
+        ))}
+      {broken
+        .filter(({ isOther = false }) => isOther === areOthers)
+        .map((queue) => (
+          <Row key={queue.name} queue={queue}>
+            <td colSpan={width} />
+          </Row>
+        ))}
+    </>
+  );
   if (ordered.length + broken.length === 0) {
     return (
       <Notice title="No queue matches.">
@@ -72,33 +86,15 @@ export function QueueTable({ queues, unreadable }: Pick<OverviewView, 'queues' |
             ))}
           </tr>
         </thead>
-        <tbody>
-          {own.map((queue) => (
-            <QueueRow key={queue.name} queue={queue} hasHistory={hasHistory} />
-          ))}
-          {broken
-            .filter(({ isOther }) => !isOther)
-            .map((queue) => (
-              <Row key={queue.name} queue={queue}>
-                <td colSpan={columns.length + 1} />
-              </Row>
-            ))}
-        </tbody>
-        {others.length + othersBroken.length > 0 && (
+        <tbody>{rows(false)}</tbody>
+        {[...ordered, ...broken].some(({ isOther }) => isOther) && (
           <tbody aria-label="Other queues of this Redis">
             <tr class="section">
-              <th scope="rowgroup" colSpan={columns.length + 2}>
+              <th scope="rowgroup" colSpan={width + 1}>
                 Other queues of this Redis <span class="quiet">that this app does not know</span>
               </th>
             </tr>
-            {others.map((queue) => (
-              <QueueRow key={queue.name} queue={queue} hasHistory={hasHistory} />
-            ))}
-            {othersBroken.map((queue) => (
-              <Row key={queue.name} queue={queue}>
-                <td colSpan={columns.length + 1} />
-              </Row>
-            ))}
+            {rows(true)}
           </tbody>
         )}
       </table>

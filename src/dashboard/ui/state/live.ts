@@ -116,19 +116,20 @@ async function look(): Promise<void> {
   clearTimeout(retry);
   source?.close();
   source = undefined;
+  const mine = openings;
   try {
     const event = await get<StreamEvent>('overview');
-    if (source !== undefined || document.hidden) {
+    if (mine !== openings || document.hidden) {
       return; // the page has the focus again, or is hidden
     }
     take(event);
   } catch (error) {
-    fail(error as Problem);
+    if (mine === openings) {
+      fail(error as Problem);
+    }
     return;
   }
-  if (!document.hidden) {
-    retry = setTimeout(() => void open(), UNFOCUSED_MS);
-  }
+  retry = setTimeout(() => void open(), UNFOCUSED_MS);
 }
 
 function take({ overview: next, away }: StreamEvent): void {
