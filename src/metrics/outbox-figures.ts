@@ -1,18 +1,17 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../queue/runtime/clock.js';
+import { within } from '../queue/runtime/within.js';
 import type { OutboxWriter } from '../queue/store/verbs/outbox-writer.js';
 import type { FleetFigure } from './instruments.js';
 
 /** The outbox of an app, as far as metrics read it. */
 export type MeasuredOutbox = Pick<OutboxWriter, 'signs' | 'relayed'>;
 
-/** The time for which a scrape waits for the database, in ms. Other figures must not be late by it. */
+/** The longest wait of a scrape for the database, in ms. The figures of the queues wait as long. */
 const MOST_MS = 1_000;
 
 /** Returns the figures of the outbox. Without those of the table, if its database gives no answer. Never rejects. */
 export async function outboxFigures({ signs, relayed }: MeasuredOutbox): Promise<FleetFigure[]> {
-  const late = new AbortController();
-  const lateness = sleep(MOST_MS, undefined, { ref: false, signal: late.signal }).catch(() => undefined);
-  const found = await Promise.race([signs?.().catch(() => undefined), lateness]).finally(() => late.abort());
+  const found = signs && (await within(systemClock, MOST_MS, signs(), () => undefined).catch(() => undefined));
   return [
     ...(found
       ? [
