@@ -13,7 +13,7 @@ export class HealthController {
   @Get()
   @HealthCheck()
   check() {
-    // The shop's own queues: those that `npm start` seeds for the dashboard are in trouble on purpose.
+    // Names the shop's own queues. `npm start` also seeds queues for the dashboard, some of them in trouble on purpose.
     const queues = [settings.queue, 'report'];
     return this.health.check([() => this.jobs.check(settings.queue, { queues, maxOldestPendingAgeMs: 60_000 })]);
   }

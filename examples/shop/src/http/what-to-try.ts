@@ -5,12 +5,13 @@ export function whatToTry(url: string, link: string, env = process.env): string 
     redis === 'memory'
       ? 'There is no Redis, so one process does everything, in its memory. With Redis or Docker npm start shows more. Jobs'
       : `One more worker:\n\n  REDIS_URL=${redis} SHOP_DATA=${env.SHOP_DATA} npm run start:worker\n\nRedis`;
+  const watch = redis === 'memory' ? 'watch its jobs run' : 'watch a worker die while its job lives on';
   const seeded =
     env.SHOP_SEEDS === 'yes' ? '\nIts dashboard has an hour of history: one queue is stuck, one fails.' : '';
   return `
 The shop is open: ${link}
 
-Open this link in a browser, and watch a worker die while its job lives on.${seeded}
+Open this link in a browser, and ${watch}.${seeded}
 
 Or, in another terminal:
 
