@@ -4,7 +4,7 @@
 import { parse } from 'luaparse';
 import { resolveNames } from './lua-names.mjs';
 
-/** A block costs two lines, so it must hide at least as many names. */
+/** A block costs two lines, so it must hide more names than that. */
 const FEWEST_HIDDEN = 3;
 
 /** A table costs a search at each use, so it must replace several names. */

@@ -16,7 +16,7 @@ const run = promisify(execFile);
 
 /**
  * Returns a server like those of redis-server.mjs; undefined where Docker does not run or cannot get the image. The
- * signal ends the start. Without it too no container outlives a start that failed.
+ * signal ends the start. A start that fails leaves no container.
  */
 export async function startInDocker(signal) {
   try {

@@ -103,8 +103,8 @@ export class Mover {
   }
 
   /**
-   * Goes through a place once, behind the jobs that stay. Old workers may take some of those meanwhile, and so move others
-   * before the walk: a further walk finds them.
+   * Goes through a place once, past the jobs that stay. If old workers take some of those meanwhile, later jobs move up and
+   * are skipped. A further walk finds them.
    */
   private async walk(place: Place, staying: Set<string>): Promise<number> {
     const { source } = this.parts;
@@ -117,8 +117,8 @@ export class Mover {
       const jobs = await source.jobs(place, ids.filter(([id]) => !staying.has(id))); // prettier-ignore
       const movable = jobs.filter((job) => this.canMove(job)).map(({ id }) => id);
       const count = movable.length > 0 ? await source.take(place, movable) : 0;
-      const isMoved = new Set(movable);
-      ids.forEach(([id]) => isMoved.has(id) || staying.add(id));
+      const moved = new Set(movable);
+      ids.forEach(([id]) => moved.has(id) || staying.add(id));
       offset += ids.length - count;
       if (count > 0) {
         taken += count;

@@ -132,7 +132,7 @@ class AppOutbox extends JobOutbox {
       logger: first!.redis.connection.logger,
       queueOf: (connection, name) => {
         const queue = registries.get(connection)?.requested(name);
-        registerQueues(...(queue ? [queue] : []));
+        if (queue) registerQueues(queue);
         return queue;
       },
     });

@@ -99,7 +99,7 @@ export abstract class QueueAdmin extends JobAdmin {
 
   /**
    * Pauses the queue for the whole fleet: it accepts jobs and hands none out. Returns false if it was already paused,
-   * and keeps the first pause's author, reason and end. But `forMs` gives a pause that has an end a later one, which
+   * and keeps the first pause's author, reason and end. With `forMs` it lengthens a pause that has an end, and then
    * returns true.
    *
    * @throws InvalidOptionError

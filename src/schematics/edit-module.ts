@@ -36,13 +36,13 @@ function withElement(source: string, inside: string, start: number, entry: strin
 function placeIn(code: string, pattern: string, open: number, close: number): number | undefined {
   const inside = code.slice(open + 1, close);
   for (const match of inside.matchAll(new RegExp(`(?<=^\\s*|,\\s*)${pattern}`, 'g'))) {
-    if (depthAt(inside, 0, match.index) === 0) return open + 1 + match.index + match[0].length;
+    if (depthAt(inside.slice(0, match.index)) === 0) return open + 1 + match.index + match[0].length;
   }
   return undefined;
 }
 
-function depthAt(code: string, from: number, to: number): number {
-  const brackets = code.slice(from, to).match(/[[\](){}]/g) ?? [];
+function depthAt(code: string): number {
+  const brackets = code.match(/[[\](){}]/g) ?? [];
   return brackets.reduce((depth, bracket) => depth + ('[({'.includes(bracket) ? 1 : -1), 0);
 }
 

@@ -2,7 +2,6 @@
 
 /** The files of the project. Nothing is written before the schematic has ended. */
 export interface Tree {
-  exists(path: string): boolean;
   read(path: string): { toString(): string } | null;
   create(path: string, content: string): void;
   overwrite(path: string, content: string): void;

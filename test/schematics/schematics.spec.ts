@@ -33,7 +33,6 @@ function run(schematic: Schematic, files: Record<string, string> = PROJECT) {
   const after = new Map(Object.entries(files));
   const warnings: string[] = [];
   const tree: Tree = {
-    exists: (path) => after.has(path),
     read: (path) => after.get(path) ?? null,
     create: (path, content) => {
       if (after.has(path)) throw new Error(`${path} exists`);

@@ -20,9 +20,9 @@ export function readRecords(folder: string): SpecRecord[] {
 }
 
 /**
- * Returns the test files of a mutant, which take at most `most` seconds together by their records, or one. Those that
- * noticed several others of its file come first, and those named like it or like a changed script. Its folder's are next,
- * then the fastest.
+ * Returns the test files of a mutant: at least one, and together at most `most` seconds by their records. The first ones
+ * noticed several mutants of its file, or have its name or that of a changed script. Then come the files of its folder,
+ * and then the fastest.
  */
 export function suitesOf(
   records: readonly SpecRecord[],

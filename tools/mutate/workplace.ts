@@ -71,7 +71,7 @@ export class Workplace {
     suites: string[],
     exchanged: ExchangedScript[],
   ): Promise<Failure | undefined> {
-    for (let left = suites; ;) {
+    for (let left = suites; left.length > 0;) {
       await this.tests.start();
       this.put(file, text, changed);
       const failure = await this.tests.run(left, exchanged);
@@ -82,6 +82,7 @@ export class Workplace {
       if ((await this.tests.run([failure.by], [])) !== undefined)
         left = left.filter((suite) => suite !== failure.by);
     }
+    return undefined;
   }
 
   private async runSource({ file, text }: Mutant, suites: readonly string[]): Promise<Failure | undefined> {

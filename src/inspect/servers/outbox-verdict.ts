@@ -111,7 +111,7 @@ function refused({ setAside, oldestAgeMs }: OutboxSigns): OutboxVerdict | undefi
     ? {
         severity: oldestAgeMs > LONG_WAIT_MS ? 'warning' : 'notice',
         summary: `${rows(setAside)} of the outbox ${setAside === 1 ? 'was' : 'were'} refused, and will be sent again`,
-        next: 'read the errors of outbox.list()',
+        next: 'read the errors of `npx nest-job-queue outbox list`',
       }
     : undefined;
 }

@@ -78,13 +78,13 @@ export class Source {
     };
   }
 
-  /** Returns the settings that an earlier run has set in a queue here. */
+  /** Returns the settings that an earlier run has handled for a queue here: set, or left because one was there. */
   async settingsMoved(target: string): Promise<string[]> {
     const noted = await this.redis.hget(this.keys.mover, `settings:${target}`);
     return noted ? noted.split(',') : [];
   }
 
-  /** Notes the settings that are set in a queue here. */
+  /** Notes the settings that this run has handled for a queue here. */
   async noteSettings(target: string, settings: readonly string[]): Promise<void> {
     if (settings.length > 0) {
       await this.redis.hset(this.keys.mover, `settings:${target}`, settings.join(','));

@@ -1,5 +1,4 @@
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
-import { IN_MEMORY } from '../options/redis-options.js';
 import type { MaintenanceSchedule } from '../options/maintenance-options.js';
 
 /** Returns the names of a queue's handlers, unless the only one is the queue's name. */
@@ -24,8 +23,8 @@ export function workerInWords(id: string, queues: readonly ServedQueue[], most =
 }
 
 /** Returns where the jobs are. */
-export function serverInWords(redis: unknown, address: string): string {
-  return redis === IN_MEMORY
+export function serverInWords(isEmbedded: boolean, address: string): string {
+  return isEmbedded
     ? 'Jobs are in the memory of this process, without Redis: they are lost at its end, and no other process sees them'
     : `Redis: ${address}`;
 }

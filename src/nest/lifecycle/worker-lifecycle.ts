@@ -219,8 +219,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
 
   /** Starts the worker, where this process is to run one, and says in three lines what this process does. */
   private async startWorker(): Promise<void> {
-    const connected = () =>
-      this.parts.logger.log(serverInWords(this.parts.options.redis, this.parts.redis.address));
+    const connected = () => this.parts.logger.log(serverInWords(this.isEmbedded, this.parts.redis.address));
     if (this.expected) {
       const names = this.parts.handlers.queueNames;
       this.current ??= this.make(names);

@@ -48,8 +48,8 @@ export interface Dialect {
   /** Runs work with the right to ship. Resolves to undefined if another relay has the right. */
   turn<Result>(database: OutboxDatabase, work: (turn: Turn) => Promise<Result>): Promise<Result | undefined>;
   /**
-   * Waits for the other open transactions that have ordered one of these groups. Its numbers are then in the order of
-   * the commits. Absent where a transaction that has written keeps all others from writing.
+   * Waits for the other open transactions that have ordered one of these groups. The rows that follow it have numbers in
+   * the order of the commits. Absent where a transaction that has written keeps all others from writing.
    *
    * @throws InvalidOptionError if a row is missing that it must lock
    */

@@ -265,7 +265,9 @@ export class Relay implements BackgroundRole {
     const retryInMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(row.attempts, isFull ? 3 : 20));
     await table.setAside(turn, row.seq, reason, hasFailed ? undefined : retryInMs);
     if (attempts === 1 || hasFailed) {
-      const next = hasFailed ? 'It stays until outbox.retry().' : `The next attempt is in ${retryInMs} ms.`;
+      const next = hasFailed
+        ? 'It stays until `npx nest-job-queue outbox retry`.'
+        : `The next attempt is in ${retryInMs} ms.`;
       logger.warn(`The row ${row.seq} of the outbox was refused: ${reason}. ${next}`);
     }
   }

@@ -39,7 +39,7 @@ export interface UnmetJob {
   status: string | undefined;
 }
 
-/** The greatest limit for payloads that no claim by hand must note; see lua/lib/limits/largest_payload.lua. */
+/** The greatest limit for payloads that no claim by hand must note; see lua/lib/limits/largest.lua. */
 export const USUAL_PAYLOAD_BYTES = 16 * 1024 * 1024;
 
 /**

@@ -33,7 +33,7 @@ export function changesJobs(name: LuaScriptName): boolean {
   return transitions[name] !== undefined;
 }
 
-/** Returns a script of these inside the frame of these. */
+/** Returns one of these scripts inside the audit frame of the same set. */
 export function framed(name: LuaScriptName, scripts: Readonly<Record<LuaScriptName, string>>): string {
   const transition = transitions[name];
   if (transition === undefined) {

@@ -210,7 +210,7 @@ export class DirectedWait implements BackgroundRole {
   }
 
   private idleOf(runners: readonly QueueRunner[]): QueueRunner[] {
-    return this.options.capacity() > 0 && !this.waits ? runners.filter(isIdle) : [];
+    return this.options.capacity() > 0 ? runners.filter(isIdle) : [];
   }
 
   /** Waits with a blocking connection for each queue, as versions without a hub do. */
@@ -228,6 +228,7 @@ export class DirectedWait implements BackgroundRole {
     this.leave?.();
     this.leave = undefined;
     this.clock.clear(this.turns);
+    this.looks.forEach((looks) => void looks.stop());
     this.waits = this.options.openWaits();
     this.waits.forEach((wait) => wait.start());
     this.waits.forEach((wait) => wait.check());

@@ -3,17 +3,13 @@ import { PassThrough } from 'node:stream';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { loadSdk } from '#cli/mcp/load-sdk.js';
 import { main } from '#cli/program.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { IDS, REDACT, SCHEDULE, SECRET, markQueue } from '../../security/marked-queue.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
 import { startWorker } from '../../support/worker/workers.js';
-
-interface Answer {
-  isError?: boolean;
-  content: { text: string }[];
-}
 
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -39,8 +35,10 @@ async function serve(...options: string[]) {
     expect(await over).toBe(0);
   });
   const call = async (name: string, given: Record<string, unknown> = {}) => {
-    const answer = (await client.callTool({ name, arguments: given })) as unknown as Answer;
-    return { isError: answer.isError === true, text: answer.content[0]!.text };
+    const { isError = false, content } = CallToolResultSchema.parse(
+      await client.callTool({ name, arguments: given }),
+    );
+    return { isError, text: content.map((part) => (part.type === 'text' ? part.text : '')).join('') };
   };
   return { client, call };
 }

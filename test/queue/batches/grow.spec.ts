@@ -7,6 +7,7 @@ import type { JobQueue } from '#queue/job-queue.js';
 import type { ClaimedJob } from '#queue/model/job.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { QueueReporter } from '#worker/attempt/queue-reporter.js';
+import { eventually } from '../../support/faults/wait.js';
 import { newQueue, onEachStore } from '../../support/worker/workers.js';
 
 const FOLLOW_UPS = { then: { name: 'then' }, onFailure: { name: 'broke' } };
@@ -177,7 +178,7 @@ onEachStore('a batch that grows', () => {
       await own.add('page', 1, { ...child, queue: target });
       await target.complete((await target.claim())!, 'done');
       await maintainBatches(target);
-      while ((await target.get('child')) !== null);
+      await eventually(async () => (await target.get('child')) === null, { what: 'the end of the child' });
       expect(await own.add('page', 1, { ...child, queue: target })).toMatchObject({ id: 'child' });
       const jobs = [
         { payload: 1, ...child },

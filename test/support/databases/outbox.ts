@@ -17,7 +17,7 @@ export class TestOutbox {
     readonly database: OutboxDatabase,
     options: JobQueueOptions = {},
     redis = connect(),
-    /** True if it ships when it is woken, not only when it is told to. */
+    /** True if a wake makes it ship. Else only a call of `ship` does. */
     wakes = false,
   ) {
     const warn = (text: string) => void this.warnings.push(text);

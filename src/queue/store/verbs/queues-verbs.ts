@@ -76,6 +76,6 @@ export interface QueuesVerbs {
   ): Promise<Settled<boolean>[]>;
   /** Adds the names of the queues to the register of their Redis. */
   register(queues: readonly StoreCalls[], limit: Required<CallLimit>): Promise<Settled<void>[]>;
-  /** Returns at most this many names of the register, those that were added last first. */
+  /** Returns up to `most` names of the register, the latest first. */
   registered(queue: StoreCalls, most: number, limit: Required<CallLimit>): Promise<string[]>;
 }

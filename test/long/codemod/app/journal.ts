@@ -9,7 +9,7 @@ export class Journal {
     this.lines.push(line);
   }
 
-  /** Waits until so many lines are there. Returns them in the order of the alphabet, since queues run side by side. */
+  /** Waits until the journal has this many lines. Returns them sorted, because queues run side by side. */
   async all(count: number): Promise<string[]> {
     while (this.lines.length < count) await new Promise((resolve) => setTimeout(resolve, 10));
     return this.lines.toSorted();

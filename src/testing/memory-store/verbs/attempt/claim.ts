@@ -33,7 +33,7 @@ export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimReply {
   boundLimits(queue);
   queue.longestVisibilityMs = Math.max(queue.longestVisibilityMs, queue.options.visibilityMs);
   if (request.slots === undefined) {
-    notePayload(queue, queue.options); // a worker has announced it
+    notePayload(queue, queue.options); // a claim by hand: a worker has announced its own
   }
   const last = queue.batches.get(claimer);
   const bytes = new ClaimBytes(request.mostBytes, giantBytes(queue.largestPayloadBytes));
