@@ -1,7 +1,5 @@
 // Entry point `nest-job-queue/testing`: queues in memory, by a clock that the test moves.
 import 'reflect-metadata';
-/** @internal */
-export { connectInMemory } from './testing/module/embedded.js';
 export { JobQueueTestingModule } from './testing/module/job-queue-testing.module.js';
 export {
   JobQueueTesting,

@@ -14,19 +14,31 @@ import { checkTime } from './check-time.mjs';
 /** The other folders that a folder may import. Those without an entry may import OTHERS. */
 export const LAYERS = {
   queue: [],
+  memory: ['queue'],
   worker: ['queue'],
   inspect: ['queue'],
-  nest: ['queue', 'worker', 'inspect'],
+  nest: ['queue', 'memory', 'worker', 'inspect'],
   metrics: ['queue', 'worker', 'nest'],
   tracing: ['queue', 'worker'],
   outbox: ['queue', 'nest'],
   migrate: ['queue'],
   cli: ['queue', 'worker', 'inspect', 'outbox', 'migrate'],
-  testing: ['queue', 'worker', 'nest'],
+  testing: ['queue', 'memory', 'worker', 'nest'],
   schematics: [],
 };
 export const OTHERS = ['queue', 'inspect', 'nest'];
-const WITHOUT_NEST = ['queue', 'worker', 'inspect', 'metrics', 'tracing', 'outbox', 'migrate', 'cli', 'schematics'];
+const WITHOUT_NEST = [
+  'queue',
+  'memory',
+  'worker',
+  'inspect',
+  'metrics',
+  'tracing',
+  'outbox',
+  'migrate',
+  'cli',
+  'schematics',
+];
 
 /** The lowest rooms of src/queue, in order: each may import those before it, and every other room may import all. */
 const BASE = ['runtime', 'errors', 'validation', 'codec', 'model'];
@@ -121,13 +133,12 @@ const ROOMS = {
     'host-process.ts': [],
     'context.ts': ['host-process.ts', 'output.ts', 'progress.ts', 'redis', 'text.ts'],
   },
-  testing: {
-    time: [],
-    'memory-store': ['time'],
-  },
-  'testing/memory-store': {
+  memory: {
     state: [],
     verbs: ['state'],
+  },
+  testing: {
+    time: [],
   },
 };
 
@@ -136,6 +147,7 @@ const ROOMS = {
  * no reply of Redis, so the model test compares two programs.
  */
 const CLOSED = {
+  memory: ['queue/replies', 'queue/scripts'],
   testing: ['queue/replies', 'queue/scripts'],
   worker: ['redis', 'transport', 'replies', 'scripts', 'redis-store.ts', 'redis-access.ts'].map(
     (room) => `queue/${room}`,
@@ -153,21 +165,25 @@ const PROGRAMS = {
   codemod: ['src', 'test', 'tools', 'bench', 'examples'],
 };
 
-/** What a file loads by `import()` only if an app asks for it: no direction, and no cycle. */
-const LAZY = { 'nest/job-queue-core.module.ts': ['../testing.js'] };
+/**
+ * The folders that a folder loads by `import()` alone; it may import their types. An app that uses Redis never loads the
+ * store in memory.
+ */
+const ON_DEMAND = { nest: ['memory'] };
 
 /** Returns every breach of the rules in a source tree, as lines that name the file and the import. */
 export function checkImports(src) {
   const graph = new Map();
   const problems = [];
   for (const file of filesOf(src, /\.tsx?$/)) {
-    const imports = importsOf(join(src, file)).filter((name) => !LAZY[file]?.includes(name));
+    const imports = importsOf(join(src, file));
     graph.set(
       file,
       imports.map((name) => resolve(src, file, name)).filter((target) => target !== undefined),
     );
     problems.push(
       ...imports.map((name) => directionProblem(src, file, name)).filter((problem) => problem !== undefined),
+      ...onDemandProblems(src, file),
     );
   }
   return [...problems, ...cycles(graph)];
@@ -255,6 +271,20 @@ function directionProblem(src, file, name) {
   const rule =
     allowed.length === 0 ? 'nothing outside itself' : `only ${allowed.map((a) => `src/${a}`).join(' and ')}`;
   return `${file}: src/${from} may import ${rule}, but imports "${name}"`;
+}
+
+const STATIC_IMPORT = /^(?:import|export) (?!type\b)(?:[^;']* from )?'([^']+)'/gm;
+
+/** Returns a line for each folder of ON_DEMAND whose code a file loads with itself. */
+function onDemandProblems(src, file) {
+  const folders = ON_DEMAND[folderOf(file)];
+  if (folders === undefined) return [];
+  return [...readFileSync(join(src, file), 'utf8').matchAll(STATIC_IMPORT)]
+    .filter(([, name]) => folders.includes(folderOf(resolve(src, file, name) ?? '')))
+    .map(
+      ([, name]) =>
+        `${file}: src/${folderOf(file)} loads this by import() alone, but imports "${name}" with itself`,
+    );
 }
 
 function roomProblem(file, target, name) {

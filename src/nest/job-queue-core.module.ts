@@ -30,6 +30,7 @@ import { JobListeners } from './handlers/job-listeners.js';
 import { LifecycleOrder, LifecycleOrderModule } from './lifecycle/lifecycle-order.js';
 import { QueueRegistry } from './connection/queue-registry.js';
 import { QuietLogger } from './connection/quiet-logger.js';
+import { connectInMemory } from './connection/memory-connection.js';
 import { MaintenanceScheduler, type MaintenanceParts } from './lifecycle/maintenance.scheduler.js';
 import { UnusedNames } from './lifecycle/unused-names.js';
 import { ModuleMiddleware } from './lifecycle/module-middleware.js';
@@ -106,12 +107,6 @@ function partProviders(name: string): Provider[] {
     { provide: partToken('lifecycle', name), useExisting: WorkerLifecycle },
     { provide: partToken('listeners', name), useExisting: JobListeners },
   ];
-}
-
-/** Connects to the memory of an app. The store is loaded now, because an app with a server never needs it. */
-async function connectInMemory(app: ModulesContainer, logger: QuietLogger): Promise<ServerConnection> {
-  const entry = await import('../testing.js');
-  return entry.connectInMemory(app, logger);
 }
 
 /** @throws InvalidOptionError if a factory returned no options, such as without a `return` */

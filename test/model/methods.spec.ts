@@ -10,7 +10,7 @@ import { AuditTrail } from '#queue/operate/audit-trail.js';
 import { Groups } from '#queue/operate/groups.js';
 import { History } from '#queue/operate/history.js';
 import { Limits } from '#queue/operate/limits.js';
-import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { MemoryStore } from '#memory/memory-store.js';
 import { maintain, operate } from './flow/operate.js';
 import { seen } from './flow/seen.js';
 import { newSide } from './flow/side.js';

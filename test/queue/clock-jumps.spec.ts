@@ -5,8 +5,8 @@ import { JobQueue } from '#queue/job-queue.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { systemClock } from '#queue/runtime/clock.js';
-import { MemoryServer } from '#testing/memory-store/memory-server.js';
-import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { MemoryServer } from '#memory/memory-server.js';
+import { MemoryStore } from '#memory/memory-store.js';
 import { connectClocked } from '../support/redis/clocked-redis.js';
 import { uniqueQueueName } from '../support/redis/redis.js';
 

@@ -1,8 +1,8 @@
 // The checks of simulated fleets, one by one: each finds its fault, and takes nothing else for it.
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { MemoryServer } from '#testing/memory-store/memory-server.js';
-import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
-import { stats } from '#testing/memory-store/verbs/operate/stats.js';
+import { MemoryServer } from '#memory/memory-server.js';
+import type { MemoryQueue } from '#memory/state/memory-queue.js';
+import { stats } from '#memory/verbs/operate/stats.js';
 import { History } from './history/history.js';
 import type { SentCall } from './server/network.js';
 import { WatchedServer } from './server/watched-server.js';

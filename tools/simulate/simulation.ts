@@ -1,5 +1,5 @@
 // A fleet by virtual time and a seed: its faults, its checks, and the course of a run.
-import { MemoryServer } from '#testing/memory-store/memory-server.js';
+import { MemoryServer } from '#memory/memory-server.js';
 import { turn } from '#testing/time/real-time.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { memoryViolations } from '../../test/support/invariants/memory-invariants.js';

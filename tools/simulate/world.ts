@@ -1,5 +1,5 @@
 // What the processes of a simulated fleet see of its run.
-import type { MemoryServer } from '#testing/memory-store/memory-server.js';
+import type { MemoryServer } from '#memory/memory-server.js';
 import type { VirtualClock } from '#testing/time/virtual-clock.js';
 import type { Random } from '../chaos/random.js';
 import type { History } from './history/history.js';

@@ -1,6 +1,6 @@
 // Finds the remaining work of queues in memory, and the next due time.
 import { handledAs } from '../../queue/validation/names.js';
-import type { Hash, MemoryQueue } from '../memory-store/state/memory-queue.js';
+import type { Hash, MemoryQueue } from '../../memory/state/memory-queue.js';
 
 /** Returns whether a live worker runs jobs of this queue. */
 function isServed(queue: MemoryQueue): boolean {

@@ -3,7 +3,7 @@ import type { EnqueueOptions } from '../../queue/enqueue/enqueue-options.js';
 import { JOB_OPTIONS, type JobOption, type JobOptionName } from '../../queue/model/job-options.js';
 import type { AskedOptions } from '../../queue/store/asked-options.js';
 import { isRef, splitRef } from '../../queue/store/job-ref.js';
-import type { MemoryQueue } from '../memory-store/state/memory-queue.js';
+import type { MemoryQueue } from '../../memory/state/memory-queue.js';
 
 /** A job as a test sees it enqueued. */
 export interface EnqueuedJob<Payload = unknown> {

@@ -8,12 +8,12 @@ import type { SafeLogger } from '../../queue/errors/safe-logger.js';
 import type { ServerConnection } from '../../nest/connection/server-connection.js';
 import type { ResolvedModuleOptions } from '../../nest/options/job-queue.options.js';
 import type { JobQueueMiddleware } from '../../worker/handlers/attempt-middleware.js';
-import type { MemoryQueue } from '../memory-store/state/memory-queue.js';
-import { MemoryServer } from '../memory-store/memory-server.js';
-import { MemoryStore, type StoreLink } from '../memory-store/memory-store.js';
+import type { MemoryQueue } from '../../memory/state/memory-queue.js';
+import { MemoryServer } from '../../memory/memory-server.js';
+import { MemoryStore, type StoreLink } from '../../memory/memory-store.js';
 import { VirtualClock } from '../time/virtual-clock.js';
 import type { EnqueuedJob } from './enqueued-job.js';
-import { MemoryConnection } from './memory-connection.js';
+import { MemoryConnection } from '../../nest/connection/memory-connection.js';
 import { MemoryOutbox } from './memory-outbox.js';
 import { RunningHandlers } from './running-handlers.js';
 import {

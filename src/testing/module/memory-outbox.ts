@@ -2,7 +2,7 @@ import type { SafeLogger } from '../../queue/errors/safe-logger.js';
 import { resolveQueueOptions } from '../../queue/model/queue-options.js';
 import type { EncodedJob } from '../../queue/store/enqueue-call.js';
 import type { OutboxWriter, StoredIn, TransactionHandle } from '../../queue/store/verbs/outbox-writer.js';
-import type { MemoryStore } from '../memory-store/memory-store.js';
+import type { MemoryStore } from '../../memory/memory-store.js';
 import type { TestTransactions } from './test-transactions.js';
 
 /**

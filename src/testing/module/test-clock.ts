@@ -1,10 +1,10 @@
 import { JobQueueError } from '../../queue/errors/errors.js';
-import type { MemoryQueue } from '../memory-store/state/memory-queue.js';
-import { keepDeclared } from '../memory-store/verbs/schedules.js';
+import type { MemoryQueue } from '../../memory/state/memory-queue.js';
+import { keepDeclared } from '../../memory/verbs/schedules.js';
 import type { VirtualClock } from '../time/virtual-clock.js';
 import { turn } from '../time/real-time.js';
 import { hasRunnable, isBusy, isGathering, nextDueAt, nextRunAt } from './due.js';
-import { endUnmet } from '../memory-store/verbs/batch/end-unmet.js';
+import { endUnmet } from '../../memory/verbs/batch/end-unmet.js';
 import type { RunningHandlers } from './running-handlers.js';
 
 /** The time a handler may do nothing visible here before the clock moves on beside it, in real ms. */

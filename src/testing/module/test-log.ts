@@ -1,7 +1,7 @@
 import type { Job } from '../../worker/handlers/job.js';
 import type { Durability } from '../../queue/model/job-options.js';
 import type { AskedOptions } from '../../queue/store/asked-options.js';
-import type { MemoryQueue, QueueObserver } from '../memory-store/state/memory-queue.js';
+import type { MemoryQueue, QueueObserver } from '../../memory/state/memory-queue.js';
 import { enqueuedJob, type EnqueuedJob } from './enqueued-job.js';
 
 export const ENDS = [

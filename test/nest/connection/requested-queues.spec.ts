@@ -7,7 +7,7 @@ import { RedisStore } from '#queue/redis-store.js';
 import { QueueRegistry } from '#nest/connection/queue-registry.js';
 import { LOOK_MS, UNUSED_MS } from '#nest/connection/requested-queues.js';
 import type { ServerConnection } from '#nest/connection/server-connection.js';
-import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { MemoryStore } from '#memory/memory-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually } from '../../support/faults/wait.js';

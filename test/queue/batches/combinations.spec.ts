@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { defineJob } from '#queue/enqueue/define-job.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
-import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { MemoryStore } from '#memory/memory-store.js';
 import { rowsOf } from '../../docs/table.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';

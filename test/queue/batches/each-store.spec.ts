@@ -5,7 +5,7 @@ import { InvalidOptionError, QueueClosedError, RateLimitedError } from '#queue/e
 import type { GroupLimits } from '#queue/model/limits.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
-import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { MemoryStore } from '#memory/memory-store.js';
 import { eventually, sleep } from '../../support/faults/wait.js';
 import { inside } from '../../support/queue/inside.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';

@@ -4,8 +4,8 @@ import { JobQueue } from '#queue/job-queue.js';
 import type { ClaimedJob } from '#queue/model/job.js';
 import { systemClock } from '#queue/runtime/clock.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
-import { MemoryStore } from '#testing/memory-store/memory-store.js';
-import { MemoryServer } from '#testing/memory-store/memory-server.js';
+import { MemoryStore } from '#memory/memory-store.js';
+import { MemoryServer } from '#memory/memory-server.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 

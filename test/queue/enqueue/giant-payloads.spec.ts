@@ -1,7 +1,7 @@
 // A payload of more than 32 MiB, from a process that allows it, for a worker of the default limit.
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
-import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { MemoryStore } from '#memory/memory-store.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 
 const MIB = 1024 * 1024;

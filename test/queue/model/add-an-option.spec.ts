@@ -52,7 +52,7 @@ async function loadEdited() {
   }
   // One after another: the loader of Jest links no module twice at once.
   const core = await import(join(copy, 'src/core.ts'));
-  const memory = await import(join(copy, 'src/testing/memory-store/memory-store.ts'));
+  const memory = await import(join(copy, 'src/memory/memory-store.ts'));
   const log = await import(join(copy, 'src/testing/module/test-log.ts'));
   const matchers = await import(join(copy, 'src/testing/matchers/to-have-enqueued.ts'));
   return { ...core, ...memory, ...log, ...matchers };

@@ -5,7 +5,7 @@ import { InvalidOptionError } from '#queue/errors/errors.js';
 import { luaScripts } from '#queue/lua.generated.js';
 import { auditedScript, changesJobs } from '#queue/transport/audited-script.js';
 import type { ScriptName } from '#queue/transport/script-runner.js';
-import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { MemoryStore } from '#memory/memory-store.js';
 import { Worker } from '#worker/worker.js';
 import { loadExample } from '../../docs/example.js';
 import { eventually } from '../../support/faults/wait.js';

@@ -1,7 +1,7 @@
 // Cleaning of groups, whose lines are not sorted by age: urgent jobs come before older ones.
 import { describe, expect, it } from '@jest/globals';
 import { systemClock } from '#queue/runtime/clock.js';
-import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { MemoryStore } from '#memory/memory-store.js';
 import { connectClocked } from '../../support/redis/clocked-redis.js';
 import { newQueue } from '../../support/worker/workers.js';
 

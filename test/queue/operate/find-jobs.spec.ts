@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import type { JobStatus } from '#queue/model/job.js';
 import type { ListOptions } from '#queue/operate/find-jobs.js';
-import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { MemoryStore } from '#memory/memory-store.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 

@@ -4,7 +4,7 @@ import { nextDue } from '#queue/schedules/next-due.js';
 import { checkRecurrence } from '#queue/schedules/recurrence.js';
 import type { Recurrence } from '#queue/model/schedule.js';
 import { JobQueue } from '#queue/job-queue.js';
-import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { MemoryStore } from '#memory/memory-store.js';
 import fc from '../../support/queue/properties.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { testQueue } from '../../support/queue/queue-state.js';

@@ -1,5 +1,5 @@
 // Invariants of a queue's state in memory, whatever was done to it; see invariants.ts for Redis.
-import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
+import type { MemoryQueue } from '#memory/state/memory-queue.js';
 
 /** Returns descriptions of the faults in a queue. */
 export function memoryViolations(queue: MemoryQueue): string[] {

@@ -1,7 +1,7 @@
 // The expiries of claims, on either store.
 import type { JobQueue } from '#queue/job-queue.js';
-import { MemoryStore } from '#testing/memory-store/memory-store.js';
-import type { MemoryCalls } from '#testing/memory-store/memory-calls.js';
+import { MemoryStore } from '#memory/memory-store.js';
+import type { MemoryCalls } from '#memory/memory-calls.js';
 import { inside } from './inside.js';
 
 const HOUR = 3_600_000;

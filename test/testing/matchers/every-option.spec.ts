@@ -6,7 +6,7 @@ import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import { JobQueue } from '#queue/job-queue.js';
 import type { ClaimedJob, JobRecord } from '#queue/model/job.js';
 import { jobOptionsAt } from '#queue/model/job-options.js';
-import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { MemoryStore } from '#memory/memory-store.js';
 import fc from '../../support/queue/properties.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { startTested } from '../module/app.js';

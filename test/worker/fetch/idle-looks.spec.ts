@@ -2,8 +2,8 @@
 import { expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { systemClock } from '#queue/runtime/clock.js';
-import { MemoryServer } from '#testing/memory-store/memory-server.js';
-import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { MemoryServer } from '#memory/memory-server.js';
+import { MemoryStore } from '#memory/memory-store.js';
 import { eventually } from '../../support/faults/wait.js';
 import { inside } from '../../support/queue/inside.js';
 import { idle, namedConnection, newQueue, startWorker } from '../../support/worker/workers.js';

@@ -1,7 +1,7 @@
 // A claim with a slow reply keeps its jobs, even if it was sent before the previous reply was handled.
 import { expect, it } from '@jest/globals';
 import { systemClock } from '#queue/runtime/clock.js';
-import { MemoryStore, type StoreLink } from '#testing/memory-store/memory-store.js';
+import { MemoryStore, type StoreLink } from '#memory/memory-store.js';
 import { eventually } from '../../support/faults/wait.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { JobQueue } from '#queue/job-queue.js';
 import { defineJob } from '#queue/enqueue/define-job.js';
-import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { MemoryStore } from '#memory/memory-store.js';
 import { defineHandler } from '#worker/handlers/define-handler.js';
 import type { Job } from '#worker/handlers/job.js';
 import { inside } from '../../support/queue/inside.js';

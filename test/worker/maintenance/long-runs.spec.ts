@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { systemClock } from '#queue/runtime/clock.js';
-import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { MemoryStore } from '#memory/memory-store.js';
 import { newQueue, startWorker, type TestWorker } from '../../support/worker/workers.js';
 
 const MINUTE = 60_000;

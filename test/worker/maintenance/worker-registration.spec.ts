@@ -1,7 +1,7 @@
 // A worker repeats its announcement, and sees at intervals whether its queues still have all of it.
 import { afterEach, expect, it, jest } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
-import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { MemoryStore } from '#memory/memory-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { Worker } from '#worker/worker.js';
 

@@ -1,8 +1,8 @@
 // No job waits behind a busy slot while another worker is free: workers of unequal pace, in virtual time.
 import { expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
-import { MemoryServer } from '#testing/memory-store/memory-server.js';
-import { MemoryStore, type StoreLink } from '#testing/memory-store/memory-store.js';
+import { MemoryServer } from '#memory/memory-server.js';
+import { MemoryStore, type StoreLink } from '#memory/memory-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Worker } from '#worker/worker.js';

@@ -1,8 +1,8 @@
 // The heartbeat extends every claim of its worker, however many there are.
 import { afterEach, expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
-import { MemoryServer } from '#testing/memory-store/memory-server.js';
-import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { MemoryServer } from '#memory/memory-server.js';
+import { MemoryStore } from '#memory/memory-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { Worker } from '#worker/worker.js';
 

@@ -1,5 +1,5 @@
 // Jobs that follow others: by `after`, and as the follow-ups of a batch.
-import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
+import type { MemoryQueue } from '#memory/state/memory-queue.js';
 import { misfired, type FollowUpKind } from '../../chaos/check/rules.js';
 import type { Fault, Known } from './known.js';
 

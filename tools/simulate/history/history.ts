@@ -1,5 +1,5 @@
 // Records the actions and replies of a simulation's processes, and checks the final state against them.
-import type { Hash, MemoryQueue, QueueObserver } from '#testing/memory-store/state/memory-queue.js';
+import type { Hash, MemoryQueue, QueueObserver } from '#memory/state/memory-queue.js';
 import type { Job } from '#worker/handlers/job.js';
 import { ranOutOfOrder, wronglyDead, type Counts } from '../../chaos/check/rules.js';
 import { FAILING, MOST_ATTEMPTS, OPTIONS, TICK_ATTEMPTS } from '../release.js';

@@ -1,5 +1,5 @@
 // The ticks of schedules, as the server made them.
-import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
+import type { MemoryQueue } from '#memory/state/memory-queue.js';
 import { latestNextTick, TICK_LATEST_MS } from '../../chaos/check/rules.js';
 import { SCHEDULES, type ScheduleId } from '../release.js';
 import type { Fault } from './known.js';

@@ -1,6 +1,6 @@
 // The holders of unique keys.
 import type { AskedOptions } from '#queue/store/asked-options.js';
-import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
+import type { MemoryQueue } from '#memory/state/memory-queue.js';
 import type { Fault, Known } from './known.js';
 
 const WAITS = new Set(['pending', 'scheduled']);

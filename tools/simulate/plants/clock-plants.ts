@@ -1,5 +1,5 @@
 // Faults that trust an instant which the clock of now cannot have made.
-import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
+import type { MemoryQueue } from '#memory/state/memory-queue.js';
 import type { Plant } from './plant.js';
 
 /** An instant that is later than any clock of now makes in a simulation, in ms from now. */

@@ -1,6 +1,6 @@
 // Faults planted into parts of the library that only some runs exercise.
-import type { GroupState } from '#testing/memory-store/state/group-state.js';
-import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
+import type { GroupState } from '#memory/state/group-state.js';
+import type { MemoryQueue } from '#memory/state/memory-queue.js';
 import { spoils, spoilsQueues, type Plant } from './plant.js';
 
 const schedules: Record<string, Plant> = {

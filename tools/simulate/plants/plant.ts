@@ -1,5 +1,5 @@
 // A fault planted into the store, which the simulation must find.
-import type { Hash, MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
+import type { Hash, MemoryQueue } from '#memory/state/memory-queue.js';
 import type { Part } from '../parts.js';
 
 export interface Plant {

@@ -1,6 +1,6 @@
 // Faults planted into the store, each of which the simulation must find.
-import type { Hash } from '#testing/memory-store/state/memory-queue.js';
-import { mark } from '#testing/memory-store/verbs/attempt/unstarted.js';
+import type { Hash } from '#memory/state/memory-queue.js';
+import { mark } from '#memory/verbs/attempt/unstarted.js';
 import { spoils, spoilsQueues, type Plant } from './plant.js';
 import { clockPlants } from './clock-plants.js';
 import { partPlants } from './part-plants.js';

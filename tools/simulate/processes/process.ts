@@ -2,7 +2,7 @@
 import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import { RedisUnsuitableError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
-import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { MemoryStore } from '#memory/memory-store.js';
 import type { EnqueueMiddleware } from '#queue/enqueue/enqueue-middleware.js';
 import { linkOf } from '../server/network.js';
 import { OLDER, type Release } from '../release.js';

@@ -1,5 +1,5 @@
 // Checks I2 and I5 for the claims of a queue, before and after each call.
-import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
+import type { MemoryQueue } from '#memory/state/memory-queue.js';
 
 interface Seen {
   status: string;

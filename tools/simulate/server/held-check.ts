@@ -1,6 +1,6 @@
 // Checks that a worker without `prefetch` claims few jobs ahead: those that start soon.
-import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
-import { isMarked } from '#testing/memory-store/verbs/attempt/unstarted.js';
+import type { MemoryQueue } from '#memory/state/memory-queue.js';
+import { isMarked } from '#memory/verbs/attempt/unstarted.js';
 
 /** The most unstarted jobs of a worker, at the pace of the simulated handlers. Slow trips let it hold more than ten. */
 const MOST_HELD = 24;

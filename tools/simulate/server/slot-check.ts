@@ -1,5 +1,5 @@
 // Checks that a claim takes no more jobs than the limits in force let run.
-import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
+import type { MemoryQueue } from '#memory/state/memory-queue.js';
 
 /** Returns the limits that a claim broke. A lower limit ends no running job, so only a claim must keep it. */
 export function overTaken(queue: MemoryQueue, before: ReadonlyMap<string, unknown>): string[] {

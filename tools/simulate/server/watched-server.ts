@@ -1,5 +1,5 @@
 // The server of a simulation: checks the invariants before and after each call.
-import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
+import type { MemoryQueue } from '#memory/state/memory-queue.js';
 import type { Plant } from '../plants/plant.js';
 import { ClaimCheck } from './claim-check.js';
 import { heldTooMany } from './held-check.js';

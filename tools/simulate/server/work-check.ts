@@ -1,5 +1,5 @@
 // Checks I4: the work of a call is bounded, whatever the number of jobs.
-import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
+import type { MemoryQueue } from '#memory/state/memory-queue.js';
 
 /** A call looks at each job of a slice several times: 330 looks in 30,000 steps. */
 const MOST_LOOKS = 2_000;

@@ -1,0 +1,89 @@
+// The verbs that reach many queues in one call; see lua/queue/look.lua and lua/sweep/note-idle.lua.
+import type { CallLimit, Settled, StoreCall } from '../queue/store/store-call.js';
+import type { AttemptLimits, StoreCalls } from '../queue/store/store-calls.js';
+import type { Place, QueuesVerbs } from '../queue/store/verbs/queues-verbs.js';
+import type { MemoryCalls } from './memory-calls.js';
+import type { MemoryQueue } from './state/memory-queue.js';
+import { WORKER_DETAILS_MS } from '../queue/runtime/lifetimes.js';
+import { callOf } from './verbs/memory-call.js';
+
+/** Runs calls of a store in memory. */
+interface RunningStore {
+  exec<Reply>(call: StoreCall<Reply>, limit: CallLimit): Promise<Reply>;
+}
+
+export function queuesVerbs(store: RunningStore): QueuesVerbs {
+  const ofEach = <Reply>(
+    script: string,
+    queues: readonly StoreCalls[],
+    limit: CallLimit,
+    run: (queue: MemoryQueue) => Reply,
+  ): Promise<Settled<Reply>[]> =>
+    store
+      .exec(
+        callOf(script, () => queues.map((calls) => run(queueOf(calls)))),
+        limit,
+      )
+      .then(
+        (replies) => replies.map((reply) => ({ ok: true, reply })),
+        (error: Error) => queues.map(() => ({ ok: false, error })),
+      );
+  return {
+    look: (queues, places, limit) =>
+      ofEach('queueLook', queues, limit, (queue) => ({
+        atMs: queue.now,
+        found: new Set(places.filter((place) => sizeOf(queue, place) > 0)),
+      })),
+    noteIdle: (queues, { gapMs }, limit) =>
+      ofEach('sweepNoteIdle', queues, limit, (queue) => queue.history.noteIdle(gapMs)),
+    renew: (queues, { worker }, limit) => {
+      const handlersOf = new Map(queues.map(({ calls, handlers }) => [queueOf(calls), handlers]));
+      const all = queues.map(({ calls }) => calls);
+      return ofEach('workerRenew', all, limit, (queue) => renew(queue, worker, handlersOf.get(queue) ?? []));
+    },
+    register: (queues) => Promise.resolve(queues.map(() => ({ ok: true, reply: undefined }))), // the server knows them
+    registered: (queue, most) => {
+      const { host } = queueOf(queue);
+      return Promise.resolve(host.names(queueOf(queue)).toReversed().slice(0, most));
+    },
+  };
+}
+
+function queueOf(calls: StoreCalls): MemoryQueue {
+  return (calls as MemoryCalls).queue;
+}
+
+/** Repeats an announcement, unless a part of it is gone or will expire. */
+function renew(queue: MemoryQueue, worker: string, handlers: readonly AttemptLimits[]): boolean {
+  const isWhole = queue.announced.expiresAt === Infinity && queue.detailsKeptUntil > queue.now;
+  if (!queue.workers.has(worker) || !isWhole) {
+    return false;
+  }
+  queue.detailsKeptUntil = queue.now + WORKER_DETAILS_MS;
+  queue.workers.set(worker, queue.now);
+  handlers.forEach(({ name }) => queue.names.set(name, queue.now));
+  return true;
+}
+
+function sizeOf(queue: MemoryQueue, place: Place): number {
+  switch (place) {
+    case 'pending':
+    case 'completed':
+    case 'failed':
+    case 'cancelled':
+      return queue[place].length;
+    case 'prioritized':
+    case 'scheduled':
+    case 'claims':
+    case 'dead':
+    case 'unique':
+    case 'uniqueExpiries':
+    case 'scheduleDue':
+    case 'scheduleOwners':
+      return queue[place].size;
+    case 'batches':
+      return [...queue.followUps.values()].filter(({ endedAt }) => endedAt === undefined).length;
+    default:
+      return 0; // in memory jobs of groups are in pending, and other queues are reached at once
+  }
+}

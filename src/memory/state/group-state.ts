@@ -1,0 +1,25 @@
+import type { GroupLimits } from '../../queue/model/limits.js';
+import type { PauseOptions } from '../../queue/model/pause.js';
+
+/** The state of one group. */
+export interface GroupState {
+  /** The job that holds it back while the settings say so. */
+  hold?: { id: string; isDead: boolean };
+  /** The settings of run time. */
+  own?: GroupLimits | undefined;
+  /** The settings of the code. */
+  configured?: GroupLimits;
+  /** True if these limits are from a job of a schedule or a follow-up, and not from an enqueue. */
+  isStored?: boolean;
+  pausedAt?: number;
+  pause?: PauseOptions;
+  restsUntil: number;
+  /** The length of its rest, in ms. */
+  restMs?: number;
+  /** Its last turn, in turns of a weight of 1. */
+  turn: number;
+  /** The sequence of the queue when its own rate changed: earlier claims paid another amount. */
+  rateSetAt?: number;
+  /** The theoretical arrival time of its rate, in ms. */
+  arrival: number;
+}

@@ -1,0 +1,65 @@
+// The groups of a queue; see lua/group.
+import type { GroupVerbs } from '../../queue/store/verbs/group-verbs.js';
+import { callOf } from './memory-call.js';
+import type { MemoryQueue } from '../state/memory-queue.js';
+import { remove } from './operate/operate.js';
+
+export function groupVerbs(queue: MemoryQueue): GroupVerbs {
+  const { flow } = queue;
+  const wake = () => queue.host.wake(queue.name);
+  return {
+    list: ({ by, offset, limit }) =>
+      callOf('groupList', () => {
+        const names = [...flow.groups.keys()].filter((name) => name !== '');
+        const all = names.map((name) => flow.stats(name));
+        const found = all.filter(({ pending, running }) => pending > 0 || (by === 'depth' && running > 0));
+        const sorted = found.toSorted((a, b) =>
+          by === 'depth'
+            ? b.pending - a.pending || Buffer.compare(Buffer.from(b.name), Buffer.from(a.name)) // as ZRANGE … REV does
+            : b.oldestPendingAgeMs - a.oldestPendingAgeMs,
+        );
+        return sorted.slice(offset, offset + limit);
+      }),
+    named: (names) => callOf('groupList', () => names.map((name) => flow.stats(name))),
+    set: (name, limits) =>
+      callOf('groupSet', () => {
+        flow.setGroup(name, limits);
+        wake();
+      }),
+    clear: (name) =>
+      callOf('groupClear', () => {
+        const group = flow.group(name);
+        flow.setGroup(name, undefined);
+        delete group.hold;
+        group.restsUntil = 0;
+        wake();
+      }),
+    pause: (name, options) =>
+      callOf('groupPause', () => {
+        const group = flow.group(name);
+        const changes = group.pausedAt === undefined;
+        if (changes) {
+          group.pausedAt = queue.now;
+          group.pause = options;
+        }
+        return changes;
+      }),
+    resume: (name) =>
+      callOf('groupResume', () => {
+        const group = flow.group(name);
+        const changes = group.pausedAt !== undefined;
+        delete group.pausedAt;
+        delete group.pause;
+        wake();
+        return changes;
+      }),
+    clean: (name, olderThanMs, limit) =>
+      callOf('groupClean', () => {
+        const latest = queue.now - olderThanMs;
+        const old = flow.waitingOf(name).filter((id) => Number(queue.job(id)?.ready_at_ms ?? 0) <= latest);
+        const slice = old.slice(0, limit);
+        slice.forEach((id) => remove(queue, id));
+        return { deleted: slice.length, next: old.length > limit ? 0 : undefined };
+      }),
+  };
+}

@@ -1,0 +1,48 @@
+import type { RuntimeLimits } from '../../queue/model/limits.js';
+import type { LimitsInForce, LimitVerbs } from '../../queue/store/verbs/limit-verbs.js';
+import { latestArrival, rateOpensAt } from '../state/gcra.js';
+import { changedLimits } from './changed-limits.js';
+import type { MemoryQueue } from '../state/memory-queue.js';
+import { callOf } from './memory-call.js';
+
+export function limitVerbs(queue: MemoryQueue): LimitVerbs {
+  const limit = (limits: RuntimeLimits | undefined): undefined => {
+    queue.flow.setLimits(limits);
+    queue.waits.clear();
+    queue.restsUntil = limits ? queue.restsUntil : 0;
+    queue.host.wake(queue.name);
+  };
+  return {
+    get: () =>
+      callOf<LimitsInForce>('limitsGet', () => {
+        const { set, limits } = queue.flow;
+        const found = Object.fromEntries(Object.entries(limits).filter(([, each]) => each !== undefined));
+        const source = set ? 'set' : Object.keys(found).length > 0 ? 'configuration' : 'none';
+        const nextStartAt = rateOpensAt(limits.rateLimit, queue.flow.arrival);
+        return {
+          ...found,
+          source,
+          ...(nextStartAt > queue.now && { nextStartAt: new Date(nextStartAt) }),
+          ...(queue.restsUntil > queue.now && { restsUntil: new Date(queue.restsUntil) }),
+        };
+      }),
+    set: (limits) => callOf('limitsSet', () => limit(limits)),
+    change: (changes) =>
+      callOf('limitsSet', () => {
+        const changed = changedLimits(queue.flow.limits, changes);
+        return typeof changed === 'string' ? changed : limit(changed);
+      }),
+    clear: () => callOf('limitsClear', () => limit(undefined)),
+  };
+}
+
+/** Bounds rates and rests by the latest that the clock of now can have made, as lua/lib/group/state. */
+export function boundLimits(queue: MemoryQueue): void {
+  const { flow, now } = queue;
+  flow.arrival = Math.min(flow.arrival, latestArrival(flow.limits.rateLimit, now));
+  queue.restsUntil = Math.min(queue.restsUntil, now + queue.restMs);
+  for (const [name, group] of flow.groups) {
+    group.arrival = Math.min(group.arrival, latestArrival(flow.limitsOf(name).rateLimit, now));
+    group.restsUntil = Math.min(group.restsUntil, now + (group.restMs ?? Infinity));
+  }
+}

@@ -1,0 +1,62 @@
+// Lists of jobs; see lua/queue/list.lua and find.lua.
+import type { JobRecord, JobStatus } from '../../../queue/model/job.js';
+import type { FoundJobs, JobQuery } from '../../../queue/store/find-query.js';
+import type { MemoryQueue } from '../../state/memory-queue.js';
+import { jobRecord } from './job-record.js';
+
+export function record(queue: MemoryQueue, id: string): JobRecord | null {
+  const job = queue.job(id);
+  return job?.status === undefined ? null : jobRecord(queue.name, id, job);
+}
+
+export function list(queue: MemoryQueue, status: JobStatus, offset: number, limit: number): JobRecord[] {
+  const ended = isEnded(status);
+  const page = [...new Set(shownIds(queue, status).slice(offset, offset + limit))];
+  return page.filter((id) => !ended || queue.job(id)?.status === status).flatMap((id) => record(queue, id) ?? []);
+}
+
+/** Reads all jobs of the state at once. */
+export function find(queue: MemoryQueue, status: JobStatus, query: JobQuery): FoundJobs {
+  const matches = list(queue, status, 0, Infinity).filter((job) => isMatch(queue, job, query));
+  const passed = Math.min(query.skip, matches.length);
+  return { jobs: matches.slice(passed, passed + query.most), passed, next: undefined };
+}
+
+function isMatch(
+  queue: MemoryQueue,
+  job: JobRecord,
+  { name = job.name, metadata = {}, olderThanMs = -Infinity, newerThanMs = Infinity }: JobQuery,
+): boolean {
+  const { ready_at_ms: readyAt, enqueued_at_ms: enqueuedAt, ...hash } = queue.job(job.id) ?? {};
+  const since = {
+    pending: readyAt,
+    scheduled: enqueuedAt,
+    processing: hash.claimed_at_ms,
+    completed: hash.completed_at_ms,
+    failed: hash.failed_at_ms,
+    cancelled: hash.cancelled_at_ms,
+  }[job.status];
+  const age = queue.now - Number(since ?? enqueuedAt);
+  return (
+    job.name === name &&
+    age >= olderThanMs &&
+    age <= newerThanMs &&
+    Object.entries(metadata).every(([key, value]) => job.metadata?.[key] === value)
+  );
+}
+
+function isEnded(status: JobStatus): boolean {
+  return status === 'completed' || status === 'failed' || status === 'cancelled';
+}
+
+function shownIds(queue: MemoryQueue, status: JobStatus): readonly string[] {
+  const places: Record<JobStatus, () => readonly string[]> = {
+    pending: () => [...queue.prioritized.members(), ...queue.pending],
+    scheduled: () => queue.scheduled.members(),
+    processing: () => queue.claims.members(),
+    completed: () => queue.completed,
+    cancelled: () => queue.cancelled,
+    failed: () => queue.dead.members().toReversed(),
+  };
+  return places[status]();
+}

@@ -1,0 +1,131 @@
+// The verbs that run by the clock; see lua/sweep.
+import type { ReclaimedJob } from '../../queue/store/call-outcomes.js';
+import { NAME_FORGOTTEN_MS, WORKER_FORGOTTEN_MS } from '../../queue/runtime/lifetimes.js';
+import type { TidyReply, Watched } from '../../queue/store/verbs/sweep-verbs.js';
+import type { MemoryQueue } from '../state/memory-queue.js';
+import { trimDeadLetters } from './attempt/ends.js';
+import { dropDeadLetter } from './attempt/has-left.js';
+import { crash } from './attempt/crash.js';
+
+/** The least bound of a claim's expiry, in ms; see lua/sweep/reclaim.lua. */
+const SHORTEST_BOUND_MS = 60_000;
+
+/** The most waits after gaps that no sweep outlives; see lua/sweep/reclaim.lua. */
+const MOST_HOLDS = 3;
+
+/** Reclaims expired claims, the latest first, so that the first claimed job ends up in front. */
+export function reclaim(
+  queue: MemoryQueue,
+  limit: number,
+  gapMs: number,
+  waitMs: number,
+  watched?: Watched,
+): { reclaimed: ReclaimedJob[]; more: boolean } {
+  const { now } = queue;
+  const latest = now + Math.max(queue.longestVisibilityMs, SHORTEST_BOUND_MS) + waitMs;
+  const isWatched =
+    watched !== undefined && watched.fromMs <= now - waitMs && watched.toMs <= now && now - watched.toMs <= gapMs;
+  const isAfterGap = queue.lastSweepAt !== undefined && now - queue.lastSweepAt > gapMs && !isWatched;
+  if ((isAfterGap && queue.sweepHold.count < MOST_HOLDS) || queue.sweepHold.until > latest) {
+    queue.sweepHold.until = now + waitMs;
+    queue.sweepHold.count++;
+  }
+  queue.claims.bringBack(latest, now + waitMs);
+  queue.lastSweepAt = now;
+  if (now < queue.sweepHold.until) {
+    return { reclaimed: [], more: false };
+  }
+  queue.sweepHold.count = 0;
+  const expired = queue.claims.upTo(now).toReversed().slice(0, limit);
+  const taken = expired.filter((id) => {
+    queue.claims.delete(id);
+    const status = queue.job(id)?.status;
+    return status === 'processing' || status === undefined;
+  });
+  return { reclaimed: crashAll(queue, taken, 'claim expired'), more: expired.length === limit };
+}
+
+/** Takes, keeps or gives back the right to maintain a set of queues; see lua/sweep/hold.lua. */
+export function hold(queue: MemoryQueue, set: string, process: string, lengthMs: number): boolean {
+  const right = queue.maintainers.get(set);
+  const leftMs = (right?.until ?? 0) - queue.now;
+  if (right && right.process !== process && leftMs > 0 && leftMs <= right.lengthMs) {
+    return false;
+  }
+  if (lengthMs > 0) {
+    queue.maintainers.set(set, { until: queue.now + lengthMs, lengthMs, process });
+  } else if (right?.process === process) {
+    queue.maintainers.delete(set);
+  }
+  return lengthMs > 0;
+}
+
+/** Reclaims all claims of a worker whose process has ended; see lua/sweep/reclaim-worker.lua. */
+export function reclaimWorker(queue: MemoryQueue, worker: string): { cursor: string; reclaimed: ReclaimedJob[] } {
+  const taken = queue.claims.members().filter((id) => {
+    const job = queue.job(id);
+    return job?.status === 'processing' && job.worker === worker;
+  });
+  taken.forEach((id) => queue.claims.delete(id));
+  queue.workers.delete(worker);
+  return { cursor: '0', reclaimed: crashAll(queue, taken, 'worker process ended') };
+}
+
+/** Ends claims whose worker is gone. The job claimed first goes to the front last. */
+function crashAll(queue: MemoryQueue, taken: readonly string[], what: string): ReclaimedJob[] {
+  const fenceOf = (id: string) => Number(queue.job(id)?.fence ?? 0);
+  return taken
+    .toSorted((a, b) => fenceOf(b) - fenceOf(a))
+    .map((id) => {
+      const worker = queue.job(id)?.worker;
+      return { id, status: crash(queue, id, what), ...(worker !== undefined && { worker }) };
+    });
+}
+
+/** Deletes unused data: ids of expired jobs, expired unique keys, silent workers. */
+export function tidy(queue: MemoryQueue): TidyReply {
+  const { now, options } = queue;
+  for (const [key, until] of queue.uniqueExpiries) {
+    const owner = queue.unique.get(key);
+    if (until <= now) {
+      queue.uniqueExpiries.delete(key);
+      if (owner !== undefined && queue.job(owner)?.unique !== key) {
+        queue.unique.delete(key);
+      }
+    }
+  }
+  trimHistory(queue, queue.completed, 'completed');
+  trimHistory(queue, queue.cancelled, 'cancelled');
+  trimHistory(queue, queue.failed, undefined);
+  for (const id of options.deadLetterAgeMs > 0 ? queue.dead.upTo(now - options.deadLetterAgeMs) : []) {
+    queue.dead.delete(id);
+    dropDeadLetter(queue, id);
+  }
+  trimDeadLetters(queue);
+  for (const announced of [queue.workers, queue.names, queue.scheduleOwners]) {
+    announced.forEach((at, each) => announced.set(each, Math.min(at, now)));
+  }
+  for (const [worker, seenAt] of queue.workers) {
+    if (seenAt <= now - WORKER_FORGOTTEN_MS) {
+      queue.workers.delete(worker);
+    }
+  }
+  for (const [name, announcedAt] of queue.names) {
+    if (announcedAt <= now - NAME_FORGOTTEN_MS) {
+      queue.names.delete(name);
+    }
+  }
+  const dropped = queue.dropped.report(now);
+  queue.forgetIfUnused();
+  return { more: false, dropped };
+}
+
+function trimHistory(queue: MemoryQueue, history: string[], status: string | undefined): void {
+  const isLeftOver = (id: string) => {
+    const job = queue.job(id);
+    return !job || (status !== undefined && (job.status !== status || history.indexOf(id) < history.length - 1));
+  };
+  while (history.length > 0 && isLeftOver(history.at(-1)!)) {
+    history.pop();
+  }
+}

@@ -1,0 +1,71 @@
+import { announcedContent } from '../../queue/codec/announced-content.js';
+import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
+import { WORKER_DETAILS_MS } from '../../queue/runtime/lifetimes.js';
+import type { WorkerVerbs } from '../../queue/store/store-calls.js';
+import type { MemoryQueue } from '../state/memory-queue.js';
+import { callOf } from './memory-call.js';
+
+export function workerVerbs(queue: MemoryQueue, options: ResolvedQueueOptions): WorkerVerbs {
+  return {
+    register: (worker, serves, handlers = []) =>
+      callOf<void>('workerRegister', () => {
+        if (serves) {
+          queue.announced.expiresAt = Infinity;
+          queue.workers.set(worker, queue.now);
+          queue.lastSweepAt = Math.min(queue.lastSweepAt ?? Infinity, queue.now);
+          queue.content = announcedContent(options);
+          notePayload(queue, options);
+          for (const handler of handlers) {
+            queue.handlerLimits.set(handler.name, handler);
+            queue.names.set(handler.name, queue.now);
+          }
+        } else {
+          queue.workers.delete(worker);
+          queue.forgetIfUnused();
+        }
+      }),
+    describe: (worker, details, ageMs) =>
+      callOf<void>('workerDescribe', () => {
+        dropOldDetails(queue);
+        if (details) {
+          [...queue.workerDetails.keys()]
+            .filter((each) => !queue.workers.has(each))
+            .forEach((each) => queue.workerDetails.delete(each));
+          queue.detailsKeptUntil = queue.now + WORKER_DETAILS_MS;
+          queue.workerDetails.set(worker, { startedAt: queue.now - Math.round(ageMs), details });
+        } else {
+          queue.workerDetails.delete(worker);
+        }
+      }),
+    list: (most) =>
+      callOf('workerList', () => {
+        dropOldDetails(queue);
+        return queue.announced
+          .liveWorkers(queue.now)
+          .toSorted((a, b) => b.seenAt - a.seenAt)
+          .slice(0, most)
+          .map(({ id, seenAt }) => {
+            const { startedAt, details } = queue.workerDetails.get(id) ?? {};
+            const started = startedAt !== undefined && { startedAt: new Date(startedAt) };
+            return { id, seenAt: new Date(seenAt), ...details, ...started };
+          });
+      }),
+    passWake: () =>
+      callOf('workerPassWake', () => {
+        const waits = queue.hasClaimable || queue.scheduled.size > 0;
+        if (waits) queue.host.wake(queue.name);
+        return waits;
+      }),
+  };
+}
+
+/** Notes the limit of a worker or producer, so that no claim refuses what that limit allows. */
+export function notePayload(queue: MemoryQueue, { maxPayloadBytes }: ResolvedQueueOptions): void {
+  queue.largestPayloadBytes = Math.max(queue.largestPayloadBytes, maxPayloadBytes);
+}
+
+function dropOldDetails(queue: MemoryQueue): void {
+  if (queue.detailsKeptUntil <= queue.now) {
+    queue.workerDetails.clear();
+  }
+}

@@ -1,0 +1,78 @@
+import { RedisUnsuitableError } from '../../queue/errors/errors.js';
+import type { SafeLogger } from '../../queue/errors/safe-logger.js';
+import { systemClock } from '../../queue/runtime/clock.js';
+import type { OutboxWriter } from '../../queue/store/verbs/outbox-writer.js';
+import type { MemoryServer } from '../../memory/memory-server.js';
+import type { MemoryStore } from '../../memory/memory-store.js';
+import type { ServerConnection } from './server-connection.js';
+
+/** The memory of each app. It goes with the app. */
+const servers = new WeakMap<object, MemoryServer>();
+
+/**
+ * Connects to the memory of an app, by the time of the process: `forRoot({ redis: 'memory' })`. The store is loaded now,
+ * because an app with a server never needs it.
+ */
+export async function connectInMemory(app: object, logger: SafeLogger): Promise<ServerConnection> {
+  const [{ MemoryServer }, { MemoryStore }] = await Promise.all([
+    import('../../memory/memory-server.js'),
+    import('../../memory/memory-store.js'),
+  ]);
+  const server = servers.get(app) ?? new MemoryServer(() => systemClock.now());
+  servers.set(app, server);
+  return new EmbeddedConnection(new MemoryStore(systemClock, { server }), logger);
+}
+
+/** The connection of an app whose queues are in memory: always there, and nothing to close. */
+export class MemoryConnection implements ServerConnection {
+  readonly connection: ServerConnection['connection'];
+  readonly ready = true;
+  readonly trouble = 'none';
+  isClosed = false;
+
+  /** @param stopping called when the worker is being stopped */
+  constructor(
+    readonly store: MemoryStore,
+    logger: SafeLogger,
+    readonly stopping?: (stopped: Promise<unknown>) => void,
+    readonly outbox?: OutboxWriter,
+  ) {
+    this.connection = { logger, whenReady: async () => {}, watch: (onChange) => onChange(true) };
+  }
+
+  get address(): string {
+    return this.store.place;
+  }
+
+  async require(): Promise<void> {}
+
+  async reach(): Promise<boolean> {
+    return true;
+  }
+
+  /** Has no limit: a wait for the clock of the test takes as long as the test lets it. */
+  async ask<Value>(_timeoutMs: number, ask: () => Promise<Value>): Promise<Value> {
+    if (this.isClosed) {
+      throw new RedisUnsuitableError('The app is closed, and its queues in memory with it.');
+    }
+    return ask();
+  }
+
+  askNow<Value>(_timeoutMs: number, ask: () => Promise<Value>): Promise<Value> {
+    return this.ask(0, ask);
+  }
+
+  async ping(): Promise<void> {}
+
+  async audit(): Promise<[]> {
+    return [];
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+  }
+}
+
+class EmbeddedConnection extends MemoryConnection {
+  readonly isEmbedded = true;
+}

@@ -1,0 +1,70 @@
+// Both stores forget what workers announced, at the same moments.
+import { expect, it } from '@jest/globals';
+import type { JobQueue } from '#queue/job-queue.js';
+import { systemClock } from '#queue/runtime/clock.js';
+import { MemoryServer } from '#memory/memory-server.js';
+import { MemoryStore } from '#memory/memory-store.js';
+import { newClockedQueue, newQueue, onEachStore } from '../support/worker/workers.js';
+
+const HOUR = 3_600_000;
+const handlers = ['mail', '@failed:mail'].map((name) => ({ name, maxAttempts: 1, maxCrashes: 1 }));
+const register = (queue: JobQueue, serves: boolean) =>
+  queue.exec((calls) => calls.workers.register('w', serves, handlers));
+
+async function statusOfFailed(queue: JobQueue): Promise<string> {
+  const { id } = await queue.enqueue(1, { name: 'mail' });
+  await queue.fail((await queue.claim())!, new Error('no'), { delayMs: HOUR });
+  return (await queue.get(id))!.status;
+}
+
+onEachStore('what workers announced', () => {
+  it('is forgotten with the last worker of a queue without jobs', async () => {
+    const queue = newQueue();
+    await register(queue, true);
+    await register(queue, false);
+    expect(await statusOfFailed(queue)).toBe('scheduled');
+    expect(await queue.exec((calls) => calls.content())).toBeUndefined();
+  });
+
+  it('is kept while the queue has a job', async () => {
+    const queue = newQueue();
+    await register(queue, true);
+    await queue.enqueue(1, { delayMs: HOUR });
+    await register(queue, false);
+    expect(await statusOfFailed(queue)).toBe('failed');
+    expect(await queue.exec((calls) => calls.content())).toBeDefined();
+  });
+
+  it('is forgotten by a sweep after the last worker died', async () => {
+    const { queue, clock } = newClockedQueue();
+    await register(queue, true);
+    clock.nowMs += HOUR;
+    await queue.exec((calls) => calls.sweep.tidy(500));
+    expect(await statusOfFailed(queue)).toBe('scheduled');
+  });
+
+  it('is forgotten by a purge without a live worker, but for the handlers of failures within a day', async () => {
+    const { queue, clock } = newClockedQueue({ maxAttempts: 1 });
+    await register(queue, true);
+    clock.nowMs += HOUR;
+    await queue.purge({ confirm: queue.name });
+    expect(await statusOfFailed(queue)).toBe('failed');
+    expect((await queue.claim())?.name).toBe('@failed:mail');
+    clock.nowMs += 24 * HOUR;
+    expect(await statusOfFailed(queue)).toBe('failed');
+    expect(await queue.claim()).toBeNull();
+  });
+});
+
+it('forgets the details of workers in memory ten minutes after the last were stored, as their key on Redis expires', async () => {
+  let now = 0;
+  const server = new MemoryServer(() => now);
+  const queue = newQueue({}, new MemoryStore({ ...systemClock, now: () => now }, { server }));
+  await register(queue, true);
+  await queue.exec((calls) => calls.workers.describe('w', { host: 'h', pid: 1, slots: 1 }, 0));
+  now = 599_999;
+  await register(queue, true);
+  expect(await queue.workers()).toMatchObject([{ id: 'w', host: 'h' }]);
+  now = 600_000;
+  expect((await queue.workers())[0]).not.toHaveProperty('host');
+});

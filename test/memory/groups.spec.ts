@@ -1,0 +1,115 @@
+// Groups and bounds: a queue in memory does what a queue on Redis does. Each case runs on both.
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { QueueFullError } from '#queue/errors/enqueue-errors.js';
+import { JobQueue } from '#queue/job-queue.js';
+import type { QueueOptions } from '#queue/model/queue-options.js';
+import { MemoryStore } from '#memory/memory-store.js';
+import { connect, uniqueQueueName } from '../support/redis/redis.js';
+
+const queues: JobQueue[] = [];
+
+afterEach(() => queues.splice(0).forEach((queue) => queue.close()));
+
+const stores = { Redis: () => connect(), memory: () => new MemoryStore() };
+
+/** Enqueues jobs, each `group:number`. */
+async function add(queue: JobQueue, ...names: string[]): Promise<void> {
+  for (const name of names) {
+    const [group, n] = name.split(':');
+    await queue.enqueue({ n }, { id: name, group });
+  }
+}
+
+const idsOf = (jobs: readonly { id: string }[]) => jobs.map(({ id }) => id);
+
+describe.each(Object.entries(stores))('groups on %s', (_kind, make) => {
+  function newQueue(options: QueueOptions = {}): JobQueue {
+    const queue = new JobQueue(make(), uniqueQueueName('groups'), options);
+    queues.push(queue);
+    return queue;
+  }
+
+  it('take turns, however many jobs one of them has', async () => {
+    const queue = newQueue();
+    await add(queue, 'a:1', 'a:2', 'a:3', 'b:1', 'c:1');
+    expect(idsOf(await queue.claimMany(3)).toSorted()).toEqual(['a:1', 'b:1', 'c:1']);
+    expect(idsOf(await queue.claimMany(3))).toEqual(['a:2', 'a:3']);
+    expect(await queue.get('a:1')).toMatchObject({ group: 'a', status: 'processing' });
+  });
+
+  it('run no more jobs at once than they may, and one pauses without the others', async () => {
+    const queue = newQueue();
+    await queue.groups.set('a', { maxRunning: 1 });
+    await queue.groups.pause('b');
+    await add(queue, 'a:1', 'a:2', 'b:1');
+    const [first, ...others] = await queue.claimMany(5);
+    expect([first!.id, others]).toEqual(['a:1', []]);
+    expect(await queue.groups.get('a')).toMatchObject({ pending: 1, running: 1, limits: { maxRunning: 1 } });
+    expect(await queue.groups.resume('b')).toBe(true);
+    await queue.complete(first!);
+    expect(idsOf(await queue.claimMany(5)).toSorted()).toEqual(['a:2', 'b:1']);
+  });
+
+  it('take another priority of a job that was tried before, also with one slot', async () => {
+    const queue = newQueue({ maxAttempts: 3 });
+    await queue.groups.set('a', { maxRunning: 1 });
+    await add(queue, 'a:1', 'a:2', 'a:3');
+    await queue.fail((await queue.claim())!, new Error('no'));
+    await queue.setPriority('a:1', 5);
+    await queue.setPriority('a:3', 9);
+    const order: string[] = [];
+    for (let job = await queue.claim(); job; job = await queue.claim()) {
+      order.push(job.id);
+      await queue.complete(job);
+    }
+    expect(order).toEqual(['a:3', 'a:1', 'a:2']);
+  });
+
+  it('get back what the rate was charged for a job whose handler was never called', async () => {
+    const rateLimit = { limit: 1, periodMs: 3_600_000 };
+    const queue = newQueue({ groups: { rateLimit } });
+    await queue.groups.set('a', { rateLimit });
+    await queue.limits.set({ rateLimit, groups: { rateLimit } });
+    await add(queue, 'a:1');
+    const claim = await queue.claim();
+    const release = async (unstarted: boolean) => {
+      const of = { ...(await queue.claim())!, reason: 'interruption', delayMs: 0, unstarted } as const;
+      return queue.exec((calls) => calls.release([of]));
+    };
+    await queue.exec((calls) =>
+      calls.release([{ ...claim!, reason: 'interruption', delayMs: 0, unstarted: true }]),
+    );
+    expect(await release(false)).toEqual(['released']); // claimed again at once; this time it stays charged
+    expect(await queue.claim()).toBeNull();
+  });
+
+  it('with one slot keep their order through a retry', async () => {
+    const queue = newQueue({ maxAttempts: 3 });
+    await queue.groups.set('a', { maxRunning: 1 });
+    await add(queue, 'a:1', 'a:2');
+    const first = await queue.claim();
+    expect(await queue.fail(first!, new Error('no'), { delayMs: 60_000 })).toBe('retry');
+    expect(await queue.claim()).toBeNull();
+    expect(await queue.groups.get('a')).toMatchObject({ heldBy: 'a:1' });
+    expect(await queue.reschedule('a:1', { delayMs: 0 })).toBe('pending');
+    expect(await queue.claim()).toMatchObject({ id: 'a:1', attempt: 2 });
+  });
+
+  it('refuse jobs beyond what may wait', async () => {
+    const queue = newQueue({ maxPending: 3 });
+    await queue.groups.set('a', { maxPending: 1 });
+    await add(queue, 'a:1', 'b:1');
+    await expect(add(queue, 'a:2')).rejects.toThrow(QueueFullError);
+    await add(queue, 'b:2');
+    await expect(add(queue, 'c:1')).rejects.toThrow(QueueFullError);
+    await queue.limits.set({ maxPending: 4 });
+    await add(queue, 'c:1');
+    await expect(add(queue, 'c:2')).rejects.toThrow(QueueFullError);
+    expect(await queue.get('a:2')).toBeNull();
+    expect(idsOf(await queue.groups.list().then((groups) => groups.map(({ name }) => ({ id: name }))))).toEqual([
+      'b',
+      'c',
+      'a',
+    ]);
+  });
+});

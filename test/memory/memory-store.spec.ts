@@ -1,0 +1,213 @@
+// The store in memory: queues and workers do on it what they do on Redis. Each case runs on both.
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { JobQueue } from '#queue/job-queue.js';
+import type { JobEvent } from '#queue/model/job-event.js';
+import type { QueueOptions } from '#queue/model/queue-options.js';
+import { systemClock } from '#queue/runtime/clock.js';
+import { MemoryServer } from '#memory/memory-server.js';
+import { MemoryStore } from '#memory/memory-store.js';
+import { VirtualClock } from '#testing/time/virtual-clock.js';
+import { Worker } from '#worker/worker.js';
+import type { Handler, HandlerFunction } from '#worker/handlers/handler.js';
+import { connect, uniqueQueueName } from '../support/redis/redis.js';
+
+const closers: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close();
+});
+
+const stores = {
+  redis: () => connect(),
+  memory: () => new MemoryStore(),
+};
+
+async function work(queue: JobQueue, handler: HandlerFunction | Handler): Promise<Worker> {
+  const worker = new Worker([{ queue, handlers: { [queue.name]: handler } }], { sweepIntervalMs: 0 });
+  closers.push(() => worker.stop({ timeoutMs: 1_000 }));
+  await worker.start();
+  return worker;
+}
+
+describe.each(Object.entries(stores))('on %s', (_kind, make) => {
+  function newQueue(options: QueueOptions = {}): JobQueue {
+    const queue = new JobQueue(make(), uniqueQueueName('store'), options);
+    closers.push(() => queue.close());
+    return queue;
+  }
+
+  it('tells what happens, with attempts, errors, progress and results, until the queue has drained', async () => {
+    const eventExtras = { results: true, enqueued: true, drained: true };
+    const queue = newQueue({ eventExtras, maxAttempts: 2, backoff: 0 });
+    const events: JobEvent[] = [];
+    let resolveDrained!: () => void;
+    const drained = new Promise<void>((resolve) => (resolveDrained = resolve));
+    const stop = await queue.store.subscribe(await queue.calls(), (event) => {
+      events.push(event);
+      if (event.status === 'drained') resolveDrained();
+    });
+    closers.push(stop);
+    await queue.enqueue('first');
+    const { id } = await queue.enqueue({ fails: 'once' }, { priority: 1 });
+    await work(queue, async (job) => {
+      if (job.payload === 'first') return undefined;
+      await job.progress({ half: true });
+      if (job.attempt === 1) throw new Error('no');
+      return 'done';
+    });
+    await drained;
+    const job = { id, name: queue.name };
+    expect(events.filter((event) => event.id === id)).toEqual([
+      { ...job, status: 'enqueued' },
+      { ...job, status: 'progress', attempt: 1, progress: { half: true } },
+      { ...job, status: 'retry', attempt: 1, error: 'no' },
+      { ...job, status: 'progress', attempt: 2, progress: { half: true } },
+      { ...job, status: 'completed', attempt: 2, result: 'done' },
+    ]);
+    expect(events.filter(({ status }) => status === 'drained')).toEqual([{ id: '', status: 'drained' }]);
+  });
+
+  it('runs jobs and hands out their results', async () => {
+    const queue = newQueue();
+    await work(queue, (job) => ({ doubled: (job.payload as number) * 2 }));
+    const handles = await queue.enqueueMany([1, 2, 3].map((payload) => ({ payload })));
+    expect(await Promise.all(handles.map((job) => job.result()))).toEqual(
+      [2, 4, 6].map((doubled) => ({ doubled })),
+    );
+    expect(await queue.stats()).toMatchObject({
+      pending: 0,
+      processing: 0,
+      completed: 3,
+      totals: { completed: 3 },
+    });
+  });
+
+  it('retries a job that failed, and keeps it as a dead letter in the end', async () => {
+    const queue = newQueue({ maxAttempts: 2 });
+    await work(queue, () => {
+      throw new Error('no');
+    });
+    const job = await queue.enqueue({});
+    await expect(job.result()).rejects.toThrow('no');
+    expect(await job.get()).toMatchObject({ status: 'failed', attempts: 2, errors: 2, lastError: 'no' });
+    expect(await queue.deadLetters.redrive(job.id)).toBe(true);
+  });
+
+  it('cancels a running job at once', async () => {
+    const queue = newQueue();
+    let began!: () => void;
+    const running = new Promise<void>((resolve) => (began = resolve));
+    await work(queue, async ({ signal }) => {
+      began();
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+    });
+    const job = await queue.enqueue({});
+    await running;
+    expect(await queue.cancel(job.id)).toBe('requested');
+    await expect(job.result()).rejects.toThrow('cancelled');
+  });
+
+  it('keeps a unique key until its job ends, and lets a newer job replace a waiting one', async () => {
+    const queue = newQueue();
+    const first = await queue.enqueue({ n: 1 }, { unique: { key: 'k', for: 'unfinished' } });
+    const second = await queue.enqueue({ n: 2 }, { unique: { key: 'k', for: 'unfinished' } });
+    expect([second.outcome, second.id]).toEqual(['kept', first.id]);
+    const third = await queue.enqueue({ n: 3 }, { unique: { key: 'k', for: 'unfinished', onConflict: 'replace' } });
+    expect([third.outcome, third.id]).toEqual(['replaced', first.id]);
+    const claimed = await queue.claim();
+    expect(claimed).toMatchObject({ id: first.id, payload: { n: 3 }, attempt: 1 });
+    expect(await queue.complete(claimed!, 'done')).toBe(true);
+    expect(await queue.complete(claimed!, 'done')).toBe(true);
+    expect((await queue.enqueue({ n: 4 }, { unique: { key: 'k', for: 'unfinished' } })).outcome).toBe('new');
+  });
+
+  it('takes priorities, delays, pauses, releases and schedules as Redis does', async () => {
+    const queue = newQueue();
+    await queue.enqueue([1], { id: 'plain' });
+    await queue.enqueue([1], { id: 'urgent', priority: 5 });
+    await queue.enqueue([1], { id: 'later', delayMs: 60_000 });
+    expect((await queue.list('pending')).map(({ id }) => id)).toEqual(['urgent', 'plain']);
+    expect(await queue.pause()).toBe(true);
+    expect(await queue.claim()).toBeNull();
+    expect(await queue.resume()).toBe(true);
+    const [urgent, plain] = await queue.claimMany(2);
+    expect(await queue.release(plain!)).toBe('released');
+    expect(await queue.release(plain!)).toBe('released');
+    expect(await queue.fail(urgent!, new Error('x'), { final: true })).toBe('failed');
+    expect(await queue.reschedule('later', { delayMs: 0 })).toBe('pending');
+    expect((await queue.claimMany(2)).map(({ id, attempt }) => [id, attempt])).toEqual([
+      ['plain', 1],
+      ['later', 1],
+    ]);
+    expect(await queue.schedules.upsert('s', { everyMs: 60_000 })).toBe('created');
+    expect((await queue.schedules.runNow('s')).outcome).toBe('new');
+    expect(await queue.schedules.pause('s')).toBe('paused');
+    expect(await queue.schedules.get('s')).toMatchObject({ status: 'paused', nextAt: null });
+    expect(await queue.purge({ confirm: queue.name })).toBe(4);
+  });
+});
+
+describe('by virtual time', () => {
+  it('a claim whose worker is gone expires, and another worker runs the job', async () => {
+    const clock = new VirtualClock();
+    const store = new MemoryStore(clock);
+    const queue = new JobQueue(store, 'jobs', { visibilityMs: 30_000 });
+    await queue.enqueue({ n: 1 }, { id: 'a' });
+    expect(await queue.claim()).toMatchObject({ id: 'a' });
+    const ran: string[] = [];
+    const worker = new Worker([{ queue, handlers: { jobs: ({ id }) => void ran.push(id) } }]);
+    await worker.start();
+    await clock.advance(29_000);
+    expect(ran).toEqual([]);
+    await clock.advance(30_000);
+    expect(ran).toEqual(['a']);
+    expect(await queue.get('a')).toMatchObject({ status: 'completed', attempts: 2, crashes: 1 });
+    const stopping = worker.stop({ timeoutMs: 1_000 });
+    await clock.advance(2_000);
+    await stopping;
+  });
+
+  it('a delayed job and a schedule run at their times', async () => {
+    const clock = new VirtualClock();
+    const queue = new JobQueue(new MemoryStore(clock), 'jobs');
+    const ran: [string, number][] = [];
+    const begunAt = clock.now();
+    const handle = ({ payload }: { payload: unknown }) => void ran.push([String(payload), clock.now() - begunAt]);
+    const worker = new Worker([{ queue, handlers: { jobs: handle } }]);
+    await worker.start();
+    await queue.enqueue(['later'], { delayMs: 90_000 });
+    await queue.schedules.upsert('hourly', { everyMs: 3_600_000 }, { payload: 'tick' });
+    await clock.advance(2 * 3_600_000 + 1_000);
+    expect(ran.map(([what]) => what)).toEqual(['later', 'tick', 'tick']);
+    expect(ran[0]![1]).toBe(90_000);
+    const stopping = worker.stop({ timeoutMs: 1_000 });
+    await clock.advance(2_000);
+    await stopping;
+  });
+});
+
+it('a step in memory sees one time, as a script on Redis does', async () => {
+  let now = 1_000_000;
+  const server = new MemoryServer(() => now++); // time passes with each look at the clock
+  const queue = new JobQueue(new MemoryStore(systemClock, { server }), uniqueQueueName('store'));
+  closers.push(() => queue.close());
+  const { id } = await queue.enqueue({});
+  await queue.fail((await queue.claim())!, new Error('no'), { delayMs: 1_000 });
+  const { dueAt, lastErrorAt } = (await queue.get(id))!;
+  expect(dueAt!.getTime() - lastErrorAt!.getTime()).toBe(1_000);
+});
+
+it('looks at no waiting job for an enqueue without bounds', async () => {
+  const server = new MemoryServer(() => Date.now());
+  const queue = new JobQueue(new MemoryStore(systemClock, { server }), 'jobs');
+  await queue.enqueueMany(Array.from({ length: 100 }, (_, payload) => ({ payload, group: 'g' })));
+  const { jobs } = server.all[0]!;
+  const get = jobs.get.bind(jobs);
+  let looks = 0;
+  jobs.get = (id) => {
+    looks++;
+    return get(id);
+  };
+  await queue.enqueue(100, { group: 'g' });
+  expect(looks).toBeLessThan(10);
+});
