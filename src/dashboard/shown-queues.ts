@@ -1,12 +1,25 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { QueueRegistry } from '../nest/connection/queue-registry.js';
 import { JobQueueService } from '../nest/service/job-queue.service.js';
-import { unreadable } from '../inspect/unreadable.js';
+import type { QueueVerdict } from '../inspect/queue-signs.js';
+import { unreadable, unreadableByAny } from '../inspect/unreadable.js';
 import type { JobQueue } from '../queue/job-queue.js';
+import { systemClock } from '../queue/runtime/clock.js';
+import { within } from '../queue/runtime/within.js';
 import { isQueueName } from '../queue/validation/names.js';
 import type { ResolvedDashboardOptions } from './dashboard-options.js';
 import { DASHBOARD_OPTIONS } from './tokens.js';
 import { OtherQueues } from '../inspect/other-queues.js';
+
+/** The time that a queue of another app may take where several queues are read, in ms. */
+const OTHERS_MS = 2_000;
+
+/** What was read of several queues. */
+export interface Gathered<Found> {
+  found: Found[];
+  /** The verdicts on the queues that could not be read. */
+  unreadable: QueueVerdict[];
+}
 
 /** The queues of the dashboard: those of this process and of the options, and others of the same Redis. */
 @Injectable()
@@ -47,6 +60,45 @@ export class ShownQueues {
   /** Returns a queue. This process does not maintain one that is not its own. */
   get(name: string): JobQueue {
     return this.isOther(name) ? this.queues.reference(name) : this.jobs.queue(name);
+  }
+
+  /**
+   * Returns the verdict on a queue that could not be read.
+   *
+   * @throws the error itself if Redis gave no reply for a queue of this app
+   */
+  verdictOn(name: string, error: unknown): QueueVerdict {
+    return this.isOther(name) ? unreadableByAny(name, error) : unreadable(name, error);
+  }
+
+  /**
+   * Reads a list of each queue. A queue that cannot be read does not keep the others from being shown.
+   *
+   * @throws the error itself if Redis gave no reply for a queue of this app
+   */
+  async gather<Found>(
+    names: readonly string[],
+    read: (queue: JobQueue) => Promise<readonly Found[]>,
+  ): Promise<Gathered<Found>> {
+    const verdicts: QueueVerdict[] = [];
+    const found = await Promise.all(
+      names.map((name) =>
+        this.inTime(name, read(this.get(name))).catch((error: unknown) => {
+          verdicts.push(this.verdictOn(name, error));
+          return [];
+        }),
+      ),
+    );
+    return { found: found.flat(), unreadable: verdicts };
+  }
+
+  /** Waits for a reading. A queue of another app has a limited time, because it may be on a part that is silent. */
+  private inTime<Value>(name: string, reading: Promise<Value>): Promise<Value> {
+    return this.isOther(name)
+      ? within(systemClock, OTHERS_MS, reading, () => {
+          throw new Error(`it gave no reply within ${OTHERS_MS / 1_000} s`);
+        })
+      : reading;
   }
 
   /** Returns the queue of a name if the dashboard shows it. It finds a queue of other clients by its name alone. */

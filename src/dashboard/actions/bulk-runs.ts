@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobRecord } from '../../queue/model/job.js';
-import { noneIfUnreadable } from '../../inspect/unreadable.js';
 import { ShownQueues } from '../shown-queues.js';
 import type { JobAction, JobMatch, RunView, State } from '../views/views.js';
 import { Redactor } from '../security/redactor.js';
@@ -81,11 +80,8 @@ export class BulkRuns implements BeforeApplicationShutdown {
 
   /** Returns the runs of all queues that had one, newest first. */
   async list(): Promise<RunView[]> {
-    const names = this.queues.names();
-    const runs = await Promise.all(
-      names.map((name) => noneIfUnreadable(name, this.store.list(this.queues.get(name)))),
-    );
-    return runs.flat().toSorted((a, b) => b.startedAt - a.startedAt);
+    const { found } = await this.queues.gather(this.queues.names(), (queue) => this.store.list(queue));
+    return found.toSorted((a, b) => b.startedAt - a.startedAt);
   }
 
   /** Stops running actions before the connection is closed. */

@@ -9,7 +9,6 @@ import type { DashboardRequest } from '../dashboard-options.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { Permissions } from '../security/permissions.js';
 import { Redactor } from '../security/redactor.js';
-import { noneIfUnreadable } from '../../inspect/unreadable.js';
 import { ShownQueues } from '../shown-queues.js';
 import { JobDescriber } from '../views/job-describer.js';
 import { jobId, queryCount, queueName } from './known-queue.js';
@@ -99,14 +98,8 @@ export class BatchesController extends Routes {
     if (status !== 'open') {
       return null;
     }
-    const [job] = await noneIfUnreadable(
-      queue,
-      this.queues
-        .get(queue)
-        .get(id)
-        .then((found) => [found]),
-    );
-    return job?.status ?? null;
+    const { found } = await this.queues.gather([queue], async (home) => [await home.get(id)]);
+    return found[0]?.status ?? null;
   }
 
   /** @throws ForbiddenException unless the request may cancel each open member, which may be in another queue */

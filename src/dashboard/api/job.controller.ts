@@ -2,8 +2,8 @@ import { Injectable, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
 import { readJobSigns } from '../../inspect/job-signs.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { noneIfUnreadable } from '../../inspect/unreadable.js';
 import type { DashboardAction, DashboardRequest } from '../dashboard-options.js';
+import { unreadableView } from '../live/verdict-view.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { ShownQueues } from '../shown-queues.js';
 import { Permissions } from '../security/permissions.js';
@@ -12,6 +12,7 @@ import { JobDescriber } from '../views/job-describer.js';
 import { jobId, queueName } from './known-queue.js';
 import { Reads, Routes } from './route.js';
 import type { Call, QueueCall } from './route-runner.js';
+import type { FoundJobsView } from '../views/search-views.js';
 import type { JobRow, JobView } from '../views/views.js';
 
 const jobSchema = z.object({ queue: queueName, id: jobId });
@@ -39,15 +40,16 @@ export class JobController extends Routes {
 
   /** Looks for an id in every queue. */
   @Reads('api/find', findSchema)
-  async find({ id }: z.output<typeof findSchema>, { request }: Call): Promise<{ jobs: JobRow[] }> {
+  async find({ id }: z.output<typeof findSchema>, { request }: Call): Promise<FoundJobsView> {
     await this.queues.look();
-    const found = await Promise.all(
-      this.queues.names().map(async (queue): Promise<JobRow[]> => {
-        const isVisible = await this.permissions.allows('view', request, { queue, id });
-        return isVisible ? noneIfUnreadable(queue, this.rowsOf(queue, id)) : [];
-      }),
-    );
-    return { jobs: found.flat() };
+    const names = this.queues.names();
+    const seen = await Promise.all(names.map((queue) => this.permissions.allows('view', request, { queue, id })));
+    const visible = names.filter((_, i) => seen[i]);
+    const { found, unreadable } = await this.queues.gather(visible, (queue) => this.rowsOf(queue, id));
+    return {
+      jobs: found,
+      unreadable: unreadable.map((verdict) => unreadableView(verdict, this.queues.isOther(verdict.queue))),
+    };
   }
 
   /** Returns the ties of a job to others. Leaves out the jobs that the request may not see. */
@@ -66,8 +68,8 @@ export class JobController extends Routes {
     };
   }
 
-  private async rowsOf(queue: string, id: string): Promise<JobRow[]> {
-    const [job] = await Promise.all([this.queues.get(queue).get(id), this.redactor.learn(queue)]);
+  private async rowsOf(queue: JobQueue, id: string): Promise<JobRow[]> {
+    const [job] = await Promise.all([queue.get(id), this.redactor.learn(queue.name)]);
     return job ? [this.describer.row(job)] : [];
   }
 

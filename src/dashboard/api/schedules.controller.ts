@@ -1,10 +1,12 @@
 import { Injectable, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
-import { noneIfUnreadable } from '../../inspect/unreadable.js';
+import type { JobQueue } from '../../queue/job-queue.js';
 import { SharedReads } from '../live/shared-reads.js';
+import { unreadableView } from '../live/verdict-view.js';
 import { ShownQueues } from '../shown-queues.js';
 import { Permissions } from '../security/permissions.js';
 import { describeSchedule } from '../views/describe-schedule.js';
+import type { SchedulesView } from '../views/schedules-view.js';
 import type { ScheduleView } from '../views/views.js';
 import { queueName } from './known-queue.js';
 import { Changes, Reads, Routes } from './route.js';
@@ -30,13 +32,16 @@ export class SchedulesController extends Routes {
   }
 
   @Reads('api/schedules', z.object({}))
-  async list(_query: object, { request }: Call): Promise<{ schedules: ScheduleView[] }> {
+  async list(_query: object, { request }: Call): Promise<SchedulesView> {
     await this.queues.look();
     const names = this.queues.names();
     const seen = await Promise.all(names.map((queue) => this.permissions.allows('view', request, { queue })));
     const visible = names.filter((_, i) => seen[i]);
-    const read = await Promise.all(visible.map((name) => noneIfUnreadable(name, this.ofQueue(name))));
-    return { schedules: await this.permissions.visible(request, read.flat()) };
+    const { found, unreadable } = await this.queues.gather(visible, (queue) => this.ofQueue(queue));
+    return {
+      schedules: await this.permissions.visible(request, found),
+      unreadable: unreadable.map((verdict) => unreadableView(verdict, this.queues.isOther(verdict.queue))),
+    };
   }
 
   @Changes('api/schedules/act', actSchema, {
@@ -56,9 +61,9 @@ export class SchedulesController extends Routes {
     return { done: 1, jobId: null };
   }
 
-  private ofQueue(name: string): Promise<ScheduleView[]> {
-    return this.reads.get(`schedules ${name}`, async () => {
-      const schedules = await this.queues.get(name).schedules.list({ limit: MOST });
+  private ofQueue(queue: JobQueue): Promise<ScheduleView[]> {
+    return this.reads.get(`schedules ${queue.name}`, async () => {
+      const schedules = await queue.schedules.list({ limit: MOST });
       return schedules.map(describeSchedule);
     });
   }

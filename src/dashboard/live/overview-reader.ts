@@ -12,8 +12,6 @@ import { readOutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import { readServerVerdict } from '../../inspect/servers/server-verdict.js';
 import { drainWords } from '../../inspect/rule.js';
 import { readFacts, signsOf, type QueueFacts } from '../../inspect/signs.js';
-import type { QueueVerdict } from '../../inspect/queue-signs.js';
-import { unreadable, unreadableByAny } from '../../inspect/unreadable.js';
 import { verdictOf } from '../../inspect/verdict.js';
 import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
 import { HistoryCache, lastHourOf } from './history-cache.js';
@@ -88,7 +86,7 @@ export class OverviewReader {
       try {
         return await serverNow(this.shown.get(name));
       } catch (error) {
-        this.verdictOn(name, error);
+        this.shown.verdictOn(name, error);
       }
     }
     return Date.now();
@@ -104,13 +102,8 @@ export class OverviewReader {
   private readOrVerdict(name: string, atMs: number): Promise<QueueReading | QueueVerdictView> {
     return this.readQueue(this.shown.get(name), atMs).catch((error: unknown): QueueVerdictView => ({
       name,
-      verdict: verdictView(this.verdictOn(name, error)),
+      verdict: verdictView(this.shown.verdictOn(name, error)),
     }));
-  }
-
-  /** Returns the verdict on an unreadable queue. @throws the error itself if Redis gave no reply for an own queue */
-  private verdictOn(name: string, error: unknown): QueueVerdict {
-    return this.shown.isOther(name) ? unreadableByAny(name, error) : unreadable(name, error);
   }
 
   /** Reads a queue that the app does not know, at most once in some seconds. */

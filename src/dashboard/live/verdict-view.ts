@@ -21,6 +21,11 @@ export function verdictView(verdict: QueueVerdict): VerdictView {
   return { severity, state, ...idle, sentence: sentenceOf(verdict), ...remedy, ...(view && { remedyView: view }) };
 }
 
+/** Returns the view of an unreadable queue. */
+export function unreadableView(verdict: QueueVerdict, isOther: boolean): QueueVerdictView {
+  return { name: verdict.queue, verdict: verdictView(verdict), ...(isOther && { isOther: true as const }) };
+}
+
 /** Returns the worse of two verdicts, that on Redis where both are as bad. */
 export function worseFact(server: ServerVerdict | null, outbox: OutboxVerdict | null): ServerVerdict | null {
   if (!outbox || outbox.severity === 'ok' || (server && worstOf([server, outbox]) === server.severity)) {

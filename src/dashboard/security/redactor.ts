@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { announcedRedact } from '../../queue/codec/announced-content.js';
+import { announcedRedact, type AnnouncedContent } from '../../queue/codec/announced-content.js';
 import type { JobRecord } from '../../queue/model/job.js';
 import type { BatchMember } from '../../queue/model/batch.js';
 import { ShownContent } from '../../queue/store/shown-content.js';
@@ -33,7 +33,7 @@ export class Redactor {
     const unknown = [...new Set(queues)].filter(isUnknown);
     await Promise.all(
       unknown.map(async (queue) => {
-        const content = await this.queues.get(queue).exec((calls) => calls.content());
+        const content = await this.contentOf(queue);
         const isHidden = content === undefined && this.queues.isOther(queue);
         this.announced.set(queue, {
           at: now,
@@ -41,6 +41,12 @@ export class Redactor {
         });
       }),
     );
+  }
+
+  /** Reads what the workers of a queue hide. Where a queue of another app gives no reply, all of it stays hidden. */
+  private contentOf(queue: string): Promise<AnnouncedContent | undefined> {
+    const reading = this.queues.get(queue).exec((calls) => calls.content());
+    return this.queues.isOther(queue) ? reading.catch(() => undefined) : reading;
   }
 
   /** Returns true if a part of the payload is hidden, so that the shown one must not be stored. */

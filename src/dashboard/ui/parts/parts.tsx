@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { State, VerdictView } from '../../views/views.js';
+import type { QueueVerdictView, State, VerdictView } from '../../views/views.js';
 import { now } from '../state/live.js';
 import { CopyButton } from './copy.js';
 import { exact, relative, short } from './format.js';
@@ -130,6 +130,22 @@ export function Spark({ values, label }: { values: readonly number[]; label: str
       <polygon points={`0,20 ${line} 100,20`} class="spark-fill" />
       <polyline points={line} class="spark-line" vector-effect="non-scaling-stroke" />
     </svg>
+  );
+}
+
+/** Says which queues a list leaves out, because they could not be read. */
+export function NotRead({ queues }: { queues: readonly QueueVerdictView[] }) {
+  return queues.length === 0 ? null : (
+    <div class="not-read" role="status">
+      <p>{queues.length === 1 ? 'One queue could not be read:' : `${queues.length} queues could not be read:`}</p>
+      <ul>
+        {queues.map(({ name, verdict }) => (
+          <li key={name}>
+            <VerdictMark {...verdict} /> <Sentence text={verdict.sentence} />
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
 

@@ -1,6 +1,7 @@
+import type { SchedulesView } from '../../views/schedules-view.js';
 import type { ScheduleView } from '../../views/views.js';
 import { count } from '../parts/format.js';
-import { Notice, Time } from '../parts/parts.js';
+import { Notice, NotRead, Time } from '../parts/parts.js';
 import { ask } from '../parts/confirm.js';
 import { say, tried } from '../parts/toasts.js';
 import { post } from '../state/api.js';
@@ -13,7 +14,7 @@ const REFRESH_MS = 5_000;
 /** Shows every recurring job in words and in its time zone. */
 export function SchedulesPage() {
   const version = Math.floor(now.value / REFRESH_MS);
-  const { data, problem, reload } = useLoaded<{ schedules: ScheduleView[] }>('schedules', {}, version);
+  const { data, problem, reload } = useLoaded<SchedulesView>('schedules', {}, version);
   const filter = route.value.params.get('q') ?? '';
   if (!data) {
     return problem ? (
@@ -32,6 +33,7 @@ export function SchedulesPage() {
   return (
     <>
       <h1>{headline(data.schedules.length, paused)}</h1>
+      <NotRead queues={data.unreadable} />
       {data.schedules.length === 0 ? (
         <Notice title="No recurring job.">
           <p>Declare one with @RecurringJob, or make one by jobs.schedules.upsert.</p>
