@@ -4,6 +4,7 @@ import { defineConfig } from 'vitepress';
 import llms from 'vitepress-plugin-llms';
 import { layOut, rewriteLinks, REPOSITORY } from './links.mjs';
 import { GROUPS } from './groups.mjs';
+import { writeContents } from './contents.mjs';
 
 /** The pages are outside of this package, so Vite does not find Vue from there. Node does, from the built files. */
 const vueOfTheServer = {
@@ -26,17 +27,18 @@ export default defineConfig({
   lastUpdated: false,
   markdown: { config: rewriteLinks },
   transformPageData: layOut,
+  buildEnd: ({ outDir }) => writeContents(outDir),
   themeConfig: {
     search: { provider: 'local' },
-    nav: GROUPS.map(({ text, items }) => ({ text, items: items.slice(0, 6) })),
+    nav: GROUPS.map(({ text, items }) => ({ text, items: items.slice(0, 8) })),
     sidebar: GROUPS,
     outline: [2, 3],
     socialLinks: [{ icon: 'github', link: REPOSITORY }],
     editLink: { pattern: `${REPOSITORY}/edit/main/docs/:path`, text: 'Edit this page' },
   },
   vite: {
-    // llms.txt, and each page as Markdown.
-    plugins: [vueOfTheServer, llms({ ignoreFiles: ['README.md', 'internals/**'] })],
+    // Each page as Markdown, and all in one. The plugin would order llms.txt by the names of files.
+    plugins: [vueOfTheServer, llms({ ignoreFiles: ['README.md', 'internals/**'], generateLLMsTxt: false })],
     build: { chunkSizeWarningLimit: 1_000 },
     server: { fs: { allow: [fileURLToPath(new URL('../..', import.meta.url))] } },
   },

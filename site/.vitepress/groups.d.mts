@@ -1,1 +1,4 @@
-export const GROUPS: { text: string; items: { text: string; link: string }[] }[];
+export const GROUPS: {
+  text: string;
+  items: { text: string; link: string; description: string; target?: string }[];
+}[];

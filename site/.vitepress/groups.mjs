@@ -1,77 +1,180 @@
 // The six groups of the site. test/docs/site/site.spec.ts holds them against the pages of docs.
-const page = (text, link) => ({ text, link: `/${link}` });
+/** @param description one sentence, for search engines and llms.txt */
+const page = (text, link, description) => ({ text, link: `/${link}`, description });
+
+/** Made by typedoc beside these pages, so the browser loads it as a page of its own. */
+const API = {
+  text: 'API',
+  link: '/api/index.html',
+  target: '_self',
+  description: 'Each class, function and type that the package exports.',
+};
 
 export const GROUPS = [
   {
     text: 'Start',
     items: [
-      page('Quickstart', 'start'),
-      page('Guide', 'guide'),
-      page('Coming from BullMQ', 'from-bullmq'),
-      page('Which queue to take', 'comparison'),
-      page('Without Nest', 'without-nest'),
-      page('Performance', 'performance'),
+      page('Quickstart', 'start', 'Run the example shop, then put a first handler into a fresh Nest project.'),
+      page('Guide', 'guide', 'Handlers, enqueues, retries, results, schedules and shutdown in one reading.'),
+      page(
+        'Coming from BullMQ',
+        'from-bullmq',
+        'The words and options of BullMQ beside ours, a codemod, and a command that moves jobs.',
+      ),
+      page(
+        'Which queue to take',
+        'comparison',
+        'When this library fits, and when BullMQ, pg-boss, Temporal or Nest workflows fit better.',
+      ),
+      page('Without Nest', 'without-nest', 'A program with a queue and a worker that needs only ioredis.'),
+      page(
+        'Performance',
+        'performance',
+        'Jobs per second beside BullMQ, the settings for speed, and how the cost grows.',
+      ),
     ],
   },
   {
     text: 'Jobs',
     items: [
-      page('Jobs', 'jobs'),
-      page('Recurring jobs', 'recurring-jobs'),
-      page('Batches and follow-ups', 'batches'),
-      page('Jobs that resume', 'steps'),
-      page('Jobs of transactions', 'outbox'),
-      page('Bulk handlers', 'bulk-handlers'),
-      page('Limits', 'limits'),
-      page('Groups', 'groups'),
-      page('Change, find, delete', 'managing-jobs'),
-      page('Idempotent handlers', 'idempotency'),
-      page('Events', 'events'),
-      page('Testing', 'testing'),
+      page(
+        'Jobs',
+        'jobs',
+        'The options of a single job: retries, crashes, delay, unique keys, time limits, results, priority.',
+      ),
+      page(
+        'Recurring jobs',
+        'recurring-jobs',
+        'Cron and interval schedules with time zones, missed ticks and overlap.',
+      ),
+      page(
+        'Batches and follow-ups',
+        'batches',
+        'A set of jobs with one job after them, and jobs that wait for others.',
+      ),
+      page(
+        'Jobs that resume',
+        'steps',
+        'Record the result of each effect, so that the next attempt continues behind it.',
+      ),
+      page(
+        'Jobs of transactions',
+        'outbox',
+        'Enqueue in a database transaction: both the rows and the job happen, or neither.',
+      ),
+      page('Bulk handlers', 'bulk-handlers', 'One call for several jobs, for example one insert or one request.'),
+      page(
+        'Limits',
+        'limits',
+        'Bound how many jobs of a queue run at once or start in a period, over the whole fleet.',
+      ),
+      page('Groups', 'groups', 'Tenants take turns in a queue, each with limits and pauses of its own.'),
+      page(
+        'Change, find, delete',
+        'managing-jobs',
+        'Find, change, cancel, redrive and delete jobs, and set how long they are kept.',
+      ),
+      page('Idempotent handlers', 'idempotency', 'Four ways to make a handler that may run twice, with SQL.'),
+      page(
+        'Events',
+        'events',
+        'React to jobs that complete, fail or retry, in one process or over the whole fleet.',
+      ),
+      page('Testing', 'testing', 'Test handlers and producers in memory, by a clock that the test moves.'),
     ],
   },
   {
     text: 'Nest',
     items: [
-      page('Queues and modules', 'queues-and-modules'),
-      page('Enhancers', 'enhancers'),
-      page('Scopes', 'scopes'),
-      page('Middleware', 'middleware'),
-      page('Logging', 'logging'),
-      page('Dashboard', 'dashboard'),
+      page(
+        'Queues and modules',
+        'queues-and-modules',
+        'Inject queues, register them in modules, and use several Redis servers.',
+      ),
+      page('Enhancers', 'enhancers', 'Guards, pipes, interceptors and exception filters of Nest on handlers.'),
+      page('Scopes', 'scopes', 'Handlers per request or per tenant, and what each scope costs.'),
+      page(
+        'Middleware',
+        'middleware',
+        'Code around each enqueue and each attempt, for metrics, traces and contexts.',
+      ),
+      page('Logging', 'logging', 'What the library logs, at which level, and how to change it.'),
+      page('Dashboard', 'dashboard', 'A page in your app that shows which queue is stuck and why, and repairs it.'),
     ],
   },
   {
     text: 'Production',
     items: [
-      page('Checklist', 'production'),
-      page('Choosing values', 'choosing'),
-      page('Redis', 'redis'),
-      page('Docker and Kubernetes', 'containers'),
-      page('Worker processes', 'processes'),
-      page('Threads', 'threads'),
-      page('Sizing', 'sizing'),
-      page('Scaling', 'scaling'),
-      page('Deploys', 'deploys'),
-      page('Monitoring', 'monitoring'),
-      page('Encryption', 'encryption'),
-      page('Reliability', 'reliability'),
-      page('Durability', 'durability'),
-      page('Audit trail', 'audit-trail'),
-      page('Mixed fleets', 'mixed-fleets'),
+      page('Checklist', 'production', 'What to set before users depend on it, and what happens without it.'),
+      page('Choosing values', 'choosing', 'How to choose the visibility timeout, concurrency and retries.'),
+      page(
+        'Redis',
+        'redis',
+        'Connect to one server, Sentinel or a Cluster; a Redis user, TLS, and queues in memory.',
+      ),
+      page(
+        'Docker and Kubernetes',
+        'containers',
+        'Start command, probes, time to stop, and scaling by the age of waiting jobs.',
+      ),
+      page('Worker processes', 'processes', 'Run the workers of an app in several supervised processes.'),
+      page('Threads', 'threads', 'Run handlers that calculate in worker threads.'),
+      page('Sizing', 'sizing', 'Formulas for slots, processes, connections and the memory of Redis.'),
+      page(
+        'Scaling',
+        'scaling',
+        'What a queue, a name, a process and a connection cost, and where one server ends.',
+      ),
+      page(
+        'Deploys',
+        'deploys',
+        'What a deploy does to running jobs, and how to change a payload while jobs wait.',
+      ),
+      page(
+        'Monitoring',
+        'monitoring',
+        'Metrics for Prometheus and OpenTelemetry, traces, alerts and the verdict on a queue.',
+      ),
+      page('Encryption', 'encryption', 'Codecs, and encrypted payloads with keys that rotate.'),
+      page('Reliability', 'reliability', 'What is guaranteed, fault by fault, and what Redis can promise.'),
+      page('Proof', 'proof', 'Each guarantee with the test that shows it, and the counts of the last runs.'),
+      page('Durability', 'durability', 'Enqueues that wait for replicas of Redis.'),
+      page('Audit trail', 'audit-trail', 'One entry of a Redis Stream for each transition of each job.'),
+      page(
+        'Mixed fleets',
+        'mixed-fleets',
+        'Share queues with clients of the Redis job-queue pattern in other languages.',
+      ),
     ],
   },
   {
     text: 'Help',
-    items: [page('Troubleshooting', 'troubleshooting'), page('Errors', 'errors'), page('Doctor', 'doctor')],
+    items: [
+      page(
+        'Troubleshooting',
+        'troubleshooting',
+        'By symptom: a job that does not run, ran twice, or whose result does not come.',
+      ),
+      page('Errors', 'errors', 'Each error with its code, its cause and what to do.'),
+      page('Doctor', 'doctor', 'The audit of the server at boot, and the repair of the keys of a queue.'),
+    ],
   },
   {
     text: 'Reference',
     items: [
-      page('Options', 'options'),
-      page('Options that combine', 'combinations'),
-      page('Command line', 'cli'),
-      page('Versions and support', 'versions'),
+      page('Options', 'options', 'All options with defaults and bounds, and the sizes that Redis holds.'),
+      page(
+        'Options that combine',
+        'combinations',
+        'What a job with an option does in each state, and what two options do together.',
+      ),
+      API,
+      page('Command line', 'cli', 'The commands that show and steer queues.'),
+      page(
+        'Versions and support',
+        'versions',
+        'What a version promises, which versions are tested, and how parts are deprecated.',
+      ),
     ],
   },
 ];

@@ -1,4 +1,6 @@
 // Links of the pages are written for the forge. The site leads to its own pages where it has them, else to the forge.
+import { GROUPS } from './groups.mjs';
+
 export const REPOSITORY = 'https://github.com/nest-job-queue/nest-job-queue';
 
 /** The page of the site that has a section of the README. */
@@ -34,8 +36,10 @@ export function rewriteLinks(markdown) {
 /** Pages of matrices, which use the whole width. */
 const WIDE_PAGES = ['combinations.md', 'performance.md', 'options.md'];
 
-/** Gives a page its layout. The pages themselves have no front matter, which the forge would show as a table. */
+/** Gives a page its layout and description. The pages themselves have no front matter, which the forge would show as a table. */
 export function layOut(page) {
   if (/^(?:start|guide)\.md$/.test(page.relativePath)) page.filePath = '../README.md'; // for "Edit this page"
+  const link = `/${page.relativePath.replace(/\.md$/, '')}`;
+  page.description ||= GROUPS.flatMap(({ items }) => items).find((item) => item.link === link)?.description ?? '';
   if (WIDE_PAGES.includes(page.relativePath)) Object.assign(page.frontmatter, { pageClass: 'wide', aside: false });
 }

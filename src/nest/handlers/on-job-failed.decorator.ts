@@ -29,7 +29,7 @@ export type FailureHandlerDecorator<Payload> = <Method extends (job: Job<JobFail
  * The failure job goes to the queue of the failed job, before the jobs without a priority. Redis remembers for a day
  * that the name has such a handler. A bad option or a second handler stops the app's boot with an InvalidOptionError.
  *
- * @param job the name of the jobs that fail, or their definition
+ * @param definition the jobs that fail: their definition, or their name
  * @example
  * \@OnJobFailed('invoice', { maxAttempts: 10 })
  * async refund({ payload: failure }: Job<JobFailure<Invoice>>) {

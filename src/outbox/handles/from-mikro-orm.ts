@@ -28,10 +28,8 @@ interface Handle extends MikroOrmManager {
  * @param options.dialect the dialect of the database. Default `postgres`
  * @example JobOutboxModule.forRootAsync({ inject: [MikroORM], useFactory: (orm) => ({ database: fromMikroOrm(orm) }) })
  */
-export function fromMikroOrm(
-  orm: MikroOrmInstance,
-  { dialect = 'postgres' }: { dialect?: OutboxDialect } = {},
-): OutboxDatabase {
+export function fromMikroOrm(orm: MikroOrmInstance, options: { dialect?: OutboxDialect } = {}): OutboxDatabase {
+  const { dialect = 'postgres' } = options;
   return {
     dialect,
     refusalOf(transaction) {

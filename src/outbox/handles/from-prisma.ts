@@ -27,10 +27,8 @@ const LIMITS = { maxWait: 10_000, timeout: 60_000 };
  * @param options.dialect the dialect of the database. Default `postgres`
  * @example JobOutboxModule.forRootAsync({ inject: [PrismaService], useFactory: (prisma) => ({ database: fromPrisma(prisma) }) })
  */
-export function fromPrisma(
-  prisma: PrismaInstance,
-  { dialect = 'postgres' }: { dialect?: OutboxDialect } = {},
-): OutboxDatabase {
+export function fromPrisma(prisma: PrismaInstance, options: { dialect?: OutboxDialect } = {}): OutboxDatabase {
+  const { dialect = 'postgres' } = options;
   return {
     dialect,
     refusalOf(transaction) {
