@@ -1,5 +1,6 @@
 // Describes a job: its details, why it does not run, and each attempt.
-import { ATTEMPT_WORDS } from '../inspect/attempt-words.js';
+import { ATTEMPT_WORDS } from '../inspect/display/attempt-words.js';
+import { ATTEMPT_STATES, STATE_MARKS } from '../inspect/display/marks.js';
 import type { Reason } from '../inspect/why-not-running.js';
 import type { JobReference } from '../queue/model/batch.js';
 import type { AttemptRecord, JobRecord } from '../queue/model/job.js';
@@ -7,18 +8,6 @@ import type { StoredError } from '../queue/errors/stored-error.js';
 import { own } from '../queue/runtime/own.js';
 import type { Output } from './output.js';
 import { age, clipped, instant, lines, padded, type Part, text, type Text } from './text.js';
-
-const SHAPES: Readonly<
-  Record<AttemptRecord['outcome'], [shape: string, color: 'green' | 'red' | 'yellow' | 'cyan']>
-> = {
-  completed: ['✓', 'green'],
-  error: ['✕', 'red'],
-  crash: ['☠', 'red'],
-  interruption: ['↺', 'yellow'],
-  snooze: ['◷', 'cyan'],
-  rate_limited: ['◐', 'cyan'],
-  unhandled: ['?', 'yellow'],
-};
 
 /** Lines of a log that are shown without `--verbose`. */
 const LOG_LINES = 5;
@@ -28,13 +17,13 @@ const LONGEST_ERROR = 200;
 export function jobText(job: JobRecord, reason: Reason, out: Output, verbose: boolean): Text {
   const facts: [name: string, value: string | undefined][] = [
     ['job', `${job.name}  ${job.id}`],
-    ['status', job.status],
+    ['status', `${own(STATE_MARKS, job.status)?.sign ?? '?'} ${job.status}`],
     ['not running', reason?.because],
     ['next', reason?.next],
     ['attempts', `${job.attempts}${job.maxAttempts === undefined ? '' : ` of ${job.maxAttempts}`}`],
     ['rests', job.rateLimited === undefined ? undefined : `${job.rateLimited} (by RateLimitedError)`],
-    ['due', job.dueAt && instant(job.dueAt)],
-    ['expires', job.expiresAt && instant(job.expiresAt)],
+    ['due', job.dueAt && out.when(job.dueAt)],
+    ['expires', job.expiresAt && out.when(job.expiresAt)],
     ['priority', job.priority > 0 ? String(job.priority) : undefined],
     ['group', job.group],
     ['batch', job.batch && `${job.batch.id} of ${job.batch.queue} (${job.batch.role})`],
@@ -67,7 +56,7 @@ function tiedJobs({ queue: home }: JobRecord, jobs: readonly JobReference[] | un
 /** Returns the life of a job, a line for each time it waited and for each attempt. */
 function timeline(job: JobRecord, out: Output, verbose: boolean): Part[] {
   const { attemptLog, enqueuedAt } = job;
-  const parts: Part[] = [text`  ○ enqueued   ${instant(enqueuedAt)}`];
+  const parts: Part[] = [text`  ${out.sign(STATE_MARKS.pending)} enqueued   ${out.when(enqueuedAt)}`];
   let before: AttemptRecord | undefined;
   for (const attempt of attemptLog) {
     const isFirst = before === undefined && attempt.attempt === 1;
@@ -89,10 +78,11 @@ function waitLine(before: AttemptRecord | undefined, ms: number): Text {
 
 function attemptLines(attempt: AttemptRecord, out: Output, verbose: boolean): Text[] {
   const { outcome, startedAt, endedAt, worker, error } = attempt;
-  const [shape, color] = own(SHAPES, outcome) ?? ['?', 'yellow']; // the hash may be of a later version
+  const state = own(ATTEMPT_STATES, outcome); // the hash may be of a later version
+  const sign = state ? out.sign(STATE_MARKS[state]) : '?';
   const ran = age(endedAt.getTime() - startedAt.getTime());
   const who = worker === null ? '' : text`  ${clipped(worker, 40)}`;
-  const head = text`  ${out.color(color, shape)} attempt ${padded(`${attempt.attempt}`, 2)} ${own(ATTEMPT_WORDS, outcome) ?? outcome} after ${ran}${who}`;
+  const head = text`  ${sign} attempt ${padded(`${attempt.attempt}`, 2)} ${own(ATTEMPT_WORDS, outcome) ?? outcome} after ${ran}${who}`;
   return [head, ...(error ? errorLines(error, verbose) : [])];
 }
 
@@ -115,17 +105,17 @@ function standing(job: JobRecord, last: AttemptRecord | undefined, out: Output):
   if (status === 'processing' && claimedAt) {
     const does = job.unstarted ? 'claimed, waits for a slot for' : 'runs for';
     return [
-      text`  ${out.color('cyan', '●')} attempt ${padded(`${job.attempts}`, 2)} ${does} ${age(out.nowMs - claimedAt.getTime())}`,
+      text`  ${out.sign(STATE_MARKS.processing)} attempt ${padded(`${job.attempts}`, 2)} ${does} ${age(out.nowMs - claimedAt.getTime())}`,
     ];
   }
   if (status === 'scheduled' && dueAt) {
     const isBackoff = last?.outcome === 'error' || last?.outcome === 'crash';
-    return [text`  ┄ ${isBackoff ? 'backoff    until' : 'starts     at'} ${instant(dueAt)}`];
+    return [text`  ┄ ${isBackoff ? 'backoff    until' : 'starts     at'} ${out.when(dueAt)}`];
   }
   if (status === 'pending') {
     return [text`  ┄ waits for  ${age(out.nowMs - (last?.endedAt ?? enqueuedAt).getTime())}`];
   }
-  return cancelledAt ? [text`  – cancelled  ${instant(cancelledAt)}`] : [];
+  return cancelledAt ? [text`  ${out.sign(STATE_MARKS.cancelled)} cancelled  ${out.when(cancelledAt)}`] : [];
 }
 
 function json(value: unknown): string | undefined {

@@ -1,15 +1,16 @@
-import type { Severity } from '../inspect/queue-signs.js';
+import type { Mark } from '../inspect/display/marks.js';
 import type { HostProcess, OutputStream } from './host-process.js';
 import { fitted, screenful, type TableLayout } from './table.js';
-import { ago, type Part, printableJson, Text, valueOf } from './text.js';
+import { ago, clipped, type Part, printableJson, Text, text, valueOf, when } from './text.js';
 
-const COLORS = { green: 32, cyan: 36, yellow: 33, red: 31, dim: 2 } as const;
-
-const SIGNS: Readonly<Record<Severity, [shape: string, color: keyof typeof COLORS]>> = {
-  ok: ['●', 'green'],
-  notice: ['◐', 'cyan'],
-  warning: ['▲', 'yellow'],
-  critical: ['✕', 'red'],
+const COLORS: Readonly<Record<Mark['color'], number>> = {
+  green: 32,
+  cyan: 36,
+  yellow: 33,
+  red: 31,
+  blue: 34,
+  magenta: 35,
+  dim: 2,
 };
 
 /** Writes to the terminal or the pipe: as text for people, or as JSON for programs. */
@@ -30,9 +31,19 @@ export class Output {
     return Date.now() + this.skewMs;
   }
 
-  /** Returns the time since an instant in words. */
-  ago(at: Date): string {
+  /** Returns an instant relative to now in words. */
+  ago(at: Date | null | undefined): string {
     return ago(at, this.nowMs);
+  }
+
+  /** Returns an instant relative to now, and exactly. */
+  when(at: Date | null | undefined): string {
+    return when(at, this.nowMs);
+  }
+
+  /** Returns a part as one line, of bounded length on a terminal. On a pipe it is not cut. */
+  clipped(part: string, longest: number): Text {
+    return this.isTerminal ? clipped(part, longest) : text`${part}`;
   }
 
   /** Prints the result of a command: as JSON if asked, else the text of `words`. */
@@ -90,13 +101,12 @@ export class Output {
     return this.stream.isTTY === true;
   }
 
-  /** Returns a shape, coloured on a terminal; the shape says it alone too. */
-  sign(severity: Severity): Text {
-    const [shape, color] = SIGNS[severity];
-    return this.color(color, shape);
+  /** Returns the sign of a mark, coloured on a terminal; the sign says it alone too. */
+  sign({ sign, color }: Mark): Text {
+    return this.color(color, sign);
   }
 
-  color(color: keyof typeof COLORS, part: Part): Text {
+  color(color: Mark['color'], part: Part): Text {
     const wanted = this.isTerminal && !this.host.env['NO_COLOR'];
     const shown = valueOf(part);
     return new Text(wanted ? `\u001B[${COLORS[color]}m${shown}\u001B[0m` : shown);

@@ -2,11 +2,12 @@
 import { drainsInMs, drainWords } from '../inspect/rule.js';
 import type { QueueVerdict } from '../inspect/queue-signs.js';
 import type { ServerVerdict } from '../inspect/servers/server-verdict.js';
-import { count, markInWords } from '../inspect/words.js';
+import { VERDICT_MARKS, verdictMark } from '../inspect/display/marks.js';
+import { count, markInWords, pace, percent } from '../inspect/words.js';
 import type { HistoryMark } from '../queue/model/history.js';
 import type { Overview, QueueOverview } from './overview.js';
 import type { Output } from './output.js';
-import { age, clipped, lines, type Part, text, type Text } from './text.js';
+import { age, lines, type Part, text, type Text } from './text.js';
 
 const HEAD = [
   '',
@@ -114,12 +115,12 @@ export function healthText(verdicts: readonly QueueVerdict[], out: Output): Part
   const shown = verdicts.filter((each) => !hidden.has(each));
   return [
     ...verdictText(shown, out),
-    ...(more > 1 ? [text`${out.sign('ok')} ${count(more)} more queues need nothing`] : []),
+    ...(more > 1 ? [text`${out.sign(VERDICT_MARKS.ok)} ${count(more)} more queues need nothing`] : []),
   ];
 }
 
 function rowOf({ verdict, figures }: QueueOverview, out: Output): Part[] {
-  const first = [out.sign(verdict.severity), clipped(verdict.queue, 40)];
+  const first = [out.sign(verdictMark(verdict)), verdict.queue];
   if (!figures) {
     return [...first, ...ALL.slice(first.length).map(() => UNKNOWN)];
   }
@@ -131,12 +132,12 @@ function rowOf({ verdict, figures }: QueueOverview, out: Output): Part[] {
     stats.pending > 0 ? age(stats.oldestPendingAgeMs) : UNKNOWN,
     drainWords(signs) ?? UNKNOWN,
     stats.processing,
-    figure(rates?.in),
-    figure(rates?.out),
+    rates ? pace(rates.in) : UNKNOWN,
+    rates ? pace(rates.out) : UNKNOWN,
     stats.failed,
     age(recent?.wait.p95),
     age(recent?.run.p95),
-    rates && rates.attempts > 0 ? `${(rates.failedShare * 100).toFixed(1)} %` : UNKNOWN,
+    rates && rates.attempts > 0 ? percent(rates.failedShare) : UNKNOWN,
     stats.workers,
     stats.scheduled,
     stats.totals['completed'] ?? 0,
@@ -151,26 +152,20 @@ function markLines(marks: readonly HistoryMark[], out: Output): Part[] {
     .map((mark) => {
       const { kind, at, endedAt } = mark;
       const lasted = endedAt ? ` for ${age(endedAt.getTime() - at.getTime())}` : '';
-      return text`  ${kind}  ${clipped(markInWords(mark), 60)}${lasted}, ${out.ago(at)}`;
+      return text`  ${kind}  ${out.clipped(markInWords(mark), 60)}${lasted}, ${out.ago(at)}`;
     });
-}
-
-/** Returns a rate with as many digits as say something. */
-function figure(perSecond: number | undefined): string {
-  return perSecond === undefined
-    ? UNKNOWN
-    : perSecond < 10
-      ? String(Number(perSecond.toFixed(2)))
-      : perSecond.toFixed(0);
 }
 
 /** Returns the verdict on each queue, with its cause and the next step. */
 function verdictText(verdicts: readonly QueueVerdict[], out: Output): Part[] {
-  return verdicts.flatMap(({ queue, severity, summary, cause, next }) => [
-    text`${out.sign(severity)} ${clipped(queue, 60)}  ${clipped(summary, 400)}`,
-    ...(cause === undefined ? [] : [text`    cause: ${clipped(cause, 400)}`]),
-    ...(next === undefined ? [] : [text`    next:  ${clipped(next, 400)}`]),
-  ]);
+  return verdicts.flatMap((verdict) => {
+    const { queue, summary, cause, next } = verdict;
+    return [
+      text`${out.sign(verdictMark(verdict))} ${out.clipped(queue, 60)}  ${out.clipped(summary, 400)}`,
+      ...(cause === undefined ? [] : [text`    cause: ${out.clipped(cause, 400)}`]),
+      ...(next === undefined ? [] : [text`    next:  ${out.clipped(next, 400)}`]),
+    ];
+  });
 }
 
 /** Returns what keeps Redis from taking jobs, or nothing if it takes them. */
@@ -179,5 +174,8 @@ export function serverText(server: ServerVerdict | undefined, out: Output): Part
     return [];
   }
   const { severity, summary, next } = server;
-  return [text`${out.sign(severity)} ${summary}`, ...(next === undefined ? [] : [text`    next:  ${next}`])];
+  return [
+    text`${out.sign(VERDICT_MARKS[severity])} ${summary}`,
+    ...(next === undefined ? [] : [text`    next:  ${next}`]),
+  ];
 }

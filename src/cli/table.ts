@@ -1,9 +1,8 @@
 import { stripVTControlCharacters } from 'node:util';
 import Table from 'cli-table3';
-import { type Part, Text, valueOf } from './text.js';
+import { short } from '../queue/runtime/cut.js';
+import { LONGEST_PART, type Part, Text, valueOf } from './text.js';
 
-/** The most characters of one cell; an id or an error may be of any length. */
-const LONGEST_CELL = 120;
 /** The minimum width of a column of text, in characters. */
 const NARROWEST = 8;
 const GAP = 2;
@@ -30,7 +29,7 @@ const PLAIN = {
 
 /** The options of fitting a table; columns are named by their heads. */
 export interface TableLayout {
-  /** The columns that are cut last, because users type their values again. */
+  /** The columns that are cut last, and in the middle, because users tell rows apart by them. */
   whole?: readonly string[];
   /** Columns of text to the right. Numbers always are. */
   right?: readonly string[];
@@ -53,7 +52,8 @@ export function fitted(
 ): Text {
   const { whole = [], right = [], dropped = [], droppedLast = [] } = layout;
   const numeric = head.map((name, i) => right.includes(name) || rows.some((row) => typeof row[i] === 'number'));
-  const { shown, widths } = draw(head, rows, numeric);
+  const cells = rows.map((row) => row.map((cell) => valueOf(cell, width ?? LONGEST_PART)));
+  const { shown, widths } = draw(head, cells, numeric);
   const excess = widths.reduce((sum, each) => sum + each, GAP * (widths.length - 1)) - (width ?? Infinity);
   if (excess <= 0) {
     return shown;
@@ -70,14 +70,16 @@ export function fitted(
   const spared = head.map((name) => whole.includes(name));
   const { now, left } = shrunk(widths, excess, numeric, spared);
   const [last, ...lasts] = droppedLast;
-  return left > 0 && last !== undefined
-    ? without(last, { droppedLast: lasts })
-    : draw(head, rows, numeric, now).shown;
+  if (left > 0 && last !== undefined) {
+    return without(last, { droppedLast: lasts });
+  }
+  const cut = cells.map((row) => row.map((cell, i) => (spared[i] ? short(cell, now[i]!) : cell)));
+  return draw(head, cut, numeric, now).shown;
 }
 
 function draw(
   head: readonly string[],
-  rows: readonly (readonly Part[])[],
+  cells: readonly (readonly string[])[],
   numeric: readonly boolean[],
   colWidths: number[] = [],
 ): { shown: Text; widths: number[] } {
@@ -88,7 +90,7 @@ function draw(
     chars: PLAIN,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
   });
-  table.push(...rows.map((row) => row.map((cell) => valueOf(cell, LONGEST_CELL))));
+  table.push(...cells.map((row) => [...row]));
   const ends = table
     .toString()
     .split('\n')

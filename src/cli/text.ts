@@ -1,10 +1,10 @@
 // Escapes text for the terminal. Any client can choose the texts of a job. So each part of an output is escaped where
 // it is inserted.
-import { duration } from '../inspect/words.js';
+import { count, duration, relative } from '../inspect/words.js';
 import { oneLine, UNPRINTABLE } from '../queue/errors/one-line.js';
 
 /** The default limit of a part, in characters. */
-const LONGEST_PART = 2_000;
+export const LONGEST_PART = 2_000;
 
 /** Output that is safe as it is. Only the functions of this file make one. */
 export class Text {
@@ -14,7 +14,7 @@ export class Text {
   constructor(readonly value: string) {}
 }
 
-/** A part of an output: a string is escaped, a Text is not. */
+/** A part of an output: a string is escaped, a Text is not. A number has its thousands set apart. */
 export type Part = string | number | Text;
 
 /** Puts parts into words of ours: `` text`job ${id}` ``. */
@@ -44,7 +44,10 @@ export function padded(part: Part, width: number): Text {
 
 /** Returns a part as it is shown. */
 export function valueOf(part: Part, longest: number = LONGEST_PART): string {
-  return part instanceof Text ? part.value : oneLine(String(part), longest);
+  if (part instanceof Text) {
+    return part.value;
+  }
+  return typeof part === 'number' ? count(part) : oneLine(String(part), longest);
 }
 
 /** Returns JSON whose strings have the same value, but no character that steers a terminal. */
@@ -62,9 +65,14 @@ export function instant(at: Date | null | undefined): string {
   return isKnown(at) ? at.toISOString() : '–';
 }
 
-/** Returns the time since an instant in words; `–` for an unknown one. @param nowMs the time of the server */
-export function ago(at: Date, nowMs: number): string {
-  return isKnown(at) ? `${duration(nowMs - at.getTime())} ago` : '–';
+/** Returns an instant relative to now in words; `–` for an unknown one. @param nowMs the time of the server */
+export function ago(at: Date | null | undefined, nowMs: number): string {
+  return isKnown(at) ? relative(at.getTime(), nowMs) : '–';
+}
+
+/** Returns an instant in words and exactly: `in 3 h (2026-11-26T22:00:00.000Z)`. */
+export function when(at: Date | null | undefined, nowMs: number): string {
+  return isKnown(at) ? `${ago(at, nowMs)} (${instant(at)})` : '–';
 }
 
 /** Returns a duration in words; `–` for an unknown one. */

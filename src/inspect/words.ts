@@ -26,6 +26,17 @@ export function duration(ms: number): string {
   return `${Math.max(0, Math.round(ms))} ms`;
 }
 
+/** Returns a time relative to now, in whole units: `3 min ago`, `in 5 s`, `now`. */
+export function relative(atMs: number, nowMs: number): string {
+  const distance = Math.abs(atMs - nowMs);
+  const [step, unit] = UNITS.find(([each]) => distance >= each) ?? [];
+  if (step === undefined) {
+    return 'now';
+  }
+  const words = `${Math.floor(distance / step)} ${unit}`;
+  return atMs < nowMs ? `${words} ago` : `in ${words}`;
+}
+
 const SIZES: readonly [bytes: number, unit: string][] = [
   [2 ** 30, 'GB'],
   [2 ** 20, 'MB'],
@@ -49,6 +60,16 @@ export function rate(perSecond: number): string {
   }
   const perMinute = perSecond * 60;
   return perMinute >= 1 ? `${rounded(perMinute)}/min` : `${rounded(perMinute * 60)}/h`;
+}
+
+/** Returns jobs per second as a figure of a table: `0`, `0.4`, `12`. */
+export function pace(perSecond: number): string {
+  return perSecond === 0 || perSecond >= 10 ? count(Math.round(perSecond)) : perSecond.toFixed(1);
+}
+
+/** Returns a share with one decimal: `4.1 %`. */
+export function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
 }
 
 function rounded(value: number): string {

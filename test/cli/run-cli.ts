@@ -5,6 +5,7 @@ import { PassThrough, Writable } from 'node:stream';
 import type { HostProcess } from '#cli/host-process.js';
 import { main } from '#cli/program.js';
 import { testRedisUrl } from '../support/redis/redis.js';
+import { Screen } from './screen.js';
 
 export interface Ran {
   code: number | null;
@@ -21,6 +22,7 @@ class Kept extends Writable {
 
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {
     this.text += chunk.toString();
+    this.emit('kept');
     done();
   }
 }
@@ -32,8 +34,61 @@ export function cli(args: readonly string[], env: Record<string, string> = {}): 
 
 /** Starts a command within this process. */
 export function cliHere(args: readonly string[], env: Record<string, string> = {}): Pick<Running, 'over' | 'ran'> {
-  const [stdin, stdout, stderr] = [new PassThrough(), new Kept(), new Kept()];
-  const host: HostProcess = { stdin, stdout, stderr, env: environment(env) };
+  return within(args, { stdin: new PassThrough(), stdout: new Kept(), stderr: new Kept(), env: environment(env) });
+}
+
+/** The terminal of a command within this process. */
+export interface OnScreen extends Pick<Running, 'over' | 'ran' | 'type'> {
+  /** Resolves once the screen shows this, after the last key. */
+  shows(what: RegExp): Promise<void>;
+  /** Returns the lines of the screen. */
+  screen(): Screen;
+  /** True while single keys arrive without Enter. */
+  readonly isRaw: boolean;
+}
+
+/** Starts a command within this process, on a terminal. */
+export function cliOnScreen(
+  args: readonly string[],
+  { columns = 80, rows = 24, env = {} }: { columns?: number; rows?: number; env?: Record<string, string> } = {},
+): OnScreen {
+  const tty = { isTTY: true as const, columns, rows };
+  let isRaw = false;
+  const keyboard = Object.assign(new PassThrough(), {
+    ...tty,
+    setRawMode: (mode: boolean) => {
+      isRaw = mode;
+      return keyboard as never;
+    },
+  });
+  const [stdout, stderr] = [Object.assign(new Kept(), tty), Object.assign(new Kept(), tty)];
+  const screen = () => new Screen(columns, rows, stdout.text);
+  return {
+    ...within(args, { stdin: keyboard, stdout, stderr, env: environment(env) }),
+    shows: (what) =>
+      new Promise((resolve) => {
+        const look = () => {
+          if (what.test(screen().lines.join('\n'))) {
+            stdout.off('kept', look);
+            resolve();
+          }
+        };
+        stdout.on('kept', look);
+        look();
+      }),
+    screen,
+    type: (text) => keyboard.write(text),
+    get isRaw() {
+      return isRaw;
+    },
+  };
+}
+
+function within(
+  args: readonly string[],
+  host: HostProcess & { stdout: Kept; stderr: Kept },
+): Pick<Running, 'over' | 'ran'> {
+  const { stdout, stderr } = host;
   const ran: Ran = {
     code: null,
     get stdout() {

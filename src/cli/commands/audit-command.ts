@@ -5,7 +5,8 @@ import { redisWithAllKeys } from '../../queue/redis-access.js';
 import type { Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
-import { clipped, instant, joined, lines, padded, text, type Text } from '../text.js';
+import type { Output } from '../output.js';
+import { instant, joined, lines, padded, text, type Text } from '../text.js';
 
 /** The interval at which a followed trail is read, in ms. */
 const FOLLOW_EVERY_MS = 500;
@@ -33,14 +34,16 @@ async function audit(context: Context, [name]: string[], options: Record<string,
   const content = await session.shownBy(queue);
   const entries = (await queue.auditTrail.latest({ limit })).map((entry) => content.auditEntry(entry)).toReversed();
   if (options['follow'] === undefined) {
-    out.show(entries, () => (entries.length > 0 ? lines(entries.map(lineOf)) : 'No entries.'));
+    out.show(entries, () =>
+      entries.length > 0 ? lines(entries.map((entry) => lineOf(entry, out))) : 'No entries.',
+    );
     return;
   }
   let left = wholeNumber('count', options['count'] as string | undefined) ?? Infinity;
   let last: AuditEntry | undefined;
   for (let slice = entries; left > 0;) {
     const shown = slice.slice(0, left);
-    shown.forEach((entry) => out.line(entry, () => lineOf(entry)));
+    shown.forEach((entry) => out.line(entry, () => lineOf(entry, out)));
     left -= shown.length;
     last = slice.at(-1) ?? last;
     if (slice.length === 0) {
@@ -51,17 +54,17 @@ async function audit(context: Context, [name]: string[], options: Record<string,
   }
 }
 
-function lineOf({ at, jobId, name, transition, from, to, attempt, worker, error }: AuditEntry): Text {
+function lineOf({ at, jobId, name, transition, from, to, attempt, worker, error }: AuditEntry, out: Output): Text {
   const moved = text`${from ?? '–'} → ${to ?? '–'}`;
   const parts = [
     instant(at),
     padded(transition, 10),
     padded(moved, 24),
     text`#${attempt}`,
-    clipped(name, 40),
-    clipped(jobId, 40),
-    ...(worker === undefined ? [] : [clipped(worker, 40)]),
-    ...(error === undefined ? [] : [clipped(error, 80)]),
+    out.clipped(name, 40),
+    out.clipped(jobId, 40),
+    ...(worker === undefined ? [] : [out.clipped(worker, 40)]),
+    ...(error === undefined ? [] : [out.clipped(error, 80)]),
   ];
   return joined(parts, '  ');
 }

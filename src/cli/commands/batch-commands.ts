@@ -8,7 +8,7 @@ import { CliError, EXIT } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
 import type { Session } from '../redis/session.js';
-import { clipped, lines, type Part, text } from '../text.js';
+import { lines, type Part, text } from '../text.js';
 
 /** Adds the commands for batches. */
 export function addBatchCommands(program: Command, run: Run): void {
@@ -65,7 +65,7 @@ async function shownMembers(session: Session, members: readonly BatchMember[]): 
 
 function batchTable(batches: readonly BatchRecord[], out: Output): Part {
   const rows = batches.map((batch) => [
-    clipped(batch.id, 40),
+    batch.id,
     out.ago(batch.createdAt),
     batch.total - batch.open,
     batch.total,
@@ -77,12 +77,7 @@ function batchTable(batches: readonly BatchRecord[], out: Output): Part {
 }
 
 function batchText(batch: BatchRecord, { members, next }: BatchPage, out: Output): Part {
-  const rows = members.map(({ id, queue, status, error }) => [
-    clipped(id, 40),
-    clipped(queue, 40),
-    status,
-    clipped(error ?? '', 80),
-  ]);
+  const rows = members.map(({ id, queue, status, error }) => [id, queue, status, error ?? '']);
   return lines([
     batchInWords(batch),
     ...(rows.length > 0 ? ['', out.table(['job', 'queue', 'status', 'error'], rows, { whole: ['job'] })] : []),

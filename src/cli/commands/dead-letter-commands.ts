@@ -7,7 +7,7 @@ import type { Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import type { Progress } from '../progress.js';
 import type { Output } from '../output.js';
-import { clipped, type Part, text, type Text } from '../text.js';
+import { type Part, text, type Text } from '../text.js';
 
 type Options = Record<string, string | boolean | undefined>;
 type Verb = 'redrive' | 'discard';
@@ -73,16 +73,15 @@ function addErrors(program: Command, run: Run): void {
 function kindTable(kinds: readonly Omit<ErrorKind, 'sample'>[], out: Output): Part {
   const rows = kinds.map(({ kind, count: found, lastHour, isNew, lastAt, error = '–' }) => [
     kind,
-    count(found),
-    count(lastHour),
+    found,
+    lastHour,
     out.ago(lastAt),
     isNew ? 'new' : '',
-    clipped(error, 100),
+    error,
   ]);
   return rows.length > 0
     ? out.table(['kind', 'dead', 'in 1 h', 'last', '', 'error'], rows, {
         whole: ['kind'],
-        right: ['dead', 'in 1 h'],
       })
     : 'No dead letters.';
 }

@@ -6,7 +6,7 @@ import type { GroupLimits } from '../../queue/model/limits.js';
 import type { Run } from '../context.js';
 import { wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
-import { age, clipped, instant, type Part } from '../text.js';
+import { age, type Part } from '../text.js';
 
 /** Adds the command that lists groups. */
 export function addGroupCommands(program: Command, run: Run): void {
@@ -32,27 +32,27 @@ export function addGroupCommands(program: Command, run: Run): void {
 
 function groupTable(groups: readonly GroupStats[], ofAll: GroupLimits | undefined, out: Output): Part {
   const rows = groups.map((group) => [
-    clipped(group.name, 40),
+    group.name,
     group.pending,
     group.pending > 0 ? age(group.oldestPendingAgeMs) : '–',
     group.running,
-    holdInWords(groupHoldOf(group, ofAll, new Date(out.nowMs))),
+    holdInWords(groupHoldOf(group, ofAll, new Date(out.nowMs)), out),
   ]);
   return rows.length > 0
     ? out.table(['group', 'waiting', 'oldest', 'running', 'held back'], rows, { whole: ['group'] })
     : 'No group has jobs.';
 }
 
-function holdInWords(hold: GroupHold | undefined): string {
+function holdInWords(hold: GroupHold | undefined, out: Output): string {
   switch (hold?.by) {
     case undefined:
       return '–';
     case 'pause':
-      return `paused since ${instant(hold.since)}${pauseNote(hold)}`;
+      return `paused ${out.ago(hold.since)}${pauseNote(hold)}`;
     case 'job':
       return `by job ${hold.id}`;
     case 'rate':
-      return `by its rate limit until ${instant(hold.until)}`;
+      return `by its rate limit; the next starts ${out.ago(hold.until)}`;
     case 'max-running':
       return `${count(hold.running)} run, as many as may`;
   }

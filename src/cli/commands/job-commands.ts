@@ -1,11 +1,12 @@
 import { Argument, type Command } from 'commander';
+import { jobLabel } from '../../inspect/display/job-label.js';
 import type { EnqueueOptions } from '../../queue/enqueue/enqueue-options.js';
 import { JOB_STATUSES, type JobFilter, type JobRecord, type JobStatus } from '../../queue/model/job.js';
 import type { Run } from '../context.js';
 import { CliError, EXIT, noJob } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
-import { age, clipped, type Part, text } from '../text.js';
+import { type Part, text, type Text } from '../text.js';
 import { addShow } from './show-command.js';
 
 /** The words for outcomes that do not say enough by themselves. */
@@ -70,33 +71,37 @@ function filterOf({ name, metadata, olderThan, newerThan }: Record<string, unkno
   };
 }
 
+/** Returns the jobs of one state. A column that says nothing of any job is left out. */
 function jobTable(jobs: readonly JobRecord[], out: Output): Part {
-  const rows = jobs.map((job) => [
-    clipped(job.name, 40),
-    clipped(job.id, 40),
-    since(job, out),
-    `${job.attempts}${job.maxAttempts === undefined ? '' : `/${job.maxAttempts}`}`,
-    clipped(job.lastError ?? '', 80),
-  ]);
-  return rows.length > 0
-    ? out.table(['name', 'id', 'when', 'attempts', 'last error'], rows, { whole: ['id'] })
-    : 'No job.';
+  const columns: [name: string, cell: (job: JobRecord) => Part, isWanted?: (job: JobRecord) => unknown][] = [
+    ['name', ({ name }) => name, ({ name, queue }) => name !== queue],
+    ['id', ({ id }) => id],
+    ['when', (job) => since(job, out)],
+    ['attempts', ({ attempts, maxAttempts }) => `${attempts}${maxAttempts === undefined ? '' : `/${maxAttempts}`}`],
+    ['group', ({ group }) => group ?? '', ({ group }) => group],
+    ['label', (job) => jobLabel(job), (job) => jobLabel(job)],
+    ['last error', ({ lastError }) => lastError ?? '', ({ lastError }) => lastError],
+  ];
+  const shown = columns.filter(([, , isWanted]) => !isWanted || jobs.some((job) => isWanted(job)));
+  const rows = jobs.map((job) => shown.map(([, cell]) => cell(job)));
+  const head = shown.map(([name]) => name);
+  return rows.length > 0 ? out.table(head, rows, { whole: ['id'], dropped: ['attempts'] }) : 'No job.';
 }
 
-/** Returns how long a job has been in its state, such as "failed 3 s ago". */
-function since(
-  { status, failedAt, completedAt, cancelledAt, claimedAt, dueAt, enqueuedAt }: JobRecord,
-  out: Output,
-) {
-  if (status === 'scheduled' && dueAt) {
-    const inMs = dueAt.getTime() - out.nowMs;
-    return inMs > 0 ? text`due in ${age(inMs)}` : text`due ${out.ago(dueAt)}`;
-  }
-  const at = { failed: failedAt, completed: completedAt, cancelled: cancelledAt, processing: claimedAt }[
-    status as 'failed'
-  ];
-  const verb = at === undefined ? 'enqueued' : status === 'processing' ? 'claimed' : status;
-  return text`${verb} ${out.ago(at ?? enqueuedAt)}`;
+/** The last change of a job in each state. */
+const CHANGES = {
+  pending: ['enqueued', 'enqueuedAt'],
+  scheduled: ['due', 'dueAt'],
+  processing: ['claimed', 'claimedAt'],
+  completed: ['completed', 'completedAt'],
+  failed: ['failed', 'failedAt'],
+  cancelled: ['cancelled', 'cancelledAt'],
+} as const satisfies Record<JobStatus, [verb: string, at: keyof JobRecord]>;
+
+/** Returns since when a job is in its state, such as "failed 3 s ago", or when it is due. */
+function since(job: JobRecord, out: Output): Text {
+  const [verb, at] = CHANGES[job.status];
+  return job[at] ? text`${verb} ${out.ago(job[at])}` : text`enqueued ${out.ago(job.enqueuedAt)}`;
 }
 
 /** Adds the commands that add a job, or change one. */

@@ -5,7 +5,8 @@ import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
 import type { Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
-import { instant, lines, padded, type Part, text, type Text } from '../text.js';
+import type { Output } from '../output.js';
+import { lines, padded, type Part, text, type Text } from '../text.js';
 
 /** The word that takes one limit away. */
 const NONE = 'none';
@@ -42,7 +43,7 @@ async function limits({ session, out }: Context, [name]: string[], options: Opti
     await queue.change(changes);
   }
   const now = await queue.get();
-  out.show(now, () => lines([...changesInWords(changes, now), ...rows(now)]));
+  out.show(now, () => lines([...changesInWords(changes, now), ...rows(now, out)]));
 }
 
 /** Returns the changes that the options ask for. null clears a limit. */
@@ -100,14 +101,14 @@ function changesInWords(changes: LimitChanges, now: LimitsInForce): Part[] {
       ];
 }
 
-function rows(now: LimitsInForce): Text[] {
+function rows(now: LimitsInForce, out: Output): Text[] {
   const { groups, restsUntil, nextStartAt } = now;
   const shown: [name: string, words: string | null | undefined][] = [
     ['limits', limitsInWords(now) ?? 'none'],
     ['each group', groups && groupLimitsInWords(groups)],
     ['no group', groups?.ungroupedWeight === undefined ? null : `weight ${groups.ungroupedWeight}`],
-    ['rests until', restsUntil && instant(restsUntil)],
-    ['next start', nextStartAt && instant(nextStartAt)],
+    ['rests until', restsUntil && out.when(restsUntil)],
+    ['next start', nextStartAt && out.when(nextStartAt)],
   ];
   return shown.flatMap(([name, words]) => (words ? [text`${padded(name, 12)} ${words}`] : []));
 }

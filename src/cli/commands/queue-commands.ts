@@ -8,7 +8,7 @@ import { timeSpan } from '../numbers.js';
 import type { Output } from '../output.js';
 import { healthText, serverText } from '../overview-text.js';
 import { readOverview } from '../overview.js';
-import { clipped, lines, text } from '../text.js';
+import { lines, text } from '../text.js';
 import { userOfMachine } from '../host-process.js';
 
 /** Adds the commands for whole queues. */
@@ -126,9 +126,9 @@ function addDoctor(program: Command, run: Run): void {
         exit(report.findings.some(({ repaired }) => !repaired) ? EXIT.warning : EXIT.ok);
         const rows = report.findings.map((each) => [
           each.kind,
-          clipped(each.subject, 40),
-          clipped(each.found, 60),
-          clipped(each.expected, 40),
+          each.subject,
+          each.found,
+          each.expected,
           each.repaired ? 'yes' : 'no',
         ]);
         const head = `${count(report.checked)} ${report.checked === 1 ? 'job' : 'jobs'} looked at, ${faultsIn(rows.length)}`;

@@ -5,7 +5,7 @@ import { ScheduleNotFoundError } from '../../queue/errors/schedule-errors.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
-import { instant, text } from '../text.js';
+import { text } from '../text.js';
 
 /** Shows the actions for one schedule. */
 const SCHEDULE_ACTIONS = ['pause', 'resume', 'run', 'remove'] as const;
@@ -40,9 +40,9 @@ async function list({ session, out }: Context, queue: JobQueue): Promise<void> {
     each.id,
     each.timeZone === undefined ? recurrenceInWords(each) : `${recurrenceInWords(each)} (${each.timeZone})`,
     each.status,
-    instant(each.nextAt),
+    out.when(each.nextAt),
     each.limit === undefined ? each.ticks : `${each.ticks} of ${each.limit}`,
-    instant(each.endAt),
+    out.when(each.endAt),
   ]);
   const head = ['schedule', 'when', 'status', 'next', 'ticks', 'until'];
   const layout = { whole: ['schedule'], dropped: ['until', 'ticks'] };

@@ -3,7 +3,8 @@ import type { JobEvent } from '../../queue/model/job-event.js';
 import type { Context, Run } from '../context.js';
 import { Interruption } from '../show-repeatedly.js';
 import { wholeNumber } from '../numbers.js';
-import { clipped, joined, padded, type Text } from '../text.js';
+import type { Output } from '../output.js';
+import { joined, padded, type Text } from '../text.js';
 
 /** Adds the command that prints events. */
 export function addTail(program: Command, run: Run): void {
@@ -26,7 +27,7 @@ async function tail({ session, out }: Context, [name]: string[], options: Record
       const event = content.event(queue.name, published);
       if (seen < most) {
         seen++;
-        out.line({ queue: queue.name, ...event }, () => eventLine(queue.name, event));
+        out.line({ queue: queue.name, ...event }, () => eventLine(queue.name, event, out));
       }
       if (seen >= most) interruption.end();
     });
@@ -42,16 +43,17 @@ async function tail({ session, out }: Context, [name]: string[], options: Record
 }
 
 /** Returns an event with its attempt, its error and its content, as far as it carries them. */
-function eventLine(queue: string, { id, name, status, attempt, error, progress, result }: JobEvent): Text {
+function eventLine(queue: string, event: JobEvent, out: Output): Text {
+  const { id, name, status, attempt, error, progress, result } = event;
   const content = progress ?? result;
   const parts = [
     new Date().toISOString().slice(11, 23),
-    padded(clipped(status, 40), 10),
-    clipped(name ?? queue, 40),
-    clipped(id, 60),
+    padded(out.clipped(status, 40), 10),
+    out.clipped(name ?? queue, 40),
+    out.clipped(id, 60),
     ...(attempt === undefined ? [] : [`attempt ${attempt}`]),
-    ...(error === undefined ? [] : [clipped(error, 80)]),
-    ...(content === undefined ? [] : [clipped(JSON.stringify(content), 80)]),
+    ...(error === undefined ? [] : [out.clipped(error, 80)]),
+    ...(content === undefined ? [] : [out.clipped(JSON.stringify(content), 80)]),
   ];
   return joined(parts, '  ');
 }

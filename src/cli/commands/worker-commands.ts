@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Run } from '../context.js';
-import { clipped, text } from '../text.js';
+import { text } from '../text.js';
 
 /** Adds the command that lists workers. */
 export function addWorkerCommands(program: Command, run: Run): void {
@@ -11,10 +11,10 @@ export function addWorkerCommands(program: Command, run: Run): void {
       run(async ({ session, out }, [name]) => {
         const workers = await (await session.known(name!)).workers();
         const rows = workers.map(({ id, host, version, startedAt, seenAt, slots, stuck }) => [
-          clipped(id, 60),
-          clipped(host ?? '–', 40),
-          clipped(version ?? '–', 20),
-          startedAt ? out.ago(startedAt) : '–',
+          id,
+          host ?? '–',
+          version ?? '–',
+          out.ago(startedAt),
           out.ago(seenAt),
           slots ?? '–',
           stuck?.length ?? 0,

@@ -1,4 +1,5 @@
 import { Argument, Option, type Command } from 'commander';
+import { VERDICT_MARKS } from '../../inspect/display/marks.js';
 import { outboxSentence, outboxVerdictOf } from '../../inspect/servers/outbox-verdict.js';
 import { checkTables } from '../../outbox/check/check-tables.js';
 import { outboxSql } from '../../outbox/outbox-sql.js';
@@ -100,7 +101,7 @@ function showWrong(out: Output, wrong: readonly string[], dialect: OutboxDialect
   const next = `npx nest-job-queue outbox sql --dialect ${dialect}`;
   out.show({ severity: 'critical', wrong, next }, () =>
     lines([
-      ...wrong.map((each) => text`${out.sign('critical')} ${each}`),
+      ...wrong.map((each) => text`${out.sign(VERDICT_MARKS.critical)} ${each}`),
       text`    next:  compare your migration with: ${next}`,
     ]),
   );
@@ -115,7 +116,7 @@ async function check({ out, exit }: LocalContext, table: OutboxTable): Promise<v
   exit(severity === 'critical' ? EXIT.critical : severity === 'warning' ? EXIT.warning : EXIT.ok);
   out.show({ severity, verdict, stats, bad }, () =>
     lines([
-      text`${out.sign(severity)} ${outboxSentence(verdict)}`,
+      text`${out.sign(VERDICT_MARKS[severity])} ${outboxSentence(verdict)}`,
       ...(next === undefined ? [] : [text`    next:  ${next}`]),
       text`    the tables are right; ${stats.waiting} rows wait, the oldest for ${age(stats.oldestAgeMs)}; ${stats.failed} failed`,
       ...(bad.length > 0 ? ['', rowsText(out, bad)] : []),
@@ -126,7 +127,7 @@ async function check({ out, exit }: LocalContext, table: OutboxTable): Promise<v
 function rowsText(out: Output, rows: readonly OutboxRecord[]): Text {
   const head = ['row', 'queue', 'name', 'job', 'state', 'attempts', 'age', 'error'];
   const cells = rows.map((row) => [
-    row.seq,
+    String(row.seq),
     row.queue,
     row.name,
     row.id,

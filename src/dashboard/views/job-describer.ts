@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { JobSigns } from '../../inspect/job-signs.js';
+import { jobLabel } from '../../inspect/display/job-label.js';
 import { whyNotRunning } from '../../inspect/why-not-running.js';
 import { codecOf } from '../../queue/codec/codec.js';
 import type { AttemptRecord, JobRecord } from '../../queue/model/job.js';
@@ -9,7 +10,6 @@ import { DASHBOARD_OPTIONS } from '../tokens.js';
 import type { AttemptView, JobRow, JobView } from './views.js';
 import { cut } from '../../queue/runtime/cut.js';
 
-const LABEL_LENGTH = 120;
 const ERROR_LENGTH = 300;
 /** The longest value that the page gets whole. A longer value is cut, and says so. */
 const LONGEST_VALUE = 256 * 1024;
@@ -103,34 +103,8 @@ export class JobDescriber {
 
   /** @param job as it may be shown */
   private labelFrom(job: JobRecord): string {
-    if (job.leftOut?.payload !== undefined) {
-      return `payload of ${Math.ceil(job.leftOut.payload / 1_024).toLocaleString('en')} KB`;
-    }
-    const codec = codecOf(job.payload);
-    if (codec !== undefined) {
-      return `payload that only the codec "${codec}" can read`;
-    }
-    const { name, queue, payload, brokenPayload } = job;
-    return cut(this.options.label?.({ name, queue, payload }) ?? preview(payload ?? brokenPayload), LABEL_LENGTH);
+    return jobLabel(job, ({ name, queue, payload }) => this.options.label?.({ name, queue, payload }));
   }
-}
-
-function preview(payload: unknown): string {
-  if (payload === undefined || payload === null) {
-    return '';
-  }
-  if (typeof payload !== 'object') {
-    return cut(typeof payload === 'string' ? payload : JSON.stringify(payload), LABEL_LENGTH);
-  }
-  const entries = Object.entries(payload).slice(0, 6);
-  return entries.map(([key, value]) => `${cut(key, 30)}: ${shortValue(value)}`).join(', ');
-}
-
-function shortValue(value: unknown): string {
-  if (Array.isArray(value)) {
-    return `[${value.length}]`;
-  }
-  return typeof value === 'object' && value !== null ? '{…}' : cut(String(value), 60);
 }
 
 function bounded(value: unknown): unknown {

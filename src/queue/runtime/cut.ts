@@ -13,6 +13,11 @@ export function endOf(text: string, longest: number): string {
   return text.length > longest ? text.slice(text.length - longest).replace(/^[\uDC00-\uDFFF]/, '') : text;
 }
 
+/** Returns a text as it is. A longer text loses its middle, and gets a mark there. */
+export function short(text: string, longest: number): string {
+  return text.length > longest ? `${startOf(text, longest - 5)}…${endOf(text, 4)}` : text;
+}
+
 /** Returns a text with a mark in place of each half of a character. Redis keeps UTF-8, which has none. */
 export function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, '\uFFFD');

@@ -42,7 +42,7 @@ describe('top', () => {
         /queue +waiting +oldest +.*in\/s +out\/s +.*wait p95 +run p95 +failed/.test(line),
       );
       expect(lines.slice(0, head).at(-2)).toBe('… and 37 more, see `health`');
-      expect(lines[head + 1]).toMatch(/^[●◐▲✕] {2}a-queue-wit\S+ +1 /);
+      expect(lines[head + 1]).toMatch(/^[●◐▲✕⋯] {2}a-queue-w…r-10 +1 /);
       expect(lines[22]).toMatch(/^… \d+ more lines$/);
       expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
       if (signal === 'SIGTERM') command.signal(signal);

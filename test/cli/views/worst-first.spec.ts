@@ -38,7 +38,7 @@ describe('the worst queue comes first', () => {
       expect(lines[0]).toMatch(/^✕ zoo {2}stuck: 1 waiting for 1(\.\d)? min, no worker$/);
       expect(lines.slice(1, 3).join('\n')).toMatch(/^ {4}cause: .*\n {4}next: {2}start a worker/);
       expect(lines[3]).toMatch(/^▲ paused {2}paused/);
-      const rows = lines.filter((line) => /^[●◐▲✕] {2}\S/.test(line)).map((line) => line.slice(3).split(' ')[0]);
+      const rows = lines.filter((line) => /^[●◐▲✕⋯] {2}\S/.test(line)).map((line) => line.slice(3).split(' ')[0]);
       expect(rows.slice(0, 3)).toEqual(['zoo', 'paused', 'idle-10']);
     },
     LONG_MS,
@@ -51,8 +51,8 @@ describe('the worst queue comes first', () => {
       expect(counted.stdout.split('\n')[1]).toMatch(/^✕ {2}zoo /);
       const { stdout, code } = await cli(['health'], env);
       expect(code).toBe(EXIT.critical);
-      expect(stdout).toMatch(/^✕ zoo [^]*▲ paused [^]*● idle-10 /);
-      expect(stdout).toMatch(/● idle-29 {2}idle: nothing waits\n● 40 more queues need nothing\n$/);
+      expect(stdout).toMatch(/^✕ zoo [^]*▲ paused [^]*⋯ idle-10 /);
+      expect(stdout).toMatch(/⋯ idle-29 {2}idle: nothing waits\n● 40 more queues need nothing\n$/);
       const { stdout: json } = await cli(['health', '--json'], env);
       expect((JSON.parse(json) as { queues: object[] }).queues).toHaveLength(IDLE + 2);
     },

@@ -1,19 +1,14 @@
-import { ATTEMPT_WORDS } from '../../../inspect/attempt-words.js';
+import { ATTEMPT_WORDS } from '../../../inspect/display/attempt-words.js';
+import { ATTEMPT_STATES } from '../../../inspect/display/marks.js';
 import type { AttemptView, JobView, State } from '../../views/views.js';
 import { duration } from '../parts/format.js';
 import { StateMark, Time } from '../parts/parts.js';
 import { ErrorDetail } from './error-detail.js';
 import { startOf } from '../../../queue/runtime/cut.js';
 
-const MARKS: Record<AttemptView['outcome'], State | 'running'> = {
-  completed: 'completed',
-  error: 'failed',
-  crash: 'failed',
-  unhandled: 'failed',
-  interruption: 'cancelled',
-  snooze: 'scheduled',
-  rate_limited: 'scheduled',
-  running: 'running',
+const MARKS: Record<AttemptView['outcome'], State> = {
+  ...ATTEMPT_STATES,
+  running: 'processing',
   prefetched: 'pending',
 };
 const WORDS: Record<AttemptView['outcome'], string> = {

@@ -70,7 +70,7 @@ function Card({ job: { id, queue, name, label, claimedAt } }: { job: RunningView
   return (
     <li>
       <a class="card" href={href(['job', queue, id])}>
-        <StateMark state="running" />
+        <StateMark state="processing" />
         <bdi class="card-name">{name}</bdi>
         <bdi class="card-label">{label}</bdi>
         <span class="card-time">{claimedAt === null ? '' : duration(Math.max(0, now.value - claimedAt))}</span>

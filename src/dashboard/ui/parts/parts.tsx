@@ -1,63 +1,48 @@
 import type { ComponentChildren } from 'preact';
+import { STATE_MARKS, VERDICT_MARKS, type Mark } from '../../../inspect/display/marks.js';
 import type { QueueVerdictView, State, VerdictView } from '../../views/views.js';
 import { now } from '../state/live.js';
 import { CopyButton } from './copy.js';
 import { exact, relative, short } from './format.js';
 
 /** Shows the shape of a state; its colour comes from the style sheet, so colour is never the only sign. */
-export function StateMark({ state }: { state: State | 'running' }) {
+export function StateMark({ state }: { state: State }) {
   return (
     <svg class={`mark mark-${state}`} viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
-      {SHAPES[state]}
+      <Drawing of={STATE_MARKS[state]} />
     </svg>
   );
 }
 
-const ring = <circle cx="8" cy="8" r="5.5" fill="none" stroke="currentColor" stroke-width="2" />;
-const processing = (
-  <>
-    {ring}
-    <circle cx="8" cy="8" r="2.75" fill="currentColor" />
-  </>
-);
-const SHAPES: Record<State | 'running', ComponentChildren> = {
-  pending: ring,
-  scheduled: (
+function Drawing({ of }: { of: Mark }) {
+  return (
     <>
-      {ring}
-      <path d="M8 5v3.2l2 1.3" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" />
+      {of.strokes.map(({ d, width }) =>
+        width === undefined ? (
+          <path key={d} d={d} fill="currentColor" />
+        ) : (
+          <path key={d} d={d} fill="none" stroke="currentColor" stroke-width={width} stroke-linecap="round" />
+        ),
+      )}
     </>
-  ),
-  processing,
-  running: processing,
-  completed: (
-    <path d="M3 8.5l3.2 3.2L13 5" fill="none" stroke="currentColor" stroke-width="2.2" stroke-linecap="round" />
-  ),
-  failed: (
-    <path d="M4 4l8 8M12 4l-8 8" fill="none" stroke="currentColor" stroke-width="2.2" stroke-linecap="round" />
-  ),
-  cancelled: <path d="M3.5 8h9" fill="none" stroke="currentColor" stroke-width="2.4" stroke-linecap="round" />,
-};
+  );
+}
 
-/** Shows the sign of a verdict: a cross, an exclamation, two bars, a dot, three small dots. */
+const VERDICTS = { critical: 'Stuck', warning: 'Needs a look', notice: 'Held back', ok: 'Flows', idle: 'Idle' };
+
+/** Shows the mark of a verdict. */
 export function VerdictMark({ severity, isIdle }: Pick<VerdictView, 'severity' | 'isIdle'>) {
   const sign = isIdle ? 'idle' : severity;
-  const words = { critical: 'Stuck', warning: 'Needs a look', notice: 'Held back', ok: 'Flows', idle: 'Idle' }[
-    sign
-  ];
   return (
-    <svg class={`mark verdict-${sign}`} viewBox="0 0 16 16" width="14" height="14" role="img" aria-label={words}>
-      {sign === 'critical' && SHAPES.failed}
-      {sign === 'warning' && (
-        <path d="M8 2.5v6.5M8 12.2v1" stroke="currentColor" stroke-width="2.6" stroke-linecap="round" />
-      )}
-      {sign === 'notice' && (
-        <path d="M5.5 4v8M10.5 4v8" stroke="currentColor" stroke-width="2.4" stroke-linecap="round" />
-      )}
-      {sign === 'ok' && <circle cx="8" cy="8" r="4.5" fill="currentColor" />}
-      {sign === 'idle' && (
-        <path d="M3.5 8h.01M8 8h.01M12.5 8h.01" stroke="currentColor" stroke-width="2.6" stroke-linecap="round" />
-      )}
+    <svg
+      class={`mark verdict-${sign}`}
+      viewBox="0 0 16 16"
+      width="14"
+      height="14"
+      role="img"
+      aria-label={VERDICTS[sign]}
+    >
+      <Drawing of={VERDICT_MARKS[sign]} />
     </svg>
   );
 }

@@ -1,4 +1,4 @@
-import type { AttemptRecord } from '../queue/model/job.js';
+import type { AttemptRecord } from '../../queue/model/job.js';
 
 /** The ends of an attempt, in the words of the command line and the dashboard. */
 export const ATTEMPT_WORDS: Readonly<Record<AttemptRecord['outcome'], string>> = {
