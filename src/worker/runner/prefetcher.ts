@@ -2,7 +2,10 @@ import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.j
 import type { Attempt } from '../attempt/attempt.js';
 
 /** The time in which a prefetched job must start by default, in ms, at the recent completion rate. */
-const BEGINS_WITHIN_MS = 5;
+const BEGINS_WITHIN_MS = 7;
+
+/** The shortest time between two measures of the completion rate, in ms. */
+const MEASURES_APART_MS = 5;
 
 /** The number of jobs of one claim that a worker prefetches by default, so that a trip brings several. */
 const JOBS_OF_A_TRIP = 10;
@@ -23,7 +26,7 @@ const LATEST_WEIGHT = 0.1;
 const MEASURED_AFTER_MS = 50;
 
 /** The time, in ms, after which all prefetched jobs are released by default if one has not started. The job before it is long. */
-const RELEASED_AFTER_MS = 8;
+const RELEASED_AFTER_MS = 10;
 
 /** A timer that is late by more, in ms, shows that the process was suspended, and the job before too. */
 const SUSPENDED_MS = 4;
@@ -144,7 +147,7 @@ export class Prefetcher {
    */
   measure(now: number): void {
     const elapsed = now - this.measuredAt;
-    const isShort = elapsed < BEGINS_WITHIN_MS || (this.ended < this.concurrency && elapsed < MEASURED_AFTER_MS);
+    const isShort = elapsed < MEASURES_APART_MS || (this.ended < this.concurrency && elapsed < MEASURED_AFTER_MS);
     if (this.prefetch !== undefined || isShort) {
       return;
     }
