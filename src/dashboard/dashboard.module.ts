@@ -32,6 +32,7 @@ import {
 } from './dashboard-options.js';
 import { HistoryCache } from './live/history-cache.js';
 import { OverviewReader } from './live/overview-reader.js';
+import { SentStates } from './live/sent-states.js';
 import { SharedReads } from './live/shared-reads.js';
 import { SnapshotFeed } from './live/snapshot-feed.js';
 import { ShownQueues } from './shown-queues.js';
@@ -72,6 +73,7 @@ const PROVIDERS: Provider[] = [
   Responder,
   RouteRunner,
   RunStore,
+  SentStates,
   SharedReads,
   ShownQueues,
   SnapshotFeed,

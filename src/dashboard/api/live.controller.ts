@@ -1,8 +1,9 @@
-import { Injectable, Logger, type MessageEvent } from '@nestjs/common';
+import { Injectable, Logger, StreamableFile } from '@nestjs/common';
 import {
   catchError,
   EMPTY,
   exhaustMap,
+  filter,
   finalize,
   map,
   merge,
@@ -16,9 +17,14 @@ import { z } from 'zod';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
 import type { StreamEvent } from '../views/stream-views.js';
 import type { DashboardRequest } from '../dashboard-options.js';
+import { acceptsGzip, header } from '../security/request-facts.js';
 import { Permissions } from '../security/permissions.js';
+import { SECURITY_HEADERS } from '../security/security-headers.js';
+import { SentStates, type SentState } from '../live/sent-states.js';
 import { SnapshotFeed } from '../live/snapshot-feed.js';
 import { visibleOverview } from '../live/visible-overview.js';
+import { bodyOf, streamHeaders, type ServerEvent } from './event-stream.js';
+import { Responder } from './responder.js';
 import { Reads, Routes, Streams } from './route.js';
 import type { Call } from './route-runner.js';
 
@@ -27,6 +33,11 @@ const LONGEST_MS = 4_000;
 /** The time before the browser reopens a stream, in ms. */
 const RETRY_MS = 100;
 
+/** The request of the HTTP adapter, with its parsed query. */
+type StreamRequest = DashboardRequest & { query?: { after?: unknown } };
+/** The response of Express, or of Fastify around that of node. */
+type StreamResponse = NodeJS.EventEmitter & { raw?: NodeJS.EventEmitter };
+
 /** The state of all queues, once and as one stream that all viewers share. */
 @Injectable()
 export class LiveController extends Routes {
@@ -34,7 +45,9 @@ export class LiveController extends Routes {
 
   constructor(
     private readonly feed: SnapshotFeed,
+    private readonly sent: SentStates,
     private readonly permissions: Permissions,
+    private readonly responder: Responder,
   ) {
     super();
   }
@@ -45,20 +58,37 @@ export class LiveController extends Routes {
   }
 
   @Streams('api/stream')
-  stream(request: DashboardRequest): Observable<MessageEvent> {
-    const events = this.feed.watch().pipe(
+  stream(request: StreamRequest, response: unknown): void {
+    const { after } = request.query ?? {};
+    const last = header(request, 'last-event-id') ?? (typeof after === 'string' ? after : undefined);
+    const state = this.sent.begin(last);
+    const isZipped = acceptsGzip(request);
+    const body = bodyOf(isZipped, (isDrained) => this.events(request, state, isDrained));
+    const { raw = response } = response as StreamResponse;
+    (raw as StreamResponse).once('close', () => body.destroy());
+    const headers = { ...streamHeaders(isZipped), ...SECURITY_HEADERS };
+    this.responder.send(response, 200, new StreamableFile(body), headers);
+  }
+
+  /** Returns the messages to one viewer. A viewer that reads slowly misses readings, and no change. */
+  private events(request: DashboardRequest, state: SentState, isDrained: () => boolean): Observable<ServerEvent> {
+    const messages = this.feed.watch().pipe(
+      filter(isDrained),
       exhaustMap(async (event) => ({
         isAllowed: await this.permissions.allows('view', request),
-        data: await this.seenBy(request, event),
+        seen: await this.seenBy(request, event),
       })),
       takeWhile(({ isAllowed }) => isAllowed),
-      map(({ data }) => ({ data })),
+      map(({ seen }) => {
+        const data = JSON.stringify(state.next(seen));
+        return { id: state.id, data };
+      }),
       catchError((error: unknown) => {
         this.logger.error('The dashboard failed to decide what a viewer may see', error);
         return EMPTY;
       }),
     );
-    return merge(of({ type: 'hello', retry: RETRY_MS, data: '' }), events).pipe(
+    return merge(of({ type: 'hello', retry: RETRY_MS, data: '' }), messages).pipe(
       takeUntil(timer(LONGEST_MS)),
       finalize(() => this.endConnection(request)),
     );

@@ -1,10 +1,8 @@
-import { Get, Header, Inject, Post, Req, Res, Sse, type MessageEvent } from '@nestjs/common';
-import type { Observable } from 'rxjs';
+import { Get, Inject, Post, Req, Res } from '@nestjs/common';
 import type { z } from 'zod';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { declareRoute } from '../security/declared-route.js';
 import type { Need } from '../security/permissions.js';
-import { SECURITY_HEADERS } from '../security/security-headers.js';
 import type { ActionLogEntry } from '../views/views.js';
 import { RouteRunner, type Call, type ChangeCall, type Outcome, type QueueCall } from './route-runner.js';
 
@@ -79,19 +77,13 @@ export function Serves(
 }
 
 /** Declares a stream of events. It needs `view` to open; its method decides what each event may show. */
-export function Streams(path: string): Declares<(request: DashboardRequest) => Observable<MessageEvent>> {
+export function Streams(path: string): Declares<(request: DashboardRequest, response: unknown) => void> {
   return (target, key, found) => {
     const method = found.value!;
-    found.value = async function (this: Routes, request: DashboardRequest) {
+    serve(target, key, found, Get(path), async function (request, response) {
       await this.runner.admit(request, [{ action: 'view' }]);
-      return method.call(this, request);
-    } as never;
-    Req()(target, key, 0);
-    for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
-      Header(name, value)(target, key, found);
-    }
-    Sse(path)(target, key, found);
-    declareRoute(found.value, 'api');
+      method.call(this, request, response);
+    });
   };
 }
 

@@ -24,7 +24,12 @@ export class RateWindow {
       return null; // the first reading, or the counters were reset
     }
     const seconds = Math.max(0.001, (now - first.at) / 1_000);
-    const perS = (field: 'in' | 'out' | 'failed') => (sample[field] - first[field]) / seconds;
+    const perS = (field: 'in' | 'out' | 'failed') => rounded((sample[field] - first[field]) / seconds);
     return { inPerS: perS('in'), outPerS: perS('out'), failedPerS: perS('failed') };
   }
+}
+
+/** Returns the rate as exact as the pages show it, because each digit costs every viewer a byte a second. */
+function rounded(perS: number): number {
+  return Math.round(perS * 100) / 100;
 }

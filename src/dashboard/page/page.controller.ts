@@ -2,7 +2,7 @@ import { Injectable, NotFoundException, StreamableFile } from '@nestjs/common';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { Responder } from '../api/responder.js';
 import { Routes, Serves } from '../api/route.js';
-import { header } from '../security/request-facts.js';
+import { acceptsGzip } from '../security/request-facts.js';
 import { SECURITY_HEADERS } from '../security/security-headers.js';
 import { Assets } from './assets.js';
 
@@ -38,7 +38,7 @@ export class PageController extends Routes {
     if (!asset) {
       throw new NotFoundException();
     }
-    const zipped = /\bgzip\b/.test(header(request, 'accept-encoding') ?? '');
+    const zipped = acceptsGzip(request);
     this.responder.send(response, 200, new StreamableFile(zipped ? asset.gzipped : asset.plain), {
       'Content-Type': asset.type,
       'Cache-Control': A_YEAR,

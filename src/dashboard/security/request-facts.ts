@@ -7,6 +7,10 @@ export function header(request: DashboardRequest, name: string): string | undefi
   return Array.isArray(value) ? value[0] : value;
 }
 
+export function acceptsGzip(request: DashboardRequest): boolean {
+  return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:\s*,|\s*$))/.test(header(request, 'accept-encoding') ?? '');
+}
+
 /** The header that the page adds to every change. Another site cannot add it without the app's permission. */
 const CHANGE_HEADER = 'x-job-queue-dashboard';
 

@@ -1,6 +1,7 @@
+import type { Change } from './overview-changes.js';
 import type { OverviewView } from './views.js';
 
-/** An event of the stream: a read of Redis, or since when Redis does not reply. */
+/** The state as it is read: a read of Redis, or since when Redis does not reply. */
 export type StreamEvent = { overview: OverviewView; away: null } | { overview: null; away: AwayView };
 
 /** Why there is no new reading. */
@@ -10,3 +11,6 @@ interface AwayView {
   /** True where Redis answers, and only the reading takes long. */
   isSlow: boolean;
 }
+
+/** A message of the stream to one viewer: all at first, then what has changed since the message before. */
+export type StreamMessage = { overview: OverviewView } | { change: Change } | { away: AwayView };

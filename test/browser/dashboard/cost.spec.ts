@@ -20,12 +20,12 @@ async function openQueue(): Promise<ControlPage> {
   return opened;
 }
 
-/** Counts the commands that Redis gets in two seconds, without the counting itself. */
-async function commands(): Promise<number> {
+/** Counts the commands that Redis gets in some seconds, without the counting itself. */
+async function commands(ms = 2_000): Promise<number> {
   const { client } = await redisAccess(world.jobs.queue('email'));
   const total = async () => Number(/total_commands_processed:(\d+)/.exec(await client.info('stats'))![1]);
   const before = await total();
-  await sleep(2_000);
+  await sleep(ms);
   return (await total()) - before - 1;
 }
 
@@ -52,4 +52,35 @@ it('three viewers cost what one costs', async () => {
   // A page that has just been opened still reads more.
   await patiently(async () => (await commands()) < one * 1.5, { timeoutMs: 15_000 });
   await Promise.all(others.map((each) => each.context().close()));
+});
+
+it('a tab without the focus costs a fifth', async () => {
+  const focused = Math.max(await commands(10_000), await commands(10_000));
+  await page.evaluate(`document.hasFocus = () => false; dispatchEvent(new Event('blur'))`);
+  await commands(2_000); // the stream ends
+  const unfocused = await commands(10_000);
+  await page.evaluate(`document.hasFocus = () => true; dispatchEvent(new Event('focus'))`);
+  expect(unfocused).toBeGreaterThan(0);
+  expect(unfocused).toBeLessThan(focused / 3); // two or three looks in these ten seconds, instead of ten
+});
+
+it('100 queues, of which 30 change in each second, cost less than 5 KB a second', async () => {
+  const names = Array.from({ length: 100 }, (_, i) => `of-${i}`);
+  const many = await startWorld({ queues: names }, 'express', { worker: false, maintenance: false });
+  await many.remember(...names.slice(0, 50));
+  const tab = await openPage(`${many.url}#/`);
+  await says(tab, 'body', 'of-99');
+  const network = await tab.context().newCDPSession(tab);
+  await network.send('Network.enable');
+  let bytes = 0;
+  network.on('Network.dataReceived', ({ encodedDataLength }) => void (bytes += encodedDataLength));
+  network.on('Network.responseReceived', ({ response }) => void (bytes += response.encodedDataLength));
+  const since = performance.now();
+  for (let second = 0; second < 12; second += 1) {
+    const changing = Array.from({ length: 30 }, (_, i) => names[(10 * second + i) % names.length]!);
+    await Promise.all(changing.map((name) => many.jobs.enqueue(name, { second })));
+    await sleep(1_000);
+  }
+  expect(bytes).toBeGreaterThan(1_000);
+  expect(bytes / ((performance.now() - since) / 1_000)).toBeLessThan(5_000);
 });

@@ -1,6 +1,9 @@
 // The plainest nginx before an app: it sends its own host name, and no header that tells of it.
 import { afterEach, beforeAll, expect, it } from '@jest/globals';
 import { startDashboard } from '../../dashboard/dashboard-app.js';
+import { openStream } from '../../dashboard/stream.js';
+import { patiently } from '../../support/faults/wait.js';
+import { uniqueQueueName } from '../../support/redis/redis.js';
 import { buildShop, shopData, startProcess } from '../../support/browser/shop.js';
 import { findNginx, proxyBy } from '../../support/faults/nginx.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
@@ -44,6 +47,23 @@ withNginx('a dashboard without a guard is closed to who lacks the link, and open
     [403, 403, 403, 403],
     [200, 200, 200, 200],
   ]);
+});
+
+withNginx('a compressed stream passes each message on at once', async () => {
+  const queue = uniqueQueueName('mail');
+  const dashboard = { queues: [queue], refreshMs: 100, allowRemote: true };
+  const app = await startDashboard({ jobs: { worker: false, maintenance: false }, dashboard });
+  const proxy = await proxyBy(found!, new URL(app.url).origin);
+  stop = proxy.stop;
+  const stream = await openStream(`${proxy.origin}/queues`, { 'accept-encoding': 'gzip' });
+  expect(stream.headers.get('content-encoding')).toBe('gzip');
+  for (let pending = 1; pending <= 5; pending += 1) {
+    await app.queue(queue).enqueue(null);
+    await patiently(
+      () => stream.messages().length > 0 && stream.last().overview?.queues[0]?.depths.pending === pending,
+    );
+  }
+  stream.stop();
 });
 
 withNginx('the one link of the shop opens its page and its dashboard', async () => {

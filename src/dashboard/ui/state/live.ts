@@ -1,7 +1,8 @@
 import { computed, signal } from '@preact/signals';
 import type { DashboardAction } from '../../dashboard-options.js';
 import type { OverviewView, SessionView } from '../../views/views.js';
-import type { StreamEvent } from '../../views/stream-views.js';
+import { changed, keyed, listed, type KeyedOverview } from '../../views/overview-changes.js';
+import type { StreamMessage } from '../../views/stream-views.js';
 import { BASE, get, Problem } from './api.js';
 import { route } from './route.js';
 
@@ -43,6 +44,8 @@ function hasPermission(action: DashboardAction): boolean {
 }
 
 let source: EventSource | undefined;
+/** The last message and what it made known. A stream that names it gets only the changes since then. */
+let last: { id: string; overview: KeyedOverview } | undefined;
 let openings = 0;
 let retry: ReturnType<typeof setTimeout> | undefined;
 
@@ -58,7 +61,7 @@ export function follow(): void {
   }, 1_000);
   document.addEventListener('visibilitychange', () => (document.hidden ? rest() : void open()));
   addEventListener('focus', () => void (document.hidden || source || open()));
-  addEventListener('blur', () => void (source && look()));
+  addEventListener('blur', () => source && look());
   if (!document.hidden) {
     void open();
   }
@@ -86,12 +89,11 @@ async function open(): Promise<void> {
     return; // the focus and the visibility of a page may change together
   }
   if (!document.hasFocus()) {
-    await look();
+    look();
     return;
   }
-  const stream = new EventSource(new URL('api/stream', BASE));
+  const stream = newStream(take);
   source = stream;
-  stream.addEventListener('message', ({ data }: MessageEvent<string>) => take(JSON.parse(data) as StreamEvent));
   stream.addEventListener('error', () => {
     if (source !== stream) {
       return;
@@ -111,38 +113,55 @@ async function open(): Promise<void> {
   });
 }
 
-/** Looks once without a stream, and again after a while. */
-async function look(): Promise<void> {
+/** Opens a stream that continues after the last message. */
+function newStream(heard: (message: MessageEvent<string>) => void): EventSource {
+  const url = new URL('api/stream', BASE);
+  if (last) {
+    url.searchParams.set('after', last.id);
+  }
+  const stream = new EventSource(url);
+  stream.addEventListener('message', heard);
+  return stream;
+}
+
+/** Looks once: takes one message of a stream, and looks again after a while. */
+function look(): void {
   clearTimeout(retry);
   source?.close();
   source = undefined;
   const mine = openings;
-  try {
-    const event = await get<StreamEvent>('overview');
-    if (mine !== openings || document.hidden) {
-      return; // the page has the focus again, or is hidden
+  const isLate = () => mine !== openings || document.hidden; // the page has the focus again, or is hidden
+  const stream = newStream((message) => {
+    stream.close();
+    if (!isLate()) {
+      take(message);
+      retry = setTimeout(() => void open(), UNFOCUSED_MS);
     }
-    take(event);
-  } catch (error) {
-    if (mine === openings) {
-      fail(error as Problem);
+  });
+  stream.addEventListener('error', () => {
+    stream.close();
+    if (!isLate()) {
+      void askWhy();
     }
-    return;
-  }
-  retry = setTimeout(() => void open(), UNFOCUSED_MS);
+  });
 }
 
-function take({ overview: next, away }: StreamEvent): void {
-  if (next) {
-    overview.value = next;
-    clockLead.value = next.at - Date.now();
-    tick.value = Date.now();
-    trouble.value = null;
-    connection.value = 'live';
-  } else {
-    trouble.value = away;
-    connection.value = away.isSlow ? 'slow' : 'away';
+function take({ data, lastEventId: id }: MessageEvent<string>): void {
+  const message = JSON.parse(data) as StreamMessage;
+  if ('away' in message) {
+    trouble.value = message.away;
+    connection.value = message.away.isSlow ? 'slow' : 'away';
+    last &&= { ...last, id };
+    return;
   }
+  const known = 'overview' in message ? keyed(message.overview) : changed(last!.overview, message.change);
+  last = { id, overview: known as KeyedOverview };
+  const next = listed(last.overview);
+  overview.value = next;
+  clockLead.value = next.at - Date.now();
+  tick.value = Date.now();
+  trouble.value = null;
+  connection.value = 'live';
 }
 
 /** Finds out whether the server refuses this viewer now, or only the stream has failed. */
@@ -161,6 +180,7 @@ function fail(problem: Problem): void {
     source = undefined;
     session.value = null;
     overview.value = null;
+    last = undefined;
     trouble.value = { since: Date.now(), message: problem.message };
     connection.value = 'refused';
   } else {

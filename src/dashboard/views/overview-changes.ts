@@ -1,0 +1,75 @@
+// What differs between two overviews, for the stream. Both sides import this.
+import type { OverviewView, QueueView, WorkerView } from './views.js';
+
+/** A change of a JSON value: `[value]` replaces it, `[]` removes it, and an object changes some of its fields. */
+export type Change = readonly [value?: unknown] | { readonly [field: string]: Change };
+
+/** An overview whose queues and workers are found by their keys, so that each of them changes by itself. */
+export interface KeyedOverview extends Omit<OverviewView, 'queues' | 'workers'> {
+  queues: Record<string, QueueView>;
+  queueOrder: string[];
+  workers: Record<string, WorkerView>;
+  workerOrder: string[];
+}
+
+export function keyed({ queues, workers, ...rest }: OverviewView): KeyedOverview {
+  return {
+    ...rest,
+    queues: Object.fromEntries(queues.map((queue) => [queue.name, queue])),
+    queueOrder: queues.map(({ name }) => name),
+    workers: Object.fromEntries(workers.map((worker) => [worker.id, worker])),
+    workerOrder: workers.map(({ id }) => id),
+  };
+}
+
+export function listed({ queues, queueOrder, workers, workerOrder, ...rest }: KeyedOverview): OverviewView {
+  return {
+    ...rest,
+    queues: queueOrder.map((name) => queues[name]!),
+    workers: workerOrder.map((id) => workers[id]!),
+  };
+}
+
+/** Returns the change from one JSON value to another; undefined where they are equal. A list changes as a whole. */
+export function changeOf(before: unknown, after: unknown): Change | undefined {
+  if (!isFields(before) || !isFields(after)) {
+    return isEqual(before, after) ? undefined : [after];
+  }
+  const kept = Object.entries(after).filter(([, value]) => value !== undefined);
+  const changes = kept.flatMap(([field, value]): [string, Change][] => {
+    const change = Object.hasOwn(before, field) ? changeOf(before[field], value) : ([value] as const);
+    return change === undefined ? [] : [[field, change]];
+  });
+  const removed = Object.keys(before)
+    .filter((field) => before[field] !== undefined && (!Object.hasOwn(after, field) || after[field] === undefined))
+    .map((field): [string, Change] => [field, []]);
+  return changes.length + removed.length === 0 ? undefined : Object.fromEntries([...changes, ...removed]);
+}
+
+/** Returns the value after the change. Parts without a change are the same objects as before. */
+export function changed(before: unknown, change: Change): unknown {
+  if (isList(change)) {
+    return change[0];
+  }
+  const fields = new Map(Object.entries(before as object) as [string, unknown][]);
+  for (const [field, part] of Object.entries(change)) {
+    if (isList(part) && part.length === 0) {
+      fields.delete(field);
+    } else {
+      fields.set(field, changed(fields.get(field), part));
+    }
+  }
+  return Object.fromEntries(fields);
+}
+
+function isList(change: Change): change is readonly [value?: unknown] {
+  return Array.isArray(change);
+}
+
+function isFields(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isEqual(a: unknown, b: unknown): boolean {
+  return a === b || (typeof a === 'object' && JSON.stringify(a) === JSON.stringify(b));
+}

@@ -1,0 +1,50 @@
+// What a viewer is sent: all at first, then changes, and all again where a message was missed.
+import { expect, it } from '@jest/globals';
+import { SentStates } from '#dashboard/live/sent-states.js';
+import type { StreamEvent } from '#dashboard/views/stream-views.js';
+import type { OverviewView } from '#dashboard/views/views.js';
+
+/** Makes a reading with one queue. */
+function reading(at: number, pending: number): StreamEvent & { overview: OverviewView } {
+  const queues = [{ name: 'mail', depths: { pending }, spark: [1, 2] }];
+  return { overview: { at, queues, workers: [] } as unknown as OverviewView, away: null };
+}
+
+const AWAY = { overview: null, away: { since: 1, message: 'Redis does not answer.', isSlow: false } } as const;
+
+it('is the whole state once, and then what has changed', () => {
+  const state = new SentStates().begin(undefined);
+  expect(state.next(reading(1, 5))).toEqual({ overview: reading(1, 5).overview });
+  expect(state.next(reading(2, 6))).toEqual({
+    change: { at: [2], queues: { mail: { depths: { pending: [6] } } } },
+  });
+  expect(state.next(AWAY)).toEqual({ away: AWAY.away });
+  expect(state.next(reading(2, 6))).toEqual({ change: {} });
+});
+
+it('continues for a viewer that has the last message', () => {
+  const states = new SentStates();
+  const first = states.begin(undefined);
+  first.next(reading(1, 5));
+  expect(states.begin(first.id).next(reading(2, 5))).toEqual({ change: { at: [2] } });
+});
+
+it.each([
+  ['that missed a message', (id: string) => id.replace(/1$/, '0')],
+  ['of another process', () => 'AAAA.1'],
+  ['that never had one', () => undefined],
+])('is the whole state again for a viewer %s', (_, idOf) => {
+  const states = new SentStates();
+  const first = states.begin(undefined);
+  first.next(reading(1, 5));
+  expect(states.begin(idOf(first.id)).next(reading(2, 5))).toHaveProperty('overview');
+});
+
+it('is the whole state again where the stream went on without the viewer', () => {
+  const states = new SentStates();
+  const first = states.begin(undefined);
+  first.next(reading(1, 5));
+  const had = first.id;
+  first.next(reading(2, 5));
+  expect(states.begin(had).next(reading(3, 5))).toHaveProperty('overview');
+});
