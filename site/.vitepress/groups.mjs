@@ -148,7 +148,51 @@ export const GROUPS = [
     ],
   },
   {
-    text: 'Help',
+    text: 'Recipes',
+    items: [
+      page(
+        'Rate-limited API',
+        'recipes/rate-limited-api',
+        'Calls to a partner that allows so many a minute, and answers 429.',
+      ),
+      page(
+        'LLM calls by token cost',
+        'recipes/llm-calls',
+        'Calls within a budget of tokens, each answer paid once.',
+      ),
+      page(
+        'Webhooks in and out',
+        'recipes/webhooks',
+        'Webhooks that are taken once, and those that you send to customers.',
+      ),
+      page(
+        'Import with progress',
+        'recipes/import-with-progress',
+        'A long import that shows its progress and resumes after a deploy.',
+      ),
+      page('Digest mail', 'recipes/digest-mail', 'One mail with all events of ten minutes.'),
+      page('Tenant fairness', 'recipes/tenant-fairness', 'Tenants that take turns, each with limits of its own.'),
+      page('PDF fan-out', 'recipes/pdf-fan-out', 'Pages that render side by side, and one job that binds them.'),
+      page(
+        'Chain across queues',
+        'recipes/chain-across-queues',
+        'Jobs of several queues, one after another, each with the result before.',
+      ),
+      page('Outbox', 'recipes/outbox', 'A job that exists if and only if its row does.'),
+      page(
+        'One at a time, last data kept',
+        'recipes/latest-state',
+        'One sync of a document at a time, and the last state arrives.',
+      ),
+      page(
+        'Read-only admin',
+        'recipes/read-only-admin',
+        'A dashboard for support, which changes nothing and hides fields.',
+      ),
+    ],
+  },
+  {
+    text: 'Reference',
     items: [
       page(
         'Troubleshooting',
@@ -157,11 +201,6 @@ export const GROUPS = [
       ),
       page('Errors', 'errors', 'Each error with its code, its cause and what to do.'),
       page('Doctor', 'doctor', 'The audit of the server at boot, and the repair of the keys of a queue.'),
-    ],
-  },
-  {
-    text: 'Reference',
-    items: [
       page('Options', 'options', 'All options with defaults and bounds, and the sizes that Redis holds.'),
       page(
         'Options that combine',

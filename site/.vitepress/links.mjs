@@ -16,6 +16,7 @@ export function siteLink(href) {
     return `/${README_PAGES[section] ?? 'guide'}.md${section ? `#${section}` : ''}`;
   if (path.startsWith('docs/internals')) return `${REPOSITORY}/blob/main/${path}`;
   if (path.startsWith('docs/')) return `/${path.slice('docs/'.length)}`;
+  if (/^\.\.\/[a-z-]+\.md/.test(path)) return `/${path.slice('../'.length)}`; // from a folder of docs
   if (path.startsWith('../')) return `${REPOSITORY}/blob/main/${path.slice('../'.length)}`;
   if (path.startsWith('internals/')) return `${REPOSITORY}/blob/main/docs/${path}`;
   if (/^(?:examples|bench|CHANGELOG|CONTRIBUTING|SECURITY)/.test(path)) return `${REPOSITORY}/blob/main/${path}`;

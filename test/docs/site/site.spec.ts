@@ -11,7 +11,8 @@ const items = GROUPS.flatMap((group) => group.items).filter(({ target }) => !tar
 
 it('lists each page in one group', () => {
   const docs = new URL('../../../docs/', import.meta.url);
-  const pages = [...readdirSync(docs), ...readdirSync(new URL('site', docs))]
+  const recipes = readdirSync(new URL('recipes', docs)).map((file) => `recipes/${file}`);
+  const pages = [...readdirSync(docs), ...readdirSync(new URL('site', docs)), ...recipes]
     .filter((file) => file.endsWith('.md') && !['README.md', 'index.md'].includes(file))
     .map((file) => `/${file.slice(0, -'.md'.length)}`);
   expect(items.map(({ link }) => link).toSorted()).toEqual(pages.toSorted());
@@ -34,6 +35,7 @@ it.each(items)('$link takes at most a quarter of an hour to read', ({ link }) =>
 it.each([
   ['jobs.md#retries', 'jobs.md#retries'],
   ['docs/options.md', '/options.md'],
+  ['../limits.md#set-them', '/limits.md#set-them'],
   ['../README.md#health', '/guide.md#health'],
   ['../README.md#quickstart', '/start.md#quickstart'],
   ['internals/words.md', 'https://github.com/nest-job-queue/nest-job-queue/blob/main/docs/internals/words.md'],

@@ -6,7 +6,7 @@ import { expect, it } from '@jest/globals';
 const MOST_WORDS = 25;
 const root = join(import.meta.dirname, '../../..');
 const pages = ['README.md'].concat(
-  ['docs', 'docs/internals'].flatMap((folder) =>
+  ['docs', 'docs/internals', 'docs/recipes'].flatMap((folder) =>
     readdirSync(join(root, folder))
       .filter((file) => file.endsWith('.md'))
       .map((file) => join(folder, file)),
