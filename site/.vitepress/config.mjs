@@ -4,6 +4,7 @@ import { defineConfig } from 'vitepress';
 import llms from 'vitepress-plugin-llms';
 import { layOut, rewriteLinks, REPOSITORY } from './links.mjs';
 import { GROUPS } from './groups.mjs';
+import { libraryInTheBrowser } from './playground/library.mjs';
 import { writeContents } from './contents.mjs';
 
 /** The pages are outside of this package, so Vite does not find Vue from there. Node does, from the built files. */
@@ -13,6 +14,9 @@ const vueOfTheServer = {
   resolveId: (id, importer, { ssr }) =>
     ssr && /^vue(\/server-renderer)?$/.test(id) ? { id, external: true } : undefined,
 };
+
+/** The groups at the head of each page. All six are too wide for a tablet; the sidebar has them. */
+const NAVIGATION = ['Start', 'Jobs', 'Production', 'Reference'];
 
 export default defineConfig({
   title: 'nest-job-queue',
@@ -25,12 +29,20 @@ export default defineConfig({
   cacheDir: '../.cache/vitepress',
   cleanUrls: true,
   lastUpdated: false,
-  markdown: { config: rewriteLinks },
+  markdown: {
+    config: rewriteLinks,
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
+  },
+  // The first page has no element for its main part.
+  transformHtml: (html) => (html.includes('<main') ? html : html.replace('id="VPContent"', '$& role="main"')),
   transformPageData: layOut,
   buildEnd: ({ outDir }) => writeContents(outDir),
   themeConfig: {
     search: { provider: 'local' },
-    nav: GROUPS.map(({ text, items }) => ({ text, items: items.slice(0, 8) })),
+    nav: GROUPS.filter(({ text }) => NAVIGATION.includes(text)).map(({ text, items }) => ({
+      text,
+      items: items.slice(0, 8),
+    })),
     sidebar: GROUPS,
     outline: [2, 3],
     socialLinks: [{ icon: 'github', link: REPOSITORY }],
@@ -38,8 +50,18 @@ export default defineConfig({
   },
   vite: {
     // Each page as Markdown, and all in one. The plugin would order llms.txt by the names of files.
-    plugins: [vueOfTheServer, llms({ ignoreFiles: ['README.md', 'internals/**'], generateLLMsTxt: false })],
-    build: { chunkSizeWarningLimit: 1_000 },
+    plugins: [
+      vueOfTheServer,
+      libraryInTheBrowser,
+      llms({ ignoreFiles: ['README.md', 'internals/**'], generateLLMsTxt: false }),
+    ],
+    build: {
+      chunkSizeWarningLimit: 1_000,
+      rollupOptions: {
+        // A comment in zod, which changes nothing.
+        onwarn: (warning, warn) => warning.code !== 'INVALID_ANNOTATION' && warn(warning),
+      },
+    },
     server: { fs: { allow: [fileURLToPath(new URL('../..', import.meta.url))] } },
   },
 });

@@ -15,6 +15,11 @@ export const GROUPS = [
     text: 'Start',
     items: [
       page('Quickstart', 'start', 'Run the example shop, then put a first handler into a fresh Nest project.'),
+      page(
+        'Playground',
+        'playground',
+        'A queue in the browser: move its options, kill its workers, and watch the jobs.',
+      ),
       page('Guide', 'guide', 'Handlers, enqueues, retries, results, schedules and shutdown in one reading.'),
       page(
         'Coming from BullMQ',

@@ -1,8 +1,8 @@
-import { h } from 'vue';
+import { defineAsyncComponent, h } from 'vue';
 import { useData } from 'vitepress';
 import DefaultTheme from 'vitepress/theme';
 import MatrixFilter from './MatrixFilter.vue';
-import './wide.css';
+import './pages.css';
 import './home.css';
 
 /** Pages whose tables are matrices of options and events. */
@@ -10,6 +10,13 @@ const MATRICES = ['combinations.md'];
 
 export default {
   extends: DefaultTheme,
+  enhanceApp: ({ app }) => {
+    // Only the browser loads it, and only on its page.
+    app.component(
+      'Playground',
+      defineAsyncComponent(() => import('../playground/Playground.vue')),
+    );
+  },
   Layout: () => {
     const { page } = useData();
     const filter = () => (MATRICES.includes(page.value.relativePath) ? h(MatrixFilter) : undefined);

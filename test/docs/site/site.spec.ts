@@ -24,7 +24,9 @@ it.each(items)('$link has a sentence for search engines, and stands in llms.txt'
 });
 
 it.each(items)('$link takes at most a quarter of an hour to read', ({ link }) => {
-  const path = { '/start': 'README.md', '/guide': 'README.md' }[link] ?? `docs${link}.md`;
+  const path =
+    { '/start': 'README.md', '/guide': 'README.md', '/playground': 'docs/site/playground.md' }[link] ??
+    `docs${link}.md`;
   const text = readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
     .replace(/^```[^]*?^```/gm, '')
     .replace(/^\|.*$/gm, ''); // code and tables are looked up, not read

@@ -76,6 +76,13 @@ export interface ControlPage extends Page {
 
 /** Opens the control page and waits until it is live. */
 export async function openPage(url: string, options: BrowserContextOptions = {}): Promise<ControlPage> {
+  const page = await openAny(url, options);
+  await says(page, '#connection', 'Live');
+  return page;
+}
+
+/** Opens a page in a context of its own. */
+export async function openAny(url: string, options: BrowserContextOptions = {}): Promise<ControlPage> {
   browser ??= await chromium.launch({ executablePath: chromiumPath(), args: ARGS.split(' ') });
   const context = await browser.newContext({ viewport: { width: 1360, height: 1000 }, ...options });
   const page = Object.assign(await context.newPage(), { complaints: [] as string[] });
@@ -87,7 +94,6 @@ export async function openPage(url: string, options: BrowserContextOptions = {})
     if (message.type() === 'error' && !answered) page.complaints.push(message.text());
   });
   await page.goto(url);
-  await says(page, '#connection', 'Live');
   return page;
 }
 

@@ -1,0 +1,2 @@
+// In the place of modules that are never used there.
+export default {};
