@@ -51,8 +51,7 @@ local job, pending, prioritized, scheduled, claims, wake, settings, sequence, ba
   unpack(KEYS)
 local count, visibility, token, worker = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local slots, most_bytes = tonumber(ARGV[6]), tonumber(ARGV[7]) or math.huge
-local configures_limits, giant_bytes = ARGV[8] ~= '', 33554432
-local first_limit = names and 13 or 10
+local configures_limits, giant_bytes, first_limit = ARGV[8] ~= '', 33554432, names and 13 or 10
 --@include lib/core/clock
 --@include lib/core/read
 if ARGV[9] ~= '' then
@@ -93,17 +92,11 @@ if #ids > 0 then
 --@include lib/settle/claim_ids
 end
 --@cluster lib/waiters/join
-if #ids > 0 and (more or full) then
---@include lib/core/wake
-end
 local left = report_left and report_left()
-if left and left[2] == 1 then
-  -- For the worker that handles it.
+if #ids > 0 and (more or full) or left and left[2] == 1 then -- or another worker handles what was left
 --@include lib/core/wake
 end
-if full then
-  reply[2] = 'full'
-end
+reply[2] = full and 'full' or reply[2]
 if limited_by then
   reply[replied + 1] = limited_by -- a nil would grow the table too
 end

@@ -7,10 +7,7 @@
 local are_groups_noted = false
 
 local function note_groups()
-  if not are_groups_noted then
-    redis.call('HSETNX', settings, 'has_groups', '1')
-    are_groups_noted = true
-  end
+  are_groups_noted = are_groups_noted or redis.call('HSETNX', settings, 'has_groups', '1') -- 0 is true in Lua
 end
 
 local function join_group(name, id, rank)

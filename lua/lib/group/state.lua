@@ -11,8 +11,6 @@ local group_keys = { turns = groups .. 'turns', gated = groups .. 'gated', finis
   states = groups .. 'states' }
 local group_settings = { 'max_running', 'rate_interval_us', 'rate_burst', 'weight', 'max_pending', 'on_dead_head',
   'max_pending_bytes' }
-local state_settings = { 'max_running', 'rate_interval_us', 'rate_burst', 'weight', 'max_pending', 'on_dead_head',
-  'max_pending_bytes', 'rest_ms' }
 local has_state, virtual_time = {}, nil
 local group_defaults, common_group, any_state
 --@include lib/core/now_us
@@ -40,7 +38,7 @@ local function read_state(name)
     recall_states({ name })
   end
   return has_state[name] and redis.call('HMGET', groups .. 'state:' .. name, 'paused_at_ms', 'hold', 'rests_until_ms',
-    'rate_tat_us', unpack(state_settings)) or {}
+    'rate_tat_us', 'rest_ms', unpack(group_settings)) or {}
 end
 
 -- Bounds the spent rate and the rest by the latest that the clock of now can have made. A later one comes from a clock
@@ -59,26 +57,25 @@ local function read_group(name)
     return common_group
   end
   if not group_defaults then
-    group_defaults = redis.call('HMGET', group_keys.settings, 'max_running', 'rate_interval_us', 'rate_burst', 'weight', 'max_pending',
-      'on_dead_head', 'max_pending_bytes', 'virtual_time')
-    virtual_time = virtual_time or tonumber(group_defaults[8] or nil) or 0
+    group_defaults = redis.call('HMGET', group_keys.settings, 'virtual_time', unpack(group_settings))
+    virtual_time = virtual_time or tonumber(group_defaults[1] or nil) or 0
   end
   local own = read_state(name)
   if not has_state[name] and common_group then
     return common_group
   end
-  local rate = own[6] and own or { [6] = group_defaults[2], [7] = group_defaults[3] }
-  local max_running, holds_dead = tonumber(own[5] or group_defaults[1]), (own[10] or group_defaults[6]) == 'hold'
+  local rate = own[7] and own or { [7] = group_defaults[3], [8] = group_defaults[4] }
+  local max_running, holds_dead = tonumber(own[6] or group_defaults[2]), (own[11] or group_defaults[7]) == 'hold'
   local hold = max_running == 1 and own[2] or nil -- by the settings of now: the reason of the hold may be over
   if hold and not holds_dead and redis.call('HEXISTS', groups .. 'state:' .. name, 'hold_is_dead') == 1 then
     hold = nil
   end
   local group = { paused = own[1], hold = hold, rests_until = tonumber(own[3]) or 0, tat = math.max(tonumber(own[4]) or 0, now_us),
-    has_spent = own[3] or own[4], max_running = max_running, interval = tonumber(rate[6]),
-    burst = tonumber(rate[7]), weight = tonumber(own[8] or group_defaults[4]) or 1,
-    max_pending = tonumber(own[9] or group_defaults[5]),
-    max_pending_bytes = tonumber(own[11] or group_defaults[7]), holds_dead = holds_dead }
-  bound(group, tonumber(own[12]) or math.huge)
+    has_spent = own[3] or own[4], max_running = max_running, interval = tonumber(rate[7]),
+    burst = tonumber(rate[8]), weight = tonumber(own[9] or group_defaults[5]) or 1,
+    max_pending = tonumber(own[10] or group_defaults[6]),
+    max_pending_bytes = tonumber(own[12] or group_defaults[8]), holds_dead = holds_dead }
+  bound(group, tonumber(own[5]) or math.huge)
   if not has_state[name] and not group.interval then
     common_group = group
   end

@@ -1,23 +1,17 @@
 -- write_scores(): writes the changes of lib/group/scores, in slices of what one call takes. Returns how many groups entered
 --   a set.
 -- Needs: lib/group/padding, lib/group/scores.
-local function write_to(set, values)
-  for i = 1, #values, 1000 do
-    if set.is_hash then
-      redis.call('HSET', set.key, unpack(values, i, math.min(i + 999, #values)))
-    else
-      redis.call('ZADD', set.key, unpack(values, i, math.min(i + 999, #values)))
-    end
-  end
+local function add_to(set, ...)
+  return set.is_hash and redis.call('HSET', set.key, ...) or redis.call('ZADD', set.key, ...)
 end
 
-local function remove_from(set, names)
-  for i = 1, #names, 1000 do
-    if set.is_hash then
-      redis.call('HDEL', set.key, unpack(names, i, math.min(i + 999, #names)))
-    else
-      redis.call('ZREM', set.key, unpack(names, i, math.min(i + 999, #names)))
-    end
+local function remove_from(set, ...)
+  return set.is_hash and redis.call('HDEL', set.key, ...) or redis.call('ZREM', set.key, ...)
+end
+
+local function in_slices(write, set, values)
+  for i = 1, #values, 1000 do
+    write(set, unpack(values, i, math.min(i + 999, #values)))
   end
 end
 
@@ -33,11 +27,11 @@ local function write_changes(set)
     end
   end
   if a >= 16 then
-    write_to(set, { set.is_hash and padding or '0', set.is_hash and '' or padding })
+    add_to(set, set.is_hash and padding or '0', set.is_hash and '' or padding)
     removed[r + 1] = padding
   end
-  write_to(set, added)
-  remove_from(set, removed)
+  in_slices(add_to, set, added)
+  in_slices(remove_from, set, removed)
   set.changed = {}
 end
 

@@ -8,7 +8,6 @@
 -- waits_here: in a queue without groups, whether a job that it handles waits for the rate or the rest
 -- Needs: first_limit, full, job, most_bytes, pending, prioritized, sequence, lib/core/clock, lib/limits/slots_and_rate,
 --   lib/place/claim_waiting.
-local window, slice = 100, 500
 local cursor, max_age, seen_ms = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12])
 local urgent, plain, looked, newest, served = {}, {}, {}, {}, {}
 for i = first_limit, #ARGV, 2 do
@@ -38,7 +37,7 @@ local function pending_from(at, most)
 end
 
 local function look_behind_cursor(count)
-  local urgent_waiting = redis.call('ZCARD', prioritized)
+  local urgent_waiting, slice = redis.call('ZCARD', prioritized), 500
   if cursor < urgent_waiting then
     look_at(redis.call('ZRANGE', prioritized, cursor, cursor + slice - 1), urgent, count)
   else
@@ -51,15 +50,9 @@ local function look_behind_cursor(count)
   end
 end
 
-local function remove(id)
-  if redis.call('ZREM', prioritized, id) == 0 then
-    redis.call('LREM', pending, newest[id] and 1 or -1, id)
-  end
-end
-
 local function take_named(count)
   -- One more job is looked for where it would wait for the rate or the rest.
-  local most = (interval or rests_until > now) and slots_left > 0 and not has_groups and count + 1 or count
+  local window, most = 100, (interval or rests_until > now) and slots_left > 0 and not has_groups and count + 1 or count
   look_at(redis.call('ZRANGE', prioritized, 0, window - 1), urgent, most)
   look_at(pending_from(0, window), plain, most)
   if cursor >= 0 and #urgent + #plain < most then
@@ -85,7 +78,9 @@ local function take_named(count)
     end
     ids[#ids + 1] = id
     u, p = is_plain and u or u + 1, is_plain and p + 1 or p
-    remove(id)
+    if redis.call('ZREM', prioritized, id) == 0 then
+      redis.call('LREM', pending, newest[id] and 1 or -1, id)
+    end
   end
   waits_here = urgent[u] or plain[p]
   return ids, #ids == count and redis.call('EXISTS', pending, prioritized) > 0

@@ -4,16 +4,14 @@
 -- Needs: batch, bytes, claims, full, giant_bytes, hand_over, ids, job, known_jobs, more, most_bytes, overdue, reply,
 --   sequence, slots, token, visibility, worker, lib/core/clock, lib/core/read.
 local last_fence = redis.pcall('INCRBY', sequence, #ids == 1 and '1' or string.format('%d', #ids))
-if type(last_fence) ~= 'number' then -- spoilt; lib/place/claim_waiting checks it in a queue with other than plain jobs
-  local from, taken = 1, ids
---@include lib/place/put_back
-  error(last_fence)
-end
-local fence = last_fence - #ids
+-- A spoilt sequence: lib/place/claim_waiting finds it in a queue with other than plain jobs, before it takes one.
+local first_left = type(last_fence) ~= 'number' and 1 or nil
+local fence = first_left and 0 or last_fence - #ids
 local expiry = string.format('%d', now + visibility)
 local expiries, remembered, claimed, none = { nil, nil }, { token, nil }, 0, {}
 reply[3] = fence + 1
-for from, id in ipairs(ids) do
+for place = 1, first_left and 0 or #ids do
+  local id = ids[place]
   local key = job .. id
   local known = known_jobs and known_jobs[id]
   local name, payload, attempts, enqueued_at, options, status = unpack(known or read(key,
@@ -29,10 +27,8 @@ for from, id in ipairs(ids) do
   payload = not giant and payload
   bytes = bytes + #(payload or '')
   if bytes > most_bytes and claimed > 0 then
-    local unused, taken = #ids - from + 1, ids
---@include lib/place/put_back
-    redis.call('INCRBY', sequence, -unused) -- their sequence numbers are free again
-    more, full = true, true
+    redis.call('INCRBY', sequence, place - 1 - #ids) -- the sequence numbers of those that are left are free again
+    first_left, more, full = place, true, true
     break
   end
   attempts = attempts and math.max(0, tonumber(attempts) or 0) or 0
@@ -61,6 +57,13 @@ for from, id in ipairs(ids) do
     hand_over(id, name, payload, enqueued_at, (unstarted or not first) and { attempts, options, verdict, unstarted,
       checkpoint and false, checkpoint } or simple or false)
   end
+end
+if first_left then
+  local from, taken = first_left, ids
+--@include lib/place/put_back
+end
+if type(last_fence) ~= 'number' then
+  error(last_fence)
 end
 if claimed > 0 then
   local noted = redis.pcall('ZADD', claims, unpack(expiries))

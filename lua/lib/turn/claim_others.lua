@@ -30,13 +30,11 @@ if is_due then
   promote(math.max(asked, 100), rejoin)
   soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
 end
-if paused then
-  if has_groups then
-    place_touched()
-  end
+if paused and has_groups then
+  place_touched()
 elseif has_groups then
   ids, more, gate_opens_in = take_by_groups(count, taken_before)
-else
+elseif not paused then
   ids, more = take_ungrouped(count)
   charge(ids)
 end

@@ -6,11 +6,8 @@
 local function read_single_slot(count)
   local max_running, interval, weight, virtual_time, review = unpack(redis.call('HMGET', groups .. 'settings', 'max_running',
     'rate_interval_us', 'weight', 'virtual_time', 'review_cursor'))
-  if count < 1 or max_running ~= '1' or interval or review or redis.call('EXISTS', pending, prioritized, groups .. 'gated') > 0 then
-    return nil
-  end
-  local resting = redis.call('ZRANGE', groups .. 'resting', 0, 0, 'WITHSCORES')[2]
-  if resting and tonumber(resting) <= now then
+  if count < 1 or max_running ~= '1' or interval or review or redis.call('EXISTS', pending, prioritized, groups .. 'gated') > 0
+    or (tonumber(redis.call('ZRANGE', groups .. 'resting', 0, 0, 'WITHSCORES')[2] or nil) or math.huge) <= now then
     return nil
   end
   return redis.call('ZRANGE', groups .. 'turns', 0, count - 1, 'WITHSCORES'), 1 / (tonumber(weight or nil) or 1),

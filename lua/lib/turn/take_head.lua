@@ -10,9 +10,7 @@ local latest_finish = 0
 local function end_turn(start, weight, cost)
   local finish = start + cost / weight
   virtual_time = start
-  if finish > latest_finish then
-    latest_finish = finish
-  end
+  latest_finish = math.max(latest_finish, finish)
   return finish
 end
 
@@ -34,11 +32,7 @@ local function place_after_turn(name, group, has_slot, finish)
   if depth == 0 then
     note_head(name, nil)
   end
-  if group.max_running then
-    running = slots_in_use(name)
-  else
-    running = has_slot and 1 or slots_in_use(name) -- whether there is one
-  end
+  running = not group.max_running and has_slot and 1 or slots_in_use(name) -- without a limit: whether there is one
   note_depth(name, depth, running)
   local id = depth > 0 and group.interval and redis.call('ZRANGE', groups .. 'waiting:' .. name, 0, 0)[1]
   place_known_group(name, group, depth, running, id, score_text(finish), group.has_spent)
