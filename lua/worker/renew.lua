@@ -2,24 +2,26 @@
 -- Repeats the announcement of a worker to its queues, as long as they still have all of it. Else the worker must announce
 -- itself again, see lua/worker/register.
 -- Transition: none
--- KEYS: for each queue its workers (sorted set, score = last seen in ms), names (sorted set, score = last announcement in
---   ms), sweep (hash, the sweep's memory), worker_details, retention and handler_limits (hashes)
+-- KEYS: for each queue its workers (sorted set, score = last seen in ms) and names (sorted set, score = last announcement in
+--   ms); with ARGV[2] also sweep (hash, the sweep's memory), worker_details, retention and handler_limits (hashes)
 -- ARGV[1] worker
 -- ARGV[2] the layout of the keys that this worker knows; '' not to check what changes rarely
--- ARGV[3..] for each queue lines: the limits of the queue, see lib/retention/announced_queue_limits, then a name of a
---   handler, its limits, and so on
+-- ARGV[3..] for each queue lines: the names of its handlers. With ARGV[2] the limits of the queue, see
+--   lib/retention/announced_queue_limits, then a name of a handler, its limits, and so on
 -- Returns the positions, from 1, of the queues to which the worker must announce itself. Repeated: the same.
 --@include lib/core/clock
 local keys, worker, layout = KEYS, ARGV[1], ARGV[2]
+local checks = layout ~= ''
+local width = checks and 6 or 2
 local reply = {}
 
 -- Returns the limits of a queue, the names of its handlers, and their limits.
 local function read_lines(text)
   local limits, names, handler_limits = nil, {}, {}
   for line in string.gmatch(text, '[^\n]+') do
-    if not limits then
+    if checks and not limits then
       limits = line
-    elseif #names == #handler_limits then
+    elseif not checks or #names == #handler_limits then
       names[#names + 1] = line
     else
       handler_limits[#handler_limits + 1] = line
@@ -49,7 +51,7 @@ local function has_limits(handler_limits, names, limits)
 end
 
 for i = 3, #ARGV do
-  local workers, names, sweep, details, retention, handler_limits = unpack(keys, (i - 3) * 6 + 1, (i - 2) * 6)
+  local workers, names, sweep, details, retention, handler_limits = unpack(keys, (i - 3) * width + 1, (i - 2) * width)
   local limits, announced, attempts = read_lines(ARGV[i])
   -- No change means that the worker is not known, or was seen in this ms.
   local is_known = redis.call('ZADD', workers, 'XX', 'CH', now, worker) == 1 or redis.call('ZSCORE', workers, worker)
@@ -57,7 +59,7 @@ for i = 3, #ARGV do
     renew_names(names, announced)
   end
   -- A purge lets the announcement expire, a server may lose it, and another worker may have announced other limits.
-  if not is_known or layout ~= '' and not (redis.call('PERSIST', workers) == 0
+  if not is_known or checks and not (redis.call('PERSIST', workers) == 0
     and redis.call('HGET', sweep, 'layout') == layout and redis.call('PEXPIRE', details, 600000) == 1
     and redis.call('HGET', retention, '') == limits and has_limits(handler_limits, announced, attempts)) then
     reply[#reply + 1] = i - 2

@@ -3,6 +3,7 @@ import { HISTORY_KEPT_MS } from '../runtime/lifetimes.js';
 import type { CallLimit, Settled } from '../store/queue-store.js';
 import type { StoreCalls } from '../store/store-calls.js';
 import type { AnnouncedQueue, IdleNote, Look, Place, QueuesVerbs, Renewal } from '../store/verbs/queues-verbs.js';
+import { SentTexts } from '../transport/send-evalsha.js';
 import type { RedisCall, ScriptCall } from '../transport/script-runner.js';
 import type { QueueCalls } from './calls/all-calls.js';
 import { configuredLimits, handlerLimitsText, limitsText } from './encode-limits.js';
@@ -21,14 +22,22 @@ interface QueuesStore {
 
 /** Returns the verbs that reach many queues, by `lua/queue/look` and its like. */
 export function queuesVerbs(store: QueuesStore): QueuesVerbs {
+  const looks = new KeptLooks(store);
   return {
-    look: (queues, places, limit) =>
-      together(store, queues, { width: places.length, limit, build: (some) => lookCall(some, places) }),
+    look: (queues, places, limit) => runCalls(store, looks.of(queues, places), limit),
     noteIdle: (queues, note, limit) =>
-      together(store, queues, { width: 4, limit, build: (some) => noteIdleCall(some, note) }),
+      runCalls(
+        store,
+        shared(store, queues, 4, (some) => noteIdleCall(some, note)),
+        limit,
+      ),
     renew: (queues, renewal, limit) =>
-      together(store, queues, { width: 7, limit, build: (some) => renewCall(some, renewal) }),
-    register: (queues, limit) => together(store, queues, { width: 2, limit, build: registerCall }),
+      runCalls(
+        store,
+        shared(store, queues, renewal.checks ? 7 : 3, (some) => renewCall(some, renewal)),
+        limit,
+      ),
+    register: (queues, limit) => runCalls(store, shared(store, queues, 2, registerCall), limit),
     registered: (queue, most, limit) =>
       store.exec(
         call('registerNames', [(queue as QueueCalls).keys.register], [most], (reply) => listOf(reply).map(textOf)),
@@ -37,48 +46,86 @@ export function queuesVerbs(store: QueuesStore): QueuesVerbs {
   };
 }
 
-/** The call of a verb, for some of its queues. */
-interface SharedCall<Queue, Reply> {
-  /** The number of arguments of each queue. */
-  readonly width: number;
-  readonly limit: Required<CallLimit>;
-  build(queues: readonly Queue[]): ScriptCall<Reply[]>;
+/** A call of a verb, for some of its queues. */
+interface SharedCall<Reply> {
+  /** The number of its queues. */
+  readonly count: number;
+  readonly call: ScriptCall<Reply[]>;
+}
+
+/**
+ * Returns the calls of a verb. On one server many queues share a call, in a Cluster each queue has its own.
+ *
+ * @param width the number of arguments of each queue
+ */
+function shared<Queue, Reply>(
+  { isSharded }: QueuesStore,
+  queues: readonly Queue[],
+  width: number,
+  build: (queues: readonly Queue[]) => ScriptCall<Reply[]>,
+): SharedCall<Reply>[] {
+  const most = isSharded ? 1 : Math.floor(MOST_ARGUMENTS / width);
+  return Array.from({ length: Math.ceil(queues.length / most) }, (_, i) => {
+    const some = queues.slice(i * most, (i + 1) * most);
+    return { count: some.length, call: build(some) };
+  });
 }
 
 /** Runs the calls of one server one after another, so that each is short. In a Cluster all run at once. */
-async function together<Queue, Reply>(
+async function runCalls<Reply>(
   store: QueuesStore,
-  queues: readonly Queue[],
-  { width, limit, build }: SharedCall<Queue, Reply>,
+  calls: readonly SharedCall<Reply>[],
+  limit: Required<CallLimit>,
 ): Promise<Settled<Reply>[]> {
-  const run = (some: readonly Queue[]): Promise<Settled<Reply>[]> =>
-    store.exec(build(some), limit).then(
+  const run = ({ call: shares, count }: SharedCall<Reply>): Promise<Settled<Reply>[]> =>
+    store.exec(shares, limit).then(
       (replies) => replies.map((reply) => ({ ok: true, reply })),
-      (error: Error) => some.map(() => ({ ok: false, error })),
+      (error: Error) => Array.from({ length: count }, () => ({ ok: false, error })),
     );
   if (store.isSharded) {
-    return (await Promise.all(queues.map((queue) => run([queue])))).flat();
+    return (await Promise.all(calls.map(run))).flat();
   }
   const outcomes: Settled<Reply>[] = [];
-  const most = Math.floor(MOST_ARGUMENTS / width);
-  for (let i = 0; i < queues.length; i += most) {
-    outcomes.push(...(await run(queues.slice(i, i + most))));
+  for (const each of calls) {
+    outcomes.push(...(await run(each)));
   }
   return outcomes;
 }
 
+/**
+ * The calls of looks. They are kept as long as the caller keeps its array of queues. Building thousands of keys for each look
+ * would cost more than sending them.
+ */
+class KeptLooks {
+  private readonly kept = new WeakMap<readonly StoreCalls[], Map<readonly Place[], SharedCall<Look>[]>>();
+
+  constructor(private readonly store: QueuesStore) {}
+
+  of(queues: readonly StoreCalls[], places: readonly Place[]): SharedCall<Look>[] {
+    const ofQueues = this.kept.get(queues) ?? new Map<readonly Place[], SharedCall<Look>[]>();
+    this.kept.set(queues, ofQueues);
+    const calls =
+      ofQueues.get(places) ?? shared(this.store, queues, places.length, (some) => lookCall(some, places));
+    ofQueues.set(places, calls);
+    return calls;
+  }
+}
+
 function lookCall(queues: readonly StoreCalls[], places: readonly Place[]): ScriptCall<Look[]> {
   const keys = queues.flatMap((queue) => places.map((place) => keyOf((queue as QueueCalls).keys, place)));
-  return call('queueLook', keys, [places.length], (reply) => {
+  const count = queues.length;
+  const look = call('queueLook', keys, [places.length], (reply) => {
     const [now, ...found] = listOf(reply);
     const atMs = wholeNumberOf(now);
-    const looks: Look[] = queues.map(() => ({ atMs, found: NONE }));
+    const nothing: Look = { atMs, found: NONE };
+    const looks = Array.from({ length: count }, () => nothing);
     for (let i = 0; i < found.length; i += 2) {
       const bits = textOf(found[i + 1]);
       looks[wholeNumberOf(found[i]) - 1] = { atMs, found: new Set(places.filter((_, bit) => bits[bit] === '1')) };
     }
     return looks;
   });
+  return { ...look, sent: new SentTexts() };
 }
 
 const NONE: ReadonlySet<Place> = new Set();
@@ -100,16 +147,15 @@ function renewCall(queues: readonly AnnouncedQueue[], { worker, checks }: Renewa
     options: (calls as QueueCalls).options,
     handlers,
   }));
-  const keys = all.flatMap(({ keys: of }) => [
-    of.workers,
-    of.names,
-    of.sweep,
-    of.workerDetails,
-    of.retention,
-    of.handlerLimits,
-  ]);
+  const keys = all.flatMap(({ keys: of }) =>
+    checks
+      ? [of.workers, of.names, of.sweep, of.workerDetails, of.retention, of.handlerLimits]
+      : [of.workers, of.names],
+  );
   const lines = all.map(({ options, handlers }) =>
-    [limitsText(options), ...handlerLimitsText(handlers)].join('\n'),
+    checks
+      ? [limitsText(options), ...handlerLimitsText(handlers)].join('\n')
+      : handlers.map(({ name }) => name).join('\n'),
   );
   return call('workerRenew', keys, [worker, checks ? LAYOUT : '', ...lines], (reply) => {
     const unknown = new Set(listOf(reply).map(wholeNumberOf));

@@ -48,13 +48,14 @@ export class RedisWorkerWait implements WorkerWait {
     queues: readonly StoreCalls[],
     ms: number,
     calls: { [Index in keyof Replies]: StoreCall<Replies[Index]> },
+    running: readonly StoreCalls[] = this.queues,
   ): Promise<WaitOutcome<Replies>> {
     let refusal: WaitOutcome<Replies>['refusal'];
     let cancelIn: StoreCalls | undefined;
     let wokenIn: StoreCalls | undefined;
     const claimsNothing = calls.length === 0;
     const outcomes = await this.blocking.carry<Replies>(calls, {
-      keys: [...this.queues.map(this.nudgeKeyOf), ...queues.map((queue) => (queue as QueueCalls).keys.wake)],
+      keys: [...this.nudgeKeysOf(running), ...queues.map((queue) => (queue as QueueCalls).keys.wake)],
       seconds: ms / 1_000,
       onMarker: (key, member) => {
         if (member.equals(CANCEL_MARKER)) {
@@ -75,6 +76,11 @@ export class RedisWorkerWait implements WorkerWait {
     const key = this.nudgeKeyOf(this.queues[0]!);
     const sent = [client.zadd(key, 0, '1'), client.pexpire(key, NUDGE_KEPT_MS)];
     Promise.all(sent).catch(() => undefined); // the wait ends within a second anyway
+  }
+
+  /** Returns the keys of cancels, and that of an interrupt. */
+  private nudgeKeysOf(running: readonly StoreCalls[]): Set<string> {
+    return new Set([this.queues[0]!, ...(running as readonly QueueCalls[])].map(this.nudgeKeyOf));
   }
 
   private readonly nudgeKeyOf = ({ keys }: QueueCalls): string => keys.nudge(this.worker);

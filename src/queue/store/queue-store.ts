@@ -168,11 +168,13 @@ export interface WorkerWait {
    * Then runs the calls.
    *
    * @param queues the queues to wait for, the first with precedence; none: only cancels
+   * @param running the queues whose jobs a cancel may reach; default: all of the worker
    */
   wait<Replies extends unknown[]>(
     queues: readonly StoreCalls[],
     ms: number,
     calls: { [Index in keyof Replies]: StoreCall<Replies[Index]> },
+    running?: readonly StoreCalls[],
   ): Promise<WaitOutcome<Replies>>;
   /** Ends the current wait, whose calls then run. */
   interrupt(): void;

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { Cluster, Command, Redis } from 'ioredis';
 import { JobQueueError } from '../errors/errors.js';
 import { clusterScripts, luaScripts } from '../lua.generated.js';
 import { auditedScript, type AuditMark } from './audited-script.js';
@@ -7,6 +6,7 @@ import { UnexpectedReply } from '../store/unexpected-reply.js';
 import type { Settled } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
 import { explainRefusal } from '../redis/permission-error.js';
+import { sendEvalsha, type SentTexts } from './send-evalsha.js';
 import { isWrongType, nameWrongKeys, nameWrongKeysOf } from './wrong-keys.js';
 import { isCluster, leaveReplica, type RedisClient } from '../redis/redis-client.js';
 import { serverOfKey } from '../redis/server-of-key.js';
@@ -21,6 +21,8 @@ export interface ScriptCall<Reply> extends StoreCall<Reply> {
   readonly args: readonly ScriptArgument[];
   /** Set where its transitions are written down. */
   readonly audit?: AuditMark;
+  /** Set for a call that is sent many times. */
+  readonly sent?: SentTexts;
   /** Returns the call to send instead, if the reply says that nothing was done. */
   readonly resend?: (reply: unknown) => ScriptCall<Reply> | undefined;
 }
@@ -188,7 +190,15 @@ export class ScriptRunner {
 
   private send(verb: 'eval' | 'evalsha', script: string, call: ScriptCall<unknown>): Promise<unknown> {
     try {
-      return sendEvalsha(this.client, verb, textsOf(script, call));
+      const { sent } = call;
+      return sent && verb === 'evalsha'
+        ? sendEvalsha(
+            this.client,
+            verb,
+            sent.of(script, () => textsOf(script, call)),
+            sent,
+          )
+        : sendEvalsha(this.client, verb, textsOf(script, call));
     } catch (error) {
       return Promise.reject(error); // from a replaced `sendCommand` of the client
     }
@@ -210,33 +220,6 @@ export class ScriptRunner {
     }
     return explainRefusal(error);
   }
-}
-
-/**
- * Sends a call of a script with text arguments. For a client of our copy of ioredis it builds the command itself. The
- * method of ioredis searches all arguments for lists (`Array.flat`, 60 ns each). That costs 7 to 10 % of a job's Node
- * CPU. Such a command does not wait for automatic pipelining. A replaced method `evalsha` is not called; `sendCommand`
- * is.
- */
-function sendEvalsha(client: RedisClient, verb: 'eval' | 'evalsha', args: string[]): Promise<unknown> {
-  if (!isOfOurCopy(client)) {
-    const [script, keyCount, ...rest] = args as [string, string, ...string[]];
-    return client[verb](script, keyCount, ...rest);
-  }
-  const errorStack = client.options.showFriendlyErrorStack ? new Error() : undefined;
-  const command = new Command(verb, [], { replyEncoding: 'utf8', errorStack });
-  command.args = args;
-  return client.sendCommand(command) as Promise<unknown>;
-}
-
-/** Returns whether the calls of a tick are sent after it: by a client of another copy with automatic pipelining. */
-export function isAutoPipelinedForeignClient(client: RedisClient): boolean {
-  return client.options.enableAutoPipelining === true && !isOfOurCopy(client);
-}
-
-/** Returns whether the client is of our copy of ioredis. Another copy may have other commands. */
-function isOfOurCopy(client: RedisClient): boolean {
-  return client instanceof Redis || client instanceof Cluster;
 }
 
 /** Returns the arguments of EVAL for a call, for a connection that sends texts instead of digests. */

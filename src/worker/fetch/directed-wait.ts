@@ -72,7 +72,7 @@ export class DirectedWait implements BackgroundRole {
     this.byCalls = new Map(runners.map((runner) => [runner.calls, runner]));
     const ofMasters = groupBy(runners, ({ calls }) => store.serverOf(calls));
     this.looks = [...ofMasters.values()].map(
-      (own) => new IdleLooks({ store, idle: () => this.idleOf(own), found: () => listener.onWake() }),
+      (own) => new IdleLooks({ store, runners: own, isIdle: this.isIdle, found: () => listener.onWake() }),
     );
   }
 
@@ -209,9 +209,7 @@ export class DirectedWait implements BackgroundRole {
     }
   }
 
-  private idleOf(runners: readonly QueueRunner[]): QueueRunner[] {
-    return this.options.capacity() > 0 ? runners.filter(isIdle) : [];
-  }
+  private readonly isIdle = (runner: QueueRunner): boolean => this.options.capacity() > 0 && isIdle(runner);
 
   /** Waits with a blocking connection for each queue, as versions without a hub do. */
   private fallBack(error?: Error): void {

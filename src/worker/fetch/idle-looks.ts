@@ -1,27 +1,71 @@
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
+import { keptArray } from '../../queue/runtime/kept-array.js';
 import type { Timer } from '../../queue/runtime/clock.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
-import type { Place } from '../../queue/store/verbs/queues-verbs.js';
+import type { Look, Place } from '../../queue/store/verbs/queues-verbs.js';
+import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 
 /** The interval of the looks, in ms. */
 const INTERVAL_MS = 1_000;
 
-/** The most queues of one look. More queues take turns, so that a look has at most two calls. */
-const MOST_QUEUES = 1_950;
+/** The most keys of one look. */
+const MOST_KEYS = 3_900;
 
 /** The places of jobs that a claim could find. */
 const CLAIMABLE: readonly Place[] = ['pending', 'prioritized', 'scheduled', 'groupDepths'];
+
+/** The places of many queues. A client of the Redis pattern leaves its jobs in `pending`, so that is looked at more often. */
+const IN_TURN: readonly (readonly Place[])[] = [['pending'], ['prioritized', 'scheduled', 'groupDepths']];
 
 const LIMIT = { timeoutMs: 2_000 };
 
 /** The runners of one connection that wait for jobs. */
 interface WaitingRunners {
   readonly store: QueueStore;
-  /** Returns the runners that wait, with a free slot. */
-  idle(): readonly QueueRunner[];
+  readonly runners: readonly QueueRunner[];
+  /** Returns whether a runner waits, with a free slot. */
+  isIdle(runner: QueueRunner): boolean;
   /** Called when some of them may have jobs. */
   found(): void;
+}
+
+/** Looks at some places of all queues. A look has one call; beyond that the queues take turns. */
+class TurnedLook {
+  private readonly slices: (readonly QueueRunner[])[];
+  private readonly kept: (readonly StoreCalls[])[] = [];
+  private next = 0;
+
+  constructor(
+    private readonly waiting: WaitingRunners,
+    private readonly places: readonly Place[],
+  ) {
+    const { runners } = waiting;
+    const count = Math.ceil((runners.length * places.length) / MOST_KEYS);
+    const length = Math.ceil(runners.length / count);
+    this.slices = Array.from({ length: count }, (_, i) => runners.slice(i * length, (i + 1) * length));
+  }
+
+  /** Looks at the idle queues whose turn it is. Returns those that may have jobs. */
+  async look(): Promise<QueueRunner[]> {
+    const turn = this.next;
+    this.next = (turn + 1) % this.slices.length;
+    const idle = this.slices[turn]!.filter((runner) => this.waiting.isIdle(runner));
+    if (idle.length === 0) {
+      return [];
+    }
+    const calls = keptArray(
+      this.kept[turn],
+      idle.map((runner) => runner.calls),
+    );
+    this.kept[turn] = calls;
+    const looks = await this.waiting.store.queues.look(calls, this.places, LIMIT);
+    // After an error the claims find out.
+    return idle.filter((runner, i) => {
+      const look = looks[i]!;
+      return !look.ok || isNews(runner, look.reply.found);
+    });
+  }
 }
 
 /**
@@ -31,9 +75,12 @@ interface WaitingRunners {
 export class IdleLooks implements BackgroundRole {
   private timer: Timer | undefined;
   private running: Promise<void> | undefined;
-  private next = 0;
+  private readonly looks: readonly TurnedLook[];
 
-  constructor(private readonly waiting: WaitingRunners) {}
+  constructor(private readonly waiting: WaitingRunners) {
+    const inTurn = waiting.runners.length * CLAIMABLE.length > MOST_KEYS;
+    this.looks = (inTurn ? IN_TURN : [CLAIMABLE]).map((places) => new TurnedLook(waiting, places));
+  }
 
   start(): void {
     this.timer = this.waiting.store.clock.setInterval(() => void this.runOnce(), INTERVAL_MS);
@@ -51,27 +98,18 @@ export class IdleLooks implements BackgroundRole {
   }
 
   private async look(): Promise<void> {
-    const { store } = this.waiting;
-    const idle = this.waiting.idle();
-    if (idle.length === 0 || !store.isReady) {
+    if (!this.waiting.store.isReady) {
       return;
     }
-    this.next = this.next < idle.length ? this.next : 0;
-    const looked = idle.slice(this.next, this.next + MOST_QUEUES);
-    this.next += MOST_QUEUES;
-    const looks = await store.queues.look(
-      looked.map(({ calls }) => calls),
-      CLAIMABLE,
-      LIMIT,
-    );
-    // After an error the claims find out.
-    const found = looked.filter((_, i) => {
-      const look = looks[i]!;
-      return !look.ok || look.reply.found.size > 0;
-    });
+    const found = (await Promise.all(this.looks.map((look) => look.look()))).flat();
     found.forEach(({ outlook }) => outlook.expectJobs());
     if (found.length > 0) {
       this.waiting.found();
     }
   }
+}
+
+/** Returns whether a claim may find a job. If all jobs are scheduled and the worker knows the next due time, it waits. */
+function isNews({ outlook }: QueueRunner, found: Look['found']): boolean {
+  return found.size > (found.has('scheduled') && outlook.nextDueInMs !== undefined ? 1 : 0);
 }

@@ -63,6 +63,8 @@ export class IdleWait implements BackgroundRole {
   private turn = 0;
   private waiting = false;
   private nudged = false;
+  /** The runners whose cancels end the current wait; undefined if it has all. */
+  private heard: ReadonlySet<QueueRunner> | undefined;
   private loggedRefusal = false;
   private readonly rearming: InterruptibleWait;
   private readonly interruptible: InterruptibleWait;
@@ -84,7 +86,12 @@ export class IdleWait implements BackgroundRole {
     this.storeWait = store.workerWait(worker, calls, logger);
     this.looks =
       runners.length > MOST_CLAIMED_AT_ONCE
-        ? new IdleLooks({ store, idle: () => this.idleRunners, found: () => listener.onWake() })
+        ? new IdleLooks({
+            store,
+            runners,
+            isIdle: (runner) => options.capacity() > 0 && isIdle(runner),
+            found: () => listener.onWake(),
+          })
         : undefined;
   }
 
@@ -95,10 +102,7 @@ export class IdleWait implements BackgroundRole {
 
   /** Makes sure that a runner that became idle or gained a slot is waited for. */
   check(): void {
-    if (
-      !this.options.runners.some((runner) => isIdle(runner) && !runner.state.isBlockedOn) ||
-      this.options.capacity() <= 0
-    ) {
+    if (!this.hearsTooLittle && (!this.waitsForTooFew || this.options.capacity() <= 0)) {
       return;
     }
     if (this.waiting) {
@@ -106,6 +110,18 @@ export class IdleWait implements BackgroundRole {
     } else {
       this.rearming.end();
     }
+  }
+
+  private get waitsForTooFew(): boolean {
+    return this.options.runners.some((runner) => isIdle(runner) && !runner.state.isBlockedOn);
+  }
+
+  /** True if a cancel of a running job would not end the wait. */
+  private get hearsTooLittle(): boolean {
+    const { heard } = this;
+    return (
+      heard !== undefined && this.options.runners.some((runner) => runner.attempts.size > 0 && !heard.has(runner))
+    );
   }
 
   /** Ends the wait at once when a runner was closed, because its jobs would only be released. */
@@ -178,13 +194,17 @@ export class IdleWait implements BackgroundRole {
     const waitMs = Math.max(SHORTEST_WAIT_MS, dueInMs);
     runners.forEach((runner) => runner.waitBegins());
     this.waiting = true;
+    this.heard =
+      this.looks && new Set(this.options.runners.filter((runner) => !isIdle(runner) || runner.attempts.size > 0));
     const ending = waitMs < longestMs ? this.clock.setTimeout(() => this.nudge(), waitMs + LATEST_MS) : undefined;
     const { outcomes, cancelIn, wokenIn, refusal } = await this.storeWait.wait(
       this.inTurn(runners),
       waitMs,
       claims.map(({ call }) => call),
+      this.heard && [...this.heard].map((runner) => runner.calls),
     );
     this.waiting = false;
+    this.heard = undefined;
     if (ending !== undefined) {
       this.clock.clear(ending);
     }

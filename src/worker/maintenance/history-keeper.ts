@@ -38,10 +38,15 @@ export class HistoryKeeper {
 
   /** Closes the minute in which a queue was kept last. After that an idle queue costs nothing. */
   async keepOpen(queue: JobQueue): Promise<void> {
-    if (this.open.has(queue) && this.isDue(queue)) {
+    if (this.isOpen(queue)) {
       await this.keep(queue);
       this.open.delete(queue);
     }
+  }
+
+  /** Returns whether the minute in which a queue was kept last is over, and not closed. */
+  isOpen(queue: JobQueue): boolean {
+    return this.open.has(queue) && this.isDue(queue);
   }
 
   private isDue(queue: JobQueue): boolean {

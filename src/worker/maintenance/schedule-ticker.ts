@@ -2,6 +2,8 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
+import type { StoreCalls } from '../../queue/store/store-calls.js';
+import type { Place } from '../../queue/store/verbs/queues-verbs.js';
 import { FaultLog } from '../reports/fault-log.js';
 import type { TickReport } from '../../queue/schedules/schedules.js';
 
@@ -10,6 +12,8 @@ const LOOK_MS = 5_000;
 
 /** The number of queues that are asked one by one. */
 const FEW = 4;
+
+const PLACES: readonly Place[] = ['scheduleDue'];
 
 const LOOK_LIMIT = { timeoutMs: LOOK_MS };
 
@@ -27,6 +31,8 @@ export class ScheduleTicker implements BackgroundRole {
   private stopped = false;
   private nextInMs = LOOK_MS;
   private unsubscribe: (() => void)[] = [];
+  /** The calls of all queues; undefined before all are open. */
+  private calls: readonly StoreCalls[] | undefined;
   private readonly faults: FaultLog;
 
   constructor(
@@ -86,16 +92,21 @@ export class ScheduleTicker implements BackgroundRole {
     if (this.queues.length <= FEW || !store?.isReady || store.isSharded) {
       return this.queues;
     }
-    const calls = await Promise.all(this.queues.map((queue) => queue.calls().catch(() => undefined)));
-    const opened = calls.filter((each) => each !== undefined);
-    const looks = await store.queues.look(opened, ['scheduleDue'], LOOK_LIMIT);
-    const without = new Set(
-      opened.filter((_, i) => {
-        const look = looks[i]!;
-        return look.ok && look.reply.found.size === 0;
-      }),
-    );
-    return this.queues.filter((_, i) => !calls[i] || !without.has(calls[i]));
+    const calls = await this.callsOfAll();
+    if (!calls) {
+      return this.queues;
+    }
+    const looks = await store.queues.look(calls, PLACES, LOOK_LIMIT);
+    return this.queues.filter((_, i) => {
+      const look = looks[i]!;
+      return !look.ok || look.reply.found.size > 0;
+    });
+  }
+
+  /** Returns undefined while a queue cannot be opened. */
+  private async callsOfAll(): Promise<readonly StoreCalls[] | undefined> {
+    this.calls ??= await Promise.all(this.queues.map((queue) => queue.calls())).catch(() => undefined);
+    return this.calls;
   }
 
   private async tickQueue(queue: JobQueue): Promise<void> {

@@ -15,6 +15,7 @@ import { HistoryKeeper } from './history-keeper.js';
 import { EndReports } from './end-reports.js';
 import type { WorkerEventListener } from '../reports/worker-event.js';
 import { DueQueues, LOOKED_AT, REMAINS } from './sweep/due-queues.js';
+import { LookRounds } from './sweep/look-rounds.js';
 import { MaintenanceRight, type OpenQueue } from './sweep/maintenance-right.js';
 import { QueueSweep, type SweepReport } from './sweep/queue-sweep.js';
 
@@ -45,6 +46,8 @@ export class Sweeper implements BackgroundRole {
   private readonly sweep: QueueSweep;
   private readonly due: DueQueues;
   private right: MaintenanceRight | undefined;
+  private readonly opened = new WeakMap<JobQueue, OpenQueue>();
+  private readonly rounds = new Map<string, LookRounds>();
   /** The minute of each server in which its idle queues were noted last. */
   private readonly notedIn = new Map<string, number>();
 
@@ -115,38 +118,45 @@ export class Sweeper implements BackgroundRole {
 
   /** Returns the queues whose layout is known. */
   private async openQueues(): Promise<OpenQueue[]> {
-    const opened = await Promise.all(
-      this.queues.map(async (queue) => {
+    const unknown = this.queues.filter((queue) => !this.opened.has(queue));
+    await Promise.all(
+      unknown.map(async (queue) => {
         try {
-          return { queue, calls: await queue.calls() };
+          this.opened.set(queue, { queue, calls: await queue.calls() });
         } catch (error) {
           this.failed(queue, error);
-          return undefined;
         }
       }),
     );
-    return opened.filter((each) => each !== undefined);
+    return this.queues.flatMap((queue) => this.opened.get(queue) ?? []);
   }
 
   /** Maintains the queues of one server. */
   private async maintain(server: string, queues: readonly OpenQueue[], report: SweepReport): Promise<void> {
     const { store } = queues[0]!.queue;
+    const rounds = this.rounds.get(server) ?? new LookRounds(this.intervalMs);
+    this.rounds.set(server, rounds);
     if (!(await this.hasRight(store, server, queues))) {
-      return;
+      return rounds.restart();
     }
     const limit = limitOf(this.intervalMs);
-    const calls = queues.map((each) => each.calls);
-    const remains = this.due.looksForRemains(server) ? await store.queues.look(calls, REMAINS, limit) : [];
+    const looksForRemains = this.due.looksForRemains(server);
+    const { looked, calls } = rounds.next(queues, looksForRemains);
+    const remains = looksForRemains ? await store.queues.look(calls, REMAINS, limit) : [];
     const looks = await store.queues.look(calls, LOOKED_AT, limit);
-    const idle: OpenQueue[] = [];
-    for (const [i, each] of queues.entries()) {
+    const notIdle = new Set<JobQueue>();
+    for (const [i, { queue }] of looked.entries()) {
       const look = looks[i]!;
       if (!look.ok) {
-        this.failed(each.queue, look.error);
-      } else if (!(await this.sweepIfDue(each.queue, look.reply, remains[i], report))) {
-        idle.push(each);
+        this.failed(queue, look.error);
+      }
+      const isSwept = look.ok && (await this.sweepIfDue(queue, look.reply, remains[i], report));
+      rounds.note(queue, isSwept);
+      if (isSwept || !look.ok) {
+        notIdle.add(queue);
       }
     }
+    const idle = queues.filter(({ queue }) => !notIdle.has(queue));
     await this.noteIdle(server, idle, looks);
   }
 
@@ -195,7 +205,7 @@ export class Sweeper implements BackgroundRole {
     idle: readonly OpenQueue[],
     looks: readonly Settled<Look>[],
   ): Promise<void> {
-    for (const { queue } of idle) {
+    for (const { queue } of idle.filter((each) => this.history.isOpen(each.queue))) {
       await this.history.keepOpen(queue).catch((error: unknown) => this.failed(queue, error));
     }
     const minute = Math.floor((looks.find((look) => look.ok)?.reply.atMs ?? 0) / 60_000);

@@ -40,6 +40,14 @@ describe('worker/renew.lua', () => {
     }
   });
 
+  it('renews the names of the handlers also without checks', async () => {
+    const q = await announced();
+    const before = await q.now();
+    expect(await renew([q], { checks: false })).toEqual([true]);
+    expect(Number(await q.redis.zscore(q.keys.names, 'fax'))).toBeGreaterThanOrEqual(before);
+    expect(await q.redis.zcard(q.keys.names)).toBe(2);
+  });
+
   it('asks for a registration where the worker is not known, and writes nothing there', async () => {
     const [known, lost] = [await announced(), testQueue()];
     expect(await renew([known, lost], { checks: false })).toEqual([true, false]);

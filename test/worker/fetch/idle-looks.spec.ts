@@ -1,6 +1,9 @@
 // A worker of many queues looks for jobs without a marker by one call for all of them. It claims where it finds some.
 import { expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
+import { IdleLooks } from '#worker/fetch/idle-looks.js';
+import type { QueueRunner } from '#worker/runner/queue-runner.js';
+import { connect } from '../../support/redis/redis.js';
 import { systemClock } from '#queue/runtime/clock.js';
 import { MemoryServer } from '#memory/memory-server.js';
 import { MemoryStore } from '#memory/memory-store.js';
@@ -16,6 +19,21 @@ async function keysOf(queue: JobQueue) {
 
 function served(queues: readonly JobQueue[]) {
   return queues.map((queue) => ({ queue, handlers: { [queue.name]: () => undefined } }));
+}
+
+/** Returns a store of a worker that notes its claims, and the store of another process. */
+function observedStores() {
+  const server = new MemoryServer(() => Date.now());
+  const claims: string[] = [];
+  const link = async <Reply>(script: string, run: () => Reply) => {
+    if (script === 'attemptClaim') claims.push(script);
+    return run();
+  };
+  return {
+    store: new MemoryStore(systemClock, { server, link }),
+    producer: new MemoryStore(systemClock, { server }),
+    claims,
+  };
 }
 
 it('finds jobs without a marker: of clients of the Redis pattern, due ones, and after a lost marker', async () => {
@@ -40,15 +58,24 @@ it('finds jobs without a marker: of clients of the Redis pattern, due ones, and 
   await worker.event('completed', before + 1, { timeoutMs: 10_000 });
 });
 
+it('does not claim each second for a job that is scheduled for tomorrow', async () => {
+  const { store, producer, claims } = observedStores();
+  const queues = Array.from({ length: MANY }, (_, i) => new JobQueue(store, `q${i}`));
+  await new JobQueue(producer, 'q5').enqueue({}, { delayMs: 86_400_000 });
+  const worker = await startWorker(served(queues));
+  await eventually(() => claims.length >= MANY, { what: 'a first claim of each queue' });
+  const runners = (worker.worker as unknown as { runners: QueueRunner[] }).runners;
+  let found = 0;
+  const looks = new IdleLooks({ store, runners, isIdle: () => true, found: () => found++ });
+  await eventually(() => runners[5]!.outlook.nextDueInMs !== undefined, { what: 'the reply of the claim' });
+  await looks.runOnce();
+  expect(found).toBe(0);
+  await new JobQueue(producer, 'q5').enqueue({});
+  await worker.event('completed');
+});
+
 it('claims only from the queue whose marker woke it', async () => {
-  const server = new MemoryServer(() => Date.now());
-  const claims: string[] = [];
-  const link = async <Reply>(script: string, run: () => Reply) => {
-    if (script === 'attemptClaim') claims.push(script);
-    return run();
-  };
-  const store = new MemoryStore(systemClock, { server, link });
-  const producer = new MemoryStore(systemClock, { server });
+  const { store, producer, claims } = observedStores();
   const queues = Array.from({ length: MANY }, (_, i) => new JobQueue(store, `q${i}`));
   const worker = await startWorker(served(queues));
   await eventually(() => claims.length === MANY, { what: 'a first claim of each queue' });
@@ -56,4 +83,29 @@ it('claims only from the queue whose marker woke it', async () => {
   await new JobQueue(producer, 'q5').enqueue({});
   await worker.event('completed');
   expect(claims.length).toBeLessThanOrEqual(3); // for the job, for what may be left, and one of a look
+});
+
+it('hears a cancel of a job that it found during a wait', async () => {
+  const redis = namedConnection();
+  const queues = Array.from({ length: MANY }, () => newQueue({ visibilityMs: 60_000 }, redis));
+  const queue = queues[6]!;
+  const worker = await startWorker(
+    queues.map((each) => ({
+      queue: each,
+      handlers: { [each.name]: (job) => new Promise((resolve) => job.signal.addEventListener('abort', resolve)) },
+    })),
+  );
+  await idle(redis);
+  const keys = await keysOf(queue);
+  await redis.hset(keys.job('late'), {
+    name: queue.name,
+    payload: '{}',
+    status: 'pending',
+    enqueued_at_ms: Date.now(),
+  });
+  await redis.lpush(keys.pending, 'late'); // without a marker, so the wait goes on
+  await worker.event('started', 1, { id: 'late' });
+  await idle(redis);
+  await newQueue({}, connect(), queue.name).cancel('late');
+  await worker.event('cancelled', 1, { id: 'late', timeoutMs: 15_000 }); // the heartbeat comes after 20 s
 });

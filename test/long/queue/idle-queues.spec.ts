@@ -1,0 +1,63 @@
+// What thousands of idle queues of one process cost Redis. test/worker/fetch/idle-cost.spec.ts shows the same of hundreds.
+import { afterAll, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { JobQueue } from '#queue/job-queue.js';
+import { sleep } from '../../support/faults/wait.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { connect } from '../../support/redis/redis.js';
+import { idle, namedConnection, startWorker } from '../../support/worker/workers.js';
+
+/** The interval of the rarest task that each idle queue has: the note that it was maintained. */
+const MEASURED_MS = 60_000;
+
+const SENT = new Set(['eval', 'evalsha', 'bzpopmin', 'ping']);
+
+/** The most that Redis receives and does a second, for these idle queues. */
+const BOUNDS = [
+  { count: 1_000, sent: 8, inside: 250, kilobytes: 160 },
+  { count: 5_000, sent: 10, inside: 1_000, kilobytes: 420 },
+];
+
+const open: JobQueue[] = [];
+
+afterAll(() => open.forEach((queue) => queue.close()));
+
+it('sends a few commands and bytes a second for thousands of idle queues', async () => {
+  const measured = await Promise.all(BOUNDS.map(async (bound) => ({ bound, cost: await costOf(bound.count) })));
+  const above = measured.filter(
+    ({ bound, cost }) =>
+      cost.sent > bound.sent || cost.inside > bound.inside || cost.bytes > 1_000 * bound.kilobytes,
+  );
+  expect(above).toEqual([]);
+}, 180_000);
+
+/** Returns what Redis receives and does a second, for this many idle queues of a worker. */
+async function costOf(count: number) {
+  const server = await startOwnRedis();
+  const redis = namedConnection({}, server.url);
+  const queues = Array.from({ length: count }, (_, i) => new JobQueue(redis, `q${i}`));
+  open.push(...queues);
+  await startWorker(
+    queues.map((queue) => ({ queue, handlers: { [queue.name]: () => undefined } })),
+    undefined,
+    { sweepIntervalMs: 5_000 },
+  );
+  await idle(redis);
+  await sleep(10_000); // the first round looks at all queues
+  const admin = connect({}, server.url);
+  const before = await read(admin);
+  await sleep(MEASURED_MS);
+  const after = await read(admin);
+  const perSecond = (of: 'sent' | 'inside' | 'bytes') =>
+    ((after[of] - before[of]) * 1_000) / (after.atMs - before.atMs);
+  return { sent: perSecond('sent'), inside: perSecond('inside'), bytes: perSecond('bytes') };
+}
+
+async function read(redis: Redis) {
+  const stats = await redis.info('commandstats');
+  const calls = [...stats.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)].filter(([, name]) => name !== 'info');
+  const sum = (isSent: boolean) =>
+    calls.filter(([, name]) => SENT.has(name!) === isSent).reduce((total, [, , count]) => total + Number(count), 0);
+  const bytes = Number(/total_net_input_bytes:(\d+)/.exec(await redis.info('stats'))![1]);
+  return { sent: sum(true), inside: sum(false), bytes, atMs: performance.now() };
+}

@@ -1,0 +1,60 @@
+import { expect, it } from '@jest/globals';
+import { JobQueue } from '#queue/job-queue.js';
+import { systemClock } from '#queue/runtime/clock.js';
+import { MemoryServer } from '#memory/memory-server.js';
+import { MemoryStore } from '#memory/memory-store.js';
+import { LookRounds } from '#worker/maintenance/sweep/look-rounds.js';
+import type { OpenQueue } from '#worker/maintenance/sweep/maintenance-right.js';
+
+async function opened(count: number, visibilityMs: number): Promise<OpenQueue[]> {
+  const store = new MemoryStore(systemClock, { server: new MemoryServer(() => 0) });
+  const queues = Array.from({ length: count }, (_, i) => new JobQueue(store, `q${i}`, { visibilityMs }));
+  return Promise.all(queues.map(async (queue) => ({ queue, calls: await queue.calls() })));
+}
+
+/** Returns how often each queue was looked at in these rounds. */
+function looksIn(rounds: LookRounds, count: number, queues: readonly OpenQueue[]): number[] {
+  const looked = Array.from({ length: count }, () => rounds.next(queues, false).looked);
+  return queues.map((queue) => looked.filter((each) => each.includes(queue)).length);
+}
+
+it('looks at an empty queue of many each third round, and at one with work each round', async () => {
+  const queues = await opened(400, 30_000);
+  const rounds = new LookRounds(5_000);
+  expect(rounds.next(queues, false).looked).toHaveLength(400); // the first round knows nothing
+  rounds.note(queues[7]!.queue, true);
+  const looks = looksIn(rounds, 9, queues);
+  expect(looks.filter((each) => each !== 3)).toEqual([9]);
+  rounds.note(queues[7]!.queue, false);
+  expect(new Set(looksIn(rounds, 9, queues))).toEqual(new Set([3]));
+});
+
+it('looks at all queues after another process maintained them, and where the caller asks for it', async () => {
+  const queues = await opened(400, 30_000);
+  const rounds = new LookRounds(5_000);
+  looksIn(rounds, 4, queues);
+  rounds.restart();
+  expect(rounds.next(queues, false).looked).toHaveLength(400);
+  expect(rounds.next(queues, false).looked.length).toBeLessThan(150);
+  expect(rounds.next(queues, true).looked).toHaveLength(400);
+});
+
+it('looks often enough that live workers have a heartbeat before a claim expires', async () => {
+  const queues = await opened(400, 9_000);
+  const rounds = new LookRounds(5_000);
+  expect(new Set(looksIn(rounds, 3, queues))).toEqual(new Set([3]));
+});
+
+it('looks at few queues in each round', async () => {
+  const queues = await opened(300, 30_000);
+  expect(new Set(looksIn(new LookRounds(5_000), 3, queues))).toEqual(new Set([3]));
+});
+
+it('returns the same calls for the same queues, so that their keys are built once', async () => {
+  const queues = await opened(400, 30_000);
+  const rounds = new LookRounds(5_000);
+  looksIn(rounds, 4, queues);
+  const calls = Array.from({ length: 6 }, () => rounds.next(queues, false).calls);
+  expect(calls[3]).toBe(calls[0]);
+  expect(calls[4]).toBe(calls[1]);
+});
