@@ -8,6 +8,7 @@ import { JobsController } from './api/jobs.controller.js';
 import { LimitsController } from './api/limits.controller.js';
 import { RunsController } from './api/runs.controller.js';
 import { SchedulesController } from './api/schedules.controller.js';
+import { SearchController } from './api/search/search.controller.js';
 import { SessionController } from './api/session.controller.js';
 import type { ResolvedMount } from './dashboard-options.js';
 import { LiveController } from './api/live.controller.js';
@@ -23,6 +24,7 @@ const CONTROLLERS: readonly Type<object>[] = [
   GroupsController,
   HistoryController,
   JobsController,
+  SearchController,
   JobController,
   ActionsController,
   LimitsController,

@@ -35,6 +35,7 @@ export function routeSamples(queue: string): Record<string, Sample[]> {
     'GET api/history': [[{ queue }, ['view']]],
     'GET api/jobs': [[{ queue, state: 'failed' }, ['view']]],
     'GET api/search': [[{ queue, state: 'failed' }, ['view']]],
+    'GET api/search/all': [[{ text: 'a' }, ['view']]],
     'GET api/search/count': [[{ queue, state: 'failed' }, ['view']]],
     'GET api/errors': [[{ queue }, ['view']]],
     'GET api/job': [[{ queue, id: 'a' }, ['view']]],

@@ -7,8 +7,8 @@ import type { JobRecord } from '../../queue/model/job.js';
 import { ShownQueues } from '../shown-queues.js';
 import type { JobAction, JobMatch, RunView, State } from '../views/views.js';
 import { Redactor } from '../security/redactor.js';
-import { matches } from '../search/job-match.js';
-import { walkSlice } from '../search/job-walk.js';
+import { matcherOf, type Matcher } from '../search/job-match.js';
+import { walkSlice } from '../../inspect/search/walk-state.js';
 import { ActionLog } from './action-log.js';
 import { JobActions } from './job-actions.js';
 import { RunStore, serverNow } from './run-store.js';
@@ -129,11 +129,13 @@ export class BulkRuns implements BeforeApplicationShutdown {
 
   /** Passes over the jobs once. Returns the outcome of the run if it ends early. */
   private async pass(queue: JobQueue, run: RunView, allowedOf: AllowedOf): Promise<End> {
+    const matcher = matcherOf(run.match);
     let cursor: string | null = null;
     do {
-      const slice = await walkSlice(queue, run.state, cursor);
+      const slice = await walkSlice(queue, run.state, cursor, matcher);
       const before = run.done;
-      const ended = await this.change(queue, run, slice.jobs, allowedOf);
+      const jobs = await this.matching(queue, run, slice.jobs, matcher);
+      const ended = await this.change(queue, run, jobs, allowedOf);
       if (ended !== undefined) {
         return ended;
       }
@@ -144,16 +146,25 @@ export class BulkRuns implements BeforeApplicationShutdown {
     return undefined;
   }
 
-  /** Changes the jobs of a slice that match, as many at once as the pace of the run allows. */
-  private async change(
+  /** Returns the ids of the jobs of a slice that belong to the run. */
+  private async matching(
     queue: JobQueue,
     run: RunView,
     jobs: readonly JobRecord[],
+    { look }: Matcher,
+  ): Promise<string[]> {
+    await this.redactor.learn(queue.name);
+    const matching = jobs.filter((job) => isMeant(job, run) && look(this.redactor.record(job)) === 'match');
+    return matching.map(({ id }) => id);
+  }
+
+  /** Changes jobs, as many at once as the pace of the run allows. */
+  private async change(
+    queue: JobQueue,
+    run: RunView,
+    matching: readonly string[],
     allowedOf: AllowedOf,
   ): Promise<End> {
-    await this.redactor.learn(queue.name);
-    const chosen = jobs.filter((job) => isMeant(job, run) && matches(this.redactor.record(job), run.match));
-    const matching = chosen.map(({ id }) => id);
     const allowed = await allowedOf(matching);
     const ids = matching.filter((id) => allowed.has(id));
     run.spared += matching.length - ids.length;

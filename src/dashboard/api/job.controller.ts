@@ -42,9 +42,7 @@ export class JobController extends Routes {
   @Reads('api/find', findSchema)
   async find({ id }: z.output<typeof findSchema>, { request }: Call): Promise<FoundJobsView> {
     await this.queues.look();
-    const names = this.queues.names();
-    const seen = await Promise.all(names.map((queue) => this.permissions.allows('view', request, { queue, id })));
-    const visible = names.filter((_, i) => seen[i]);
+    const visible = await this.permissions.visibleQueues(request, this.queues.names(), { id });
     const { found, unreadable } = await this.queues.gather(visible, (queue) => this.rowsOf(queue, id));
     return {
       jobs: found,

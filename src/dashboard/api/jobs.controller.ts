@@ -1,29 +1,26 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { SharedReads } from '../live/shared-reads.js';
-import { matchSchema } from '../search/job-match.js';
-import { LIST_BYTES } from '../search/job-walk.js';
+import { LIST_BYTES } from '../../inspect/search/walk-state.js';
 import { groupByError } from '../search/error-groups.js';
 import { JobSearch } from '../search/job-search.js';
 import { Permissions } from '../security/permissions.js';
 import { JobDescriber } from '../views/job-describer.js';
-import { queryCount, queueName, stateSchema } from './known-queue.js';
+import { cursor, queryCount, queueName, stateSchema } from './known-queue.js';
 import { Reads, Routes } from './route.js';
 import type { QueueCall } from './route-runner.js';
-import type { CountPage, ErrorGroupsPage, JobsPage, SearchPage } from '../views/views.js';
+import type { ErrorGroupsPage, JobsPage } from '../views/views.js';
 
 const LARGEST_PAGE = 100;
-const cursor = z.string({ error: 'expected the cursor of a page' }).max(2_000).optional();
 const pageSchema = z.object({
   queue: queueName,
   state: stateSchema,
   offset: queryCount(Number.MAX_SAFE_INTEGER).default(0),
   limit: queryCount(LARGEST_PAGE).default(50),
 });
-const searchSchema = matchSchema.extend({ queue: queueName, state: stateSchema, cursor });
 const errorsSchema = z.object({ queue: queueName, cursor });
 
-/** The jobs of a queue, page by page, and what can be searched in them. */
+/** The jobs of a queue page by page, and its dead letters by kind of error. */
 @Injectable()
 export class JobsController extends Routes {
   constructor(
@@ -49,25 +46,6 @@ export class JobsController extends Routes {
       return { state, offset, total: stats[state], jobs: jobs.map((job) => this.describer.row(job)) };
     });
     return { ...page, jobs: await this.permissions.visible(request, page.jobs) };
-  }
-
-  @Reads('api/search', searchSchema)
-  async search(
-    { queue: _name, state, cursor: from, ...match }: z.output<typeof searchSchema>,
-    { queue, request }: QueueCall,
-  ): Promise<SearchPage> {
-    const page = await this.jobSearch.search(queue, state, match, from ?? null);
-    return { ...page, jobs: await this.permissions.visible(request, page.jobs) };
-  }
-
-  /** Counts the matches of a slice, so that an action on all of them can name their number. */
-  @Reads('api/search/count', searchSchema)
-  async count(
-    { queue: _name, state, cursor: from, ...match }: z.output<typeof searchSchema>,
-    { queue, request }: QueueCall,
-  ): Promise<CountPage> {
-    const { jobs, ...page } = await this.jobSearch.search(queue, state, match, from ?? null, Infinity);
-    return { ...page, found: (await this.permissions.visible(request, jobs)).length };
   }
 
   /**

@@ -12,6 +12,8 @@ export const jobId = z
   .min(1, 'expected a job id')
   .max(1_000, 'expected a job id');
 
+export const cursor = z.string({ error: 'expected the cursor of a page' }).max(2_000).optional();
+
 /** Returns a whole number in a query. */
 export const queryCount = (most: number) =>
   z.coerce.number({ error: 'expected a whole number' }).int('expected a whole number').min(0).max(most);

@@ -34,9 +34,7 @@ export class SchedulesController extends Routes {
   @Reads('api/schedules', z.object({}))
   async list(_query: object, { request }: Call): Promise<SchedulesView> {
     await this.queues.look();
-    const names = this.queues.names();
-    const seen = await Promise.all(names.map((queue) => this.permissions.allows('view', request, { queue })));
-    const visible = names.filter((_, i) => seen[i]);
+    const visible = await this.permissions.visibleQueues(request, this.queues.names());
     const { found, unreadable } = await this.queues.gather(visible, (queue) => this.ofQueue(queue));
     return {
       schedules: await this.permissions.visible(request, found),

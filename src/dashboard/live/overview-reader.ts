@@ -6,7 +6,7 @@ import { serverNow } from '../actions/run-store.js';
 import { Redactor } from '../security/redactor.js';
 import { JobDescriber } from '../views/job-describer.js';
 import type { OverviewView, QueueVerdictView, QueueView } from '../views/views.js';
-import { LIST_BYTES } from '../search/job-walk.js';
+import { LIST_BYTES } from '../../inspect/search/walk-state.js';
 import { ShownQueues } from '../shown-queues.js';
 import { readOutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import { readServerVerdict } from '../../inspect/servers/server-verdict.js';

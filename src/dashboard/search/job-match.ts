@@ -1,32 +1,33 @@
 import { z } from 'zod';
-import type { JobRecord } from '../../queue/model/job.js';
+import { compileSearch, type Search } from '../../inspect/search/compile-search.js';
+import { LONGEST_SEARCH } from '../../inspect/search/parse-search.js';
 import type { JobMatch } from '../views/views.js';
 import { kindOf } from './error-groups.js';
 
+const tooLong = `expected text of at most ${LONGEST_SEARCH} characters`;
+/** A search, whose bad terms are refused by their own error. */
+export const searchText = z
+  .string({ error: 'expected text' })
+  .max(LONGEST_SEARCH, tooLong)
+  .refine((text) => compileSearch(text), 'expected a search');
+
 export const matchSchema = z.strictObject(
   {
-    text: z.string({ error: 'expected text' }).max(500, 'expected text of at most 500 characters').optional(),
-    group: z.string({ error: 'expected text' }).max(500, 'expected text of at most 500 characters').optional(),
+    text: searchText.optional(),
+    group: z.string({ error: 'expected text' }).max(LONGEST_SEARCH, tooLong).optional(),
   },
   { error: 'expected an object with text, group' },
 );
 
-/** Returns whether a job matches: its id, name, group, metadata or error has the text, in either case. */
-export function matches(job: JobRecord, { text, group }: JobMatch): boolean {
-  if (group !== undefined && kindOf(job) !== group) {
-    return false;
-  }
-  const wanted = text?.trim().toLowerCase();
-  return !wanted || searchedTexts(job).some((each) => each.toLowerCase().includes(wanted));
-}
+/** What jobs are held against: a search, and a kind of error. */
+export type Matcher = Pick<Search, 'readsPayloads' | 'look'>;
 
-function searchedTexts(job: JobRecord): string[] {
-  return [
-    job.id,
-    job.name,
-    job.lastError ?? '',
-    job.schedule ?? '',
-    job.group ?? '',
-    ...Object.entries(job.metadata ?? {}).map(([key, value]) => `${key}: ${value}`),
-  ];
+/**
+ * Returns what jobs must match.
+ *
+ * @throws InvalidOptionError for a bad term
+ */
+export function matcherOf({ text = '', group }: JobMatch): Matcher {
+  const { readsPayloads, look } = compileSearch(text);
+  return { readsPayloads, look: (job) => (group !== undefined && kindOf(job) !== group ? 'none' : look(job)) };
 }

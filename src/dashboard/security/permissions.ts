@@ -10,6 +10,7 @@ import {
 import { ShownQueues } from '../shown-queues.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
 import { watchedSubject } from './watched-subject.js';
+import { FAILURE_PREFIX } from '../../queue/validation/names.js';
 import { startOf } from '../../queue/runtime/cut.js';
 
 /** A permission that a route needs. */
@@ -86,6 +87,16 @@ export class Permissions {
     return new Set([...(isAllowed ? [first] : []), ...others.filter((_, i) => answers[i])]);
   }
 
+  /** Returns the queues that the request may see. */
+  async visibleQueues(
+    request: DashboardRequest,
+    names: readonly string[],
+    about: Omit<DashboardSubject, 'queue'> = {},
+  ): Promise<string[]> {
+    const seen = await Promise.all(names.map((queue) => this.allows('view', request, { ...about, queue })));
+    return names.filter((_, i) => seen[i]);
+  }
+
   /** Returns the jobs that the request may see. */
   async visible<Job extends { queue: string; id: string }>(
     request: DashboardRequest,
@@ -157,7 +168,9 @@ export class Permissions {
     }
     const { subject, isIdRead } = watchedSubject(about);
     const isAllowed = can ? await can(action, request, subject) : true;
-    return { isAllowed, isById: isIdRead() };
+    const isById = isIdRead();
+    const told = action === 'view' && isById && isAllowed ? toldJobOf(about.id) : undefined;
+    return told === undefined ? { isAllowed, isById } : this.ask(action, request, { ...about, id: told });
   }
 
   private refusal(action: DashboardAction, subject: DashboardSubject, reason = ''): ForbiddenException {
@@ -182,6 +195,11 @@ export class Permissions {
       ? undefined
       : `${why}, so the dashboard only shows it. To change it here, set the dashboard's option otherQueues: 'operate'.`;
   }
+}
+
+/** Returns the id of the job whose failure a failure job tells, because it quotes that job. */
+function toldJobOf(id: string | undefined): string | undefined {
+  return id?.startsWith(FAILURE_PREFIX) ? id.slice(FAILURE_PREFIX.length, id.lastIndexOf(':')) : undefined;
 }
 
 function nameOf(user: unknown): string | undefined {

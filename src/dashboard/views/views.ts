@@ -147,6 +147,8 @@ export interface SearchPage {
   jobs: JobRow[];
   /** The number of jobs that this slice read. */
   searched: number;
+  /** The number of jobs that may match, and whose payload could not be looked into. */
+  unread: number;
   total: number;
   /** The cursor of the next slice; null at the end. */
   cursor: string | null;

@@ -16,7 +16,7 @@ it('finds a read that changes', async () => {
   const windows = await new Windows().open();
   jest.spyOn(JobSearch.prototype, 'search').mockImplementation(async (queue) => {
     await queue.pause();
-    return { jobs: [], searched: 0, total: 0, cursor: null };
+    return { jobs: [], searched: 0, unread: 0, total: 0, cursor: null };
   });
   await expect(attackKeys(windows, 20)).rejects.toThrow('changed unasked');
 });

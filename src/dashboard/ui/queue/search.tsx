@@ -42,7 +42,7 @@ export function SearchField({ text, state, group }: FieldProps) {
         type="search"
         value={value}
         placeholder="Search these jobs"
-        aria-label={`Search the ${state} jobs by id, name, group, metadata or error`}
+        aria-label={`Search the ${state} jobs by text, or by terms such as payload.customer:4`}
         onInput={(event) => {
           setValue(event.currentTarget.value);
           if (event.currentTarget.value === '') setParams({ q: null });
@@ -50,7 +50,7 @@ export function SearchField({ text, state, group }: FieldProps) {
         onBlur={apply}
       />
       <button type="submit">Search</button>
-      <span class="search-hint quiet small">in ids, names, groups, metadata and errors</span>
+      <span class="search-hint quiet small">or terms: payload.customer:4, error:…, group:…, tag:…</span>
     </form>
   );
 }
@@ -106,7 +106,9 @@ export function SearchResults({ queue, state, text, group, groupWords }: Results
       {problem && <Notice title={problem.message} kind="problem" />}
       {jobs.length === 0 && status === 'done' ? (
         <Notice title={`No ${state} job matches.`}>
-          <p>The search looks at ids, names, groups, metadata and errors, and not into payloads.</p>
+          <p>
+            Text is searched in ids, names, groups, metadata and errors. Payloads need a term: payload.customer:4
+          </p>
         </Notice>
       ) : (
         <div class="job-list job-list-found" role="list" aria-label="Jobs that match" tabIndex={0}>
