@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 const LANES = [
   ['build:esm', 'lint:code', 'check:api'],
   ['types', 'types:ui'],
-  ['check:imports', 'format:check', 'build:codemod'],
+  ['check:imports', 'check:changelog', 'format:check', 'build:codemod'],
 ];
 
 /** Runs a script of package.json. Returns false if it fails. */

@@ -1,0 +1,1 @@
+export function changelogProblem(root: string, target?: string): string | undefined;
