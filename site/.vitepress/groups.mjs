@@ -140,6 +140,11 @@ export const GROUPS = [
         'monitoring',
         'Metrics for Prometheus and OpenTelemetry, traces, alerts and the verdict on a queue.',
       ),
+      page(
+        'Security',
+        'security',
+        'The Redis user, TLS, encryption and the dashboard: what to set, and what happens without.',
+      ),
       page('Encryption', 'encryption', 'Codecs, and encrypted payloads with keys that rotate.'),
       page('Reliability', 'reliability', 'What is guaranteed, fault by fault, and what Redis can promise.'),
       page('Proof', 'proof', 'Each guarantee with the test that shows it, and the counts of the last runs.'),
