@@ -7,7 +7,7 @@ export type OutputStream = Writable & Partial<Pick<WriteStream, 'isTTY' | 'colum
 
 /** The process that a command runs in: its streams and its environment. */
 export interface HostProcess {
-  readonly stdin: Readable & Partial<Pick<ReadStream, 'isTTY' | 'setRawMode'>>;
+  readonly stdin: Readable & Partial<Pick<ReadStream, 'isTTY' | 'isRaw' | 'setRawMode'>>;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
   readonly env: NodeJS.ProcessEnv;

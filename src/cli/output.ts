@@ -74,17 +74,27 @@ export class Output {
     this.stream.write(`\u001B[H${shown.join('\n')}\n\u001B[J`);
   }
 
-  /** Clears the screen and hides the cursor. Returns the way to show it again, which also the end of the process goes. */
+  /** Leaves the last text of a live view below what was on the terminal before. On a pipe it is there already. */
+  keep(value: unknown, words: () => Part): void {
+    if (this.hasScreen) {
+      this.show(value, words);
+    }
+  }
+
+  /**
+   * Switches to a second screen, and hides the cursor. Returns the way back to the first one, as it was. The end of the
+   * process goes that way, too.
+   */
   holdScreen(): () => void {
     if (!this.hasScreen) {
       return () => undefined;
     }
     const release = () => {
       process.off('exit', release);
-      this.stream.write('\u001B[?25h');
+      this.stream.write('\u001B[?25h\u001B[?1049l');
     };
     process.on('exit', release);
-    this.stream.write('\u001B[?25l\u001B[2J');
+    this.stream.write('\u001B[?1049h\u001B[?25l\u001B[2J');
     return release;
   }
 

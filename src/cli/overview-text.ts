@@ -57,7 +57,16 @@ function entryOf({ verdict, figures }: QueueOverview): [name: string, entry: obj
 }
 
 /** The verdicts beside the table: those of the worst queues above it, or those of unreadable ones below it. */
-export type ShownVerdicts = 'worst above' | 'unreadable below';
+type ShownVerdicts = 'worst above' | 'unreadable below';
+
+/** The row that a person has chosen by the arrow keys. */
+interface Selection {
+  /** The chosen queue, whose verdict is then the only one above the table. Undefined before the first key. */
+  queue: string | undefined;
+}
+
+/** The rows above the chosen one that stay on the screen. */
+const ROWS_ABOVE = 5;
 
 /**
  * Shows what is wrong with Redis, a row for each queue, and the verdicts that are asked for. Of a single queue it shows
@@ -65,18 +74,22 @@ export type ShownVerdicts = 'worst above' | 'unreadable below';
  *
  * @param none the words where there is no queue
  */
-export function overviewText({ server, queues }: Overview, none: string, out: Output, shown: ShownVerdicts): Part {
-  const table = () =>
-    out.table(
-      ALL,
-      queues.map((each) => rowOf(each, out)),
-      LAYOUT,
-    );
+export function overviewText(
+  { server, queues }: Overview,
+  none: string,
+  out: Output,
+  { verdicts: shown, selection }: { verdicts: ShownVerdicts; selection?: Selection },
+): Part {
+  const at = queues.findIndex(({ verdict }) => verdict.queue === selection?.queue);
+  const chosen = queues[at];
+  const above = Math.max(0, at - ROWS_ABOVE);
+  const rows = () => queues.slice(above).map((each) => rowOf(each, out, selection));
   return blocks([
     serverText(server, out),
-    shown === 'worst above' ? worstText(queues, out) : [],
+    shown === 'worst above' ? (chosen ? verdictText([chosen.verdict], out) : worstText(queues, out)) : [],
     [
-      queues.length > 0 ? table() : none,
+      ...(above > 0 ? [`… ${count(above)} more above`] : []),
+      queues.length > 0 ? out.table(ALL, rows(), LAYOUT) : none,
       ...(queues.length === 1 ? markLines(queues[0]!.figures?.marks ?? [], out) : []),
     ],
     shown === 'unreadable below' ? unreadableText(queues, out) : [],
@@ -119,8 +132,9 @@ export function healthText(verdicts: readonly QueueVerdict[], out: Output): Part
   ];
 }
 
-function rowOf({ verdict, figures }: QueueOverview, out: Output): Part[] {
-  const first = [out.sign(verdictMark(verdict)), verdict.queue];
+function rowOf({ verdict, figures }: QueueOverview, out: Output, selection: Selection | undefined): Part[] {
+  const pointer = selection === undefined ? '' : verdict.queue === selection.queue ? '›' : ' ';
+  const first = [text`${pointer}${out.sign(verdictMark(verdict))}`, verdict.queue];
   if (!figures) {
     return [...first, ...ALL.slice(first.length).map(() => UNKNOWN)];
   }

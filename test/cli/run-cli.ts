@@ -62,18 +62,21 @@ export function cliOnScreen(
     },
   });
   const [stdout, stderr] = [Object.assign(new Kept(), tty), Object.assign(new Kept(), tty)];
-  const screen = () => new Screen(columns, rows, stdout.text);
+  const screen = () => new Screen(columns, rows, stdout.text.replaceAll('\n', '\r\n'));
   return {
     ...within(args, { stdin: keyboard, stdout, stderr, env: environment(env) }),
     shows: (what) =>
       new Promise((resolve) => {
+        let looking: NodeJS.Immediate | undefined;
         const look = () => {
+          looking = undefined;
           if (what.test(screen().lines.join('\n'))) {
-            stdout.off('kept', look);
+            stdout.off('kept', lookSoon);
             resolve();
           }
         };
-        stdout.on('kept', look);
+        const lookSoon = () => (looking ??= setImmediate(look)); // once for many keys
+        stdout.on('kept', lookSoon);
         look();
       }),
     screen,

@@ -10,6 +10,8 @@ export class Screen {
   isCursorShown = true;
   /** The number of times it scrolled: a live view that scrolls is too high. */
   scrolled = 0;
+  /** The first screen, while a second one is shown. */
+  private first: string[] = [];
   private row = 0;
   private column = 0;
 
@@ -40,6 +42,13 @@ export class Screen {
         break;
       case '2J':
         this.lines.fill('');
+        break;
+      case '?1049h':
+        this.first = [...this.lines];
+        this.lines.fill('');
+        break;
+      case '?1049l':
+        this.lines.splice(0, this.rows, ...this.first);
         break;
       case '?25l':
         this.isCursorShown = false;

@@ -7,7 +7,7 @@ import type { Job } from '../../worker/handlers/job.js';
 import { Worker } from '../../worker/worker.js';
 import type { Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
-import { Interruption } from '../show-repeatedly.js';
+import { Interruption } from '../live/interruption.js';
 import { wholeNumber } from '../numbers.js';
 import { lines, text, type Text } from '../text.js';
 

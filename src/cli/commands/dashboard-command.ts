@@ -4,7 +4,7 @@ import type { RedisClient } from '../../queue/redis/redis-client.js';
 import type { Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
-import { Interruption } from '../show-repeatedly.js';
+import { Interruption } from '../live/interruption.js';
 import { text } from '../text.js';
 import { userOfMachine } from '../host-process.js';
 

@@ -1,13 +1,12 @@
 import type { Command } from 'commander';
 import { count } from '../../inspect/words.js';
-import type { ErrorKind } from '../../queue/dead-letters/error-kinds.js';
 import type { DeadLetterFilter } from '../../queue/dead-letters/dead-letters.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import type { Progress } from '../progress.js';
-import type { Output } from '../output.js';
-import { type Part, text, type Text } from '../text.js';
+import { kindTable, readKinds } from '../error-kinds.js';
+import { text, type Text } from '../text.js';
 
 type Options = Record<string, string | boolean | undefined>;
 type Verb = 'redrive' | 'discard';
@@ -59,31 +58,10 @@ function addErrors(program: Command, run: Run): void {
     .description('lists the kinds of error of the dead letters, the most frequent first')
     .action(
       run(async ({ session, out }, [name]) => {
-        const queue = await session.known(name!);
-        const content = await session.shownBy(queue);
-        const kinds = (await queue.deadLetters.kinds()).map(({ sample, error, ...kind }) => {
-          const words = sample ? content.record(sample).lastError : error;
-          return { ...kind, ...(words !== undefined && { error: words }), ...(sample && { sampleId: sample.id }) };
-        });
+        const kinds = await readKinds(session, await session.known(name!));
         out.show(kinds, () => kindTable(kinds, out));
       }),
     );
-}
-
-function kindTable(kinds: readonly Omit<ErrorKind, 'sample'>[], out: Output): Part {
-  const rows = kinds.map(({ kind, count: found, lastHour, isNew, lastAt, error = '–' }) => [
-    kind,
-    found,
-    lastHour,
-    out.ago(lastAt),
-    isNew ? 'new' : '',
-    error,
-  ]);
-  return rows.length > 0
-    ? out.table(['kind', 'dead', 'in 1 h', 'last', '', 'error'], rows, {
-        whole: ['kind'],
-      })
-    : 'No dead letters.';
 }
 
 async function one({ confirm }: Context, queue: JobQueue, verb: Verb, id: string): Promise<number> {

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { Context, Run } from '../context.js';
-import { showRepeatedly, type Shown } from '../show-repeatedly.js';
-import { jsonOf, overviewText, type ShownVerdicts } from '../overview-text.js';
+import { showRepeatedly, type Shown } from '../live/show-repeatedly.js';
+import { TopView } from '../live/top-view.js';
+import { jsonOf, overviewText } from '../overview-text.js';
 import { readOverview, type Overview } from '../overview.js';
 import { wholeNumber } from '../numbers.js';
-import { lines, type Part, text } from '../text.js';
 
 /** The interval of `stats --watch`, in ms. */
 const WATCH_MS = '2000';
@@ -29,13 +29,13 @@ async function stats(context: Context, [given]: string[], options: Record<string
   const { session, out } = context;
   const { name, watch } = watchedQueue(given, options['watch']);
   const { count } = options;
-  const read = async () => shown(context, await readOverview(session, name), 'unreadable below');
+  const read = async () => shown(context, await readOverview(session, name));
   if (watch === undefined) {
     out.show(...(await read()));
     return;
   }
   const every = wholeNumber('watch', watch);
-  await showRepeatedly(context, { every, count }, read);
+  await showRepeatedly(context, { every, count }, { read });
 }
 
 /** Takes the word after `--watch` for the queue where no other names one, and the word is no interval. */
@@ -48,18 +48,10 @@ function watchedQueue(name: string | undefined, watch: unknown): { name?: string
 
 async function top(context: Context, [name]: string[], options: Record<string, unknown>): Promise<void> {
   const every = wholeNumber('every', options['every'] as string);
-  await showRepeatedly(context, { every, count: options['count'] }, async () => {
-    const [value, words] = shown(context, await readOverview(context.session, name), 'worst above');
-    return [value, () => (context.out.isTerminal ? lines([clock(context), words()]) : words())];
-  });
+  await showRepeatedly(context, { every, count: options['count'] }, new TopView(context, name));
 }
 
-/** Returns the time of the server, its address, and the keys. */
-function clock({ session, out }: Context): Part {
-  const at = new Date(out.nowMs).toISOString().slice(11, 19);
-  return out.color('dim', text`${at} UTC  ${session.place}  q ends`);
-}
-
-function shown({ session, out }: Context, overview: Overview, verdicts: ShownVerdicts): Shown {
-  return [jsonOf(overview), () => overviewText(overview, session.noQueues().message, out, verdicts)];
+function shown({ session, out }: Context, overview: Overview): Shown {
+  const none = session.noQueues().message;
+  return [jsonOf(overview), () => overviewText(overview, none, out, { verdicts: 'unreadable below' })];
 }

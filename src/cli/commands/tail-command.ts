@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { JobEvent } from '../../queue/model/job-event.js';
 import type { Context, Run } from '../context.js';
-import { Interruption } from '../show-repeatedly.js';
+import { Interruption } from '../live/interruption.js';
 import { wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
 import { joined, padded, type Text } from '../text.js';

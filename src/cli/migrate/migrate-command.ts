@@ -14,7 +14,7 @@ import { planText, reportText, sourceName } from './migrate-text.js';
 import { wholeNumber } from '../numbers.js';
 import { clientOf } from '../redis/address.js';
 import { reach } from '../redis/reach.js';
-import { Interruption } from '../show-repeatedly.js';
+import { Interruption } from '../live/interruption.js';
 import { text, valueOf } from '../text.js';
 
 type Options = Record<string, string | boolean | undefined>;

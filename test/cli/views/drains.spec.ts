@@ -31,7 +31,7 @@ it.each<[string, QueueOverview, string, object]>([
 ])('of a backlog that %s', (_, queue, shown, json) => {
   const stdout = Object.assign(new PassThrough(), { isTTY: false });
   const out = new Output({ stdin: new PassThrough(), stdout, stderr: stdout, env: {} }, false, 0);
-  const text = overviewText({ server: undefined, queues: [queue] }, 'none', out, 'worst above');
+  const text = overviewText({ server: undefined, queues: [queue] }, 'none', out, { verdicts: 'worst above' });
   const [head, row] = (typeof text === 'object' ? text.value : String(text))
     .split('\n')
     .map((line) => line.split(/ {2,}/));

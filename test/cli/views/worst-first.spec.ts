@@ -4,8 +4,7 @@ import { JobQueue } from 'nest-job-queue/core';
 import { EXIT } from '#cli/exit-codes.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect } from '../../support/redis/redis.js';
-import { cli, cliRunningOnTerminal } from '../run-cli.js';
-import { Screen } from '../screen.js';
+import { cli, cliOnScreen } from '../run-cli.js';
 
 const LONG_MS = 60_000;
 const IDLE = 60;
@@ -29,16 +28,16 @@ describe('the worst queue comes first', () => {
   it(
     'on the screen of top, with its cause and the next step',
     async () => {
-      const command = cliRunningOnTerminal(['top', '--every', '100'], env);
-      await command.said(/more lines[^]*more lines/);
-      command.type('\u0003');
+      const command = cliOnScreen(['top'], { env });
+      await command.shows(/more lines/);
+      const [clock, ...lines] = command.screen().lines;
+      command.type('q');
       await command.over;
-      const [clock, ...lines] = new Screen(80, 24, command.ran.stdout).lines;
       expect(clock).toMatch(/ UTC .* q ends$/);
       expect(lines[0]).toMatch(/^✕ zoo {2}stuck: 1 waiting for 1(\.\d)? min, no worker$/);
       expect(lines.slice(1, 3).join('\n')).toMatch(/^ {4}cause: .*\n {4}next: {2}start a worker/);
       expect(lines[3]).toMatch(/^▲ paused {2}paused/);
-      const rows = lines.filter((line) => /^[●◐▲✕⋯] {2}\S/.test(line)).map((line) => line.slice(3).split(' ')[0]);
+      const rows = lines.filter((line) => /^ [●◐▲✕⋯] {2}\S/.test(line)).map((line) => line.slice(4).split(' ')[0]);
       expect(rows.slice(0, 3)).toEqual(['zoo', 'paused', 'idle-10']);
     },
     LONG_MS,

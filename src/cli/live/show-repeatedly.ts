@@ -1,0 +1,57 @@
+import type { Context } from '../context.js';
+import { wholeNumber } from '../numbers.js';
+import type { Part } from '../text.js';
+import { Interruption } from './interruption.js';
+import { readKeys } from './keys.js';
+
+const SHORTEST_MS = 100;
+
+/** A result as JSON shows it, and as text. */
+export type Shown = [value: unknown, words: () => Part];
+
+/** A result that is shown repeatedly. */
+export interface LiveView {
+  read(): Promise<Shown>;
+  /** Obeys a key; its text is then drawn again. Returns whether to read again now. */
+  press?(key: string): boolean | Promise<boolean>;
+}
+
+/** Reads and shows the result repeatedly, until the end. The last result of a counted view stays on the screen. */
+export async function showRepeatedly(
+  { session, out, stdin }: Context,
+  { every: asked = 1_000, count }: { every?: number; count?: unknown },
+  view: LiveView,
+): Promise<void> {
+  const every = Math.max(SHORTEST_MS, asked);
+  const most = wholeNumber('count', count as string | undefined) ?? Infinity;
+  const interruption = new Interruption(session);
+  let last: Shown | undefined;
+  const obey = async (key: string) => {
+    const readsAgain = await view.press?.(key);
+    if (last && !interruption.isOver) out.redraw(...last);
+    if (readsAgain) interruption.wake();
+  };
+  const release = out.holdScreen();
+  const ignoreKeys = readKeys(stdin, (key) => {
+    if (key === 'q' || key === 'ctrl+c') interruption.end();
+    else void obey(key).catch(interruption.fail);
+  });
+  let isComplete = false;
+  try {
+    for (let i = 1; i <= most; i++) {
+      const seen = await Promise.race([view.read(), interruption.over]);
+      if (!seen) {
+        return;
+      }
+      last = seen;
+      out.redraw(...seen);
+      await (i < most ? interruption.rest(every) : undefined);
+    }
+    isComplete = true;
+  } finally {
+    ignoreKeys();
+    interruption.close();
+    release();
+    if (isComplete && last) out.keep(...last);
+  }
+}
