@@ -5,7 +5,7 @@ import { SafeLogger } from '../../queue/errors/safe-logger.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobRecord } from '../../queue/model/job.js';
 import { ShownQueues } from '../shown-queues.js';
-import type { JobAction, JobMatch, RunView, State } from '../views/views.js';
+import type { RunRequest, RunView, State } from '../views/views.js';
 import { Redactor } from '../security/redactor.js';
 import { matcherOf, type Matcher } from '../search/job-match.js';
 import { walkSlice } from '../../inspect/search/walk-state.js';
@@ -18,18 +18,6 @@ const MOST_PASSES = 20;
 
 /** Returns the ids that the user of a run may change. */
 type AllowedOf = (ids: readonly string[]) => Promise<ReadonlySet<string>>;
-
-/** The request of a run. */
-interface RunRequest {
-  action: JobAction;
-  state: State;
-  match: JobMatch;
-  user: string;
-  /** The run ends after this many jobs; null for all. */
-  most: number | null;
-  /** The most jobs of a second; null for no limit. */
-  perSecond: number | null;
-}
 
 /** The reason why a run goes on no further; undefined while it goes on. */
 type End = RunView['status'] | undefined;

@@ -261,10 +261,8 @@ export interface JobMatch {
   group?: string;
 }
 
-/** A background run of one action over all jobs that match. */
-export interface RunView {
-  id: string;
-  queue: string;
+/** The request of a background run. */
+export interface RunRequest {
   action: JobAction;
   state: State;
   match: JobMatch;
@@ -273,6 +271,12 @@ export interface RunView {
   most: number | null;
   /** The most jobs of a second; null for no limit. */
   perSecond: number | null;
+}
+
+/** A background run of one action over all jobs that match. */
+export interface RunView extends RunRequest {
+  id: string;
+  queue: string;
   status: 'running' | 'stopping' | 'done' | 'stopped' | 'failed' | 'interrupted';
   startedAt: number;
   updatedAt: number;

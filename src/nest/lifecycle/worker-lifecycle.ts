@@ -7,7 +7,7 @@ import { systemClock } from '../../queue/runtime/clock.js';
 import { within } from '../../queue/runtime/within.js';
 import type { LifecycleParts } from './lifecycle-parts.js';
 import { makeWorker } from './make-worker.js';
-import { RepeatedStarts } from './repeated-starts.js';
+import { WorkerStarts } from './worker-starts.js';
 import { WorkerControls } from './worker-controls.js';
 import { JobLines } from '../context/job-lines.js';
 import { maintenanceInWords, serverInWords, warnOfAssumedRedis, workerInWords } from './boot-lines.js';
@@ -32,12 +32,12 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   private jobLines: JobLines | undefined;
   private audited = false;
   private starting: Promise<Error | undefined> | undefined;
-  private readonly starts: RepeatedStarts;
+  private readonly starts: WorkerStarts;
   /** The pauses and other requests to the workers of this process. */
   readonly controls = new WorkerControls(() => this.workers);
 
   constructor(private readonly parts: LifecycleParts) {
-    this.starts = new RepeatedStarts(parts.redis.store, parts.logger);
+    this.starts = new WorkerStarts(parts.redis.store, parts.logger);
     parts.hooks.attach(this, parts.connection);
     watchLazyModules(parts.lazyModules, () => this.serveLoaded());
   }

@@ -4,7 +4,8 @@ import type { EncodedJob } from '../store/enqueue-call.js';
 import { refTo, splitRef } from '../store/job-ref.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { DependOutcome } from '../store/verbs/batch-verbs.js';
-import { groupBy, OtherQueues } from './other-queues.js';
+import { groupBy } from '../runtime/group-by.js';
+import { OpenedQueues } from './opened-queues.js';
 
 /** The most pairs, or members, of one script call. */
 const SLICE = 500;
@@ -30,7 +31,7 @@ export async function dependElsewhere(
   const pairs = jobs.flatMap(({ id: waiting, afterElsewhere = [] }) =>
     afterElsewhere.map(({ queue: name, id }): Pair => ({ waiting, queue: name, id })),
   );
-  const others = new OtherQueues(queue, queue.callLimit);
+  const others = new OpenedQueues(queue, queue.callLimit);
   const outcomes = new Map<string, DependOutcome>();
   for (const [name, all] of groupBy(pairs, (pair) => pair.queue)) {
     for (let start = 0; start < all.length; start += SLICE) {
@@ -84,7 +85,7 @@ export async function findKnownMembers(
   queue: Pick<QueueAccess, 'name' | 'options' | 'store' | 'callLimit'>,
   jobs: readonly EncodedJob[],
 ): Promise<void> {
-  const others = new OtherQueues(queue, queue.callLimit);
+  const others = new OpenedQueues(queue, queue.callLimit);
   for (const [batch, members] of groupBy(jobs, batchElsewhere)) {
     if (batch === undefined) {
       continue;

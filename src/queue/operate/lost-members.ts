@@ -1,6 +1,7 @@
 import type { QueueAccess } from '../store/queue-store.js';
 import type { OpenMember } from '../store/verbs/batch-verbs.js';
-import { groupBy, OtherQueues } from './other-queues.js';
+import { groupBy } from '../runtime/group-by.js';
+import { OpenedQueues } from './opened-queues.js';
 
 /** The most batches that one look reads, and the most members of each. The doctor reads all. */
 const BATCHES = 10;
@@ -17,7 +18,7 @@ export async function lostMembers(
   queue: Pick<QueueAccess, 'name' | 'options' | 'store' | 'exec' | 'callLimit'>,
 ): Promise<LostMember[]> {
   const read = () => queue.exec((calls) => calls.batches.openMembers(BATCHES, MEMBERS));
-  const others = new OtherQueues(queue, queue.callLimit);
+  const others = new OpenedQueues(queue, queue.callLimit);
   const lost: LostMember[] = [];
   for (const [name, members] of groupBy(await read(), (member) => member.queue)) {
     const ends = await others.run(name, (calls) => calls.batches.ends(queue.name, members));

@@ -1,6 +1,7 @@
 import type { CallLimit, QueueAccess } from '../store/queue-store.js';
 import type { ElsewhereMember } from '../store/verbs/batch-verbs.js';
-import { groupBy, OtherQueues } from './other-queues.js';
+import { groupBy } from '../runtime/group-by.js';
+import { OpenedQueues } from './opened-queues.js';
 
 /** The most jobs that one script call looks at, and the most ends that one brings. */
 const SLICE = 200;
@@ -29,7 +30,7 @@ export async function maintainBatches(
   } = {},
 ): Promise<void> {
   const { all = false, limit = queue.callLimit, isStopped = () => false, onFailed } = options;
-  const others = new OtherQueues(queue, limit);
+  const others = new OpenedQueues(queue, limit);
   for (let i = 0; i < MOST_SLICES && !isStopped(); i++) {
     const found = await queue.exec((calls) => calls.sweep.maintainBatches(SLICE, all && i === 0), limit);
     if (!found) {
@@ -50,7 +51,7 @@ export async function maintainBatches(
  * @throws the error of a call to another queue; the ends stay in the outbox
  */
 export async function deliverEnds(queue: Queue): Promise<void> {
-  await deliver(queue, new OtherQueues(queue, queue.callLimit), queue.callLimit);
+  await deliver(queue, new OpenedQueues(queue, queue.callLimit), queue.callLimit);
 }
 
 /**
@@ -61,7 +62,7 @@ export async function deliverEnds(queue: Queue): Promise<void> {
  */
 async function askOthers(
   queue: Queue,
-  others: OtherQueues,
+  others: OpenedQueues,
   elsewhere: readonly ElsewhereMember[],
   limit: CallLimit,
 ): Promise<void> {
@@ -89,7 +90,7 @@ async function askOthers(
  * Delivers ends to batches of other queues, and returns how many. An end leaves the outbox after its batch has it, so it
  * may be delivered twice.
  */
-async function deliver(queue: Queue, others: OtherQueues, limit: CallLimit): Promise<number> {
+async function deliver(queue: Queue, others: OpenedQueues, limit: CallLimit): Promise<number> {
   const ends = await queue.exec((calls) => calls.batches.outbox(SLICE), limit);
   let failure: unknown;
   for (const [name, each] of groupBy(ends, ({ queue: home }) => home)) {

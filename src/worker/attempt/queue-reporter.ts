@@ -8,7 +8,7 @@ import { parseJson } from '../../queue/codec/parse-json.js';
 import { show } from '../../queue/errors/show.js';
 import { MOST_BYTES_OF_STEPS, MOST_STEP_BYTES, MOST_STEPS } from '../../queue/model/step.js';
 import { InvalidStepError } from '../handlers/job-steps.js';
-import { otherQueue } from '../../queue/operate/other-queues.js';
+import { otherQueue } from '../../queue/operate/opened-queues.js';
 import { splitRef } from '../../queue/store/job-ref.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { StoreCall } from '../../queue/store/store-call.js';

@@ -4,7 +4,7 @@ import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
-import { groupBy } from '../../queue/operate/other-queues.js';
+import { groupBy } from '../../queue/runtime/group-by.js';
 import { IdleLooks } from './idle-looks.js';
 import { isIdle, type IdleWait, type IdleWaitListener } from './idle-wait.js';
 

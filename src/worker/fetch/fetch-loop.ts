@@ -2,7 +2,7 @@ import type { CompleteReply } from '../../queue/store/complete-reply.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { ClaimReply, Failure, Release } from '../../queue/store/store-calls.js';
 import type { FailOutcome, ReleaseOutcome } from '../../queue/store/call-outcomes.js';
-import { groupBy } from '../../queue/operate/other-queues.js';
+import { groupBy } from '../../queue/runtime/group-by.js';
 import type { Clock } from '../../queue/runtime/clock.js';
 import type { Settled, StoreTransport } from '../../queue/store/queue-store.js';
 import type { StoreCall } from '../../queue/store/store-call.js';

@@ -3,7 +3,7 @@ import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { ForeignClients } from './foreign-clients.js';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
-import { groupBy } from '../../queue/operate/other-queues.js';
+import { groupBy } from '../../queue/runtime/group-by.js';
 import { limitOf } from '../../queue/runtime/bounds.js';
 import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.js';
 import type { QueueStore, Settled } from '../../queue/store/queue-store.js';

@@ -4,8 +4,8 @@ import type { StoreCalls } from '../store/store-calls.js';
 
 type SleepingQueue = QueueAccess & { sleep(ms: number): Promise<void> };
 
-/** Other queues on the same store. */
-export class OtherQueues {
+/** The queues on the same store that were opened for calls. */
+export class OpenedQueues {
   private readonly opened = new Map<string, Promise<StoreCalls>>();
 
   constructor(
@@ -27,7 +27,7 @@ export class OtherQueues {
 /** Returns another queue on the same store, as the code of batches reaches it. */
 export function otherQueue(queue: SleepingQueue, name: string): SleepingQueue {
   const { options, store, callLimit } = queue;
-  const others = new OtherQueues(queue, callLimit);
+  const others = new OpenedQueues(queue, callLimit);
   return {
     name,
     options,
@@ -37,18 +37,4 @@ export function otherQueue(queue: SleepingQueue, name: string): SleepingQueue {
     exec: (build) => others.run(name, build),
     sleep: (ms) => queue.sleep(ms),
   };
-}
-
-/** Returns the items by key. */
-export function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
-  const groups = new Map<Key, Item[]>();
-  for (const item of items) {
-    const group = groups.get(keyOf(item));
-    if (group) {
-      group.push(item);
-    } else {
-      groups.set(keyOf(item), [item]);
-    }
-  }
-  return groups;
 }

@@ -8,7 +8,7 @@ const SOON_MS = 1_000;
 const LATER_MS = 10_000;
 
 /** Repeats the starts of workers until they succeed, so that an app heals without a restart. */
-export class RepeatedStarts {
+export class WorkerStarts {
   private readonly errors = new Map<string, Error>();
   private readonly pause: InterruptibleWait;
   private ended = false;
