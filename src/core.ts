@@ -63,7 +63,7 @@ export type {
 } from './queue/model/history.js';
 export type { GroupListOptions, Groups } from './queue/operate/groups.js';
 export type { GroupStats } from './queue/model/group.js';
-export type { PauseOptions, QueuePauseOptions } from './queue/model/pause.js';
+export type { PauseOptions } from './queue/model/pause.js';
 export type { Limits } from './queue/operate/limits.js';
 export type { LimitsInForce } from './queue/store/verbs/limit-verbs.js';
 export type {

@@ -10,7 +10,7 @@
 --     it
 --   when its rate or rest lets the next job start in ms
 --   its own settings in the order of lua/group/set.lua
---   who paused it, and why.
+--   who paused it, why, and until when in ms.
 -- Repeated: reads again.
 --@include lib/core/keys
 --@include lib/core/clock
@@ -37,12 +37,15 @@ for _, name in ipairs(shown) do
   local group, head = read_group(name), redis.call('ZRANGE', groups .. 'waiting:' .. name, 0, 0)[1]
   local ready_at, enqueued_at = unpack(redis.call('HMGET', job .. (head or ''), 'ready_at_ms', 'enqueued_at_ms'))
   local opens = opens_at(group, 1)
+  local own = redis.call('HMGET', groups .. 'state:' .. name, 'max_running', 'rate_limit', 'rate_period_ms', 'rate_burst', 'weight',
+    'max_pending', 'on_dead_head', 'plain_weight', 'max_pending_bytes', 'paused_by', 'pause_reason', 'paused_until_ms', 'paused_at_ms')
+  if (tonumber(own[12] or nil) or math.huge) <= now then
+    own[10], own[11], own[12], own[13] = '', '', '', '' -- its time is over
+  end
   add(name, redis.call('ZCARD', groups .. 'waiting:' .. name), redis.call('ZCARD', groups .. 'running:' .. name),
-    head and (ready_at or enqueued_at) or '', group.paused or '', group.hold or '', opens and string.format('%.0f', opens) or '')
-  for _, value in ipairs(redis.call('HMGET', groups .. 'state:' .. name, 'max_running', 'rate_limit', 'rate_period_ms', 'rate_burst',
-    'weight', 'max_pending', 'on_dead_head', 'plain_weight', 'max_pending_bytes',
-    'paused_by', 'pause_reason')) do
-    add(value or '')
+    head and (ready_at or enqueued_at) or '', own[13] or '', group.hold or '', opens and string.format('%.0f', opens) or '')
+  for i = 1, 12 do
+    add(own[i] or '')
   end
 end
 return rows

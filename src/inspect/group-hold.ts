@@ -3,18 +3,19 @@ import type { GroupLimits } from '../queue/model/limits.js';
 
 /** The reasons why a group runs no job. */
 export type GroupHold =
-  | { by: 'pause'; since: Date; who?: string; why?: string }
+  | { by: 'pause'; since: Date; until?: Date; who?: string; why?: string }
   | { by: 'job'; id: string }
   | { by: 'rate'; until: Date }
   | { by: 'max-running'; running: number };
 
 /** Returns what holds a group back; undefined for nothing. @param limits of each group without limits of its own */
 export function groupHoldOf(group: GroupStats, limits: GroupLimits = {}, at = new Date()): GroupHold | undefined {
-  const { pausedAt, pausedBy, pauseReason, heldBy, opensAt, running } = group;
+  const { pausedAt, pausedBy, pauseReason, pausedUntil, heldBy, opensAt, running } = group;
   if (pausedAt) {
     const note = {
       ...(pausedBy !== undefined && { who: pausedBy }),
       ...(pauseReason !== undefined && { why: pauseReason }),
+      ...(pausedUntil !== undefined && { until: pausedUntil }),
     };
     return { by: 'pause', since: pausedAt, ...note };
   }

@@ -49,8 +49,9 @@ import { recordStep } from './verbs/attempt/step.js';
 import { addLines } from './verbs/attempt/job-log.js';
 import { promote } from './verbs/promote.js';
 import { hold, reclaim, reclaimWorker, tidy } from './verbs/sweep.js';
+import { newPause } from './state/pause.js';
 import { extendPause } from './verbs/operate/extend-pause.js';
-import type { QueuePauseOptions } from '../queue/model/pause.js';
+import type { PauseOptions } from '../queue/model/pause.js';
 import { WORKER_SEEN_MS } from '../queue/runtime/lifetimes.js';
 
 export class MemoryCalls implements StoreCalls {
@@ -168,12 +169,12 @@ export class MemoryCalls implements StoreCalls {
     callOf('queueClean', () => operate.clean(this.queue, place, olderThanMs, limit));
   purge = () => callOf('queuePurge', () => operate.purge(this.queue));
 
-  pause = ({ forMs, ...note }: QueuePauseOptions) =>
+  pause = (options: PauseOptions) =>
     callOf('queuePause', () => {
       const { queue } = this;
       const changes = queue.paused === undefined;
       if (changes) {
-        queue.pause = { ...note, atMs: queue.now, ...(forMs !== undefined && { untilMs: queue.now + forMs }) };
+        queue.pause = newPause(options, queue.now);
       }
       return changes;
     });

@@ -7,7 +7,7 @@ import { JobAdmin } from './job-admin.js';
 import type { BatchRecord } from './model/batch.js';
 import type { DoctorOptions, DoctorReport } from './model/doctor-report.js';
 import { JOB_STATUSES, type JobRecord, type JobStatus, type QueueStats } from './model/job.js';
-import { type QueuePauseOptions, queuePauseOptions } from './model/pause.js';
+import { type PauseOptions, pauseOptions } from './model/pause.js';
 import type { WorkerRecord } from './model/worker-record.js';
 import { AuditTrail } from './operate/audit-trail.js';
 import { type CleanOptions, type CleanableStatus, clean } from './operate/clean.js';
@@ -105,8 +105,8 @@ export abstract class QueueAdmin extends JobAdmin {
    * @throws InvalidOptionError
    * @example await queue.pause({ by: 'ada', reason: 'the mail provider is down', forMs: 2 * 3_600_000 });
    */
-  async pause(options: QueuePauseOptions = {}): Promise<boolean> {
-    const checked = checkOptions('pause', queuePauseOptions, options);
+  async pause(options: PauseOptions = {}): Promise<boolean> {
+    const checked = checkOptions('pause', pauseOptions, options);
     const isNew = await this.exec((calls) => calls.pause(checked));
     const hasChanged = isNew || (checked.forMs !== undefined && (await this.extendPause(checked.forMs)));
     await this.afterChange?.('pause');

@@ -124,7 +124,7 @@ describe('the statistics of a queue', () => {
   const WAITING = 2_500;
 
   beforeEach(() => {
-    queue.flow.group('held').pausedAt = now;
+    queue.flow.group('held').pause = { atMs: now };
     for (let i = 0; i < WAITING; i++) {
       const id = String(i);
       queue.jobs.set(id, { group: 'held' });

@@ -3,9 +3,9 @@
 -- resume(key): removes that. Returns 1 if it was paused, else 0.
 -- Needs: lib/core/clock.
 local function resume(key)
-  local ends = tonumber(redis.call('HGET', key, 'paused_until_ms') or nil) or math.huge
-  redis.call('HDEL', key, 'paused_by', 'pause_reason', 'paused_until_ms')
-  return redis.call('HDEL', key, 'paused_at_ms') == 1 and ends > now and 1 or 0
+  local paused_at, ends = unpack(redis.call('HMGET', key, 'paused_at_ms', 'paused_until_ms'))
+--@include lib/limits/drop_pause
+  return paused_at and (tonumber(ends or nil) or math.huge) > now and 1 or 0
 end
 
 local function pause(key, by, reason, for_ms)

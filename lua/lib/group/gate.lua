@@ -6,11 +6,12 @@
 -- Needs: groups, settings, lib/core/clock, lib/core/now_us, lib/group/scores, lib/group/state.
 local first_gate = nil
 
--- Keeps the rest and the spent rate of a group without a waiting job only while these matter.
+-- Keeps the rest, spent rate and pause of a group without a waiting job only while these matter.
 local function rest_idle(name, group)
   drop_score(sets.gated, name)
-  local spent_until = math.max(group.rests_until, group.tat > now_us and math.ceil(group.tat / 1000) or 0)
-  if group.has_spent and spent_until > now then
+  local spent_until = math.max(group.waits_until, group.tat > now_us and math.ceil(group.tat / 1000) or 0)
+  end_pause(name, group)
+  if (group.has_spent or group.paused_until > now) and spent_until > now then
     redis.call('ZADD', groups .. 'resting', 'GT', string.format('%.0f', spent_until), name)
   elseif group.has_spent then
     redis.call('HDEL', groups .. 'state:' .. name, 'rate_tat_us', 'rests_until_ms', 'rest_ms')

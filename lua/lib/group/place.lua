@@ -1,6 +1,6 @@
--- The places of groups. A group whose head may run now is in turns, by its virtual start time. A group that a rate or a
---   rest holds back is in gated, by the time at which that ends. A group that is paused, held or at its max_running is
---   in neither. A blocked group costs a claim nothing.
+-- The places of groups. A group whose head may run now is in turns, by its virtual start time. A rate, a rest
+--   and a pause with an end hold a group back: it is in gated, by the end of that. A group that is paused without an end, held or at its
+--   max_running is in neither. A blocked group costs a claim nothing.
 -- place_group(name, known): puts a group where it belongs, after any change. A second call changes nothing. known has
 --   only_slot if only a slot was freed.
 -- place_known_group(): does the same for a group that has just had a turn, by the claim's data.
@@ -29,7 +29,7 @@ local function place_known_group(name, group, depth, running, id, finish, may_be
     return rest_idle(name, group)
   end
   local blocked = group.paused or group.hold or group.max_running and running >= group.max_running
-  local opens = not blocked and (group.interval or group.rests_until > now) and opens_at(group, group.interval and cost_of(id) or 1)
+  local opens = not blocked and (group.interval or group.waits_until > now) and opens_at(group, group.interval and cost_of(id) or 1)
   gate(name, opens, may_be_gated)
   if blocked or opens then
     leave_turns(name, finish)
@@ -45,6 +45,7 @@ local function place_group(name, known)
   if group.is_ahead then
     write_bounds(name, group)
   end
+  end_pause(name, group)
   -- If only a slot was freed, the line is unchanged. Its head is read if a rate needs its cost.
   if known.only_slot and not group.interval then
     depth = tonumber(score_in(sets.depths, name) or nil) or 0
@@ -55,7 +56,7 @@ local function place_group(name, known)
   if rank or depth == 0 then
     note_depth(name, depth, running)
   end
-  place_known_group(name, group, depth, running, id, nil, group.has_spent or not known.only_slot)
+  place_known_group(name, group, depth, running, id, nil, group.has_spent or group.paused_until > 0 or not known.only_slot)
 end
 
 local touched_groups = {}

@@ -3,6 +3,7 @@
 -- opens_at(group, cost): returns when a job may start in ms; nil for now. The hash states names the groups whose own
 --   hash may have a field. Other groups' hashes are not read.
 -- write_bounds(name, group): writes the rest and the spent rate back if a clock that was ahead has made them.
+-- end_pause(name, group): forgets a pause whose time is over. Until then a pause with an end holds back as a rest does.
 -- mark_state(name): must be called when such a field is written.
 -- recall_states(names): reads many groups together.
 -- Needs: groups, lib/core/clock.
@@ -38,7 +39,7 @@ local function read_state(name)
     recall_states({ name })
   end
   return has_state[name] and redis.call('HMGET', groups .. 'state:' .. name, 'paused_at_ms', 'hold', 'rests_until_ms',
-    'rate_tat_us', 'rest_ms', unpack(group_settings)) or {}
+    'rate_tat_us', 'rest_ms', 'paused_until_ms', unpack(group_settings)) or {}
 end
 
 -- Bounds the spent rate and the rest by the latest that the clock of now can have made. A later one comes from a clock
@@ -64,22 +65,33 @@ local function read_group(name)
   if not has_state[name] and common_group then
     return common_group
   end
-  local rate = own[7] and own or { [7] = group_defaults[3], [8] = group_defaults[4] }
-  local max_running, holds_dead = tonumber(own[6] or group_defaults[2]), (own[11] or group_defaults[7]) == 'hold'
+  local rate = own[8] and own or { [8] = group_defaults[3], [9] = group_defaults[4] }
+  local max_running, holds_dead = tonumber(own[7] or group_defaults[2]), (own[12] or group_defaults[7]) == 'hold'
   local hold = max_running == 1 and own[2] or nil -- by the settings of now: the reason of the hold may be over
   if hold and not holds_dead and redis.call('HEXISTS', groups .. 'state:' .. name, 'hold_is_dead') == 1 then
     hold = nil
   end
-  local group = { paused = own[1], hold = hold, rests_until = tonumber(own[3]) or 0, tat = math.max(tonumber(own[4]) or 0, now_us),
-    has_spent = own[3] or own[4], max_running = max_running, interval = tonumber(rate[7]),
-    burst = tonumber(rate[8]), weight = tonumber(own[9] or group_defaults[5]) or 1,
-    max_pending = tonumber(own[10] or group_defaults[6]),
-    max_pending_bytes = tonumber(own[12] or group_defaults[8]), holds_dead = holds_dead }
+  local paused_until = tonumber(own[6] or nil)
+  local group = { paused = not paused_until and own[1], paused_until = paused_until or 0, hold = hold,
+    rests_until = tonumber(own[3]) or 0, tat = math.max(tonumber(own[4]) or 0, now_us),
+    has_spent = own[3] or own[4], max_running = max_running, interval = tonumber(rate[8]),
+    burst = tonumber(rate[9]), weight = tonumber(own[10] or group_defaults[5]) or 1,
+    max_pending = tonumber(own[11] or group_defaults[6]),
+    max_pending_bytes = tonumber(own[13] or group_defaults[8]), holds_dead = holds_dead }
   bound(group, tonumber(own[5]) or math.huge)
+  group.waits_until = math.max(group.rests_until, group.paused_until)
   if not has_state[name] and not group.interval then
     common_group = group
   end
   return group
+end
+
+-- Removes a pause whose time is over.
+local function end_pause(name, group)
+  if group.paused_until > 0 and group.paused_until <= now then
+    local key = groups .. 'state:' .. name
+--@include lib/limits/drop_pause
+  end
 end
 
 local function write_bounds(name, group)
@@ -87,9 +99,9 @@ local function write_bounds(name, group)
     string.format('%.0f', group.rests_until))
 end
 
--- Returns when the rate and the rest of a group let a job of this cost start, in ms; nil for now.
+-- Returns when the rate, the rest and the pause of a group let a job of this cost start, in ms; nil for now.
 local function opens_at(group, cost)
-  local opens = group.rests_until
+  local opens = group.waits_until
   if group.interval then
     local free_us = group.tat + (math.min(cost, group.burst) - group.burst) * group.interval
     opens = free_us > now_us + 1 and math.max(opens, math.ceil(free_us / 1000)) or opens

@@ -18,7 +18,8 @@ local paused, has_groups, max_running, interval, burst, tat, rests_until, limits
 if paused then
   local paused_until = tonumber(redis.call('HGET', settings, 'paused_until_ms') or nil)
   if paused_until and paused_until <= now then
-    redis.call('HDEL', settings, 'paused_at_ms', 'paused_by', 'pause_reason', 'paused_until_ms')
+    local key = settings
+--@include lib/limits/drop_pause
     paused = nil
   elseif paused_until then
     reply[2] = paused_until - now

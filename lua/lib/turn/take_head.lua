@@ -46,7 +46,7 @@ end
 local function take_head(name, start, taken)
   local group, waiting = read_group(name), groups .. 'waiting:' .. name
   local running = slots_that_limit(name, group)
-  local may_stay = can_take or interval or group.interval or group.rests_until > now
+  local may_stay = can_take or interval or group.interval or group.waits_until > now
   local is_blocked = group.paused or group.hold or running and group.max_running and running >= group.max_running
   local id, rank, broken, found, cost = nil, nil, not running, nil, nil
   if not is_blocked and running then

@@ -48,7 +48,7 @@ function holdInWords(hold: GroupHold | undefined, out: Output): string {
     case undefined:
       return '–';
     case 'pause':
-      return `paused ${out.ago(hold.since)}${pauseNote(hold)}`;
+      return `paused ${out.ago(hold.since)}${hold.until ? `, ends ${out.ago(hold.until)}` : ''}${pauseNote(hold)}`;
     case 'job':
       return `by job ${hold.id}`;
     case 'rate':

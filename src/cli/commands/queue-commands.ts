@@ -3,7 +3,7 @@ import { worstOf } from '../../inspect/verdict.js';
 import { count, duration } from '../../inspect/words.js';
 import type { PauseOptions } from '../../queue/model/pause.js';
 import type { Run } from '../context.js';
-import { CliError, EXIT } from '../exit-codes.js';
+import { EXIT } from '../exit-codes.js';
 import { timeSpan } from '../numbers.js';
 import type { Output } from '../output.js';
 import { healthText, serverText } from '../overview-text.js';
@@ -58,20 +58,21 @@ function addPauses(program: Command, run: Run): void {
     )
     .option('--by <name>', 'who pauses it; without it the user of this machine')
     .action(
-      run(async ({ session, out }, [name], options) => {
+      run(async ({ session, out }, [name], given) => {
         const queue = await session.known(name!);
-        const asked = options as Record<'group' | 'reason' | 'by' | 'for', string | undefined>;
+        const asked = given as Record<'group' | 'reason' | 'by' | 'for', string | undefined>;
         const { group, reason, by = userOfMachine() } = asked;
         const forMs = timeSpan('for', asked.for);
-        if (group !== undefined && forMs !== undefined) {
-          throw new CliError('--for: the pause of a group has no end. Leave out --for or --group.', EXIT.usage);
-        }
-        const note: PauseOptions = { ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
-        const changed = await (group === undefined
-          ? queue.pause({ ...note, ...(forMs !== undefined && { forMs }) })
-          : queue.groups.pause(group, note));
+        const options: PauseOptions = {
+          ...(by !== undefined && { by }),
+          ...(reason !== undefined && { reason }),
+          ...(forMs !== undefined && { forMs }),
+        };
+        const changed = await (group === undefined ? queue.pause(options) : queue.groups.pause(group, options));
         const done = forMs === undefined ? 'paused' : `paused for ${duration(forMs)}`;
-        const { pausedUntil } = changed || group !== undefined ? {} : await queue.stats();
+        const { pausedUntil } = changed
+          ? {}
+          : await (group === undefined ? queue.stats() : queue.groups.get(group));
         const already = pausedUntil
           ? `was paused already, until ${pausedUntil.toISOString()}`
           : 'was paused already';

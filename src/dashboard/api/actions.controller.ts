@@ -8,7 +8,7 @@ import { Changes, Reads, Routes } from './route.js';
 import type { ChangeCall, Outcome, QueueCall } from './route-runner.js';
 import type { ActionLogEntry, JobAction, State } from '../views/views.js';
 import { duration } from '../../inspect/words.js';
-import { queuePauseOptions } from '../../queue/model/pause.js';
+import { pauseOptions } from '../../queue/model/pause.js';
 import { pauseOf } from '../actions/pause-of.js';
 
 const MOST_JOBS = 500;
@@ -27,7 +27,7 @@ const editSchema = z.strictObject({ queue: queueName, id: jobId, payload: z.unkn
 const queueSchema = z.strictObject({
   action: z.enum(['pause', 'resume'], { error: 'expected pause, resume' }),
   queue: queueName,
-  ...queuePauseOptions.pick({ reason: true, forMs: true }).shape,
+  ...pauseOptions.pick({ reason: true, forMs: true }).shape,
 });
 const logSchema = z.object({ queue: queueName });
 

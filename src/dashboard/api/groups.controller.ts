@@ -4,6 +4,7 @@ import { pauseOf } from '../actions/pause-of.js';
 import { groupLimitsInWords } from '../../inspect/limits-in-words.js';
 import { groupName, type GroupStats } from '../../queue/model/group.js';
 import { groupLimitFields, withNames } from '../../queue/model/limits.js';
+import { pauseOptions } from '../../queue/model/pause.js';
 import { SharedReads } from '../live/shared-reads.js';
 import type { GroupView } from '../views/group-views.js';
 import { queueName } from './known-queue.js';
@@ -19,6 +20,7 @@ const actSchema = z.strictObject({
   action: z.enum(['pause', 'resume', 'clean'], { error: 'expected pause, resume, clean' }),
   queue: queueName,
   group: groupName,
+  ...pauseOptions.pick({ reason: true, forMs: true }).shape,
 });
 const limitsSchema = z.strictObject({
   queue: queueName,
@@ -46,14 +48,14 @@ export class GroupsController extends Routes {
     logs: ({ action, group }) => ({ action: `${action} group`, subject: `group ${group}` }),
   })
   async act(
-    { action, group }: z.output<typeof actSchema>,
+    { action, group, reason, forMs }: z.output<typeof actSchema>,
     { queue: { groups }, user }: ChangeCall,
   ): Promise<Outcome> {
     switch (action) {
       case 'clean':
         return { done: await groups.clean(group) };
       case 'pause':
-        return { done: Number(await groups.pause(group, pauseOf(user))) };
+        return { done: Number(await groups.pause(group, pauseOf(user, { reason, forMs }))) };
       case 'resume':
         return { done: Number(await groups.resume(group)) };
     }
@@ -73,13 +75,16 @@ export class GroupsController extends Routes {
 }
 
 function viewOf(group: GroupStats): GroupView {
-  const { name, pending, running, oldestPendingAgeMs, pausedAt, heldBy, opensAt, limits } = group;
+  const { name, pending, running, oldestPendingAgeMs, heldBy, opensAt, limits, ...pause } = group;
   return {
     name,
     pending,
     running,
     oldestPendingAgeMs,
-    pausedAt: pausedAt?.getTime() ?? null,
+    pausedAt: pause.pausedAt?.getTime() ?? null,
+    pausedUntil: pause.pausedUntil?.getTime() ?? null,
+    pausedBy: pause.pausedBy ?? null,
+    pauseReason: pause.pauseReason ?? null,
     heldBy,
     opensAt: opensAt?.getTime() ?? null,
     limits: groupLimitsInWords(limits),

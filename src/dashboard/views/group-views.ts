@@ -7,6 +7,10 @@ export interface GroupView {
   running: number;
   oldestPendingAgeMs: number;
   pausedAt: number | null;
+  /** When the pause ends by itself; null if somebody must end it. */
+  pausedUntil: number | null;
+  pausedBy: string | null;
+  pauseReason: string | null;
   /** The job that holds it back. */
   heldBy: string | null;
   opensAt: number | null;

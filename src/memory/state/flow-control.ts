@@ -9,7 +9,7 @@ import { RateChanges } from './rate-changes.js';
 import type { ScoredSet } from './scored-set.js';
 import { GroupHolds } from './group-holds.js';
 import type { GroupState } from './group-state.js';
-import { pauseNote } from '../../queue/model/pause.js';
+import { pauseAt, pauseStats } from './pause.js';
 
 /** The part of a queue that flow control uses. */
 interface FlowQueue {
@@ -213,8 +213,7 @@ export class FlowControl {
       pending: waiting.length,
       running: this.runningOf(name),
       oldestPendingAgeMs: this.queue.now - readyAt,
-      pausedAt: group?.pausedAt === undefined ? null : new Date(group.pausedAt),
-      ...pauseNote(group?.pause),
+      ...pauseStats(pauseAt(group?.pause, this.queue.now)),
       heldBy: this.holds.holderOf(name) ?? null,
       opensAt: opensAt > this.queue.now ? new Date(opensAt) : null,
       limits: this.ownLimitsOf(name),
@@ -247,15 +246,17 @@ export class FlowControl {
     return name === undefined || (!this.isBlocked(name, taken) && this.groupOpensAt(name, cost) <= this.queue.now);
   }
 
-  /** Returns whether a group is paused, held or without a free slot. Then time alone starts none of its jobs. */
+  /** Returns whether a group is paused without an end, held or without a free slot. Then time alone starts none of its jobs. */
   private isBlocked(name: string | undefined, taken: readonly string[]): boolean {
     if (name === undefined) {
       return false;
     }
     const { maxRunning = Infinity } = this.limitsOf(name);
     const running = this.runningOf(name) + taken.filter((id) => this.queue.job(id)?.group === name).length;
-    const isPaused = this.groups.get(name)?.pausedAt !== undefined;
-    return isPaused || running >= maxRunning || this.holds.holderOf(name) !== undefined;
+    const { pause } = this.group(name);
+    return (
+      (pause && pause.untilMs === undefined) || running >= maxRunning || this.holds.holderOf(name) !== undefined
+    );
   }
 
   private runningOf(name: string): number {
@@ -275,8 +276,8 @@ export class FlowControl {
   }
 
   private groupOpensAt(name: string, cost = 1): number {
-    const { restsUntil, arrival } = this.group(name);
-    return Math.max(restsUntil, rateOpensAt(this.limitsOf(name).rateLimit, arrival, cost));
+    const { restsUntil, pause, arrival } = this.group(name);
+    return Math.max(restsUntil, pause?.untilMs ?? 0, rateOpensAt(this.limitsOf(name).rateLimit, arrival, cost));
   }
 
   private turnOf(name: string | undefined): number {

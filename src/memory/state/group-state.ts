@@ -1,5 +1,5 @@
 import type { GroupLimits } from '../../queue/model/limits.js';
-import type { PauseOptions } from '../../queue/model/pause.js';
+import type { Pause } from './pause.js';
 
 /** The state of one group. */
 export interface GroupState {
@@ -11,8 +11,8 @@ export interface GroupState {
   configured?: GroupLimits;
   /** True if these limits are from a job of a schedule or a follow-up, and not from an enqueue. */
   isStored?: boolean;
-  pausedAt?: number;
-  pause?: PauseOptions;
+  /** The last pause. Its time may be over. */
+  pause?: Pause;
   restsUntil: number;
   /** The length of its rest, in ms. */
   restMs?: number;

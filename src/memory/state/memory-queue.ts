@@ -14,8 +14,8 @@ import { ErrorKinds } from './dead-letters/error-kinds.js';
 import { FlowControl } from './flow-control.js';
 import { EarlyEnds, type FollowUpBatch } from './follow-up-batch.js';
 import { LimitWaits } from './limit-waits.js';
+import { pauseAt, type Pause } from './pause.js';
 import { removeFirst, ScoredSet } from './scored-set.js';
-import type { PauseOptions } from '../../queue/model/pause.js';
 
 /** The fields of a job, with the names and the encoding of Redis. */
 export type Hash = Record<string, string>;
@@ -90,7 +90,7 @@ export class MemoryQueue {
   content: AnnouncedContent | undefined;
   sequence = 0;
   /** The last pause. Its time may be over. */
-  pause: (PauseOptions & { atMs: number; untilMs?: number }) | undefined;
+  pause: Pause | undefined;
   /** Which process maintains a set of queues, and until when. */
   readonly maintainers = new Map<string, { until: number; lengthMs: number; process: string }>();
   lastSweepAt: number | undefined;
@@ -285,8 +285,8 @@ export class MemoryQueue {
   }
 
   /** The pause, unless its time is over. */
-  get paused(): MemoryQueue['pause'] {
-    return (this.pause?.untilMs ?? Infinity) > this.now ? this.pause : undefined;
+  get paused(): Pause | undefined {
+    return pauseAt(this.pause, this.now);
   }
 
   /** Returns whether something can be claimed now. */

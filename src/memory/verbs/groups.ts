@@ -1,5 +1,6 @@
 // The groups of a queue; see lua/group.
 import type { GroupVerbs } from '../../queue/store/verbs/group-verbs.js';
+import { newPause, pauseAt } from '../state/pause.js';
 import { callOf } from './memory-call.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { remove } from './operate/operate.js';
@@ -37,18 +38,16 @@ export function groupVerbs(queue: MemoryQueue): GroupVerbs {
     pause: (name, options) =>
       callOf('groupPause', () => {
         const group = flow.group(name);
-        const changes = group.pausedAt === undefined;
+        const changes = pauseAt(group.pause, queue.now) === undefined;
         if (changes) {
-          group.pausedAt = queue.now;
-          group.pause = options;
+          group.pause = newPause(options, queue.now);
         }
         return changes;
       }),
     resume: (name) =>
       callOf('groupResume', () => {
         const group = flow.group(name);
-        const changes = group.pausedAt !== undefined;
-        delete group.pausedAt;
+        const changes = pauseAt(group.pause, queue.now) !== undefined;
         delete group.pause;
         wake();
         return changes;

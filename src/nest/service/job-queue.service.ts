@@ -6,7 +6,7 @@ import { type JobDefinition, type PayloadFor, type ResultFor } from '../../queue
 import { checkResultOptions, type JobHandle, type ResultOptions } from '../../queue/results/job-handle.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobRecord } from '../../queue/model/job.js';
-import type { QueuePauseOptions } from '../../queue/model/pause.js';
+import type { PauseOptions } from '../../queue/model/pause.js';
 import type { CancelOutcome } from '../../queue/store/call-outcomes.js';
 import type { StatusCondition } from '../../queue/store/job-ref.js';
 import { checkText } from '../../queue/validation/names.js';
@@ -248,7 +248,7 @@ export class JobQueueService {
    * @throws InvalidOptionError
    * @example await jobs.pause('email', { by: 'ada', reason: 'the mail provider is down' });
    */
-  async pause(job: string | JobDefinition, options: QueuePauseOptions & QueueChoice = {}): Promise<boolean> {
+  async pause(job: string | JobDefinition, options: PauseOptions & QueueChoice = {}): Promise<boolean> {
     const { queue, rest } = takeQueue('pause', options);
     return this.target(job, queue).pause(rest);
   }

@@ -29,9 +29,11 @@ export interface GroupStats {
   pausedBy?: string;
   /** The reason of its pause, if one was given. */
   pauseReason?: string;
+  /** The time when its pause ends by itself, if it does. */
+  pausedUntil?: Date;
   /** The job that holds it back, which waits for its retry or is a dead letter; null without one. */
   heldBy: string | null;
-  /** The time when its rate, or its rest, lets the next job start; null for now. */
+  /** The time when its rate, rest and pause let the next job start; null for now. */
   opensAt: Date | null;
   /** Its own limits. */
   limits: GroupLimits;

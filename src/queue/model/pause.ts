@@ -1,17 +1,13 @@
 import { z } from 'zod';
 import { duration } from '../validation/numbers.js';
 
-/** The name and the reason of a pause, for other operators. */
+/** The options of a pause, of a queue or of one of its groups. */
 export interface PauseOptions {
   /** The name, at most 200 characters. */
   by?: string;
   /** Why: at most 500 characters. */
   reason?: string;
-}
-
-/** The options of a pause of a queue. */
-export interface QueuePauseOptions extends PauseOptions {
-  /** The time until the pause ends by itself, in ms, by the clock of Redis. @default none: until somebody resumes it */
+  /** The time until the pause ends by itself, in ms, by the clock of Redis. @default none: until somebody ends it */
   forMs?: number;
 }
 
@@ -23,14 +19,10 @@ const text = (most: number) =>
     .refine((value) => !/\p{Surrogate}/u.test(value), 'expected well-formed text')
     .optional();
 
-/** The options of a pause of a group. */
 export const pauseOptions = z.strictObject(
-  { by: text(200), reason: text(500) },
-  { error: 'expected an object with by, reason' },
+  { by: text(200), reason: text(500), forMs: duration(1).optional() },
+  { error: 'expected an object with by, reason, forMs' },
 );
-
-/** The options of a pause of a queue. */
-export const queuePauseOptions = pauseOptions.extend({ forMs: duration(1).optional() });
 
 /** Returns the name and the reason of a pause of a queue or a group, as its stats have it. */
 export function pauseNote({ by, reason }: PauseOptions = {}): { pausedBy?: string; pauseReason?: string } {

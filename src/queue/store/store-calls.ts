@@ -39,7 +39,7 @@ export type {
   KindCount,
   DeadLetterVerbs,
 } from './verbs/dead-letter-verbs.js';
-import type { QueuePauseOptions } from '../model/pause.js';
+import type { PauseOptions } from '../model/pause.js';
 export type { HistorySlice, HistoryVerbs, MinuteReading } from './verbs/history-verbs.js';
 
 /** The limits of a handler that has its own. */
@@ -231,7 +231,7 @@ interface AdminVerbs {
     passed: number,
   ): StoreCall<CleanReply>;
   purge(limit: number): StoreCall<{ deleted: number; more: boolean }>;
-  pause(options: QueuePauseOptions): StoreCall<boolean>;
+  pause(options: PauseOptions): StoreCall<boolean>;
   /** Gives a pause with this end a later one. Returns false if the pause has another end, or none. */
   extendPause(knownEndMs: number, forMs: number): StoreCall<boolean>;
   resume(): StoreCall<boolean>;

@@ -61,6 +61,7 @@ export const onGroup = (group: string, rates: boolean) =>
     fc.constantFrom(
       step(`groups.clear(${group})`, ({ queue }) => queue.groups.clear(group)),
       step(`groups.pause(${group})`, ({ queue }) => queue.groups.pause(group, { by: 'me', reason: 'test' })),
+      step(`groups.pause(${group}, 30 min)`, ({ queue }) => queue.groups.pause(group, { forMs: 30 * MINUTE })),
       step(`groups.resume(${group})`, ({ queue }) => queue.groups.resume(group)),
       step(`groups.clean(${group})`, ({ queue }) => queue.groups.clean(group)),
       step(`groups.clean(${group}, old)`, ({ queue }) => queue.groups.clean(group, { olderThanMs: 30 * MINUTE })),

@@ -159,17 +159,15 @@ const others: Record<string, Plant> = {
     breaks: 'limits',
     part: 'limits',
     before: (script, queues) => {
-      const paused = queues.flatMap(({ flow }) =>
-        [...flow.groups.values()].map((group) => [group, group.pausedAt]),
-      );
+      const paused = queues.flatMap(({ flow }) => [...flow.groups.values()].map((group) => [group, group.pause]));
       if (script === 'attemptClaim') {
-        queues.forEach(({ flow }) => flow.groups.forEach((group) => (group.pausedAt = undefined)));
+        queues.forEach(({ flow }) => flow.groups.forEach((group) => delete group.pause));
       }
       return paused;
     },
     after: (script, _queues, paused) => {
       if (script === 'attemptClaim') {
-        (paused as [GroupState, number | undefined][]).forEach(([group, pausedAt]) => (group.pausedAt = pausedAt));
+        (paused as [GroupState, GroupState['pause']][]).forEach(([group, pause]) => pause && (group.pause = pause));
       }
     },
   },

@@ -1,4 +1,5 @@
 // Checks that a claim takes no more jobs than the limits in force let run.
+import { pauseAt } from '../../../src/memory/state/pause.js';
 import type { MemoryQueue } from '#memory/state/memory-queue.js';
 
 /** Returns the limits that a claim broke. A lower limit ends no running job, so only a claim must keep it. */
@@ -17,12 +18,12 @@ export function overTaken(queue: MemoryQueue, before: ReadonlyMap<string, unknow
   ];
 }
 
-function overTakenIn({ flow, claims, jobs }: MemoryQueue, group: string): string[] {
+function overTakenIn({ flow, claims, jobs, now }: MemoryQueue, group: string): string[] {
   const { maxRunning = Infinity } = flow.limitsOf(group);
   const running = claims.members().filter((id) => jobs.get(id)?.group === group).length;
   return [
     ...(running > maxRunning ? [`limits: a claim left ${running} jobs of group ${group} running`] : []),
-    ...(flow.groups.get(group)?.pausedAt === undefined
+    ...(pauseAt(flow.groups.get(group)?.pause, now) === undefined
       ? []
       : [`limits: a claim took a job of paused group ${group}`]),
   ];

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import type { GroupView } from '../../views/group-views.js';
 import { plural } from '../parts/format.js';
 import { ask } from '../parts/confirm.js';
+import { askPause } from './ask-pause.js';
 import { say, tried } from '../parts/toasts.js';
 import { post } from '../state/api.js';
 import { may } from '../state/live.js';
@@ -14,9 +15,10 @@ export function GroupActions({ queue, group, changed }: { queue: string; group: 
   const [limits, setLimits] = useState(false);
   const { name, pending, pausedAt } = group;
   const act = async (action: GroupAction) => {
-    const outcome = (await agreed(action, group))
+    const agreement = await agreed(action, group);
+    const outcome = agreement
       ? await tried(async () => {
-          const { done } = await post<{ done: number }>('groups/act', { action, queue, group: name });
+          const { done } = await post<{ done: number }>('groups/act', { action, queue, group: name, ...agreement });
           return outcomeOf(action, name, done);
         })
       : undefined;
@@ -68,25 +70,21 @@ export function GroupActions({ queue, group, changed }: { queue: string; group: 
   );
 }
 
-function agreed(action: GroupAction, { name, pending }: GroupView): Promise<boolean> | boolean {
+/** Asks before an action. Returns its further fields, or null if the user decided against it. */
+async function agreed(action: GroupAction, { name, pending }: GroupView): Promise<object | null> {
   if (action === 'pause') {
-    return ask({
-      title: `Pause the group ${name}?`,
-      body: 'It takes jobs in and starts none, in the whole fleet, until it is resumed. Running jobs continue.',
-      verb: 'Pause the group',
-      destroys: false,
-    });
+    return askPause(`the group ${name}`, 'It takes jobs in and starts none, in the whole fleet.');
   }
-  return (
+  const isAgreed =
     action === 'resume' ||
-    ask({
+    (await ask({
       title: `Delete the jobs that wait in ${name}?`,
       body: 'They are deleted with all their traces. Jobs that wait for their time, and running jobs, stay.',
       verb: `Delete ${plural(pending, 'waiting job')}`,
       typed: pending,
       destroys: true,
-    })
-  );
+    }));
+  return isAgreed ? {} : null;
 }
 
 function outcomeOf(action: GroupAction, name: string, done: number): string {

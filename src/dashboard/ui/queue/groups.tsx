@@ -109,11 +109,24 @@ function GroupRow({ queue, group, all, changed }: GroupRowProps) {
 }
 
 /** Shows why a group gets no turn. */
-function HeldBack({ queue, group: { pausedAt, heldBy, opensAt } }: { queue: string; group: GroupView }) {
+function HeldBack({
+  queue,
+  group: { pausedAt, pausedUntil, pausedBy, pauseReason, heldBy, opensAt },
+}: {
+  queue: string;
+  group: GroupView;
+}) {
   if (pausedAt !== null) {
     return (
       <span class="tag">
         paused <Time at={pausedAt} />
+        {pausedBy && ` by ${pausedBy}`}
+        {pauseReason && `: ${pauseReason}`}
+        {pausedUntil !== null && (
+          <>
+            , ends <Time at={pausedUntil} />
+          </>
+        )}
       </span>
     );
   }

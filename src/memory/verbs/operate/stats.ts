@@ -1,6 +1,6 @@
 // The figures of a queue; see lua/queue/stats.lua.
 import type { QueueStats, UnservedName } from '../../../queue/model/job.js';
-import { pauseNote } from '../../../queue/model/pause.js';
+import { pauseStats } from '../../state/pause.js';
 import type { MemoryQueue } from '../../state/memory-queue.js';
 
 export function stats(queue: MemoryQueue): QueueStats {
@@ -33,9 +33,7 @@ export function stats(queue: MemoryQueue): QueueStats {
     unserved: unservedNames(queue, first, ageOf),
     maintainedAt: null,
     maintenanceOverdue: false,
-    pausedAt: queue.paused ? new Date(queue.paused.atMs) : null,
-    ...pauseNote(queue.paused),
-    ...(queue.paused?.untilMs !== undefined && { pausedUntil: new Date(queue.paused.untilMs) }),
+    ...pauseStats(queue.paused),
     ...(queue.dropped.at !== undefined && { droppedAt: new Date(queue.dropped.at) }),
     totals: { ...queue.totals },
   };

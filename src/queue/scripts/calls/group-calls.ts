@@ -11,7 +11,7 @@ import type { PauseOptions } from '../../model/pause.js';
 import { type CallContext, call } from '../script-call.js';
 
 /** Columns of one group in the reply of `lua/group/list.lua`. */
-const COLUMNS = 18;
+const COLUMNS = 19;
 
 /** Returns the calls of `lua/group`, one for each script; see the headers there. */
 export function groupCalls({ keys }: CallContext) {
@@ -40,8 +40,11 @@ export function groupCalls({ keys }: CallContext) {
       return call('groupClear', keys.standard, [name], () => undefined);
     },
 
-    pause(name: string, { by = '', reason = '' }: PauseOptions = {}): ScriptCall<boolean> {
-      return call('groupPause', keys.standard, [name, by, reason], flagOf);
+    pause(
+      name: string,
+      { by = '', reason = '', forMs = '' }: Omit<PauseOptions, 'forMs'> & { forMs?: number | '' } = {},
+    ): ScriptCall<boolean> {
+      return call('groupPause', keys.standard, [name, by, reason, forMs], flagOf);
     },
 
     resume(name: string): ScriptCall<boolean> {
@@ -60,7 +63,7 @@ function date(text: string | undefined): Date | null {
 
 function decodeGroup(now: number, row: readonly string[]): GroupStats {
   const [name, pending, running, readyAt, pausedAt, heldBy, opensAt, ...others] = row;
-  const [limits, pausedBy, pauseReason] = [others.slice(0, -2), ...others.slice(-2)];
+  const [limits, pausedBy, pauseReason, pausedUntil] = [others.slice(0, -3), ...others.slice(-3)];
   return {
     name: name!,
     pending: Number(pending),
@@ -69,6 +72,7 @@ function decodeGroup(now: number, row: readonly string[]): GroupStats {
     pausedAt: date(pausedAt),
     ...(pausedBy && { pausedBy }),
     ...(pauseReason && { pauseReason }),
+    ...(pausedUntil && { pausedUntil: new Date(Number(pausedUntil)) }),
     heldBy: heldBy || null,
     opensAt: date(opensAt),
     limits: decodeGroupLimits(limits),

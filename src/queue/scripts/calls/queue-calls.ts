@@ -1,6 +1,6 @@
 import { decodeAnnouncedContent, type AnnouncedContent } from '../../codec/announced-content.js';
 import type { ClaimedJob, JobRecord, JobStatus, QueueStats } from '../../model/job.js';
-import type { QueuePauseOptions } from '../../model/pause.js';
+import type { PauseOptions } from '../../model/pause.js';
 import { flagOf, listOf, oneOf, rowsOf, textOf, wholeNumberOf, wholeNumbersOf } from '../../replies/check-reply.js';
 import { decodeClean } from '../../replies/decode-clean.js';
 import { decodeJobs } from '../../replies/decode-job.js';
@@ -65,7 +65,7 @@ export function queueCalls({ keys, options }: CallContext) {
       by = '',
       reason = '',
       forMs = '',
-    }: Omit<QueuePauseOptions, 'forMs'> & { forMs?: number | '' } = {}): ScriptCall<boolean> {
+    }: Omit<PauseOptions, 'forMs'> & { forMs?: number | '' } = {}): ScriptCall<boolean> {
       return call('queuePause', keys.standard, [by, reason, forMs], flagOf);
     },
 
