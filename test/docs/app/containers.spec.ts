@@ -10,6 +10,7 @@ import { INSTRUMENTS, prometheusName } from '#metrics/instruments.js';
 import { handlerOf, startApp } from '../../nest/app.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { loadExample } from '../example.js';
+import { MANIFESTS } from './kubernetes.js';
 
 const text = readFileSync(new URL('../../../docs/containers.md', import.meta.url), 'utf8');
 
@@ -25,6 +26,16 @@ interface Keda {
 interface Hpa {
   spec: { metrics: { external: { metric: { name: string } } }[] };
 }
+
+it.each(Object.entries(MANIFESTS))(
+  'the manifest %s has the fields of its kind, and scales the same workers',
+  (mark, schema) => {
+    expect(schema.parse(manifest(mark)).metadata.name).toBe('email-workers');
+    const { spec } = manifest(mark) as { spec: { scaleTargetRef?: { name: string } } };
+    expect(spec.scaleTargetRef?.name ?? 'email-workers').toBe('email-workers');
+    expect(() => schema.parse({ ...(manifest(mark) as object), spec: { ...spec, replica: 1 } })).toThrow('replica');
+  },
+);
 
 it('the route has the value that the trigger of KEDA reads', async () => {
   const { ScalingController } = await loadExample<{ ScalingController: Type }>('containers.md', 'scaling');
