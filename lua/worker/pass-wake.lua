@@ -4,12 +4,11 @@
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] worker
--- Returns 1 if jobs wait, else 0. Repeated: wakes one more worker, which finds nothing.
+-- Returns 1. Repeated: wakes one more worker, which finds nothing.
 --@include lib/core/keys
 local worker = ARGV[1]
 redis.call('ZREM', string.sub(wake, 1, -5) .. 'waiters', worker)
-local waits = redis.call('EXISTS', pending, prioritized, scheduled, groups .. 'depths') > 0
-if waits then
+if redis.call('EXISTS', pending, prioritized, scheduled, groups .. 'depths') > 0 then
 --@include lib/core/wake
 end
-return waits and 1 or 0
+return 1

@@ -93,7 +93,7 @@ export class RedisStore implements QueueStore {
   }
 
   get isSharded(): boolean {
-    return this.connection.facts?.cluster ?? false;
+    return this.connection.isSharded;
   }
 
   get sendsLater(): boolean {

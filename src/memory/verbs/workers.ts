@@ -52,9 +52,7 @@ export function workerVerbs(queue: MemoryQueue, options: ResolvedQueueOptions): 
       }),
     passWake: () =>
       callOf('workerPassWake', () => {
-        const waits = queue.hasClaimable || queue.scheduled.size > 0;
-        if (waits) queue.host.wake(queue.name);
-        return waits;
+        if (queue.hasClaimable || queue.scheduled.size > 0) queue.host.wake(queue.name);
       }),
   };
 }

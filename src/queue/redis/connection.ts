@@ -21,6 +21,9 @@ const LASTING = {
   lazyConnect: false,
 };
 
+/** The time after which the same warning is logged again, in ms. */
+const SAME_WARNING_MS = 60_000;
+
 const pauseBefore = (attempt: number) => Math.min(attempt * 50, 2_000);
 
 /** The properties of a server. */
@@ -41,6 +44,8 @@ export class Connection {
   private becomingReady: Promise<void> | undefined;
   /** The last error since the client was connected, without a final period. Undefined if nobody listens to errors. */
   trouble: string | undefined;
+  /** The last warnings of connections, and when they were logged. */
+  private readonly warnedAt = new Map<string, number>();
   private ownLogger = SafeLogger.of(silentLogger);
 
   /** Keeps an error of the client, for errors that say why Redis cannot be used. */
@@ -69,6 +74,11 @@ export class Connection {
   /** The properties of the server, once they were read. */
   get facts(): ServerFacts | undefined {
     return this.knownFacts;
+  }
+
+  /** True where every key of a script must be in one slot. False before the properties were read. */
+  get isSharded(): boolean {
+    return this.knownFacts?.cluster ?? false;
   }
 
   /** The logger for errors of the connections made here. */
@@ -189,8 +199,18 @@ export class Connection {
     return this.heard(master.duplicate({ ...LASTING, retryStrategy: pauseBefore, ...own }), purpose);
   }
 
+  /** Logs the same warning once a minute. While its server is away, a connection is tried again all the time. */
+  private warn(message: string): void {
+    const now = performance.now();
+    this.warnedAt.forEach((at, other) => now - at >= SAME_WARNING_MS && this.warnedAt.delete(other));
+    if (!this.warnedAt.has(message)) {
+      this.warnedAt.set(message, now);
+      this.logger.warn(message);
+    }
+  }
+
   private heard<Client extends RedisClient>(copy: Client, purpose: string): Client {
-    forwardErrors(copy, (error) => this.logger.warn(`Redis connection (${purpose}): ${error.message}`));
+    forwardErrors(copy, (error) => this.warn(`Redis connection (${purpose}): ${error.message}`));
     enableFlowingReads(copy);
     return copy;
   }

@@ -31,6 +31,12 @@ class Registrations {
     }
   }
 
+  /** Adds a queue again, because its Redis has lost its data. */
+  addAgain(queue: QueueAccess): void {
+    this.names.delete(idOf(queue));
+    this.add([queue]);
+  }
+
   /** Sends the names that became known in one tick. */
   private async send(): Promise<void> {
     const queues = this.waiting;
@@ -70,6 +76,11 @@ export function registerQueues(...queues: readonly QueueAccess[]): void {
   if (first) {
     Registrations.of(first.store).add(queues);
   }
+}
+
+/** Adds a queue to the register again, because its Redis has lost its data. Returns at once. */
+export function registerAgain(queue: QueueAccess): void {
+  Registrations.of(queue.store).addAgain(queue);
 }
 
 /** Returns a function that adds the queue to the register when it is called first. */

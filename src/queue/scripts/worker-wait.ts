@@ -38,7 +38,7 @@ export class RedisWorkerWait implements WorkerWait {
     this.own = connection.duplicate('waiting for jobs');
     this.blocking = new RetryingTransport(
       this.own,
-      new ScriptRunner(this.own, () => connection.facts?.cluster ?? false),
+      new ScriptRunner(this.own, () => connection.isSharded),
       logger,
       LONGEST_WAIT_TRIP_MS,
     );

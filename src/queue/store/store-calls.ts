@@ -254,8 +254,8 @@ export interface WorkerVerbs {
   describe(worker: string, details: WorkerDetails | undefined, ageMs: number): StoreCall<void>;
   /** Returns the workers with a recent announcement, the latest first. */
   list(most: number): StoreCall<WorkerRecord[]>;
-  /** Ends the wait of a worker. Wakes another one if jobs wait, and returns whether they do. */
-  passWake(worker: string): StoreCall<boolean>;
+  /** Ends the wait of a worker. Wakes another one if jobs wait. */
+  passWake(worker: string): StoreCall<void>;
 }
 
 /** The verbs by which workers report events of their queue, and read its announcements. */

@@ -122,7 +122,7 @@ export class DurableConnection {
     const pipeline = client.pipeline();
     for (const { call } of writes) {
       // Sends the text, because a digest unknown to the server would leave the WAIT behind it without its write.
-      const [text, keyCount, ...rest] = evalArguments(call, this.connection.facts?.cluster ?? false);
+      const [text, keyCount, ...rest] = evalArguments(call, this.connection.isSharded);
       pipeline.eval(text!, keyCount!, ...rest);
     }
     // A write in every trip: behind a repeated enqueue, which writes nothing, WAIT would have nothing to wait for.

@@ -72,7 +72,7 @@ export class DirectedWait implements BackgroundRole {
     this.byCalls = new Map(runners.map((runner) => [runner.calls, runner]));
     const ofMasters = groupBy(runners, ({ calls }) => store.serverOf(calls));
     this.looks = [...ofMasters.values()].map(
-      (own) => new IdleLooks({ store, runners: own, isIdle: this.isIdle, found: () => listener.onWake() }),
+      (own) => new IdleLooks({ store, runners: own, isIdle, found: () => listener.onWake() }),
     );
   }
 
@@ -209,8 +209,6 @@ export class DirectedWait implements BackgroundRole {
     }
   }
 
-  private readonly isIdle = (runner: QueueRunner): boolean => this.options.capacity() > 0 && isIdle(runner);
-
   /** Waits with a blocking connection for each queue, as versions without a hub do. */
   private fallBack(error?: Error): void {
     if (this.waits || this.stopped) {
@@ -226,7 +224,10 @@ export class DirectedWait implements BackgroundRole {
     this.leave?.();
     this.leave = undefined;
     this.clock.clear(this.turns);
-    this.looks.forEach((looks) => void looks.stop());
+    if (!Number.isFinite(this.options.capacity())) {
+      // Else busy queues may leave no slot for a wait.
+      this.looks.forEach((looks) => void looks.stop());
+    }
     this.waits = this.options.openWaits();
     this.waits.forEach((wait) => wait.start());
     this.waits.forEach((wait) => wait.check());

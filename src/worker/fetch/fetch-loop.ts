@@ -10,6 +10,7 @@ import type { Attempt } from '../attempt/attempt.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 import { FaultLog } from '../reports/fault-log.js';
 import type { Settling } from '../attempt/settlement-buffer.js';
+import { MOST_CLAIMED_AT_ONCE } from './idle-wait.js';
 import { claimFor } from './claim-call.js';
 
 /** The most claims and settlements of each kind for one queue in a trip, so that no script runs long. */
@@ -72,6 +73,8 @@ export class FetchLoop {
   private readonly runners: readonly QueueRunner[];
   /** The runners. The first are those whose turn it is to get slots of the process. */
   private line: readonly QueueRunner[];
+  /** True if no looks find the jobs of idle queues while others use all slots. */
+  private readonly pollsIdle: boolean;
   private waitingForIdle: (() => void)[] = [];
   private readonly faults: FaultLog;
 
@@ -85,6 +88,7 @@ export class FetchLoop {
     this.groupOf = new Map(this.groups.flatMap((group) => group.runners.map((runner) => [runner, group])));
     this.runners = together.flat();
     this.line = this.runners;
+    this.pollsIdle = this.runners.length <= MOST_CLAIMED_AT_ONCE;
   }
 
   /** Resolves when no trip is in flight and no settlement waits. */
@@ -196,8 +200,8 @@ export class FetchLoop {
 
   /**
    * Returns how many slots each runner may claim for. With a module-wide limit the slots are dealt in turns, so that
-   * every runner gets its share. Busy runners leave no slot for a blocking wait, so the other runners are polled at
-   * intervals.
+   * every runner gets its share. Busy runners leave no slot for a blocking wait. So the other runners are polled at
+   * intervals, or the looks find their jobs.
    */
   private dealSlots(runners: readonly QueueRunner[]): [QueueRunner, number][] {
     const claims: [QueueRunner, number][] = [];
@@ -205,7 +209,8 @@ export class FetchLoop {
     const isLimited = Number.isFinite(capacity);
     const mayHaveJobs = runners.filter(
       (runner) =>
-        runner.capacity.free > 0 && (runner.outlook.mayHaveJobs || (isLimited && runner.isOverdueForPoll)),
+        runner.capacity.free > 0 &&
+        (runner.outlook.mayHaveJobs || (isLimited && this.pollsIdle && runner.isOverdueForPoll)),
     );
     if (isLimited && capacity > 0) {
       this.moveBack(mayHaveJobs.slice(0, capacity % mayHaveJobs.length)); // the runners that get one more than others

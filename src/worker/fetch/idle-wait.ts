@@ -89,7 +89,7 @@ export class IdleWait implements BackgroundRole {
         ? new IdleLooks({
             store,
             runners,
-            isIdle: (runner) => options.capacity() > 0 && isIdle(runner),
+            isIdle,
             found: () => listener.onWake(),
           })
         : undefined;

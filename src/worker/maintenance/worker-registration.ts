@@ -2,7 +2,7 @@ import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { hostname } from 'node:os';
 import type { WorkerDetails } from '../../queue/model/worker-record.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
-import { registerQueues } from '../../queue/register/register-queues.js';
+import { registerAgain, registerQueues } from '../../queue/register/register-queues.js';
 import { limitOf } from '../../queue/runtime/bounds.js';
 import { QueueLayoutError } from '../../queue/errors/layout-error.js';
 import type { Timer } from '../../queue/runtime/clock.js';
@@ -138,6 +138,7 @@ export class WorkerRegistration implements BackgroundRole {
       this.faults.failed(what, `${what} failed`, error, error instanceof QueueLayoutError ? 'error' : 'warn');
     } else {
       this.faults.succeeded(what);
+      registerAgain(runner.queue);
     }
   }
 

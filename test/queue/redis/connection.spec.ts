@@ -136,6 +136,25 @@ describe('the errors of a connection that is made here', () => {
   });
 });
 
+describe('an error that repeats', () => {
+  it('is logged once, and once a minute', async () => {
+    const connection = Connection.of(connect());
+    const warnings: string[] = [];
+    connection.logger = { log: () => {}, warn: (line) => void warnings.push(line), error: () => {} };
+    const now = jest.spyOn(performance, 'now');
+    // A hub makes a new connection for each attempt.
+    for (const atMs of [0, 1_000, 59_000, 61_000]) {
+      const made = connection.duplicate('wakes') as Redis;
+      await once(made, 'ready');
+      now.mockReturnValue(1e9 + atMs);
+      made.emit('error', new Error('refused'));
+      now.mockReset();
+      made.disconnect();
+    }
+    expect(warnings).toHaveLength(2);
+  });
+});
+
 describe('an answer that does not come in time', () => {
   it('has its connection replaced, and not the one that was made meanwhile', async () => {
     const proxy = await FaultProxy.start();

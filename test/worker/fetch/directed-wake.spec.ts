@@ -1,15 +1,16 @@
 // Workers of many queues in a Cluster share a few connections, and a job wakes one of them. A job that only the looks find
 // starts up to a second late, so each start here must be faster.
-import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Cluster } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';
 import type { JobQueueOptions } from '#queue/enqueue/enqueue-middleware.js';
 import type { Job } from '#worker/handlers/job.js';
+import type { QueueRunner } from '#worker/runner/queue-runner.js';
 import { BACK_MS } from '../../support/queue/bounds.js';
 import { createClusterUser } from '../../support/redis/acl.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { startCluster, type OwnCluster } from '../../support/redis/own-cluster.js';
-import { eventually, gate } from '../../support/faults/wait.js';
+import { eventually, gate, sleep } from '../../support/faults/wait.js';
 import { startWorker, type TestWorker } from '../../support/worker/workers.js';
 
 const MANY = 12;
@@ -43,6 +44,17 @@ describe('a worker of many queues', () => {
     await eventually(async () => (await waiters(names[0]!)).length === 1);
     await worker.worker.stop();
     expect(await Promise.all(names.map(waiters))).toEqual(names.map(() => []));
+  }, 60_000);
+
+  it('claims from no idle queue each second while a busy one uses all slots of the process', async () => {
+    const names = newNames(MANY);
+    const worker = await startOn(names, () => sleep(20), { concurrency: 2 });
+    await waiting(names);
+    const claimed = claimsOf(worker);
+    await producers(names)[0]!.enqueueMany(Array.from({ length: 250 }, () => ({ payload: 1 })));
+    await worker.event('completed', 250);
+    // A waiter registers again each minute.
+    expect(claimed().filter((name) => name !== names[0]).length).toBeLessThan(4);
   }, 60_000);
 
   it('is told of a cancel of a running job, and claims at the time of a delayed one', async () => {
@@ -175,6 +187,13 @@ describe('a lost wake', () => {
     expect(Math.max(...(await timeStarts(worker, queues)))).toBeLessThan(FAST_MS);
   }, 60_000);
 });
+
+/** Notes from which queues a worker claims. Returns their names, each once for a claim. */
+function claimsOf({ worker }: TestWorker): () => string[] {
+  const { runners } = worker as unknown as { runners: readonly QueueRunner[] };
+  const spies = runners.map((runner) => ({ name: runner.name, spy: jest.spyOn(runner.calls, 'claim') }));
+  return () => spies.flatMap(({ name, spy }) => spy.mock.calls.map(() => name));
+}
 
 let shared: Cluster | undefined;
 

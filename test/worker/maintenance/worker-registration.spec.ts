@@ -34,3 +34,20 @@ it('is checked as a whole before the end of the time that a purge leaves it', as
   await clock.advance(2 * STAYS_MS);
   expect(await queue.workers()).toMatchObject([{ pid: process.pid }]); // the details of a worker last for ten minutes
 });
+
+it('adds its queues to the register again after Redis has lost its data', async () => {
+  const store = new MemoryStore(clock);
+  const queue = new JobQueue(store, 'mail');
+  const register = jest.spyOn(store.queues, 'register');
+  worker = new Worker([{ queue, concurrency: 1, handlers: { mail: () => undefined } }], { sweepIntervalMs: 0 });
+  const starting = worker.start();
+  await clock.advance(10);
+  await starting;
+  await clock.advance(STAYS_MS);
+  expect(register).toHaveBeenCalledTimes(1);
+  jest
+    .spyOn(store.queues, 'renew')
+    .mockImplementation((queues) => Promise.resolve(queues.map(() => ({ ok: true, reply: false }))));
+  await clock.advance(30_000);
+  expect(register.mock.calls.length).toBeGreaterThan(1);
+});

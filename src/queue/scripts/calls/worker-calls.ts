@@ -1,6 +1,6 @@
 import { announcedContent } from '../../codec/announced-content.js';
 import type { WorkerDetails, WorkerRecord } from '../../model/worker-record.js';
-import { flagOf, listOf, rowsOf, wholeNumberOf } from '../../replies/check-reply.js';
+import { listOf, rowsOf, wholeNumberOf } from '../../replies/check-reply.js';
 import { decodeWorker } from '../../replies/decode-worker.js';
 import type { AttemptLimits } from '../../store/store-calls.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
@@ -38,9 +38,8 @@ export function workerCalls({ keys, options }: CallContext) {
       );
     },
 
-    /** Returns whether jobs wait, so that another worker was woken. */
-    passWake(worker: string): ScriptCall<boolean> {
-      return call('workerPassWake', keys.standard, [worker], flagOf);
+    passWake(worker: string): ScriptCall<void> {
+      return call('workerPassWake', keys.standard, [worker], () => undefined);
     },
   };
 }
