@@ -1,11 +1,22 @@
 // Adds to a list of `@Module({ … })`. By the text, so that the package needs no compiler.
 
-/** Text that is no code: comments, and the literals in which brackets do not count. */
-const NO_CODE = /\/\/[^\n]*|\/\*[^]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g;
+/** The key of a property, in quotes, or in quotes and brackets. */
+const QUOTED_KEY = /(?<key>\[\s*(['"`])\w+\2\s*\](?=\s*:)|(['"])\w+\3(?=\s*:))/;
+/** A literal in which brackets do not count. */
+const LITERAL = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/;
+const COMMENT = /\/\/[^\n]*|\/\*[^]*?\*\//;
+const NO_CODE = new RegExp([COMMENT, QUOTED_KEY, LITERAL].map(({ source }) => source).join('|'), 'g');
+
+/** Returns the source with blanks in place of comments, literals, and the quotes of keys. */
+function codeOf(source: string): string {
+  return source.replace(NO_CODE, (text, key: string | undefined) =>
+    text.replace(key === undefined ? /[^\n]/g : /[^\w\n]/g, ' '),
+  );
+}
 
 /** Returns the module with an entry in one of its lists. Returns undefined if the text has no list to add to. */
 export function withEntry(source: string, list: 'imports' | 'providers', entry: string): string | undefined {
-  const code = source.replace(NO_CODE, (text) => text.replace(/[^\n]/g, ' '));
+  const code = codeOf(source);
   const decorator = /@Module\(\s*\{/.exec(code);
   if (!decorator) return undefined;
   const open = decorator.index + decorator[0].length - 1;

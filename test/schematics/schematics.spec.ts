@@ -84,6 +84,14 @@ it('takes the nearest module, a folder in the name, --flat, --no-spec and ES mod
 it.each([
   ['no list', '@Module({})', '@Module({\n  providers: [EmailHandler],})'],
   ['an empty list', '@Module({ providers: [] })', '@Module({ providers: [EmailHandler] })'],
+  ['a list in quotes', "@Module({ 'providers': [A] })", "@Module({ 'providers': [A, EmailHandler] })"],
+  ['a list in double quotes', '@Module({ "providers": [A] })', '@Module({ "providers": [A, EmailHandler] })'],
+  ['a computed list', "@Module({ ['providers']: [A] })", "@Module({ ['providers']: [A, EmailHandler] })"],
+  [
+    'a text of that name',
+    "@Module({ exports: ['providers'] })",
+    "@Module({\n  providers: [EmailHandler], exports: ['providers'] })",
+  ],
   ['a trailing comma', '@Module({ providers: [A,] })', '@Module({ providers: [A, EmailHandler] })'],
   [
     'lines',
