@@ -28,20 +28,15 @@ export interface Context extends LocalContext {
   session: Session;
 }
 
+/** The options of a command line, by their names. */
+export type CommandOptions = Record<string, string | boolean | undefined>;
+
 /** Adds an action that calls no Redis. */
 export type RunLocally = (
-  action: (
-    context: LocalContext,
-    args: string[],
-    options: Record<string, string | boolean | undefined>,
-  ) => Promise<void>,
+  action: (context: LocalContext, args: string[], options: CommandOptions) => Promise<void>,
 ) => (...given: unknown[]) => Promise<void>;
 
 /** Adds an action that has a connection while it runs. */
 export type Run = (
-  action: (
-    context: Context,
-    args: string[],
-    options: Record<string, string | boolean | undefined>,
-  ) => Promise<void>,
+  action: (context: Context, args: string[], options: CommandOptions) => Promise<void>,
 ) => (...given: unknown[]) => Promise<void>;

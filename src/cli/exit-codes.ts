@@ -1,4 +1,5 @@
 // The exit codes of the command line; docs/cli.md lists them.
+import type { Severity } from '../inspect/queue-signs.js';
 
 export const EXIT = {
   ok: 0,
@@ -15,6 +16,11 @@ export const EXIT = {
   /** `health`: the worst queue needs somebody now. */
   critical: 20,
 } as const;
+
+/** Returns the exit code of a verdict. */
+export function exitOf(severity: Severity): number {
+  return severity === 'critical' ? EXIT.critical : severity === 'warning' ? EXIT.warning : EXIT.ok;
+}
 
 /** An end of a command with words for the user and no stack. */
 export class CliError extends Error {

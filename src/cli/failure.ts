@@ -13,6 +13,14 @@ export function silent(place: string): CliError {
   return new CliError(`Redis at ${place} gave no answer. ${IN_PART}`, EXIT.unreachable);
 }
 
+/** @throws CliError for an address of an option that has a password, because other users can read the arguments */
+export function refusePassword(option: string, variable: string, url: URL): void {
+  if (url.password !== '' || url.searchParams.has('password')) {
+    const hint = `Everybody on this machine can read the arguments. Put the address into ${variable}.`;
+    throw new CliError(`--${option} has a password in it. ${hint}`, EXIT.usage);
+  }
+}
+
 const IN_PART = 'What was asked for may have been done in part; run it again once Redis is back.';
 
 /**

@@ -85,7 +85,7 @@ describe('outbox', () => {
     const checked = await outbox('check');
     expect(checked.code).toBe(EXIT.warning);
     expect(checked.stdout).toContain('▲ 1 row of the outbox failed for good');
-    expect(checked.stdout).toContain('the tables are right; 1 rows wait');
+    expect(checked.stdout).toContain('the tables are right; 1 row waits');
     expect(checked.stdout).toMatch(/^2 .*failed +19 .*no \\x1b\[31m JSON/m);
     expect(JSON.parse((await outbox('check', '--json')).stdout)).toMatchObject({
       severity: 'warning',

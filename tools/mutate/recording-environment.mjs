@@ -1,11 +1,11 @@
 // The environment of a run that records for each test file which scripts it calls and which sources it executes. A file
 // of own-environment.mjs is not recorded, because it loads the library anew.
-import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { executedSources, resumeCounting, startCounting } from '../../test/support/sources/executed-sources.mjs';
+import { scriptDigest } from './jest/script-digest.mjs';
 import SharedEnvironment from '../../test/support/shared-environment.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -17,13 +17,9 @@ let counting;
 
 Redis.prototype.sendCommand = function recorded(command, ...rest) {
   if (command.name === 'evalsha') digests.add(String(command.args[0]));
-  if (command.name === 'eval') digests.add(digestOf(String(command.args[0])));
+  if (command.name === 'eval') digests.add(scriptDigest(String(command.args[0])));
   return sendCommand.call(this, command, ...rest);
 };
-
-function digestOf(text) {
-  return createHash('sha1').update(text).digest('hex');
-}
 
 /** Returns the names of the scripts of some digests, with and without the audit trail. The next commit may change digests. */
 async function namesOf(called) {
@@ -32,7 +28,7 @@ async function namesOf(called) {
   const { auditedScript, changesJobs } = await import('../../src/queue/transport/audited-script.ts');
   return Object.entries(luaScripts).flatMap(([name, text]) => {
     const isFramed = changesJobs(name) && called.has(auditedScript(name).sha);
-    const isBare = [text, text.replace(/^#!.*\n/, '')].some((form) => called.has(digestOf(form)));
+    const isBare = [text, text.replace(/^#!.*\n/, '')].some((form) => called.has(scriptDigest(form)));
     return [...(isBare || isFramed ? [name] : []), ...(isFramed ? ['auditFrame'] : [])];
   });
 }

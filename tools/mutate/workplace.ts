@@ -1,6 +1,5 @@
 // A copy of the project in which mutants run, so that the tree itself never has one.
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -8,6 +7,7 @@ import type { LuaScriptName } from '#queue/lua.generated.js';
 import { changesJobs, framed } from '#queue/transport/audited-script.js';
 import { readLuaScripts, readTransitions, renderModule } from '../../scripts/build/embed-lua.mjs';
 import type { Mutant } from './mutant.js';
+import { scriptDigest } from './jest/script-digest.mjs';
 import { TestProcess, type ExchangedScript, type Failure } from './test-process.js';
 
 /** The name of the module that carries the scripts. */
@@ -126,7 +126,7 @@ export class Workplace {
           (scripts) => scripts[name].replace(/^#!.*\n/, ''),
         );
       if ((names.has(name) || isFrameChanged) && changesJobs(name)) forms.push((scripts) => framed(name, scripts));
-      return forms.map((form): ExchangedScript => [digestOf(form(this.scripts)), form(changed)]);
+      return forms.map((form): ExchangedScript => [scriptDigest(form(this.scripts)), form(changed)]);
     });
   }
 
@@ -137,8 +137,4 @@ export class Workplace {
 
 function namesOf(scripts: Scripts): LuaScriptName[] {
   return Object.keys(scripts) as LuaScriptName[];
-}
-
-function digestOf(text: string): string {
-  return createHash('sha1').update(text).digest('hex');
 }

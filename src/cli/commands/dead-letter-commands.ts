@@ -2,13 +2,12 @@ import type { Command } from 'commander';
 import { count } from '../../inspect/words.js';
 import type { DeadLetterFilter } from '../../queue/dead-letters/dead-letters.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import type { Context, Run } from '../context.js';
+import type { CommandOptions, Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import type { Progress } from '../progress.js';
 import { kindTable, readKinds } from '../error-kinds.js';
 import { text, type Text } from '../text.js';
 
-type Options = Record<string, string | boolean | undefined>;
 type Verb = 'redrive' | 'discard';
 
 /** The most dead letters that are counted before a question. */
@@ -74,7 +73,12 @@ async function one({ confirm }: Context, queue: JobQueue, verb: Verb, id: string
   return 1;
 }
 
-async function all({ confirm, progress }: Context, queue: JobQueue, verb: Verb, options: Options): Promise<number> {
+async function all(
+  { confirm, progress }: Context,
+  queue: JobQueue,
+  verb: Verb,
+  options: CommandOptions,
+): Promise<number> {
   const { name, error, kind } = options as DeadLetterFilter;
   const filter: DeadLetterFilter = {
     ...(name !== undefined && { name }),

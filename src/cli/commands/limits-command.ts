@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { groupLimitsInWords, limitsInWords } from '../../inspect/limits-in-words.js';
 import type { LimitChanges, RateLimit, RuntimeLimits } from '../../queue/model/limits.js';
 import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
-import type { Context, Run } from '../context.js';
+import type { CommandOptions, Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
@@ -11,8 +11,6 @@ import { lines, padded, type Part, text, type Text } from '../text.js';
 /** The word that takes one limit away. */
 const NONE = 'none';
 const DEFAULT_PERIOD_MS = 1_000;
-
-type Options = Record<string, string | boolean | undefined>;
 
 /** Adds the command that shows and sets the limits of a queue. */
 export function addLimits(program: Command, run: Run): void {
@@ -29,7 +27,7 @@ export function addLimits(program: Command, run: Run): void {
     .action(run(limits));
 }
 
-async function limits({ session, out }: Context, [name]: string[], options: Options): Promise<void> {
+async function limits({ session, out }: Context, [name]: string[], options: CommandOptions): Promise<void> {
   const { clear, ...named } = options;
   if (clear && Object.keys(named).length > 0) {
     throw new CliError('--clear removes all limits; use it without other options.', EXIT.usage);
@@ -47,7 +45,7 @@ async function limits({ session, out }: Context, [name]: string[], options: Opti
 }
 
 /** Returns the changes that the options ask for. null clears a limit. */
-function changesOf(options: Options, before: LimitsInForce): LimitChanges {
+function changesOf(options: CommandOptions, before: LimitsInForce): LimitChanges {
   const { rate, period, burst } = options;
   const changes: Record<string, unknown> = {};
   for (const option of ['max-running', 'max-pending', 'max-pending-bytes']) {
@@ -63,7 +61,7 @@ function changesOf(options: Options, before: LimitsInForce): LimitChanges {
 }
 
 /** Returns the named parts of the rate only, so that operators who change other parts do not undo each other. */
-function rateOf({ rate, period, burst }: Options, before: RateLimit | undefined): Partial<RateLimit> | null {
+function rateOf({ rate, period, burst }: CommandOptions, before: RateLimit | undefined): Partial<RateLimit> | null {
   const limit = numberOrNone('rate', rate);
   const isNone = rate === undefined ? before === undefined : limit === undefined;
   if (isNone && (period !== undefined || burst !== undefined)) {

@@ -3,7 +3,7 @@ import { worstOf } from '../../inspect/verdict.js';
 import { count, duration } from '../../inspect/words.js';
 import type { PauseOptions } from '../../queue/model/pause.js';
 import type { Run } from '../context.js';
-import { EXIT } from '../exit-codes.js';
+import { EXIT, exitOf } from '../exit-codes.js';
 import { timeSpan } from '../numbers.js';
 import type { Output } from '../output.js';
 import { healthText, serverText } from '../overview-text.js';
@@ -35,7 +35,7 @@ export function addQueueCommands(program: Command, run: Run): void {
         if (verdicts.length === 0 && severity === 'ok') {
           throw session.noQueues(server); // a probe beside the wrong database must not be green
         }
-        exit(severity === 'critical' ? EXIT.critical : severity === 'warning' ? EXIT.warning : EXIT.ok);
+        exit(exitOf(severity));
         const words = () => (verdicts.length > 0 ? healthText(verdicts, out) : [session.noQueues().message]);
         out.show({ severity, server: server ?? null, queues: verdicts }, () =>
           lines([...serverText(server, out), ...words()]),

@@ -26,9 +26,14 @@ export async function showRepeatedly(
   const most = wholeNumber('count', count as string | undefined) ?? Infinity;
   const interruption = new Interruption(session);
   let last: Shown | undefined;
+  let drawing: NodeJS.Immediate | undefined;
+  const draw = () => {
+    drawing = undefined;
+    if (last && !interruption.isOver) out.redraw(...last);
+  };
   const obey = async (key: string) => {
     const readsAgain = await view.press?.(key);
-    if (last && !interruption.isOver) out.redraw(...last);
+    drawing ??= setImmediate(draw); // once for all keys that have arrived
     if (readsAgain) interruption.wake();
   };
   const release = out.holdScreen();
@@ -50,6 +55,7 @@ export async function showRepeatedly(
     isComplete = true;
   } finally {
     ignoreKeys();
+    clearImmediate(drawing);
     interruption.close();
     release();
     if (isComplete && last) out.keep(...last);

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { CommandOptions } from '../context.js';
 import type { HostProcess } from '../host-process.js';
 import { loadSdk } from './load-sdk.js';
 import { serveMcp, type Main } from './serve-mcp.js';
@@ -13,7 +14,7 @@ export function addMcp(program: Command, host: HostProcess, main: Main): void {
     .description('serves assistants over stdin and stdout by the Model Context Protocol; it only reads')
     .option('--write', 'offers tools that change queues, too')
     .action(async ({ write = false }: { write?: boolean }) => {
-      const given = program.opts<Record<string, string | boolean | undefined>>();
+      const given = program.opts<CommandOptions>();
       const globals = GLOBALS.flatMap((name) =>
         given[name] === undefined ? [] : [`--${name}=${String(given[name])}`],
       );

@@ -8,7 +8,7 @@ import { planMove, priorityUse, type MovePlan } from '../../migrate/plan.js';
 import { readBackoffs, readNames, readPriorities } from '../../migrate/read-maps.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { systemClock } from '../../queue/runtime/clock.js';
-import type { Context, Run } from '../context.js';
+import type { CommandOptions, Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { planText, reportText, sourceName } from './migrate-text.js';
 import { wholeNumber } from '../numbers.js';
@@ -16,8 +16,6 @@ import { clientOf } from '../redis/address.js';
 import { reach } from '../redis/reach.js';
 import { Interruption } from '../live/interruption.js';
 import { text, valueOf } from '../text.js';
-
-type Options = Record<string, string | boolean | undefined>;
 
 const QUIET_MS = 60_000;
 
@@ -52,7 +50,7 @@ export function addMigrate(program: Command, run: Run, env: NodeJS.ProcessEnv): 
 }
 
 /** Connects to the Redis of the old queue: the same one, unless another is named. */
-async function oldRedis({ session }: Context, options: Options, env: NodeJS.ProcessEnv) {
+async function oldRedis({ session }: Context, options: CommandOptions, env: NodeJS.ProcessEnv) {
   const url = options['from'] as string | undefined;
   const secret = env['BULLMQ_REDIS_URL'];
   if (url === undefined && secret === undefined) {
@@ -63,7 +61,7 @@ async function oldRedis({ session }: Context, options: Options, env: NodeJS.Proc
   return { client: found.client, close: () => found.client.disconnect() };
 }
 
-async function migrate(context: Context, source: Source, options: Options): Promise<void> {
+async function migrate(context: Context, source: Source, options: CommandOptions): Promise<void> {
   const { session, out } = context;
   if (!(await source.exists())) {
     const key = `${source.prefix}:${source.queue}`;
@@ -112,7 +110,7 @@ async function migrate(context: Context, source: Source, options: Options): Prom
 async function choosePriorities(
   source: Source,
   era: SourceEra,
-  options: Options,
+  options: CommandOptions,
 ): Promise<{ rule: PriorityRule; isGuess: boolean }> {
   if (options['priorities'] !== undefined) {
     return { rule: readPriorities(String(options['priorities'])), isGuess: false };

@@ -2,6 +2,8 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { loadPeer } from '../../queue/errors/load-peer.js';
 import { withoutPassword } from '../../queue/errors/show.js';
 import { fromBetterSqlite3, type BetterSqlite3Database } from '../../outbox/handles/from-better-sqlite3.js';
 import { fromLibsql, type LibsqlClient } from '../../outbox/handles/from-libsql.js';
@@ -9,6 +11,7 @@ import { fromMysql2, type Mysql2Pool } from '../../outbox/handles/from-mysql2.js
 import { fromPg, type PgPool } from '../../outbox/handles/from-pg.js';
 import type { OutboxDatabase } from '../../outbox/outbox-database.js';
 import { CliError, EXIT } from '../exit-codes.js';
+import { refusePassword } from '../failure.js';
 
 /** A database that a command has opened. */
 interface OpenDatabase {
@@ -31,9 +34,8 @@ export async function openDatabase(given: string | undefined, env: NodeJS.Proces
     throw new CliError(`Pass the database of the outbox in DATABASE_URL: ${EXPECTED}.`, EXIT.usage);
   }
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (given !== undefined && url && (url.password !== '' || url.searchParams.has('password'))) {
-    const hint = 'Everybody on this machine can read the arguments. Put the address into DATABASE_URL.';
-    throw new CliError(`--database has a password in it. ${hint}`, EXIT.usage);
+  if (given !== undefined && url) {
+    refusePassword('database', 'DATABASE_URL', url);
   }
   const open = OPENERS[url?.protocol ?? ''];
   if (!open) {
@@ -43,7 +45,7 @@ export async function openDatabase(given: string | undefined, env: NodeJS.Proces
   return open(address);
 }
 
-const OPENERS: Record<string, (address: string) => OpenDatabase | Promise<OpenDatabase>> = {
+const OPENERS: Record<string, (address: string) => Promise<OpenDatabase>> = {
   'postgres:': openPostgres,
   'postgresql:': openPostgres,
   'mysql:': openMysql,
@@ -51,24 +53,24 @@ const OPENERS: Record<string, (address: string) => OpenDatabase | Promise<OpenDa
   'file:': openSqlite,
 };
 
-function openPostgres(address: string): OpenDatabase {
+async function openPostgres(address: string): Promise<OpenDatabase> {
   interface Pg {
     Pool: new (
       options: object,
     ) => PgPool & { on(event: 'error', listener: () => void): void; end(): Promise<void> };
   }
-  const { Pool } = load('pg') as Pg;
+  const { Pool } = (await load('pg')) as Pg;
   const pool = new Pool({ connectionString: address, max: 1, connectionTimeoutMillis: CONNECT_MS });
   pool.on('error', () => undefined); // the next statement reports it
   return { database: fromPg(pool), close: () => pool.end() };
 }
 
-function openMysql(address: string): OpenDatabase {
+async function openMysql(address: string): Promise<OpenDatabase> {
   interface Mysql {
     createPool(options: object): Mysql2Pool & { end(): Promise<void> };
   }
   const uri = address.replace(/^mariadb:/, 'mysql:');
-  const pool = (load('mysql2/promise') as Mysql).createPool({
+  const pool = ((await load('mysql2', '/promise')) as Mysql).createPool({
     uri,
     connectionLimit: 1,
     connectTimeout: CONNECT_MS,
@@ -77,12 +79,13 @@ function openMysql(address: string): OpenDatabase {
 }
 
 /** @throws CliError if there is no such file: a client would make an empty one */
-function openSqlite(address: string): OpenDatabase {
+async function openSqlite(address: string): Promise<OpenDatabase> {
   const path = address.replace(/^file:(\/\/)?/, '');
   if (!existsSync(path)) {
     throw new CliError(`Could not find the database of the outbox: there is no file ${path}.`, EXIT.unreachable);
   }
-  const better = loaded('better-sqlite3') as (new (path: string) => BetterSqlite3Database) | undefined;
+  const found = await load('better-sqlite3').catch(notInstalled);
+  const better = found as (new (path: string) => BetterSqlite3Database) | undefined;
   if (better) {
     const db = new better(path);
     const database = fromBetterSqlite3(db);
@@ -91,29 +94,20 @@ function openSqlite(address: string): OpenDatabase {
   interface Libsql {
     createClient(options: { url: string }): LibsqlClient & { close(): void };
   }
-  const client = (load('@libsql/client') as Libsql).createClient({ url: `file:${path}` });
+  const client = ((await load('@libsql/client')) as Libsql).createClient({ url: `file:${path}` });
   return { database: fromLibsql(client), close: () => client.close() };
 }
 
-/** Loads a package of the app in the current folder. */
-function load(name: string): unknown {
-  const found = loaded(name);
-  if (found === undefined) {
-    const hint = 'Run this in the folder of your app, or install it there.';
-    throw new CliError(`Could not find the package ${name.split('/promise')[0]}. ${hint}`, EXIT.usage);
-  }
-  return found;
+/** Loads a package of the app in the current folder. @throws InvalidOptionError that says what to install */
+function load(name: string, part = ''): Promise<unknown> {
+  const inApp = createRequire(join(process.cwd(), 'package.json'));
+  const use = 'in the folder of your app, where this must run';
+  return loadPeer(name, 'outbox', use, () => Promise.resolve().then(() => inApp(`${name}${part}`) as unknown));
 }
 
-/** Returns a package; undefined if it is not installed. */
-function loaded(name: string): unknown {
-  const inApp = createRequire(join(process.cwd(), 'package.json'));
-  try {
-    return inApp(name);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') {
-      throw error;
-    }
-    return undefined;
+/** Returns undefined for a package that is not installed. */
+function notInstalled(error: unknown): undefined {
+  if (!(error instanceof InvalidOptionError)) {
+    throw error;
   }
 }

@@ -6,14 +6,12 @@ import { outboxSql } from '../../outbox/outbox-sql.js';
 import { DIALECTS, type OutboxDatabase, type OutboxDialect } from '../../outbox/outbox-database.js';
 import { OutboxTable, type OutboxRecord } from '../../outbox/outbox-table.js';
 import { withoutPasswords } from '../../queue/errors/show.js';
-import type { LocalContext, RunLocally } from '../context.js';
-import { CliError, EXIT } from '../exit-codes.js';
+import type { CommandOptions, LocalContext, RunLocally } from '../context.js';
+import { CliError, EXIT, exitOf } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
 import { age, lines, text, type Text } from '../text.js';
 import { openDatabase } from './connect.js';
-
-type Options = Record<string, string | boolean | undefined>;
 
 const ACTIONS = ['sql', 'check', 'list', 'retry', 'discard'] as const;
 const MOST_SHOWN = 5;
@@ -49,7 +47,7 @@ function printSql({ out }: LocalContext, dialect: OutboxDialect | undefined): vo
 
 async function onDatabase(
   env: NodeJS.ProcessEnv,
-  options: Options,
+  options: CommandOptions,
   work: (table: OutboxTable) => Promise<void>,
 ): Promise<void> {
   const { database, close } = await openDatabase(options['database'] as string | undefined, env);
@@ -75,7 +73,7 @@ async function reach(database: OutboxDatabase): Promise<void> {
 interface Asked {
   action: string | undefined;
   row: string | undefined;
-  options: Options;
+  options: CommandOptions;
 }
 
 async function act(context: LocalContext, table: OutboxTable, { action, row, options }: Asked): Promise<void> {
@@ -113,12 +111,12 @@ async function check({ out, exit }: LocalContext, table: OutboxTable): Promise<v
   const verdict = outboxVerdictOf(stats);
   const { severity, next } = verdict;
   const bad = (await table.list(MOST_SHOWN)).filter(({ isFailed, attempts }) => isFailed || attempts > 0);
-  exit(severity === 'critical' ? EXIT.critical : severity === 'warning' ? EXIT.warning : EXIT.ok);
+  exit(exitOf(severity));
   out.show({ severity, verdict, stats, bad }, () =>
     lines([
       text`${out.sign(VERDICT_MARKS[severity])} ${outboxSentence(verdict)}`,
       ...(next === undefined ? [] : [text`    next:  ${next}`]),
-      text`    the tables are right; ${stats.waiting} rows wait, the oldest for ${age(stats.oldestAgeMs)}; ${stats.failed} failed`,
+      text`    the tables are right; ${stats.waiting} ${stats.waiting === 1 ? 'row waits' : 'rows wait'}, the oldest for ${age(stats.oldestAgeMs)}; ${stats.failed} failed`,
       ...(bad.length > 0 ? ['', rowsText(out, bad)] : []),
     ]),
   );

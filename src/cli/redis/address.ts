@@ -2,6 +2,7 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisClient } from '../../queue/redis/redis-client.js';
 import { withoutPassword } from '../../queue/errors/show.js';
 import { CliError, EXIT } from '../exit-codes.js';
+import { refusePassword } from '../failure.js';
 
 /** The address of Redis. */
 export interface AddressOptions {
@@ -117,12 +118,8 @@ function urlsOf({ redis, cluster, sentinel }: AddressOptions, set?: string): URL
   const text = redis ?? set ?? 'redis://localhost:6379';
   const parts = cluster || sentinel !== undefined ? text.split(',') : [text];
   const urls = parts.map((part) => urlOf(part.trim()));
-  if (
-    redis !== undefined &&
-    urls.some(({ password, searchParams }) => password !== '' || searchParams.has('password'))
-  ) {
-    const hint = 'Everybody on this machine can read the arguments. Put the address into REDIS_URL.';
-    throw new CliError(`--redis has a password in it. ${hint}`, EXIT.usage);
+  if (redis !== undefined) {
+    urls.forEach((url) => refusePassword('redis', 'REDIS_URL', url));
   }
   return urls;
 }

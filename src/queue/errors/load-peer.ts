@@ -17,7 +17,7 @@ export async function loadPeer<Module>(
     return await load();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (!code?.endsWith('MODULE_NOT_FOUND') || !message.includes(`'${name}'`)) {
+    if (!code?.endsWith('MODULE_NOT_FOUND') || !["'", '/'].some((end) => message.includes(`'${name}${end}`))) {
       throw error;
     }
     throw new InvalidOptionError(subject, `the package ${name}, ${use}`, 'none', `Run: npm install ${name}`);

@@ -150,8 +150,10 @@ it('changes with --write what it is told to, and marks what destroys', async () 
 });
 
 it('says what to install if the SDK is missing', async () => {
-  const missing = Object.assign(new Error('none'), { code: 'ERR_MODULE_NOT_FOUND' });
+  const missing = Object.assign(new Error("Cannot find package '@modelcontextprotocol/sdk'"), {
+    code: 'ERR_MODULE_NOT_FOUND',
+  });
   await expect(loadSdk(() => Promise.reject(missing))).rejects.toThrow(
-    'mcp needs the package @modelcontextprotocol/sdk. Run: npm install @modelcontextprotocol/sdk',
+    /^mcp: expected the package @modelcontextprotocol\/sdk.*Run: npm install @modelcontextprotocol\/sdk/,
   );
 });

@@ -1,10 +1,10 @@
 // A process that runs test files for one mutant after another. It loads jest and the library once. A changed script is
 // put in place of the right one when that is sent. So a mutant of a script needs no process of its own.
-import { createHash } from 'node:crypto';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { runCLI } from 'jest';
+import { scriptDigest } from './script-digest.mjs';
 import setUp from '../../../test/support/run/global-setup.mjs';
 
 const config = fileURLToPath(new URL('jest.config.mjs', import.meta.url));
@@ -21,21 +21,17 @@ Redis.prototype.sendCommand = function exchange(command, ...rest) {
 /** Puts the digest or the text of a changed script in place of the right one. */
 function exchangeScript({ name, args }) {
   if (name !== 'evalsha' && name !== 'eval') return;
-  const script = exchanged.get(name === 'eval' ? digestOf(String(args[0])) : String(args[0]));
+  const script = exchanged.get(name === 'eval' ? scriptDigest(String(args[0])) : String(args[0]));
   if (script === undefined) return;
   args[0] = name === 'eval' ? script.text : script.digest;
   isSent = true;
-}
-
-function digestOf(text) {
-  return createHash('sha1').update(text).digest('hex');
 }
 
 process.on('message', (run) => void runTests(run));
 process.on('disconnect', () => process.exit());
 
 async function runTests({ files, scripts }) {
-  exchanged = new Map(scripts.map(([digest, text]) => [digest, { digest: digestOf(text), text }]));
+  exchanged = new Map(scripts.map(([digest, text]) => [digest, { digest: scriptDigest(text), text }]));
   isSent = false;
   globalThis.mutateRun = { files, onEnd: () => process.send({ isAlive: true }) };
   await runCLI({ $0: '', _: files, config, runTestsByPath: true, runInBand: true, silent: true }, [process.cwd()]);

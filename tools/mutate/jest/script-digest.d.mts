@@ -1,0 +1,1 @@
+export function scriptDigest(text: string): string;
