@@ -168,7 +168,7 @@ export const GROUPS = [
       page(
         'LLM calls by token cost',
         'recipes/llm-calls',
-        'Calls within a budget of tokens, each answer paid once.',
+        'Calls within a budget of tokens, with answers that a retry does not pay again.',
       ),
       page(
         'Webhooks in and out',
