@@ -51,6 +51,8 @@ export type { ScheduleRecord } from './queue/model/schedule.js';
 export type { Schedules, TickReport } from './queue/schedules/schedules.js';
 export type { DoctorFinding, DoctorKind, DoctorOptions, DoctorReport } from './queue/model/doctor-report.js';
 export { DurabilityTimeoutError } from './queue/enqueue/durable-batcher.js';
+export type { ActionFilter, ActionLog } from './queue/actions/action-log.js';
+export type { ActionAuthor, ActionEntry, ActionTarget } from './queue/store/verbs/action-verbs.js';
 export type { AuditTrail } from './queue/operate/audit-trail.js';
 export type { AuditEntry } from './queue/model/job-event.js';
 export type { History } from './queue/operate/history.js';

@@ -1,4 +1,5 @@
-import { userInfo } from 'node:os';
+import { hostname, userInfo } from 'node:os';
+import type { ActionAuthor } from '../queue/store/verbs/action-verbs.js';
 import type { Readable, Writable } from 'node:stream';
 import type { ReadStream, WriteStream } from 'node:tty';
 
@@ -20,4 +21,9 @@ export function userOfMachine(): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Returns the user of this machine as the author of what a command does. */
+export function userAsAuthor(): ActionAuthor {
+  return { via: 'cli', by: `${userOfMachine() ?? 'unknown'}@${hostname().slice(0, 64)}` };
 }

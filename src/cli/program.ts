@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline/promises';
 import { Command, Option } from 'commander';
+import { addActions } from './commands/actions-command.js';
 import { addAudit } from './commands/audit-command.js';
 import { addBench } from './commands/bench-command.js';
 import { addBatchCommands } from './commands/batch-commands.js';
@@ -105,6 +106,7 @@ export async function main(argv: readonly string[], host: HostProcess = process)
   addStatsCommands(program, run);
   addDashboard(program, run);
   addTail(program, run);
+  addActions(program, run);
   addAudit(program, run);
   addBench(program, run);
   addMigrate(program, run, host.env);

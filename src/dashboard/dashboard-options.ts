@@ -100,8 +100,6 @@ export interface DashboardOptions {
   back?: { text: string; href: string };
   /** The interval at which queues are read while there is a viewer, in ms. @default 1,000 */
   refreshMs?: number;
-  /** The number of entries of the action log that are kept for each queue, about. @default 1,000 */
-  actionLogCap?: number;
 }
 
 /** The path of the dashboard, and who may use it. Set when the module is declared, so never from a factory. */
@@ -126,10 +124,7 @@ export interface DashboardMount {
 
 export type ResolvedDashboardOptions = DashboardOptions &
   Required<
-    Pick<
-      DashboardOptions,
-      'readOnly' | 'redact' | 'queues' | 'otherQueues' | 'origins' | 'title' | 'refreshMs' | 'actionLogCap'
-    >
+    Pick<DashboardOptions, 'readOnly' | 'redact' | 'queues' | 'otherQueues' | 'origins' | 'title' | 'refreshMs'>
   >;
 
 const names = (what: string) =>
@@ -169,7 +164,6 @@ const optionsSchema = z.strictObject(
       )
       .optional(),
     refreshMs: wholeNumber(100, 60_000, ' ms').default(1_000),
-    actionLogCap: wholeNumber(1, 100_000).default(1_000),
   },
   { error: 'expected an object of dashboard options' },
 );

@@ -12,9 +12,9 @@ import { InvalidOptionError } from '../queue/errors/errors.js';
 import { partToken } from '../nest/connection/connection-tokens.js';
 import { QueueRegistry } from '../nest/connection/queue-registry.js';
 import { JobQueueService } from '../nest/service/job-queue.service.js';
-import { ActionLog } from './actions/action-log.js';
 import { BulkRuns } from './actions/bulk-runs.js';
 import { JobActions } from './actions/job-actions.js';
+import { LogReader } from './actions/log-reader.js';
 import { RunStore } from './actions/run-store.js';
 import { JobDescriber } from './views/job-describer.js';
 import { KnownQueues } from './api/known-queue.js';
@@ -57,7 +57,6 @@ export interface JobQueueDashboardAsyncOptions extends DashboardMount {
 const PROVIDERS: Provider[] = [
   { provide: DASHBOARD_OPTIONS, useFactory: resolveDashboardOptions, inject: [DASHBOARD_RAW_OPTIONS] },
   AccessGuard,
-  ActionLog,
   Assets,
   BulkRuns,
   HistoryCache,
@@ -67,6 +66,7 @@ const PROVIDERS: Provider[] = [
   KnownQueues,
   LinkGuard,
   LinkLog,
+  LogReader,
   OverviewReader,
   Permissions,
   Redactor,

@@ -2,6 +2,7 @@
 import { leavePlain } from './verbs/write-options.js';
 import type { ClaimedJob, ClaimRef, JobStatus } from '../queue/model/job.js';
 import type { ResolvedQueueOptions } from '../queue/model/queue-options.js';
+import type { ActionVerbs } from '../queue/store/verbs/action-verbs.js';
 import type { AlertVerbs } from '../queue/store/verbs/alert-verbs.js';
 import type { AuditVerbs } from '../queue/store/verbs/audit-verbs.js';
 import type { JobQuery } from '../queue/store/find-query.js';
@@ -23,6 +24,7 @@ import type { GroupVerbs } from '../queue/store/verbs/group-verbs.js';
 import type { OnceVerbs } from '../queue/store/verbs/once-verbs.js';
 import type { SweepVerbs } from '../queue/store/verbs/sweep-verbs.js';
 import type { ScheduleVerbs } from '../queue/store/verbs/schedule-verbs.js';
+import { actionVerbs } from './verbs/operate/actions.js';
 import { alertVerbs } from './verbs/operate/alerts.js';
 import { auditVerbs } from './verbs/audit-verbs.js';
 import { batchVerbs, maintainBatches } from './verbs/batch/batch-verbs.js';
@@ -66,6 +68,7 @@ export class MemoryCalls implements StoreCalls {
   readonly history: HistoryVerbs;
   readonly audit: AuditVerbs = auditVerbs();
   readonly alerts: AlertVerbs;
+  readonly actions: ActionVerbs;
 
   constructor(
     readonly queue: MemoryQueue,
@@ -80,6 +83,7 @@ export class MemoryCalls implements StoreCalls {
     this.batches = batchVerbs(queue);
     this.once = onceVerbs(queue);
     this.alerts = alertVerbs(queue);
+    this.actions = actionVerbs(queue);
     this.history = historyVerbs(queue);
   }
 

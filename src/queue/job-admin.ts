@@ -1,3 +1,6 @@
+import { ActionLog } from './actions/action-log.js';
+import { authoredBy } from './actions/author.js';
+import { onOne } from './actions/noted-action.js';
 import type { JobDefinition, PayloadInput } from './enqueue/define-job.js';
 import { updateJob } from './enqueue/update-job.js';
 import type { JobRecord } from './model/job.js';
@@ -20,6 +23,7 @@ import { plainJobWarning } from './store/plain-job-warning.js';
 import type { CallLimit, QueueStore } from './store/queue-store.js';
 import type { StoreCall } from './store/store-call.js';
 import type { StoreCalls } from './store/store-calls.js';
+import type { ActionAuthor } from './store/verbs/action-verbs.js';
 import { checkQueueName, checkText } from './validation/names.js';
 import { checkCount } from './validation/validate-options.js';
 
@@ -28,6 +32,10 @@ const HIGHEST_PRIORITY = 1_000;
 
 /** The verbs of operators for one job, by its id. QueueAdmin adds those for the whole queue. */
 export abstract class JobAdmin {
+  /** Who did what to the queue. */
+  readonly actionLog: ActionLog = new ActionLog(this);
+  /** The author of its actions; undefined for the code of this process, null if the caller writes the log. @internal */
+  author?: ActionAuthor | null;
   /** The options, with their defaults. @internal */
   readonly options: ResolvedQueueOptions;
   /** The store of the queue. @internal */
@@ -71,7 +79,7 @@ export abstract class JobAdmin {
   async remove(id: string, options: StatusCondition = {}): Promise<RemoveOutcome> {
     checkText('job id', id);
     const ifStatus = statusOf('remove', options);
-    return this.exec((calls) => calls.remove(id, ifStatus));
+    return this.asAction('remove', id, () => this.exec((calls) => calls.remove(id, ifStatus)));
   }
 
   /**
@@ -82,7 +90,7 @@ export abstract class JobAdmin {
   async reschedule(id: string, start: Start): Promise<RescheduleOutcome> {
     checkText('job id', id);
     const due = checkRescheduleOptions(start);
-    const reply = await this.exec((calls) => calls.reschedule(id, due));
+    const reply = await this.asAction('reschedule', id, () => this.exec((calls) => calls.reschedule(id, due)));
     if (typeof reply === 'object') {
       throw lateStart(start, reply);
     }
@@ -97,7 +105,7 @@ export abstract class JobAdmin {
    */
   async promote(id: string): Promise<RestartOutcome> {
     checkText('job id', id);
-    return this.exec((calls) => calls.promote(id));
+    return this.asAction('promote', id, () => this.exec((calls) => calls.promote(id)));
   }
 
   /**
@@ -118,7 +126,8 @@ export abstract class JobAdmin {
   /** Does the same by the id alone. */
   async update(id: string, payload: unknown): Promise<UpdateOutcome>;
   async update(first: string | JobDefinition, ...rest: unknown[]): Promise<UpdateOutcome> {
-    return updateJob(this, first, rest);
+    const id = typeof first === 'string' ? first : rest[0];
+    return this.asAction('edit', String(id), () => updateJob(this, first, rest));
   }
 
   /**
@@ -132,7 +141,7 @@ export abstract class JobAdmin {
   async setPriority(id: string, priority: number): Promise<UpdateOutcome> {
     checkText('job id', id);
     checkCount('priority', priority, 0, HIGHEST_PRIORITY);
-    return this.exec((calls) => calls.setPriority(id, priority));
+    return this.asAction('set-priority', id, () => this.exec((calls) => calls.setPriority(id, priority)));
   }
 
   /**
@@ -145,7 +154,7 @@ export abstract class JobAdmin {
   async runAgain(id: string): Promise<RestartOutcome> {
     checkText('job id', id);
     const request = this.store.clock.randomId();
-    return this.exec((calls) => calls.runAgain(id, request));
+    return this.asAction('run-again', id, () => this.exec((calls) => calls.runAgain(id, request)));
   }
 
   /**
@@ -156,7 +165,8 @@ export abstract class JobAdmin {
    */
   async cancel(id: string, options: StatusCondition = {}): Promise<CancelOutcome> {
     checkText('job id', id);
-    return this.canceller.cancel(id, statusOf('cancel', options));
+    const ifStatus = statusOf('cancel', options);
+    return this.asAction('cancel', id, () => this.canceller.cancel(id, ifStatus));
   }
 
   /**
@@ -168,6 +178,16 @@ export abstract class JobAdmin {
    */
   onCancelled(listener: (job: JobRecord) => void): () => void {
     return this.canceller.listen(listener);
+  }
+
+  /** @internal Returns this queue with another author of its actions; null if the caller writes the log. */
+  as(author: ActionAuthor | null): this {
+    return authoredBy(this, author);
+  }
+
+  /** Writes a change of one job to the action log, unless the code of this process makes it. */
+  private asAction<Outcome>(action: string, id: string, deed: () => Promise<Outcome>): Promise<Outcome> {
+    return this.actionLog.recordOfJob(onOne(action, 'job', id), deed, { count: changedJobs });
   }
 
   /** @internal Returns the calls of this queue, once the store knows how it is kept. */
@@ -198,4 +218,10 @@ export abstract class JobAdmin {
       ? this.store.exec(build(this.opened), limit)
       : this.calls().then((calls) => this.store.exec(build(calls), limit));
   }
+}
+
+/** Returns the number of changed jobs for the outcome of a verb. */
+function changedJobs(outcome: unknown): number {
+  const isSame = ['missing', 'refused', 'finished', 'processing', 'changed'].includes(outcome as string);
+  return isSame || typeof outcome === 'object' ? 0 : 1;
 }

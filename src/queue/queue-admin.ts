@@ -1,3 +1,4 @@
+import { inWords, onQueue } from './actions/noted-action.js';
 import { DeadLetters } from './dead-letters/dead-letters.js';
 import { wrongKeysReport } from './doctor/doctor-notes.js';
 import { InvalidOptionError } from './errors/errors.js';
@@ -107,8 +108,15 @@ export abstract class QueueAdmin extends JobAdmin {
    */
   async pause(options: PauseOptions = {}): Promise<boolean> {
     const checked = checkOptions('pause', pauseOptions, options);
-    const isNew = await this.exec((calls) => calls.pause(checked));
-    const hasChanged = isNew || (checked.forMs !== undefined && (await this.extendPause(checked.forMs)));
+    const action = onQueue('pause', inWords(checked));
+    const hasChanged = await this.actionLog.record(
+      action,
+      async () => {
+        const isNew = await this.exec((calls) => calls.pause(checked));
+        return isNew || (checked.forMs !== undefined && (await this.extendPause(checked.forMs)));
+      },
+      { count: Number },
+    );
     await this.afterChange?.('pause');
     return hasChanged;
   }
@@ -121,7 +129,7 @@ export abstract class QueueAdmin extends JobAdmin {
 
   /** Ends a pause. False when it was not paused. */
   async resume(): Promise<boolean> {
-    return this.exec((calls) => calls.resume());
+    return this.actionLog.record(onQueue('resume'), () => this.exec((calls) => calls.resume()), { count: Number });
   }
 
   /**
@@ -153,7 +161,9 @@ export abstract class QueueAdmin extends JobAdmin {
   async doctor(options: DoctorOptions = {}): Promise<DoctorReport> {
     const checked = checkOptions('doctor', doctorSchema, options);
     try {
-      return await this.store.audit(await this.calls(), checked, this.callLimit);
+      return await (checked.repair
+        ? this.actionLog.record(onQueue('repair'), () => this.audit(checked), { count: repairsOf })
+        : this.audit(checked));
     } catch (error) {
       if (error instanceof RedisKeyTypeError) {
         return wrongKeysReport(this.name, error.wrong); // the layout cannot be read, or a key changed meanwhile
@@ -161,4 +171,12 @@ export abstract class QueueAdmin extends JobAdmin {
       throw error;
     }
   }
+
+  private async audit(options: Required<DoctorOptions>): Promise<DoctorReport> {
+    return this.store.audit(await this.calls(), options, this.callLimit);
+  }
+}
+
+function repairsOf({ counts }: DoctorReport): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }

@@ -43,6 +43,7 @@ const COMMANDS: Record<string, (name: string) => string[]> = {
   tail: (name) => ['tail', name, '--count', '1'],
   stats: (name) => ['stats', name],
   top: (name) => ['top', name, '--count', '1'],
+  actions: (name) => ['actions', name],
   audit: (name) => ['audit', name],
   migrate: (name) => ['migrate', 'bullmq', name, '--dry-run'],
   bench: () => ['bench', '--jobs', '20', '--yes'],

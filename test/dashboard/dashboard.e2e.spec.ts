@@ -238,16 +238,23 @@ describe.each(PLATFORMS)('on %s', (platform) => {
       'cancel',
       'discard',
       'redrive',
+      'redrive',
     ]);
-    expect(entries[0]).toMatchObject({ subject: 'the queue for 2 h (the provider is down)' });
+    expect(entries[0]).toMatchObject({ subject: 'the queue: for 2 h, the provider is down' });
     expect(entries[5]).toEqual({
       at: expect.any(Number),
       queue: name,
-      user: 'ops',
+      via: 'dashboard',
+      by: 'ops',
       action: 'redrive',
       subject: '2 chosen failed jobs',
+      target: null,
       count: 1,
     });
+    expect(entries[4]).toMatchObject({ subject: `job ${ids[1]}`, target: { kind: 'job', id: ids[1] } });
+    expect(entries[6]).toMatchObject({ via: 'app', subject: '1 chosen dead letters' });
+    const ofApp = (await app.get(`/api/log?action=redrive&via=app&by=pid`, OPS)).body.entries;
+    expect(ofApp).toEqual([entries[6]]);
   });
 
   it('redrives with an edited payload, but not where parts of it are hidden', async () => {
@@ -323,8 +330,9 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect(await app.queue(name).limits.get()).toMatchObject({ source: 'none' });
     const { body } = await app.get(`/api/log?queue=${name}`, OPS);
     expect(body.entries).toMatchObject([
-      { action: 'limits', subject: 'clear what was set at run time' },
-      { action: 'limits', subject: 'at most 3 run at once, 10 start in 1 min', user: 'ops' },
+      { action: 'clear-limits', subject: 'the queue' },
+      { action: 'limits', subject: 'the queue: at most 3 run at once, 10 start in 1 min', by: 'ops' },
+      { action: 'limits', via: 'app' },
     ]);
   });
 

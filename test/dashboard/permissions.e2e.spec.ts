@@ -237,7 +237,7 @@ describe('the action log', () => {
     const name = uniqueQueueName('mail');
     const app = await startDashboard({ jobs: OFF, dashboard: { queues: [name], user: (() => 17) as never } });
     await app.post('/api/queue/act', { action: 'pause', queue: name });
-    expect((await app.get(`/api/log?queue=${name}`)).body).toMatchObject({ entries: [{ user: '17', count: 1 }] });
+    expect((await app.get(`/api/log?queue=${name}`)).body).toMatchObject({ entries: [{ by: '17', count: 1 }] });
   });
 
   it('has the entry before the deed, and keeps it without a count if the end is unknown', async () => {
@@ -262,10 +262,10 @@ describe('the action log', () => {
     const app = await startDashboard({ jobs: OFF, dashboard: { queues: [name] } });
     const { id } = await app.queue(name).enqueue(null);
     await app.post('/api/jobs/act', { action: 'redrive', queue: name, state: 'pending', ids: [id] });
-    expect((await app.get(`/api/log?queue=${name}`)).body).toEqual({ entries: [] });
+    expect((await app.get(`/api/log?queue=${name}`)).body).toMatchObject({ entries: [] });
     await connect().set(`queue:${name}:actions`, 'of another type');
     const remove = { action: 'remove', queue: name, state: 'pending', ids: [id] };
-    expect((await app.post('/api/jobs/act', remove)).status).toBe(500);
+    expect((await app.post('/api/jobs/act', remove)).status).toBe(503);
     expect((await app.queue(name).stats()).pending).toBe(1);
   });
 
@@ -277,8 +277,8 @@ describe('the action log', () => {
     const { entries } = (await app.get(`/api/log?queue=${name}`)).body as { entries: object[] };
     expect(entries).toEqual(
       expect.arrayContaining([
-        expect.objectContaining({ action: 'begin remove', subject: 'all pending jobs' }),
-        expect.objectContaining({ action: 'stop run', subject: `run ${body.id as string}` }),
+        expect.objectContaining({ action: 'begin-remove', subject: 'all pending jobs' }),
+        expect.objectContaining({ action: 'stop-run', subject: `run ${body.id as string}` }),
       ]),
     );
     const unknown = { queue: name, id: '4c1bb4e0-3f4d-4c3c-8a52-7a1d9a3a4e10' };

@@ -45,14 +45,14 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect((await act('clean')).body).toEqual({ done: 3, spared: 0 });
     expect((await app.post('/api/groups/act', { action: 'pause', queue: name, group: '' })).status).toBe(400);
     expect(await logOf(app, name)).toMatchObject([
-      { action: 'clean group', subject: 'group tenant-1', count: 3 },
-      { action: 'group limits', subject: 'group tenant-1: clear its own limits' },
+      { action: 'clean-group', subject: 'group tenant-1', count: 3 },
+      { action: 'clear-group', subject: 'group tenant-1', target: { kind: 'group', id: 'tenant-1' } },
       {
-        action: 'group limits',
+        action: 'limit-group',
         subject: 'group tenant-1: weight 3, at most 2 run at once, 10 start in 1 min, waits behind a dead letter',
       },
-      { action: 'resume group' },
-      { action: 'pause group' },
+      { action: 'resume-group' },
+      { action: 'pause-group' },
     ]);
   });
 
@@ -112,7 +112,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     await change({ maxRunning: null });
     expect(await limits.get()).toEqual({ source: 'set', rateLimit, maxPending: 100 });
     const [last] = await logOf(app, name);
-    expect(last).toMatchObject({ action: 'limits', subject: 'no limit of running jobs' });
+    expect(last).toMatchObject({ action: 'limits', subject: 'the queue: no limit of running jobs' });
   });
 
   it('shows batches, their members in other queues, and what follows, and cancels one', async () => {
@@ -143,7 +143,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     const cancelled = await app.post('/api/batch/cancel', { queue: home, id: 'atlas' });
     expect(cancelled.body).toEqual({ done: 3, spared: 0 });
     expect((await app.queue(home).findBatch('atlas').status()).stopped).toBe(true);
-    expect(await logOf(app, home)).toMatchObject([{ action: 'cancel batch', subject: 'batch atlas', count: 3 }]);
+    expect(await logOf(app, home)).toMatchObject([{ action: 'cancel-batch', subject: 'batch atlas', count: 3 }]);
     expect((await app.get(`/api/batch?queue=${home}&id=never-was`)).status).toBe(404);
     expect((await app.post('/api/batch/cancel', { queue: home, id: 'never-was' })).status).toBe(404);
   });

@@ -6,6 +6,7 @@ import { DeadLetters } from '#queue/dead-letters/dead-letters.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { systemClock } from '#queue/runtime/clock.js';
 import { Schedules } from '#queue/schedules/schedules.js';
+import { ActionLog } from '#queue/actions/action-log.js';
 import { AuditTrail } from '#queue/operate/audit-trail.js';
 import { Groups } from '#queue/operate/groups.js';
 import { History } from '#queue/operate/history.js';
@@ -34,6 +35,9 @@ const NO_STEP: Record<string, string> = {
   exec: PLUMBING,
   sleep: PLUMBING,
   coded: PLUMBING,
+  as: PLUMBING,
+  asAction: PLUMBING,
+  audit: PRIVATE,
   checkKeys: PLUMBING,
   lostMembers: LISTENING,
   uncheckedCalls: PLUMBING,
@@ -41,6 +45,16 @@ const NO_STEP: Record<string, string> = {
   'groups.list': COMPARED,
   'groups.get': COMPARED,
   'limits.get': COMPARED,
+  'limits.record': PRIVATE,
+  'groups.cleanSlices': PRIVATE,
+  'deadLetters.record': PRIVATE,
+  'schedules.record': PRIVATE,
+  'schedules.putByCall': PRIVATE,
+  'schedules.resumeWithNext': PRIVATE,
+  'actionLog.latest': COMPARED,
+  'actionLog.record': PLUMBING,
+  'actionLog.recordOfJob': PLUMBING,
+  'actionLog.note': PLUMBING,
   'auditTrail.read': TRAIL,
   'auditTrail.latest': TRAIL,
   'auditTrail.take': TRAIL,
@@ -82,6 +96,7 @@ it('has a step for every method of the core, but for those with a reason', () =>
     ...methodsOf(Limits.prototype, 'limits.'),
     ...methodsOf(History.prototype, 'history.'),
     ...methodsOf(AuditTrail.prototype, 'auditTrail.'),
+    ...methodsOf(ActionLog.prototype, 'actionLog.'),
   ];
   const steps = namesOfSteps();
 

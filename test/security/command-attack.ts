@@ -19,7 +19,8 @@ const CRASH = /--verbose shows where it happened|^(?:Type|Range|Reference|Syntax
 /** The keys whose change is the transition of a job. */
 const PLACE = /:(?:pending|prioritized|scheduled|claims|dead|failed|completed|cancelled)$/;
 
-const WRITTEN_BY_WORKERS = /:(?:workers|worker_.*|names|audit|history.*|maintained.*|wake)$/;
+/** Keys that workers write, and the log of commands, which has those without an effect too. */
+const WRITTEN_BESIDE = /:(?:actions|workers|worker_.*|names|audit|history.*|maintained.*|wake)$/;
 
 /** How a command changes a queue: never, at once, or only after a question or `--yes`. */
 type Deed = 'reads' | 'changes' | 'asks';
@@ -56,6 +57,7 @@ const COMMANDS: Readonly<Record<string, readonly [deed: Deed, ...args: fc.Arbitr
     tail: ['reads'],
     stats: ['reads'],
     top: ['reads'],
+    actions: ['reads'],
     audit: ['reads'],
     bench: ['reads'],
     dashboard: ['reads'],
@@ -220,7 +222,7 @@ export class AttackedQueue {
 
   /** Returns a digest of each key of both queues that a live worker does not write. */
   private keys(): Promise<Map<string, string>> {
-    return keyDigests(this.redis, [this.shown, this.other], WRITTEN_BY_WORKERS);
+    return keyDigests(this.redis, [this.shown, this.other], WRITTEN_BESIDE);
   }
 
   /** Runs the command line in this process, where nobody types. */

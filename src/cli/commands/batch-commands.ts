@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { batchInWords } from '../../inspect/batch-words.js';
 import { count } from '../../inspect/words.js';
+import { onOne } from '../../queue/actions/noted-action.js';
 import { BatchNotFoundError } from '../../queue/errors/batch-errors.js';
 import type { BatchMember, BatchPage, BatchRecord } from '../../queue/model/batch.js';
 import type { Run } from '../context.js';
@@ -34,14 +35,16 @@ function addBatch(program: Command, run: Run): void {
     .option('--cancel', 'cancels the jobs that have not ended')
     .action(
       run(async ({ session, out, confirm }, [name, id], { cancel, ...page }) => {
-        const batch = (await session.known(name!)).findBatch(id!);
+        const queue = await session.known(name!);
+        const batch = queue.findBatch(id!);
         const limit = wholeNumber('limit', page['limit'])!;
         const offset = wholeNumber('offset', page['offset'])!;
         try {
           if (cancel) {
             const { open } = await batch.status();
             await confirm(() => text`cancel ${count(open)} ${open === 1 ? 'job' : 'jobs'} of batch ${id!}`);
-            await batch.cancel();
+            const counted = { count: (outcome: string) => (outcome === 'stopped' ? open : 0) };
+            await queue.actionLog.record(onOne('cancel-batch', 'batch', id!), () => batch.cancel(), counted);
           }
           const [status, { members, ...rest }] = await Promise.all([
             batch.status(),

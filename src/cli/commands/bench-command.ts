@@ -53,6 +53,7 @@ async function runBench(context: Context, _args: string[], options: Record<strin
       text`put load on Redis at ${session.place}: ${count(jobs)} jobs in a queue of their own, which is then deleted`,
   );
   const queue = session.queue(`bench-${process.pid}-${Date.now().toString(36)}`);
+  queue.author = null; // its own queue leaves no log
   const interruption = new Interruption(session);
   try {
     const measured = await measure(context, { queue, interruption }, jobs, concurrency);

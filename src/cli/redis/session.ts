@@ -13,6 +13,7 @@ import { systemClock } from '../../queue/runtime/clock.js';
 import { within } from '../../queue/runtime/within.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { failureOf, silent } from '../failure.js';
+import { userAsAuthor } from '../host-process.js';
 import { REPLY_MS, reach } from './reach.js';
 
 /** Options that every command has. */
@@ -41,6 +42,7 @@ function checkPrefix(prefix: string): void {
 /** The connection to Redis of one command. */
 export class Session {
   private readonly queues = new Map<string, JobQueue>();
+  private readonly author = userAsAuthor();
   private names: { at: number; found: readonly string[] } | undefined;
 
   readonly client: RedisClient;
@@ -102,6 +104,7 @@ export class Session {
     if (!queue || options.auditTrail) {
       queue?.close();
       queue = new JobQueue(this.client, name, { prefix: this.prefix, ...options });
+      queue.author = this.author;
       this.queues.set(name, queue);
     }
     return queue;

@@ -9,7 +9,6 @@ import type { RunRequest, RunView, State } from '../views/views.js';
 import { Redactor } from '../security/redactor.js';
 import { matcherOf, type Matcher } from '../search/job-match.js';
 import { walkSlice } from '../../inspect/search/walk-state.js';
-import { ActionLog } from './action-log.js';
 import { JobActions } from './job-actions.js';
 import { RunStore, serverNow } from './run-store.js';
 
@@ -36,7 +35,6 @@ export class BulkRuns implements BeforeApplicationShutdown {
     private readonly queues: ShownQueues,
     private readonly actions: JobActions,
     private readonly store: RunStore,
-    private readonly log: ActionLog,
     private readonly redactor: Redactor,
   ) {}
 
@@ -94,7 +92,13 @@ export class BulkRuns implements BeforeApplicationShutdown {
     try {
       run.updatedAt = await serverNow(queue);
       await this.store.write(queue, run);
-      await this.log.add(queue, { user: run.user, action: run.action, subject: subjectOf(run), count: run.done });
+      await queue.actionLog.note({
+        via: 'dashboard',
+        by: run.user,
+        action: run.action,
+        subject: subjectOf(run),
+        count: run.done,
+      });
     } catch (error) {
       this.logger.warn(`Could not record the end of a run on queue "${queue.name}": ${(error as Error).message}`);
     }

@@ -1,12 +1,13 @@
 import { BadRequestException, ConflictException, Injectable, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
-import { ActionLog } from '../actions/action-log.js';
 import { ACTION_STATES, JobActions } from '../actions/job-actions.js';
+import { LogReader } from '../actions/log-reader.js';
 import { JobDescriber } from '../views/job-describer.js';
 import { jobId, queueName, stateSchema } from './known-queue.js';
 import { Changes, Reads, Routes } from './route.js';
-import type { ChangeCall, Outcome, QueueCall } from './route-runner.js';
+import type { Call, ChangeCall, Outcome } from './route-runner.js';
 import type { ActionLogEntry, JobAction, State } from '../views/views.js';
+import { onJobs, onOne, onQueue } from '../../queue/actions/noted-action.js';
 import { duration } from '../../inspect/words.js';
 import { pauseOptions } from '../../queue/model/pause.js';
 import { pauseOf } from '../actions/pause-of.js';
@@ -29,25 +30,30 @@ const queueSchema = z.strictObject({
   queue: queueName,
   ...pauseOptions.pick({ reason: true, forMs: true }).shape,
 });
-const logSchema = z.object({ queue: queueName });
 
-/** Changes jobs and queues. */
+const text = z.string().min(1).max(200).optional();
+const logSchema = z.object({
+  queue: queueName.optional(),
+  action: text,
+  by: text,
+  via: z.enum(['dashboard', 'cli', 'app'], { error: 'expected dashboard, cli, app' }).optional(),
+});
+
+/** Changes jobs and queues, and shows who did. */
 @Injectable()
 export class ActionsController extends Routes {
   constructor(
     private readonly actions: JobActions,
-    private readonly log: ActionLog,
     private readonly describer: JobDescriber,
+    private readonly log: LogReader,
   ) {
     super();
   }
 
   @Changes('api/jobs/act', actSchema, {
     needs: ({ action, queue, ids }) => [{ action, queue, ids }],
-    logs: ({ action, state, ids }) => ({
-      action,
-      subject: ids.length === 1 ? `job ${ids[0]}` : `${ids.length} chosen ${state} jobs`,
-    }),
+    logs: ({ action, state, ids: [id, ...others] }) =>
+      others.length === 0 ? onOne(action, 'job', id!) : onJobs(action, `${others.length + 1} chosen ${state} jobs`),
   })
   async act({ action, state, ids }: z.output<typeof actSchema>, { queue }: ChangeCall): Promise<Outcome> {
     requireState(action, state);
@@ -60,7 +66,7 @@ export class ActionsController extends Routes {
       { action: 'edit', queue, id },
       { action: 'redrive', queue, id },
     ],
-    logs: ({ id }) => ({ action: 'edit and redrive', subject: `job ${id}` }),
+    logs: ({ id }) => onOne('redrive', 'job', id, 'with another payload'),
   })
   async edit({ id, payload }: z.output<typeof editSchema>, { queue }: ChangeCall): Promise<Outcome> {
     const job = await queue.get(id);
@@ -76,10 +82,8 @@ export class ActionsController extends Routes {
 
   @Changes('api/queue/act', queueSchema, {
     needs: ({ action, queue }) => [{ action, queue }],
-    logs: ({ action, reason, forMs }) => ({
-      action,
-      subject: ['the queue', forMs && `for ${duration(forMs)}`, reason && `(${reason})`].filter(Boolean).join(' '),
-    }),
+    logs: ({ action, reason, forMs }) =>
+      onQueue(action, [forMs && `for ${duration(forMs)}`, reason].filter(Boolean).join(', ')),
   })
   async actOnQueue(
     { action, ...note }: z.output<typeof queueSchema>,
@@ -90,8 +94,12 @@ export class ActionsController extends Routes {
   }
 
   @Reads('api/log', logSchema)
-  async entries(_query: z.output<typeof logSchema>, { queue }: QueueCall): Promise<{ entries: ActionLogEntry[] }> {
-    return { entries: await this.log.list(queue) };
+  async entries(
+    { queue, action, by, via }: z.output<typeof logSchema>,
+    { request }: Call,
+  ): Promise<{ entries: ActionLogEntry[]; isCut: boolean }> {
+    const filter = { ...(action && { action }), ...(by && { by }), ...(via && { via }) };
+    return this.log.read(request, queue, filter);
   }
 }
 

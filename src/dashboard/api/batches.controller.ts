@@ -1,5 +1,6 @@
 import { Inject, Injectable, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
+import { onOne } from '../../queue/actions/noted-action.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { BatchReader } from '../../queue/batches/batch-reader.js';
 import { BatchNotFoundError } from '../../queue/errors/batch-errors.js';
@@ -69,7 +70,7 @@ export class BatchesController extends Routes {
 
   @Changes('api/batch/cancel', cancelSchema, {
     needs: ({ queue, id }) => [{ action: 'cancel', queue, id }],
-    logs: ({ id }) => ({ action: 'cancel batch', subject: `batch ${id}` }),
+    logs: ({ id }) => onOne('cancel-batch', 'batch', id),
   })
   async cancel({ id }: z.output<typeof cancelSchema>, { queue, request }: ChangeCall): Promise<Outcome> {
     const batch = queue.findBatch(id);

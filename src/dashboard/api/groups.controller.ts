@@ -2,9 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { pauseOf } from '../actions/pause-of.js';
 import { groupLimitsInWords } from '../../inspect/limits-in-words.js';
+import { onOne } from '../../queue/actions/noted-action.js';
 import { groupName, type GroupStats } from '../../queue/model/group.js';
 import { groupLimitFields, withNames } from '../../queue/model/limits.js';
 import { pauseOptions } from '../../queue/model/pause.js';
+import type { StoredAction } from '../../queue/store/verbs/action-verbs.js';
 import { SharedReads } from '../live/shared-reads.js';
 import type { GroupView } from '../views/group-views.js';
 import { queueName } from './known-queue.js';
@@ -12,6 +14,8 @@ import { Changes, Reads, Routes } from './route.js';
 import type { ChangeCall, Outcome, QueueCall } from './route-runner.js';
 
 const SHOWN = 100;
+/** The latest entries of the action log in which the author of a limit is sought. */
+const ACTIONS_READ = 1_000;
 /** The permission that each action needs: cleaning a group removes jobs. */
 const PERMISSIONS = { pause: 'pause', resume: 'resume', clean: 'remove' } as const;
 
@@ -37,15 +41,19 @@ export class GroupsController extends Routes {
 
   @Reads('api/groups', groupsSchema)
   async list(_query: z.output<typeof groupsSchema>, { queue }: QueueCall): Promise<{ groups: GroupView[] }> {
-    const groups = await this.reads.get(`groups ${queue.name}`, () => queue.groups.list({ limit: SHOWN }));
-    return { groups: groups.map(viewOf) };
+    return this.reads.get(`groups ${queue.name}`, async () => {
+      const groups = await queue.groups.list({ limit: SHOWN });
+      const isLimited = groups.some(({ limits }) => Object.keys(limits).length > 0);
+      const actions = isLimited ? await queue.exec((calls) => calls.actions.read('', ACTIONS_READ)) : [];
+      return { groups: groups.map((group) => viewOf(group, actions)) };
+    });
   }
 
   @Changes('api/groups/act', actSchema, {
     needs: ({ action, queue, group }) => [
       { action: PERMISSIONS[action], queue, group, isBlind: action === 'clean' },
     ],
-    logs: ({ action, group }) => ({ action: `${action} group`, subject: `group ${group}` }),
+    logs: ({ action, group }) => onOne(`${action}-group`, 'group', group),
   })
   async act(
     { action, group, reason, forMs }: z.output<typeof actSchema>,
@@ -63,10 +71,10 @@ export class GroupsController extends Routes {
 
   @Changes('api/groups/limits', limitsSchema, {
     needs: ({ queue, group }) => [{ action: 'limits', queue, group }],
-    logs: ({ group, limits }) => {
-      const words = limits ? (groupLimitsInWords(limits) ?? 'no limit') : 'clear its own limits';
-      return { action: 'group limits', subject: `group ${group}: ${words}` };
-    },
+    logs: ({ group, limits }) =>
+      limits
+        ? onOne('limit-group', 'group', group, groupLimitsInWords(limits) ?? 'no limit')
+        : onOne('clear-group', 'group', group),
   })
   async set({ group, limits }: z.output<typeof limitsSchema>, { queue }: ChangeCall): Promise<Outcome> {
     await (limits ? queue.groups.set(group, limits) : queue.groups.clear(group));
@@ -74,8 +82,10 @@ export class GroupsController extends Routes {
   }
 }
 
-function viewOf(group: GroupStats): GroupView {
+function viewOf(group: GroupStats, actions: readonly StoredAction[]): GroupView {
   const { name, pending, running, oldestPendingAgeMs, heldBy, opensAt, limits, ...pause } = group;
+  const isOwn = Object.keys(limits).length > 0;
+  const limited = actions.find(({ action, target }) => action === 'limit-group' && target?.id === name);
   return {
     name,
     pending,
@@ -89,5 +99,7 @@ function viewOf(group: GroupStats): GroupView {
     opensAt: opensAt?.getTime() ?? null,
     limits: groupLimitsInWords(limits),
     limitsSet: limits,
+    limitedBy: isOwn && limited ? limited.by : null,
+    limitedAt: isOwn && limited ? limited.at.getTime() : null,
   };
 }

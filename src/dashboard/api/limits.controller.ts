@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
+import { onQueue } from '../../queue/actions/noted-action.js';
 import { limitChangesSchema } from '../../queue/model/limits.js';
 import { limitChangesInWords } from '../../inspect/limits-in-words.js';
 import { queueName } from './known-queue.js';
@@ -17,10 +18,7 @@ const limitsSchema = z.strictObject({
 export class LimitsController extends Routes {
   @Changes('api/queue/limits', limitsSchema, {
     needs: ({ queue }) => [{ action: 'limits', queue }],
-    logs: ({ limits }) => ({
-      action: 'limits',
-      subject: limits ? limitChangesInWords(limits) : 'clear what was set at run time',
-    }),
+    logs: ({ limits }) => (limits ? onQueue('limits', limitChangesInWords(limits)) : onQueue('clear-limits')),
   })
   async set({ limits }: z.output<typeof limitsSchema>, { queue }: ChangeCall): Promise<Outcome> {
     await (limits ? queue.limits.change(limits) : queue.limits.clear());

@@ -1,13 +1,13 @@
-import { Injectable } from '@nestjs/common';
+import { HttpException, Injectable } from '@nestjs/common';
 import type { z } from 'zod';
+import type { NewAction } from '../../queue/actions/noted-action.js';
+import { InvalidOptionError, InvalidPayloadError } from '../../queue/errors/errors.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { ActionLog } from '../actions/action-log.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { SnapshotFeed } from '../live/snapshot-feed.js';
 import { Permissions, type Need } from '../security/permissions.js';
 import { Redactor } from '../security/redactor.js';
-import type { ActionLogEntry } from '../views/views.js';
 import { checkInput, KnownQueues } from './known-queue.js';
 import { Responder } from './responder.js';
 
@@ -21,7 +21,7 @@ export interface QueueCall extends Call {
   queue: JobQueue;
 }
 
-/** The call of a route that changes something. */
+/** The call of a route that changes something. The verbs of its queue write no entry, because the route does. */
 export interface ChangeCall extends QueueCall {
   user: string;
 }
@@ -45,7 +45,7 @@ export interface Route<Input = unknown> {
 /** A route that changes something. */
 interface ChangingRoute<Input extends { queue: string }> extends Route<Input> {
   /** Returns its entry in the action log. */
-  logs(input: Input): Pick<ActionLogEntry, 'action' | 'subject'>;
+  logs(input: Input): NewAction;
   run(controller: object, input: Input, call: Call): Promise<Outcome>;
 }
 
@@ -58,7 +58,6 @@ export class RouteRunner {
   constructor(
     private readonly queues: KnownQueues,
     private readonly permissions: Permissions,
-    private readonly log: ActionLog,
     private readonly reads: SharedReads,
     private readonly feed: SnapshotFeed,
     private readonly responder: Responder,
@@ -94,10 +93,12 @@ export class RouteRunner {
       const queue = await this.queues.find(input.queue);
       const user = this.permissions.userOf(request);
       await this.redactor.learn(queue.name);
-      const call: ChangeCall = { request, queue, user };
+      const call: ChangeCall = { request, queue: queue.as(null), user };
+      const { actionLog } = queue.as({ via: 'dashboard', by: user });
       try {
         const deed = () => route.run(controller, input, call);
-        return { spared: 0, ...(await this.log.record(queue, { user, ...route.logs(input) }, deed)) };
+        const count = ({ done }: Outcome) => done;
+        return { spared: 0, ...(await actionLog.record(route.logs(input), deed, { count, isRefusal })) };
       } finally {
         this.reads.forget();
         this.feed.forget();
@@ -111,4 +112,9 @@ export class RouteRunner {
       await this.permissions.require(request, need);
     }
   }
+}
+
+/** Returns whether the error means that nothing was changed. */
+function isRefusal(error: unknown): boolean {
+  return [HttpException, InvalidOptionError, InvalidPayloadError].some((type) => error instanceof type);
 }

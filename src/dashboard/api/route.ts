@@ -1,9 +1,9 @@
 import { Get, Inject, Post, Req, Res } from '@nestjs/common';
 import type { z } from 'zod';
 import type { DashboardRequest } from '../dashboard-options.js';
+import type { NewAction } from '../../queue/actions/noted-action.js';
 import { declareRoute } from '../security/declared-route.js';
 import type { Need } from '../security/permissions.js';
-import type { ActionLogEntry } from '../views/views.js';
 import { RouteRunner, type Call, type ChangeCall, type Outcome, type QueueCall } from './route-runner.js';
 
 type CallOf<Input> = Input extends { queue: string } ? QueueCall : Call;
@@ -18,7 +18,7 @@ interface Change<Input, Controller> {
   /** Returns the permissions that the change needs. */
   needs(input: Input, controller: Controller): readonly Need[] | Promise<readonly Need[]>;
   /** Returns its entry in the action log. */
-  logs(input: Input): Pick<ActionLogEntry, 'action' | 'subject'>;
+  logs(input: Input): NewAction;
 }
 
 /** The base of controllers. Their routes are declared by the decorators of this file, and by no others. */

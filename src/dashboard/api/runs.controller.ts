@@ -1,5 +1,6 @@
 import { Injectable, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
+import { onJobs } from '../../queue/actions/noted-action.js';
 import { BulkRuns, subjectOf } from '../actions/bulk-runs.js';
 import { wholeNumber } from '../../queue/validation/numbers.js';
 import { matchSchema } from '../search/job-match.js';
@@ -35,7 +36,7 @@ export class RunsController extends Routes {
 
   @Changes('api/runs', startSchema, {
     needs: ({ action, queue }) => [{ action, queue }],
-    logs: ({ action, ...run }) => ({ action: `begin ${action}`, subject: subjectOf(run) }),
+    logs: ({ action, ...run }) => onJobs(`begin-${action}`, subjectOf(run)),
   })
   async start(
     { action, state, match, most, perSecond }: z.output<typeof startSchema>,
@@ -60,7 +61,7 @@ export class RunsController extends Routes {
       const run = await controller.find(queue, id);
       return [{ action: run?.action ?? 'redrive', queue }];
     },
-    logs: ({ id }) => ({ action: 'stop run', subject: `run ${id}` }),
+    logs: ({ id }) => ({ action: 'stop-run', subject: `run ${id}` }),
   })
   async stop({ id }: z.output<typeof stopSchema>, { queue }: ChangeCall): Promise<Outcome> {
     if (!(await this.find(queue.name, id))) {

@@ -1,5 +1,6 @@
 import { Injectable, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
+import { onOne } from '../../queue/actions/noted-action.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { unreadableView } from '../live/verdict-view.js';
@@ -44,7 +45,7 @@ export class SchedulesController extends Routes {
 
   @Changes('api/schedules/act', actSchema, {
     needs: ({ action, queue, id }) => [{ action: ACTIONS[action], queue, id }],
-    logs: ({ action, id }) => ({ action: ACTIONS[action], subject: `schedule ${id}` }),
+    logs: ({ action, id }) => onOne(ACTIONS[action], 'schedule', id),
   })
   async act(
     { action, id }: z.output<typeof actSchema>,

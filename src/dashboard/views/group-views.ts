@@ -18,4 +18,7 @@ export interface GroupView {
   limits: string | null;
   /** The same as figures. */
   limitsSet: GroupLimits;
+  /** Who set them, and when; null if the action log does not have it any more. */
+  limitedBy: string | null;
+  limitedAt: number | null;
 }

@@ -8,6 +8,7 @@ import type { ClaimBatch } from './claim-batch.js';
 import { MemoryHistory } from './history.js';
 import { Announcements } from './announcements.js';
 import type { Durability } from '../../queue/model/job-options.js';
+import type { StoredAction } from '../../queue/store/verbs/action-verbs.js';
 import type { AskedOptions } from '../../queue/store/asked-options.js';
 import { DroppedLetters } from './dead-letters/dropped-letters.js';
 import { ErrorKinds } from './dead-letters/error-kinds.js';
@@ -73,6 +74,8 @@ export class MemoryQueue {
   readonly once = { fences: new Map<string, number>(), marks: new Map<string, ScoredSet>() };
   /** The last look for alerts, and the record of the told alerts. */
   readonly alerts = { look: '', lookedAtMs: 0, record: '' };
+  /** The action log, oldest entry first. */
+  readonly actions: StoredAction[] = [];
   readonly earlyEnds = new EarlyEnds();
   readonly totals: Record<string, number> = {};
   /** The details of workers, and when each started, in ms. */

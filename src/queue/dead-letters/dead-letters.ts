@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { Logged } from '../actions/action-log.js';
+import { type NewAction, onJobs, onOne } from '../actions/noted-action.js';
 import { checkCount, checkOptions } from '../validation/validate-options.js';
 import { type ErrorKind, withSamples } from './error-kinds.js';
 import { isJobDefinition, type JobDefinition, type PayloadInput } from '../enqueue/define-job.js';
@@ -44,6 +46,7 @@ export interface DeadLetterPage {
 /** The queue that dead letters belong to. */
 type DeadLetterQueue = Pick<QueueAccess, 'name' | 'options' | 'exec'> &
   Pick<JobSource, 'get'> &
+  Logged &
   Pick<EditedQueue, 'definitionOf'>;
 
 const text = z.string({ error: 'expected text' }).min(1, 'expected text of 1 to 2,000 characters');
@@ -161,7 +164,10 @@ export class DeadLetters {
     checkText('job id', id);
     checkOptions('deadLetters.redrive', redriveSchema, options);
     const payload = 'payload' in options ? await this.editedPayload(id, options.payload, given) : undefined;
-    return (await this.queue.exec((calls) => calls.deadLetters.redrive([id], payload))) === 1;
+    const action = onOne('redrive', 'job', id, payload === undefined ? undefined : 'with another payload');
+    return (
+      (await this.record(action, () => this.queue.exec((calls) => calls.deadLetters.redrive([id], payload)))) === 1
+    );
   }
 
   /** Returns a payload as JSON, checked in the form that the job's handler will receive. */
@@ -192,7 +198,8 @@ export class DeadLetters {
     }
     checkCount('ids.length', ids.length, 0, LARGEST_PAGE);
     ids.forEach((id, i) => checkText(`ids[${i}]`, id));
-    return this.queue.exec((calls) => calls.deadLetters.redrive(ids));
+    const action = onJobs('redrive', `${ids.length} chosen dead letters`);
+    return this.record(action, () => this.queue.exec((calls) => calls.deadLetters.redrive(ids)));
   }
 
   /**
@@ -205,15 +212,18 @@ export class DeadLetters {
    */
   async redriveAll(filter: DeadLetterFilter = {}): Promise<number> {
     checkOptions('deadLetters.redriveAll', filterSchema, filter);
-    return this.each(filter, (letters) =>
-      this.queue.exec((calls) => calls.deadLetters.redrive(letters.map(({ id }) => id))),
+    return this.record(onJobs('redrive', 'all dead letters', filter), () =>
+      this.each(filter, (letters) =>
+        this.queue.exec((calls) => calls.deadLetters.redrive(letters.map(({ id }) => id))),
+      ),
     );
   }
 
   /** Deletes one permanently. Returns false if there is no dead letter with that id. */
   async discard(id: string): Promise<boolean> {
     checkText('job id', id);
-    return (await this.queue.exec(({ deadLetters }) => deadLetters.discard([{ id }]))) === 1;
+    const discard = () => this.queue.exec(({ deadLetters }) => deadLetters.discard([{ id }]));
+    return (await this.record(onOne('discard', 'job', id), discard)) === 1;
   }
 
   /**
@@ -226,7 +236,13 @@ export class DeadLetters {
    */
   async discardAll(filter: DeadLetterFilter = {}): Promise<number> {
     checkOptions('deadLetters.discardAll', filterSchema, filter);
-    return this.each(filter, (letters) => this.queue.exec(({ deadLetters }) => deadLetters.discard(letters)));
+    return this.record(onJobs('discard', 'all dead letters', filter), () =>
+      this.each(filter, (letters) => this.queue.exec(({ deadLetters }) => deadLetters.discard(letters))),
+    );
+  }
+
+  private record(action: NewAction, deed: () => Promise<number>): Promise<number> {
+    return this.queue.actionLog.record(action, deed, { count: Number });
   }
 
   private async each(

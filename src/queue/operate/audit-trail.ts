@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { Logged } from '../actions/action-log.js';
+import { onQueue } from '../actions/noted-action.js';
 import type { AuditEntry } from '../model/job-event.js';
 import { YEAR_MS } from '../runtime/bounds.js';
 import { InvalidOptionError } from '../errors/errors.js';
@@ -27,7 +29,7 @@ const takeSchema = z.strictObject(
 /** The transitions of a queue's jobs, as the option `auditTrail` writes them down. Empty without it. */
 export class AuditTrail {
   /** @internal */
-  constructor(private readonly queue: Pick<QueueAccess, 'exec'>) {}
+  constructor(private readonly queue: Pick<QueueAccess, 'exec'> & Logged) {}
 
   /**
    * Returns entries, oldest first.
@@ -101,6 +103,7 @@ export class AuditTrail {
 
   /** Deletes the trail with its groups. Returns false if there was none. */
   async clear(): Promise<boolean> {
-    return this.queue.exec((calls) => calls.audit.clear());
+    const clear = () => this.queue.exec((calls) => calls.audit.clear());
+    return this.queue.actionLog.record(onQueue('clear-audit-trail'), clear, { count: Number });
   }
 }

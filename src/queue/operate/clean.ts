@@ -1,3 +1,5 @@
+import type { Logged } from '../actions/action-log.js';
+import { onJobs } from '../actions/noted-action.js';
 import { checkCount, checkKnown, checkMs } from '../validation/validate-options.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { JOB_STATUSES, type JobStatus } from '../model/job.js';
@@ -25,7 +27,7 @@ export interface CleanOptions {
  * @throws InvalidOptionError
  */
 export async function clean(
-  queue: Pick<QueueAccess, 'name' | 'exec'>,
+  queue: Pick<QueueAccess, 'name' | 'exec'> & Logged,
   status: CleanableStatus,
   options: CleanOptions = {},
 ): Promise<number> {
@@ -37,6 +39,16 @@ export async function clean(
   const { olderThanMs = 0, limit = Number.MAX_SAFE_INTEGER } = options;
   checkMs('olderThanMs', olderThanMs, 0, YEAR_MS);
   checkCount('limit', limit, 1, Number.MAX_SAFE_INTEGER);
+  const action = onJobs('clean', `${status} jobs`, options);
+  return queue.actionLog.record(action, () => cleanSlices(queue, status, olderThanMs, limit), { count: Number });
+}
+
+async function cleanSlices(
+  queue: Pick<QueueAccess, 'exec'>,
+  status: CleanableStatus,
+  olderThanMs: number,
+  limit: number,
+): Promise<number> {
   let total = 0;
   for (const place of status === 'pending' ? (['prioritized', 'pending', 'grouped'] as const) : [status]) {
     let next: number | undefined = 0;

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { Logged } from '../actions/action-log.js';
+import { inWords, onOne } from '../actions/noted-action.js';
 import { LARGEST_PAGE, YEAR_MS } from '../runtime/bounds.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { groupName, type GroupStats } from '../model/group.js';
@@ -35,7 +37,7 @@ export interface GroupListOptions {
  */
 export class Groups {
   /** @internal */
-  constructor(private readonly queue: ChangedQueue) {}
+  constructor(private readonly queue: ChangedQueue & Logged) {}
 
   /**
    * Returns one page of the groups that have waiting or running jobs.
@@ -70,21 +72,28 @@ export class Groups {
   async set(name: string, limits: GroupLimits): Promise<void> {
     const checked = checkOptions('group limits', limitsSchema, limits);
     const group = checkGroup(name);
-    await this.queue.exec((calls) => calls.groups.set(group, checked));
+    const action = onOne('limit-group', 'group', group, inWords(checked) || 'none');
+    await this.queue.actionLog.record(action, () => this.queue.exec((calls) => calls.groups.set(group, checked)));
     await this.queue.afterChange?.('groups');
   }
 
   /** Clears a group's own limits, and ends its rest and its hold. A pause stays. @throws InvalidOptionError */
   async clear(name: string): Promise<void> {
     const group = checkGroup(name);
-    await this.queue.exec((calls) => calls.groups.clear(group));
+    await this.queue.actionLog.record(onOne('clear-group', 'group', group), () =>
+      this.queue.exec((calls) => calls.groups.clear(group)),
+    );
   }
 
   /** Pauses one group: it takes jobs in and starts none. Returns false when it was paused already. @throws InvalidOptionError */
   async pause(name: string, options: PauseOptions = {}): Promise<boolean> {
     const group = checkGroup(name);
     const checked = checkOptions('groups.pause', pauseOptions, options);
-    const isNew = await this.queue.exec((calls) => calls.groups.pause(group, checked));
+    const isNew = await this.queue.actionLog.record(
+      onOne('pause-group', 'group', group, inWords(checked)),
+      () => this.queue.exec((calls) => calls.groups.pause(group, checked)),
+      { count: Number },
+    );
     await this.queue.afterChange?.('groups');
     return isNew;
   }
@@ -92,7 +101,10 @@ export class Groups {
   /** Ends the pause of a group. Returns false when it was not paused. @throws InvalidOptionError */
   async resume(name: string): Promise<boolean> {
     const group = checkGroup(name);
-    return this.queue.exec((calls) => calls.groups.resume(group));
+    const action = onOne('resume-group', 'group', group);
+    return this.queue.actionLog.record(action, () => this.queue.exec((calls) => calls.groups.resume(group)), {
+      count: Number,
+    });
   }
 
   /**
@@ -109,6 +121,13 @@ export class Groups {
     const { olderThanMs = 0, limit = Number.MAX_SAFE_INTEGER } = options;
     checkMs('olderThanMs', olderThanMs, 0, YEAR_MS);
     checkCount('limit', limit, 1, Number.MAX_SAFE_INTEGER);
+    const action = onOne('clean-group', 'group', group, inWords(options));
+    return this.queue.actionLog.record(action, () => this.cleanSlices(group, olderThanMs, limit), {
+      count: Number,
+    });
+  }
+
+  private async cleanSlices(group: string, olderThanMs: number, limit: number): Promise<number> {
     let total = 0;
     for (let next: number | undefined = 0; next !== undefined && total < limit;) {
       const most = Math.min(SLICE, limit - total);

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { Logged } from '../actions/action-log.js';
+import { inWords, onQueue } from '../actions/noted-action.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import {
   limitChangesSchema,
@@ -19,7 +21,7 @@ const limitsSchema = z.strictObject(...withNames(runtimeLimitFields));
  */
 export class Limits {
   /** @internal */
-  constructor(private readonly queue: ChangedQueue) {}
+  constructor(private readonly queue: ChangedQueue & Logged) {}
 
   /** Returns the limits that hold now. */
   async get(): Promise<LimitsInForce> {
@@ -35,7 +37,9 @@ export class Limits {
    */
   async set(limits: RuntimeLimits): Promise<void> {
     const checked = checkOptions('limits', limitsSchema, limits);
-    await this.queue.exec((calls) => calls.limits.set(checked));
+    await this.record('limits', inWords(checked) || 'none', () =>
+      this.queue.exec((calls) => calls.limits.set(checked)),
+    );
     await this.queue.afterChange?.('limits');
   }
 
@@ -49,19 +53,25 @@ export class Limits {
    */
   async change(changes: LimitChanges): Promise<void> {
     const checked = checkOptions('limits', limitChangesSchema, changes);
-    const incomplete = await this.queue.exec((calls) => calls.limits.change(checked));
-    if (incomplete) {
-      throw new InvalidOptionError(
-        `limits.${incomplete}`,
-        '{ limit, periodMs, burst? }, as there is none',
-        'a part',
-      );
-    }
+    await this.record('limits', inWords(checked) || 'as they are', async () => {
+      const incomplete = await this.queue.exec((calls) => calls.limits.change(checked));
+      if (incomplete) {
+        throw new InvalidOptionError(
+          `limits.${incomplete}`,
+          '{ limit, periodMs, burst? }, as there is none',
+          'a part',
+        );
+      }
+    });
     await this.queue.afterChange?.('limits');
   }
 
   /** Clears the limits that were set, and ends a rest. The configured limits apply again at once. */
   async clear(): Promise<void> {
-    await this.queue.exec((calls) => calls.limits.clear());
+    await this.record('clear-limits', undefined, () => this.queue.exec((calls) => calls.limits.clear()));
+  }
+
+  private record(action: string, details: string | undefined, deed: () => Promise<unknown>): Promise<unknown> {
+    return this.queue.actionLog.record(onQueue(action, details), deed);
   }
 }

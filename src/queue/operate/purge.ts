@@ -1,3 +1,5 @@
+import type { Logged } from '../actions/action-log.js';
+import { onQueue } from '../actions/noted-action.js';
 import { checkKnown, checkObject } from '../validation/validate-options.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
@@ -18,15 +20,15 @@ export interface PurgeOptions {
   everything?: boolean;
 }
 
+/** The queue of a purge. */
+type PurgedQueue = Pick<QueueAccess, 'name' | 'exec' | 'calls' | 'options' | 'store' | 'callLimit'>;
+
 /**
  * Deletes all jobs of a queue, in bounded slices; see JobQueue.purge.
  *
  * @throws InvalidOptionError
  */
-export async function purge(
-  queue: Pick<QueueAccess, 'name' | 'exec' | 'calls' | 'options' | 'store' | 'callLimit'>,
-  options: PurgeOptions,
-): Promise<number> {
+export async function purge(queue: PurgedQueue & Logged, options: PurgeOptions): Promise<number> {
   checkObject('purge', '{ confirm: the name of the queue }', options);
   checkKnown('purge', options, ['confirm', 'everything']);
   const { confirm, everything = false } = options;
@@ -38,7 +40,12 @@ export async function purge(
   }
   if (everything) {
     await refuseWithWorkers(queue);
+    return purgeSlices(queue, true); // the log goes too
   }
+  return queue.actionLog.record(onQueue('purge'), () => purgeSlices(queue, false), { count: Number });
+}
+
+async function purgeSlices(queue: PurgedQueue, everything: boolean): Promise<number> {
   let total = 0;
   for (;;) {
     const { deleted, more } = await queue.exec((calls) => calls.purge(SLICE));

@@ -21,3 +21,6 @@ export const LONGEST_TRIP_MS = 10_000;
 export function limitOf(intervalMs: number): { timeoutMs: number } {
   return { timeoutMs: Math.min(LONGEST_TRIP_MS, Math.max(SHORTEST_TRIP_MS, intervalMs)) };
 }
+
+/** About how many entries of an action log are kept; the memory store keeps exactly as many. */
+export const ACTIONS_KEPT = 10_000;

@@ -1,3 +1,5 @@
+import type { Logged } from '../actions/action-log.js';
+import { inWords, onOne } from '../actions/noted-action.js';
 import { announceGiant } from '../enqueue/check-payload.js';
 import { checkCount, checkKnown } from '../validation/validate-options.js';
 import { InvalidOptionError } from '../errors/errors.js';
@@ -19,7 +21,7 @@ import type { StandardSchema } from '../validation/standard-schema.js';
 const SLICE = 100;
 
 /** The queue that schedules belong to. */
-type ScheduledQueue = JobSource & Pick<QueueAccess, 'name' | 'options' | 'store' | 'exec'>;
+type ScheduledQueue = JobSource & Logged & Pick<QueueAccess, 'name' | 'options' | 'store' | 'exec'>;
 
 /** The result of one slice of ticks. */
 export interface TickReport {
@@ -67,6 +69,13 @@ export class Schedules {
   ): Promise<'created' | 'changed' | 'unchanged'> {
     const schedule = encodeSchedule(this.queue, id, recurrence, options);
     await checkSchedule(schedule, options?.definition, this.queue);
+    return this.record('set-schedule', id, () => this.putByCall(id, schedule), {
+      details: inWords(recurrence),
+      count: (outcome) => Number(outcome !== 'unchanged'),
+    });
+  }
+
+  private async putByCall(id: string, schedule: StoredSchedule) {
     const outcome = await this.put(schedule, undefined);
     if (outcome === 'declared' || outcome === 'conflict') {
       throw refusal(id, 'change it');
@@ -96,12 +105,16 @@ export class Schedules {
   /** Stops its ticks for the whole fleet until it is resumed, also across deploys. Missed ticks are not made up. */
   async pause(id: string): Promise<'paused' | 'missing'> {
     checkText('schedule id', id);
-    return this.call((calls) => calls.pause(id));
+    return this.record('pause-schedule', id, () => this.call((calls) => calls.pause(id)));
   }
 
   /** Ends a pause. The schedule continues with the next time of its recurrence. */
   async resume(id: string): Promise<'resumed' | 'missing'> {
     checkText('schedule id', id);
+    return this.record('resume-schedule', id, () => this.resumeWithNext(id));
+  }
+
+  private async resumeWithNext(id: string): Promise<'resumed' | 'missing'> {
     let next: { dueMs: number; version: string } | undefined;
     for (;;) {
       const reply = await this.call((calls) => calls.resume(id, next));
@@ -123,11 +136,13 @@ export class Schedules {
    */
   async remove(id: string): Promise<'removed' | 'missing'> {
     checkText('schedule id', id);
-    const outcome = await this.call((calls) => calls.remove(id));
-    if (outcome === 'declared') {
-      throw refusal(id, 'remove it');
-    }
-    return outcome;
+    return this.record('remove-schedule', id, async () => {
+      const outcome = await this.call((calls) => calls.remove(id));
+      if (outcome === 'declared') {
+        throw refusal(id, 'remove it');
+      }
+      return outcome;
+    });
   }
 
   /**
@@ -138,8 +153,11 @@ export class Schedules {
    */
   async runNow<Result = unknown>(id: string): Promise<JobHandle<Result>> {
     checkText('schedule id', id);
-    const { outcome, jobId, name } = await this.call((calls) =>
-      calls.run(id, `${SCHEDULE_PREFIX}${id}:${this.queue.store.clock.randomId()}`),
+    const { outcome, jobId, name } = await this.record(
+      'run-schedule',
+      id,
+      () => this.call((calls) => calls.run(id, `${SCHEDULE_PREFIX}${id}:${this.queue.store.clock.randomId()}`)),
+      { count: (reply) => Number(reply.outcome === 'added') },
     );
     if (outcome === 'missing') {
       throw new ScheduleNotFoundError(id, this.queue.name);
@@ -229,6 +247,16 @@ export class Schedules {
       report.faults.push({ id: due.id, reason: (error as Error).message });
       return [];
     }
+  }
+
+  private record<Outcome>(
+    action: string,
+    id: string,
+    deed: () => Promise<Outcome>,
+    how: { details?: string; count?: (outcome: Outcome) => number } = {},
+  ): Promise<Outcome> {
+    const { details, count = (outcome) => Number(outcome !== 'missing') } = how;
+    return this.queue.actionLog.record(onOne(action, 'schedule', id, details), deed, { count });
   }
 
   private call<Reply>(build: (calls: ScheduleVerbs) => StoreCall<Reply>): Promise<Reply> {

@@ -20,6 +20,7 @@ import type { FoundJobs, JobQuery } from './find-query.js';
 import type { StoredError } from '../errors/stored-error.js';
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
 import type { EncodedJob, EnqueueReply } from './enqueue-call.js';
+import type { ActionVerbs } from './verbs/action-verbs.js';
 import type { AlertVerbs } from './verbs/alert-verbs.js';
 import type { BatchVerbs } from './verbs/batch-verbs.js';
 import type { GroupVerbs } from './verbs/group-verbs.js';
@@ -284,6 +285,7 @@ export interface StoreCalls extends JobVerbs, AdminVerbs, ReportVerbs {
   readonly batches: BatchVerbs;
   readonly history: HistoryVerbs;
   readonly audit: AuditVerbs;
+  readonly actions: ActionVerbs;
   readonly groups: GroupVerbs;
   readonly once: OnceVerbs;
   readonly alerts: AlertVerbs;

@@ -1,6 +1,5 @@
 // The table of docs/managing-jobs.md that lists what a purge leaves, and how long it stays.
 import { describe, expect, it } from '@jest/globals';
-import { ActionLog } from '#dashboard/actions/action-log.js';
 import { RunStore } from '#dashboard/actions/run-store.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
@@ -45,12 +44,6 @@ async function useAll(queue: JobQueue, state: TestQueue): Promise<void> {
   await redis.hset(keys.historyOpen, 'at_ms', 1);
   await state.run(scripts.history.closeMinute(minute));
   await state.run(scripts.history.addDurations('w1', 'b1', ['w3', 1]));
-  await new ActionLog({ actionLogCap: 10 } as never).add(queue, {
-    user: 'ada',
-    action: 'purge',
-    subject: 'x',
-    count: 1,
-  });
   await new RunStore().write(queue, { id: 'run' } as never);
 
   await queue.enqueue(1, { id: 'completes' });

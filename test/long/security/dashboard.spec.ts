@@ -1,7 +1,7 @@
 // The fuzz of the dashboard's routes finds planted faults that take many requests; test/security finds two others.
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { RouteRunner } from '#dashboard/api/route-runner.js';
-import { ActionLog } from '#dashboard/actions/action-log.js';
+import { ActionLog } from '#queue/actions/action-log.js';
 import { AttackedDashboard, attackDashboard } from '../../security/dashboard-attack.js';
 
 afterEach(() => {
@@ -16,7 +16,7 @@ describe('finds', () => {
   });
 
   it('a change without an entry', async () => {
-    jest.spyOn(ActionLog.prototype, 'record').mockImplementation((_queue, _entry, deed) => deed());
+    jest.spyOn(ActionLog.prototype, 'record').mockImplementation((_action, deed) => deed());
     const target = await new AttackedDashboard().start('express');
     await expect(attackDashboard(target, 250)).rejects.toThrow('changed without an entry');
   });

@@ -6,18 +6,20 @@ import { ask, type Side } from './side.js';
 /** Returns a queue's visible state, without random parts. The calls of one state travel together. */
 export async function seen(side: Side) {
   const { queue, other } = side;
-  const [stats, jobs, group, groups, limits, workers, schedules, elsewhere, batches, errors] = await Promise.all([
-    queue.stats(),
-    jobsOf(queue),
-    queue.groups.get('a'),
-    queue.groups.list(),
-    queue.limits.get(),
-    ask(side, (calls) => calls.workers.list(9)),
-    queue.schedules.list(),
-    other.stats(),
-    batchesOf(side),
-    ask(side, (calls) => calls.deadLetters.kinds()),
-  ]);
+  const [stats, jobs, group, groups, limits, workers, schedules, elsewhere, batches, errors, actions] =
+    await Promise.all([
+      queue.stats(),
+      jobsOf(queue),
+      queue.groups.get('a'),
+      queue.groups.list(),
+      queue.limits.get(),
+      ask(side, (calls) => calls.workers.list(9)),
+      queue.schedules.list(),
+      other.stats(),
+      batchesOf(side),
+      ask(side, (calls) => calls.deadLetters.kinds()),
+      queue.actionLog.latest({ limit: 5 }),
+    ]);
   return {
     stats: figures(stats),
     jobs,
@@ -28,6 +30,7 @@ export async function seen(side: Side) {
     schedules: byId(schedules),
     elsewhere: figures(elsewhere),
     batches,
+    actions: actions.map(({ entryId: _id, at: _at, ...action }) => action),
     errors: errors.kinds.toSorted((a, b) => (a.kind < b.kind ? -1 : 1)),
   };
 }

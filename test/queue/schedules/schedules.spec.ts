@@ -54,7 +54,8 @@ describe('a schedule', () => {
     expect(await queue.schedules.remove('nightly')).toBe('missing');
     expect(await queue.schedules.get('nightly')).toBeNull();
     await queue.schedules.remove('hourly');
-    expect(await state.snapshot()).toEqual({});
+    const { actions: _log, ...left } = await state.snapshot();
+    expect(left).toEqual({});
   });
 
   it('enqueues one job a tick, which says where it comes from', async () => {

@@ -103,11 +103,12 @@ const verbs: Record<string, Parameter[]> = {
   'auditTrail.read': [options({}, { after: 5 }, { limit: null })],
   'auditTrail.latest': [options({}, { limit: null }, { after: '1-0' })],
   'auditTrail.take': [object({ group: 'g', consumer: 'c' }, {}, { group: 5, consumer: 'c' }, { group: 'g' })],
+  'actionLog.latest': [options({}, { limit: null }, { before: 5 }, { action: 5 }, { by: '' }, { via: 'web' })],
   'auditTrail.acknowledge': [text('g'), entries],
 };
 
 /** The parts of a queue that have methods for callers only. */
-const PARTS = ['limits', 'groups', 'history', 'auditTrail'] as const;
+const PARTS = ['limits', 'groups', 'history', 'auditTrail', 'actionLog'] as const;
 
 function methodsIn(queue: JobQueue, part: (typeof PARTS)[number]): string[] {
   return methodsOf(queue[part]).map((method) => `${part}.${method}`);
@@ -120,16 +121,19 @@ describe('every method of a queue refuses an argument that is none, by name, and
     await queue.claim();
     await queue.fail((await queue.claim())!, 'no', { final: true });
     await queue.schedules.upsert('standing', HOURLY);
-    const before = await state.snapshot();
+    const { actions: _log, ...before } = await state.snapshot();
     expect(await complaints(parameters, callAt(queue, verb))).toEqual([]);
-    expect(await state.snapshot()).toEqual(before);
+    const { actions: _later, ...after } = await state.snapshot(); // a verb that Redis refuses leaves a void entry
+    expect(after).toEqual(before);
   });
 
   it('has a row here', () => {
     const { queue } = coreQueue();
     const takesNothing = ['stats', 'workers', 'resume', 'close', 'limits.get', 'limits.clear', 'auditTrail.clear'];
-    const internal =
-      'calls checkKeys coded exec extendPause lostMembers outbox queueOfMember sleep uncheckedCalls'.split(' ');
+    const internal = [
+      'as asAction audit calls checkKeys coded exec extendPause lostMembers outbox queueOfMember sleep uncheckedCalls',
+      'limits.record groups.cleanSlices actionLog.record actionLog.recordOfJob actionLog.note',
+    ].flatMap((names) => names.split(' '));
     const rows = Object.keys(verbs);
     const methods = [...methodsOf(queue), ...PARTS.flatMap((part) => methodsIn(queue, part))];
     expect(methods.filter((name) => ![...takesNothing, ...internal, ...rows].includes(name))).toEqual([]);

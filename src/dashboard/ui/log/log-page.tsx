@@ -1,85 +1,105 @@
-import { useEffect, useState } from 'preact/hooks';
 import type { ActionLogEntry } from '../../views/views.js';
 import { count, exact } from '../parts/format.js';
 import { Notice, Time } from '../parts/parts.js';
-import { get, Problem } from '../state/api.js';
-import { overview } from '../state/live.js';
-import { href } from '../state/route.js';
+import { now } from '../state/live.js';
+import { href, route } from '../state/route.js';
+import { useLoaded } from '../state/use-loaded.js';
+import { LogFilters } from './log-filters.js';
 
-/** Shows who did what, when, and to how many jobs, in all queues. */
+const REFRESH_MS = 10_000;
+const VIA = { dashboard: 'dashboard', cli: 'command line', app: 'code of the app' };
+
+/** Shows who did what, when, and to how many jobs, in all queues or in one. */
 export function LogPage() {
-  const names = overview.value?.queues.map(({ name }) => name);
-  const [entries, setEntries] = useState<ActionLogEntry[] | null>(null);
-  const [problem, setProblem] = useState<Problem | null>(null);
-  const key = names?.join('\n');
-  useEffect(() => {
-    if (!names) {
-      return;
-    }
-    Promise.all(names.map((queue) => get<{ entries: ActionLogEntry[] }>('log', { queue }))).then(
-      (logs) => setEntries(logs.flatMap((log) => log.entries).toSorted((a, b) => b.at - a.at)),
-      (error: Problem) => setProblem(error),
-    );
-  }, [key]);
-  if (problem) {
-    return (
-      <Notice title="The action log could not be loaded." kind="problem">
-        <p>{problem.message}</p>
-      </Notice>
-    );
-  }
-  if (!entries) {
-    return <Notice title="Loading the action log…" kind="loading" />;
-  }
+  const { params } = route.value;
+  const asked = Object.fromEntries(['queue', 'action', 'by', 'via'].map((name) => [name, params.get(name)]));
+  const version = Math.floor(now.value / REFRESH_MS);
+  const { data, problem } = useLoaded<{ entries: ActionLogEntry[]; isCut: boolean }>('log', asked, version);
+  const isFiltered = Object.values(asked).some(Boolean);
   return (
     <>
       <h1>Who did what</h1>
-      {entries.length === 0 ? (
-        <Notice title="Nobody has done anything here yet.">
-          <p>Each action on this page leaves a line: who, what, how many, and when.</p>
+      <LogFilters entries={data?.entries ?? []} />
+      {problem && !data && (
+        <Notice title="The action log could not be loaded." kind="problem">
+          <p>{problem.message}</p>
         </Notice>
-      ) : (
-        <div class="scroller" tabIndex={0} role="region" aria-label="Action log">
-          <table class="actions">
-            <thead>
-              <tr>
-                <th scope="col">When</th>
-                <th scope="col">Who</th>
-                <th scope="col">Action</th>
-                <th scope="col">What</th>
-                <th scope="col" class="number">
-                  Jobs
-                </th>
-                <th scope="col">Queue</th>
-              </tr>
-            </thead>
-            <tbody>
-              {entries.map((entry, i) => (
-                <Entry key={i} entry={entry} />
-              ))}
-            </tbody>
-          </table>
-        </div>
       )}
+      {!problem && !data && <Notice title="Loading the action log…" kind="loading" />}
+      {data?.entries.length === 0 && <NoEntry isFiltered={isFiltered} />}
+      {data && data.entries.length > 0 && <Entries {...data} />}
     </>
   );
 }
 
-function Entry({ entry: { at, user, action, subject, count: jobs, queue } }: { entry: ActionLogEntry }) {
+function NoEntry({ isFiltered }: { isFiltered: boolean }) {
+  return isFiltered ? (
+    <Notice title="No action matches." />
+  ) : (
+    <Notice title="Nobody has done anything yet.">
+      <p>
+        Actions of this dashboard, of the command line and of the code of apps leave a line: who, what, how many,
+        and when.
+      </p>
+    </Notice>
+  );
+}
+
+function Entries({ entries, isCut }: { entries: readonly ActionLogEntry[]; isCut: boolean }) {
+  return (
+    <>
+      <div class="scroller" tabIndex={0} role="region" aria-label="Action log">
+        <table class="actions">
+          <thead>
+            <tr>
+              <th scope="col">When</th>
+              <th scope="col">Who</th>
+              <th scope="col">Action</th>
+              <th scope="col">What</th>
+              <th scope="col" class="number">
+                Changed
+              </th>
+              <th scope="col">Queue</th>
+            </tr>
+          </thead>
+          <tbody>
+            {entries.map((entry, i) => (
+              <Entry key={i} entry={entry} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {isCut && <p class="quiet">The latest {count(entries.length)} are shown. A filter finds earlier ones.</p>}
+    </>
+  );
+}
+
+function Entry({
+  entry: { at, by, via, action, subject, target, count: changes, queue },
+}: {
+  entry: ActionLogEntry;
+}) {
+  const link = linkTo(queue, target);
   return (
     <tr>
       <td data-label="When" title={exact(at)}>
         <Time at={at} />
       </td>
       <td data-label="Who">
-        <bdi>{user}</bdi>
+        <bdi>{by}</bdi> <span class="quiet small">{VIA[via] ?? via}</span>
       </td>
       <td data-label="Action">{action.replaceAll('-', ' ')}</td>
       <td data-label="What" class="what">
-        <bdi>{subject}</bdi>
+        {link === null ? (
+          <bdi>{subject}</bdi>
+        ) : (
+          <a href={link}>
+            <bdi>{subject}</bdi>
+          </a>
+        )}
       </td>
-      <td data-label="Jobs" class="number">
-        {changesJobs(action) ? (jobs === null ? '?' : count(jobs)) : '–'}
+      <td data-label="Changed" class="number" title={changes === null ? 'Its end is unknown' : undefined}>
+        {changes === null ? '?' : count(changes)}
       </td>
       <td data-label="Queue">
         <a href={href(['queue', queue])}>
@@ -90,7 +110,17 @@ function Entry({ entry: { at, user, action, subject, count: jobs, queue } }: { e
   );
 }
 
-/** Limits, pauses, and the start and stop of runs count no jobs. */
-function changesJobs(action: string): boolean {
-  return !/limits|pause|resume|^begin |^stop run/.test(action);
+function linkTo(queue: string, target: ActionLogEntry['target']): string | null {
+  switch (target?.kind) {
+    case 'job':
+      return href(['job', queue, target.id]);
+    case 'batch':
+      return href(['batch', queue, target.id]);
+    case 'schedule':
+      return href(['schedules'], { q: target.id });
+    case 'group':
+      return href(['queue', queue], { view: 'groups' });
+    default:
+      return null;
+  }
 }

@@ -100,6 +100,12 @@ function GroupRow({ queue, group, all, changed }: GroupRowProps) {
       </td>
       <td data-label="Limits" class="group-limits">
         {limits ?? 'as all groups'}
+        {group.limitedBy !== null && (
+          <span class="quiet small">
+            {' '}
+            set by <bdi>{group.limitedBy}</bdi> <Time at={group.limitedAt} />
+          </span>
+        )}
       </td>
       <td class="group-buttons">
         <GroupActions queue={queue} group={group} changed={changed} />

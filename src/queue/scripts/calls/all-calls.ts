@@ -5,7 +5,8 @@ import type { QueueKeys } from '../queue-keys.js';
 import type { CallContext } from '../script-call.js';
 import { alertCalls } from './alert-calls.js';
 import { attemptCalls } from './attempt-calls.js';
-import { auditCalls } from './audit-calls.js';
+import { actionCalls } from './trails/action-calls.js';
+import { auditCalls } from './trails/audit-calls.js';
 import { batchCalls } from './batch-calls.js';
 import { deadLetterCalls } from './dead-letter-calls.js';
 import { doctorCalls } from './doctor-calls.js';
@@ -47,6 +48,7 @@ export function allCalls(keys: QueueKeys, options: ResolvedQueueOptions) {
     once: onceCalls(context),
     history: historyCalls(context),
     audit: auditCalls(context),
+    actions: actionCalls(context),
     alerts: alertCalls(context),
     doctor: doctorCalls(context),
   } satisfies StoreCalls & Pick<CallContext, 'keys' | 'options' | 'retention'> & { doctor: object };

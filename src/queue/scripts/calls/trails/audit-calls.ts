@@ -1,11 +1,11 @@
-import type { AuditEntry } from '../../model/job-event.js';
-import type { JobStatus } from '../../model/job.js';
-import type { RedisClient } from '../../redis/redis-client.js';
-import type { CommandCall } from '../../transport/script-runner.js';
-import type { AuditReader } from '../../store/verbs/audit-verbs.js';
-import { flagOf, listOf, rowsOf, wholeNumberOf } from '../../replies/check-reply.js';
-import { UnexpectedReply } from '../../store/unexpected-reply.js';
-import type { CallContext } from '../script-call.js';
+import type { AuditEntry } from '../../../model/job-event.js';
+import type { JobStatus } from '../../../model/job.js';
+import type { RedisClient } from '../../../redis/redis-client.js';
+import type { CommandCall } from '../../../transport/script-runner.js';
+import type { AuditReader } from '../../../store/verbs/audit-verbs.js';
+import { flagOf, listOf, rowsOf, wholeNumberOf } from '../../../replies/check-reply.js';
+import { UnexpectedReply } from '../../../store/unexpected-reply.js';
+import type { CallContext } from '../../script-call.js';
 
 const ENTRY_ID = /^\d+-\d+$/;
 

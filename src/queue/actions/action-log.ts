@@ -1,0 +1,165 @@
+import { z } from 'zod';
+import { InvalidOptionError } from '../errors/errors.js';
+import type { QueueAccess } from '../store/queue-store.js';
+import type { ActionAuthor, ActionEntry, NotedAction, StoredAction } from '../store/verbs/action-verbs.js';
+import { wholeNumber } from '../validation/numbers.js';
+import { checkOptions } from '../validation/validate-options.js';
+import { programAsAuthor } from './author.js';
+import type { NewAction } from './noted-action.js';
+
+/** The most entries that one command reads. */
+const PAGE = 1_000;
+
+const text = z.string({ error: 'expected text' }).min(1, 'expected text that is not empty');
+const latestSchema = z.strictObject(
+  {
+    limit: wholeNumber(1, PAGE).default(100),
+    before: z
+      .string()
+      .regex(/^\d{1,20}-\d{1,20}$/, 'expected the entryId of an entry')
+      .optional(),
+    action: text.optional(),
+    by: text.optional(),
+    via: z.enum(['dashboard', 'cli', 'app'], { error: 'expected dashboard, cli, app' }).optional(),
+  },
+  { error: 'expected an object with limit, before, action, by, via' },
+);
+
+/** The filter of entries; all fields must match. */
+export interface ActionFilter {
+  /** The action, such as `pause`. */
+  action?: string;
+  /** A text in the name of the author; letters A to Z in either case. */
+  by?: string;
+  /** The way of the action. */
+  via?: ActionAuthor['via'];
+}
+
+/** A queue whose verbs write to its action log. */
+export interface Logged {
+  readonly actionLog: ActionLog;
+}
+
+/** The queue that the log belongs to. */
+type LoggedQueue = Pick<QueueAccess, 'exec'> & { author?: ActionAuthor | null | undefined };
+
+/** How an action is written down. */
+interface Recording<Outcome> {
+  /** Returns the number of changes. @default 1 */
+  count?: (outcome: Outcome) => number;
+  /** Returns whether an error means that nothing was changed. @default that of an option */
+  isRefusal?: (error: unknown) => boolean;
+}
+
+/**
+ * Who did what to the queue, in the dashboard, on the command line and in the code of apps. About 10,000 entries are
+ * kept.
+ *
+ * @example const [last] = await queue.actionLog.latest({ action: 'pause', limit: 1 });
+ */
+export class ActionLog {
+  /** @internal */
+  constructor(private readonly queue: LoggedQueue) {}
+
+  /**
+   * Returns entries, newest first. An action that has not ended has no `count`.
+   *
+   * @param options.limit at most 1,000. Default 100
+   * @param options.before continues before the entry with this `entryId`
+   * @throws InvalidOptionError
+   */
+  async latest(options: ActionFilter & { limit?: number; before?: string } = {}): Promise<ActionEntry[]> {
+    const { limit, before, ...filter } = checkOptions('actionLog.latest', latestSchema, options);
+    const found: ActionEntry[] = [];
+    const ended = new Set<string>();
+    // From the newest, because the end of an action is later than its begin, and hides it.
+    for (let from = ''; found.length < limit;) {
+      const page = await this.queue.exec((calls) => calls.actions.read(from, PAGE));
+      const entries = page.flatMap((entry) => shown(entry, ended));
+      found.push(...entries.filter((entry) => isMeant(entry, filter) && isBefore(entry.entryId, before)));
+      if (page.length < PAGE) {
+        break;
+      }
+      from = page.at(-1)!.entryId;
+    }
+    return found.slice(0, limit);
+  }
+
+  /**
+   * Does an action between two entries: the first has no count, the second one has it. So there is no action without an
+   * entry, whenever this process dies. An action of an app's code that changes nothing leaves none.
+   *
+   * @internal
+   */
+  async record<Outcome>(
+    action: NewAction,
+    deed: () => Promise<Outcome>,
+    { count = () => 1, isRefusal = isOfOption }: Recording<Outcome> = {},
+  ): Promise<Outcome> {
+    const author = this.queue.author === undefined ? programAsAuthor() : this.queue.author;
+    if (author === null) {
+      return deed();
+    }
+    const entry = { ...author, ...action };
+    const of = await this.note({ ...entry, count: null });
+    let outcome: Outcome;
+    try {
+      outcome = await deed();
+    } catch (error) {
+      await (isRefusal(error) && this.note({ ...entry, count: null, of, isVoid: true }));
+      throw error;
+    }
+    const changed = count(outcome);
+    const isVoid = changed === 0 && author.via === 'app';
+    await this.note({ ...entry, count: changed, of, ...(isVoid && { isVoid }) });
+    return outcome;
+  }
+
+  /**
+   * Does an action on one job. An app's own code does so all day, and then leaves no entry; the audit trail has it.
+   *
+   * @internal
+   */
+  async recordOfJob<Outcome>(
+    action: NewAction,
+    deed: () => Promise<Outcome>,
+    recording: Recording<Outcome>,
+  ): Promise<Outcome> {
+    return this.queue.author ? this.record(action, deed, recording) : deed();
+  }
+
+  /** Adds an entry. Returns its id. @internal */
+  note(action: NotedAction): Promise<string> {
+    return this.queue.exec((calls) => calls.actions.note(action));
+  }
+}
+
+function isOfOption(error: unknown): boolean {
+  return error instanceof InvalidOptionError;
+}
+
+/** Returns whether an entry is earlier than another; true without another. */
+function isBefore(entryId: string, other: string | undefined): boolean {
+  const [at = 0, number = 0] = entryId.split('-').map(Number);
+  const [otherAt = Infinity, otherNumber = Infinity] = other?.split('-').map(Number) ?? [];
+  return at < otherAt || (at === otherAt && number < otherNumber);
+}
+
+/** Returns an entry, unless a later one is its end. @param ended the begun entries whose ends were seen, added here */
+function shown({ of, isVoid, ...entry }: StoredAction, ended: Set<string>): ActionEntry[] {
+  if (of !== undefined) {
+    ended.add(of);
+  }
+  return isVoid || ended.has(entry.entryId) ? [] : [entry];
+}
+
+function isMeant(
+  entry: ActionEntry,
+  { action, by, via }: { [Key in keyof ActionFilter]: ActionFilter[Key] | undefined },
+) {
+  return (
+    (action === undefined || entry.action === action) &&
+    (by === undefined || entry.by.toLowerCase().includes(by.toLowerCase())) &&
+    (via === undefined || entry.via === via)
+  );
+}

@@ -1,0 +1,24 @@
+import { hostname } from 'node:os';
+import { basename } from 'node:path';
+import type { ActionAuthor } from '../store/verbs/action-verbs.js';
+
+/** The parts of a queue whose verbs write to the action log. */
+const ROOMS = ['actionLog', 'auditTrail', 'deadLetters', 'groups', 'limits', 'schedules'];
+
+/** Returns the code of this process as an author: its program, host and process id. */
+export function programAsAuthor(): ActionAuthor {
+  const program = basename(process.argv[1] ?? process.title).replace(/\.[cm]?[jt]s$/, '');
+  return { via: 'app', by: `${program}@${hostname().slice(0, 64)} (pid ${process.pid})` };
+}
+
+/**
+ * Returns a queue with another author of its actions, who is not the author of the given object.
+ *
+ * @param author null if the caller writes the log
+ */
+export function authoredBy<Queue extends object>(queue: Queue, author: ActionAuthor | null): Queue {
+  const view = Object.assign(Object.create(queue) as Queue, { author });
+  const rooms = ROOMS.map((name) => [name, (queue as Record<string, unknown>)[name] as object] as const);
+  const own = rooms.map(([name, room]) => [name, Object.assign(Object.create(room) as object, { queue: view })]);
+  return Object.assign(view, Object.fromEntries(own));
+}

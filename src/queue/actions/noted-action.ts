@@ -1,0 +1,35 @@
+import type { ActionTarget } from '../store/verbs/action-verbs.js';
+
+/** An action for the log, before its author is known. */
+export interface NewAction {
+  action: string;
+  subject: string;
+  target?: ActionTarget;
+}
+
+/** Returns an action on the whole queue. */
+export function onQueue(action: string, details?: string): NewAction {
+  return { action, subject: withDetails('the queue', details) };
+}
+
+/** Returns an action on jobs that a filter chooses, or that are listed. */
+export function onJobs(action: string, which: string, filter: object = {}): NewAction {
+  return { action, subject: withDetails(which, inWords(filter)) };
+}
+
+/** Returns an action on one job, group, schedule or batch. */
+export function onOne(action: string, kind: ActionTarget['kind'], id: string, details?: string): NewAction {
+  return { action, subject: withDetails(`${kind} ${id}`, details), target: { kind, id } };
+}
+
+/** Returns options in words, such as `maxRunning 5, rateLimit {"limit":10}`. */
+export function inWords(options: object): string {
+  return Object.entries(options)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`)
+    .join(', ');
+}
+
+function withDetails(subject: string, details = ''): string {
+  return details === '' ? subject : `${subject}: ${details}`;
+}

@@ -1,0 +1,68 @@
+import { listOf, rowsOf, textOf } from '../../../replies/check-reply.js';
+import { ACTIONS_KEPT } from '../../../runtime/bounds.js';
+import { startOf, wellFormed } from '../../../runtime/cut.js';
+import type { ActionAuthor, ActionTarget, NotedAction, StoredAction } from '../../../store/verbs/action-verbs.js';
+import type { CommandCall, ScriptCall } from '../../../transport/script-runner.js';
+import { type CallContext, call } from '../../script-call.js';
+
+/** The longest subject of an entry. */
+const LONGEST = 500;
+
+/** Returns the calls of the action log. It is read by a command, so no worker needs a permission for it. */
+export function actionCalls({ keys }: CallContext) {
+  return {
+    note(action: NotedAction): ScriptCall<string> {
+      return call('actionNote', [keys.actions], [ACTIONS_KEPT, ...fieldsOf(action)], textOf);
+    },
+
+    read(before: string, limit: number): CommandCall<StoredAction[]> {
+      const from = before === '' ? '+' : `(${before}`;
+      return {
+        script: 'actionRead',
+        keys: [keys.actions],
+        args: [],
+        send: (client) => client.xrevrange(keys.actions, from, '-', 'COUNT', limit),
+        decode: (reply) => listOf(reply).map(decodeEntry),
+      };
+    },
+  };
+}
+
+function fieldsOf({ by, via, action, subject, target, count, of, isVoid }: NotedAction): string[] {
+  const text = wellFormed(startOf(subject, LONGEST));
+  const counted = isVoid ? 'none' : count === null ? '' : String(count);
+  return [
+    'by',
+    by,
+    'via',
+    via,
+    'action',
+    action,
+    'subject',
+    text,
+    'count',
+    counted,
+    ...(target ? ['kind', target.kind, 'id', target.id] : []),
+    ...(of === undefined ? [] : ['of', of]),
+  ];
+}
+
+function decodeEntry(entry: unknown): StoredAction {
+  const [id, fields] = listOf(entry);
+  const entryId = textOf(id);
+  const known = new Map(rowsOf(fields, 2).map(([name, value]) => [name!, value!]));
+  const value = (name: string) => known.get(name) ?? '';
+  const [count, kind, of] = [value('count'), value('kind'), value('of')];
+  return {
+    entryId,
+    at: new Date(Number(entryId.split('-')[0])),
+    by: value('by'),
+    via: value('via') as ActionAuthor['via'],
+    action: value('action'),
+    subject: value('subject'),
+    ...(kind !== '' && { target: { kind: kind as ActionTarget['kind'], id: value('id') } }),
+    count: count === '' || count === 'none' ? null : Number(count),
+    ...(of !== '' && { of }),
+    ...(count === 'none' && { isVoid: true }),
+  };
+}
