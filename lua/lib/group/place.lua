@@ -1,5 +1,5 @@
 -- The places of groups. A group whose head may run now is in turns, by its virtual start time. A rate, a rest
---   and a pause with an end hold a group back: it is in gated, by the end of that. A group that is paused without an end, held or at its
+--   and a pause with an end hold a group back. It is in gated, by their end. A group that is paused without an end, held or at its
 --   max_running is in neither. A blocked group costs a claim nothing.
 -- place_group(name, known): puts a group where it belongs, after any change. A second call changes nothing. known has
 --   only_slot if only a slot was freed.

@@ -10,10 +10,14 @@ let pages: ControlPage[];
 beforeAll(async () => {
   world = await startWorld();
   await world.fill();
-  pages = [await openPage(world.url), await openPage(world.url), await openPage(world.url)];
+  pages = await Promise.all(Array.from({ length: 5 }, () => openPage(world.url)));
   await pages[1]!.goto(`${world.url}#/queue/email?state=pending`);
   await pages[2]!.goto(`${world.url}#/workers`);
+  await pages[3]!.goto(`${world.url}#/recurring`);
+  await pages[4]!.goto(`${world.url}#/queue/video?view=groups`);
   await says(pages[1]!, '.job-row', 'ada0@example.com');
+  await says(pages[3]!, 'body', 'Run now');
+  await says(pages[4]!, 'body', 'studio-a');
 }, 120_000);
 
 it('says on every page that Redis is away, keeps what was there, and continues when it is back', async () => {
@@ -28,6 +32,8 @@ it('says on every page that Redis is away, keeps what was there, and continues w
   await pictureOf(pages[0]!, 'away-overview');
   await pictureOf(pages[1]!, 'away-queue');
   expect(await pages[1]!.getByRole('button', { name: 'Pause the queue' }).isDisabled()).toBe(true);
+  expect(await pages[3]!.getByRole('button', { name: /^Run now/ }).isDisabled()).toBe(true);
+  expect(await pages[4]!.getByRole('button', { name: /^Pause the group studio-a/ }).isDisabled()).toBe(true);
   const opened = await openPage(`${world.url}#/job/email/any`).catch(() => undefined);
   await opened?.close();
   await world.redis.restart();

@@ -7,7 +7,7 @@ import { JobRowLine } from '../parts/job-row-line.js';
 import { ask } from '../parts/confirm.js';
 import { say, tried } from '../parts/toasts.js';
 import { get, post, Problem } from '../state/api.js';
-import { may, overview } from '../state/live.js';
+import { may, overview, unreachable } from '../state/live.js';
 import { href } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
 import { BatchBar } from './batch-bar.js';
@@ -111,7 +111,7 @@ function CancelBatch({ batch: { queue, id, open, stopped }, changed }: { batch: 
   };
   return (
     <div class="job-actions" role="toolbar" aria-label="Actions on this batch">
-      <button type="button" class="danger-quiet" onClick={() => void act()}>
+      <button type="button" class="danger-quiet" disabled={unreachable.value} onClick={() => void act()}>
         Cancel the batch
       </button>
     </div>

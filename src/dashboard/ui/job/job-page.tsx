@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { JobView } from '../../views/views.js';
 import { duration, exact, plural } from '../parts/format.js';
-import { CopyId, Notice, StateMark, Time } from '../parts/parts.js';
+import { CopyId, Notice, StateMark, Time, Sentence } from '../parts/parts.js';
 import { connection, now, overview } from '../state/live.js';
 import { href } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
@@ -48,7 +48,11 @@ export function JobPage({ queue, id }: { queue: string; id: string }) {
       {gone && <Notice title="This job is gone meanwhile. What you see was its last state." />}
       <JobHead job={job} gone={gone ?? false} changed={reload} />
       <StatePath job={job} />
-      {!gone && job.whyNotRunning && <p class="why">{job.whyNotRunning}</p>}
+      {!gone && job.whyNotRunning && (
+        <p class="why">
+          <Sentence text={job.whyNotRunning} />
+        </p>
+      )}
       <Attempts job={job} nowMs={now.value} />
       <WhyItFailed job={job} />
       <div class="job-columns">

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { say } from '../parts/toasts.js';
+import { unreachable } from '../state/live.js';
 
 /** Shows a dialog that shows limits, sets them and clears them. The children are its title and its fields. */
 export function LimitsForm<Limits>(props: {
@@ -42,14 +43,19 @@ export function LimitsForm<Limits>(props: {
         </p>
         <div class="dialog-buttons">
           {clearing && (
-            <button type="button" class="danger-quiet" onClick={() => void send(null, clearing.then)}>
+            <button
+              type="button"
+              class="danger-quiet"
+              disabled={unreachable.value}
+              onClick={() => void send(null, clearing.then)}
+            >
               {clearing.button}
             </button>
           )}
           <button type="button" onClick={close}>
             Keep as it is
           </button>
-          <button type="submit" class="primary">
+          <button type="submit" class="primary" disabled={unreachable.value}>
             Set the limits
           </button>
         </div>

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { count } from './format.js';
+import { unreachable } from '../state/live.js';
 
 const LONGEST_NOTE = 500;
 
@@ -133,7 +134,7 @@ function ConfirmDialog({
           <button type="button" onClick={() => answer(false)}>
             Keep as it is
           </button>
-          <button type="submit" class={destroys ? 'danger' : 'primary'} disabled={!agreed}>
+          <button type="submit" class={destroys ? 'danger' : 'primary'} disabled={!agreed || unreachable.value}>
             {chosen?.verb ?? verb}
           </button>
         </div>

@@ -5,7 +5,7 @@ import { ask } from '../parts/confirm.js';
 import { askPause } from './ask-pause.js';
 import { say, tried } from '../parts/toasts.js';
 import { post } from '../state/api.js';
-import { may } from '../state/live.js';
+import { may, unreachable } from '../state/live.js';
 import { GroupLimitsDialog } from '../limits/group-limits-dialog.js';
 
 type GroupAction = 'pause' | 'resume' | 'clean';
@@ -34,6 +34,7 @@ export function GroupActions({ queue, group, changed }: { queue: string; group: 
         <button
           type="button"
           class={turn === 'resume' ? 'primary' : ''}
+          disabled={unreachable.value}
           aria-label={`${turn === 'pause' ? 'Pause' : 'Resume'} the group ${name}`}
           onClick={() => void act(turn)}
         >
@@ -49,7 +50,7 @@ export function GroupActions({ queue, group, changed }: { queue: string; group: 
         <button
           type="button"
           class="danger-quiet"
-          disabled={pending === 0}
+          disabled={pending === 0 || unreachable.value}
           aria-label={`Clean the group ${name}`}
           onClick={() => void act('clean')}
         >

@@ -5,7 +5,7 @@ import { Notice, NotRead, Time } from '../parts/parts.js';
 import { ask } from '../parts/confirm.js';
 import { say, tried } from '../parts/toasts.js';
 import { post } from '../state/api.js';
-import { may, now } from '../state/live.js';
+import { may, now, unreachable } from '../state/live.js';
 import { href, route, setParams } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
 
@@ -158,17 +158,33 @@ function ScheduleButtons({
   return (
     <div class="job-actions">
       {may('run-schedule') && (
-        <button type="button" onClick={() => void act('run')} aria-label={`Run now: ${id}`}>
+        <button
+          type="button"
+          disabled={unreachable.value}
+          onClick={() => void act('run')}
+          aria-label={`Run now: ${id}`}
+        >
           Run now
         </button>
       )}
       {status === 'active' && may('pause-schedule') && (
-        <button type="button" onClick={() => void act('pause')} aria-label={`Pause ${id}`}>
+        <button
+          type="button"
+          disabled={unreachable.value}
+          onClick={() => void act('pause')}
+          aria-label={`Pause ${id}`}
+        >
           Pause
         </button>
       )}
       {status === 'paused' && may('resume-schedule') && (
-        <button type="button" class="primary" onClick={() => void act('resume')} aria-label={`Resume ${id}`}>
+        <button
+          type="button"
+          class="primary"
+          disabled={unreachable.value}
+          onClick={() => void act('resume')}
+          aria-label={`Resume ${id}`}
+        >
           Resume
         </button>
       )}

@@ -4,7 +4,7 @@ import { count } from '../parts/format.js';
 import { Time } from '../parts/parts.js';
 import { ACTION_WORDS, PAST_WORDS } from '../parts/actions.js';
 import { Problem, post } from '../state/api.js';
-import { now, overview } from '../state/live.js';
+import { now, overview, unreachable } from '../state/live.js';
 import { href } from '../state/route.js';
 import { say } from '../parts/toasts.js';
 
@@ -60,7 +60,11 @@ function Run({ run }: { run: RunView }) {
         <Time at={run.startedAt} />. {error}
       </p>
       {active ? (
-        <button type="button" disabled={status === 'stopping'} onClick={() => void stop(queue, id)}>
+        <button
+          type="button"
+          disabled={status === 'stopping' || unreachable.value}
+          onClick={() => void stop(queue, id)}
+        >
           {status === 'stopping' ? 'Stopping…' : 'Stop'}
         </button>
       ) : (
