@@ -1,5 +1,5 @@
 // A plain job on one server must not pay for what others use. So a change of a script on its way is made on purpose.
-// To renew a digest: copy the one that the failed test shows, and say in the commit why each plain job runs other text.
+// To renew a digest, copy the one that the failed test shows. The commit says why each plain job runs other text.
 import { createHash } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import { luaScripts } from '#queue/lua.generated.js';
