@@ -61,11 +61,12 @@ function refusedBy(error: unknown, place: string): CliError | undefined {
 export function report(
   error: unknown,
   stderr: OutputStream,
-  { json, verbose }: { json: boolean; verbose: boolean },
+  { json, verbose, usageWords }: { json: boolean; verbose: boolean; usageWords(words: string): string },
 ): number {
   const exitCode = exitCodeOf(error);
   const stack = withoutPasswords((error as Error).stack ?? '');
-  const message = messageOf(error as Error);
+  const said = (error as Error).message;
+  const message = error instanceof CommanderError ? usageWords(said) : withoutPasswords(said);
   if (json && exitCode !== EXIT.ok) {
     stderr.write(`${printableJson({ error: { code: codeOf(error), message } })}\n`);
   } else if (!(error instanceof CommanderError)) {
@@ -75,11 +76,6 @@ export function report(
     stderr.write(`${valueOf(lines(shown.split('\n')))}\n`);
   }
   return exitCode;
-}
-
-/** Returns the message without passwords. An argument may be an address where none is expected. */
-function messageOf(error: Error): string {
-  return error instanceof CommanderError ? withoutQuotedPasswords(error.message) : withoutPasswords(error.message);
 }
 
 /** Returns an error of commander, which quotes arguments as they are, without a possible password in these. */

@@ -18,7 +18,8 @@ import { addWorkerCommands } from './commands/worker-commands.js';
 import { addCompletion } from './completion.js';
 import type { Context, LocalContext, Run, RunLocally } from './context.js';
 import { CliError, EXIT } from './exit-codes.js';
-import { failureOf, report, withoutQuotedPasswords } from './failure.js';
+import { addExamples, inOrderOfUse } from './usage/examples.js';
+import { failureOf, report } from './failure.js';
 import type { HostProcess, OutputStream } from './host-process.js';
 import { addLimits } from './commands/limits-command.js';
 import { addStatsCommands } from './commands/stats-commands.js';
@@ -28,6 +29,7 @@ import { Output } from './output.js';
 import { Progress } from './progress.js';
 import { Session, type SessionOptions } from './redis/session.js';
 import { valueOf } from './text.js';
+import { usageWords } from './usage/usage-words.js';
 
 /** The package knows itself by its name, from wherever this file is bundled to. */
 const { version } = createRequire(import.meta.url)('nest-job-queue/package.json') as { version: string };
@@ -54,10 +56,10 @@ export async function main(argv: readonly string[], host: HostProcess = process)
     .option('--json', 'answer in JSON')
     .option('-y, --yes', 'do not ask before something is destroyed')
     .option('--verbose', 'show the stack of an error, and all of a job')
-    .showHelpAfterError('Add --help to see what can be said.')
-    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError('Add --help for its arguments, options and an example.')
+    .configureHelp({ showGlobalOptions: true, visibleCommands: inOrderOfUse })
     .configureOutput({
-      outputError: printUsageError,
+      outputError: (words, write) => write(`${valueOf(usageWords(words))}\n`),
       writeOut: (words) => void host.stdout.write(words),
       writeErr: (words) => void (wantsJson || host.stderr.write(words)),
       getOutHelpWidth: () => widthOf(host.stdout),
@@ -113,20 +115,18 @@ export async function main(argv: readonly string[], host: HostProcess = process)
   addOutbox(program, runLocally, host.env);
   addMcp(program, host, main);
   addCompletion(program, host.stdout);
+  addExamples(program);
   program.commands.forEach((command) => command.exitOverride());
   try {
     await program.parseAsync([...argv]);
     return code;
   } catch (error) {
-    return report(error, host.stderr, { json: wantsJson, verbose: program.opts<GlobalOptions>().verbose === true });
+    return report(error, host.stderr, {
+      json: wantsJson,
+      usageWords,
+      verbose: program.opts<GlobalOptions>().verbose === true,
+    });
   }
-}
-
-/** Prints an error of commander. Its suggestion has a line of its own. */
-function printUsageError(words: string, write: (shown: string) => void): void {
-  const [suggestion = ''] = /\n\(Did you mean .*\?\)\n$/.exec(words) ?? [];
-  const said = withoutQuotedPasswords(words.slice(0, words.length - suggestion.length).trimEnd());
-  write(`${valueOf(said)}${suggestion || '\n'}`);
 }
 
 /** Returns the columns of a terminal, or commander's own width. */

@@ -2,6 +2,7 @@
 import { userInfo } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
 import { encrypted, JobQueue } from 'nest-job-queue/core';
+import { EXAMPLES } from '#cli/usage/examples.js';
 import { EXIT } from '#cli/exit-codes.js';
 import { freePort } from '../../scripts/redis/redis-server.mjs';
 import { eventually } from '../support/faults/wait.js';
@@ -404,6 +405,14 @@ it('prints events as they happen', async () => {
   }
   const { stdout } = await over;
   expect(JSON.parse(stdout)).toMatchObject({ queue: queue.name, status: 'completed' });
+});
+
+it('the help lists the commands in the order of use, each with an example', async () => {
+  const { stdout } = await cli(['--help']);
+  const [, list] = stdout.split('\nCommands:\n');
+  const listed = [...list!.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name);
+  expect(listed).toEqual([...Object.keys(EXAMPLES), 'help']);
+  expect((await cli(['redrive', '--help'])).stdout).toContain('\nExample:\n  nest-job-queue redrive email --all ');
 });
 
 it('the docs name each exit code and each command', async () => {

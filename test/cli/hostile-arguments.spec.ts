@@ -64,6 +64,18 @@ it('shows an address with a password in an error of the library without it', () 
   );
 });
 
-it('keeps the suggestion on a line of its own', async () => {
-  expect(await saidTo('stats', '--jsno')).toMatch(/^error: unknown option '--jsno'\n\(Did you mean --json\?\)\n/);
+it.each([
+  [['stats', '--jsno'], 'There is no option --jsno. Did you mean --json?'],
+  [['statz'], 'There is no command statz. Did you mean stats?'],
+  [['list', 'mail'], 'The argument <status> is missing.'],
+  [
+    ['list', 'mail', 'done'],
+    '<status>: expected pending, scheduled, processing, completed, failed, cancelled, found "done".',
+  ],
+  [['list', 'mail', 'failed', '--limit'], '--limit needs its value <n>.'],
+  [['queues', 'mail'], 'queues: expected at most 0 arguments, found 1.'],
+  [['outbox', 'sql', '--dialect', 'db2'], '--dialect: expected postgres, mysql, sqlite, found "db2".'],
+])('says what is wrong with %j in our words, and in JSON', async (args, words) => {
+  expect(await saidTo(...args)).toBe(`${words}\nAdd --help for its arguments, options and an example.\n`);
+  expect(JSON.parse(await saidTo('--json', ...args))).toEqual({ error: { code: 'USAGE', message: words } });
 });

@@ -1,0 +1,49 @@
+import { Help, type Command } from 'commander';
+
+/** An example of each command, in the order of use: look, understand, mend, steer, and the rest. */
+export const EXAMPLES: Readonly<Record<string, string>> = {
+  health: 'health',
+  top: 'top',
+  stats: 'stats email --watch',
+  queues: 'queues',
+  errors: 'errors email',
+  list: 'list email failed --limit 50',
+  show: 'show email 01JD8Z4M --verbose',
+  redrive: 'redrive email --all --error "502 Bad Gateway"',
+  discard: 'discard email --all --kind 1f3a',
+  'run-again': 'run-again email 01JD8Z4M',
+  cancel: 'cancel email 01JD8Z4M',
+  promote: 'promote email 01JD8Z4M',
+  enqueue: `enqueue email '{"to":"ada@example.com"}' --delay 60000`,
+  pause: 'pause email --for 15m --reason "mail server is down"',
+  resume: 'resume email',
+  limits: 'limits email --rate 100 --period 1000',
+  workers: 'workers email',
+  groups: 'groups email --by age',
+  batches: 'batches email',
+  batch: 'batch email newsletter-12',
+  schedules: 'schedules reports run nightly',
+  tail: 'tail email --count 10',
+  audit: 'audit email --follow',
+  doctor: 'doctor email',
+  dashboard: 'dashboard --port 4000',
+  outbox: 'outbox check',
+  migrate: 'migrate bullmq email --dry-run',
+  bench: 'bench --jobs 10000',
+  mcp: 'mcp --write',
+  completion: 'completion bash',
+};
+
+/** Returns the commands in the order of use, for the help. */
+export function inOrderOfUse(command: Command): Command[] {
+  const order = Object.keys(EXAMPLES);
+  const placeOf = (each: Command) => (each.name() in EXAMPLES ? order.indexOf(each.name()) : order.length);
+  return new Help().visibleCommands(command).toSorted((a, b) => placeOf(a) - placeOf(b));
+}
+
+/** Adds its example to the help of each command. */
+export function addExamples(program: Command): void {
+  program.commands.forEach((command) => {
+    command.addHelpText('after', `\nExample:\n  nest-job-queue ${EXAMPLES[command.name()]!}`);
+  });
+}
