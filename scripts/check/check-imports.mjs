@@ -109,7 +109,10 @@ const ROOMS = {
     state: [],
     parts: ['state'],
     ...Object.fromEntries(
-      ['charts', 'limits', 'job', 'batch', 'schedules', 'log', 'overview'].map((room) => [room, PAGE_BASE]),
+      ['charts', 'limits', 'job', 'batch', 'schedules', 'log', 'overview', 'search'].map((room) => [
+        room,
+        PAGE_BASE,
+      ]),
     ),
     queue: [...PAGE_BASE, 'charts', 'limits', 'batch'],
     workers: [...PAGE_BASE, 'overview'],

@@ -5,7 +5,7 @@ import { UI_FILES } from '#dashboard/page/ui.generated.js';
 
 const bytesOf = (name: string) => Buffer.from(UI_FILES[name]!.gzip, 'base64');
 
-it('is under 100 KB at first load, and asks no other host', () => {
+it('is under 60 KB at first load, and asks no other host', () => {
   const html = gunzipSync(bytesOf('index.html')).toString();
   const linked = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url!);
   expect(linked.filter((url) => /^(https?:)?\/\//.test(url))).toEqual([]);
@@ -13,5 +13,5 @@ it('is under 100 KB at first load, and asks no other host', () => {
   expect(files.length).toBeGreaterThan(1);
   const bytes = ['index.html', ...files].reduce((sum, name) => sum + bytesOf(name).length, 0);
   expect(bytes).toBeGreaterThan(20 * 1024);
-  expect(bytes).toBeLessThan(100 * 1024);
+  expect(bytes).toBeLessThan(60 * 1024);
 });

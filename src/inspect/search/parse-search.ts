@@ -28,11 +28,10 @@ export interface SearchTerm {
   value: string;
 }
 
-const WITHOUT_PATH = Object.entries(FIELDS).map(([field, { hasPath }]) =>
-  hasPath ? `${field}: or ${field}.${field === 'tag' ? 'KEY' : 'PATH'}:` : `${field}:`,
-);
 /** The fields of a search, in words. */
-const FIELDS_IN_WORDS = `a field of ${WITHOUT_PATH.join(', ')}`;
+const FIELDS_IN_WORDS = Object.entries(FIELDS)
+  .map(([field, { hasPath }]) => (hasPath ? `${field}, ${field}.${field === 'tag' ? 'KEY' : 'PATH'}` : field))
+  .join(', ');
 
 const SPACE = /\s*/y;
 /** A field, a path and a colon. An address such as https://shop.example has none. */
@@ -97,7 +96,7 @@ function fieldTerm(reader: Reader): SearchTerm | undefined {
       return undefined;
     }
     const text = show(reader.slice(at, reader.at));
-    throw refusal(FIELDS_IN_WORDS, show(written), ` Put text with a colon in quotes: ${text}.`);
+    throw refusal(`a field of ${FIELDS_IN_WORDS}`, show(written), ` Put text with a colon in quotes: ${text}.`);
   }
   const term: SearchTerm = { field: field as SearchField, ...(path !== undefined && { path }), value };
   check(term, written);

@@ -221,10 +221,10 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
     await page.keyboard.press('/');
     await page.keyboard.type('no-such-id');
     await page.keyboard.press('Enter');
-    await says(page, '.toast', 'No queue has a job');
+    await says(page, '.notice', 'No job matches');
     await page.locator('h1').first().click();
     await page.keyboard.press('?');
-    await says(page, 'dialog', 'Find a job by its id');
+    await says(page, 'dialog', 'Previous and next queue');
     await page.keyboard.press('Escape');
     await page.keyboard.press('g');
     await page.keyboard.press('w');

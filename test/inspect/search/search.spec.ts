@@ -33,7 +33,7 @@ it.each<[string, object[]]>([
 it.each([
   [
     'stat:failed',
-    /^search: expected a field of payload: .* state:, .* found "stat:"\. .* quotes: "stat:failed"\.$/,
+    /^search: expected a field of payload, payload\.PATH, .* state, name, id, found "stat:"\. .* quotes: "stat:failed"\.$/,
   ],
   ['state:dead', /^search: expected state: with one of pending, scheduled, .* found "dead"/],
   ['error: 410', /^search: expected text directly after error:, found none\. Such as error:"410 Gone"\.$/],

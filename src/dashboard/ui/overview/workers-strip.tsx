@@ -11,7 +11,7 @@ export function WorkersStrip({ workers }: { workers: readonly WorkerView[] }) {
   return (
     <section class="workers-strip" aria-labelledby="workers-title">
       <h2 id="workers-title">
-        <a href="#/workers">{plural(workers.length, 'worker')}</a>
+        <a href={href(['workers'])}>{plural(workers.length, 'worker')}</a>
       </h2>
       {workers.length === 0 && <p class="quiet">No worker has announced itself within the last 30 s.</p>}
       <ul class="lanes">

@@ -14,13 +14,15 @@ const TIMES: Record<JobRow['state'], string> = {
 
 interface RowProps {
   job: JobRow;
-  selected: boolean;
-  selectable: boolean;
-  toggle(job: JobRow): void;
+  selected?: boolean;
+  selectable?: boolean;
+  toggle?(job: JobRow): void;
+  /** True in a list of several queues. */
+  hasQueue?: boolean;
 }
 
 /** Shows one job of a list: its name, a label, its problem, its age. */
-export function JobRowLine({ job, selected, selectable, toggle }: RowProps) {
+export function JobRowLine({ job, selected = false, selectable = false, toggle, hasQueue = false }: RowProps) {
   const { id, queue, name, label, error, attempts, maxAttempts, state, at, progress, isPrefetched } = job;
   const tried = attempts > 1 || state === 'failed';
   return (
@@ -29,7 +31,7 @@ export function JobRowLine({ job, selected, selectable, toggle }: RowProps) {
         <input
           type="checkbox"
           checked={selected}
-          onChange={() => toggle(job)}
+          onChange={() => toggle?.(job)}
           aria-label={`Select ${name} ${short(id, 14)}`}
         />
       )}
@@ -37,6 +39,12 @@ export function JobRowLine({ job, selected, selectable, toggle }: RowProps) {
       <a class="row-link job-name" href={href(['job', queue, id])}>
         <bdi>{name}</bdi>
       </a>
+      {hasQueue && name !== queue && (
+        <span class="job-queue quiet">
+          <span class="hidden">in </span>
+          <bdi>{queue}</bdi>
+        </span>
+      )}
       <span class="job-label">
         {progress !== null && state === 'processing' && (
           <progress max="100" value={progress} aria-label={`${progress} %`} />

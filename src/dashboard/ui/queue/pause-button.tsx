@@ -14,30 +14,12 @@ const LATER_ENDS: readonly [Choice<number>, ...Choice<number>[]] = [
 ];
 
 /** Pauses or resumes the queue, with why and for how long. */
-export function PauseButton({ queue: { name, pausedAt, pausedUntil } }: { queue: QueueView }) {
+export function PauseButton({ queue }: { queue: QueueView }) {
+  const { name, pausedAt, pausedUntil } = queue;
   const action = pausedAt === null ? 'pause' : 'resume';
   if (!may(action)) {
     return null;
   }
-  const act = async () => {
-    try {
-      if (action === 'resume') {
-        await post('queue/act', { action, queue: name });
-        say(`${name} hands out jobs again.`);
-      } else {
-        const chosen = await askPause(
-          `the queue ${name}`,
-          'It takes jobs in and hands none out, in the whole fleet.',
-        );
-        if (chosen) {
-          await post('queue/act', { action: 'pause', queue: name, ...chosen });
-          say(`${name} is paused.`);
-        }
-      }
-    } catch (error) {
-      say((error as Problem).message, true);
-    }
-  };
   return (
     <>
       {pausedUntil !== null && may('pause') && (
@@ -49,12 +31,33 @@ export function PauseButton({ queue: { name, pausedAt, pausedUntil } }: { queue:
         type="button"
         class={action === 'resume' ? 'primary' : ''}
         disabled={unreachable.value}
-        onClick={() => void act()}
+        onClick={() => void pauseOrResume(queue)}
       >
         {action === 'pause' ? 'Pause the queue' : 'Resume the queue'}
       </button>
     </>
   );
+}
+
+/** Resumes a paused queue. Pauses another one if the user agrees. */
+export async function pauseOrResume({ name, pausedAt }: QueueView): Promise<void> {
+  try {
+    if (pausedAt !== null) {
+      await post('queue/act', { action: 'resume', queue: name });
+      say(`${name} hands out jobs again.`);
+    } else {
+      const chosen = await askPause(
+        `the queue ${name}`,
+        'It takes jobs in and hands none out, in the whole fleet.',
+      );
+      if (chosen) {
+        await post('queue/act', { action: 'pause', queue: name, ...chosen });
+        say(`${name} is paused.`);
+      }
+    }
+  } catch (error) {
+    say((error as Problem).message, true);
+  }
 }
 
 /** Asks for a later end of a pause. The queue stays paused meanwhile. */

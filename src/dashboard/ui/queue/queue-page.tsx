@@ -35,7 +35,7 @@ export function QueuePage({ name }: { name: string }) {
     return view ? (
       <Notice title="There is no such queue.">
         <p>
-          No queue is called <bdi class="name">{name}</bdi> here. <a href="#/">Go to the overview</a>
+          No queue is called <bdi class="name">{name}</bdi> here. <a href={href([])}>Go to the overview</a>
         </p>
       </Notice>
     ) : (
@@ -90,6 +90,7 @@ function Unreadable({ queue: { name, verdict } }: { queue: QueueVerdictView }) {
         <h1>
           <bdi>{name}</bdi>
         </h1>
+        <Neighbours name={name} />
       </div>
       <VerdictLine name={name} verdict={verdict} />
     </div>
@@ -103,6 +104,32 @@ function stateOf(param: string | null, { depths }: QueueView): State {
   return (found ?? first ?? STATES[0]!)[0];
 }
 
+/** Links to the queues before and after this one by name, in the same view. */
+function Neighbours({ name }: { name: string }) {
+  const { queues = [], unreadable = [] } = overview.value ?? {};
+  const names = [...queues, ...unreadable].map((each) => each.name).toSorted((a, b) => a.localeCompare(b));
+  const at = names.indexOf(name);
+  const [before, after] = [names[at - 1], names[at + 1]];
+  const { params } = route.value;
+  const same = { view: params.get('view'), state: params.get('state') };
+  return names.length < 2 ? null : (
+    <nav class="neighbours" aria-label="Queues by name">
+      {before !== undefined && (
+        <a rel="prev" href={href(['queue', before], same)} title={`Previous queue: ${before} ( [ )`}>
+          <span aria-hidden="true">‹</span>
+          <span class="hidden">Previous queue: {before}</span>
+        </a>
+      )}
+      {after !== undefined && (
+        <a rel="next" href={href(['queue', after], same)} title={`Next queue: ${after} ( ] )`}>
+          <span aria-hidden="true">›</span>
+          <span class="hidden">Next queue: {after}</span>
+        </a>
+      )}
+    </nav>
+  );
+}
+
 function QueueHead({ queue }: { queue: QueueView }) {
   const { name, verdict, pausedAt, pausedUntil, rates, lastHour, depths, oldestPendingAgeMs } = queue;
   return (
@@ -111,6 +138,7 @@ function QueueHead({ queue }: { queue: QueueView }) {
         <h1>
           <bdi>{name}</bdi>
         </h1>
+        <Neighbours name={name} />
         <span class="page-buttons">
           <LimitsButton queue={queue} />
           <PauseButton queue={queue} />

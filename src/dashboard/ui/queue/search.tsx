@@ -1,17 +1,13 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { JobRow, QueueView, SearchPage, State } from '../../views/views.js';
-import { count, plural } from '../parts/format.js';
+import type { QueueView, State } from '../../views/views.js';
 import { Notice } from '../parts/parts.js';
-import { get, Problem } from '../state/api.js';
 import { may } from '../state/live.js';
 import { setParams } from '../state/route.js';
 import { actionsOf } from '../parts/actions.js';
 import { BulkBar } from './bulk-bar.js';
 import { JobRowLine } from '../parts/job-row-line.js';
+import { SearchProgress, useSearch } from '../parts/searching.js';
 import { useSelection } from './selection.js';
-
-/** The matches of one step; then the search waits until the user continues. */
-const MATCHES_A_STEP = 100;
 
 interface FieldProps {
   text: string;
@@ -55,17 +51,6 @@ export function SearchField({ text, state, group }: FieldProps) {
   );
 }
 
-interface SearchState {
-  jobs: JobRow[];
-  searched: number;
-  total: number;
-  cursor: string | null;
-  status: 'searching' | 'resting' | 'stopped' | 'done';
-  problem: Problem | null;
-}
-
-const START: SearchState = { jobs: [], searched: 0, total: 0, cursor: null, status: 'searching', problem: null };
-
 interface ResultsProps extends FieldProps {
   queue: QueueView;
   state: State;
@@ -74,35 +59,13 @@ interface ResultsProps extends FieldProps {
 }
 
 export function SearchResults({ queue, state, text, group, groupWords }: ResultsProps) {
-  const [found, setFound] = useState<SearchState>(START);
-  const [round, setRound] = useState(0);
+  const searching = useSearch('search', { queue: queue.name, state, text, group });
   const selection = useSelection();
   const selectable = actionsOf(state).some((action) => may(action));
-  useEffect(() => {
-    if (found.status !== 'searching') {
-      return undefined;
-    }
-    const stop = new AbortController();
-    search(queue.name, state, text, group, found, stop.signal, setFound).catch((problem: Problem) => {
-      if (!stop.signal.aborted) {
-        setFound((before) => ({ ...before, status: 'stopped', problem }));
-      }
-    });
-    return () => stop.abort();
-  }, [found.status === 'searching', round]);
-  const goOn = () => setFound((before) => ({ ...before, status: 'searching', problem: null }));
-  const again = () => {
-    setFound(START);
-    setRound((n) => n + 1);
-  };
-  const { jobs, status, problem } = found;
+  const { jobs, status, problem } = searching.found;
   return (
     <>
-      <SearchProgress
-        found={found}
-        stop={() => setFound((before) => ({ ...before, status: 'stopped' }))}
-        goOn={goOn}
-      />
+      <SearchProgress {...searching} />
       {problem && <Notice title={problem.message} kind="problem" />}
       {jobs.length === 0 && status === 'done' ? (
         <Notice title={`No ${state} job matches.`}>
@@ -130,58 +93,8 @@ export function SearchResults({ queue, state, text, group, groupWords }: Results
         match={{ ...(text && { text }), ...(group !== null && { group }) }}
         groupWords={groupWords ?? ''}
         total={status === 'done' ? jobs.length : null}
-        done={again}
+        done={searching.again}
       />
     </>
   );
-}
-
-function SearchProgress({ found, stop, goOn }: { found: SearchState; stop(): void; goOn(): void }) {
-  const { jobs, searched, total, status } = found;
-  return (
-    <div class="list-head" role="status">
-      <span class="quiet">
-        {plural(jobs.length, 'match', 'matches')}; searched {count(searched)} of {count(Math.max(total, searched))}
-      </span>
-      {status === 'searching' && (
-        <button type="button" class="pill" onClick={stop}>
-          Stop
-        </button>
-      )}
-      {(status === 'resting' || status === 'stopped') && (
-        <button type="button" class="pill" onClick={goOn}>
-          Search on
-        </button>
-      )}
-    </div>
-  );
-}
-
-async function search(
-  queue: string,
-  state: State,
-  text: string,
-  group: string | null,
-  from: SearchState,
-  signal: AbortSignal,
-  show: (found: SearchState) => void,
-): Promise<void> {
-  let found = from;
-  const enough = found.jobs.length + MATCHES_A_STEP;
-  do {
-    const page = await get<SearchPage>('search', { queue, state, text, group, cursor: found.cursor }, signal);
-    const more = page.cursor !== null;
-    const jobs = [...found.jobs, ...page.jobs];
-    found = {
-      jobs,
-      searched: found.searched + page.searched,
-      total: page.total,
-      cursor: page.cursor,
-      status: !more ? 'done' : jobs.length >= enough ? 'resting' : 'searching',
-      problem: null,
-    };
-    if (!signal.aborted) {
-      show(found);
-    }
-  } while (found.status === 'searching' && !signal.aborted);
 }

@@ -4,15 +4,18 @@ import { JobPage } from '../job/job-page.js';
 import { LogPage } from '../log/log-page.js';
 import { OverviewPage } from '../overview/overview-page.js';
 import { QueuePage } from '../queue/queue-page.js';
+import { SearchPage } from '../search/search-page.js';
 import { SchedulesPage } from '../schedules/schedules-page.js';
 import { connection, overview, session, trouble } from '../state/live.js';
-import { route } from '../state/route.js';
+import { href, route } from '../state/route.js';
 import { WorkersPage } from '../workers/workers-page.js';
 import { Clock, Notice } from '../parts/parts.js';
 import { Confirm } from '../parts/confirm.js';
 import { CountingDialog } from '../parts/counting.js';
 import { Header } from './header.js';
-import { KeysHelp, useKeys } from './keys.js';
+import { useKeys } from './keys.js';
+import { KeysHelp } from './keys-help.js';
+import { Palette } from './palette.js';
 import { RunsPanel } from './runs-panel.js';
 import { Toasts } from '../parts/toasts.js';
 import { useTitle } from './use-title.js';
@@ -35,6 +38,7 @@ export function App() {
       <Confirm />
       <CountingDialog />
       <KeysHelp />
+      <Palette />
     </>
   );
 }
@@ -70,13 +74,15 @@ function Page(): ComponentChildren {
       return <SchedulesPage />;
     case 'workers':
       return <WorkersPage />;
+    case 'search':
+      return <SearchPage />;
     case 'log':
       return <LogPage />;
     default:
       return (
         <Notice title="There is no such page.">
           <p>
-            <a href="#/">Go to the overview</a>
+            <a href={href([])}>Go to the overview</a>
           </p>
         </Notice>
       );

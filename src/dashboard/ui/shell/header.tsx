@@ -1,17 +1,10 @@
-import { useRef, useState } from 'preact/hooks';
-import type { JobRow } from '../../views/views.js';
-import { get, Problem } from '../state/api.js';
 import { connection, session } from '../state/live.js';
-import { go, href, route } from '../state/route.js';
+import { href, route } from '../state/route.js';
 import { chooseTheme, dark } from '../state/theme.js';
-import { say } from '../parts/toasts.js';
+import { openPalette } from './palette.js';
+import { PAGES } from './palette-entries.js';
 
-const LINKS: readonly [path: string, text: string][] = [
-  ['', 'Overview'],
-  ['recurring', 'Recurring'],
-  ['workers', 'Workers'],
-  ['log', 'Log'],
-];
+const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent);
 
 export function Header() {
   const page = route.value.parts[0] ?? '';
@@ -19,19 +12,19 @@ export function Header() {
   return (
     <header class="top">
       <BackLink />
-      <a class="title" href="#/">
+      <a class="title" href={href([])}>
         {session.value?.title ?? 'Queues'}
       </a>
       <nav aria-label="Pages">
-        {LINKS.map(([path, text]) => (
-          <a key={path} href={`#/${path}`} aria-current={path === current ? 'page' : undefined}>
+        {PAGES.map(([path, text]) => (
+          <a key={path} href={href(path === '' ? [] : [path])} aria-current={path === current ? 'page' : undefined}>
             {text}
           </a>
         ))}
       </nav>
       <div class="top-right">
         <LiveSign />
-        <FindJob />
+        <FindButton />
         <ThemeButton />
       </div>
     </header>
@@ -65,42 +58,19 @@ function LiveSign() {
   );
 }
 
-function FindJob() {
-  const [text, setText] = useState('');
-  const busy = useRef(false);
-  const find = async (event: Event) => {
-    event.preventDefault();
-    const id = text.trim();
-    if (!id || busy.current) {
-      return;
-    }
-    busy.current = true;
-    try {
-      const { jobs } = await get<{ jobs: JobRow[] }>('find', { id });
-      const [job] = jobs;
-      if (job) {
-        setText('');
-        go(href(['job', job.queue, job.id]));
-      } else {
-        say(`No queue has a job with the id ${id}.`, true);
-      }
-    } catch (error) {
-      say((error as Problem).message, true);
-    } finally {
-      busy.current = false;
-    }
-  };
+/** Opens the palette. */
+function FindButton() {
   return (
-    <form class="find" role="search" aria-label="Find a job" onSubmit={(event) => void find(event)}>
-      <input
-        id="find"
-        type="search"
-        placeholder="Find by id  /"
-        aria-label="Find a job by its id"
-        value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
-      />
-    </form>
+    <button
+      type="button"
+      id="find"
+      class="find"
+      aria-haspopup="dialog"
+      aria-keyshortcuts="Meta+K Control+K /"
+      onClick={openPalette}
+    >
+      <span>Find anything</span> <kbd aria-hidden="true">{isMac ? '⌘K' : 'Ctrl K'}</kbd>
+    </button>
   );
 }
 

@@ -28,9 +28,9 @@ export const now = computed(() => tick.value + clockLead.value);
 /** True while nothing can be changed, because Redis or the app does not answer. */
 export const unreachable = computed(() => connection.value === 'away' || connection.value === 'lost');
 
-/** Returns whether the user may do this in some queue, and whether the page's queue is open to actions. */
-export function may(action: DashboardAction): boolean {
-  return !isOnlyShown(route.value.parts[1]) && hasPermission(action);
+/** Returns whether the user may do this in some queue. The given queue, or that of the page, must be open to actions. */
+export function may(action: DashboardAction, queue = route.value.parts[1]): boolean {
+  return !isOnlyShown(queue) && hasPermission(action);
 }
 
 /** Returns true for a queue of another app, if the dashboard refuses actions on those. */

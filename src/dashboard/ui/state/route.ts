@@ -12,10 +12,14 @@ addEventListener('hashchange', () => {
   route.value = read();
 });
 
+/** The parameters that stay from page to page, because they are chosen once. */
+const KEPT = ['hours'];
+
 /** Returns the link to a view. */
 export function href(parts: readonly string[], params: Record<string, string | null | undefined> = {}): string {
   const query = new URLSearchParams();
-  for (const [key, value] of Object.entries(params)) {
+  const kept = Object.fromEntries(KEPT.map((key) => [key, route.value.params.get(key)]));
+  for (const [key, value] of Object.entries({ ...kept, ...params })) {
     if (value) {
       query.set(key, value);
     }
