@@ -117,7 +117,7 @@ function linkTo(queue: string, target: ActionLogEntry['target']): string | null 
     case 'batch':
       return href(['batch', queue, target.id]);
     case 'schedule':
-      return href(['schedules'], { q: target.id });
+      return href(['recurring'], { q: target.id });
     case 'group':
       return href(['queue', queue], { view: 'groups' });
     default:
