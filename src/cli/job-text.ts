@@ -110,7 +110,7 @@ function standing(job: JobRecord, last: AttemptRecord | undefined, out: Output):
   }
   if (status === 'scheduled' && dueAt) {
     const isBackoff = last?.outcome === 'error' || last?.outcome === 'crash';
-    return [text`  ┄ ${isBackoff ? 'backoff    until' : 'starts     at'} ${out.when(dueAt)}`];
+    return [text`  ┄ ${isBackoff ? 'backoff    ends' : 'starts    '} ${out.when(dueAt)}`];
   }
   if (status === 'pending') {
     return [text`  ┄ waits for  ${age(out.nowMs - (last?.endedAt ?? enqueuedAt).getTime())}`];

@@ -342,7 +342,7 @@ describe('a failing command', () => {
       EXIT.notFound,
       /There is no queue "no-such-queue"/,
     ],
-    ['an unknown command', ['dance'], EXIT.usage, /unknown command/],
+    ['an unknown command', ['dance'], EXIT.usage, /There is no command dance/],
     ['a payload that is no JSON', ['enqueue', 'cli-spec', '{'], EXIT.usage, /not JSON/],
     ['a password in the arguments', ['queues', '--redis', 'redis://:pw@localhost'], EXIT.usage, /REDIS_URL/],
   ])('%s', async (_, args, code, said) => {

@@ -130,12 +130,12 @@ it(
     const cause = new Error('socket hang up');
     await queue.fail(first!, new TypeError('502 Bad Gateway', { cause }));
     const { stdout } = await cli(['show', queue.name, id]);
-    expect(stdout).toMatch(/○ enqueued {3}20\d\d-/);
+    expect(stdout).toMatch(/○ enqueued {3}(now|\d+ s ago) \(20\d\d-/);
     expect(stdout).toMatch(/┄ waited +\d[\d.]* m?s\n {2}✕ attempt 1 {2}failed after \d/);
     expect(stdout).toMatch(
       /TypeError: 502 Bad Gateway {2}\(stack: --verbose\)\n +caused by\n +Error: socket hang up/,
     );
-    expect(stdout).toMatch(/┄ backoff +until 20/);
+    expect(stdout).toMatch(/┄ backoff +ends in \d+ (s|min) \(20/);
     expect(stdout).toMatch(/group +eu\n/);
     expect(stdout).toMatch(/metadata +\{"tenant":"acme"\}/);
     expect(stdout).not.toMatch(/^\s+at /m);

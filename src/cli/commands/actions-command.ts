@@ -4,7 +4,6 @@ import type { ActionEntry } from '../../queue/store/verbs/action-verbs.js';
 import { count } from '../../inspect/words.js';
 import type { Run } from '../context.js';
 import { wholeNumber } from '../numbers.js';
-import { clipped } from '../text.js';
 
 /** Adds the command that reads the action log. */
 export function addActions(program: Command, run: Run): void {
@@ -36,5 +35,5 @@ export function addActions(program: Command, run: Run): void {
 
 function rowOf({ by, via, action, subject, count: changes }: ActionEntry, when: string) {
   const changed = changes === null ? '?' : count(changes);
-  return [when, clipped(by, 40), via, clipped(action, 20), changed, clipped(subject, 80)];
+  return [when, by, via, action, changed, subject];
 }

@@ -24,6 +24,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   batch: 'batch email newsletter-12',
   schedules: 'schedules reports run nightly',
   tail: 'tail email --count 10',
+  actions: 'actions email --via cli',
   audit: 'audit email --follow',
   doctor: 'doctor email',
   dashboard: 'dashboard --port 4000',
