@@ -5,12 +5,12 @@ import { expect, it } from '@jest/globals';
 import { luaScripts } from '#queue/lua.generated.js';
 
 const DIGESTS = {
-  jobEnqueue: 'fd4a28e39899',
-  attemptClaim: '98020f1cc696',
+  jobEnqueue: '37b3e33252d7',
+  attemptClaim: '8642e6575894',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',
-  attemptComplete: 'bdcba244ffbe',
-  attemptFail: '23d15dcb92b1',
+  attemptComplete: 'b51a8fbf23cc',
+  attemptFail: '32b2d1cc7443',
 };
 
 it.each(Object.entries(DIGESTS))('%s is the text that was measured last', (name, digest) => {

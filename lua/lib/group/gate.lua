@@ -26,15 +26,13 @@ end
 local function forget_configuration(name)
   local state = groups .. 'state:' .. name
   local kept_until, is_set = unpack(redis.call('HMGET', state, 'configured_until_ms', 'limits_set'))
-  if not kept_until then
-    return
-  elseif tonumber(kept_until) > now or redis.call('EXISTS', groups .. 'running:' .. name) == 1 then
+  if kept_until and (tonumber(kept_until) > now or redis.call('EXISTS', groups .. 'running:' .. name) == 1) then
     redis.call('ZADD', groups .. 'resting', string.format('%.0f', math.max(tonumber(kept_until), now + 3600000)), name)
-    return
-  end
-  redis.call('HDEL', state, 'configured', 'configured_until_ms', 'configured_stored')
-  if not is_set then
-    redis.call('HDEL', state, 'rate_limit', 'rate_period_ms', 'rate_set_at', unpack(group_settings))
+  elseif kept_until then
+    redis.call('HDEL', state, 'configured', 'configured_until_ms', 'configured_stored')
+    if not is_set then
+      redis.call('HDEL', state, 'rate_limit', 'rate_period_ms', 'rate_set_at', unpack(group_settings))
+    end
   end
 end
 
@@ -64,10 +62,7 @@ end
 
 -- Returns true if no worker waits for the gate. A claim would learn when it opens, see lib/limits/timer.
 local function is_gate_unwatched()
-  if not first_gate then
-    return false
-  end
-  local timer_until, holder = unpack(redis.call('HMGET', settings, 'timer_until_ms', 'timer_worker'))
+  local timer_until, holder = unpack(first_gate and redis.call('HMGET', settings, 'timer_until_ms', 'timer_worker') or {})
   timer_until = tonumber(timer_until or nil) or 0
-  return not holder or timer_until <= now or timer_until > first_gate + 10
+  return first_gate and (not holder or timer_until <= now or timer_until > first_gate + 10)
 end

@@ -82,12 +82,9 @@ end
 -- Charges the claimed jobs. A job that exceeds the bytes of the claim goes back before it is paid for. The first of a
 -- claim is never too large.
 local function charge(taken, bytes)
-  if not interval then
-    return
-  end
   local is_first = bytes == nil
   bytes = bytes or 0
-  for from, id in ipairs(taken) do
+  for from, id in ipairs(interval and taken or {}) do
     bytes = bytes + (tonumber(redis.pcall('HSTRLEN', job .. id, 'payload')) or 0)
     full = full or bytes > most_bytes and not (is_first and from == 1)
     if full or not pay(cost_of(id)) then

@@ -4,7 +4,7 @@
 --   enqueued_at_ms, options, status and group.
 --   may_run: no field says that it must not. only_grouped: a first attempt whose only option is its group.
 -- next_in_line(waiting, may_stay): takes or reads the first id of a line.
--- slots_that_limit(name, group), take_slot(name, waiting, id, rank): the slots of its group.
+-- take_slot(name, waiting, id, rank): gives it a slot of its group.
 -- Reads the fields of a job that a claim needs. Returns them, and the cost. The space is the mark of lib/enqueue/options
 -- for a job whose only option is its group. Processes before it wrote none.
 -- Needs: job, lib/core/clock, lib/core/read, lib/group/line_and_slots.
@@ -25,12 +25,6 @@ end
 local function next_in_line(waiting, may_stay)
   local head = may_stay and redis.pcall('ZRANGE', waiting, 0, 0, 'WITHSCORES') or redis.pcall('ZPOPMIN', waiting)
   return head[1], head[2], head.err
-end
-
--- Returns the slots in use that limit a group; nil if another client has spoilt their key.
-local function slots_that_limit(name, group)
-  local running = not group.max_running and 0 or known_slots[name] or redis.pcall('ZCARD', slots_of(name))
-  return type(running) == 'number' and running or nil
 end
 
 -- Gives a taken job a slot of its group. Returns whether it could; else the job is back in its line.

@@ -16,8 +16,7 @@ end
 
 local function spend(name, group, cost)
   if group.interval then
-    group.tat = group.tat + math.min(cost, group.burst) * group.interval
-    group.has_spent = true
+    group.tat, group.has_spent = group.tat + math.min(cost, group.burst) * group.interval, true
     mark_state(name)
     redis.call('HSET', groups .. 'state:' .. name, 'rate_tat_us', string.format('%.0f', group.tat))
   end
@@ -45,7 +44,8 @@ end
 --   full, unpaid: the claim ends here.
 local function take_head(name, start, taken)
   local group, waiting = read_group(name), groups .. 'waiting:' .. name
-  local running = slots_that_limit(name, group)
+  local running = not group.max_running and 0 or known_slots[name] or redis.pcall('ZCARD', slots_of(name))
+  running = type(running) == 'number' and running or nil -- another client may have spoilt the key
   local may_stay = can_take or interval or group.interval or group.waits_until > now
   local is_blocked = group.paused or group.hold or running and group.max_running and running >= group.max_running
   local id, rank, broken, found, cost = nil, nil, not running, nil, nil
