@@ -102,11 +102,11 @@ it('a group shows its share, is limited, paused, resumed and cleaned', async () 
   await page.getByRole('button', { name: 'Set the limits' }).click();
   await says(page, '.group-table tr', 'weight 5, at most 1 run at once');
   await row.getByRole('button', { name: /^Pause/ }).click();
-  await page.locator('dialog').getByRole('button', { name: 'Pause the group' }).click();
+  await page.locator('dialog').getByRole('button', { name: 'Pause', exact: true }).click();
   await says(page, '.group-table tr', /studio-a.*paused/s);
   const jobs = await world.jobs.queue('video').list('pending');
   await open(`/job/video/${jobs.find(({ group }) => group === 'studio-a')!.id}`);
-  await says(page, '.why', 'Its group `studio-a` has been paused');
+  await says(page, '.why', 'Its group studio-a has been paused');
   await page.locator('.ties a', { hasText: 'studio-a' }).click();
   await row.getByRole('button', { name: /^Resume/ }).click();
   await says(page, '.toast', 'The group studio-a continues.');
@@ -115,6 +115,11 @@ it('a group shows its share, is limited, paused, resumed and cleaned', async () 
   await page.getByRole('button', { name: 'Delete 2 waiting jobs' }).click();
   await says(page, '.toast', '2 jobs of studio-a deleted.');
   expect((await world.jobs.queue('video').groups.get('studio-a')).pending).toBe(0);
+  await open('/log?queue=video');
+  await page.getByRole('combobox', { name: /^Action/ }).selectOption('clean-group');
+  await says(page, '.actions tbody', /^(?!.*pause).*clean group.*group studio-a/s);
+  await page.locator('.actions a', { hasText: 'group studio-a' }).click();
+  await says(page, '.group-table', 'studio-b');
 });
 
 it('a completed job is run again, alone and with others', async () => {

@@ -99,7 +99,7 @@ function Entry({
         )}
       </td>
       <td data-label="Changed" class="number" title={changes === null ? 'Its end is unknown' : undefined}>
-        {changes === null ? '?' : count(changes)}
+        {action.startsWith('begin-') ? '–' : changes === null ? '?' : count(changes)}
       </td>
       <td data-label="Queue">
         <a href={href(['queue', queue])}>
