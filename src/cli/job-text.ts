@@ -22,7 +22,7 @@ export function jobText(job: JobRecord, reason: Reason, out: Output, verbose: bo
     ['next', reason?.next],
     ['attempts', `${job.attempts}${job.maxAttempts === undefined ? '' : ` of ${job.maxAttempts}`}`],
     ['rests', job.rateLimited === undefined ? undefined : `${job.rateLimited} (by RateLimitedError)`],
-    ['due', job.dueAt && out.when(job.dueAt)],
+    ['due', job.status === 'scheduled' ? out.when(job.dueAt) : undefined],
     ['expires', job.expiresAt && out.when(job.expiresAt)],
     ['priority', job.priority > 0 ? String(job.priority) : undefined],
     ['group', job.group],

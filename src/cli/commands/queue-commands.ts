@@ -120,7 +120,7 @@ function addDoctor(program: Command, run: Run): void {
         const seconds = () => Math.round((performance.now() - started) / 1_000);
         const report = await progress.during(
           queue.doctor({ repair: repair === true }),
-          'seconds',
+          'seconds passed:',
           undefined,
           seconds,
         );
