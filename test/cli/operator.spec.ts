@@ -31,7 +31,7 @@ it(
     ]) {
       const { code, stdout, stderr } = await cliProcess(args, env);
       expect({ args, code, stderr }).toEqual({ args, code: EXIT.ok, stderr: '' });
-      expect(stdout).toMatch(/\d (ms|s)( ago)?/);
+      expect(stdout).toMatch(/\bnow\b|\d (ms|s)( ago)?/);
       expect(stdout).not.toMatch(/\d (h|min)\b/);
     }
   },
