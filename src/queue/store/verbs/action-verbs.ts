@@ -10,7 +10,9 @@ export interface ActionAuthor {
 
 /** The object of an action, for a link to it. */
 export interface ActionTarget {
+  /** What the id names. */
   kind: 'job' | 'group' | 'schedule' | 'batch';
+  /** The id of a job or batch, or the name of a group or schedule. */
   id: string;
 }
 
