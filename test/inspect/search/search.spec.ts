@@ -125,6 +125,17 @@ it.each([
   expect(looked(search)).toBe('none');
 });
 
+it('looks once at a value to which two ways of a path lead', () => {
+  let payload: unknown = { 0: 'end' };
+  let reads = 0;
+  for (let depth = 0; depth < 20; depth++) {
+    const inner = payload;
+    payload = [Object.defineProperty({}, '0', { enumerable: true, get: () => (reads++, inner) })];
+  }
+  expect(looked(`payload.${'0.'.repeat(30)}0:x`, { payload })).toBe('none');
+  expect(reads).toBeLessThan(1_000);
+});
+
 it('says that a payload which was left out or is encrypted could not be looked into', () => {
   expect(looked('payload.customer.id:4', { payload: undefined, leftOut: { payload: 90_000 } })).toBe('unread');
   expect(looked('payload:x', { payload: { $codec: 'aes' } })).toBe('unread');
