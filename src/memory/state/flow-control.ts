@@ -291,11 +291,7 @@ export class FlowControl {
     this.turn = this.turnOf(name);
     group.turn = this.turn + cost / weight;
     this.arrival = paid(this.limits.rateLimit, this.arrival, cost, this.queue.now);
-    group.arrival = paid(
-      name === undefined ? undefined : this.limitsOf(name).rateLimit,
-      group.arrival,
-      cost,
-      this.queue.now,
-    );
+    const rate = name === undefined ? undefined : this.limitsOf(name).rateLimit;
+    group.arrival = paid(rate, group.arrival, cost, this.queue.now);
   }
 }
