@@ -1,9 +1,10 @@
 // What the dashboard steers beside single jobs: groups, batches, runs again, edited payloads.
 import { describe, expect, it } from '@jest/globals';
 import { defineJob, encrypted, JobHandler, type Job } from 'nest-job-queue';
+import { JobQueue } from 'nest-job-queue/core';
 import { z } from 'zod';
 import { patiently } from '../support/faults/wait.js';
-import { uniqueQueueName } from '../support/redis/redis.js';
+import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { startDashboard, type DashboardApp, type Platform } from './dashboard-app.js';
 
 const PLATFORMS: Platform[] = ['express', 'fastify'];
@@ -54,6 +55,38 @@ describe.each(PLATFORMS)('on %s', (platform) => {
       { action: 'resume-group' },
       { action: 'pause-group' },
     ]);
+  });
+
+  it('names who limited a group, and nobody for the limits of code', async () => {
+    const name = uniqueQueueName('mail');
+    const app = await start({ dashboard: { queues: [name], user: () => 'ada' } });
+    await app.queue(name).enqueue(1, { group: 'tenant-1' });
+    const limit = (limits: unknown) => app.post('/api/groups/limits', { queue: name, group: 'tenant-1', limits });
+    const limitedBy = async () => {
+      const { body } = await app.get(`/api/groups?queue=${name}`);
+      return (body.groups as { limitedBy: string | null }[])[0]!.limitedBy;
+    };
+    await limit({ weight: 3 });
+    expect(await limitedBy()).toBe('ada');
+    await limit(null);
+    const groups = { overrides: { 'tenant-1': { weight: 2 } } };
+    await new JobQueue(connect(), name, { groups }).enqueue(2, { group: 'tenant-1' });
+    expect((await app.queue(name).groups.get('tenant-1')).limits).toEqual({ weight: 2 });
+    expect(await limitedBy()).toBeNull();
+  });
+
+  it('keeps the reason and the length of a pause of a group in the log', async () => {
+    const name = uniqueQueueName('mail');
+    const app = await start({ dashboard: { queues: [name] } });
+    await app.post('/api/groups/act', {
+      action: 'pause',
+      queue: name,
+      group: 'tenant-1',
+      reason: 'their API is down',
+      forMs: 900_000,
+    });
+    const [entry] = await logOf(app, name);
+    expect(entry).toMatchObject({ subject: 'group tenant-1: for 15 min, their API is down' });
   });
 
   it('asks `can` for each action on a group, with the group, and on a batch', async () => {

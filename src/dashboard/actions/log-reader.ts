@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { noneIfUnreadable } from '../../inspect/unreadable.js';
 import type { ActionFilter } from '../../queue/actions/action-log.js';
+import type { JobQueue } from '../../queue/job-queue.js';
 import type { DashboardRequest } from '../dashboard-options.js';
+import { unreadableView } from '../live/verdict-view.js';
 import { Permissions } from '../security/permissions.js';
 import { ShownQueues } from '../shown-queues.js';
-import type { ActionLogEntry } from '../views/views.js';
+import type { ActionLogEntry, LogView } from '../views/log-view.js';
 
 /** The most entries that one page shows. */
 const SHOWN = 200;
@@ -17,31 +18,28 @@ export class LogReader {
     private readonly permissions: Permissions,
   ) {}
 
-  async read(
-    request: DashboardRequest,
-    queue: string | undefined,
-    filter: ActionFilter,
-  ): Promise<{ entries: ActionLogEntry[]; isCut: boolean }> {
+  async read(request: DashboardRequest, queue: string | undefined, filter: ActionFilter): Promise<LogView> {
     const names = queue === undefined ? await this.visibleQueues(request) : [queue];
-    const read = await Promise.all(names.map((name) => noneIfUnreadable(name, this.ofQueue(name, filter))));
-    const all = read.flat().toSorted((a, b) => b.at - a.at);
-    const shown = all.slice(0, SHOWN);
-    return { entries: await this.permitted(request, shown), isCut: all.length > SHOWN || shown.length === SHOWN };
+    const { found, unreadable } = await this.queues.gather(names, (each) => this.ofQueue(each, filter));
+    const shown = found.toSorted((a, b) => b.at - a.at).slice(0, SHOWN);
+    return {
+      entries: await this.permitted(request, shown),
+      isCut: shown.length === SHOWN,
+      unreadable: unreadable.map((verdict) => unreadableView(verdict, this.queues.isOther(verdict.queue))),
+    };
   }
 
   private async visibleQueues(request: DashboardRequest): Promise<string[]> {
     await this.queues.look();
-    const names = this.queues.names();
-    const seen = await Promise.all(names.map((queue) => this.permissions.allows('view', request, { queue })));
-    return names.filter((_, i) => seen[i]);
+    return this.permissions.visibleQueues(request, this.queues.names());
   }
 
-  private async ofQueue(queue: string, filter: ActionFilter): Promise<ActionLogEntry[]> {
-    const entries = await this.queues.get(queue).actionLog.latest({ limit: SHOWN, ...filter });
+  private async ofQueue({ name, actionLog }: JobQueue, filter: ActionFilter): Promise<ActionLogEntry[]> {
+    const entries = await actionLog.latest({ limit: SHOWN, ...filter });
     return entries.map(({ entryId: _id, at, target = null, ...rest }) => ({
       ...rest,
       at: at.getTime(),
-      queue,
+      queue: name,
       target,
     }));
   }

@@ -6,11 +6,11 @@ import { JobDescriber } from '../views/job-describer.js';
 import { jobId, queueName, stateSchema } from './known-queue.js';
 import { Changes, Reads, Routes } from './route.js';
 import type { Call, ChangeCall, Outcome } from './route-runner.js';
-import type { ActionLogEntry, JobAction, State } from '../views/views.js';
+import type { LogView } from '../views/log-view.js';
+import type { JobAction, State } from '../views/views.js';
 import { onJobs, onOne, onQueue } from '../../queue/actions/noted-action.js';
-import { duration } from '../../inspect/words.js';
 import { pauseOptions } from '../../queue/model/pause.js';
-import { pauseOf } from '../actions/pause-of.js';
+import { pauseInWords, pauseOf } from '../actions/pause-of.js';
 
 const MOST_JOBS = 500;
 const ACTIONS = ['redrive', 'discard', 'cancel', 'promote', 'remove', 'run-again'] as const;
@@ -82,8 +82,7 @@ export class ActionsController extends Routes {
 
   @Changes('api/queue/act', queueSchema, {
     needs: ({ action, queue }) => [{ action, queue }],
-    logs: ({ action, reason, forMs }) =>
-      onQueue(action, [forMs && `for ${duration(forMs)}`, reason].filter(Boolean).join(', ')),
+    logs: ({ action, queue: _queue, ...note }) => onQueue(action, pauseInWords(note)),
   })
   async actOnQueue(
     { action, ...note }: z.output<typeof queueSchema>,
@@ -94,10 +93,7 @@ export class ActionsController extends Routes {
   }
 
   @Reads('api/log', logSchema)
-  async entries(
-    { queue, action, by, via }: z.output<typeof logSchema>,
-    { request }: Call,
-  ): Promise<{ entries: ActionLogEntry[]; isCut: boolean }> {
+  async entries({ queue, action, by, via }: z.output<typeof logSchema>, { request }: Call): Promise<LogView> {
     const filter = { ...(action && { action }), ...(by && { by }), ...(via && { via }) };
     return this.log.read(request, queue, filter);
   }

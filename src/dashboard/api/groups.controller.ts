@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import { pauseOf } from '../actions/pause-of.js';
+import { pauseInWords, pauseOf } from '../actions/pause-of.js';
 import { groupLimitsInWords } from '../../inspect/limits-in-words.js';
 import { onOne } from '../../queue/actions/noted-action.js';
 import { groupName, type GroupStats } from '../../queue/model/group.js';
 import { groupLimitFields, withNames } from '../../queue/model/limits.js';
 import { pauseOptions } from '../../queue/model/pause.js';
-import type { StoredAction } from '../../queue/store/verbs/action-verbs.js';
+import type { ActionEntry } from '../../queue/store/verbs/action-verbs.js';
 import { SharedReads } from '../live/shared-reads.js';
 import type { GroupView } from '../views/group-views.js';
 import { queueName } from './known-queue.js';
@@ -14,8 +14,8 @@ import { Changes, Reads, Routes } from './route.js';
 import type { ChangeCall, Outcome, QueueCall } from './route-runner.js';
 
 const SHOWN = 100;
-/** The latest entries of the action log in which the author of a limit is sought. */
-const ACTIONS_READ = 1_000;
+/** The latest actions in which the author of a limit is sought. */
+const ACTIONS_READ = 500;
 /** The permission that each action needs: cleaning a group removes jobs. */
 const PERMISSIONS = { pause: 'pause', resume: 'resume', clean: 'remove' } as const;
 
@@ -44,7 +44,7 @@ export class GroupsController extends Routes {
     return this.reads.get(`groups ${queue.name}`, async () => {
       const groups = await queue.groups.list({ limit: SHOWN });
       const isLimited = groups.some(({ limits }) => Object.keys(limits).length > 0);
-      const actions = isLimited ? await queue.exec((calls) => calls.actions.read('', ACTIONS_READ)) : [];
+      const actions = isLimited ? await queue.actionLog.latest({ limit: ACTIONS_READ }) : [];
       return { groups: groups.map((group) => viewOf(group, actions)) };
     });
   }
@@ -53,7 +53,7 @@ export class GroupsController extends Routes {
     needs: ({ action, queue, group }) => [
       { action: PERMISSIONS[action], queue, group, isBlind: action === 'clean' },
     ],
-    logs: ({ action, group }) => onOne(`${action}-group`, 'group', group),
+    logs: ({ action, group, ...note }) => onOne(`${action}-group`, 'group', group, pauseInWords(note)),
   })
   async act(
     { action, group, reason, forMs }: z.output<typeof actSchema>,
@@ -82,10 +82,9 @@ export class GroupsController extends Routes {
   }
 }
 
-function viewOf(group: GroupStats, actions: readonly StoredAction[]): GroupView {
+function viewOf(group: GroupStats, actions: readonly ActionEntry[]): GroupView {
   const { name, pending, running, oldestPendingAgeMs, heldBy, opensAt, limits, ...pause } = group;
-  const isOwn = Object.keys(limits).length > 0;
-  const limited = actions.find(({ action, target }) => action === 'limit-group' && target?.id === name);
+  const limited = Object.keys(limits).length > 0 ? limitingOf(name, actions) : undefined;
   return {
     name,
     pending,
@@ -99,7 +98,15 @@ function viewOf(group: GroupStats, actions: readonly StoredAction[]): GroupView 
     opensAt: opensAt?.getTime() ?? null,
     limits: groupLimitsInWords(limits),
     limitsSet: limits,
-    limitedBy: isOwn && limited ? limited.by : null,
-    limitedAt: isOwn && limited ? limited.at.getTime() : null,
+    limitedBy: limited?.by ?? null,
+    limitedAt: limited?.at.getTime() ?? null,
   };
+}
+
+/** Returns the action that set the limits of a group. Limits that came after a clearing are those of code. */
+function limitingOf(name: string, actions: readonly ActionEntry[]): ActionEntry | undefined {
+  const last = actions.find(
+    ({ action, target }) => ['limit-group', 'clear-group'].includes(action) && target?.id === name,
+  );
+  return last?.action === 'limit-group' ? last : undefined;
 }

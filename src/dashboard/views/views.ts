@@ -4,7 +4,6 @@ import type { OutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import type { ServerVerdict } from '../../inspect/servers/server-verdict.js';
 import type { JobReference } from '../../queue/model/batch.js';
 import type { AttemptRecord } from '../../queue/model/job.js';
-import type { ActionAuthor, ActionTarget } from '../../queue/store/verbs/action-verbs.js';
 import type { DashboardAction } from '../dashboard-options.js';
 
 export type State = 'pending' | 'scheduled' | 'processing' | 'completed' | 'failed' | 'cancelled';
@@ -287,20 +286,6 @@ export interface RunView extends RunRequest {
   /** Matched, but changed before the action reached them. */
   spared: number;
   error: string | null;
-}
-
-export interface ActionLogEntry {
-  at: number;
-  queue: string;
-  via: ActionAuthor['via'];
-  by: string;
-  action: string;
-  /** The subject of the action, in words. */
-  subject: string;
-  /** Its single object, for a link. */
-  target: ActionTarget | null;
-  /** The number of changed jobs; null if the action has not ended, or its end is unknown. */
-  count: number | null;
 }
 
 export type ProblemView = Record<'error', { code: string; message: string }>;

@@ -95,19 +95,25 @@ it('does not fail health or the overview where it gives no reply', async () => {
   });
 });
 
-it('names a queue that gives no reply beside the jobs, schedules and runs of the others', async () => {
+it('names a queue that gives no reply beside the jobs, schedules, actions and runs of the others', async () => {
   const { app, other } = await twoPrograms();
   await other.enqueue({});
   const registry = app.app.get(QueueRegistry, { strict: false });
   await eventually(async () => (await connect().zscore(`${other.options.prefix}:queues`, 'emial')) !== null);
   const job = await app.queue('email').enqueue({}, { delayMs: 60_000 });
   await app.queue('email').schedules.upsert('daily', { everyMs: 86_400_000 });
+  await app.queue('email').pause();
   jest.spyOn(registry.reference('emial'), 'calls').mockRejectedValue(new Error('no reply'));
   const unreadable = [{ name: 'emial', isOther: true, verdict: { sentence: '`emial` is unreadable: no reply.' } }];
   const find = await app.get(`/api/find?id=${job.id}`);
   expect(find).toMatchObject({ status: 200, body: { jobs: [{ id: job.id }], unreadable } });
   const schedules = await app.get('/api/schedules');
   expect(schedules).toMatchObject({ status: 200, body: { schedules: [{ id: 'daily' }], unreadable } });
+  const log = await app.get('/api/log');
+  expect(log).toMatchObject({
+    status: 200,
+    body: { entries: [{ action: 'pause' }, { queue: 'email' }], unreadable },
+  });
   expect(await app.get('/api/runs')).toMatchObject({ status: 200 });
 });
 

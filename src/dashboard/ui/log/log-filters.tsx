@@ -1,4 +1,4 @@
-import type { ActionLogEntry } from '../../views/views.js';
+import type { ActionLogEntry } from '../../views/log-view.js';
 import { overview } from '../state/live.js';
 import { route, setParams } from '../state/route.js';
 

@@ -1,6 +1,6 @@
-import type { ActionLogEntry } from '../../views/views.js';
+import type { ActionLogEntry, LogView } from '../../views/log-view.js';
 import { count, exact } from '../parts/format.js';
-import { Notice, Time } from '../parts/parts.js';
+import { Notice, NotRead, Time } from '../parts/parts.js';
 import { now } from '../state/live.js';
 import { href, route } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
@@ -14,12 +14,13 @@ export function LogPage() {
   const { params } = route.value;
   const asked = Object.fromEntries(['queue', 'action', 'by', 'via'].map((name) => [name, params.get(name)]));
   const version = Math.floor(now.value / REFRESH_MS);
-  const { data, problem } = useLoaded<{ entries: ActionLogEntry[]; isCut: boolean }>('log', asked, version);
+  const { data, problem } = useLoaded<LogView>('log', asked, version);
   const isFiltered = Object.values(asked).some(Boolean);
   return (
     <>
       <h1>Who did what</h1>
       <LogFilters entries={data?.entries ?? []} />
+      <NotRead queues={data?.unreadable ?? []} />
       {problem && !data && (
         <Notice title="The action log could not be loaded." kind="problem">
           <p>{problem.message}</p>
@@ -45,7 +46,7 @@ function NoEntry({ isFiltered }: { isFiltered: boolean }) {
   );
 }
 
-function Entries({ entries, isCut }: { entries: readonly ActionLogEntry[]; isCut: boolean }) {
+function Entries({ entries, isCut }: Pick<LogView, 'entries' | 'isCut'>) {
   return (
     <>
       <div class="scroller" tabIndex={0} role="region" aria-label="Action log">
