@@ -31,7 +31,8 @@
 -- Returns nil if all were completed, because any table is answered beside the client's own buffer.
 --   Else the positions (from 1) of lost claims, which are not current and were not completed by this very claim
 --   and the negative positions of jobs that others wait for: the call must be repeated for these, with all keys
---   and 0 for each job that a job of another queue waits for: the outbox has its end
+--   and 0 for each job whose end put something into the outbox: for a job of another queue that waits for it, or a
+--   follow-up of its batch there
 -- Repeated: the token is empty and the fence equal, so it counts as done and changes nothing.
 local job, claims, completed, stats, unique, events, wake, scheduled, settings, sequence, batches, batch_record,
   remote_members, batch_outbox, awaiting, groups = unpack(KEYS)
@@ -84,8 +85,9 @@ while at <= #ARGV do
         end
         found = only_grouped and redis.call('HMGET', key, 'claim_token', 'dependents', 'unique', 'last_error_at_ms', 'batch', 'group')
           or found
-        group = end_job_with_options(id, key, result, found)
-        if found[2] and string.find(found[2], '\t', 1, true) then
+        local is_posted
+        group, is_posted = end_job_with_options(id, key, result, found)
+        if is_posted then
           exceptions[#exceptions + 1] = 0
         end
       end

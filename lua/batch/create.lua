@@ -1,12 +1,12 @@
 #!lua
--- Creates a batch: a set of jobs, here and in other queues, whose end enqueues follow-ups here.
+-- Creates a batch: a set of jobs, here and in other queues, whose end enqueues follow-ups.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id
 -- ARGV[2] '1' to cancel the others once a member has a bad end
 -- ARGV[3] how long the members' outcomes are kept after the follow-ups have ended, in ms
 -- ARGV[4..] for each follow-up: then, on_failure or finally; its name; its payload (JSON); its options (JSON, see
---   lua/job/enqueue)
+--   lua/job/enqueue); for another queue that queue, a tab and its id, else ''. Then no script reads its options.
 -- Returns created | exists (the batch is known; nothing is changed). Repeated: exists.
 --@include lib/core/keys
 --@include lib/core/clock
@@ -22,11 +22,14 @@ redis.call('HSET', key, 'created_at_ms', now_text, 'result_ttl_ms', ARGV[3])
 if ARGV[2] == '1' then
   redis.call('HSET', key, 'fail_fast', '1')
 end
-for i = 4, #ARGV, 4 do
+for i = 4, #ARGV, 5 do
   local kind = ARGV[i]
   redis.call('HSET', key, kind .. '_name', ARGV[i + 1], kind .. '_payload', ARGV[i + 2], kind .. '_options', ARGV[i + 3])
+  if ARGV[i + 4] ~= '' then
+    redis.call('HSET', key, kind .. '_elsewhere', ARGV[i + 4])
+  end
   -- The code's limits for its group are kept as long as the batch may take. The step that fires it cannot ask for them.
-  local options = cjson.decode(ARGV[i + 3])
+  local options = ARGV[i + 4] == '' and cjson.decode(ARGV[i + 3]) or {}
   if options.group and options.group_limits then
     configure_group(options.group, options.group_limits, now + unsealed_ms, true)
   end

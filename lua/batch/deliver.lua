@@ -9,14 +9,14 @@
 --   number: 0 for an end that no report has, which lua/batch/ends found; it counts if the member is open
 --   state: completed, failed, cancelled, removed, or open after a redrive
 --   result: JSON, or the reason of a failure
--- Returns how many changed something. Repeated: 0.
+-- Returns how many changed something; then 1 if the outbox here has a follow-up of another queue, else 0. Repeated: 0, 0.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/enqueue/options
 --@include lib/batch/end_member
 --@include lib/batch/join
 --@include lib/batch/dependents
-local changed = 0
+local changed, is_posted = 0, false
 local early_ms = 600000 -- longer than an enqueue may take
 
 -- Ends the wait of a job here. An end that comes before the enqueue of that job is kept for it.
@@ -33,12 +33,19 @@ end
 local function take(batch, member, number, state, detail)
   local key = batch_record .. batch
   local created, sealed, fired = unpack(redis.call('HMGET', key, 'created_at_ms', 'sealed_at_ms', 'fired_at_ms'))
-  if not created or fired then
+  if not created then
+    return
+  elseif fired then
+    -- Only follow-ups are open. A dead one may be redriven, so it has not ended.
+    if state ~= 'failed' and state ~= 'open' and redis.call('ZSCORE', key .. '/open', member) then
+      changed = changed + 1
+      note_end(batch, member, state, detail)
+    end
     return
   elseif number == 0 then
     if redis.call('ZSCORE', key .. '/open', member) then
       changed = changed + 1
-      note_end(batch, member, state, detail)
+      is_posted = note_end(batch, member, state, detail) or is_posted
     end
     return
   elseif tonumber(redis.call('HGET', key .. '/seen', member) or 0) >= number then
@@ -56,7 +63,7 @@ local function take(batch, member, number, state, detail)
   if state == 'open' then
     open_again(batch, member)
   else
-    note_end(batch, member, state, detail)
+    is_posted = note_end(batch, member, state, detail) or is_posted
   end
 end
 
@@ -68,4 +75,4 @@ for i = 1, #ARGV, 5 do
     take(ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3], ARGV[i + 4])
   end
 end
-return changed
+return { changed, is_posted and 1 or 0 }

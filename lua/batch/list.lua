@@ -10,7 +10,7 @@ local reply = {}
 for _, id in ipairs(redis.call('ZRANGE', batches, 0, tonumber(ARGV[1]) - 1)) do
   local found = read_batch(id)
   if found then
-    reply[#reply + 1] = { id, unpack(found, 1, 11) }
+    reply[#reply + 1] = { id, unpack(found, 1, 17) }
   end
 end
 return reply

@@ -3,7 +3,7 @@
 -- Transition: seal
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] batch
--- Returns sealed | missing. Repeated: sealed, and nothing changes.
+-- Returns sealed | posted (the outbox has a follow-up of another queue) | missing. Repeated: sealed, and nothing changes.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/enqueue/options
@@ -14,6 +14,6 @@ if redis.call('HEXISTS', key, 'created_at_ms') == 0 then
   return 'missing'
 end
 if redis.call('HSETNX', key, 'sealed_at_ms', now_text) == 1 and redis.call('ZCARD', key .. '/open') == 0 then
-  fire(batch, key)
+  return fire(batch, key) and 'posted' or 'sealed'
 end
 return 'sealed'

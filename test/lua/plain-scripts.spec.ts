@@ -9,8 +9,8 @@ const DIGESTS = {
   attemptClaim: '8642e6575894',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',
-  attemptComplete: 'b51a8fbf23cc',
-  attemptFail: '32b2d1cc7443',
+  attemptComplete: '7cc34db65a30',
+  attemptFail: '77e6ef90d926',
 };
 
 it.each(Object.entries(DIGESTS))('%s is the text that was measured last', (name, digest) => {

@@ -110,12 +110,10 @@ const NO_CALL: Record<string, string> = {
   'audit.take': 'the memory store has no trail, and says so',
   'audit.acknowledge': 'the memory store has no trail, and says so',
   'audit.clear': 'the memory store has no trail, and says so',
-  'batches.outbox':
+  'batches.deliver':
     'in memory an end reaches a batch in another queue at once; on Redis maintenance makes the call',
-  'batches.deliver': 'as batches.outbox',
-  'batches.acknowledge': 'as batches.outbox',
-  'batches.cancel': 'as batches.outbox',
-  'batches.ends': 'as batches.outbox',
+  'batches.cancel': 'as batches.deliver',
+  'batches.ends': 'as batches.deliver',
   'batches.openMembers': LISTENING,
   'sweep.hold': 'the right of a process to maintain changes no job; test/lua/sweep/hold holds it',
 };

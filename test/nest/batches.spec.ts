@@ -93,11 +93,25 @@ it('checks a payload by an asynchronous schema before anything is written', asyn
   expect(await jobs.get(BOOK, `@batch:${sound.id}:then`)).toMatchObject({ payload: { title: 'Moby Dick' } });
 }, 40_000);
 
-it('refuses follow-ups of several queues, and a batch without a place', async () => {
+it('takes follow-ups of several queues, each checked by its own schema', async () => {
   const jobs = await service();
-  expect(() => jobs.batch({ then: { name: BOOK }, finally: { name: PAGE } })).toThrow(
-    /batch\.finally: expected a job of/,
+  const Invoice = defineJob(PAGE, { payload: z.object({ page: z.number() }) });
+  const then = { definition: Invoice, payload: { page: 5 } };
+  const batch = jobs.batch({ then: { name: BOOK }, finally: then });
+  expect(batch.queue).toBe(BOOK);
+  await batch.seal();
+  expect(await jobs.result(PAGE, `@batch-of:${BOOK} ${batch.id}:finally`)).toBe('page 5');
+  const other = jobs.batch({ queue: PAGE, then: { name: ALERT }, finally: { name: BOOK, queue: 'elsewhere' } });
+  expect(other.queue).toBe(PAGE);
+  await other.seal();
+  expect((await other.status()).followUps.map(({ queue }) => queue)).toEqual([BOOK, 'elsewhere']);
+  expect(() => jobs.batch({ then: { definition: Invoice, payload: { page: 'x' } as never }, queue: BOOK })).toThrow(
+    InvalidPayloadError,
   );
+});
+
+it('refuses a batch without a place', async () => {
+  const jobs = await service();
   expect(() => jobs.batch({})).toThrow(InvalidOptionError);
   expect(jobs.batch({ queue: PAGE }).queue).toBe(PAGE);
   expect(jobs.batch({ queue: PAGE, then: { name: 'x' }, finally: { name: BOOK } }).queue).toBe(PAGE);

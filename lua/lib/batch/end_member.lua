@@ -2,8 +2,8 @@
 --   it. The field `batch` of a job is the id of its batch. Of a batch in another queue it is the queue, a tab and the
 --   id. A follow-up has a tab and the id of its batch. No id has a tab or a line feed.
 -- note_end(batch, member, status, detail): removes a member from the open set of a batch in this queue. A missing
---   member has ended before, so nothing happens.
--- end_member(id, ref, status, detail): does the same by that field. The end of a remote member goes into the outbox, for its
+--   member has ended before, so nothing happens. Returns true if a follow-up of another queue waits in the outbox.
+-- end_member(id, ref, status, detail): does the same by that field, and returns the same. The end of a remote member goes into the outbox, for its
 --   own queue.
 -- open_member(id, ref): reverts the end of a dead letter, if its batch has not fired.
 -- Needs: batch_outbox, batch_record, batches, remote_members, sequence, lib/core/clock.
@@ -24,7 +24,7 @@ local function note_end(batch, member, status, detail)
   redis.call('HSET', key .. '/outcomes', member, status .. '\n' .. detail)
   redis.call('HINCRBY', key, status, 1)
   if is_empty and sealed then
-    fire(batch, key)
+    return fire(batch, key)
   elseif fail_fast and status ~= 'completed' and redis.call('HSETNX', key, 'stopped_at_ms', now_text) == 1 then
     redis.call('ZADD', batches, '0', batch) -- the sweep cancels the others, from now on
   end
@@ -38,13 +38,13 @@ end
 local function end_member(id, ref, status, detail)
   if string.sub(ref, 1, 1) == '\t' then
     if status ~= 'failed' then
-      note_end(string.sub(ref, 2), id, status, detail)
+      return note_end(string.sub(ref, 2), id, status, detail)
     end
   elseif string.find(ref, '\t', 1, true) then
     redis.call('HDEL', remote_members, id)
     post(ref, id, status, detail)
   else
-    note_end(ref, id, status, detail)
+    return note_end(ref, id, status, detail)
   end
 end
 

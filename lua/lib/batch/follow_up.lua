@@ -1,10 +1,12 @@
 -- fire(batch, key): enqueues the follow-ups of a batch whose members have all ended. `then` if all ended well and it was
 --   not cancelled, else `on_failure`; `finally` in any case. Each has a fixed id, and waits in scheduled with a past start. So it goes
 --   where its options say. The mark comes last: if the step breaks off before it, the sweep fires again. All keys are read
---   before the first write. So a key of a wrong type leaves no follow-up without a place.
+--   before the first write. So a key of a wrong type leaves no follow-up without a place. Returns true if a follow-up of
+--   another queue waits in the outbox.
 -- end_batch(batch, key): the follow-ups have ended. Deletes the outcomes, and keeps the record for a week.
--- Needs: batches, job, scheduled, settings, wake, lib/core/clock, lib/enqueue/options.
+-- Needs: batch_outbox, batches, job, scheduled, sequence, settings, wake, lib/core/clock, lib/enqueue/options.
 --@include lib/core/count
+--@include lib/batch/outbox_place
 local record_ms = 604800000
 
 local function end_batch(batch, key)
@@ -24,6 +26,8 @@ end
 
 local function check_follow_ups(batch, key, kinds)
   redis.call('HLEN', settings)
+  redis.call('HLEN', batch_outbox)
+  redis.call('GET', sequence)
   redis.call('ZCARD', scheduled)
   redis.call('ZCARD', wake)
   redis.call('ZCARD', key .. '/open')
@@ -32,12 +36,16 @@ local function check_follow_ups(batch, key, kinds)
   end
 end
 
--- Returns its id; nil where the batch has no such follow-up.
+-- Returns its id, or for another queue the queue, a tab and the id. nil where the batch has no such follow-up.
 local function add_follow_up(batch, key, kind)
   local id = id_of(batch, kind)
-  local name, payload, asked = unpack(redis.call('HMGET', key, kind .. '_name', kind .. '_payload', kind .. '_options'))
+  local name, payload, asked, elsewhere = unpack(redis.call('HMGET', key, kind .. '_name', kind .. '_payload',
+    kind .. '_options', kind .. '_elsewhere'))
   if not name then
     return nil
+  elseif elsewhere then
+    redis.call('HSETNX', batch_outbox, outbox_place(batch, elsewhere), redis.call('INCR', sequence) .. '\n' .. kind .. '\n')
+    return elsewhere
   elseif redis.call('EXISTS', job .. id) == 1 then
     return id
   end
@@ -57,7 +65,7 @@ end
 local function fire(batch, key)
   local total, completed, cancel_requested = unpack(redis.call('HMGET', key, 'total', 'completed', 'cancel_requested_at_ms'))
   local is_well = (total or '0') == (completed or '0') and not cancel_requested
-  local kinds, follow_ups = { is_well and 'then' or 'on_failure', 'finally' }, {}
+  local kinds, follow_ups, is_posted = { is_well and 'then' or 'on_failure', 'finally' }, {}, false
   check_follow_ups(batch, key, kinds)
   for _, kind in ipairs(kinds) do
     follow_ups[#follow_ups + 1] = add_follow_up(batch, key, kind)
@@ -65,10 +73,12 @@ local function fire(batch, key)
   redis.call('HSET', key, 'fired_at_ms', now_text)
   for _, id in ipairs(follow_ups) do
     redis.call('ZADD', key .. '/open', 0, id)
+    is_posted = is_posted or string.find(id, '\t', 1, true) ~= nil
   end
   if #follow_ups > 0 then
 --@include lib/core/wake
   else
     end_batch(batch, key)
   end
+  return is_posted
 end

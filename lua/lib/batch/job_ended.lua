@@ -1,5 +1,6 @@
 -- job_ended(id, batch, dependents, status, detail): reports the end of a job to its batch and to its dependents. The
---   script that ends the job calls it.
+--   script that ends the job calls it. Returns true if the outbox got the end for a job that waits elsewhere, or a follow-up
+--   for another queue. The end of a remote member does not count: its worker knows where the batch is.
 -- batch, dependents: these fields of its hash.
 -- status: completed, failed, cancelled or removed.
 -- detail: its result as JSON, or the reason of its failure; '' for none.
@@ -7,10 +8,9 @@
 --@include lib/batch/end_member
 --@include lib/batch/dependents
 local function job_ended(id, batch, dependents, status, detail)
-  if batch then
-    end_member(id, batch, status, detail)
-  end
+  local is_posted = batch and end_member(id, batch, status, detail)
   if dependents then
     update_dependents(dependents, id, status)
   end
+  return is_posted or dependents and string.find(dependents, '\t', 1, true) ~= nil
 end

@@ -1,10 +1,10 @@
 -- job_end_of(id): returns how a job has ended, and its result or reason; nil before its end.
 -- maintain_member(batch, member, fired, stopped): notes the end of one member, or cancels it if the batch was stopped. Replies with a
---   member in another queue, which the caller asks.
+--   member in another queue, which the caller asks. A follow-up in the outbox is not there yet.
 -- maintain_batch(batch, limit): maintains a slice of the open members, from where the last call ended. Returns how many it
 --   looked at, and 1 for the batch.
--- Needs: reply, lib/batch/cancel_member, lib/batch/end_member, lib/batch/follow_up, lib/core/clock, lib/core/keys,
---   lib/core/read.
+-- Needs: reply, lib/batch/cancel_member, lib/batch/end_member, lib/batch/follow_up, lib/batch/outbox_place,
+--   lib/core/clock, lib/core/keys, lib/core/read.
 local look_ms = 60000 -- how often all members of a batch are checked
 local unsealed_ms = 604800000
 local ended_states = { completed = true, failed = true, cancelled = true }
@@ -19,8 +19,8 @@ end
 
 local function maintain_member(batch, member, fired, stopped)
   if string.find(member, '\t', 1, true) then
-    if not fired then
-      local elsewhere = reply[stopped and 5 or 4]
+    if not fired or redis.call('HEXISTS', batch_outbox, outbox_place(batch, member)) == 0 then
+      local elsewhere = reply[stopped and not fired and 5 or 4]
       elsewhere[#elsewhere + 1], elsewhere[#elsewhere + 2] = batch, member
     end
     return

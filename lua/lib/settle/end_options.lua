@@ -1,5 +1,6 @@
 -- end_options(id, key, result, found): ends the effects of a completed job's options and earlier attempts. These are
---   its unique key, its last error, its batch, and the jobs that wait for it. Returns its group. found: claim_token,
+--   its unique key, its last error, its batch, and the jobs that wait for it. Returns its group, and whether the outbox
+--   got something for another queue. found: claim_token,
 --   dependents, unique, last_error_at_ms, batch and group of its hash.
 -- Needs: unique.
 --@include lib/batch/job_ended
@@ -11,6 +12,5 @@ local function end_options(id, key, result, found)
   if unique_key and redis.call('HGET', unique, unique_key) == id then
     redis.call('HDEL', unique, unique_key)
   end
-  job_ended(id, batch, dependents, 'completed', result)
-  return group
+  return group, job_ended(id, batch, dependents, 'completed', result)
 end

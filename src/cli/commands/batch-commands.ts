@@ -81,8 +81,10 @@ function batchTable(batches: readonly BatchRecord[], out: Output): Part {
 
 function batchText(batch: BatchRecord, { members, next }: BatchPage, out: Output): Part {
   const rows = members.map(({ id, queue, status, error }) => [id, queue, status, error ?? '']);
+  const followUps = batch.followUps.map((each) => [each.kind, each.queue, each.id]);
   return lines([
     batchInWords(batch),
+    ...(followUps.length > 0 ? ['', out.table(['follow-up', 'queue', 'job'], followUps, { whole: ['job'] })] : []),
     ...(rows.length > 0 ? ['', out.table(['job', 'queue', 'status', 'error'], rows, { whole: ['job'] })] : []),
     ...(next === undefined ? [] : ['', `More jobs: --offset ${next}`]),
   ]);

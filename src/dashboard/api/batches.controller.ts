@@ -4,7 +4,8 @@ import { onOne } from '../../queue/actions/noted-action.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { BatchReader } from '../../queue/batches/batch-reader.js';
 import { BatchNotFoundError } from '../../queue/errors/batch-errors.js';
-import type { BatchMember, BatchRecord } from '../../queue/model/batch.js';
+import type { BatchMember, BatchRecord, JobReference } from '../../queue/model/batch.js';
+import type { JobRecord } from '../../queue/model/job.js';
 import { batchInWords } from '../../inspect/batch-words.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { SharedReads } from '../live/shared-reads.js';
@@ -23,8 +24,6 @@ const SHOWN = 100;
 /** The members of one look before a batch is cancelled. */
 const CHECKED = 1_000;
 const ERROR_LENGTH = 300;
-/** The ids of follow-ups begin with that of their batch. */
-const FOLLOW_UPS = ['then', 'on_failure', 'finally'];
 
 const listSchema = z.object({ queue: queueName });
 const batchSchema = z.object({
@@ -82,11 +81,11 @@ export class BatchesController extends Routes {
 
   private async read(queue: JobQueue, id: string, offset: number): Promise<BatchPageView> {
     const batch = queue.findBatch(id);
-    const [record, page, followUps] = await Promise.all([
+    const [record, page] = await Promise.all([
       known(batch.status()),
       known(batch.results({ offset, limit: SHOWN })),
-      this.followUps(queue, id),
     ]);
+    const followUps = await this.followUps(record);
     await this.redactor.learn(...page.members.map((member) => member.queue));
     const members = await Promise.all(
       page.members.map(async (member) => memberView(this.redactor.member(member), await this.stateOf(member))),
@@ -95,12 +94,8 @@ export class BatchesController extends Routes {
   }
 
   /** Returns the place of a job that has not ended. It may be in a queue that the app does not know. */
-  private async stateOf({ queue, id, status }: BatchMember): Promise<BatchMemberView['state']> {
-    if (status !== 'open') {
-      return null;
-    }
-    const { found } = await this.queues.gather([queue], async (home) => [await home.get(id)]);
-    return found[0]?.status ?? null;
+  private async stateOf(member: BatchMember): Promise<BatchMemberView['state']> {
+    return member.status === 'open' ? ((await this.find(member))?.status ?? null) : null;
   }
 
   /** @throws ForbiddenException unless the request may cancel each open member, which may be in another queue */
@@ -117,9 +112,16 @@ export class BatchesController extends Routes {
     }
   }
 
-  private async followUps(queue: JobQueue, id: string): Promise<JobRow[]> {
-    const jobs = await Promise.all(FOLLOW_UPS.map((kind) => queue.get(`@batch:${id}:${kind}`)));
+  /** Returns the follow-ups that exist. They may be in queues that the app does not know. */
+  private async followUps({ followUps }: BatchRecord): Promise<JobRow[]> {
+    const jobs = await Promise.all(followUps.map((each) => this.find(each)));
     return jobs.flatMap((job) => (job ? [this.describer.row(job)] : []));
+  }
+
+  /** Returns a job. Undefined for one that is gone, or whose queue cannot be read. */
+  private async find({ queue, id }: JobReference): Promise<JobRecord | undefined> {
+    const { found } = await this.queues.gather([queue], async (home) => [await home.get(id)]);
+    return found[0] ?? undefined;
   }
 }
 

@@ -1,7 +1,30 @@
 // A batch with a follow-up, as a queue in memory keeps it; see lua/batch.
 import { BATCH_RECORD_MS } from '../../queue/runtime/lifetimes.js';
+import { followUpOf, refTo } from '../../queue/store/job-ref.js';
 import type { EncodedBatch } from '../../queue/store/verbs/batch-verbs.js';
-import type { BatchMemberStatus, BatchRecord } from '../../queue/model/batch.js';
+import {
+  FOLLOW_UP_KINDS,
+  type BatchMemberStatus,
+  type BatchRecord,
+  type JobReference,
+  type MemberEnd,
+} from '../../queue/model/batch.js';
+
+/** The follow-ups of a queue's batches that wait for their queues, and the newest fence of their senders. */
+export class FollowUpOutbox {
+  /** By their places: queue, batch and id with tabs between. */
+  readonly entries = new Map<string, MemberEnd>();
+  fence = 0;
+
+  has(batch: string, { queue, id }: JobReference): boolean {
+    return this.entries.has(placeOf({ queue, batch, id }));
+  }
+}
+
+/** Returns the place of an entry in an outbox. */
+export function placeOf({ queue, batch, id }: Pick<MemberEnd, 'queue' | 'batch' | 'id'>): string {
+  return refTo(queue, refTo(batch, id));
+}
 
 export type EndStatus = Exclude<BatchMemberStatus, 'open'>;
 
@@ -56,7 +79,7 @@ export class FollowUpBatch {
     return this.endedAt === undefined || now - this.endedAt < this.definition.resultTtlMs;
   }
 
-  record(queue: string): BatchRecord {
+  record(queue: string, outbox: FollowUpOutbox): BatchRecord {
     const count = (status: EndStatus) =>
       [...this.outcomes.values()].filter((outcome) => outcome.status === status).length;
     const { sealedAt, firedAt, endedAt } = this;
@@ -72,6 +95,7 @@ export class FollowUpBatch {
       id: this.definition.id,
       queue,
       state,
+      followUps: this.followUps(queue, outbox),
       stopped: this.stoppedAt !== undefined,
       total: this.members.length,
       open: firedAt === undefined ? this.open.size : 0,
@@ -84,6 +108,17 @@ export class FollowUpBatch {
       ...(firedAt !== undefined && { firedAt: new Date(firedAt) }),
       ...(endedAt !== undefined && { endedAt: new Date(endedAt) }),
     };
+  }
+
+  private followUps(home: string, outbox: FollowUpOutbox): BatchRecord['followUps'] {
+    const { id, followUps } = this.definition;
+    return FOLLOW_UP_KINDS.flatMap((kind) => {
+      const asked = followUps.find((each) => each.kind === kind);
+      const { elsewhere } = asked ?? {};
+      const place = elsewhere ? refTo(elsewhere.queue, elsewhere.id) : '';
+      const isOnItsWay = elsewhere !== undefined && outbox.has(id, elsewhere);
+      return asked ? [followUpOf({ queue: home, id }, kind, { elsewhere: place, isOnItsWay })] : [];
+    });
   }
 
   private get isWaiting(): boolean {

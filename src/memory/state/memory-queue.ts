@@ -13,7 +13,7 @@ import type { AskedOptions } from '../../queue/store/asked-options.js';
 import { DroppedLetters } from './dead-letters/dropped-letters.js';
 import { ErrorKinds } from './dead-letters/error-kinds.js';
 import { FlowControl } from './flow-control.js';
-import { EarlyEnds, type FollowUpBatch } from './follow-up-batch.js';
+import { EarlyEnds, FollowUpOutbox, type FollowUpBatch } from './follow-up-batch.js';
 import { LimitWaits } from './limit-waits.js';
 import { pauseAt, type Pause } from './pause.js';
 import { removeFirst, ScoredSet } from './scored-set.js';
@@ -77,6 +77,7 @@ export class MemoryQueue {
   /** The action log, oldest entry first. */
   readonly actions: StoredAction[] = [];
   readonly earlyEnds = new EarlyEnds();
+  readonly outbox = new FollowUpOutbox();
   readonly totals: Record<string, number> = {};
   /** The details of workers, and when each started, in ms. */
   readonly workerDetails = new Map<string, { startedAt: number; details: WorkerDetails }>();

@@ -17,7 +17,7 @@ import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { onceIn, type Once } from './once.js';
 import { JobEvents } from './job-events.js';
 import { JobSchedules } from './job-schedules.js';
-import { batchHome, type JobBatchOptions } from './batch-home.js';
+import { placeBatch, type JobBatchOptions } from './batch-home.js';
 import {
   optionsFor,
   storedIn,
@@ -161,13 +161,12 @@ export class JobQueueService {
     OnFailure extends StandardSchema = StandardSchema,
     Finally extends StandardSchema = StandardSchema,
   >(options: JobBatchOptions<Then, OnFailure, Finally>): Batch<string> {
-    const home = batchHome(
-      options,
-      (job) => this.target(job, undefined),
-      (name) => this.queues.requested(name),
-    );
-    const { queue: _queue, ...rest } = options;
-    const encoded = encodeBatch(home, rest);
+    const placed = placeBatch(options, {
+      targetOf: (job) => this.target(job, undefined),
+      queueOf: (name) => this.queues.requested(name),
+    });
+    const { home } = placed;
+    const encoded = encodeBatch(home, placed.options, placed.find);
     return new Batch<string>(home, encoded, (job, queue) => this.target(job, queue));
   }
 

@@ -1,4 +1,4 @@
-import type { EncodedJob } from '../../queue/store/enqueue-call.js';
+import { aged, type EncodedJob } from '../../queue/store/enqueue-call.js';
 import type { OnceEntry } from '../../queue/store/verbs/once-verbs.js';
 import type { OutboxEntry, OutboxJob } from '../dialects/dialect.js';
 
@@ -14,19 +14,9 @@ export function rowOf(connection: string, queue: string, job: EncodedJob): Outbo
   return { entry: request ?? id, id, connection, queue, name, payload, options: JSON.stringify(kept), group };
 }
 
-/**
- * Returns the job of a row. A delay and an expiry count from the insert, so the row's age is taken off. A job that has
- * expired meanwhile expires at once, and becomes a dead letter.
- */
+/** Returns the job of a row. A delay and an expiry count from the insert. */
 export function entryOf(row: OutboxEntry): OnceEntry {
   const { id, name, payload, ageMs } = row;
   const job: EncodedJob = { id, name, payload, ...(JSON.parse(row.options) as KeptOptions) };
-  const left = (ms: number, least: number) => Math.max(least, Math.round(ms - ageMs));
-  if (job.options?.delayMs !== undefined) {
-    job.options.delayMs = left(job.options.delayMs, 0);
-  }
-  if (job.options?.expiresInMs !== undefined) {
-    job.options.expiresInMs = left(job.options.expiresInMs, 1);
-  }
-  return { key: row.entry, job };
+  return { key: row.entry, job: aged(job, ageMs) };
 }

@@ -10,16 +10,21 @@ import { BATCH_PARTS } from '../model/batch.js';
 import { jobOptionsAt } from '../model/job-options.js';
 import type { JobMetadata } from '../model/metadata.js';
 import type { EncodedBatch, EncodedFollowUp } from '../store/verbs/batch-verbs.js';
-import { followUpRef } from '../store/job-ref.js';
-import { BATCH_PREFIX, checkJobId } from '../validation/names.js';
+import { followUpMaker, followUpRef, refTo } from '../store/job-ref.js';
+import { checkJobId, checkQueueName } from '../validation/names.js';
 import { duration } from '../validation/numbers.js';
 import type { InputOf, StandardSchema } from '../validation/standard-schema.js';
 import { checkKnown, checkObject, checkOptions } from '../validation/validate-options.js';
 
-/** A job that follows a batch. Its id is fixed: `@batch:{id of the batch}:then`, `:on_failure` or `:finally`. */
+/**
+ * A job that follows a batch. Its id is fixed: `@batch:{id of the batch}:then`, `:on_failure` or `:finally`. In another
+ * queue than the batch's it is `@batch-of:{queue of the batch} {id of the batch}:then`, and so on.
+ */
 export interface FollowUp extends JobRules {
-  /** The name that selects the handler. @default the name of the batch's queue */
+  /** The name that selects the handler. @default the name of its queue */
   name?: string;
+  /** The queue of the job, on the same Redis. @default that of the batch */
+  queue?: string;
   /** Default: `{ batchId }`. */
   payload?: unknown;
   /** The start, in ms after the last member has ended. @default at once */
@@ -88,6 +93,7 @@ const KINDS = { then: 'then', onFailure: 'on_failure', finally: 'finally' } as c
 export const FOLLOW_UP_OPTIONS: readonly (keyof FollowUp)[] = [
   'definition',
   'payload',
+  'queue',
   ...jobOptionsAt('follow-up'),
 ];
 
@@ -97,12 +103,20 @@ export interface CheckedBatch extends EncodedBatch {
   checked?: Promise<unknown>;
 }
 
+/** Finds the queue of a follow-up, by its name. */
+export type FindFollowUpQueue = (queue: string) => EncodeTarget;
+
 /**
  * Checks and encodes a batch. Nothing is written yet.
  *
+ * @param find finds the queue of a follow-up that names one. Default: with the options of this queue, but for its groups
  * @throws InvalidOptionError, InvalidPayloadError
  */
-export function encodeBatch(queue: EncodeTarget, options: BatchOptions): CheckedBatch {
+export function encodeBatch(
+  queue: EncodeTarget,
+  options: BatchOptions,
+  find: FindFollowUpQueue = (name) => anotherTarget(queue, name),
+): CheckedBatch {
   const {
     id = queue.store.clock.randomId(),
     failFast,
@@ -112,7 +126,7 @@ export function encodeBatch(queue: EncodeTarget, options: BatchOptions): Checked
   checkBatchId(id);
   const made = Object.keys(KINDS).flatMap((kind) => {
     const asked = rest[kind as keyof typeof KINDS] as FollowUp | TypedFollowUp | undefined;
-    return asked ? [encodeFollowUp(queue, id, kind as keyof typeof KINDS, asked)] : [];
+    return asked ? [encodeFollowUp({ queue, batch: id, find }, kind as keyof typeof KINDS, asked)] : [];
   });
   const followUps = made.map((each) => each.followUp);
   const checks = made.flatMap(({ check }) => (check ? [check] : []));
@@ -140,7 +154,10 @@ export function jobOfFollowUp(
 ): string | JobDefinition | undefined {
   checkObject(subject, 'an object with the `name` or the `definition` of a job', asked);
   checkKnown(subject, asked, FOLLOW_UP_OPTIONS);
-  const { name, definition } = asked as FollowUp & { definition?: unknown };
+  const { name, definition, queue } = asked as FollowUp & { definition?: unknown };
+  if (queue !== undefined) {
+    checkQueueName(queue, `${subject}.queue`);
+  }
   if (definition === undefined) {
     return name;
   }
@@ -157,26 +174,40 @@ function whenHandled(checks: readonly Promise<unknown>[]): Promise<unknown> {
   return all;
 }
 
+/** Returns another queue as this process would open it. The overrides of groups are those of this queue. */
+function anotherTarget(queue: EncodeTarget, name: string): EncodeTarget {
+  const { groups: _groups, ...options } = queue.options;
+  return { name, options, store: queue.store };
+}
+
 function encodeFollowUp(
-  queue: EncodeTarget,
-  batch: string,
+  { queue: home, batch, find }: { queue: EncodeTarget; batch: string; find: FindFollowUpQueue },
   kind: keyof typeof KINDS,
   asked: FollowUp | TypedFollowUp,
 ): { followUp: EncodedFollowUp; check: Promise<unknown> | undefined } {
   const subject = `batch.${kind}`;
   const job = jobOfFollowUp(subject, asked);
-  const { payload = { batchId: batch }, definition: _definition, ...given } = asked as FollowUp;
-  const options = isJobDefinition(job) ? typedOptions(queue.name, job, given, subject) : given;
-  const encoded = encodeJob(queue, payload, options, subject, `${BATCH_PREFIX}${batch}`);
+  const {
+    payload = { batchId: batch },
+    queue: name = home.name,
+    definition: _definition,
+    ...given
+  } = asked as FollowUp;
+  const target = name === home.name ? home : find(name);
+  const maker = followUpMaker(home.name, batch, name);
+  const options = isJobDefinition(job) ? typedOptions(name, job, given, subject) : given;
+  const encoded = encodeJob(target, payload, options, subject, maker);
   const check = isJobDefinition(job)
-    ? checkPayload(job, encoded.payload, queue, batch, payloadSubject(subject))
+    ? checkPayload(job, encoded.payload, target, batch, payloadSubject(subject))
     : undefined;
+  const isHere = name === home.name;
   return {
     followUp: {
       kind: KINDS[kind],
       name: encoded.name,
       payload: encoded.payload,
-      options: { ...encoded.options, batch: followUpRef(batch) },
+      options: { ...encoded.options, batch: isHere ? followUpRef(batch) : refTo(home.name, batch) },
+      ...(!isHere && { elsewhere: { queue: name, id: `${maker}:${KINDS[kind]}` } }),
     },
     check: check instanceof Promise ? check : undefined,
   };

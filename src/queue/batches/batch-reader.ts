@@ -36,7 +36,7 @@ export class BatchReader {
     this.#queue = queue;
   }
 
-  /** The queue of the batch and of its follow-ups. */
+  /** The queue of the batch. */
   get queue(): string {
     return this.#queue.name;
   }

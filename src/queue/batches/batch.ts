@@ -9,13 +9,14 @@ import { ClaimLostError, InvalidOptionError } from '../errors/errors.js';
 import { withCaller } from '../runtime/with-caller.js';
 import { show } from '../errors/show.js';
 import { checkKnown, checkObject } from '../validation/validate-options.js';
-import { maintainBatches } from '../operate/maintain-batches.js';
+import { deliverEnds, maintainBatches } from '../operate/maintain-batches.js';
 import type { JobHandle } from '../results/job-handle.js';
 import { refTo } from '../store/job-ref.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { BatchAdder } from '../store/verbs/batch-verbs.js';
 import type { CheckedBatch } from './batch-options.js';
 import { BatchReader } from './batch-reader.js';
+import { refuseUnreachable } from './refuse-unreachable.js';
 import { addedBefore, idsIn, type OwnIds } from './member-ids.js';
 
 /** The most members that one call makes join. */
@@ -129,8 +130,12 @@ export class Batch<Queue = unknown> extends BatchReader {
    */
   async seal(): Promise<void> {
     await this.ready();
-    if ((await this.#home.exec((calls) => calls.batches.seal(this.id))) === 'missing') {
+    const reply = await this.#home.exec((calls) => calls.batches.seal(this.id));
+    if (reply === 'missing') {
       throw new BatchNotFoundError(this.id);
+    }
+    if (reply === 'posted') {
+      await deliverEnds(this.#home).catch(() => undefined); // maintenance tries again, and logs its error
     }
   }
 
@@ -176,12 +181,7 @@ export class Batch<Queue = unknown> extends BatchReader {
   /** @throws InvalidOptionError for a queue that the batch cannot reach */
   private targetOf(job: string | JobDefinition, queue: Queue | undefined): BatchTarget {
     const target = this.#find(job, queue);
-    const home = this.#home;
-    const { prefix, hashTag } = target.options;
-    if (target.store !== home.store || prefix !== home.options.prefix || hashTag !== home.options.hashTag) {
-      const place = `a queue on the same Redis as ${show(home.name)}, with the same prefix and hashTag`;
-      throw new InvalidOptionError('batch.add queue', place, show(target.name));
-    }
+    refuseUnreachable('batch.add queue', this.#home, target);
     return target;
   }
 
@@ -291,7 +291,7 @@ export class Batch<Queue = unknown> extends BatchReader {
     const members = ids.map((id) => ({ batch: this.id, id }));
     const ends = await target.exec((calls) => calls.batches.ends(this.#home.name, members));
     if (ends.length > 0) {
-      await this.#home.exec((calls) => calls.batches.deliver(target.name, ends));
+      await this.#home.exec((calls) => calls.batches.deliver(target.name, ends)); // the adder is open, so nothing fires
     }
   }
 }

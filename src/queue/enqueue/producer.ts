@@ -1,6 +1,6 @@
 import { QueueFullError } from '../errors/enqueue-errors.js';
 import { registration } from '../register/register-queues.js';
-import { batchElsewhere, dependElsewhere, findKnownMembers } from '../operate/ask-elsewhere.js';
+import { batchElsewhere, dependElsewhere, findKnownMembers } from '../operate/elsewhere/ask-elsewhere.js';
 import { withCaller } from '../runtime/with-caller.js';
 import { JobHandle, type JobSource } from '../results/job-handle.js';
 import { endedIdWarning } from './ended-id-warning.js';

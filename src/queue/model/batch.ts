@@ -34,12 +34,27 @@ export interface BatchPage<Result = unknown> {
   next?: number;
 }
 
+/** The kinds of follow-ups, as they are stored. */
+export const FOLLOW_UP_KINDS = ['then', 'on_failure', 'finally'] as const;
+
+export type FollowUpKind = (typeof FOLLOW_UP_KINDS)[number];
+
+/** A job that follows a batch. */
+export interface BatchFollowUp extends JobReference {
+  /** The option of the batch that has it. */
+  kind: 'then' | 'onFailure' | 'finally';
+  /** True once the batch has fired, until the job is in its queue. Only for another queue than the batch's. */
+  isOnItsWay?: true;
+}
+
 /** The progress of a batch. */
 export interface BatchRecord {
   /** The id of the batch. */
   id: string;
-  /** The queue of the batch and of its follow-ups. */
+  /** The queue of the batch. */
   queue: string;
+  /** The jobs that may follow. Each exists once the batch has fired and its kind applies. */
+  followUps: BatchFollowUp[];
   /**
    * `open`: jobs may join. `sealed`: it waits for its members. `fired`: all members have ended, and the follow-ups are enqueued.
    * `ended`: the follow-ups have ended too.
@@ -69,14 +84,15 @@ export interface BatchRecord {
   endedAt?: Date;
 }
 
-/** The end of a job whose batch is in another queue. */
+/** An entry for another queue: the end of a job whose batch is there, or a follow-up. */
 export interface MemberEnd {
   /** The queue of the batch. */
   queue: string;
   batch: string;
   id: string;
-  /** Grows with each end that the job's queue reports. */
+  /** Grows with each entry of the job's queue. */
   number: string;
+  /** Its end, `open` after a redrive; or the kind of a follow-up, which goes to that queue. */
   state: string;
   /** The result as JSON, or why it failed. */
   detail: string;

@@ -1,7 +1,9 @@
 import type { CallLimit, QueueAccess } from '../store/queue-store.js';
+import type { MemberEnd } from '../model/batch.js';
 import type { ElsewhereMember } from '../store/verbs/batch-verbs.js';
 import { groupBy } from '../runtime/group-by.js';
 import { OpenedQueues } from './opened-queues.js';
+import { isFollowUp, sendFollowUps, type OutboxQueue } from './elsewhere/send-follow-ups.js';
 
 /** The most jobs that one script call looks at, and the most ends that one brings. */
 const SLICE = 200;
@@ -13,7 +15,7 @@ type Queue = Pick<QueueAccess, 'name' | 'options' | 'store' | 'exec' | 'callLimi
 
 /**
  * Maintains the batches of a queue and its members of batches elsewhere. Finds unreported ends, cancels the members of
- * stopped batches, and delivers ends to batches of other queues. Several processes may do it at once.
+ * stopped batches, and delivers ends and follow-ups to other queues. Several processes may do it at once.
  *
  * @param options.all true to look again at batches and jobs that were checked recently
  * @param options.isStopped called before each slice
@@ -46,9 +48,9 @@ export async function maintainBatches(
 }
 
 /**
- * Delivers one slice of members' ends to the queues of their batches.
+ * Delivers one slice of members' ends and follow-ups to their queues.
  *
- * @throws the error of a call to another queue; the ends stay in the outbox
+ * @throws the error of a call to another queue; the entries stay in the outbox
  */
 export async function deliverEnds(queue: Queue): Promise<void> {
   await deliver(queue, new OpenedQueues(queue, queue.callLimit), queue.callLimit);
@@ -75,7 +77,7 @@ async function askOthers(
       }
       const ends = await others.run(name, (calls) => calls.batches.ends(queue.name, members));
       if (ends.length > 0) {
-        await queue.exec((calls) => calls.batches.deliver(name, ends), limit);
+        await queue.exec((calls) => calls.batches.deliver(name, ends), limit); // the next slice sends its follow-ups
       }
     } catch (error) {
       failure ??= error;
@@ -87,22 +89,39 @@ async function askOthers(
 }
 
 /**
- * Delivers ends to batches of other queues, and returns how many. An end leaves the outbox after its batch has it, so it
- * may be delivered twice.
+ * Delivers ends to batches of other queues, and sends follow-ups there. Returns how many entries have left the outbox.
+ * An end leaves it after its batch has it, so it may be delivered twice.
  */
-async function deliver(queue: Queue, others: OpenedQueues, limit: CallLimit): Promise<number> {
-  const ends = await queue.exec((calls) => calls.batches.outbox(SLICE), limit);
+async function deliver(queue: OutboxQueue, others: OpenedQueues, limit: CallLimit): Promise<number> {
+  const entries = await queue.exec((calls) => calls.batches.outbox(SLICE), limit);
   let failure: unknown;
-  for (const [name, each] of groupBy(ends, ({ queue: home }) => home)) {
+  let left = 0;
+  for (const [name, each] of groupBy(entries, (entry) => entry.queue)) {
+    const followUps = each.filter(isFollowUp);
+    const ends = each.filter((entry) => !isFollowUp(entry));
     try {
-      await others.run(name, (calls) => calls.batches.deliver(queue.name, each));
-      await queue.exec((calls) => calls.batches.acknowledge(each), limit);
+      left += ends.length > 0 ? await deliverTo(name, ends, { queue, others, limit }) : 0;
+      left += followUps.length > 0 ? await sendFollowUps(queue, others, name, followUps) : 0;
     } catch (error) {
       failure ??= error; // the others are delivered first
     }
   }
   if (failure !== undefined) {
     throw failure;
+  }
+  return left;
+}
+
+/** Delivers ends to one queue. If a batch fires there, sends its follow-ups of further queues. Returns how many ends. */
+async function deliverTo(
+  name: string,
+  ends: readonly MemberEnd[],
+  { queue, others, limit }: { queue: OutboxQueue; others: OpenedQueues; limit: CallLimit },
+): Promise<number> {
+  const { hasEnds } = await others.run(name, (calls) => calls.batches.deliver(queue.name, ends));
+  await queue.exec((calls) => calls.batches.acknowledge(ends), limit);
+  if (hasEnds) {
+    await deliver({ name, exec: (build) => others.run(name, build) }, others, limit);
   }
   return ends.length;
 }

@@ -7,7 +7,7 @@ export interface CompleteReply {
    * that are not plain.
    */
   readonly followed: readonly number[];
-  /** True if the outbox got an end for another queue. */
+  /** True if the outbox got an end or a follow-up for another queue. */
   readonly hasEnds?: true;
 }
 

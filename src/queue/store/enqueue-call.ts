@@ -32,6 +32,21 @@ export interface EncodedJob {
   travelsAlone?: true;
 }
 
+/**
+ * Takes the time that a job has waited elsewhere off its delay and its expiry, and returns it. A job that has expired
+ * meanwhile expires at once, and becomes a dead letter.
+ */
+export function aged(job: EncodedJob, ageMs: number): EncodedJob {
+  const { options } = job;
+  if (options?.delayMs !== undefined) {
+    options.delayMs = Math.max(0, Math.round(options.delayMs - ageMs));
+  }
+  if (options?.expiresInMs !== undefined) {
+    options.expiresInMs = Math.max(1, Math.round(options.expiresInMs - ageMs));
+  }
+  return job;
+}
+
 export interface EnqueueReply {
   /** The id of the new or existing job. */
   id: string;

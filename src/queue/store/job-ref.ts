@@ -1,7 +1,8 @@
 // How hashes and scripts write lists of ids, and jobs and batches of other queues. No id has a control character, so a
 // line feed separates ids, and a tab a queue from an id.
-import type { JobReference } from '../model/batch.js';
+import type { BatchFollowUp, FollowUpKind, JobReference } from '../model/batch.js';
 import type { JobStatus } from '../model/job.js';
+import { BATCH_ELSEWHERE_PREFIX, BATCH_PREFIX } from '../validation/names.js';
 
 /** The status that a job must have for a change. */
 export interface StatusCondition {
@@ -17,6 +18,32 @@ export function refTo(queue: string, id: string): string {
 /** Returns how a follow-up names its batch. */
 export function followUpRef(batch: string): string {
   return refTo('', batch);
+}
+
+/**
+ * Returns the start of the ids of a batch's follow-ups, before a colon and the kind. In another queue than the batch's a
+ * batch of the same id may have follow-ups of its own.
+ */
+export function followUpMaker(home: string, batch: string, queue: string): string {
+  return queue === home ? `${BATCH_PREFIX}${batch}` : `${BATCH_ELSEWHERE_PREFIX}${home} ${batch}`;
+}
+
+/**
+ * Returns a follow-up as the record of its batch shows it.
+ *
+ * @param elsewhere its queue and its id, as refTo returns them; '' for the queue of the batch
+ */
+export function followUpOf(
+  batch: JobReference,
+  kind: FollowUpKind,
+  { elsewhere, isOnItsWay }: { elsewhere: string; isOnItsWay: boolean },
+): BatchFollowUp {
+  const own = `${followUpMaker(batch.queue, batch.id, batch.queue)}:${kind}`;
+  return {
+    kind: kind === 'on_failure' ? 'onFailure' : kind,
+    ...splitRef(batch.queue, elsewhere === '' ? own : elsewhere),
+    ...(isOnItsWay && { isOnItsWay }),
+  };
 }
 
 /** Returns whether a text refers to another queue, or to the batch of a follow-up. Otherwise it is an id. */

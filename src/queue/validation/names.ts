@@ -7,6 +7,9 @@ export const SCHEDULE_PREFIX = '@schedule:';
 /** The start of the ids of follow-ups. No enqueue may use it. */
 export const BATCH_PREFIX = '@batch:';
 
+/** The start of the ids of follow-ups in other queues than their batch. No enqueue may use it. */
+export const BATCH_ELSEWHERE_PREFIX = '@batch-of:';
+
 /** The start of the names of failure jobs, before the name of the failed job. */
 export const FAILURE_PREFIX = '@failed:';
 
@@ -22,6 +25,7 @@ export function handledAs(handlers: { has(name: string): boolean }, name: string
 /** The starts of ids that no enqueue may use, and what they are for. */
 const RESERVED_IDS = {
   [BATCH_PREFIX]: 'follow-ups of batches',
+  [BATCH_ELSEWHERE_PREFIX]: 'follow-ups of batches',
   [SCHEDULE_PREFIX]: 'jobs of schedules',
   [FAILURE_PREFIX]: 'failure jobs',
 };

@@ -5,6 +5,7 @@ import type { VirtualClock } from '../time/virtual-clock.js';
 import { turn } from '../time/real-time.js';
 import { hasRunnable, isBusy, isGathering, nextDueAt, nextRunAt } from './due.js';
 import { endUnmet } from '../../memory/verbs/batch/end-unmet.js';
+import { sendAll } from '../../memory/verbs/batch/follow-ups.js';
 import type { RunningHandlers } from './running-handlers.js';
 
 /** The time a handler may do nothing visible here before the clock moves on beside it, in real ms. */
@@ -78,7 +79,7 @@ export class TestClock {
       if (attempts() > most || idle > MOST_IDLE_STEPS) {
         throw endless(attempts() > most, this.queues());
       }
-      this.queues().forEach(endUnmet); // as maintenance does
+      this.queues().forEach((queue) => (endUnmet(queue), sendAll(queue))); // as maintenance does
       const next = Math.min(...this.queues().map((queue) => nextRunAt(queue, delayed)));
       if (this.queues().some(hasRunnable) || next <= this.clock.now() || (await this.gathers())) {
         await this.step(Infinity);

@@ -14,6 +14,7 @@ import {
 } from 'nest-job-queue';
 import { FOLLOW_UP_OPTIONS } from '#queue/batches/batch-options.js';
 import type { JobBatchOptions } from '#nest/service/batch-home.js';
+import { eventually } from '../../support/faults/wait.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { loadExample } from '../example.js';
 import { rowsOf } from '../table.js';
@@ -141,6 +142,61 @@ it('runs the trees in their order', async () => {
   expect([done[0], done.at(-1)]).toEqual(['download', 'publish']);
   await app.close();
 }, 40_000);
+
+const sent: unknown[] = [];
+class Films {
+  @JobHandler('convert-part', { maxAttempts: 1 })
+  part({ payload: { film, part } }: Job<{ film: string; part: number }>): string {
+    if (part === 0) throw new Error('part 0 is broken');
+    return `${film}-${part}`;
+  }
+
+  @JobHandler('publish')
+  async publish({ batch }: Job): Promise<unknown> {
+    return sent.push(['publish', (await batch!.results()).members.map(({ result }) => result)]);
+  }
+
+  @JobHandler('mail')
+  mail({ payload }: Job): void {
+    sent.push(['mail', payload]);
+  }
+
+  @JobHandler('delete-upload', { queue: 'storage' })
+  clean({ payload }: Job): void {
+    sent.push(['delete-upload', payload]);
+  }
+}
+
+async function whenEnded(batch: Batch<string>): Promise<void> {
+  await eventually(async () => (await batch.status()).state === 'ended', { timeoutMs: 20_000 });
+}
+
+it('sends the follow-ups of a film to their queues, each once', async () => {
+  process.env.REDIS_URL = (await startOwnRedis()).url;
+  @Module({ imports: [JobQueueModule.forRoot({ maintenance: { everyMs: 200 } })], providers: [Films] })
+  class AppModule {}
+  const app = await NestFactory.createApplicationContext(AppModule, { logger: false });
+  const jobs = app.get(JobQueueService);
+  const { convert } = await loadExample<{
+    convert(service: JobQueueService, film: string, parts: number[]): Promise<Batch<string>>;
+  }>('batches.md', 'several queues');
+  await whenEnded(await convert(jobs, 'a', [1, 2]));
+  expect(sent.splice(0)).toEqual(
+    expect.arrayContaining([
+      ['publish', ['a-1', 'a-2']],
+      ['delete-upload', { film: 'a' }],
+    ]),
+  );
+  await whenEnded(await convert(jobs, 'b', [1, 0]));
+  expect(sent).toHaveLength(2);
+  expect(sent).toEqual(
+    expect.arrayContaining([
+      ['mail', { film: 'b' }],
+      ['delete-upload', { film: 'b' }],
+    ]),
+  );
+  await app.close();
+}, 60_000);
 
 it('names every option of a batch and of a follow-up', () => {
   // The compiler refuses these where an option is missing.

@@ -109,7 +109,7 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
       () => queue.enqueue(1, { id: 'ada+é | {x} / "y"@example.com' }),
       () => queue.enqueue(1, { id: 'a\tb' }),
     );
-    for (const start of ['@schedule:', '@batch:', '@failed:']) {
+    for (const start of ['@schedule:', '@batch:', '@batch-of:', '@failed:']) {
       await bounded(
         state,
         () => queue.enqueue(1, { id: `x${start}` }),

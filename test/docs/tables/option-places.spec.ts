@@ -74,7 +74,7 @@ const TYPES_FOLLOW_THE_TABLE: [
   Same<keyof JobDefaults, JobOptionAt<'definition'> | 'queue'>,
   Same<keyof HandlerOptions, JobOptionAt<'handler'>>,
   Same<keyof QueueOptions & keyof typeof JOB_OPTIONS, JobOptionAt<'queue'>>,
-  Same<keyof FollowUp, JobOptionAt<'follow-up'> | 'payload' | 'definition'>,
+  Same<keyof FollowUp, JobOptionAt<'follow-up'> | 'payload' | 'definition' | 'queue'>,
   Same<
     keyof ScheduleOptions,
     JobOptionAt<'schedule'> | 'payload' | 'onMissed' | 'missedAfterMs' | 'overlap' | 'definition'

@@ -9,11 +9,11 @@ it('ends a member in another queue once, also if calls arrive late', async () =>
   const q = await seededBatch('x');
   const { batches } = q.scripts;
   await q.run(batches.join('b', [refTo('other', '1')]));
-  expect(await q.run(batches.deliver('other', end('cancelled', '7')))).toBe(1);
+  expect(await q.run(batches.deliver('other', end('cancelled', '7')))).toMatchObject({ changed: 1 });
   expect(await q.run(batches.status('b'))).toMatchObject({ total: 2, open: 1, cancelled: 1 });
   await expectUnchanged(q, async () => {
-    expect(await q.run(batches.deliver('other', end('cancelled', '7')))).toBe(0);
-    expect(await q.run(batches.deliver('other', end('open', '6')))).toBe(0);
+    expect(await q.run(batches.deliver('other', end('cancelled', '7')))).toMatchObject({ changed: 0 });
+    expect(await q.run(batches.deliver('other', end('open', '6')))).toMatchObject({ changed: 0 });
   });
 });
 

@@ -202,13 +202,12 @@ async function sendOnce(
 
 export const onBatch = (group: string | undefined) =>
   fc.oneof(
-    fc.boolean().map((failFast) =>
-      step(`batch(${failFast})`, async (side) => {
+    fc.tuple(fc.boolean(), fc.boolean()).map(([failFast, isElsewhere]) =>
+      step(`batch(${failFast}${isElsewhere ? ', followed in another queue' : ''})`, async (side) => {
         const followUp = { name: side.queue.name, ...(group && { group }) };
+        const last = isElsewhere ? { ...followUp, delayMs: HOUR, queue: side.other.name } : followUp;
         const id = `b${side.batches.length}`;
-        side.batches.push(
-          side.queue.batch({ id, failFast, then: followUp, onFailure: followUp, finally: followUp }),
-        );
+        side.batches.push(side.queue.batch({ id, failFast, then: followUp, onFailure: followUp, finally: last }));
       }),
     ),
     fc.tuple(optionsIn(group), drawnIndex).map(([asked, number]) =>

@@ -45,7 +45,7 @@ async function unfired(redis: Redis, { keys }: QueueCalls): Promise<string[]> {
     if (sealed && !fired && open.length === 0) {
       faults.push(`batch ${id} is sealed and empty, and did not fire`);
     }
-    if (fired && open.some((member) => !member.startsWith(`@batch:${id}:`))) {
+    if (fired && open.some((member) => !/^(@batch:|[^\t]+\t@batch-of:)/.test(member))) {
       faults.push(`batch ${id} fired while ${open.join(', ')} were open`);
     }
   }

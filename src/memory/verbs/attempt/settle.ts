@@ -28,6 +28,7 @@ function settledBy(queue: MemoryQueue, { id, fence }: { id: string; fence: numbe
 export function complete(queue: MemoryQueue, completions: readonly Completion[]): CompleteReply {
   const done: string[] = [];
   const lost: number[] = [];
+  const known = queue.outbox.entries.size;
   completions.forEach((completion, i) => {
     const { id, result, resultTtlMs = queue.options.resultTtlMs } = completion;
     const job = claimed(queue, completion);
@@ -50,7 +51,7 @@ export function complete(queue: MemoryQueue, completions: readonly Completion[])
   });
   queue.count('completed', done.length);
   remember(queue, queue.completed, done, queue.options.completedHistory);
-  return { lost, followed: [] };
+  return { lost, followed: [], ...(queue.outbox.entries.size > known && { hasEnds: true }) };
 }
 
 const FIRST_FAIL: Record<string, FailOutcome> = {

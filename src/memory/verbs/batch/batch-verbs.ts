@@ -1,8 +1,8 @@
 // The verbs of batches with a follow-up; see lua/batch. All queues of a test share one memory, so the ends of members
-// in other queues need no outbox.
+// in other queues need no outbox. Follow-ups have one, so that tests meet their senders too.
 import { parseJson } from '../../../queue/codec/parse-json.js';
 import type { BatchMember, BatchPage, MemberEnd } from '../../../queue/model/batch.js';
-import type { BatchAdder, BatchVerbs, EncodedBatch } from '../../../queue/store/verbs/batch-verbs.js';
+import type { BatchAdder, BatchVerbs, Delivered, EncodedBatch } from '../../../queue/store/verbs/batch-verbs.js';
 import { FollowUpBatch, type EndStatus } from '../../state/follow-up-batch.js';
 import type { MemoryQueue } from '../../state/memory-queue.js';
 import { endCancelled } from '../attempt/ends.js';
@@ -11,6 +11,7 @@ import { refTo, splitRef } from '../../../queue/store/job-ref.js';
 import { depend, isRunning } from './follow.js';
 import { endUnmet, findLostEnds } from './end-unmet.js';
 import { fire, noteEnd } from './job-ended.js';
+import { acknowledge, pendingFollowUps } from './follow-ups.js';
 import { callOf } from '../memory-call.js';
 
 export function batchVerbs(queue: MemoryQueue): BatchVerbs {
@@ -29,17 +30,18 @@ export function batchVerbs(queue: MemoryQueue): BatchVerbs {
       callOf('batchKnown', () => members.map((member) => (find(id)?.isMember(member) ? 'known' : 'new'))),
     seal: (id) => callOf('batchSeal', () => seal(queue, find(id))),
     stop: (id) => callOf('batchStop', () => stopAll(queue, find(id))),
-    status: (id) => callOf('batchStatus', () => find(id)?.record(queue.name) ?? null),
+    status: (id) => callOf('batchStatus', () => find(id)?.record(queue.name, queue.outbox) ?? null),
     list: (limit) =>
       callOf('batchList', () => {
         const open = [...queue.followUps.values()].filter(({ endedAt }) => endedAt === undefined);
-        return open.slice(0, limit).map((batch) => batch.record(queue.name));
+        return open.slice(0, limit).map((batch) => batch.record(queue.name, queue.outbox));
       }),
     openMembers: () => callOf('batchOpenMembers', () => []), // none is lost here
     results: (id, offset, limit) => callOf('batchResults', () => results(queue, find(id), offset, limit)),
-    outbox: () => callOf('batchOutbox', () => []),
+    outbox: (limit) => callOf('batchOutbox', () => [...queue.outbox.entries.values()].slice(0, limit)),
     deliver: (from, ends) => callOf('batchDeliver', () => deliver(queue, from, ends)),
-    acknowledge: () => callOf('batchAcknowledge', () => 0),
+    acknowledge: (entries, fence) => callOf('batchAcknowledge', () => acknowledge(queue, entries, fence)),
+    followUps: (entries, least = 0) => callOf('batchFollowUps', () => pendingFollowUps(queue, entries, least)),
     ends: (home, members) => callOf('batchEnds', () => endsOf(queue, home, members)),
     depend: (home, pairs) => callOf('batchDepend', () => depend(queue, home, pairs)),
     cancel: (ids) =>
@@ -81,14 +83,15 @@ function join(
   return 'stopped';
 }
 
-function seal(queue: MemoryQueue, batch: FollowUpBatch | undefined): 'sealed' | 'missing' {
+function seal(queue: MemoryQueue, batch: FollowUpBatch | undefined): 'sealed' | 'posted' | 'missing' {
+  const known = queue.outbox.entries.size;
   if (batch && batch.sealedAt === undefined) {
     batch.sealedAt = queue.now;
     if (batch.open.size === 0) {
       fire(queue, batch);
     }
   }
-  return batch ? 'sealed' : 'missing';
+  return queue.outbox.entries.size > known ? 'posted' : batch ? 'sealed' : 'missing';
 }
 
 function stopAll(queue: MemoryQueue, batch: FollowUpBatch | undefined): 'stopped' | 'fired' | 'missing' {
@@ -164,7 +167,7 @@ export function maintainBatches(queue: MemoryQueue) {
     }
   }
   return queue.followUps.size + failed.length > 0
-    ? { more: false, hasEnds: false, failed, elsewhere: [] }
+    ? { more: false, hasEnds: queue.outbox.entries.size > 0, failed, elsewhere: [] }
     : undefined;
 }
 
@@ -179,7 +182,8 @@ function endsOf(queue: MemoryQueue, home: string, members: readonly { batch: str
 }
 
 /** Takes ends of open members that no report has; see lua/batch/deliver. */
-function deliver(queue: MemoryQueue, from: string, ends: readonly MemberEnd[]): number {
+function deliver(queue: MemoryQueue, from: string, ends: readonly MemberEnd[]): Delivered {
+  const known = queue.outbox.entries.size;
   const taken = ends.filter(({ batch: id, id: member, state, detail }) => {
     const batch = queue.followUps.get(id);
     const ref = refTo(from, member);
@@ -189,12 +193,20 @@ function deliver(queue: MemoryQueue, from: string, ends: readonly MemberEnd[]): 
     noteEnd(queue, batch, ref, state as EndStatus, detail);
     return true;
   });
-  return taken.length;
+  return { changed: taken.length, hasEnds: queue.outbox.entries.size > known };
+}
+
+/** Returns whether a member is a follow-up that waits for its queue. */
+function isPending(queue: MemoryQueue, member: string): boolean {
+  return [...queue.outbox.entries.values()].some((entry) => refTo(entry.queue, entry.id) === member);
 }
 
 function untoldEnd(queue: MemoryQueue, member: string, isFollowUp: boolean): EndStatus | undefined {
   const { queue: name, id } = splitRef(queue.name, member);
   const status = queue.host.find(queue, name)?.job(id)?.status;
+  if (isPending(queue, member)) {
+    return undefined;
+  }
   if (status === undefined) {
     return 'removed';
   }

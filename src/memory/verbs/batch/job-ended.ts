@@ -1,6 +1,6 @@
 // Handles the end of a job for its batch, and for the jobs that wait for it; see lua/lib/batch.
 import { idsOf, isRef, listOf, refTo, splitRef } from '../../../queue/store/job-ref.js';
-import type { EndStatus, FollowUpBatch } from '../../state/follow-up-batch.js';
+import { placeOf, type EndStatus, type FollowUpBatch } from '../../state/follow-up-batch.js';
 import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 import { writeOptions } from '../write-options.js';
 
@@ -8,7 +8,7 @@ import { writeOptions } from '../write-options.js';
 export function jobEnded(queue: MemoryQueue, id: string, job: Hash, status: EndStatus, detail = ''): void {
   const home = job.batch === undefined ? undefined : homeOf(queue, id, job.batch);
   // A dead follow-up may be redriven, and then reads the outcomes.
-  if (home && !(home.isFollowUp && status === 'failed')) {
+  if (home && !(home.batch.firedAt !== undefined && status === 'failed')) {
     noteEnd(home.queue, home.batch, home.member, status, detail);
   }
   for (const dependent of idsOf(job.dependents)) {
@@ -70,8 +70,21 @@ export function fire(queue: MemoryQueue, batch: FollowUpBatch): void {
   const isWell = !batch.isCancelled && [...outcomes.values()].every(({ status }) => status === 'completed');
   // On Redis they start at the same moment, and so in the order of their ids.
   const inOrder = definition.followUps.toSorted((a, b) => a.kind.localeCompare(b.kind));
-  for (const { kind, name, payload, options } of inOrder) {
-    if (kind === 'finally' || (kind === 'then') === isWell) {
+  for (const { kind, name, payload, options, elsewhere } of inOrder) {
+    const follows = kind === 'finally' || (kind === 'then') === isWell;
+    if (follows && elsewhere) {
+      const { queue: target, id } = elsewhere;
+      const entry = {
+        queue: target,
+        batch: definition.id,
+        id,
+        number: String(++queue.sequence),
+        state: kind,
+        detail: '',
+      };
+      queue.outbox.entries.set(placeOf(entry), entry);
+      batch.open.add(refTo(target, id));
+    } else if (follows) {
       const id = `@batch:${definition.id}:${kind}`;
       const job: Hash = { name, payload, enqueued_at_ms: String(queue.now) };
       writeOptions(queue, job, options);

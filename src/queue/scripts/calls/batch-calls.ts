@@ -1,17 +1,33 @@
-import type { BatchMember, BatchMemberStatus, MemberEnd, BatchPage, BatchRecord } from '../../model/batch.js';
-import { oneOfEach } from '../../replies/check-reply.js';
-import { DEPEND_OUTCOMES, type DependOutcome } from '../../store/verbs/batch-verbs.js';
+import {
+  FOLLOW_UP_KINDS,
+  type BatchMember,
+  type BatchMemberStatus,
+  type BatchPage,
+  type BatchRecord,
+  type MemberEnd,
+} from '../../model/batch.js';
+import { flagOf, oneOfEach } from '../../replies/check-reply.js';
+import {
+  DEPEND_OUTCOMES,
+  type BatchAdder,
+  type Delivered,
+  type DependOutcome,
+  type EncodedBatch,
+  type OpenMember,
+  type PendingFollowUp,
+} from '../../store/verbs/batch-verbs.js';
+import type { AskedOptions } from '../../store/asked-options.js';
+import { aged, type EncodedJob } from '../../store/enqueue-call.js';
 import { parseJson } from '../../codec/parse-json.js';
 import { fieldsOf, listOf, listsOf, oneOf, rowsOf, textOf, wholeNumberOf } from '../../replies/check-reply.js';
 import { UnexpectedReply } from '../../store/unexpected-reply.js';
-import { refTo, splitRef } from '../../store/job-ref.js';
-import type { BatchAdder, EncodedBatch, OpenMember } from '../../store/verbs/batch-verbs.js';
+import { followUpOf, refTo, splitRef } from '../../store/job-ref.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
 import { encodeJobOptions } from '../encode-job-options.js';
 import { type CallContext, call } from '../script-call.js';
 
 /** The fields of a batch in the replies of `lua/batch/status.lua` and `list.lua`. */
-const BATCH_FIELDS = 11;
+const BATCH_FIELDS = 11 + 2 * FOLLOW_UP_KINDS.length;
 
 const NOBODY: BatchAdder = { member: '', token: '' };
 
@@ -22,11 +38,12 @@ const MOST_BYTES = 1_048_576;
 export function batchCalls({ keys, retention }: CallContext) {
   return {
     create({ id, failFast, resultTtlMs, followUps }: EncodedBatch): ScriptCall<'created' | 'exists'> {
-      const each = followUps.flatMap(({ kind, name, payload, options }) => [
+      const each = followUps.flatMap(({ kind, name, payload, options, elsewhere }) => [
         kind,
         name,
         payload,
-        encodeJobOptions(options),
+        elsewhere ? JSON.stringify(options) : encodeJobOptions(options),
+        elsewhere ? refTo(elsewhere.queue, elsewhere.id) : '',
       ]);
       const args = [id, failFast ? '1' : '0', resultTtlMs, ...each];
       return call('batchCreate', keys.standard, args, oneOf('created', 'exists'));
@@ -41,8 +58,8 @@ export function batchCalls({ keys, retention }: CallContext) {
       return call('batchKnown', keys.standard, [id, ...members], oneOfEach(members.length, 'known', 'new'));
     },
 
-    seal(id: string): ScriptCall<'sealed' | 'missing'> {
-      return call('batchSeal', keys.standard, [id], oneOf('sealed', 'missing'));
+    seal(id: string): ScriptCall<'sealed' | 'posted' | 'missing'> {
+      return call('batchSeal', keys.standard, [id], oneOf('sealed', 'posted', 'missing'));
     },
 
     stop(id: string): ScriptCall<'stopped' | 'fired' | 'missing'> {
@@ -88,7 +105,7 @@ export function batchCalls({ keys, retention }: CallContext) {
       );
     },
 
-    deliver(from: string, ends: readonly MemberEnd[]): ScriptCall<number> {
+    deliver(from: string, ends: readonly MemberEnd[]): ScriptCall<Delivered> {
       const args = ends.flatMap(({ batch, id, number, state, detail }) => [
         batch,
         refTo(from, id),
@@ -96,12 +113,26 @@ export function batchCalls({ keys, retention }: CallContext) {
         state,
         detail,
       ]);
-      return call('batchDeliver', keys.standard, args, wholeNumberOf);
+      return call('batchDeliver', keys.standard, args, (reply) => {
+        const [changed, hasEnds] = listOf(reply);
+        return { changed: wholeNumberOf(changed), hasEnds: flagOf(hasEnds) };
+      });
     },
 
-    acknowledge(ends: readonly MemberEnd[]): ScriptCall<number> {
-      const args = ends.flatMap(({ queue, batch, id, number }) => [refTo(queue, refTo(batch, id)), number]);
-      return call('batchAcknowledge', keys.standard, args, wholeNumberOf);
+    acknowledge(ends: readonly MemberEnd[], fence?: number): ScriptCall<number> {
+      return call('batchAcknowledge', keys.standard, [fence ?? '', ...placesOf(ends)], wholeNumberOf);
+    },
+
+    followUps(entries: readonly MemberEnd[], leastFence = 0) {
+      const args = [leastFence, MOST_BYTES, ...placesOf(entries)];
+      return call('batchFollowUps', keys.standard, args, (reply) => {
+        const [fence, ...rows] = listOf(reply);
+        const pending = rowsOf(rows, 5).map(([position, ...fields]): PendingFollowUp => {
+          const entry = entries[Number(position) - 1]!;
+          return { entry, job: decodeFollowUp(entry.id, fields) };
+        });
+        return { fence: wholeNumberOf(fence), pending };
+      });
     },
 
     ends(home: string, members: readonly { batch: string; id: string }[]): ScriptCall<MemberEnd[]> {
@@ -127,6 +158,19 @@ export function batchCalls({ keys, retention }: CallContext) {
       return call('batchCancel', keys.standard, [...retention, ...ids], () => undefined);
     },
   };
+}
+
+/** Returns the field and the number of each entry of an outbox. */
+function placesOf(entries: readonly MemberEnd[]): string[] {
+  return entries.flatMap(({ queue, batch, id, number }) => [refTo(queue, refTo(batch, id)), number]);
+}
+
+/** Returns a follow-up as its queue gets it. Its delay counts from the end of the last member. */
+function decodeFollowUp(id: string, [age, name, payload, options]: readonly string[]): EncodedJob | undefined {
+  if (age === '') {
+    return undefined;
+  }
+  return aged({ id, name: name!, payload: payload!, options: JSON.parse(options!) as AskedOptions }, Number(age));
 }
 
 function decodeMember(queue: string, member: string, outcome: string): BatchMember {
@@ -161,10 +205,18 @@ function decodeBatch(queue: string, id: string, reply: readonly (string | number
   const [total, completed, failed, cancelled, removed] = Array.from({ length: 5 }, (_, i) =>
     Number(counts[i] ?? 0),
   );
+  const followUps = FOLLOW_UP_KINDS.flatMap((kind, i) => {
+    const [place, waits] = counts.slice(5 + 2 * i);
+    if (place === null || place === undefined) {
+      return [];
+    }
+    return [followUpOf({ queue, id }, kind, { elsewhere: String(place), isOnItsWay: waits === 1 })];
+  });
   return {
     id,
     queue,
     state: ended ? 'ended' : fired ? 'fired' : sealed ? 'sealed' : 'open',
+    followUps,
     stopped: Boolean(stopped),
     total: total!,
     open: Number(open),

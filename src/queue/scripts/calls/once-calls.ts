@@ -8,8 +8,8 @@ import { type CallContext, call } from '../script-call.js';
 /** Returns the calls of `lua/once`. A mark is forgotten and read by a command. */
 export function onceCalls({ keys, options, enqueuesPublished }: CallContext) {
   return {
-    enqueue({ source, fence }: OnceSender, entries: readonly OnceEntry[]): ScriptCall<OnceReplies> {
-      const { maxPending = '', maxPendingBytes = '' } = options;
+    enqueue({ source, fence, isUnbounded }: OnceSender, entries: readonly OnceEntry[]): ScriptCall<OnceReplies> {
+      const { maxPending = '', maxPendingBytes = '' } = isUnbounded ? {} : options;
       const each = entries.flatMap((entry) => {
         const { id, name, payload } = entry.job;
         return [entry.key, id, name, payload, encodeOptions(entry)];

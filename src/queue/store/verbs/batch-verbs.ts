@@ -1,11 +1,14 @@
 // The verbs of batches with a follow-up; see lua/batch.
-import type { MemberEnd, BatchPage, BatchRecord } from '../../model/batch.js';
+import type { BatchPage, BatchRecord, FollowUpKind, JobReference, MemberEnd } from '../../model/batch.js';
 import type { AskedOptions } from '../asked-options.js';
+import type { EncodedJob } from '../enqueue-call.js';
 import type { StoreCall } from '../store-call.js';
 
 /** A follow-up in its stored form. */
 export interface EncodedFollowUp {
-  kind: 'then' | 'on_failure' | 'finally';
+  kind: FollowUpKind;
+  /** Its queue and its id. Absent for the queue of the batch. */
+  elsewhere?: JobReference;
   name: string;
   /** JSON. */
   payload: string;
@@ -24,7 +27,7 @@ export interface EncodedBatch {
 export interface MaintainReply {
   /** True if it used up its limit. */
   more: boolean;
-  /** True if the outbox holds ends. */
+  /** True if the outbox holds ends or follow-ups. */
   hasEnds: boolean;
   /** Jobs that became dead letters, because a job of their `after` did not end well. */
   failed: string[];
@@ -65,6 +68,21 @@ export interface BatchAdder {
   token: string;
 }
 
+/** The reply to a delivery of ends. */
+export interface Delivered {
+  /** How many changed something. */
+  changed: number;
+  /** True if a batch has fired, and a follow-up for another queue is in the outbox there. */
+  hasEnds: boolean;
+}
+
+/** A follow-up that waits for its queue. */
+export interface PendingFollowUp {
+  entry: MemberEnd;
+  /** Undefined before its batch has fired, and where the reply would be too long. */
+  job: EncodedJob | undefined;
+}
+
 export interface BatchVerbs {
   create(batch: EncodedBatch): StoreCall<'created' | 'exists'>;
   /**
@@ -78,7 +96,8 @@ export interface BatchVerbs {
   ): StoreCall<'joined' | 'stopped' | 'sealed' | 'no-batch' | 'lost'>;
   /** Returns which jobs of other queues are or were members, each as refTo returns it. */
   known(id: string, members: readonly string[]): StoreCall<('known' | 'new')[]>;
-  seal(id: string): StoreCall<'sealed' | 'missing'>;
+  /** Returns `posted` if the outbox has a follow-up for another queue. */
+  seal(id: string): StoreCall<'sealed' | 'posted' | 'missing'>;
   stop(id: string): StoreCall<'stopped' | 'fired' | 'missing'>;
   status(id: string): StoreCall<BatchRecord | null>;
   /** Returns some unfinished batches. */
@@ -86,11 +105,24 @@ export interface BatchVerbs {
   /** Returns the oldest open members of some batches that have not fired. */
   openMembers(batches: number, members: number): StoreCall<OpenMember[]>;
   results(id: string, offset: number, limit: number): StoreCall<BatchPage | null>;
-  /** Returns some of the ends for batches in other queues. */
+  /** Returns some of the ends and follow-ups for other queues. */
   outbox(limit: number): StoreCall<MemberEnd[]>;
-  /** Returns how many changed something. */
-  deliver(from: string, ends: readonly MemberEnd[]): StoreCall<number>;
-  acknowledge(ends: readonly MemberEnd[]): StoreCall<number>;
+  deliver(from: string, ends: readonly MemberEnd[]): StoreCall<Delivered>;
+  /**
+   * Removes entries from the outbox. Returns how many, or -1 if another sender of follow-ups has drawn a fence.
+   *
+   * @param fence of the sender of follow-ups
+   */
+  acknowledge(ends: readonly MemberEnd[], fence?: number): StoreCall<number>;
+  /**
+   * Draws the fence of a sender of follow-ups, and returns those of the entries that are still in the outbox.
+   *
+   * @param leastFence the fence of another sender, which this one exceeds
+   */
+  followUps(
+    entries: readonly MemberEnd[],
+    leastFence?: number,
+  ): StoreCall<{ fence: number; pending: PendingFollowUp[] }>;
   /** Returns the ends of members here of batches in the queue `home`: of those that are gone too. */
   ends(home: string, members: readonly { batch: string; id: string }[]): StoreCall<MemberEnd[]>;
   /** Notes that jobs of the queue `home` wait for jobs here. Returns how each of these is. */

@@ -27,6 +27,8 @@ export type OnceReplies = { replies: OnceReply[] } | { newerFence: number };
 export interface OnceSender {
   source: string;
   fence: number;
+  /** True if the bounds of this process do not apply: they are those of another queue. */
+  isUnbounded?: true;
 }
 
 export interface OnceVerbs {

@@ -1,11 +1,11 @@
 // What a producer asks other queues before it sends jobs.
-import type { AskedOptions } from '../store/asked-options.js';
-import type { EncodedJob } from '../store/enqueue-call.js';
-import { refTo, splitRef } from '../store/job-ref.js';
-import type { QueueAccess } from '../store/queue-store.js';
-import type { DependOutcome } from '../store/verbs/batch-verbs.js';
-import { groupBy } from '../runtime/group-by.js';
-import { OpenedQueues } from './opened-queues.js';
+import type { AskedOptions } from '../../store/asked-options.js';
+import type { EncodedJob } from '../../store/enqueue-call.js';
+import { refTo, splitRef } from '../../store/job-ref.js';
+import type { QueueAccess } from '../../store/queue-store.js';
+import type { DependOutcome } from '../../store/verbs/batch-verbs.js';
+import { groupBy } from '../../runtime/group-by.js';
+import { OpenedQueues } from '../opened-queues.js';
 
 /** The most pairs, or members, of one script call. */
 const SLICE = 500;

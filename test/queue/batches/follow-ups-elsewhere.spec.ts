@@ -1,0 +1,256 @@
+// Follow-ups in other queues than the batch's: each exactly once, wherever their sender dies or stalls.
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { InvalidOptionError } from '#queue/errors/errors.js';
+import type { JobQueue } from '#queue/job-queue.js';
+import { maintainBatches } from '#queue/operate/maintain-batches.js';
+import type { QueueStore } from '#queue/store/queue-store.js';
+import { eventually, gate } from '../../support/faults/wait.js';
+import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
+
+const intercepted = new Set<QueueStore>();
+
+afterEach(() => {
+  intercepted.forEach((store) => Reflect.deleteProperty(store, 'exec'));
+  intercepted.clear();
+});
+
+/** Acts before or after each call of a script. */
+function intercept({ store }: JobQueue, acts: Record<string, (run: () => Promise<unknown>) => Promise<unknown>>) {
+  intercepted.add(store);
+  const exec = store.exec.bind(store);
+  store.exec = ((call, limit) => {
+    const act = acts[call.script];
+    return act ? act(() => exec(call, limit)) : exec(call, limit);
+  }) as QueueStore['exec'];
+}
+
+const restore = ({ store }: JobQueue) => void Reflect.deleteProperty(store, 'exec');
+const dead = () => Promise.reject(new Error('the process has died'));
+const idOf = (home: JobQueue, batch: string, kind = 'finally') => `@batch-of:${home.name} ${batch}:${kind}`;
+
+/** Returns a batch of one member, with a follow-up in the other queue. */
+async function world(options: object = {}) {
+  const [home, mail] = [newQueue(), newQueue()];
+  const batch = home.batch({ finally: { name: 'mail', queue: mail.name, payload: 7, ...options } });
+  await batch.add(home.name, 1);
+  await batch.seal();
+  const end = async () => void (await home.complete((await home.claim())!, 'done'));
+  return { home, mail, batch, id: idOf(home, batch.id), end };
+}
+
+/** Completes the follow-up and deletes it, so that its id is forgotten. */
+async function runAndForget(queue: JobQueue, id: string): Promise<void> {
+  const claim = await queue.claim();
+  expect(claim).toMatchObject({ id, name: 'mail', payload: 7 });
+  await queue.complete(claim!);
+  await queue.remove(id);
+}
+
+onEachStore('a follow-up in another queue', () => {
+  it('is enqueued there once, with its options, and its end ends the batch', async () => {
+    const [home, mail, log] = [newQueue(), newQueue(), newQueue()];
+    const batch = home.batch({
+      then: { name: 'report', priority: 2, metadata: { tenant: 'a' } },
+      onFailure: { queue: log.name },
+      finally: { name: 'mail', queue: mail.name, maxAttempts: 1, group: 'g' },
+    });
+    await batch.add(home.name, 1);
+    await batch.seal();
+    await home.complete((await home.claim())!, 'page 1');
+    await maintainBatches(home);
+    expect(await log.claim()).toBeNull();
+    const own = (await home.claim())!;
+    const sent = (await mail.claim())!;
+    expect(own).toMatchObject({ id: `@batch:${batch.id}:then`, options: { metadata: { tenant: 'a' } } });
+    expect(sent).toMatchObject({
+      id: idOf(home, batch.id),
+      name: 'mail',
+      payload: { batchId: batch.id },
+    });
+    expect(await mail.get(sent.id)).toMatchObject({ group: 'g', maxAttempts: 1 });
+    expect((await batch.status()).followUps).toEqual([
+      { kind: 'then', queue: home.name, id: own.id },
+      { kind: 'onFailure', queue: log.name, id: idOf(home, batch.id, 'on_failure') },
+      { kind: 'finally', queue: mail.name, id: sent.id },
+    ]);
+    await home.complete(own);
+    await maintainBatches(home);
+    expect(await batch.status()).toMatchObject({ state: 'fired' });
+    await mail.complete(sent);
+    await maintainBatches(mail);
+    expect(await batch.status()).toMatchObject({ state: 'ended' });
+    expect((await mail.stats()).totals.enqueued).toBe(1);
+  });
+
+  it('is sent by the worker that ended the last member, or by the seal, without maintenance', async () => {
+    const [home, mail] = [newQueue(), newQueue()];
+    const members: unknown[] = [];
+    const handlers = {
+      mail: async (job: { batch?: { members(): AsyncIterable<{ result?: unknown }> } }) => {
+        for await (const { result } of job.batch!.members()) members.push(result);
+      },
+    };
+    const { worker } = await startWorker(
+      [
+        { queue: home, handlers: { [home.name]: () => 'page' } },
+        { queue: mail, handlers },
+      ],
+      undefined,
+      { sweepIntervalMs: 0 },
+    );
+    const batch = home.batch({ finally: { name: 'mail', queue: mail.name } });
+    await batch.addMany(home.name, [{ payload: 1 }, { payload: 2 }]);
+    await batch.seal();
+    const empty = home.batch({ then: { name: 'mail', queue: mail.name } });
+    await empty.seal();
+    await eventually(async () => (await mail.stats()).totals.completed === 2);
+    await worker.stop();
+    expect(members).toEqual(['page', 'page']);
+    await Promise.all([home, mail].map((queue) => maintainBatches(queue, { all: true })));
+    expect((await batch.status()).state).toBe('ended');
+    expect((await empty.status()).state).toBe('ended');
+  });
+
+  it.each(['batchFollowUps', 'onceEnqueue', 'batchAcknowledge', 'onceForget'])(
+    'is there once if its sender dies before or after %s, and the job is forgotten meanwhile',
+    async (script) => {
+      for (const isAfter of [false, true]) {
+        const { home, mail, batch, id, end } = await world();
+        await end();
+        intercept(home, { [script]: (run) => (isAfter ? run().then(dead) : dead()) });
+        await expect(maintainBatches(home)).rejects.toThrow('died');
+        restore(home);
+        const isThere = (await mail.get(id)) !== null;
+        expect(isThere).toBe(script !== 'batchFollowUps' && (isAfter || script !== 'onceEnqueue'));
+        if (isThere) await runAndForget(mail, id);
+        await maintainBatches(home);
+        if (!isThere) await runAndForget(mail, id);
+        await maintainBatches(mail);
+        await maintainBatches(home, { all: true });
+        expect(await mail.claim()).toBeNull();
+        expect((await mail.stats()).totals.enqueued).toBe(1);
+        expect(await batch.status()).toMatchObject({ state: 'ended' });
+      }
+    },
+  );
+
+  it('is added by nobody who stalled before the enqueue, once another has sent it', async () => {
+    const { home, mail, id, end } = await world();
+    await end();
+    const [reached, stalled] = [gate(), gate()];
+    intercept(home, { onceEnqueue: (run) => (reached.open(), stalled.promise.then(run)) });
+    const slow = maintainBatches(home);
+    await reached.promise;
+    restore(home);
+    await maintainBatches(home);
+    await runAndForget(mail, id);
+    stalled.open();
+    await slow;
+    expect(await mail.claim()).toBeNull();
+    expect((await mail.stats()).totals.enqueued).toBe(1);
+  });
+
+  it('is added once by two senders, of which the one with the older fence adds it first', async () => {
+    const { home, mail, batch, id, end } = await world();
+    await end();
+    const [reached, stalled] = [
+      [gate(), gate()],
+      [gate(), gate()],
+    ];
+    let calls = 0;
+    intercept(home, {
+      onceEnqueue: (run) => {
+        const call = calls++;
+        reached[call]?.open();
+        return (stalled[call]?.promise ?? Promise.resolve()).then(run);
+      },
+    });
+    const older = maintainBatches(home);
+    await reached[0]!.promise;
+    const newer = maintainBatches(home);
+    await reached[1]!.promise;
+    stalled[0]!.open();
+    await older;
+    await runAndForget(mail, id);
+    stalled[1]!.open();
+    await newer;
+    expect(await mail.claim()).toBeNull();
+    await maintainBatches(mail);
+    expect((await mail.stats()).totals.enqueued).toBe(1);
+    expect(await batch.status()).toMatchObject({ state: 'ended' });
+  });
+
+  it('does not count as deleted while it waits for its queue', async () => {
+    const { home, batch, end } = await world();
+    await end();
+    intercept(home, { onceEnqueue: dead });
+    for (let i = 0; i < 2; i++) await expect(maintainBatches(home, { all: true })).rejects.toThrow('died');
+    expect(await batch.status()).toMatchObject({ state: 'fired', followUps: [{ isOnItsWay: true }] });
+  });
+
+  it('is no end while it is a dead letter', async () => {
+    const { home, mail, batch, id, end } = await world({ maxAttempts: 1 });
+    await end();
+    await maintainBatches(home);
+    await mail.fail((await mail.claim())!, new Error('no'));
+    for (const queue of [mail, home]) await maintainBatches(queue, { all: true });
+    expect(await batch.status()).toMatchObject({ state: 'fired' });
+    expect((await batch.results()).members).toMatchObject([{ result: 'done' }]);
+    await mail.deadLetters.redrive(id);
+    await mail.complete((await mail.claim())!);
+    for (const queue of [mail, home]) await maintainBatches(queue, { all: true });
+    expect(await batch.status()).toMatchObject({ state: 'ended' });
+  });
+
+  it('waits at home while its queue is full', async () => {
+    const { home, mail, batch, id, end } = await world({ group: 'g' });
+    await mail.groups.set('g', { maxPending: 1 });
+    await mail.enqueue(1, { group: 'g' });
+    await end();
+    await maintainBatches(home);
+    expect(await mail.get(id)).toBeNull();
+    expect((await batch.status()).followUps).toMatchObject([{ isOnItsWay: true }]);
+    await mail.complete((await mail.claim())!);
+    await maintainBatches(home);
+    await runAndForget(mail, id);
+  });
+
+  it('leaves no mark behind, even if an earlier sender died before it forgot one', async () => {
+    const { home, mail, id, end } = await world();
+    await end();
+    intercept(home, { onceForget: dead });
+    await expect(maintainBatches(home)).rejects.toThrow('died');
+    restore(home);
+    await runAndForget(mail, id);
+    const next = home.batch({ finally: { name: 'mail', queue: mail.name, payload: 7 } });
+    await next.seal();
+    await runAndForget(mail, idOf(home, next.id));
+    expect(await mail.exec((calls) => calls.once.marks(`@batch-of:${home.name}`, 10))).toEqual([]);
+  });
+
+  it('sends no call more where all follow-ups are in the queue of the batch', async () => {
+    const home = newQueue();
+    const scripts: string[] = [];
+    const exec = home.store.exec.bind(home.store);
+    intercepted.add(home.store);
+    home.store.exec = (call, limit) => (scripts.push(call.script), exec(call, limit));
+    const batch = home.batch({ then: { name: 'then', queue: home.name } });
+    await batch.add(home.name, 1);
+    await batch.seal();
+    await home.complete((await home.claim())!);
+    await home.complete((await home.claim())!);
+    expect(scripts.filter((script) => !/^(attempt|job|register)/.test(script))).toEqual([
+      'batchCreate',
+      'batchSeal',
+    ]);
+    await maintainBatches(home);
+    expect(scripts).not.toContain('batchOutbox');
+  });
+});
+
+describe('the queue of a follow-up', () => {
+  it('must have a valid name', () => {
+    expect(() => newQueue().batch({ then: { queue: 'a b' } })).toThrow(InvalidOptionError);
+    expect(() => newQueue().batch({ then: { queue: 7 as never } })).toThrow(/batch\.then\.queue/);
+  });
+});
