@@ -1,19 +1,8 @@
 import type { GroupView } from '../../views/group-views.js';
 import { post } from '../state/api.js';
-import { Field, figuresOf, LimitFields, numberOf } from './limit-fields.js';
+import { Field, LimitFields } from './limit-fields.js';
 import { LimitsForm } from './limits-form.js';
-
-type GroupLimits = GroupView['limitsSet'];
-
-function limitsOf(form: FormData): GroupLimits {
-  const [weight, maxPending] = [numberOf(form, 'weight'), numberOf(form, 'maxPending')];
-  return {
-    ...figuresOf(form),
-    ...(weight !== undefined && { weight }),
-    ...(maxPending !== undefined && { maxPending }),
-    ...(form.get('hold') !== null && { onDeadHead: 'hold' }),
-  };
-}
+import { groupLimitsOf } from './limits-of.js';
 
 /** Shows, sets and clears the limits of one group. */
 export function GroupLimitsDialog(props: { queue: string; group: GroupView; close(): void }) {
@@ -25,7 +14,7 @@ export function GroupLimitsDialog(props: { queue: string; group: GroupView; clos
       titleId="group-limits-title"
       name={name}
       clearing={hasOwn ? { button: 'Clear its own limits', then: 'those of all groups again' } : null}
-      limitsOf={limitsOf}
+      limitsOf={(form) => groupLimitsOf(form, limitsSet)}
       store={(limits) => post('groups/limits', { queue, group: name, limits })}
       close={close}
     >

@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks';
 import type { QueueView } from '../../views/views.js';
 import { post } from '../state/api.js';
-import { changesOf, figuresOf, LimitFields } from './limit-fields.js';
+import { LimitFields } from './limit-fields.js';
 import { LimitsForm } from './limits-form.js';
+import { changesOf, figuresOf } from './limits-of.js';
 
 /** Shows, sets and clears the limits of a queue in the whole fleet. */
 export function LimitsDialog({ queue, close }: { queue: QueueView; close(): void }) {
