@@ -1,14 +1,17 @@
 import { Injectable } from '@nestjs/common';
+import type { QueueVerdict } from '../../inspect/queue-signs.js';
 import type { ActionFilter } from '../../queue/actions/action-log.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { DashboardRequest } from '../dashboard-options.js';
-import { unreadableView } from '../live/verdict-view.js';
 import { Permissions } from '../security/permissions.js';
 import { ShownQueues } from '../shown-queues.js';
 import type { ActionLogEntry, LogView } from '../views/log-view.js';
 
 /** The most entries that one page shows. */
 const SHOWN = 200;
+
+/** What was read of the logs, before its verdicts are views. */
+type ReadLog = Omit<LogView, 'unreadable'> & { unreadable: QueueVerdict[] };
 
 /** Reads the action log of one queue, or of all that the viewer may see. */
 @Injectable()
@@ -18,15 +21,11 @@ export class LogReader {
     private readonly permissions: Permissions,
   ) {}
 
-  async read(request: DashboardRequest, queue: string | undefined, filter: ActionFilter): Promise<LogView> {
+  async read(request: DashboardRequest, queue: string | undefined, filter: ActionFilter): Promise<ReadLog> {
     const names = queue === undefined ? await this.visibleQueues(request) : [queue];
     const { found, unreadable } = await this.queues.gather(names, (each) => this.ofQueue(each, filter));
     const shown = found.toSorted((a, b) => b.at - a.at).slice(0, SHOWN);
-    return {
-      entries: await this.permitted(request, shown),
-      isCut: shown.length === SHOWN,
-      unreadable: unreadable.map((verdict) => unreadableView(verdict, this.queues.isOther(verdict.queue))),
-    };
+    return { entries: await this.permitted(request, shown), isCut: shown.length === SHOWN, unreadable };
   }
 
   private async visibleQueues(request: DashboardRequest): Promise<string[]> {

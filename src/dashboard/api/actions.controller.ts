@@ -2,6 +2,8 @@ import { BadRequestException, ConflictException, Injectable, NotFoundException }
 import { z } from 'zod';
 import { ACTION_STATES, JobActions } from '../actions/job-actions.js';
 import { LogReader } from '../actions/log-reader.js';
+import { unreadableView } from '../live/verdict-view.js';
+import { ShownQueues } from '../shown-queues.js';
 import { JobDescriber } from '../views/job-describer.js';
 import { jobId, queueName, stateSchema } from './known-queue.js';
 import { Changes, Reads, Routes } from './route.js';
@@ -46,6 +48,7 @@ export class ActionsController extends Routes {
     private readonly actions: JobActions,
     private readonly describer: JobDescriber,
     private readonly log: LogReader,
+    private readonly queues: ShownQueues,
   ) {
     super();
   }
@@ -95,7 +98,11 @@ export class ActionsController extends Routes {
   @Reads('api/log', logSchema)
   async entries({ queue, action, by, via }: z.output<typeof logSchema>, { request }: Call): Promise<LogView> {
     const filter = { ...(action && { action }), ...(by && { by }), ...(via && { via }) };
-    return this.log.read(request, queue, filter);
+    const { unreadable, ...read } = await this.log.read(request, queue, filter);
+    return {
+      ...read,
+      unreadable: unreadable.map((verdict) => unreadableView(verdict, this.queues.isOther(verdict.queue))),
+    };
   }
 }
 
