@@ -109,7 +109,7 @@ export class IdleLooks implements BackgroundRole {
   }
 }
 
-/** Returns whether a claim may find a job. If all jobs are scheduled and the worker knows the next due time, it waits. */
-function isNews({ outlook }: QueueRunner, found: Look['found']): boolean {
-  return found.size > (found.has('scheduled') && outlook.nextDueInMs !== undefined ? 1 : 0);
+/** Returns whether a claim may find a job. If all jobs are scheduled, it finds none before the next due time. */
+function isNews({ outlook, clock }: QueueRunner, found: Look['found']): boolean {
+  return found.size > (found.has('scheduled') && outlook.isBeforeDue(clock.monotonic()) ? 1 : 0);
 }

@@ -7,6 +7,8 @@ import { connect } from '../../support/redis/redis.js';
 import { systemClock } from '#queue/runtime/clock.js';
 import { MemoryServer } from '#memory/memory-server.js';
 import { MemoryStore } from '#memory/memory-store.js';
+import { VirtualClock } from '#testing/time/virtual-clock.js';
+import { Worker } from '#worker/worker.js';
 import { eventually } from '../../support/faults/wait.js';
 import { inside } from '../../support/queue/inside.js';
 import { idle, namedConnection, newQueue, startWorker } from '../../support/worker/workers.js';
@@ -108,4 +110,28 @@ it('hears a cancel of a job that it found during a wait', async () => {
   await idle(redis);
   await newQueue({}, connect(), queue.name).cancel('late');
   await worker.event('cancelled', 1, { id: 'late', timeoutMs: 15_000 }); // the heartbeat comes after 20 s
+});
+
+it('finds a job that became due while other queues use all slots of the process', async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryStore(clock);
+  const queues = Array.from({ length: MANY }, (_, i) => new JobQueue(store, `q${i}`));
+  const started: string[] = [];
+  const handle = (job: { queue: string }) => {
+    started.push(job.queue);
+    return new Promise<void>((resolve) => clock.setTimeout(resolve, 100));
+  };
+  const list = queues.map((queue) => ({ queue, handlers: { [queue.name]: handle } }));
+  const worker = new Worker(list, { concurrency: 1, sweepIntervalMs: 0 });
+  await queues[5]!.enqueue({}, { delayMs: 10_000 });
+  const starting = worker.start();
+  await clock.advance(5_000); // each queue was claimed from
+  await starting;
+  await queues[0]!.enqueueMany(Array.from({ length: 200 }, () => ({ payload: {} })));
+  await clock.advance(8_000);
+  expect(started).toContain('q0');
+  expect(started).toContain('q5');
+  const stopping = worker.stop({ timeoutMs: 0 });
+  await clock.advance(1_000);
+  await stopping;
 });
