@@ -150,9 +150,9 @@ export class Sweeper implements BackgroundRole {
       if (!look.ok) {
         this.failed(queue, look.error);
       }
-      const isSwept = look.ok && (await this.sweepIfDue(queue, look.reply, remains[i], report));
-      rounds.note(queue, isSwept);
-      if (isSwept || !look.ok) {
+      const isIdle = look.ok && !(await this.sweepIfDue(queue, look.reply, remains[i], report));
+      rounds.note(queue, !isIdle);
+      if (!isIdle) {
         notIdle.add(queue);
       }
     }

@@ -1,9 +1,11 @@
-import { expect, it } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { systemClock } from '#queue/runtime/clock.js';
 import { MemoryServer } from '#memory/memory-server.js';
 import { MemoryStore } from '#memory/memory-store.js';
 import { LookRounds } from '#worker/maintenance/sweep/look-rounds.js';
+import { Sweeper } from '#worker/maintenance/sweeper.js';
+import { silentLogger } from '#queue/runtime/logger.js';
 import type { OpenQueue } from '#worker/maintenance/sweep/maintenance-right.js';
 
 async function opened(count: number, visibilityMs: number): Promise<OpenQueue[]> {
@@ -57,4 +59,24 @@ it('returns the same calls for the same queues, so that their keys are built onc
   const calls = Array.from({ length: 6 }, () => rounds.next(queues, false).calls);
   expect(calls[3]).toBe(calls[0]);
   expect(calls[4]).toBe(calls[1]);
+});
+
+it('looks in the next round again at queues whose look failed', async () => {
+  const queues = await opened(400, 30_000);
+  const sweeper = new Sweeper(
+    queues.map((each) => each.queue),
+    5_000,
+    silentLogger,
+  );
+  const look = jest.spyOn(queues[0]!.queue.store.queues, 'look');
+  await sweeper.runRound();
+  look.mockImplementationOnce((calls) =>
+    Promise.resolve(calls.map(() => ({ ok: false as const, error: new Error('timed out') }))),
+  );
+  await sweeper.runRound();
+  await sweeper.runRound();
+  await sweeper.stop();
+  const [failed, next] = look.mock.calls.slice(-2).map(([calls]) => calls);
+  expect(failed!.length).toBeLessThan(150);
+  expect(failed!.filter((calls) => !next!.includes(calls))).toEqual([]);
 });

@@ -27,9 +27,9 @@ export class LookRounds {
     this.round = 0;
   }
 
-  /** Notes whether a queue has work. With work it is looked at in each round. */
-  note(queue: JobQueue, hasWork: boolean): void {
-    if (hasWork) {
+  /** Notes whether a queue may have work, also after a look that failed. Then it is looked at in each round. */
+  note(queue: JobQueue, mayHaveWork: boolean): void {
+    if (mayHaveWork) {
       this.withWork.add(queue);
     } else {
       this.withWork.delete(queue);
