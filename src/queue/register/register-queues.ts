@@ -31,7 +31,7 @@ class Registrations {
     }
   }
 
-  /** Adds a queue again, because its Redis has lost its data. */
+  /** Adds a queue again, because its Redis may have lost its data. */
   addAgain(queue: QueueAccess): void {
     this.names.delete(idOf(queue));
     this.add([queue]);
@@ -78,7 +78,7 @@ export function registerQueues(...queues: readonly QueueAccess[]): void {
   }
 }
 
-/** Adds a queue to the register again, because its Redis has lost its data. Returns at once. */
+/** Adds a queue to the register again, because its Redis may have lost its data. Returns at once. */
 export function registerAgain(queue: QueueAccess): void {
   Registrations.of(queue.store).addAgain(queue);
 }

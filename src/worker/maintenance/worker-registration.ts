@@ -138,7 +138,6 @@ export class WorkerRegistration implements BackgroundRole {
       this.faults.failed(what, `${what} failed`, error, error instanceof QueueLayoutError ? 'error' : 'warn');
     } else {
       this.faults.succeeded(what);
-      registerAgain(runner.queue);
     }
   }
 
@@ -201,6 +200,9 @@ export class WorkerRegistration implements BackgroundRole {
       return error as Error;
     }
     this.worker.repeats.succeeded(announcing(runner.name));
+    if (this.announcedAtMs.has(runner)) {
+      registerAgain(runner.queue); // Redis has lost the announcement, and so maybe the register
+    }
     this.noteAnnounced(runner, this.worker.store.clock.monotonic(), true);
     runner.announced();
     this.described.delete(runner); // the server may have lost it too

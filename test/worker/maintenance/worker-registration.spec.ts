@@ -3,6 +3,8 @@ import { afterEach, expect, it, jest } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { MemoryStore } from '#memory/memory-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
+import type { WorkerReports } from '#worker/maintenance/worker-reports.js';
+import type { QueueRunner } from '#worker/runner/queue-runner.js';
 import { Worker } from '#worker/worker.js';
 
 /** A purge lets an announcement expire after this time, in ms. */
@@ -50,4 +52,20 @@ it('adds its queues to the register again after Redis has lost its data', async 
     .mockImplementation((queues) => Promise.resolve(queues.map(() => ({ ok: true, reply: false }))));
   await clock.advance(30_000);
   expect(register.mock.calls.length).toBeGreaterThan(1);
+});
+
+it('adds a queue to the register again if a claim finds that Redis has lost its limits', async () => {
+  const store = new MemoryStore(clock);
+  const queue = new JobQueue(store, 'mail');
+  const register = jest.spyOn(store.queues, 'register');
+  worker = new Worker([{ queue, concurrency: 1, handlers: { mail: () => undefined } }], { sweepIntervalMs: 0 });
+  const starting = worker.start();
+  await clock.advance(10);
+  await starting;
+  await clock.advance(10);
+  expect(register).toHaveBeenCalledTimes(1);
+  const { runners, reports } = worker as unknown as { runners: QueueRunner[]; reports: WorkerReports };
+  reports.announce(runners[0]!); // as such a claim does
+  await clock.advance(20_000);
+  expect(register).toHaveBeenCalledTimes(2);
 });
