@@ -2,6 +2,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
+import { keptArray } from '../../queue/runtime/kept-array.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { Place } from '../../queue/store/verbs/queues-verbs.js';
 import { FaultLog } from '../reports/fault-log.js';
@@ -31,8 +32,9 @@ export class ScheduleTicker implements BackgroundRole {
   private stopped = false;
   private nextInMs = LOOK_MS;
   private unsubscribe: (() => void)[] = [];
-  /** The calls of all queues; undefined before all are open. */
-  private calls: readonly StoreCalls[] | undefined;
+  private readonly opened = new Map<JobQueue, StoreCalls>();
+  /** The calls of the last look, so that its keys are built once. */
+  private looked: readonly StoreCalls[] | undefined;
   private readonly faults: FaultLog;
 
   constructor(
@@ -92,21 +94,27 @@ export class ScheduleTicker implements BackgroundRole {
     if (this.queues.length <= FEW || !store?.isReady || store.isSharded) {
       return this.queues;
     }
-    const calls = await this.callsOfAll();
-    if (!calls) {
-      return this.queues;
-    }
-    const looks = await store.queues.look(calls, PLACES, LOOK_LIMIT);
-    return this.queues.filter((_, i) => {
-      const look = looks[i]!;
-      return !look.ok || look.reply.found.size > 0;
-    });
+    await this.openAll();
+    const opened = this.queues.filter((queue) => this.opened.has(queue));
+    this.looked = keptArray(
+      this.looked,
+      opened.map((queue) => this.opened.get(queue)!),
+    );
+    const looks = await store.queues.look(this.looked, PLACES, LOOK_LIMIT);
+    const without = new Set(
+      opened.filter((_, i) => {
+        const look = looks[i]!;
+        return look.ok && look.reply.found.size === 0;
+      }),
+    );
+    return this.queues.filter((queue) => !without.has(queue));
   }
 
-  /** Returns undefined while a queue cannot be opened. */
-  private async callsOfAll(): Promise<readonly StoreCalls[] | undefined> {
-    this.calls ??= await Promise.all(this.queues.map((queue) => queue.calls())).catch(() => undefined);
-    return this.calls;
+  /** Opens all queues. The tick of one that cannot be opened says why. */
+  private async openAll(): Promise<void> {
+    const others = this.queues.filter((queue) => !this.opened.has(queue));
+    const open = (queue: JobQueue) => queue.calls().then((calls) => this.opened.set(queue, calls));
+    await Promise.allSettled(others.map(open));
   }
 
   private async tickQueue(queue: JobQueue): Promise<void> {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { DeclaredSchedule } from '#worker/handlers/worker-queue.js';
@@ -214,6 +214,19 @@ describe('a ticker', () => {
     await ticker.stop();
     expect(warnings).toEqual([`Could not make the ticks of queue "${broken.name}"; trying again: no luck`]);
     expect((await sound.stats()).totals.enqueued).toBe(1);
+  });
+
+  it('asks only queues with due schedules and those that cannot be opened', async () => {
+    const queues = Array.from({ length: 6 }, () => newQueue());
+    const asked: string[] = [];
+    for (const queue of queues) {
+      Object.assign(queue.schedules, { tick: () => Promise.reject(new Error(`${asked.push(queue.name)}`)) });
+    }
+    jest.spyOn(queues[2]!, 'calls').mockRejectedValueOnce(new Error('a newer layout'));
+    const ticker = new ScheduleTicker(queues, log().logger);
+    await ticker.runOnce();
+    await ticker.stop();
+    expect(asked).toEqual([queues[2]!.name]);
   });
 
   it('makes more than one slice in a run', async () => {
