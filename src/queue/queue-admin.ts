@@ -177,6 +177,7 @@ export abstract class QueueAdmin extends JobAdmin {
   }
 }
 
-function repairsOf({ counts }: DoctorReport): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+/** Returns the number of repaired faults among those that the report lists. */
+function repairsOf({ findings }: DoctorReport): number {
+  return findings.filter(({ repaired }) => repaired).length;
 }

@@ -157,6 +157,16 @@ describe('the action log on Redis', () => {
     expect(await state.redis.xlen(state.keys.actions)).toBe(2);
   });
 
+  it('counts what the doctor repaired, and has no entry of a look', async () => {
+    const { queue, state } = coreQueue();
+    await queue.enqueue(1, { id: 'a' });
+    await state.redis.hset(state.keys.stats, 'enqueued_total', 'many');
+    await queue.doctor();
+    await queue.doctor({ repair: true });
+    await queue.doctor({ repair: true });
+    expect(await logOf(queue)).toEqual([['repair', 'the queue', 1]]);
+  });
+
   it('leaves nothing behind a purge of everything', async () => {
     const { queue, state } = coreQueue();
     await queue.pause();
