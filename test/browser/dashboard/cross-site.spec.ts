@@ -153,7 +153,7 @@ it.each([
   const behind = await openPage(await proxyOf('/internal/ops', saysHost));
   await behind.goto(`${behind.url().split('#')[0]}#/queue/email`);
   await behind.getByRole('button', { name: 'Pause the queue' }).click();
-  await behind.locator('dialog').getByRole('button', { name: 'Pause the queue' }).click();
+  await behind.locator('dialog').getByRole('button', { name: 'Pause', exact: true }).click();
   await says(behind, '.verdict-line', 'is paused');
   await behind.getByRole('button', { name: 'Resume the queue' }).click();
   await says(behind, '.verdict-line', 'is stuck');
