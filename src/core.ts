@@ -12,7 +12,14 @@ export type { PurgeOptions } from './queue/operate/purge.js';
 export { Batch, type BatchJobOptions } from './queue/batches/batch.js';
 export { BatchReader, type BatchProgressOptions } from './queue/batches/batch-reader.js';
 export type { BatchOptions, FollowUp, TypedFollowUp } from './queue/batches/batch-options.js';
-export type { BatchMember, BatchMemberStatus, BatchPage, BatchRecord, JobReference } from './queue/model/batch.js';
+export type {
+  BatchFollowUp,
+  BatchMember,
+  BatchMemberStatus,
+  BatchPage,
+  BatchRecord,
+  JobReference,
+} from './queue/model/batch.js';
 export { BatchNotFoundError, BatchSealedError, BatchTimeoutError } from './queue/errors/batch-errors.js';
 export { awaitAll, type ResultsOf } from './queue/results/await-all.js';
 export { DeadLetters, type DeadLetterFilter, type DeadLetterPage } from './queue/dead-letters/dead-letters.js';

@@ -52,6 +52,7 @@ function fly(card, from, to, stop) {
   copy.classList.add('flying');
   copy.removeAttribute('data-job');
   copy.inert = true;
+  copy.role = 'none'; // it is in no list
   document.querySelector('.picture').append(copy);
   flights.set(job, copy);
   const frames = stop
