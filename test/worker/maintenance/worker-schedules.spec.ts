@@ -218,6 +218,7 @@ describe('a ticker', () => {
 
   it('asks only queues with due schedules and those that cannot be opened', async () => {
     const queues = Array.from({ length: 6 }, () => newQueue());
+    await queues[0]!.stats(); // the connection is ready
     const asked: string[] = [];
     for (const queue of queues) {
       Object.assign(queue.schedules, { tick: () => Promise.reject(new Error(`${asked.push(queue.name)}`)) });
