@@ -114,7 +114,7 @@ describe('migrate', () => {
     const old = await seeded();
     await old.prioritized('3', 5);
     const refused = await cli(['migrate', 'bullmq', old.name]);
-    expect([refused.code, refused.stderr]).toEqual([EXIT.usage, expect.stringContaining('none → 1000')]);
+    expect([refused.code, refused.stderr]).toEqual([EXIT.usage, expect.stringContaining('none → 1,000')]);
     expect(await old.line()).toHaveLength(3);
     const { code } = await cli(['migrate', 'bullmq', old.name, '--priorities', 'none=900,5=950']);
     expect(code).toBe(EXIT.ok);

@@ -3,7 +3,7 @@ import { HISTORY_KEPT_MS } from '../runtime/lifetimes.js';
 import type { CallLimit, Settled } from '../store/queue-store.js';
 import type { StoreCalls } from '../store/store-calls.js';
 import type { AnnouncedQueue, IdleNote, Look, Place, QueuesVerbs, Renewal } from '../store/verbs/queues-verbs.js';
-import { SentTexts } from '../transport/send-evalsha.js';
+import { SentTexts } from '../transport/sent-texts.js';
 import type { RedisCall, ScriptCall } from '../transport/script-runner.js';
 import type { QueueCalls } from './calls/all-calls.js';
 import { configuredLimits, handlerLimitsText, limitsText } from './encode-limits.js';

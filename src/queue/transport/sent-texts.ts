@@ -1,0 +1,22 @@
+import { Command } from 'ioredis';
+
+/** The texts of a call, and their bytes. A call with thousands of keys that is sent again and again keeps them. */
+export class SentTexts {
+  private built: { readonly script: string; readonly texts: string[] } | undefined;
+  private bytes: string | Buffer | undefined;
+
+  /** Returns the texts of the call of this script, or text of a script. */
+  of(script: string, build: () => string[]): string[] {
+    if (this.built?.script !== script) {
+      this.built = { script, texts: build() };
+      this.bytes = undefined;
+    }
+    return this.built.texts;
+  }
+
+  /** Returns the bytes of a command with these texts. */
+  bytesOf(command: Command, socket: object): string | Buffer {
+    this.bytes ??= Buffer.from(Command.prototype.toWritable.call(command, socket));
+    return this.bytes;
+  }
+}
