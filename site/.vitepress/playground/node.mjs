@@ -29,6 +29,7 @@ export class AsyncLocalStorage {
 
 export const types = { isNativeError: (value) => value instanceof Error, isDate: (value) => value instanceof Date };
 export const hostname = () => 'browser';
+export const basename = (path) => path.split('/').at(-1);
 export const setMaxListeners = () => {};
 export const isDeepStrictEqual = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
