@@ -224,7 +224,7 @@ export const GROUPS = [
         'versions',
         'What a version promises, which versions are tested, and how parts are deprecated.',
       ),
-      page('The project', 'project', 'Who stands behind the library, how fast you get an answer, and the roadmap.'),
+      page('The project', 'project', 'Who maintains the library, how fast they answer, and the roadmap.'),
     ],
   },
 ];

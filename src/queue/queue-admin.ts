@@ -177,7 +177,7 @@ export abstract class QueueAdmin extends JobAdmin {
   }
 }
 
-/** Returns the number of repaired faults among those that the report lists. */
+/** Returns how many faults of the report were repaired. */
 function repairsOf({ findings }: DoctorReport): number {
   return findings.filter(({ repaired }) => repaired).length;
 }

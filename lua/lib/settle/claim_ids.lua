@@ -27,7 +27,7 @@ for place = 1, first_left and 0 or #ids do
   payload = not giant and payload
   bytes = bytes + #(payload or '')
   if bytes > most_bytes and claimed > 0 then
-    redis.call('INCRBY', sequence, place - 1 - #ids) -- the sequence numbers of those that are left are free again
+    redis.call('INCRBY', sequence, place - 1 - #ids) -- the numbers of the jobs that are left are free again
     first_left, more, full = place, true, true
     break
   end

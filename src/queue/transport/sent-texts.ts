@@ -1,6 +1,6 @@
 import { Command } from 'ioredis';
 
-/** The texts of a call, and their bytes. A call with thousands of keys that is sent again and again keeps them. */
+/** The texts of a call, and their bytes. A call with thousands of keys keeps them, because it is sent again and again. */
 export class SentTexts {
   private built: { readonly script: string; readonly texts: string[] } | undefined;
   private bytes: string | Buffer | undefined;

@@ -46,7 +46,7 @@ class TurnedLook {
     this.slices = Array.from({ length: count }, (_, i) => runners.slice(i * length, (i + 1) * length));
   }
 
-  /** Looks at the idle queues whose turn it is. Returns those that may have jobs. */
+  /** Looks at the idle queues whose turn it is. Returns the queues that may have jobs. */
   async look(): Promise<QueueRunner[]> {
     const turn = this.next;
     this.next = (turn + 1) % this.slices.length;
