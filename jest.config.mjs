@@ -44,5 +44,6 @@ export default {
     'default',
     '<rootDir>/scripts/selection-reporter.mjs',
     ...(process.env.TEST_TOTALS_FILE ? ['<rootDir>/scripts/totals-reporter.mjs'] : []),
+    ...(process.env.RECORD_RUNS ? ['<rootDir>/scripts/runs-reporter.mjs'] : []),
   ],
 };

@@ -1,21 +1,23 @@
-// Each claim of docs/proof.md names a spec or a command that exists, and says when it runs.
+// Each claim of docs/proof.md names a spec or a command that exists, and says when it runs and has passed last.
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
+import { lastPassed, readDates } from '../../../scripts/release/last-runs.mjs';
 import { rowsOf } from '../table.js';
 
 const root = new URL('../../../', import.meta.url);
 const { scripts } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
   scripts: Record<string, string>;
 };
+const dates = readDates();
 const rows = ['invariants', 'faults', 'claims'].flatMap((mark) =>
   rowsOf(mark, 'docs/proof.md')
     .slice(2)
-    .map((cells) => [cells.at(-3)!, cells.at(-2)!, cells.at(-1)!] as const),
+    .map((cells) => [cells.at(-4)!, cells.at(-3)!, cells.at(-2)!, cells.at(-1)!] as const),
 );
 
 it('has claims', () => expect(rows.length).toBeGreaterThan(40));
 
-it.each(rows)('%s', (_claim, shown, runs) => {
+it.each(rows)('%s', (_claim, shown, runs, date) => {
   const specs = [...shown.matchAll(/`(test\/[\w./-]+)`/g)].map(([, path]) => path!);
   const commands = [...shown.matchAll(/`npm run ([\w:-]+)`/g)].map(([, name]) => name!);
   expect(specs.length + commands.length).toBeGreaterThan(0);
@@ -24,4 +26,5 @@ it.each(rows)('%s', (_claim, shown, runs) => {
   const isLong = commands.length > 0 || specs.some((path) => path.startsWith('test/long/'));
   const isShort = specs.some((path) => !path.startsWith('test/long/'));
   expect(runs).toBe([isShort && 'each change', isLong && 'long'].filter(Boolean).join(', '));
+  expect(date).toBe(lastPassed(shown, dates));
 });
