@@ -32,7 +32,7 @@ export function queuesVerbs(store: RunningStore): QueuesVerbs {
     look: (queues, places, limit) =>
       ofEach('queueLook', queues, limit, (queue) => ({
         atMs: queue.now,
-        found: new Set(places.filter((place) => sizeOf(queue, place) > 0)),
+        found: new Set(places.filter((place) => sizeOf(queue, place) > 0).map((place) => foundAs(queue, place))),
       })),
     noteIdle: (queues, { gapMs }, limit) =>
       ofEach('sweepNoteIdle', queues, limit, (queue) => queue.history.noteIdle(gapMs)),
@@ -65,6 +65,11 @@ function renew(queue: MemoryQueue, worker: string, handlers: readonly AttemptLim
   return true;
 }
 
+/** Returns `scheduled` for `due` if all scheduled jobs are due later. */
+function foundAs({ scheduled, now }: MemoryQueue, place: Place): Place {
+  return place === 'due' && scheduled.score(scheduled.members()[0]!)! > now ? 'scheduled' : place;
+}
+
 function sizeOf(queue: MemoryQueue, place: Place): number {
   switch (place) {
     case 'pending':
@@ -81,6 +86,8 @@ function sizeOf(queue: MemoryQueue, place: Place): number {
     case 'scheduleDue':
     case 'scheduleOwners':
       return queue[place].size;
+    case 'due':
+      return queue.scheduled.size;
     case 'batches':
       return [...queue.followUps.values()].filter(({ endedAt }) => endedAt === undefined).length;
     default:

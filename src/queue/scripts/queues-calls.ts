@@ -114,14 +114,19 @@ class KeptLooks {
 function lookCall(queues: readonly StoreCalls[], places: readonly Place[]): ScriptCall<Look[]> {
   const keys = queues.flatMap((queue) => places.map((place) => keyOf((queue as QueueCalls).keys, place)));
   const count = queues.length;
-  const look = call('queueLook', keys, [places.length], (reply) => {
+  const due = places.indexOf('due');
+  const look = call('queueLook', keys, [places.length, due < 0 ? '' : due + 1], (reply) => {
     const [now, ...found] = listOf(reply);
     const atMs = wholeNumberOf(now);
     const nothing: Look = { atMs, found: NONE };
     const looks = Array.from({ length: count }, () => nothing);
     for (let i = 0; i < found.length; i += 2) {
       const bits = textOf(found[i + 1]);
-      looks[wholeNumberOf(found[i]) - 1] = { atMs, found: new Set(places.filter((_, bit) => bits[bit] === '1')) };
+      const there = places.filter((_, bit) => bits[bit] === '1');
+      looks[wholeNumberOf(found[i]) - 1] = {
+        atMs,
+        found: new Set(bits[due] === '2' ? [...there, 'scheduled' as const] : there),
+      };
     }
     return looks;
   });
@@ -172,6 +177,8 @@ function registerCall(queues: readonly StoreCalls[]): ScriptCall<void[]> {
 
 function keyOf(keys: QueueKeys, place: Place): string {
   switch (place) {
+    case 'due':
+      return keys.scheduled;
     case 'groupDepths':
       return `${keys.groupsPrefix}depths`;
     case 'groupsGated':

@@ -9,14 +9,14 @@ import type { QueueRunner } from '../runner/queue-runner.js';
 /** The interval of the looks, in ms. */
 const INTERVAL_MS = 1_000;
 
-/** The most keys of one look. */
+/** The most keys of one look. In a Cluster it is the most queues of one look, because each has a call. */
 const MOST_KEYS = 3_900;
 
 /** The places of jobs that a claim could find. */
-const CLAIMABLE: readonly Place[] = ['pending', 'prioritized', 'scheduled', 'groupDepths'];
+const CLAIMABLE: readonly Place[] = ['pending', 'prioritized', 'due', 'groupDepths'];
 
 /** The places of many queues. A client of the Redis pattern leaves its jobs in `pending`, so that is looked at more often. */
-const IN_TURN: readonly (readonly Place[])[] = [['pending'], ['prioritized', 'scheduled', 'groupDepths']];
+const IN_TURN: readonly (readonly Place[])[] = [['pending'], ['prioritized', 'due', 'groupDepths']];
 
 const LIMIT = { timeoutMs: 2_000 };
 
@@ -30,7 +30,7 @@ interface WaitingRunners {
   found(): void;
 }
 
-/** Looks at some places of all queues. A look has one call; beyond that the queues take turns. */
+/** Looks at some places of all queues. A look has a bounded number of keys; beyond that the queues take turns. */
 class TurnedLook {
   private readonly slices: (readonly QueueRunner[])[];
   private readonly kept: (readonly StoreCalls[])[] = [];
@@ -40,8 +40,9 @@ class TurnedLook {
     private readonly waiting: WaitingRunners,
     private readonly places: readonly Place[],
   ) {
-    const { runners } = waiting;
-    const count = Math.ceil((runners.length * places.length) / MOST_KEYS);
+    const { runners, store } = waiting;
+    const width = store.isSharded ? 1 : places.length; // in a Cluster each queue has a call of its own
+    const count = Math.ceil((runners.length * width) / MOST_KEYS);
     const length = Math.ceil(runners.length / count);
     this.slices = Array.from({ length: count }, (_, i) => runners.slice(i * length, (i + 1) * length));
   }
@@ -78,8 +79,9 @@ export class IdleLooks implements BackgroundRole {
   private readonly looks: readonly TurnedLook[];
 
   constructor(private readonly waiting: WaitingRunners) {
-    const inTurn = waiting.runners.length * CLAIMABLE.length > MOST_KEYS;
-    this.looks = (inTurn ? IN_TURN : [CLAIMABLE]).map((places) => new TurnedLook(waiting, places));
+    const { runners, store } = waiting;
+    const isSplit = !store.isSharded && runners.length * CLAIMABLE.length > MOST_KEYS;
+    this.looks = (isSplit ? IN_TURN : [CLAIMABLE]).map((places) => new TurnedLook(waiting, places));
   }
 
   start(): void {
@@ -109,7 +111,7 @@ export class IdleLooks implements BackgroundRole {
   }
 }
 
-/** Returns whether a claim may find a job. If all jobs are scheduled, it finds none before the next due time. */
-function isNews({ outlook, clock }: QueueRunner, found: Look['found']): boolean {
-  return found.size > (found.has('scheduled') && outlook.isBeforeDue(clock.monotonic()) ? 1 : 0);
+/** Returns whether a claim may find a job. Jobs that are all due later are news if no claim has learned of them. */
+function isNews({ outlook }: QueueRunner, found: Look['found']): boolean {
+  return found.size > (found.has('scheduled') && outlook.nextDueInMs !== undefined ? 1 : 0);
 }

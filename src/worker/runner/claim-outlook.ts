@@ -6,8 +6,6 @@ export class ClaimOutlook {
   private announced = true;
   private limited = false;
   private dueInMs: number | undefined;
-  /** The time of the last reply, in ms by the monotonic clock. */
-  private learnedAt = 0;
   /** True if jobs wait for a slot of the queue or of their group. */
   private awaitsSlots = false;
   /** True if settlements that free such slots were sent since the last claim. */
@@ -34,11 +32,6 @@ export class ClaimOutlook {
   /** ms until the next scheduled job is due, or a limit lets the next one start. */
   get nextDueInMs(): number | undefined {
     return this.dueInMs;
-  }
-
-  /** Returns true until the time at which, by the last claim, the next job is due. */
-  isBeforeDue(now: number): boolean {
-    return this.dueInMs !== undefined && now < this.learnedAt + this.dueInMs;
   }
 
   /** True if a wake came since the last claim was sent. That claim may not have seen its job. */
@@ -74,10 +67,9 @@ export class ClaimOutlook {
   }
 
   /** Evaluates the reply of a claim. `asked` slots were reserved for its claim. */
-  learn(reply: ClaimReply, asked: number, now: number): void {
+  learn(reply: ClaimReply, asked: number): void {
     const found = reply.jobs.length + reply.refused.length;
     this.dueInMs = reply.nextDueInMs;
-    this.learnedAt = now;
     this.limited = reply.isLimited;
     this.awaitsSlots = reply.awaitsSlots;
     this.repliesSoFar++;

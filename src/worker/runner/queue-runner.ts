@@ -105,7 +105,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
 
   /** Learns from the reply of a claim, before any job of its trip begins. */
   learn(reply: ClaimReply, { count }: ClaimInFlight): void {
-    this.outlook.learn(reply, count, this.clock.monotonic());
+    this.outlook.learn(reply, count);
     if (!this.now.hasBegun && reply.jobs.some(({ isolated }) => isolated)) {
       this.host.expectIsolated();
     }

@@ -22,6 +22,17 @@ describe('queue/look.lua', () => {
     expect(await look(queues)).toEqual([[], ['pending', 'claims'], [], ['scheduled'], ['groupDepths']]);
   });
 
+  it('tells a scheduled job that is due from later ones', async () => {
+    const [none, later, due, broken] = Array.from({ length: 4 }, () => testQueue());
+    await later!.add('a', { delay_ms: 60_000 });
+    await due!.add('b', { delay_ms: 60_000 });
+    await due!.redis.zadd(due!.keys.scheduled, (await due!.now()) - 1, 'b');
+    await broken!.redis.set(broken!.keys.scheduled, 'no sorted set');
+    const found = await look([none!, later!, due!, broken!], ['pending', 'due']);
+    await broken!.redis.del(broken!.keys.scheduled); // the invariants are checked after each test
+    expect(found).toEqual([[], ['scheduled'], ['due'], ['due']]);
+  });
+
   it('returns the time of the server', async () => {
     const q = testQueue();
     const before = await q.now();

@@ -1,5 +1,5 @@
 // A worker of many queues looks for jobs without a marker by one call for all of them. It claims where it finds some.
-import { expect, it } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { IdleLooks } from '#worker/fetch/idle-looks.js';
 import type { QueueRunner } from '#worker/runner/queue-runner.js';
@@ -74,6 +74,48 @@ it('does not claim each second for a job that is scheduled for tomorrow', async 
   expect(found).toBe(0);
   await new JobQueue(producer, 'q5').enqueue({});
   await worker.event('completed');
+});
+
+it('finds a job that is due before the one that the worker waits for, if its wake was lost', async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryStore(clock);
+  const queues = Array.from({ length: MANY }, (_, i) => new JobQueue(store, `q${i}`));
+  const started: string[] = [];
+  const list = queues.map((queue) => ({
+    queue,
+    handlers: { [queue.name]: ({ id }: { id: string }) => void started.push(id) },
+  }));
+  const worker = new Worker(list, { sweepIntervalMs: 0 });
+  await queues[5]!.enqueue({}, { delayMs: 86_400_000 });
+  const starting = worker.start();
+  await clock.advance(5_000);
+  await starting;
+  const wake = jest.spyOn(store.server, 'wake').mockImplementation(() => undefined);
+  await queues[5]!.enqueue({}, { id: 'earlier', delayMs: 500 });
+  wake.mockRestore();
+  await clock.advance(1_510);
+  expect(started).toEqual(['earlier']);
+  const stopping = worker.stop({ timeoutMs: 0 });
+  await clock.advance(1_000);
+  await stopping;
+});
+
+it.each([
+  ['one server', false, 1_200, [1_200, 1_200, 1_200, 1_200]],
+  ['a Cluster', true, 1_200, [1_200, 1_200]],
+  ['a Cluster, in turns', true, 4_000, [2_000, 2_000]],
+])('looks at most once a second at each queue of %s', async (_where, isSharded, count, looks) => {
+  const seen: number[] = [];
+  const store = Object.assign(new MemoryStore(), { isSharded });
+  store.queues.look = async (queues) => {
+    seen.push(queues.length);
+    return [];
+  };
+  const runners = Array.from({ length: count }, () => ({ calls: {} }) as QueueRunner);
+  const idleLooks = new IdleLooks({ store, runners, isIdle: () => true, found: () => undefined });
+  await idleLooks.runOnce().catch(() => undefined);
+  await idleLooks.runOnce().catch(() => undefined);
+  expect(seen).toEqual(looks);
 });
 
 it('claims only from the queue whose marker woke it', async () => {

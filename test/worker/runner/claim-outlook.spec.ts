@@ -7,7 +7,7 @@ const NOTHING = { jobs: [], refused: [], isFull: false, awaitsSlots: false } as 
 it('expects no job after a claim that found too few, until jobs may have come', () => {
   const outlook = new ClaimOutlook();
   outlook.claims();
-  outlook.learn(NOTHING, 1, 0);
+  outlook.learn(NOTHING, 1);
   expect(outlook.mayHaveJobs).toBe(false);
   outlook.expectJobs();
   expect(outlook.mayHaveJobs).toBe(true);
@@ -17,11 +17,11 @@ it('claims again after a wake that overtook the reply of a claim', () => {
   const outlook = new ClaimOutlook();
   outlook.claims();
   outlook.wake();
-  outlook.learn(NOTHING, 1, 0);
+  outlook.learn(NOTHING, 1);
   expect(outlook.mayHaveJobs).toBe(true);
   expect(outlook.isWoken).toBe(true);
   outlook.claims();
-  outlook.learn(NOTHING, 1, 0);
+  outlook.learn(NOTHING, 1);
   expect(outlook.mayHaveJobs).toBe(false);
   expect(outlook.isWoken).toBe(false);
 });

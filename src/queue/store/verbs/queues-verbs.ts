@@ -2,11 +2,15 @@
 import type { CallLimit, Settled } from '../store-call.js';
 import type { AttemptLimits, StoreCalls } from '../store-calls.js';
 
-/** The part of a queue that exists only while it has something. */
+/**
+ * The part of a queue that exists only while it has something. A look for `due` finds it in a queue with a scheduled job that
+ * is due. It finds `scheduled` instead if all of them are due later.
+ */
 export type Place =
   | 'pending'
   | 'prioritized'
   | 'scheduled'
+  | 'due'
   | 'claims'
   | 'processing'
   | 'completed'
