@@ -4,12 +4,13 @@ import { isJobDefinition, type JobDefinition } from '../enqueue/define-job.js';
 import { encodeJob, payloadSubject, type EncodeTarget } from '../enqueue/encode-job.js';
 import { typedOptions } from '../enqueue/encode-typed-job.js';
 import type { JobRules } from '../enqueue/enqueue-options.js';
-import { InvalidOptionError } from '../errors/errors.js';
+import { InvalidOptionError, InvalidPayloadError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import { BATCH_PARTS } from '../model/batch.js';
 import { jobOptionsAt } from '../model/job-options.js';
 import type { JobMetadata } from '../model/metadata.js';
 import type { EncodedBatch, EncodedFollowUp } from '../store/verbs/batch-verbs.js';
+import { isGiant, USUAL_PAYLOAD_BYTES } from '../store/claim-refusal.js';
 import { followUpMaker, followUpRef, refTo } from '../store/job-ref.js';
 import { checkJobId, checkQueueName } from '../validation/names.js';
 import { duration } from '../validation/numbers.js';
@@ -201,6 +202,7 @@ function encodeFollowUp(
     ? checkPayload(job, encoded.payload, target, batch, payloadSubject(subject))
     : undefined;
   const isHere = name === home.name;
+  refuseFarPayload(subject, encoded.payload, isHere);
   return {
     followUp: {
       kind: KINDS[kind],
@@ -211,4 +213,20 @@ function encodeFollowUp(
     },
     check: check instanceof Promise ? check : undefined,
   };
+}
+
+/**
+ * Refuses a payload for another queue that its workers may not load. The process that sends it may have a lower limit, so
+ * nobody announces a larger one there.
+ *
+ * @throws InvalidPayloadError
+ */
+function refuseFarPayload(subject: string, json: string, isHere: boolean): void {
+  if (!isHere && isGiant(json, USUAL_PAYLOAD_BYTES)) {
+    throw new InvalidPayloadError(
+      payloadSubject(subject),
+      `at most ${USUAL_PAYLOAD_BYTES} bytes of JSON for another queue than that of the batch`,
+      `${Buffer.byteLength(json)} bytes`,
+    );
+  }
 }

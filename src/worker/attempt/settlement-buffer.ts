@@ -221,7 +221,10 @@ export class SettlementBuffer {
 
   private notifyOfFailures(failures: readonly Settling<Failure | Release>[]): void {
     const claims = failures.map(({ attempt, refused }) => attempt?.claim ?? refused!.job);
-    this.notifyBatchReporter(claims);
+    // Unlike the reply of a completion, this one does not say whether its batch has sent follow-ups to other queues.
+    if (claims.some(({ options }) => options.member !== undefined)) {
+      this.owner.batchReporter.notify();
+    }
     if (claims.some(({ options }) => options.stopsBatch)) {
       this.owner.batchReporter.notify(true);
     }

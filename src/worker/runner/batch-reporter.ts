@@ -15,7 +15,7 @@ export class BatchReporter {
 
   constructor(private readonly queue: JobQueue) {}
 
-  /** Called when a member has ended whose batch is elsewhere, or which stops its batch. */
+  /** Called when a member may have put an end or a follow-up into the outbox, or stops its batch. */
   notify(stopsBatch = false): void {
     this.stopsSome ||= stopsBatch;
     if (this.timer) {

@@ -1,10 +1,13 @@
 // Follow-ups in other queues than the batch's: each exactly once, wherever their sender dies or stalls.
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { InvalidOptionError } from '#queue/errors/errors.js';
+import { BatchNotFoundError } from '#queue/errors/batch-errors.js';
+import { InvalidOptionError, NonRetryableError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import type { QueueStore } from '#queue/store/queue-store.js';
+import type { Job } from '#worker/handlers/job.js';
 import { eventually, gate } from '../../support/faults/wait.js';
+import { inside } from '../../support/queue/inside.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
 const intercepted = new Set<QueueStore>();
@@ -110,6 +113,36 @@ onEachStore('a follow-up in another queue', () => {
     expect((await batch.status()).state).toBe('ended');
     expect((await empty.status()).state).toBe('ended');
   });
+
+  it.each(['fails', 'is cancelled', 'gives up'])(
+    'is sent by the worker in which the last member %s, without maintenance',
+    async (end) => {
+      const [home, mail] = [newQueue({ maxSnoozes: 1 }), newQueue()];
+      const { worker } = await startWorker(
+        [
+          {
+            queue: home,
+            handlers: {
+              [home.name]: async (job: Job) => {
+                if (end === 'is cancelled') await home.cancel(job.id);
+                if (end === 'gives up') job.snooze(1);
+                throw new NonRetryableError('no');
+              },
+            },
+          },
+          { queue: mail, handlers: { mail: () => 'sent' } },
+        ],
+        undefined,
+        { sweepIntervalMs: 0 },
+      );
+      const batch = home.batch({ onFailure: { name: 'mail', queue: mail.name } });
+      await batch.add(home.name, 1);
+      await batch.seal();
+      await eventually(async () => (await mail.stats()).totals.completed === 1);
+      await eventually(async () => (await batch.status()).state === 'ended');
+      await worker.stop();
+    },
+  );
 
   it.each(['batchFollowUps', 'onceEnqueue', 'batchAcknowledge', 'onceForget'])(
     'is there once if its sender dies before or after %s, and the job is forgotten meanwhile',
@@ -248,9 +281,35 @@ onEachStore('a follow-up in another queue', () => {
   });
 });
 
+it('a follow-up is there once if its home was restored from a backup, whose counter is behind', async () => {
+  const [home, mail] = [newQueue(), newQueue()];
+  const run = async (id: string) => {
+    const batch = home.batch({ id, finally: { name: 'mail', queue: mail.name, payload: 7 } });
+    await batch.seal();
+    await runAndForget(mail, idOf(home, id));
+    await maintainBatches(mail);
+    return batch;
+  };
+  await run('before');
+  const { keys } = await inside(home).scripts();
+  await inside(home).connection.client.set(keys.sequence, 0);
+  const batch = await run('after'); // the fence of the first one in the other queue is larger
+  await maintainBatches(home, { all: true });
+  expect(await batch.status()).toMatchObject({ state: 'ended' });
+  expect((await mail.stats()).totals.enqueued).toBe(2);
+});
+
 describe('the queue of a follow-up', () => {
   it('must have a valid name', () => {
     expect(() => newQueue().batch({ then: { queue: 'a b' } })).toThrow(InvalidOptionError);
     expect(() => newQueue().batch({ then: { queue: 7 as never } })).toThrow(/batch\.then\.queue/);
+  });
+
+  it('takes no larger payload than its workers load, and the batch is not created', async () => {
+    const home = newQueue({ maxPayloadBytes: 64 * 1024 * 1024 });
+    const payload = 'x'.repeat(17 * 1024 * 1024);
+    const make = () => home.batch({ id: 'b', finally: { name: 'mail', queue: 'mail', payload } });
+    expect(make).toThrow(/batch\.finally\.payload: expected at most 16777216 bytes .* found 17825794 bytes/);
+    await expect(home.findBatch('b').status()).rejects.toThrow(BatchNotFoundError);
   });
 });
