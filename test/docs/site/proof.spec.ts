@@ -1,4 +1,4 @@
-// Each claim of docs/proof.md names a spec or a command that exists, and says when it runs and has passed last.
+// Each claim of docs/proof.md names a spec or a command that exists. It says when it runs, and when it has passed last.
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
 import { lastPassed, readDates } from '../../../scripts/release/last-runs.mjs';
