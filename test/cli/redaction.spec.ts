@@ -61,6 +61,7 @@ async function saidTo(args: readonly string[]): Promise<string> {
 it.each<[string, () => string[]]>([
   ['list completed', () => ['list', name, 'completed']],
   ['list failed', () => ['list', name, 'failed']],
+  ['list --search', () => ['list', name, '--search', 'payload:iban']],
   ['show of a completed job', () => ['show', name, ids[0]!]],
   ['show of a dead letter', () => ['show', name, ids[1]!]],
   ['batch', () => ['batch', name, batchId]],

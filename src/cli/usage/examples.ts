@@ -1,13 +1,13 @@
 import { Help, type Command } from 'commander';
 
-/** An example of each command, in the order of use: look, understand, mend, steer, and the rest. */
-export const EXAMPLES: Readonly<Record<string, string>> = {
+/** Examples of each command, in the order of use: look, understand, mend, steer, and the rest. */
+export const EXAMPLES: Readonly<Record<string, string | readonly string[]>> = {
   health: 'health',
   top: 'top',
   stats: 'stats email --watch',
   queues: 'queues',
   errors: 'errors email',
-  list: 'list email failed --limit 50',
+  list: ['list email failed --limit 50', 'list --search "payload.customer:4 state:failed"'],
   show: 'show email 01JD8Z4M --verbose',
   redrive: 'redrive email --all --error "502 Bad Gateway"',
   discard: 'discard email --all --kind 1f3a',
@@ -42,9 +42,10 @@ export function inOrderOfUse(command: Command): Command[] {
   return new Help().visibleCommands(command).toSorted((a, b) => placeOf(a) - placeOf(b));
 }
 
-/** Adds its example to the help of each command. */
+/** Adds its examples to the help of each command. */
 export function addExamples(program: Command): void {
   program.commands.forEach((command) => {
-    command.addHelpText('after', `\nExample:\n  nest-job-queue ${EXAMPLES[command.name()]!}`);
+    const examples = [EXAMPLES[command.name()]!].flat().map((example) => `\n  nest-job-queue ${example}`);
+    command.addHelpText('after', `\n${examples.length > 1 ? 'Examples' : 'Example'}:${examples.join('')}`);
   });
 }

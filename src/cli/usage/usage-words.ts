@@ -17,6 +17,10 @@ const WORDS: readonly [pattern: RegExp, ours: (...found: string[]) => string][] 
     (name, found, choices) => `${name}: expected ${choices}, found "${found}".`,
   ],
   [
+    /^option '(--[\w-]+).*?' cannot be used with option '(--[\w-]+).*?'$/s,
+    (first, second) => `${first} and ${second} exclude each other.`,
+  ],
+  [
     /^command-argument value '(.*)' is invalid for argument '(.*)'\. Allowed choices are (.*)\.$/s,
     (found, name, choices) => `<${name}>: expected ${choices}, found "${found}".`,
   ],

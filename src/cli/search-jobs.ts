@@ -1,0 +1,80 @@
+// Searches jobs as the dashboard does, for `list --search`.
+import type { QueueVerdict } from '../inspect/queue-signs.js';
+import { compileSearch, type Search } from '../inspect/search/compile-search.js';
+import { placesOf } from '../inspect/search/walk-places.js';
+import { walkSlice } from '../inspect/search/walk-state.js';
+import { unreadable } from '../inspect/unreadable.js';
+import type { JobQueue } from '../queue/job-queue.js';
+import type { JobRecord, JobStatus } from '../queue/model/job.js';
+import type { Session } from './redis/session.js';
+
+/** Where a search looks, and where it ends. */
+interface Scope {
+  /** Undefined for all queues. */
+  name: string | undefined;
+  /** Undefined for all states. */
+  status: JobStatus | undefined;
+  /** The search ends at this many matches, or a few more. */
+  most: number;
+}
+
+/** Searches the jobs of a queue, or of all. Dead letters are looked at first. */
+export class JobSearch {
+  /** The matches, as they may be shown. */
+  readonly jobs: JobRecord[] = [];
+  /** The queues that cannot be read. */
+  readonly unreadable: QueueVerdict[] = [];
+  /** The number of jobs that were looked at. */
+  searched = 0;
+  /** The number of payloads that could not be looked into. */
+  unread = 0;
+  /** True if it has ended because it found enough. */
+  isCut = false;
+
+  private readonly search: Search;
+
+  /** @throws InvalidOptionError for a bad term */
+  constructor(
+    private readonly session: Session,
+    text: string,
+  ) {
+    this.search = compileSearch(text);
+  }
+
+  async run({ name, status, most }: Scope): Promise<void> {
+    const names = name === undefined ? await this.session.queueNames() : [(await this.session.known(name)).name];
+    const places = placesOf(names, this.search, null).filter(({ state }) => (status ?? state) === state);
+    for (const { queue, state } of places) {
+      if (this.isCut || this.unreadable.some((verdict) => verdict.queue === queue)) {
+        continue;
+      }
+      try {
+        await this.look(this.session.queue(queue), state, most);
+      } catch (error) {
+        if (name !== undefined) {
+          throw error;
+        }
+        this.unreadable.push(unreadable(queue, error));
+      }
+    }
+  }
+
+  /** Looks at the jobs of one state, slice by slice. */
+  private async look(queue: JobQueue, state: JobStatus, most: number): Promise<void> {
+    const content = await this.session.shownBy(queue);
+    let cursor: string | null = null;
+    do {
+      const slice = await walkSlice(queue, state, cursor, this.search);
+      for (const job of slice.jobs.map((each) => content.record(each))) {
+        const looked = this.search.look(job);
+        this.unread += Number(looked === 'unread');
+        if (looked === 'match') {
+          this.jobs.push(job);
+        }
+      }
+      this.searched += slice.looked;
+      cursor = slice.cursor;
+      this.isCut = this.jobs.length >= most;
+    } while (cursor !== null && !this.isCut);
+  }
+}
