@@ -114,7 +114,7 @@ export async function main(argv: readonly string[], host: HostProcess = process)
   addMigrate(program, run, host.env);
   addOutbox(program, runLocally, host.env);
   addMcp(program, host, main);
-  addCompletion(program, host.stdout);
+  addCompletion(program, run, host.stdout);
   addExamples(program);
   program.commands.forEach((command) => command.exitOverride());
   try {

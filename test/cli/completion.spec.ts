@@ -1,17 +1,27 @@
 // The completion, typed in a real shell on a terminal.
+import { once } from 'node:events';
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { JobQueue } from '#queue/job-queue.js';
+import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { cli } from './run-cli.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'completion-'));
 const script = join(folder, 'completion.bash');
 
+/** A command that prints its arguments. As the hidden command it completes to them, too. */
+const STUB = `nest-job-queue() {
+  if [[ "$1" == queue-names ]]; then shift; echo "mailbox $(IFS=_; echo "at_$*" | tr -d :)"; else echo "called with:" "$@."; fi
+}
+`;
+
 beforeAll(async () => {
   const { stdout } = await cli(['completion', 'bash']);
-  writeFileSync(script, `${stdout}nest-job-queue() { echo "called with:" "$@."; }\nPS1='ready> '\n`);
+  writeFileSync(script, `${stdout}${STUB}PS1='ready> '\n`);
 }, 60_000);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -41,6 +51,12 @@ it.each([
   ['nest-job-queue --redis redis://localhost:1 prom\tmail 1', '--redis redis://localhost:1 promote mail 1'],
   ['nest-job-queue schedules mail rem\tnightly --y\t', 'schedules mail remove nightly --yes'],
   ['nest-job-queue list mail sche\t', 'list mail scheduled'],
+  ['nest-job-queue list mailb\tfai\t', 'list mailbox failed'],
+  ['nest-job-queue --json show --prefix app at_\t1', '--json show --prefix app at_--prefix_app 1'],
+  [
+    'nest-job-queue --redis redis://localhost:1 --cluster show at\t',
+    '--redis redis://localhost:1 --cluster show at_--redis_redis//localhost1_--cluster',
+  ],
 ])(
   '%j in bash',
   async (line, expected) => {
@@ -77,6 +93,33 @@ it('of zsh loads in a shell that has not set up its completion, and of fish offe
     expect(offered).not.toContain('package.json');
   }
 }, 60_000);
+
+it('asks a hidden command for the names of the queues, and no command lists it', async () => {
+  const prefix = uniqueQueueName();
+  await new JobQueue(connect(), 'mailbox', { prefix }).enqueue(1);
+  expect(await cli(['queue-names', '--prefix', prefix])).toEqual({ code: 0, stdout: 'mailbox\n', stderr: '' });
+  for (const args of [['--help'], ['completion', 'fish']]) {
+    expect((await cli(args)).stdout).not.toMatch(/^ *(complete .* -a )?queue-names/m);
+  }
+}, 60_000);
+
+it.each([
+  ['is away', 1],
+  ['is silent', 0],
+])(
+  'offers no queue and no error where Redis %s',
+  async (_, port) => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const sockets: Socket[] = [];
+    server.on('connection', (socket) => sockets.push(socket));
+    const at = `redis://127.0.0.1:${port || (server.address() as AddressInfo).port}`;
+    expect(await cli(['queue-names', '--redis', at])).toEqual({ code: 0, stdout: '', stderr: '' });
+    sockets.forEach((socket) => socket.destroy());
+    server.close();
+  },
+  60_000,
+);
 
 function isInstalled(shell: string): boolean {
   try {

@@ -45,7 +45,7 @@ export function inOrderOfUse(command: Command): Command[] {
 /** Adds its examples to the help of each command. */
 export function addExamples(program: Command): void {
   program.commands.forEach((command) => {
-    const examples = [EXAMPLES[command.name()]!].flat().map((example) => `\n  nest-job-queue ${example}`);
+    const examples = [EXAMPLES[command.name()] ?? []].flat().map((example) => `\n  nest-job-queue ${example}`);
     command.addHelpText('after', `\n${examples.length > 1 ? 'Examples' : 'Example'}:${examples.join('')}`);
   });
 }

@@ -15,6 +15,11 @@ function cellsOf(stdout: string): Record<string, string>[] {
   return rows.map((row) => Object.fromEntries(head!.map((name, i) => [name, row[i] ?? ''])));
 }
 
+/** Returns the ids of a list in JSON. */
+function ids({ stdout }: { stdout: string }): string[] {
+  return (JSON.parse(stdout) as { id: string }[]).map(({ id }) => id);
+}
+
 describe('list', () => {
   it('labels a job by its payload, and says its group and since when it waits', async () => {
     const queue = newQueue();
@@ -57,7 +62,6 @@ describe('list --search', () => {
 
   const search = (text: string, ...args: string[]) =>
     cli(['list', ...args, '--search', text, '--prefix', prefix, '--json']);
-  const ids = ({ stdout }: { stdout: string }) => (JSON.parse(stdout) as { id: string }[]).map(({ id }) => id);
 
   it('finds jobs in all queues and states, dead letters first, and says what it left out', async () => {
     const ran = await search('payload.customer:4');
