@@ -171,4 +171,4 @@ export {
   ThreadCrashedError,
   ThreadTerminatedError,
 } from './worker/attempt/worker-errors.js';
-export type { ThreadBatch, ThreadJob } from './worker/threads/thread-job.js';
+export type { ThreadBatch, ThreadJob, ThreadMember } from './worker/threads/thread-job.js';

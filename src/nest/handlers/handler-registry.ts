@@ -141,8 +141,8 @@ export class HandlerRegistry {
    */
   async openThreads(queues: readonly string[] = this.queueNames): Promise<void> {
     const pools = [...this.queueOfPool].filter(([, queue]) => queues.includes(queue));
-    const codecOf = (queue: string) => this.queues.queue(queue).options.codec;
-    await Promise.all(pools.map(([pool, queue]) => pool.open(this.queues.concurrencyOf(queue), codecOf(queue))));
+    const rulesOf = (queue: string) => this.queues.queue(queue).options;
+    await Promise.all(pools.map(([pool, queue]) => pool.open(this.queues.concurrencyOf(queue), rulesOf(queue))));
   }
 
   /** Ends the threads that handlers run in; waits for their end for `timeoutMs` at most. */

@@ -13,14 +13,17 @@ export function brand(type: { prototype: object }, name: Brand): void {
 
 /** Returns the check for instances of a marked class, whichever copy made them. */
 export function brandCheck<Instance>(type: { prototype: Instance }): (value: unknown) => value is Instance {
-  const name = (type.prototype as { [BRAND]?: unknown })[BRAND];
-  return (value): value is Instance => {
-    try {
-      return typeof value === 'object' && value !== null && (value as { [BRAND]?: unknown })[BRAND] === name;
-    } catch {
-      return false; // a thrown value must be settled even if reading it throws
-    }
-  };
+  const name = (type.prototype as { [BRAND]?: Brand })[BRAND]!;
+  return (value): value is Instance => hasBrand(value, name);
+}
+
+/** Returns whether a value is an instance of a marked class. For callers that do not load that class. */
+export function hasBrand(value: unknown, name: Brand): boolean {
+  try {
+    return typeof value === 'object' && value !== null && (value as { [BRAND]?: unknown })[BRAND] === name;
+  } catch {
+    return false; // a thrown value must be settled even if reading it throws
+  }
 }
 
 /** Marks the base class of the errors. */

@@ -1,4 +1,4 @@
-// The used part of the interface that zod, valibot, arktype and others share (https://standardschema.dev), as types.
+// The used part of the interface that zod, valibot, arktype and others share (https://standardschema.dev).
 
 /** A schema of any library that follows Standard Schema. */
 export interface StandardSchema<Input = unknown, Output = Input> {
@@ -28,3 +28,8 @@ export type InputOf<Schema extends StandardSchema> = NonNullable<Schema['~standa
 
 /** The output of a schema. */
 export type OutputOf<Schema extends StandardSchema> = NonNullable<Schema['~standard']['types']>['output'];
+
+/** The schema of values that were checked before, such as in the thread that sent them. It accepts anything. */
+export const CHECKED: StandardSchema = {
+  '~standard': { version: 1, vendor: 'nest-job-queue', validate: (value) => ({ value }) },
+};

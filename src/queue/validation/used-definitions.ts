@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { SafeLogger } from '../errors/safe-logger.js';
 import { show } from '../errors/show.js';
 import type { JobQueueLogger } from '../runtime/logger.js';
+import { CHECKED } from './standard-schema.js';
 
 /** The most remembered names of a queue. */
 const MOST_NAMES = 1_000;
@@ -27,8 +28,8 @@ export class UsedDefinitions {
 
   /** Records a definition and who uses it. */
   use(definition: Definition | undefined, user: string): void {
-    if (!definition) {
-      return;
+    if (!definition || definition.payload === CHECKED) {
+      return; // the process that checked the payload has the definition
     }
     const { name } = definition;
     const first = this.first.get(name);

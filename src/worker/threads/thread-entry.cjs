@@ -4,7 +4,8 @@
  *
  * A job and its thread communicate over the job's own port. To the thread: `abort` (reason) and `answer` (ask, value or
  * error). From it: `progress` and `checkpoint` (ask, and a sent value), `log` (ask, message), and `batch.status`,
- * `batch.wait` and `batch.results` (ask, options). Last comes `done` (a sent value), `refused` (a result that cannot be
+ * `batch.wait` and `batch.results` (ask, options), `batch.add` (ask, job, payload, options) and
+ * `batch.addMany` (ask, members, options). Last comes `done` (a sent value), `refused` (a result that cannot be
  * stored: path, expected, found) or `failed` (error). A sent value is JSON or a copy, see thread-values.ts.
  */
 'use strict';
@@ -13,7 +14,14 @@ const { setMaxListeners } = require('node:events');
 const { createRequire } = require('node:module');
 const { pathToFileURL } = require('node:url');
 const { inspect } = require('node:util');
-const { checkLogLine, InvalidPayloadError, sentValue } = require('./thread-values.generated.cjs');
+const {
+  checkLogLine,
+  InvalidPayloadError,
+  sentJob,
+  sentMember,
+  sentMembers,
+  sentValue,
+} = require('./thread-values.generated.cjs');
 
 // Undefined in a bundle.
 exports.file = module.filename;
@@ -23,11 +31,11 @@ const MOST_ERRORS = 11; // one more than is stored, so that an excess is noticed
 
 let handler;
 
-exports.run = async ({ file, fields, asJson, port }) => {
+exports.run = async ({ file, fields, content, port }) => {
   try {
     handler ??= await load(file);
-    const result = await handler(new ThreadJob(port, fields, asJson));
-    port.postMessage(ended(result, asJson));
+    const result = await handler(new ThreadJob(port, fields, content));
+    port.postMessage(ended(result, content));
   } catch (error) {
     port.postMessage({ type: 'failed', error: plain(error) });
     // A failed load is cached, so the next job must try it in a new thread.
@@ -35,7 +43,7 @@ exports.run = async ({ file, fields, asJson, port }) => {
   }
 };
 
-function ended(result, asJson) {
+function ended(result, { asJson }) {
   try {
     return { type: 'done', ...sentValue('result', result, asJson) };
   } catch (error) {
@@ -47,17 +55,17 @@ function ended(result, asJson) {
 
 class ThreadJob {
   #port;
-  #asJson;
+  #content;
   #asks = new Map();
   #asked = 0;
   #controller = new AbortController();
 
-  constructor(port, fields, asJson) {
+  constructor(port, fields, content) {
     this.#port = port;
     setMaxListeners(0, this.#controller.signal); // it ends with the job, so Node's warning of a leak would be wrong
-    this.#asJson = asJson;
+    this.#content = content;
     Object.assign(this, fields);
-    this.batch = fields.batch && new ThreadBatch(fields.batch, (question) => this.#ask(() => question));
+    this.batch = fields.batch && new ThreadBatch(fields.batch, content, (question) => this.#ask(() => question));
     port.on('message', (message) => {
       if (message.type === 'abort') this.#controller.abort(named(message.reason));
       else this.#answer(message);
@@ -67,10 +75,10 @@ class ThreadJob {
     return this.#controller.signal;
   }
   progress(value) {
-    return this.#ask(() => ({ type: 'progress', ...sentValue('progress', value, this.#asJson) }));
+    return this.#ask(() => ({ type: 'progress', ...sentValue('progress', value, this.#content.asJson) }));
   }
   async checkpoint(value) {
-    await this.#ask(() => ({ type: 'checkpoint', ...sentValue('checkpoint', value, this.#asJson) }));
+    await this.#ask(() => ({ type: 'checkpoint', ...sentValue('checkpoint', value, this.#content.asJson) }));
     this.lastCheckpoint = value;
   }
   step(name) {
@@ -105,11 +113,20 @@ class ThreadJob {
 }
 
 class ThreadBatch {
+  #content;
   #ask;
 
-  constructor({ id, queue }, ask) {
+  constructor({ id, queue }, content, ask) {
     Object.assign(this, { id, queue });
+    this.#content = content;
     this.#ask = ask;
+  }
+  async add(job, payload, options = {}) {
+    return this.#ask({ type: 'batch.add', ...(await sentMember(job, payload, this.#content)), options });
+  }
+  async addMany(job, jobs, options = {}) {
+    const members = await sentMembers(job, jobs, this.#content);
+    return this.#ask({ type: 'batch.addMany', job: sentJob(job), members, options });
   }
   status() {
     return this.#ask({ type: 'batch.status' });

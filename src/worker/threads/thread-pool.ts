@@ -4,9 +4,10 @@ import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { loadPeer } from '../../queue/errors/load-peer.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import { within } from '../../queue/runtime/within.js';
-import type { JobCodec } from '../../queue/codec/codec.js';
+import type { ContentRules } from '../../queue/codec/codec.js';
 import type { Job } from '../handlers/job.js';
 import { ThreadRun } from './thread-run.js';
+import type { ThreadContent } from './thread-values.js';
 import { ShutdownError, ThreadCrashedError } from '../attempt/worker-errors.js';
 
 /** The time a thread without a job is kept, in ms. */
@@ -32,18 +33,18 @@ export class ThreadPool {
   private readonly runs = new Set<ThreadRun>();
   private fault: unknown;
   private closed = false;
-  private asJson = true;
+  private content: ThreadContent = { asJson: true, isRedacted: false };
 
   constructor(private readonly settings: ThreadSettings) {}
 
   /**
    * Starts the pool, whose threads start with jobs.
    *
-   * @param codec of the queue
+   * @param rules how the queue stores and shows content
    * @throws InvalidOptionError where piscina is not installed, or the library is part of a bundle
    */
-  async open(threads: number, codec?: JobCodec): Promise<void> {
-    this.asJson = codec?.takesJson ?? codec === undefined;
+  async open(threads: number, { codec, redact }: Partial<ContentRules> = {}): Promise<void> {
+    this.content = { asJson: codec?.takesJson ?? codec === undefined, isRedacted: redact !== undefined };
     const { subject, resourceLimits } = this.settings;
     const Threads = await loadPiscina(subject);
     this.pool = new Threads({
@@ -71,7 +72,7 @@ export class ThreadPool {
     if (this.closed) {
       throw new ShutdownError();
     }
-    const run = new ThreadRun(job, this.settings.graceMs, this.asJson);
+    const run = new ThreadRun(job, this.settings.graceMs, this.content);
     this.runs.add(run);
     try {
       return await run.in(this.pool!, this.settings.file);

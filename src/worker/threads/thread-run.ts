@@ -9,7 +9,8 @@ import {
 } from '../../queue/errors/errors.js';
 import type { Job } from '../handlers/job.js';
 import { ThreadCrashedError, ThreadTerminatedError } from '../attempt/worker-errors.js';
-import { portable, type SentValue } from './thread-values.js';
+import { answerOf, errorData, type Question } from './thread-answers.js';
+import { portable, receivedValue, type SentValue, type ThreadContent } from './thread-values.js';
 
 /** An error that crossed from the thread; `kind` names the class that says what becomes of the job. */
 interface PlainError {
@@ -27,11 +28,6 @@ type Outcome =
   | ({ type: 'done' } & SentValue)
   | { type: 'refused'; path: string; expected: string; found: string }
   | { type: 'failed'; error: PlainError };
-type Question =
-  | ({ type: 'progress' | 'checkpoint'; ask: number } & SentValue)
-  | { type: 'log'; ask: number; message: string }
-  | { type: 'batch.status' | 'batch.wait' | 'batch.results'; ask: number; options?: object };
-
 /** Runs one job in a thread, with its own message port. */
 export class ThreadRun {
   private readonly port: MessagePort;
@@ -45,8 +41,7 @@ export class ThreadRun {
   constructor(
     private readonly job: Job,
     private readonly graceMs: number,
-    /** False if the codec of the queue takes more than JSON. */
-    private readonly asJson: boolean,
+    private readonly content: ThreadContent,
   ) {
     const { port1, port2 } = new MessageChannel();
     this.port = port1;
@@ -105,7 +100,7 @@ export class ThreadRun {
     return {
       file,
       fields: fieldsOf(this.job),
-      asJson: this.asJson,
+      content: this.content,
       // Read when a thread takes the job: only then is the task cloned.
       get port() {
         took();
@@ -153,7 +148,7 @@ export class ThreadRun {
     try {
       this.post({ type: 'answer', ask: question.ask, value: await answerOf(job, question) });
     } catch (thrown) {
-      this.post({ type: 'answer', ask: question.ask, error: textsOf(thrown as Error) });
+      this.post({ type: 'answer', ask: question.ask, error: errorData(thrown as Error) });
     }
   }
 
@@ -172,32 +167,6 @@ class RefusedResult {
 
   toJSON(): never {
     throw this.#error;
-  }
-}
-
-function receivedValue({ json, copy }: SentValue): unknown {
-  return json === undefined ? copy : (JSON.parse(json) as unknown);
-}
-
-/** Returns the name, the message and the other texts of an error, such as its code. */
-function textsOf(error: Error): object {
-  const { name, message } = error;
-  const texts = Object.entries(error).filter(([, value]) => typeof value === 'string');
-  return { ...Object.fromEntries(texts), name, message };
-}
-
-function answerOf(job: Job, question: Question): Promise<unknown> {
-  switch (question.type) {
-    case 'log':
-      return job.log(question.message);
-    case 'batch.status':
-      return job.batch!.status();
-    case 'batch.wait':
-      return job.batch!.wait(question.options);
-    case 'batch.results':
-      return job.batch!.results(question.options);
-    default:
-      return job[question.type](receivedValue(question));
   }
 }
 

@@ -1,7 +1,11 @@
 // The values that cross between a thread and its worker. `npm run embed` bundles this file for the threads.
 import { types } from 'node:util';
 import { encodeJson } from '../../queue/codec/encode-content.js';
+import type { JobDefinition } from '../../queue/enqueue/define-job.js';
+import { validateBulk } from '../../queue/enqueue/validate-bulk.js';
+import { hasBrand } from '../../queue/errors/brand.js';
 import { InvalidPayloadError } from '../../queue/errors/errors.js';
+import { validateWithSchema, type Hiding } from '../../queue/validation/validate-with-schema.js';
 import { checkLogLine } from '../handlers/log-line.js';
 
 export { checkLogLine, InvalidPayloadError };
@@ -10,6 +14,77 @@ export { checkLogLine, InvalidPayloadError };
 export interface SentValue {
   json?: string;
   copy?: unknown;
+}
+
+/** How a thread sends values. */
+export interface ThreadContent {
+  /** False if the codec of the queue takes more than JSON. */
+  asJson: boolean;
+  /** True if errors must not show values. */
+  isRedacted: boolean;
+}
+
+/** The job of new members of a batch on its way: its name, or its definition without the schemas. */
+export interface SentJob {
+  name: unknown;
+  defaults?: object;
+}
+
+/** A new member of a batch on its way. */
+export interface SentMember {
+  payload: SentValue;
+  options: object;
+}
+
+/** Hides all values in errors of a thread, because it does not have the function that says which ones. */
+const HIDING: Hiding = { mark: '(hidden by redact)', visible: () => undefined, texts: () => (text) => text };
+
+/**
+ * Checks a new member of a batch in the thread that adds it. The schema of a definition checks its payload here, because
+ * no schema can be sent.
+ *
+ * @throws InvalidPayloadError
+ */
+export async function sentMember(
+  job: unknown,
+  payload: unknown,
+  { asJson, isRedacted }: ThreadContent,
+  subject = 'payload',
+): Promise<{ job: SentJob; payload: SentValue }> {
+  const sent = sentValue(subject, payload, asJson);
+  if (hasBrand(job, 'JobDefinition')) {
+    const { payload: schema } = job as JobDefinition;
+    await validateWithSchema(subject, schema, receivedValue(sent), isRedacted ? HIDING : undefined);
+  }
+  return { job: sentJob(job), payload: sent };
+}
+
+/** Checks many new members, see sentMember. @throws InvalidPayloadError, InvalidOptionError */
+export async function sentMembers(
+  job: unknown,
+  jobs: readonly { payload: unknown }[],
+  content: ThreadContent,
+): Promise<SentMember[]> {
+  const sent = validateBulk(jobs).map(async ({ payload, ...options }, i) => {
+    const member = await sentMember(job, payload, content, `enqueueMany[${i}].payload`);
+    return { payload: member.payload, options };
+  });
+  return Promise.all(sent);
+}
+
+/** Returns a job as data. The backoff of a definition, if it is a function, works only in the process of its handler. */
+export function sentJob(job: unknown): SentJob {
+  if (!hasBrand(job, 'JobDefinition')) {
+    return { name: job };
+  }
+  const { name, defaults } = job as JobDefinition;
+  const { backoff, ...others } = defaults;
+  return { name, defaults: { ...others, ...(typeof backoff !== 'function' && { backoff }) } };
+}
+
+/** Returns a value that another thread sent. */
+export function receivedValue({ json, copy }: SentValue): unknown {
+  return json === undefined ? copy : (JSON.parse(json) as unknown);
 }
 
 /**

@@ -71,6 +71,30 @@ describe('a handler in threads', () => {
     expect(sum).toMatchObject({ state: 'fired', completed: 2, first: { id: first!.id, status: 'completed' } });
   });
 
+  it('adds members to its sealed batch as a handler in the process does, with the same errors', async () => {
+    const { service, name, queue } = await startThreads();
+    const batch = service.batch({ id: 'grown', then: { name, payload: { do: 'grow late' } } });
+    const member = await batch.add(name, { do: 'grow' });
+    await batch.seal();
+    const { added, refused } = (await member.result(SOON)) as Record<'added' | 'refused', unknown[]>;
+    const handle = { id: expect.any(String), name, queue: name, outcome: 'new' };
+    expect(added).toEqual([{ ...handle, id: 'one' }, handle, handle, handle]);
+    expect(refused).toEqual([
+      'InvalidPayloadError INVALID_PAYLOAD: payload.n: expected a value that JSON can carry, found a function (n).',
+      'InvalidPayloadError INVALID_PAYLOAD: enqueueMany[1].payload.n: expected a finite number, found NaN.',
+      'InvalidOptionError INVALID_OPTION: enqueueMany: expected an array of { payload, … }, found "pages".',
+      'InvalidOptionError INVALID_OPTION: batch.add.unique: expected an option of a member, found "unique".',
+      expect.stringMatching(/^InvalidOptionError INVALID_OPTION: enqueue\.priority: expected a whole number/),
+      'InvalidOptionError INVALID_OPTION: batch.add: expected an object of enqueue options, found 7.',
+      'InvalidPayloadError INVALID_PAYLOAD: payload.n: expected a number, found "four".',
+      'InvalidPayloadError INVALID_PAYLOAD: enqueueMany[0].payload.n: expected a number, found "four".',
+    ]);
+    expect(await batch.wait(SOON)).toMatchObject({ total: 5, completed: 5 });
+    expect((await batch.results()).members.map(({ result }) => result).slice(1)).toEqual([1, 2, 3, 4]);
+    expect(await queue.get((added[3] as { id: string }).id)).toMatchObject({ priority: 3 });
+    expect(await queue.result('@batch:grown:then', SOON)).toMatch(/^BatchSealedError BATCH_SEALED: /);
+  });
+
   it('has the metadata of the job, among it the context of its trace, and is one span', async () => {
     const exporter = new InMemorySpanExporter();
     const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });

@@ -5,6 +5,21 @@ import { isMainThread, threadId } from 'node:worker_threads';
 
 let jobsHere = 0;
 
+/** Returns a definition as another copy of the library makes it. */
+function definition(name) {
+  const validate = (value) =>
+    typeof value.n === 'number' ? { value } : { issues: [{ message: 'expected a number', path: ['n'] }] };
+  const schema = { '~standard': { version: 1, vendor: 'test', validate } };
+  const brand = Symbol.for('nest-job-queue:brand');
+  return { [brand]: 'JobDefinition', name, payload: schema, defaults: { priority: 3, backoff: () => 1 } };
+}
+
+const refusal = (call) =>
+  call.then(
+    () => 'taken',
+    ({ name, code, message }) => `${name} ${code}: ${message}`,
+  );
+
 /** @param {import('nest-job-queue').ThreadJob<Record<string, never>>} job */
 export default async function work(job) {
   jobsHere++;
@@ -40,6 +55,31 @@ export default async function work(job) {
         completed,
       };
     }
+    case 'grow': {
+      const { batch } = job;
+      const page = definition(job.name);
+      const added = [
+        await batch.add(job.name, { do: 'return', n: 1 }, { id: 'one' }),
+        ...(await batch.addMany(job.name, [
+          { payload: { do: 'return', n: 2 } },
+          { payload: { do: 'return', n: 3 } },
+        ])),
+        await batch.add(page, { do: 'return', n: 4 }),
+      ];
+      const refused = await Promise.all([
+        refusal(batch.add(job.name, { n: () => 1 })),
+        refusal(batch.addMany(job.name, [{ payload: 1 }, { payload: { n: NaN } }])),
+        refusal(batch.addMany(job.name, 'pages')),
+        refusal(batch.add(job.name, 1, { unique: 'key' })),
+        refusal(batch.add(job.name, 1, { priority: -1 })),
+        refusal(batch.add(job.name, 1, 7)),
+        refusal(batch.add(page, { do: 'return', n: 'four' })),
+        refusal(batch.addMany(page, [{ payload: { do: 'return', n: 'four' } }])),
+      ]);
+      return { added, refused };
+    }
+    case 'grow late':
+      return refusal(job.batch.add(job.name, 1));
     case 'report':
       await job.progress({ percent: 40 });
       await job.log('half way');
