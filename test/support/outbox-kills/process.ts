@@ -92,21 +92,23 @@ const outbox = new JobOutbox({
 });
 queues.forEach((queue) => (queue.outbox = () => outbox.writerFor('default')));
 
+/** The most jobs of one transaction. */
+const MOST_JOBS = 8;
+
 /** Adds jobs in transactions, of which some roll back and in some of which it dies. */
 async function produce(): Promise<void> {
-  for (let n = 0; ; n++) {
-    const queue = queues.get(settings.queues[n % settings.queues.length]!)!;
+  const { name: group } = settings;
+  for (let n = 0, turn = 0; ; turn++) {
+    const queue = queues.get(settings.queues[turn % settings.queues.length]!)!;
     const isUndone = Math.random() < 0.3;
+    const payloads = Array.from({ length: 1 + Math.floor(Math.random() * MOST_JOBS) }, () => ({ group, n: n++ }));
     await plain
       .begin(async (transaction) => {
-        const text = JSON.stringify({ group: settings.name, n });
-        await plain.run(transaction, 'INSERT INTO orders (name) VALUES (?)', [text]);
-        await queue.producer.one(
-          undefined,
-          { group: settings.name, n },
-          { group: settings.name },
-          { transaction: transaction as object },
-        );
+        for (const payload of payloads) {
+          await plain.run(transaction, 'INSERT INTO orders (name) VALUES (?)', [JSON.stringify(payload)]);
+        }
+        const jobs = payloads.map((payload) => ({ payload, group }));
+        await queue.producer.many(undefined, jobs, { transaction: transaction as object });
         await mayEnd();
         if (isUndone) throw new Error('undone');
       })
