@@ -1,11 +1,11 @@
 // Redis that freezes or dies under a command: it ends with words and exit code 4, and hangs never.
-import { describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { JobQueue } from 'nest-job-queue/core';
 import { EXIT } from '#cli/exit-codes.js';
 import { eventually } from '../support/faults/wait.js';
 import { type OwnRedis, startOwnRedis } from '../support/redis/own-redis.js';
 import { connect } from '../support/redis/redis.js';
-import { cli, cliRunning, type Running } from './run-cli.js';
+import { cli, cliHere, cliRunning, type Running } from './run-cli.js';
 
 const LONG_MS = 60_000;
 /** Well beyond the five seconds that a server may keep silent; the rest is for a busy machine. */
@@ -20,7 +20,9 @@ async function serve(): Promise<{ server: OwnRedis; env: { REDIS_URL: string }; 
   return { server, env: { REDIS_URL: server.url }, queue };
 }
 
-async function endsUnreachable(args: string[], command: Running, said: RegExp): Promise<void> {
+type Command = Pick<Running, 'over'>;
+
+async function endsUnreachable(args: string[], command: Command, said: RegExp): Promise<void> {
   const started = performance.now();
   const { code, stderr } = await command.over;
   expect({ args, code, stderr }).toEqual({ args, code: EXIT.unreachable, stderr: expect.stringMatching(said) });
@@ -28,47 +30,76 @@ async function endsUnreachable(args: string[], command: Running, said: RegExp): 
   expect(performance.now() - started).toBeLessThan(SOON_MS);
 }
 
-/** Runs all rows at once, because each command waits five seconds. */
-function atOnce<Row>(rows: Row[], run: (row: Row) => Promise<void>): () => Promise<void> {
-  return async () => void (await Promise.all(rows.map(run)));
+/** Starts commands on one server within this process. Resolves once each has said its word. */
+async function begun(rows: [string[], string][]): Promise<{ server: OwnRedis; commands: [string[], Command][] }> {
+  const { server, env } = await serve();
+  const commands = rows.map(([args, first]) => ({ args, first, command: cliHere(args, env) }));
+  await Promise.all(commands.map(({ first, command }) => command.said(first)));
+  return { server, commands: commands.map(({ args, command }) => [args, command]) };
 }
 
-describe('Redis that is frozen', () => {
-  it(
-    'at the start of a command',
-    atOnce([['queues'], ['stats'], ['pause', 'email'], ['tail', 'email']], async (args) => {
-      const { server, env } = await serve();
-      await server.kill('SIGSTOP');
-      await endsUnreachable(
-        args,
-        cliRunning(args, env),
-        /cannot be reached \(no answer within 5 s\)\. It takes connections and is silent/,
-      );
-    }),
-    LONG_MS,
-  );
-
-  it(
-    'under a command',
-    atOnce<[string[], string]>(
-      [
-        [['top', '--every', '100', '--json'], '"pending":1'],
-        [['top', 'email', '--every', '100'], 'email'],
-        [['stats', '--watch', '100'], 'email'],
-        [['tail', 'email'], 'Listening'],
-        [['audit', 'email', '--follow'], 'enqueue'],
-        [['health', 'email'], ''],
-      ],
-      async ([args, first]) => {
+describe('Redis that is frozen or silent', () => {
+  // All at once, because each command waits five seconds.
+  const cases: [string, () => Promise<void>][] = [
+    [
+      'at the start of a command',
+      async () => {
         const { server, env } = await serve();
+        await server.kill('SIGSTOP');
+        const said = /cannot be reached \(no answer within 5 s\)\. It takes connections and is silent/;
+        const here = [['queues'], ['stats'], ['tail', 'email']].map((args) =>
+          endsUnreachable(args, cliHere(args, env), said),
+        );
+        // A process that keeps its connection would never end.
+        const pause = ['pause', 'email'];
+        await Promise.all([...here, endsUnreachable(pause, cliRunning(pause, env), said)]);
+      },
+    ],
+    [
+      'under a command',
+      async () => {
+        const { server, commands } = await begun([
+          [['top', '--every', '100', '--json'], '"pending":1'],
+          [['top', 'email', '--every', '100'], 'email'],
+          [['stats', '--watch', '100'], 'email'],
+          [['tail', 'email'], 'Listening'],
+          [['audit', 'email', '--follow'], 'enqueue'],
+        ]);
+        await server.kill('SIGSTOP');
+        const said = /gave no answer|no answer within/;
+        await Promise.all(commands.map(([args, command]) => endsUnreachable(args, command, said)));
+      },
+    ],
+    [
+      'for TLS, which it does not speak',
+      async () => {
+        const { env } = await serve();
+        const tls = { REDIS_URL: env.REDIS_URL.replace('redis:', 'rediss:') };
+        await endsUnreachable(['health'], cliHere(['health'], tls), /whether this port speaks TLS/);
+      },
+    ],
+    [
+      'under a command that ends by itself',
+      async () => {
+        const { server, env } = await serve();
+        const args = ['health', 'email'];
         const command = cliRunning(args, env);
-        await (first === '' ? connected(server) : command.said(first));
+        await connected(server);
         await server.kill('SIGSTOP');
         await endsUnreachable(args, command, /gave no answer|no answer within/);
       },
-    ),
-    LONG_MS,
-  );
+    ],
+  ];
+  const outcomes = new Map<string, PromiseSettledResult<void>>();
+
+  beforeAll(async () => {
+    const settled = await Promise.allSettled(cases.map(([, run]) => run()));
+    cases.forEach(([name], i) => outcomes.set(name, settled[i]!));
+  }, LONG_MS);
+
+  it.each(cases.map(([name]) => name))('%s', (name) => {
+    expect(outcomes.get(name)).toEqual({ status: 'fulfilled', value: undefined });
+  });
 
   it(
     'does not hold up Ctrl+C',
@@ -87,21 +118,16 @@ describe('Redis that is frozen', () => {
 describe('Redis that dies', () => {
   it(
     'under a command',
-    atOnce<[string[], string]>(
-      [
+    async () => {
+      const { server, commands } = await begun([
         [['top', '--every', '100'], 'email'],
         [['stats', '--watch', '100', '--json'], '"pending":1'],
         [['tail', 'email'], 'Listening'],
         [['audit', 'email', '--follow'], 'enqueue'],
-      ],
-      async ([args, first]) => {
-        const { server, env } = await serve();
-        const command = cliRunning(args, env);
-        await command.said(first);
-        await server.kill('SIGKILL');
-        await endsUnreachable(args, command, /was cut/);
-      },
-    ),
+      ]);
+      await server.kill('SIGKILL');
+      await Promise.all(commands.map(([args, command]) => endsUnreachable(args, command, /was cut/)));
+    },
     LONG_MS,
   );
 
@@ -109,7 +135,7 @@ describe('Redis that dies', () => {
     'under the doctor',
     async () => {
       const { server, env, queue } = await serve();
-      for (let i = 0; i < 40; i++) {
+      for (let i = 0; i < 20; i++) {
         await queue.enqueueMany(Array.from({ length: 500 }, (_, payload) => ({ payload })));
       }
       const command = cliRunning(['doctor', 'email'], env);
@@ -126,7 +152,7 @@ it(
   async () => {
     const { server, env, queue } = await serve();
     const admin = connect({}, server.url);
-    const command = cliRunning(['tail', 'email', '--count', '1'], env);
+    const command = cliHere(['tail', 'email', '--count', '1'], env);
     await command.said('Listening');
     await admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
     const state = { isOver: false };

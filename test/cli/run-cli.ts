@@ -32,8 +32,11 @@ export function cli(args: readonly string[], env: Record<string, string> = {}): 
   return cliHere(args, env).over;
 }
 
+/** A command within this process. */
+type RunningHere = Pick<Running, 'over' | 'ran' | 'said'>;
+
 /** Starts a command within this process. */
-export function cliHere(args: readonly string[], env: Record<string, string> = {}): Pick<Running, 'over' | 'ran'> {
+export function cliHere(args: readonly string[], env: Record<string, string> = {}): RunningHere {
   return within(args, { stdin: new PassThrough(), stdout: new Kept(), stderr: new Kept(), env: environment(env) });
 }
 
@@ -54,13 +57,7 @@ export function cliOnScreen(
 ): OnScreen {
   const tty = { isTTY: true as const, columns, rows };
   let isRaw = false;
-  const keyboard = Object.assign(new PassThrough(), {
-    ...tty,
-    setRawMode: (mode: boolean) => {
-      isRaw = mode;
-      return keyboard as never;
-    },
-  });
+  const keyboard = keyboardOf(tty, (mode) => (isRaw = mode));
   const [stdout, stderr] = [Object.assign(new Kept(), tty), Object.assign(new Kept(), tty)];
   const screen = () => new Screen(columns, rows, stdout.text.replaceAll('\n', '\r\n'));
   return {
@@ -87,10 +84,38 @@ export function cliOnScreen(
   };
 }
 
-function within(
+/**
+ * Runs a command to its end within this process, on a terminal of 80 columns. It shows what is written to stderr too.
+ *
+ * @param answer typed once the command asks something
+ */
+export async function cliOnTerminal(
   args: readonly string[],
-  host: HostProcess & { stdout: Kept; stderr: Kept },
-): Pick<Running, 'over' | 'ran'> {
+  answer?: string,
+  env: Record<string, string> = {},
+): Promise<Ran> {
+  const tty = { isTTY: true as const, columns: 80, rows: 24 };
+  const shown = Object.assign(new Kept(), tty);
+  const stdin = keyboardOf(tty);
+  const command = within(args, { stdin, stdout: shown, stderr: shown, env: environment(env) });
+  if (answer !== undefined) {
+    void command.said('[y/N]').then(() => stdin.write(`${answer}\n`));
+  }
+  return { ...(await command.over), stderr: '' };
+}
+
+function keyboardOf<Terminal extends object>(tty: Terminal, becomesRaw: (mode: boolean) => void = () => undefined) {
+  const keyboard = Object.assign(new PassThrough(), {
+    ...tty,
+    setRawMode: (mode: boolean) => {
+      becomesRaw(mode);
+      return keyboard as never;
+    },
+  });
+  return keyboard;
+}
+
+function within(args: readonly string[], host: HostProcess & { stdout: Kept; stderr: Kept }): RunningHere {
   const { stdout, stderr } = host;
   const ran: Ran = {
     code: null,
@@ -102,7 +127,17 @@ function within(
     },
   };
   const over = main([process.execPath, 'nest-job-queue', ...args], host).then((code) => ({ ...ran, code }));
-  return { over, ran };
+  const said = (what: string | RegExp) =>
+    new Promise<void>((resolve) => {
+      const look = () => {
+        if (!has(ran, what)) return;
+        [stdout, stderr].forEach((stream) => stream.off('kept', look));
+        resolve();
+      };
+      [stdout, stderr].forEach((stream) => stream.on('kept', look));
+      look();
+    });
+  return { over, ran, said };
 }
 
 function environment(env: Record<string, string>): NodeJS.ProcessEnv {
@@ -111,21 +146,9 @@ function environment(env: Record<string, string>): NodeJS.ProcessEnv {
 
 /** Runs a command to its end as a process of its own, on a pipe. */
 export function cliProcess(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
-  return ended(process.execPath, [...NODE, ...args], env);
-}
-
-/**
- * Runs the CLI on a terminal of 80 columns, by `script` of util-linux.
- *
- * @param answer typed once the command asks something
- */
-export function cliOnTerminal(
-  args: readonly string[],
-  answer?: string,
-  env: Record<string, string> = {},
-): Promise<Ran> {
-  const command = [process.execPath, ...NODE, ...args].map((each) => `'${each}'`).join(' ');
-  return ended('script', ['-qec', `stty cols 80; ${command}`, '/dev/null'], env, answer);
+  const command = running(process.execPath, [...NODE, ...args], env);
+  command.end();
+  return command.over;
 }
 
 /** A command that runs until it is stopped. */
@@ -146,20 +169,10 @@ export function cliRunning(args: readonly string[], env: Record<string, string> 
   return running(process.execPath, [...NODE, ...args], env);
 }
 
-/** Starts a command on a terminal of 80 columns and 24 rows. */
+/** Starts a command as a process, on a terminal of 80 columns and 24 rows, by `script` of util-linux. */
 export function cliRunningOnTerminal(args: readonly string[], env: Record<string, string> = {}): Running {
   const command = [process.execPath, ...NODE, ...args].map((each) => `'${each}'`).join(' ');
   return running('script', ['-qec', `stty cols 80 rows 24; exec ${command}`, '/dev/null'], env);
-}
-
-function ended(file: string, args: readonly string[], env: Record<string, string>, answer?: string): Promise<Ran> {
-  const command = running(file, args, env);
-  if (answer === undefined) {
-    command.end();
-  } else {
-    void command.said('[y/N]').then(() => command.type(`${answer}\n`));
-  }
-  return command.over;
 }
 
 function running(file: string, args: readonly string[], env: Record<string, string>): Running & { end(): void } {
@@ -181,15 +194,13 @@ function running(file: string, args: readonly string[], env: Record<string, stri
     child.once('error', reject);
     child.once('close', (code) => resolve({ ...ran, code }));
   });
-  const has = (what: string | RegExp) =>
-    (ran.stdout + ran.stderr).search(what instanceof RegExp ? what : escaped(what)) >= 0;
   return {
     over,
     ran,
     said: (what) =>
       new Promise((resolve) => {
         const look = () => {
-          if (has(what)) {
+          if (has(ran, what)) {
             waiting.delete(look);
             resolve();
           }
@@ -206,6 +217,10 @@ function running(file: string, args: readonly string[], env: Record<string, stri
 /** Returns the pid of the command that `script` runs. */
 function childOf(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0]);
+}
+
+function has(ran: Ran, what: string | RegExp): boolean {
+  return (ran.stdout + ran.stderr).search(what instanceof RegExp ? what : escaped(what)) >= 0;
 }
 
 function escaped(text: string): RegExp {

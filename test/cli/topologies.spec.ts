@@ -1,22 +1,54 @@
-// The command line beside each way to run Redis: Sentinel, Cluster, TLS, a password, a prefix. And what it asks on a terminal.
+// The command line beside each way to run Redis: Sentinel, Cluster, TLS, a password, a prefix. An address of the wrong server
+// or database reads and writes nothing there, and the error says why. And what it asks on a terminal.
 import { describe, expect, it } from '@jest/globals';
 import { JobQueue } from 'nest-job-queue/core';
 import { EXIT } from '#cli/exit-codes.js';
 import { makeCertificates } from '../support/redis/certificates.js';
-import { startCluster } from '../support/redis/own-cluster.js';
+import { startCluster, type OwnCluster } from '../support/redis/own-cluster.js';
 import { startOwnRedis } from '../support/redis/own-redis.js';
 import { connect } from '../support/redis/redis.js';
-import { startSentinelSet } from '../support/redis/sentinel-set.js';
+import { startSentinelSet, type SentinelSet } from '../support/redis/sentinel-set.js';
 import { newQueue } from '../support/worker/workers.js';
 import { cli, cliOnTerminal, cliProcess, cliRunningOnTerminal } from './run-cli.js';
 
-const LONG_MS = 120_000; // a process for each command
+const LONG_MS = 120_000; // servers that find each other, and processes
+
+let sentinelSet: Promise<SentinelSet> | undefined;
+let cluster: Promise<OwnCluster> | undefined;
+
+const sharedSentinels = () => (sentinelSet ??= startSentinelSet());
+
+/** Returns the Cluster of the file, with a job in each of three queues. */
+async function sharedCluster(): Promise<OwnCluster> {
+  cluster ??= startCluster().then(async (started) => (await fill(started), started));
+  return cluster;
+}
+
+async function fill(of: OwnCluster): Promise<void> {
+  for (const name of ['a', 'b', 'c']) {
+    const queue = new JobQueue(of.connect(), name);
+    await queue.enqueue({});
+    queue.close();
+  }
+}
+
+async function expectRefused(
+  args: string[],
+  env: Record<string, string>,
+  code: number,
+  ...said: string[]
+): Promise<void> {
+  const ran = await cli(args, env);
+  expect(ran).toMatchObject({ code, stdout: '' });
+  said.forEach((words) => expect(ran.stderr).toContain(words));
+  expect(ran.stderr).not.toMatch(/^\s+at /m);
+}
 
 describe('the command line', () => {
   it(
     'finds the master by its Sentinels',
     async () => {
-      const set = await startSentinelSet();
+      const set = await sharedSentinels();
       const queue = new JobQueue(connect({}, set.master.url), 'email');
       await queue.enqueue({ to: 'ada' });
       const env = { REDIS_URL: set.sentinels.map(({ port }) => `redis://127.0.0.1:${port}`).join(',') };
@@ -38,18 +70,18 @@ describe('the command line', () => {
   it(
     'reads and steers queues on all masters of a Cluster',
     async () => {
-      const cluster = await startCluster();
-      const queues = ['a', 'b', 'c'].map((name) => new JobQueue(cluster.connect(), name));
-      for (const queue of queues) await queue.enqueue({});
-      const env = { REDIS_URL: cluster.nodes[0]!.url };
+      const { connect: connectCluster, nodes } = await sharedCluster();
+      const env = { REDIS_URL: nodes[0]!.url };
       expect(await cli(['queues', '--cluster'], env)).toMatchObject({ code: EXIT.ok, stdout: 'a\nb\nc\n' });
       const counted = await cli(['stats', '--cluster', '--json'], env);
       const one = { pending: 1 };
       expect(JSON.parse(counted.stdout)).toMatchObject({ queues: { a: one, b: one, c: one } });
       expect(await cli(['doctor', 'b', '--cluster'], env)).toMatchObject({ code: EXIT.ok });
       expect(await cli(['pause', 'c', '--cluster'], env)).toMatchObject({ stdout: 'paused\n' });
-      expect((await queues[2]!.stats()).pausedAt).not.toBeNull();
-      queues.forEach((queue) => queue.close());
+      const queue = new JobQueue(connectCluster(), 'c');
+      expect((await queue.stats()).pausedAt).not.toBeNull();
+      await queue.resume();
+      queue.close();
     },
     LONG_MS,
   );
@@ -57,14 +89,11 @@ describe('the command line', () => {
   it(
     'gives the password of the address to each node of a Cluster',
     async () => {
-      const cluster = await startCluster();
-      const queues = ['a', 'b', 'c'].map((name) => new JobQueue(cluster.connect(), name));
-      for (const queue of queues) await queue.enqueue({});
-      queues.forEach((queue) => queue.close());
-      for (const server of cluster.nodes) {
-        await cluster.node(server).config('SET', 'requirepass', 'open-sesame');
-      }
-      const env = { REDIS_URL: `redis://:open-sesame@${new URL(cluster.nodes[0]!.url).host}` };
+      const { nodes, node } = await sharedCluster();
+      const require = (password: string) =>
+        Promise.all(nodes.map((server) => node(server).config('SET', 'requirepass', password)));
+      await require('open-sesame');
+      const env = { REDIS_URL: `redis://:open-sesame@${new URL(nodes[0]!.url).host}` };
       expect(await cli(['queues', '--cluster'], env)).toMatchObject({ code: EXIT.ok, stdout: 'a\nb\nc\n' });
       const counted = await cli(['stats', '--cluster', '--json'], env);
       expect(counted).toMatchObject({ code: EXIT.ok, stderr: '' });
@@ -72,38 +101,27 @@ describe('the command line', () => {
       expect(await cli(['pause', 'c', '--cluster'], env)).toMatchObject({ stdout: 'paused\n' });
       const wrong = { REDIS_URL: env.REDIS_URL.replace('open', 'closed') };
       expect(await cli(['queues', '--cluster'], wrong)).toMatchObject({ code: EXIT.unreachable });
+      await require('');
     },
     LONG_MS,
   );
 
   it(
-    'speaks TLS to each node of a Cluster',
+    'speaks TLS to each node of a Cluster, by its address or by the name that its certificate is for',
     async () => {
       const certificates = makeCertificates();
-      const cluster = await startCluster({ certificates });
-      const queues = ['a', 'b', 'c'].map((name) => new JobQueue(cluster.connect(), name));
-      for (const queue of queues) await queue.enqueue({});
-      queues.forEach((queue) => queue.close());
-      const env = { REDIS_URL: cluster.nodes[0]!.url, NODE_EXTRA_CA_CERTS: certificates.files.ca };
-      expect(await cliProcess(['queues', '--cluster'], env)).toMatchObject({ code: EXIT.ok, stdout: 'a\nb\nc\n' });
-      expect(await cliProcess(['pause', 'c', '--cluster'], env)).toMatchObject({ stdout: 'paused\n' });
-      const stranger = { REDIS_URL: cluster.nodes[0]!.url };
-      expect(await cliProcess(['queues', '--cluster'], stranger)).toMatchObject({ code: EXIT.unreachable });
-    },
-    LONG_MS,
-  );
-
-  it(
-    'asks each node of a Cluster for the name that its certificate is for',
-    async () => {
-      const certificates = makeCertificates('DNS:localhost');
-      const cluster = await startCluster({ certificates, hostname: 'localhost' });
-      const env = {
-        REDIS_URL: `rediss://localhost:${cluster.nodes[0]!.port}`,
-        NODE_EXTRA_CA_CERTS: certificates.files.ca,
-      };
-      expect(await cliProcess(['enqueue', 'a', '1', '--cluster'], env)).toMatchObject({ code: EXIT.ok });
-      expect(await cliProcess(['queues', '--cluster'], env)).toMatchObject({ code: EXIT.ok, stdout: 'a\n' });
+      const started = await startCluster({ certificates });
+      await fill(started);
+      const [first] = started.nodes;
+      const env = { REDIS_URL: first!.url, NODE_EXTRA_CA_CERTS: certificates.files.ca };
+      const listed = { code: EXIT.ok, stdout: 'a\nb\nc\n' };
+      expect(await cliProcess(['queues', '--cluster'], env)).toMatchObject(listed);
+      const stranger = { REDIS_URL: first!.url };
+      expect(await cli(['queues', '--cluster'], stranger)).toMatchObject({ code: EXIT.unreachable });
+      const others = makeCertificates('DNS:localhost');
+      await started.announce('localhost', others);
+      const named = { REDIS_URL: `rediss://localhost:${first!.port}`, NODE_EXTRA_CA_CERTS: others.files.ca };
+      expect(await cliProcess(['queues', '--cluster'], named)).toMatchObject(listed);
     },
     LONG_MS,
   );
@@ -113,7 +131,7 @@ describe('the command line', () => {
     async () => {
       const certificates = makeCertificates();
       const server = await startOwnRedis({ tls: certificates.files });
-      const unknown = await cliProcess(['queues'], { REDIS_URL: server.url });
+      const unknown = await cli(['queues'], { REDIS_URL: server.url });
       expect(unknown).toMatchObject({
         code: EXIT.unreachable,
         stderr: expect.stringMatching(/SELF_SIGNED|certificate/i),
@@ -148,6 +166,90 @@ describe('the command line', () => {
       expect(wrong.code).toBe(EXIT.unreachable);
       expect(wrong.stderr + wrong.stdout).not.toContain('wrong-word');
       queue.close();
+    },
+    LONG_MS,
+  );
+});
+
+describe('an address', () => {
+  it(
+    'of a database that Redis refuses leads to no other',
+    async () => {
+      const server = await startOwnRedis();
+      const redis = connect({}, server.url);
+      await new JobQueue(redis, 'email').enqueue({});
+      const at = (db: string) => ({ REDIS_URL: `${server.url}/${db}` });
+      const asked = 'Database 99 of Redis at';
+      await expectRefused(['health'], at('99'), EXIT.unreachable, asked, 'out of range', 'a wrong number');
+      await expectRefused(['pause', 'email'], at('99'), EXIT.unreachable, asked);
+      await expectRefused(['health'], at('abc'), EXIT.usage, 'redis://host:port/<number>', 'found "abc"');
+      await redis.acl('SETUSER', 'reader', 'on', '>word', '~*', '&*', '+@all', '-select');
+      const reader = { REDIS_URL: `${server.url.replace('//', '//reader:word@')}/1` };
+      await expectRefused(['queues'], reader, EXIT.unreachable, 'Database 1', '`select`');
+      expect(await cli(['queues'], at('0'))).toMatchObject({ code: EXIT.ok, stdout: 'email\n' });
+      expect(await cli(['queues', '--json'], at('1'))).toMatchObject({ code: EXIT.ok, stdout: '[]\n' });
+    },
+    LONG_MS,
+  );
+
+  it(
+    'of one node of a Cluster is refused, since a part of the queues may look well',
+    async () => {
+      const { nodes } = await sharedCluster();
+      const env = { REDIS_URL: nodes[0]!.url };
+      await expectRefused(['health'], env, EXIT.usage, 'is a node of a Cluster', 'Pass --cluster');
+    },
+    LONG_MS,
+  );
+
+  it(
+    'of a Sentinel, or of none, says which option is wrong',
+    async () => {
+      const { sentinels, master } = await sharedSentinels();
+      const env = { REDIS_URL: `redis://127.0.0.1:${sentinels[0]!.port}` };
+      await expectRefused(['health'], env, EXIT.usage, 'is a Sentinel', 'Pass --sentinel <master>');
+      await expectRefused(
+        ['health', '--sentinel', 'none'],
+        env,
+        EXIT.unreachable,
+        'No such master',
+        'The name after',
+      );
+      const redis = { REDIS_URL: master.url };
+      await expectRefused(['health', '--sentinel', 'jobs'], redis, EXIT.unreachable, 'No Sentinel is there');
+      await expectRefused(
+        ['health', '--cluster'],
+        redis,
+        EXIT.unreachable,
+        'It is no Cluster: leave out --cluster',
+      );
+    },
+    LONG_MS,
+  );
+
+  it(
+    'without TLS, or with an unknown authority, says so',
+    async () => {
+      const server = await startOwnRedis({ tls: makeCertificates().files });
+      const plain = server.url.replace('rediss:', 'redis:');
+      await expectRefused(['health'], { REDIS_URL: server.url }, EXIT.unreachable, 'NODE_EXTRA_CA_CERTS=<file>');
+      await expectRefused(['health'], { REDIS_URL: plain }, EXIT.unreachable, 'its address is rediss://');
+    },
+    LONG_MS,
+  );
+
+  it(
+    'has a prefix that is no pattern',
+    async () => {
+      for (const prefix of ['qu*', '']) {
+        await expectRefused(
+          ['queues', '--prefix', prefix],
+          {},
+          EXIT.usage,
+          '--prefix: expected 1 to 64 of',
+          JSON.stringify(prefix),
+        );
+      }
     },
     LONG_MS,
   );

@@ -17,37 +17,34 @@ export interface OwnCluster {
   ownerOf(key: string): Promise<OwnRedis>;
   /** Returns the replica of a master. */
   replicaOf(master: OwnRedis): Promise<OwnRedis>;
+  /** Lets nodes with TLS refer clients to each other by this name. They show these certificates from then on. */
+  announce(hostname: string, certificates: Certificates): Promise<void>;
   /** Moves a slot to another master while clients are at work; `halfway` runs when half of its keys have moved. */
   moveSlot(key: string, to: OwnRedis, halfway: () => Promise<void>): Promise<void>;
 }
 
 const SLOTS = 16_384;
 
-/** The end of a hang: six servers that find each other on a busy machine. */
-const START_MS = 60_000;
+/** The end of a hang: six servers that find each other on a busy machine. It takes them two seconds at least. */
+const START = { timeoutMs: 60_000, everyMs: 25 };
 
 /**
  * Starts three masters, optionally each with a replica.
  *
  * @param nodeTimeoutMs a master that is silent for this long is replaced
  * @param certificates of all nodes, which then accept only TLS
- * @param hostname the name by which nodes refer clients to each other, instead of the address
  */
 export async function startCluster({
   replicas = false,
   nodeTimeoutMs = 1_600,
   certificates,
-  hostname,
 }: {
   replicas?: boolean;
   nodeTimeoutMs?: number;
   certificates?: Certificates;
-  hostname?: string;
 } = {}): Promise<OwnCluster> {
   const size = replicas ? 6 : 3;
-  const nodes = await Promise.all(
-    Array.from({ length: size }, () => startNode(nodeTimeoutMs, certificates, hostname)),
-  );
+  const nodes = await Promise.all(Array.from({ length: size }, () => startNode(nodeTimeoutMs, certificates)));
   const controls = new Map(nodes.map((server) => [server, control(server, certificates)]));
   const node = (server: OwnRedis) => controls.get(server)!;
   const ids = await Promise.all(nodes.map(async (server) => node(server).cluster('MYID')));
@@ -57,21 +54,15 @@ export async function startCluster({
     if (i < 3) await node(server).call('CLUSTER', 'ADDSLOTSRANGE', ...range(i));
     if (server !== first) await node(first!).call('CLUSTER', 'MEET', first!.host, server.port, busOf(server));
   }
-  await eventually(async () => (await lines(node(first!))).length === nodes.length, {
-    timeoutMs: START_MS,
-  });
+  await eventually(async () => (await lines(node(first!))).length === nodes.length, START);
   await Promise.all(
     nodes.slice(3).map(async (server, i) => {
-      await eventually(async () => (await lines(node(server))).some((line) => line.startsWith(ids[i]!)), {
-        timeoutMs: START_MS,
-      });
+      await eventually(async () => (await lines(node(server))).some((line) => line.startsWith(ids[i]!)), START);
       await node(server).call('CLUSTER', 'REPLICATE', ids[i]!);
     }),
   );
   await Promise.all(
-    nodes.map((server) =>
-      eventually(() => isWhole(node(server), hostname), { timeoutMs: START_MS, what: 'a whole cluster' }),
-    ),
+    nodes.map((server) => eventually(() => isWhole(node(server)), { ...START, what: 'a whole cluster' })),
   );
   const slotOf = async (key: string): Promise<number> => {
     const alive = nodes.find((server) => node(server).status === 'ready')!; // a killed server gives no reply
@@ -110,6 +101,12 @@ export async function startCluster({
       // After a failover the old master becomes a replica once it learns of it.
       return eventually(known, { what: `a replica of ${master.port}` });
     },
+    announce: async (hostname, { files }) => {
+      const shown = ['tls-cert-file', files.cert, 'tls-key-file', files.key, 'tls-ca-cert-file', files.ca];
+      const named = ['cluster-announce-hostname', hostname, 'cluster-preferred-endpoint-type', 'hostname'];
+      await Promise.all(nodes.map((server) => node(server).call('CONFIG', 'SET', ...shown, ...named)));
+      await Promise.all(nodes.map((server) => eventually(() => namesAll(node(server), hostname), START)));
+    },
     moveSlot: async (key, to, halfway) => {
       const slot = await slotOf(key);
       const from = node(await ownerOf(key));
@@ -140,7 +137,7 @@ function control(server: OwnRedis, certificates: Certificates | undefined): Redi
 /** The ports of the cluster's bus, by server: the usual one, port + 10,000, may not exist. */
 const buses = new WeakMap<OwnRedis, number>();
 
-async function startNode(timeoutMs: number, certificates?: Certificates, hostname?: string): Promise<OwnRedis> {
+async function startNode(timeoutMs: number, certificates?: Certificates): Promise<OwnRedis> {
   const bus = await freePort();
   const clustered = [
     '--cluster-enabled',
@@ -157,16 +154,11 @@ async function startNode(timeoutMs: number, certificates?: Certificates, hostnam
       'nodes.conf',
       ...FAST_REPLICATION,
       ...(certificates ? ['--tls-cluster', 'yes'] : []),
-      ...(hostname ? announced(hostname) : []),
     ],
     ...(certificates && { tls: certificates.files }),
   });
   buses.set(server, bus);
   return server;
-}
-
-function announced(hostname: string): string[] {
-  return ['--cluster-announce-hostname', hostname, '--cluster-preferred-endpoint-type', 'hostname'];
 }
 
 function busOf(server: OwnRedis): number {
@@ -197,12 +189,12 @@ async function slotsOf(node: Redis): Promise<[number, number][]> {
     .map(([from, to = from]) => [from!, to!]);
 }
 
-async function isWhole(node: Redis, hostname: string | undefined): Promise<boolean> {
+async function isWhole(node: Redis): Promise<boolean> {
   const all = await lines(node);
   const info = await node.cluster('INFO');
   const follows = !(await node.info('replication')).includes('master_link_status:down');
   const isJoined = info.includes('cluster_state:ok') && !all.some((line) => /handshake|fail/.test(line));
-  return isJoined && follows && (hostname === undefined || (await namesAll(node, hostname)));
+  return isJoined && follows;
 }
 
 /** Returns whether the node knows each name. Names spread by gossip, and until then it reports "?". */
