@@ -16,14 +16,9 @@ export function openRunner(
   options: ResolvedWorkerOptions & { readonly budget: ClaimBudget },
   host: QueueRunnerHost<QueueRunner>,
 ): QueueRunner {
-  // Slots of all queues are none to wait in.
-  const prefetched = prefetch ?? (options.concurrency === undefined ? undefined : 0);
   const resolved = resolveHandlers(queue, handlers, options.middleware);
   const calls = queue.uncheckedCalls();
-  return new QueueRunner(
-    { queue, calls, handlers: resolved, concurrency, prefetch: prefetched, budget: options.budget },
-    host,
-  );
+  return new QueueRunner({ queue, calls, handlers: resolved, concurrency, prefetch, budget: options.budget }, host);
 }
 
 /** @throws InvalidOptionError */

@@ -74,10 +74,10 @@ export class Worker {
   /** @throws InvalidOptionError */
   constructor(queues: readonly WorkerQueue[], options: WorkerOptions = {}) {
     this.options = resolveWorkerOptions(options);
-    this.slots = new ProcessCapacity(this.options.concurrency, () => this.runners, this.isolation);
     this.store = checkWorkerQueues(queues);
     this.queues = queues.map(withFailureHandlers);
     const { clock } = this.store;
+    this.slots = new ProcessCapacity(this.options.concurrency, () => this.runners, this.isolation, clock);
     this.failures = new FailureLog(this.options.logger, this.options.logFailures, clock);
     this.fetchLiveness = new FetchLiveness(() => clock.monotonic());
     this.id = this.options.id ?? `${hostname().slice(0, 64)}:${process.pid}:${clock.randomId().slice(0, 6)}`;
@@ -207,6 +207,7 @@ export class Worker {
     const { logger } = this.options;
     const options = { ...this.options, budget };
     const runner = openRunner(served, options, {
+      shared: this.slots.shared,
       announce: (each) => this.reports?.announce(each),
       changed: () => this.onChange(),
       settle: () => this.loop?.settle(),
@@ -242,11 +243,10 @@ export class Worker {
   private makeLoop(): FetchLoop {
     const { id: worker, store } = this;
     const { logger, onTrip } = this.options;
-    const transport = store.transport(logger);
-    this.transport = transport;
-    const [together, { capacity }] = [runnersTogether(this.runners, store), this.slots];
+    const transport = (this.transport = store.transport(logger));
+    const [together, { measuredRoom: room }] = [runnersTogether(this.runners, store), this.slots];
     return new FetchLoop(
-      { worker, together, capacity, transport, clock: store.clock, logger },
+      { worker, together, room, transport, clock: store.clock, logger },
       { answered: () => this.onFetch(), measure: safeListener(onTrip, logger) },
     );
   }

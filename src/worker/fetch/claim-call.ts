@@ -17,18 +17,21 @@ interface RunnerClaimRequest {
   stream: ClaimStream;
   /** The number of slots to reserve. */
   count: number;
+  /** How many of the jobs start at once. */
+  atOnce: number;
+  /** The time of the call, by the monotonic clock, in ms. Claims of one trip have the same. */
+  askedAtMs: number;
   /** The number of claims that share the bytes of the connection. */
   sharers: number;
 }
 
 /** Reserves slots of a runner and builds the claim for them, which asks for less after a cut. */
-export function claimFor(runner: QueueRunner, { worker, stream, count, sharers }: RunnerClaimRequest): RunnerClaim {
+export function claimFor(runner: QueueRunner, { sharers, ...asked }: RunnerClaimRequest): RunnerClaim {
   const { calls, limits, outlook, prefetcher } = runner;
   const { budget } = runner.claims;
   const { only } = runner.names;
-  const slots = runner.capacity.beginAtOnce;
-  const claim = runner.claims.reserve(worker, stream, count);
-  const { token, askedAtMs } = claim;
+  const claim = runner.claims.reserve(asked);
+  const { token, worker, stream, count, atOnce: slots, askedAtMs } = claim;
   outlook.claims();
   const { maxAttempts } = limits.others;
   const request = { count, token, worker, stream, maxAttempts, attemptLimits: limits.own, slots, only };

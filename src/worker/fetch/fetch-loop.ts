@@ -10,8 +10,8 @@ import type { Attempt } from '../attempt/attempt.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 import { FaultLog } from '../reports/fault-log.js';
 import type { Settling } from '../attempt/settlement-buffer.js';
-import { MOST_CLAIMED_AT_ONCE } from './idle-wait.js';
 import { claimFor } from './claim-call.js';
+import { SlotDeal, type ClaimRoom, type Share } from './slot-deal.js';
 
 /** The most claims and settlements of each kind for one queue in a trip, so that no script runs long. */
 const MOST_PER_CALL = 500;
@@ -49,8 +49,8 @@ interface FetchLoopOptions {
   readonly worker: string;
   /** The runners, as they travel together. */
   readonly together: readonly (readonly QueueRunner[])[];
-  /** Returns how many more jobs the process may claim. */
-  readonly capacity: () => number;
+  /** Returns what the process may claim now. */
+  readonly room: (now: number) => ClaimRoom;
   readonly transport: StoreTransport;
   readonly clock: Clock;
   readonly logger: JobQueueLogger;
@@ -71,10 +71,7 @@ export class FetchLoop {
   private readonly groups: readonly ConnectionGroup[];
   private readonly groupOf: ReadonlyMap<QueueRunner, ConnectionGroup>;
   private readonly runners: readonly QueueRunner[];
-  /** The runners. The first are those whose turn it is to get slots of the process. */
-  private line: readonly QueueRunner[];
-  /** True if no looks find the jobs of idle queues while others use all slots. */
-  private readonly pollsIdle: boolean;
+  private readonly slotDeal: SlotDeal;
   private waitingForIdle: (() => void)[] = [];
   private readonly faults: FaultLog;
 
@@ -87,8 +84,7 @@ export class FetchLoop {
     this.groups = together.map((runners) => ({ runners, inFlight: { claims: false, settlements: false } }));
     this.groupOf = new Map(this.groups.flatMap((group) => group.runners.map((runner) => [runner, group])));
     this.runners = together.flat();
-    this.line = this.runners;
-    this.pollsIdle = this.runners.length <= MOST_CLAIMED_AT_ONCE;
+    this.slotDeal = new SlotDeal(this.runners, MOST_PER_CALL);
   }
 
   /** Resolves when no trip is in flight and no settlement waits. */
@@ -135,14 +131,14 @@ export class FetchLoop {
     }
     const now = this.options.clock.monotonic();
     const isReady = new Set(ready);
-    const runners = this.line.filter((runner) => isReady.has(this.groupOf.get(runner)!));
+    const runners = this.slotDeal.inTurn.filter((runner) => isReady.has(this.groupOf.get(runner)!));
     runners.forEach(({ prefetcher }) => prefetcher.measure(now));
-    const shares = groupBy(this.dealSlots(runners), ([runner]) => this.groupOf.get(runner)!);
-    for (const [group, own] of shares) {
+    const shares = this.slotDeal.deal(runners, this.options.room(now));
+    for (const [group, own] of groupBy(shares, ({ runner }) => this.groupOf.get(runner)!)) {
       this.send(
         'claims',
         group,
-        own.map(([runner, count]) => this.claim(runner, count, own.length)),
+        own.map((share) => this.claim(share, now, own.length)),
       );
     }
   }
@@ -198,40 +194,6 @@ export class FetchLoop {
     ];
   }
 
-  /**
-   * Returns how many slots each runner may claim for. With a module-wide limit the slots are dealt in turns, so that
-   * every runner gets its share. Busy runners leave no slot for a blocking wait. So the other runners are polled at
-   * intervals, or the looks find their jobs.
-   */
-  private dealSlots(runners: readonly QueueRunner[]): [QueueRunner, number][] {
-    const claims: [QueueRunner, number][] = [];
-    let capacity = this.options.capacity();
-    const isLimited = Number.isFinite(capacity);
-    const mayHaveJobs = runners.filter(
-      (runner) =>
-        runner.capacity.free > 0 &&
-        (runner.outlook.mayHaveJobs || (isLimited && this.pollsIdle && runner.isOverdueForPoll)),
-    );
-    if (isLimited && capacity > 0) {
-      this.moveBack(mayHaveJobs.slice(0, capacity % mayHaveJobs.length)); // the runners that get one more than others
-    }
-    for (let i = 0; i < mayHaveJobs.length && capacity > 0; i++) {
-      const runner = mayHaveJobs[i]!;
-      const share = Math.ceil(capacity / (mayHaveJobs.length - i));
-      const { free, perSlot, mostPerClaim } = runner.capacity;
-      const count = Math.min(free, share * perSlot, mostPerClaim, MOST_PER_CALL);
-      capacity -= Math.ceil(count / runner.capacity.perSlot);
-      claims.push([runner, count]);
-    }
-    return claims;
-  }
-
-  private moveBack(runners: readonly QueueRunner[]): void {
-    if (runners.length > 0) {
-      this.line = [...this.line.filter((runner) => !runners.includes(runner)), ...runners];
-    }
-  }
-
   private complete(runner: QueueRunner, completions: Attempt[]): PendingCall {
     const confirm = (reply: CompleteReply) => runner.settlements.confirmCompletions(completions, reply);
     const call = runner.calls.complete(completions, runner.outlook.isLimited);
@@ -265,13 +227,10 @@ export class FetchLoop {
     });
   }
 
-  private claim(runner: QueueRunner, count: number, sharers: number): PendingCall {
-    const { call, learn, conclude } = claimFor(runner, {
-      worker: this.options.worker,
-      stream: 'trip',
-      count,
-      sharers,
-    });
+  private claim({ runner, count, atOnce }: Share, askedAtMs: number, sharers: number): PendingCall {
+    const { worker } = this.options;
+    const asked = { worker, stream: 'trip', count, atOnce, askedAtMs, sharers } as const;
+    const { call, learn, conclude } = claimFor(runner, asked);
     const done = (outcome: Settled<ClaimReply>) => {
       conclude(outcome);
       this.reportFault(runner, 'claim', outcome);

@@ -255,7 +255,10 @@ export class IdleWait implements BackgroundRole {
 
   private claim(runner: QueueRunner, sharers: number) {
     const count = Math.min(runner.capacity.freeForWait, 500);
-    const { call, conclude } = claimFor(runner, { worker: this.options.worker, stream: 'wait', count, sharers });
+    const { worker } = this.options;
+    const { beginAtOnce: atOnce } = runner.capacity;
+    const askedAtMs = this.clock.monotonic();
+    const { call, conclude } = claimFor(runner, { worker, stream: 'wait', count, atOnce, askedAtMs, sharers });
     const done = (outcome: Settled<ClaimReply>) => {
       conclude(outcome);
       if (!outcome.ok) {

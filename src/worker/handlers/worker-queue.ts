@@ -23,9 +23,10 @@ export interface WorkerQueue {
   /**
    * The number of jobs that the worker claims beyond its running ones. The next job then starts without a round trip. A
    * prefetched job waits for a slot of this worker, and no other worker can take it. It is released when this worker
-   * stops. 0 forbids prefetching. The default is 0 under a limit of the process. Otherwise the worker prefetches what
-   * ends during a round trip, or up to ten jobs. By its recent pace they start within 7 ms. If a prefetched job waits
-   * longer than 10 ms, all are released, and prefetching pauses for 1 to 16 s.
+   * stops. 0 forbids prefetching. By default the worker prefetches what ends during a round trip, or up to ten jobs. By
+   * its recent pace they start within 7 ms. If a prefetched job waits longer than 10 ms, its queue releases all of
+   * them. Prefetching then pauses for 1 to 16 s. Under a limit of the process it never prefetches more than starts soon in the
+   * slots of all queues.
    */
   prefetch?: number;
   /** The handlers by job name. A handler of the name `*` gets the jobs of every name without a handler here. */

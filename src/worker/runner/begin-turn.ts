@@ -3,16 +3,17 @@ import type { Clock } from '../../queue/runtime/clock.js';
 import type { Attempt } from '../attempt/attempt.js';
 import { startAttempts, type AttemptStarter, type Starting } from '../attempt/start-attempt.js';
 import type { Prefetcher } from './prefetcher.js';
+import type { SharedTurns } from './queue-runner-host.js';
 
 /** The runner whose waiting jobs begin. */
 interface TurnOwner extends AttemptStarter {
   readonly clock: Clock;
   readonly prefetcher: Prefetcher;
-  readonly capacity: { readonly hasSlot: boolean };
+  readonly capacity: { readonly hasSlot: boolean; readonly hasTurn: boolean };
   readonly state: { readonly running: number };
   /** Undefined without a bulk handler. */
   readonly bulk: { beginDue(): void } | undefined;
-  readonly host: AttemptStarter['host'] & { settle(): void };
+  readonly host: AttemptStarter['host'] & { settle(): void; readonly shared?: SharedTurns | undefined };
   /** Gives an attempt a slot. Returns false if it has ended before its start. */
   givesSlot(attempt: Attempt): boolean;
 }
@@ -29,8 +30,17 @@ export class BeginTurn {
 
   constructor(private readonly owner: TurnOwner) {}
 
-  /** Begins jobs if a slot is free. Not within the end of another job, because its completion is sent first. */
+  /** Begins jobs here, or where it is the turn of another queue. */
   ask(): void {
+    const { bulk, host } = this.owner;
+    if (bulk || !host.shared) {
+      this.askHere();
+    }
+    host.shared?.ask();
+  }
+
+  /** Begins jobs if a slot is free. Not within the end of another job, because its completion is sent first. */
+  askHere(): void {
     const { prefetcher, bulk, capacity, state } = this.owner;
     if ((prefetcher.isEmpty && !bulk) || !capacity.hasSlot || this.isAsked) {
       return;
@@ -59,7 +69,7 @@ export class BeginTurn {
   private readonly begin = AsyncResource.bind((): void => {
     const { owner } = this;
     const starting: Starting[] = [];
-    while (!owner.prefetcher.isEmpty && owner.capacity.hasSlot) {
+    while (!owner.prefetcher.isEmpty && owner.capacity.hasTurn) {
       const { attempt, askedAtMs } = owner.prefetcher.next()!;
       if (owner.givesSlot(attempt)) {
         starting.push({ attempt, waitedMs: owner.clock.monotonic() - askedAtMs });
@@ -70,5 +80,6 @@ export class BeginTurn {
       startAttempts(owner, starting);
     }
     owner.bulk?.beginDue();
+    owner.host.shared?.ask();
   });
 }

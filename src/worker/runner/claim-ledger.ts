@@ -11,6 +11,8 @@ export interface ClaimInFlight {
   readonly stream: ClaimStream;
   /** The number of reserved slots. */
   readonly count: number;
+  /** How many of its jobs start at once. */
+  readonly atOnce: number;
   /** The time of the call, by the monotonic clock, in ms. */
   readonly askedAtMs: number;
 }
@@ -18,6 +20,7 @@ export interface ClaimInFlight {
 /** The claims of a runner in flight. A claim is in it from its call to its reply, or to its final error. */
 export class ClaimLedger {
   private reserved = 0;
+  private reservedAtOnce = 0;
   /** The newest claim of each stream. */
   private readonly newest: Record<ClaimStream, ClaimInFlight | undefined> = { trip: undefined, wait: undefined };
 
@@ -32,18 +35,24 @@ export class ClaimLedger {
     return this.reserved;
   }
 
+  /** The jobs of claims in flight that start at once. */
+  get atOnce(): number {
+    return this.reservedAtOnce;
+  }
+
   /** Reserves slots for a claim that is sent now. */
-  reserve(worker: string, stream: ClaimStream, count: number): ClaimInFlight {
-    const askedAtMs = this.clock.monotonic();
-    const claim = { token: this.clock.randomId(), worker, stream, count, askedAtMs };
-    this.reserved += count;
-    this.newest[stream] = claim;
+  reserve(asked: Omit<ClaimInFlight, 'token'>): ClaimInFlight {
+    const claim = { token: this.clock.randomId(), ...asked };
+    this.reserved += claim.count;
+    this.reservedAtOnce += claim.atOnce;
+    this.newest[claim.stream] = claim;
     return claim;
   }
 
   /** Frees the slots of a claim, because its jobs are here, or never come. */
   end(claim: ClaimInFlight): void {
     this.reserved -= claim.count;
+    this.reservedAtOnce -= claim.atOnce;
     if (this.newest[claim.stream] === claim) {
       this.newest[claim.stream] = undefined; // else the next claim of the stream is already in flight
     }

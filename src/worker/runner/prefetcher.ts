@@ -1,29 +1,7 @@
-import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.js';
+import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import type { Attempt } from '../attempt/attempt.js';
-
-/** The time in which a prefetched job must start by default, in ms, at the recent completion rate. */
-const BEGINS_WITHIN_MS = 7;
-
-/** The shortest time between two measures of the completion rate, in ms. */
-const MEASURES_APART_MS = 5;
-
-/** The number of jobs of one claim that a worker prefetches by default, so that a trip brings several. */
-const JOBS_OF_A_TRIP = 10;
-
-/**
- * The number of jobs in this process at which a claim is large enough, running ones included. Slots whose handlers end
- * at once need no more. The others prefetch what starts while the next jobs are on their way.
- */
-const JOBS_OF_A_LARGE_TRIP = 100;
-
-/** The running time below which handlers end at once, in ms. They are limited by the CPU, and not by their slots. */
-const INSTANT_MS = 0.25;
-
-/** The weight of the latest value in a moving average. */
-const LATEST_WEIGHT = 0.1;
-
-/** The longest time without a measure of the completion rate, in ms. */
-const MEASURED_AFTER_MS = 50;
+import { PrefetchLimit } from './prefetch-limit.js';
+import type { SharedTurns } from './queue-runner-host.js';
 
 /** The time, in ms, after which all prefetched jobs are released by default if one has not started. The job before it is long. */
 const RELEASED_AFTER_MS = 10;
@@ -34,63 +12,61 @@ const SUSPENDED_MS = 4;
 /** The time between two looks while a claim is in flight, in ms. */
 const LOOKS_AGAIN_MS = 2;
 
-/** Bounds of the pause of prefetching after that, in ms. It doubles each time, because if one job is long, another soon will be. */
-const SHORTEST_COOLDOWN_MS = 1_000;
-const LONGEST_COOLDOWN_MS = 16_000;
-
-/** The state of a runner that prefetching depends on. */
+/** The runner that prefetches. */
 export interface PrefetchOwner {
+  readonly clock: Clock;
   /** The claims in flight, whose jobs come after the waiting ones. */
   readonly claims: { readonly slots: number };
+  readonly capacity: { readonly hasOwnSlot: boolean };
+  readonly host: { readonly shared?: SharedTurns | undefined };
   release(attempt: Attempt): void;
 }
 
-interface Waiting {
-  attempt: Attempt;
-  askedAtMs: number;
+/** A job that waits for a slot. Its turn is by the time of its claim, then by its place in that claim. */
+interface WaitingJob {
+  readonly attempt: Attempt;
+  readonly askedAtMs: number;
+  readonly place: number;
   /** When it began to wait here. */
   sinceMs: number;
 }
 
-/**
- * The jobs of a runner that were claimed before a slot was free for them. `prefetch` sets the limit. Without it the
- * limit follows the recent completion rate, so slow jobs are never prefetched.
- */
+/** The jobs of a runner that were claimed before a slot was free for them. `prefetch` sets how many, or their pace does. */
 export class Prefetcher {
-  private most: number;
   /**
    * The number of jobs of a blocking wait that may be prefetched. By default none: another worker may have a free slot for them.
    */
   readonly roomForWait: number;
-  private readonly waiting: Waiting[] = [];
-  private ended = 0;
-  private paceBefore = 0;
-  private measuredAt = -Infinity;
-  private restsUntil = -Infinity;
-  private cooldownMs = SHORTEST_COOLDOWN_MS;
+  private readonly limit: PrefetchLimit;
+  private readonly waiting: WaitingJob[] = [];
   private timer: Timer | undefined;
-  /** The moving average of a claim's round trip, in ms. */
-  private tripMs = 0;
-  /** The moving average of a handler's running time, in ms. */
-  private runMs = 0;
 
   constructor(
-    private concurrency: number,
+    concurrency: number,
     private readonly prefetch: number | undefined,
     private readonly owner: PrefetchOwner,
-    private readonly clock: Clock = systemClock,
   ) {
+    this.limit = new PrefetchLimit(concurrency, owner.clock);
     this.roomForWait = prefetch ?? 0;
-    this.most = this.roomForWait;
   }
 
   setConcurrency(concurrency: number): void {
-    this.concurrency = concurrency;
+    this.limit.setConcurrency(concurrency);
+  }
+
+  /** False if `prefetch` forbids to claim a job without a slot. */
+  get isAllowed(): boolean {
+    return this.prefetch !== 0;
   }
 
   /** How many jobs may be prefetched now. */
   get room(): number {
-    return this.most;
+    return this.prefetch ?? this.limit.room;
+  }
+
+  /** The fewest jobs worth a claim while no slot is free. With `prefetch` each job. */
+  get leastPerClaim(): number {
+    return this.prefetch === undefined ? this.limit.leastPerClaim : 1;
   }
 
   /** The number of waiting jobs. */
@@ -102,16 +78,23 @@ export class Prefetcher {
     return this.waiting.length === 0;
   }
 
+  /** The job that begins next. */
+  get first(): WaitingJob | undefined {
+    return this.waiting[0];
+  }
+
   /** @param askedAtMs when its claim was asked for, which is before it was made */
   add(attempt: Attempt, askedAtMs: number): void {
-    this.waiting.push({ attempt, askedAtMs, sinceMs: this.clock.monotonic() });
+    const last = this.waiting.at(-1);
+    const place = last?.askedAtMs === askedAtMs ? last.place + 1 : 0;
+    this.waiting.push({ attempt, askedAtMs, place, sinceMs: this.owner.clock.monotonic() });
     if (this.prefetch === undefined && !this.timer) {
       this.watch();
     }
   }
 
   /** Removes and returns the first waiting job. */
-  next(): Waiting | undefined {
+  next(): WaitingJob | undefined {
     return this.waiting.shift();
   }
 
@@ -122,65 +105,34 @@ export class Prefetcher {
 
   /** @param ranMs how long its handler ran */
   jobEnded(ranMs: number): void {
-    this.ended++;
-    this.runMs += LATEST_WEIGHT * (ranMs - this.runMs);
+    this.limit.jobEnded(ranMs);
+    this.owner.host.shared?.limit.jobEnded(ranMs);
   }
 
   /** Learns how long the round trip of a claim took. */
   tripEnded(tookMs: number): void {
-    this.tripMs += LATEST_WEIGHT * (tookMs - this.tripMs);
+    this.limit.tripEnded(tookMs);
+    this.owner.host.shared?.limit.tripEnded(tookMs);
   }
 
-  /**
-   * The fewest jobs worth a claim while no slot is free. Half of the room, so that a claim brings several jobs, and the
-   * other half covers its trip. With `prefetch` each job.
-   */
-  get leastPerClaim(): number {
-    return this.prefetch === undefined ? Math.ceil(this.most / 2) : 1;
-  }
-
-  /**
-   * Sets the room from the jobs that ended since the last measure. It measures once every slot had a turn, or after a
-   * while. The lower of two rates counts: long jobs that started together also end together.
-   *
-   * @param now in ms
-   */
+  /** @param now in ms */
   measure(now: number): void {
-    const elapsed = now - this.measuredAt;
-    const isShort = elapsed < MEASURES_APART_MS || (this.ended < this.concurrency && elapsed < MEASURED_AFTER_MS);
-    if (this.prefetch !== undefined || isShort) {
-      return;
+    if (this.prefetch === undefined) {
+      this.limit.measure(now);
     }
-    const pace = now < this.restsUntil ? 0 : this.ended / elapsed;
-    this.most = this.roomAt(Math.min(pace, this.paceBefore));
-    this.paceBefore = pace;
-    this.ended = 0;
-    this.measuredAt = now;
-  }
-
-  /**
-   * Returns how many jobs to hold at a rate. They are what ends while a claim and a settlement travel, or enough for one
-   * trip. In any case no more than starts within a few ms.
-   *
-   * @param pace jobs per ms
-   */
-  private roomAt(pace: number): number {
-    const startsSoon = Math.floor(pace * BEGINS_WITHIN_MS);
-    const endsMeanwhile = Math.ceil(pace * 2 * this.tripMs);
-    const most = this.runMs < INSTANT_MS ? Math.max(0, JOBS_OF_A_LARGE_TRIP - this.concurrency) : Infinity;
-    return Math.min(startsSoon, Math.max(JOBS_OF_A_TRIP, endsMeanwhile), most);
   }
 
   /** Checks later whether the job that waits longest has started. */
   private watch(inMs = RELEASED_AFTER_MS): void {
-    const dueMs = this.clock.monotonic() + inMs;
+    const { clock } = this.owner;
+    const dueMs = clock.monotonic() + inMs;
     const check = () => {
       this.timer = undefined;
       if (!this.isEmpty) {
-        this.releaseLate(this.clock.monotonic(), dueMs);
+        this.releaseLate(clock.monotonic(), dueMs);
       }
     };
-    this.timer = this.clock.setTimeout(check, inMs);
+    this.timer = clock.setTimeout(check, inMs);
     this.timer.unref();
   }
 
@@ -196,18 +148,18 @@ export class Prefetcher {
     if (leftMs > 0) {
       return this.watch(leftMs);
     }
-    this.most = 0;
+    const limits = this.limitsReached();
+    limits.forEach((limit) => limit.stop());
     if (this.owner.claims.slots > 0) {
       return this.watch(LOOKS_AGAIN_MS);
     }
-    this.rest(now);
+    limits.forEach((limit) => limit.rest());
     this.releaseWaiting();
   }
 
-  /** Prefetches nothing for a while. The pause is short again once the last one is long over. */
-  private rest(now: number): void {
-    const isRepeated = now - this.restsUntil < LONGEST_COOLDOWN_MS;
-    this.cooldownMs = isRepeated ? Math.min(2 * this.cooldownMs, LONGEST_COOLDOWN_MS) : SHORTEST_COOLDOWN_MS;
-    this.restsUntil = now + this.cooldownMs;
+  /** Returns the limits that allowed too much: its own, and that of all queues if they use the slots. */
+  private limitsReached(): PrefetchLimit[] {
+    const { capacity, host } = this.owner;
+    return host.shared && capacity.hasOwnSlot ? [this.limit, host.shared.limit] : [this.limit];
   }
 }

@@ -1,12 +1,27 @@
 import type { Attempt } from '../attempt/attempt.js';
 import type { FailureLog } from '../reports/failure-log.js';
 import type { WorkerEvent } from '../reports/worker-event.js';
+import type { PrefetchLimit } from './prefetch-limit.js';
+
+/** The slots that all queues of a process share under its own limit. */
+export interface SharedTurns {
+  /** How many jobs may be prefetched for these slots. */
+  readonly limit: PrefetchLimit;
+  /** True if a slot is free that no claim in flight has reserved. */
+  readonly hasSlot: boolean;
+  /** Returns whether the next free slot is for a job that waits in this runner. */
+  isNext(runner: object): boolean;
+  /** Begins the waiting jobs of the runner that is next. */
+  ask(): void;
+}
 
 /** The worker of a runner: receives its reports, and coordinates it with the other runners. */
 export interface QueueRunnerHost<Runner = unknown> {
   readonly failures: FailureLog;
   /** Announces a queue whose limits the store does not know. Nothing is claimed until then. */
   announce(runner: Runner): void;
+  /** Undefined without a limit of the process. */
+  readonly shared?: SharedTurns | undefined;
   /** Called when there is something to send or to fetch. */
   changed(): void;
   /** Absent without a listener, so that no event is created. */

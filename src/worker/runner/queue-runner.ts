@@ -62,7 +62,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
   private claimedAt = -Infinity;
   private readonly handlers: ReadonlyMap<string, ResolvedHandler>;
   private readonly drained: DrainedWatch | undefined;
-  private readonly turn = new BeginTurn(this);
+  readonly turn = new BeginTurn(this);
 
   constructor(
     { queue, calls, handlers, concurrency, prefetch, budget }: RunnerOptions,
@@ -76,7 +76,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     this.durations = queue.options.history ? new DurationCounts() : undefined;
     this.capacity = new RunnerSlots(this, concurrency);
     this.bulk = BulkGatherers.of(handlers, () => this.capacity.concurrency, this);
-    this.prefetcher = new Prefetcher(concurrency, this.bulk ? 0 : prefetch, this, this.clock);
+    this.prefetcher = new Prefetcher(concurrency, this.bulk ? 0 : prefetch, this);
     this.reports = new QueueReporter(queue, calls, (job) =>
       [...this.attempts].find(({ claim }) => claim.token === job.token && claim.id === job.id)?.lose(),
     );

@@ -1,6 +1,7 @@
 import type { BulkGatherers } from '../bulk/bulk-gatherers.js';
 import type { ClaimOutlook } from './claim-outlook.js';
 import type { Prefetcher } from './prefetcher.js';
+import type { SharedTurns } from './queue-runner-host.js';
 import type { RunnerState } from './runner-state.js';
 
 /** Back-pressure: a runner stops claiming while more rounds of settlements are unacknowledged. One is in flight while the next ends. */
@@ -13,8 +14,9 @@ interface SlotOwner {
   readonly outlook: Pick<ClaimOutlook, 'isAnnounced' | 'isLimited'>;
   /** Claimed jobs that have not ended. */
   readonly attempts: { readonly size: number };
-  readonly claims: { readonly slots: number };
-  readonly prefetcher: Pick<Prefetcher, 'count' | 'room' | 'roomForWait' | 'leastPerClaim'>;
+  readonly claims: { readonly slots: number; readonly atOnce: number };
+  readonly host: { readonly shared?: SharedTurns | undefined };
+  readonly prefetcher: Pick<Prefetcher, 'count' | 'isAllowed' | 'room' | 'roomForWait' | 'leastPerClaim'>;
   readonly settlements: { readonly unsettled: number; readonly blocksClaims: boolean };
   /** Undefined without a bulk handler. */
   readonly bulk: BulkGatherers | undefined;
@@ -73,16 +75,41 @@ export class RunnerSlots {
     return this.owner.bulk?.size ?? 1;
   }
 
-  /** The slots in use or reserved. */
-  get used(): number {
-    const { bulk, state, prefetcher, claims, attempts } = this.owner;
-    return bulk ? bulk.used(state.running, prefetcher.count + claims.slots) : attempts.size + claims.slots;
+  /** Returns whether a job may be claimed here before a slot is free for it. */
+  get claimsAhead(): boolean {
+    const { bulk, outlook, prefetcher } = this.owner;
+    return !bulk && !outlook.isLimited && prefetcher.isAllowed;
   }
 
-  /** Returns whether another job, or another call, may begin. */
-  get hasSlot(): boolean {
+  /** The slots that its claimed jobs use or could use. */
+  get used(): number {
+    const { bulk, state, prefetcher, claims, attempts } = this.owner;
+    return bulk
+      ? bulk.used(state.running, prefetcher.count + claims.slots)
+      : Math.max(state.running, Math.min(this.concurrency, attempts.size + claims.slots));
+  }
+
+  /** The slots that nobody else may use: those of running jobs, and of jobs in flight that start at once. */
+  get taken(): number {
+    const { bulk, state, claims } = this.owner;
+    return bulk ? this.used : state.running + claims.atOnce;
+  }
+
+  /** Returns whether its own concurrency lets another job, or another call, begin. */
+  get hasOwnSlot(): boolean {
     const { state, bulk } = this.owner;
     return !state.isClosed && (bulk?.calls(state.running) ?? state.running) < this.concurrency;
+  }
+
+  /** Returns whether another job, or another call, may begin. A bulk handler has taken the slots of its calls. */
+  get hasSlot(): boolean {
+    const { bulk, host } = this.owner;
+    return this.hasOwnSlot && (bulk !== undefined || (host.shared?.hasSlot ?? true));
+  }
+
+  /** Returns whether a waiting job may begin: a slot is free, and it is the turn of this queue. */
+  get hasTurn(): boolean {
+    return this.hasSlot && (this.owner.host.shared?.isNext(this.owner) ?? true);
   }
 
   /** Returns whether claims in flight ask for more than there is room for. */

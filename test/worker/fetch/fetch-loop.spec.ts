@@ -15,6 +15,7 @@ import { systemClock } from '#queue/runtime/clock.js';
 import type { RetryingTransport } from '#queue/transport/retrying-transport.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { eventually } from '../../support/faults/wait.js';
+import { askedClaim } from '../../support/worker/asked-claim.js';
 import { inside } from '../../support/queue/inside.js';
 
 const tickEnds = () => new Promise((resolve) => setImmediate(resolve));
@@ -63,8 +64,10 @@ async function workerOfOne({
     {
       worker: 'w',
       together: runners.map((each) => [each]),
-      capacity: () =>
-        runners.reduce((slots, runner) => slots - runner.claims.slots - runner.attempts.size, concurrency),
+      room: () => {
+        const used = runners.reduce((sum, runner) => sum + runner.claims.slots + runner.attempts.size, 0);
+        return { slots: concurrency - used, jobs: concurrency - used };
+      },
       transport,
       clock: systemClock,
       logger,
@@ -157,7 +160,10 @@ it('claims for one half of the slots of a limited queue before the jobs of the o
 
 it('releases at a pause the prefetched jobs with those of a claim in flight, so that their order stays', async () => {
   const { runner } = await workerOfOne({ handle: () => new Promise(() => {}), prefetch: 3 });
-  const [first, second] = [runner.claims.reserve('w', 'trip', 3), runner.claims.reserve('w', 'wait', 1)];
+  const [first, second] = [
+    runner.claims.reserve(askedClaim('trip', 3)),
+    runner.claims.reserve(askedClaim('wait', 1)),
+  ];
   runner.take(answerOf('a', 'b', 'c'), first);
   runner.close();
   expect(runner.settlements.releases).toEqual([]);
@@ -171,7 +177,7 @@ it.each([
   ["not before Redis was asked, where it may be another's by now", 20_000, []],
 ])('begins a job %s', async (_, agoMs, log) => {
   const worker = await workerOfOne();
-  const claim = worker.runner.claims.reserve('w', 'trip', 1);
+  const claim = worker.runner.claims.reserve(askedClaim('trip', 1));
   worker.runner.take(answerOf('a'), { ...claim, askedAtMs: performance.now() - agoMs });
   expect(worker.log).toEqual(log);
   await eventually(() => worker.runner.attempts.size === 0);

@@ -8,6 +8,7 @@ import { ClaimBudget } from '#worker/runner/claim-budget.js';
 import { QueueRunner } from '#worker/runner/queue-runner.js';
 import type { QueueRunnerHost } from '#worker/runner/queue-runner-host.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
+import { askedClaim } from '../../support/worker/asked-claim.js';
 import { enqueueIsolated } from '../../support/worker/isolated-jobs.js';
 import { eventually, sleep } from '../../support/faults/wait.js';
 import { inside } from '../../support/queue/inside.js';
@@ -51,8 +52,8 @@ async function workerWithIsolated(
     if (fails.includes(call.script)) throw new Error('away');
     return run(call);
   };
-  const claim = runner.claims.reserve('w', 'trip', 1);
-  const others = runner.claims.reserve('w', 'wait', claiming - 1);
+  const claim = runner.claims.reserve(askedClaim('trip', 1));
+  const others = runner.claims.reserve(askedClaim('wait', claiming - 1));
   if (isClosed) runner.close();
   runner.take(answer, { ...claim, askedAtMs: performance.now() - agoMs });
   return { runner, isolation, log, others };
@@ -75,7 +76,7 @@ describe('an isolated job', () => {
 
   it('has it extended first too where it waited here for that long', async () => {
     const { runner, isolation, log } = await workerWithIsolated(0, { visibilityMs: 200 });
-    const other = runner.claims.reserve('w', 'wait', 1); // another job may come, so it waits
+    const other = runner.claims.reserve(askedClaim('wait', 1)); // another job may come, so it waits
     isolation.check();
     await sleep(101); // more than half of the visibility timeout
     expect(log).toEqual([]);

@@ -1,6 +1,8 @@
 // No job waits behind a busy slot while another worker is free: workers of unequal pace, in virtual time.
 import { expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
+import type { Hash } from '#memory/state/memory-queue.js';
+import { isMarked } from '#memory/verbs/attempt/unstarted.js';
 import { MemoryServer } from '#memory/memory-server.js';
 import { MemoryStore, type StoreLink } from '#memory/memory-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
@@ -17,12 +19,14 @@ interface Fleet {
   /** How many times as long as others each worker needs. */
   paces: readonly number[];
   concurrency: number;
+  /** With several queues, each worker has these slots for all of them. */
+  queues?: number;
   /** Set for the planted fault: ahead without a bound. */
   prefetch?: number;
 }
 
 /** Runs a fleet until `jobs` are done. They come in bursts, so that the queue is shallow. */
-async function run({ paces, concurrency, prefetch }: Fleet, bursts: readonly (readonly number[])[]) {
+async function run({ paces, concurrency, queues = 1, prefetch }: Fleet, bursts: readonly (readonly number[])[]) {
   const clock = new VirtualClock(0);
   const server = new MemoryServer(() => clock.now());
   const link: StoreLink = async (_, call) => {
@@ -31,44 +35,64 @@ async function run({ paces, concurrency, prefetch }: Fleet, bursts: readonly (re
     await new Promise<void>((resolve) => void clock.setTimeout(resolve, TRIP_MS / 2));
     return reply;
   };
-  const open = () => new JobQueue(new MemoryStore(clock, { server, link }), 'work');
+  const names = Array.from({ length: queues }, (_, i) => `work${i}`);
+  const open = () => {
+    const store = new MemoryStore(clock, { server, link });
+    return names.map((name) => new JobQueue(store, name));
+  };
   const started = new Set<string>();
   const holds: number[] = [];
   const order: number[] = [];
   let done = 0;
   const workers = paces.map((pace, i) => {
     const handle = async (job: Job<Work>) => {
-      started.add(`${job.id} ${job.fence}`);
+      started.add(keyOf(job));
       holds.push(clock.now() - job.claimedAt.getTime());
       order.push(Number(job.id));
       await new Promise<void>((resolve) => void clock.setTimeout(resolve, job.payload.ms * pace));
       done++;
     };
-    const served = { queue: open(), concurrency, handlers: { work: handle }, ...(prefetch && { prefetch }) };
-    return new Worker([served], { id: `w${i}`, sweepIntervalMs: 0, logFailures: false });
+    const served = open().map((queue) => ({
+      queue,
+      concurrency,
+      handlers: { [queue.name]: handle },
+      ...(prefetch && { prefetch }),
+    }));
+    const shared = queues > 1 && { concurrency };
+    return new Worker(served, { id: `w${i}`, sweepIntervalMs: 0, logFailures: false, ...shared });
   });
   const starting = Promise.all(workers.map((worker) => worker.start()));
   await clock.advance(50);
   await starting;
-  const producer = open();
-  const { claims, jobs } = server.queue('work', producer.options);
+  const producers = open();
+  const stored = producers.map(({ name, options }) => server.queue(name, options));
   const held = () =>
-    claims
-      .members()
-      .map((id) => `${id} ${jobs.get(id)?.fence}`)
-      .filter((claim) => !started.has(claim));
+    stored
+      .flatMap(({ claims, jobs }) => claims.members().map((id): Hash => ({ ...jobs.get(id), id })))
+      .filter((job) => !started.has(keyOf(job)));
   /** How long each claimed job has waited for its start, in ms, while a worker had a free slot. */
   let waits = new Map<string, number>();
   let longestWaitMs = 0;
+  /** The jobs that waited, and that the death of their worker would charge. */
+  let charged = 0;
   let total = 0;
   for (let at = 0; at < bursts.length || done < total; at++) {
     const burst = bursts[at] ?? [];
     const first = total;
-    void producer.enqueueMany(burst.map((ms, i) => ({ id: String(first + i), payload: { ms } })));
+    const added = burst.map((ms, i) => ({ id: String(first + i), payload: { ms } }));
+    producers.forEach((producer, q) => {
+      const own = added.filter(({ id }) => Number(id) % queues === q);
+      void (own.length > 0 && producer.enqueueMany(own));
+    });
     total += burst.length;
     await clock.advance(1);
     const isIdle = workers.some(({ running }) => running < concurrency);
-    waits = new Map(held().map((claim) => [claim, isIdle ? (waits.get(claim) ?? 0) + 1 : 0]));
+    const waiting = held();
+    const inFlightMs = 2 * TRIP_MS;
+    charged += waiting.filter(
+      (job) => !isMarked(job) && clock.now() - Number(job['claimed_at_ms']) > inFlightMs,
+    ).length;
+    waits = new Map(waiting.map((job) => [keyOf(job), isIdle ? (waits.get(keyOf(job)) ?? 0) + 1 : 0]));
     longestWaitMs = Math.max(longestWaitMs, ...waits.values());
   }
   const stopping = workers.map((worker) => worker.stop({ timeoutMs: 0 }));
@@ -76,8 +100,10 @@ async function run({ paces, concurrency, prefetch }: Fleet, bursts: readonly (re
   await Promise.all(stopping);
   const ahead = holds.filter((ms) => ms > 2 * TRIP_MS).length;
   const p99 = holds.toSorted((a, b) => a - b)[Math.floor(holds.length * 0.99)]!;
-  return { ahead, p99, longestWaitMs, order, runs: order.length, total };
+  return { ahead, charged, p99, longestWaitMs, order, runs: order.length, total };
 }
+
+const keyOf = ({ id, fence }: { id?: string; fence?: string | number }) => `${id} ${fence}`;
 
 /** Draws bursts of short jobs, with a long one now and then. */
 function shallow(seed: number, count: number): number[][] {
@@ -92,12 +118,15 @@ const fleets: [string, Fleet][] = [
   ['two workers', { paces: [1, 3], concurrency: 2 }],
   ['three workers with one slot each', { paces: [1, 1, 5], concurrency: 1 }],
   ['eight workers with twenty slots each', { paces: [1, 1, 1, 2, 2, 4, 4, 8], concurrency: 20 }],
+  ['two workers that share their slots among ten queues', { paces: [1, 3], concurrency: 2, queues: 10 }],
+  ['four workers that share their slots among three queues', { paces: [1, 1, 2, 5], concurrency: 10, queues: 3 }],
 ];
 
 it.each(fleets)('%s hold no job for 10 ms while one of them is idle', async (_, fleet) => {
-  const { ahead, p99, longestWaitMs, runs, total } = await run(fleet, shallow(7, 150));
+  const { ahead, charged, p99, longestWaitMs, runs, total } = await run(fleet, shallow(7, 150));
   expect(runs).toBe(total);
   expect(ahead).toBeGreaterThan(0);
+  expect(charged).toBe(0);
   expect(p99).toBeLessThanOrEqual(10);
   expect(longestWaitMs).toBeLessThanOrEqual(10);
 });

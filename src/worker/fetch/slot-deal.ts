@@ -1,0 +1,83 @@
+import type { QueueRunner } from '../runner/queue-runner.js';
+import { MOST_CLAIMED_AT_ONCE } from './idle-wait.js';
+
+/** What a process may claim. */
+export interface ClaimRoom {
+  /** The free slots. */
+  readonly slots: number;
+  /** The jobs for these slots, and the jobs that may wait for others. */
+  readonly jobs: number;
+}
+
+/** The part of a runner in a trip. */
+export interface Share {
+  readonly runner: QueueRunner;
+  /** The number of jobs to claim. */
+  readonly count: number;
+  /** How many of them start at once. */
+  readonly atOnce: number;
+}
+
+/**
+ * Deals what the process may claim to the runners. With a module-wide limit it is dealt in turns, so that every runner gets
+ * its share. Busy runners leave no slot for a blocking wait. So the other runners are polled at intervals, or the looks
+ * find their jobs.
+ */
+export class SlotDeal {
+  /** The runners. The first are those whose turn it is to get slots of the process. */
+  private line: readonly QueueRunner[];
+  /** True if no looks find the jobs of idle queues while others use all slots. */
+  private readonly pollsIdle: boolean;
+
+  /** @param mostPerCall the most jobs of one claim */
+  constructor(
+    runners: readonly QueueRunner[],
+    private readonly mostPerCall: number,
+  ) {
+    this.line = runners;
+    this.pollsIdle = runners.length <= MOST_CLAIMED_AT_ONCE;
+  }
+
+  /** Returns the runners, in turn. */
+  get inTurn(): readonly QueueRunner[] {
+    return this.line;
+  }
+
+  deal(runners: readonly QueueRunner[], room: ClaimRoom): Share[] {
+    const shares: Share[] = [];
+    const isLimited = Number.isFinite(room.jobs);
+    const mayHaveJobs = runners.filter(
+      (runner) =>
+        runner.capacity.free > 0 &&
+        (runner.outlook.mayHaveJobs || (isLimited && this.pollsIdle && runner.isOverdueForPoll)),
+    );
+    if (isLimited && room.jobs > 0) {
+      this.moveBack(mayHaveJobs.slice(0, room.jobs % mayHaveJobs.length)); // the runners that get one more than others
+    }
+    let { slots, jobs } = room;
+    for (let i = 0; i < mayHaveJobs.length && jobs > 0; i++) {
+      const sharers = mayHaveJobs.length - i;
+      const share = this.shareOf(mayHaveJobs[i]!, Math.ceil(slots / sharers), Math.ceil(jobs / sharers));
+      if (share.count > 0) {
+        const { perSlot } = share.runner.capacity;
+        slots -= Math.ceil(Math.min(share.atOnce, share.count) / perSlot);
+        jobs -= Math.ceil(share.count / perSlot);
+        shares.push(share);
+      }
+    }
+    return shares;
+  }
+
+  /** Returns how many jobs a runner may claim. Without a slot only a runner that prefetches. */
+  private shareOf(runner: QueueRunner, slots: number, jobs: number): Share {
+    const { free, perSlot, mostPerClaim, beginAtOnce, claimsAhead } = runner.capacity;
+    const count = Math.min(free, (claimsAhead ? jobs : slots) * perSlot, mostPerClaim, this.mostPerCall);
+    return { runner, count, atOnce: Math.min(beginAtOnce, slots * perSlot) };
+  }
+
+  private moveBack(runners: readonly QueueRunner[]): void {
+    if (runners.length > 0) {
+      this.line = [...this.line.filter((runner) => !runners.includes(runner)), ...runners];
+    }
+  }
+}

@@ -1,0 +1,57 @@
+// The slots that all queues of a process share: who owns a free one, and what may be claimed.
+import { expect, it } from '@jest/globals';
+import { SharedSlots } from '#worker/fetch/shared-slots.js';
+import type { QueueRunner } from '#worker/runner/queue-runner.js';
+import { VirtualClock } from '#testing/time/virtual-clock.js';
+
+interface Busy {
+  running?: number;
+  inFlight?: number;
+  /** When and where its first waiting job was asked for. */
+  first?: [askedAtMs: number, place: number];
+  hasOwnSlot?: boolean;
+}
+
+/** Makes shared slots of runners in the given states. Names the runner that is asked to begin. */
+function sharedBy(concurrency: number, states: Record<string, Busy>) {
+  const asked: string[] = [];
+  const runners = Object.entries(states).map(([name, { running = 0, inFlight = 0, first, hasOwnSlot = true }]) => ({
+    name,
+    capacity: { used: running + inFlight + (first ? 1 : 0), taken: running + inFlight, hasOwnSlot },
+    prefetcher: { isEmpty: !first, first: first && { askedAtMs: first[0], place: first[1] } },
+    turn: { askHere: () => void asked.push(name) },
+  }));
+  const clock = new VirtualClock(0);
+  const slots = new SharedSlots(concurrency, () => runners as unknown as QueueRunner[], clock);
+  slots.ask();
+  return { slots, next: asked[0] };
+}
+
+it.each<[string, Record<string, Busy>, string | undefined]>([
+  ['the job that was asked for first', { a: { first: [2, 0] }, b: { first: [1, 3] } }, 'b'],
+  ['the first job of each claim of a trip', { a: { first: [1, 1] }, b: { first: [1, 0] } }, 'b'],
+  [
+    'another queue while one uses its own slots',
+    { a: { first: [1, 0], hasOwnSlot: false }, b: { first: [2, 0] } },
+    'b',
+  ],
+  ['nobody where no job waits', { a: { running: 1 }, b: {} }, undefined],
+])('a free slot is for %s', (_, states, name) => {
+  expect(sharedBy(3, states).next).toBe(name);
+});
+
+it('no waiting job takes the slot of a job in flight', () => {
+  const busy = { a: { running: 1, inFlight: 1, first: [1, 0] as [number, number] } };
+  expect([sharedBy(2, busy).slots.hasSlot, sharedBy(3, busy).slots.hasSlot]).toEqual([false, true]);
+});
+
+it('free slots may be claimed for, and with them what starts soon; without one no less than half of that', async () => {
+  const { slots } = sharedBy(2, { a: { running: 1 }, b: { first: [1, 0] } });
+  expect(slots.room).toEqual({ slots: 0, jobs: 0 });
+  for (const now of [0, 10, 20]) {
+    for (let i = 0; i < 10; i++) slots.limit.jobEnded(1);
+    slots.limit.measure(now);
+  }
+  expect(slots.room).toEqual({ slots: 0, jobs: 7 });
+  expect(sharedBy(3, { a: { running: 1 } }).slots.room).toEqual({ slots: 2, jobs: 2 });
+});
