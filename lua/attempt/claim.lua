@@ -43,6 +43,7 @@
 --     claimer settles it as failed
 --   In a repeated call: an array for each, with its fence at the end
 --   After all jobs: limited if the queue has limits or groups, or awaits-slots if jobs wait there for a slot
+--   In a Cluster then unheard (after nil without limits) if the claimer got less than it asked for, and no wake reaches it
 --   With names an array: all of that, the next place to search (-1: all jobs were read), 1 if a live worker handles a
 --     job that was left, then the names of left jobs that no live worker handles
 -- Repeated with the same token: the same jobs, if that claim still holds them. With fewer bytes: as many as these

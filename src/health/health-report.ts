@@ -51,7 +51,7 @@ export interface JobQueueHealthReport extends Record<string, unknown> {
   message?: string;
   /**
    * Problems that did not fail the check. They are faults of Redis or the outbox, jobs that no live worker handles, and queues that no
-   * process maintains. Also queues that this app does not know and that need a look. Also handlers here without a timeout that have run for more than 15 minutes.
+   * process maintains. Also queues of a Cluster whose scripts cannot wake this worker. Also queues that this app does not know and that need a look. Also handlers here without a timeout that have run for more than 15 minutes.
    */
   warnings?: string[];
   /** The state of the connection. */

@@ -26,7 +26,7 @@ import type {
   WorkerHealth,
 } from './health-report.js';
 import { OtherQueuesWatch } from './other-queues-watch.js';
-import { fails, reasonsAgainst, warningsOf } from './thresholds.js';
+import { fails, reasonsAgainst, unheardText, warningsOf } from './thresholds.js';
 
 const count = () => wholeNumber(0, Number.MAX_SAFE_INTEGER).optional();
 const optionsSchema = z.strictObject(
@@ -133,6 +133,7 @@ export class JobQueueHealthIndicator implements OnModuleInit {
         byName,
         lifecycle.workers.flatMap(({ longRuns }) => longRuns),
       ),
+      ...unheardText(lifecycle.workers.flatMap(({ unheard }) => unheard)),
       ...(watch?.latest ?? []).map(({ queue, summary }) => `${queue}, which this app does not know: ${summary}`),
     ];
     const report: JobQueueHealthReport = {

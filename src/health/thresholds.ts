@@ -36,6 +36,15 @@ export function warningsOf(
   return [...ofQueues, ...longRuns.map(longRunText)];
 }
 
+/** Returns the warning for queues whose wakes do not reach this process's worker. Empty if there are none. */
+export function unheardText(queues: readonly string[]): string[] {
+  return queues.length > 0
+    ? [
+        `Redis cannot wake this worker in ${queues.length} queue(s), such as ${show(queues[0])}, so their jobs may start a second late`,
+      ]
+    : [];
+}
+
 function longRunText({ queue, id, name, forMs }: LongRun): string {
   return `${queue}: the handler of ${show(name)} has run for ${duration(forMs)} without a timeoutMs (job ${id})`;
 }

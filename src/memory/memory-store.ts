@@ -15,6 +15,7 @@ import type {
   Settled,
   StoreTransport,
   WaitOutcome,
+  WakeSubscription,
   WorkerWait,
 } from '../queue/store/queue-store.js';
 import type { StoreCall } from '../queue/store/store-call.js';
@@ -50,7 +51,7 @@ interface MemoryStoreOptions {
 export class MemoryStore implements QueueStore {
   readonly place = 'the memory of this process';
   readonly isReady = true;
-  readonly isSharded = false;
+  readonly isSharded: boolean = false;
   readonly sendsLater = false;
   logger: JobQueueLogger = silentLogger;
   readonly server: MemoryServer;
@@ -124,7 +125,9 @@ export class MemoryStore implements QueueStore {
   }
 
   /** Has no wakes, because one wait covers all queues. */
-  async listenForWakes(): Promise<undefined> {}
+  async listenForWakes(): Promise<WakeSubscription | undefined> {
+    return undefined;
+  }
 
   consumerWait(queue: StoreCalls): ConsumerWait {
     const wait = new MemoryWait(this, undefined);

@@ -38,11 +38,14 @@ export function openIdleWaits(
 ): JobWait[] {
   const { logger, concurrency } = options;
   const claimsAlong = concurrency === undefined;
-  const openWaits = () =>
-    runnersTogether(runners, store).map(
-      (together) => new IdleWait({ worker, runners: together, capacity, claimsAlong, store, logger }, listener),
-    );
+  const openWait = (together: readonly QueueRunner[]) =>
+    new IdleWait({ worker, runners: together, capacity, claimsAlong, store, logger }, listener);
   return store.isSharded && runners.length > MOST_CLAIMED_AT_ONCE
-    ? [new DirectedWait({ worker, runners, capacity, store, logger, openWaits }, listener)]
-    : openWaits();
+    ? [
+        new DirectedWait(
+          { worker, runners, capacity, store, logger, openWait: (runner) => openWait([runner]) },
+          listener,
+        ),
+      ]
+    : runnersTogether(runners, store).map(openWait);
 }

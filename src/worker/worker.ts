@@ -63,10 +63,9 @@ export class Worker {
   private readonly concurrencies = new Map<string, number>();
   private starting: Promise<void> | undefined;
   private stopping: Promise<void> | undefined;
-  private readonly fetchLiveness: FetchLiveness;
+  private readonly fetchLiveness = new FetchLiveness(() => this.store.clock.monotonic());
   private readonly failures: FailureLog;
-  /** True if something changed in this tick. */
-  private changed = false;
+  private changedInTick = false;
   private halt!: () => void;
   /** Resolves when a stop was requested, so that a start that still waits for the server ends. */
   private readonly halted = new Promise<void>((resolve) => (this.halt = resolve));
@@ -79,7 +78,6 @@ export class Worker {
     const { clock } = this.store;
     this.slots = new ProcessCapacity(this.options.concurrency, () => this.runners, this.isolation, clock);
     this.failures = new FailureLog(this.options.logger, this.options.logFailures, clock);
-    this.fetchLiveness = new FetchLiveness(() => clock.monotonic());
     this.id = this.options.id ?? `${hostname().slice(0, 64)}:${process.pid}:${clock.randomId().slice(0, 6)}`;
     this.schedules = new WorkerSchedules(this.id, queues, this.options.logger);
   }
@@ -170,6 +168,11 @@ export class Worker {
     return this.reports?.longRuns.list ?? [];
   }
 
+  /** The queues whose wakes do not reach this worker, although Redis confirmed its channels. @internal */
+  get unheard(): string[] {
+    return this.idleWaits.flatMap((wait) => ('unheard' in wait ? wait.unheard : []));
+  }
+
   private interruptWaits(): void {
     this.idleWaits.forEach((idleWait) => idleWait.interrupt());
   }
@@ -195,12 +198,8 @@ export class Worker {
     this.runners = this.queues.map((served) => this.makeRunner(served, shared ?? new ClaimBudget()));
     this.reports = new WorkerReports({ ...this.options, id, runners: this.runners, store, repeats });
     await this.reports.start();
-    if (!this.stopping) {
-      await this.schedules.start();
-    }
-    if (!this.stopping) {
-      this.run();
-    }
+    if (!this.stopping) await this.schedules.start();
+    if (!this.stopping) this.run();
   }
 
   private makeRunner(served: WorkerQueue, budget: ClaimBudget): QueueRunner {
@@ -270,15 +269,15 @@ export class Worker {
 
   /** Handles all ends and freed slots of one tick together, so that they share a round trip. */
   private onChange(): void {
-    if (!this.changed) {
-      this.changed = true;
+    if (!this.changedInTick) {
+      this.changedInTick = true;
       this.store.clock.soon(this.lookAtRunners);
     }
   }
 
   /** Bound to where the worker was made: jobs must not run in the trace of the request that resumed it. */
   private readonly lookAtRunners = AsyncResource.bind((): void => {
-    this.changed = false;
+    this.changedInTick = false;
     this.fetchLiveness.noteSlots(this.slots.isFull);
     this.isolation.check();
     this.loop?.flush();

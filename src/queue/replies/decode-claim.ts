@@ -62,6 +62,9 @@ class DecodedClaim implements ClaimReply {
   /** The jobs that the claim left to others; absent if it claimed any job. */
   left?: LeftJobs;
 
+  /** True if the claim found too little, and no wake reaches its worker. */
+  isUnheard?: true;
+
   /**
    * @param nextDueInMs ms until the next scheduled job is due; undefined if none is, or the claim did not look
    * @param isFull true where the bytes of the claim were reached and more jobs wait
@@ -101,7 +104,7 @@ export function decodeClaim(
 ): ClaimReply {
   const values = listOf(reply) as (string | number | ClaimDetails | null)[];
   const claimedAtMs = Number(values[0]);
-  if (!(claimedAtMs > 0) || values.length < 3 || (values.length - 3) % CLAIM_FIELDS > 1) {
+  if (!(claimedAtMs > 0) || values.length < 3 || (values.length - 3) % CLAIM_FIELDS > 2) {
     throw new UnexpectedReply('the reply of a claim', reply);
   }
   const wait = values[1] ?? 'none';
@@ -112,8 +115,13 @@ export function decodeClaim(
     wait === 'unannounced',
   );
   let nameBefore = '';
-  decoded.isLimited = (values.length - 3) % CLAIM_FIELDS === 1;
-  decoded.awaitsSlots = decoded.isLimited && values[values.length - 1] === 'awaits-slots';
+  const behind = (values.length - 3) % CLAIM_FIELDS;
+  const limitedBy = values[values.length - behind];
+  decoded.isLimited = behind > 0 && limitedBy !== null;
+  decoded.awaitsSlots = decoded.isLimited && limitedBy === 'awaits-slots';
+  if (behind === 2) {
+    decoded.isUnheard = true;
+  }
   for (let i = 3, fence = Number(values[2]); i + CLAIM_FIELDS <= values.length; i += CLAIM_FIELDS, fence++) {
     const id = values[i] as string;
     const storedName = (values[i + 1] as string | null) ?? nameBefore;

@@ -3,7 +3,7 @@ import { Hub } from '../redis/cluster/hub.js';
 import { isCluster } from '../redis/redis-client.js';
 import { RedisPermissionError } from '../errors/redis-errors.js';
 import { LONGEST_TRIP_MS } from '../runtime/bounds.js';
-import type { QueueStore, WakeListener } from '../store/queue-store.js';
+import type { QueueStore, WakeListener, WakeSubscription } from '../store/queue-store.js';
 import type { QueueCalls } from './calls/all-calls.js';
 import { permissionsCall } from './script-permissions.js';
 
@@ -25,7 +25,7 @@ export async function listenForWakes(
   worker: string,
   queues: readonly QueueCalls[],
   listener: WakeListener,
-): Promise<(() => void) | undefined> {
+): Promise<WakeSubscription | undefined> {
   const [first] = queues;
   if (!first || !isCluster(connection.client)) {
     return undefined;
@@ -35,12 +35,24 @@ export async function listenForWakes(
     throw new RedisPermissionError(missing.map(({ command }) => `the command ${command}`));
   }
   const hub = Hub.of(connection);
+  const confirmed = new Set<QueueCalls>();
   const leaves = queues.map((calls) =>
     hub.listen(calls.keys.wakeChannel(worker), {
-      confirmed: () => listener.confirmed(calls),
+      confirmed: () => {
+        confirmed.add(calls);
+        listener.confirmed(calls);
+      },
       message: (text) => (text === 'cancel' ? listener.cancelled(calls) : listener.woken(calls)),
       refused: (error) => listener.refused(error),
     }),
   );
-  return () => leaves.forEach((leave) => leave());
+  return {
+    renew: (queue) => {
+      const calls = queue as QueueCalls;
+      if (confirmed.delete(calls)) {
+        hub.renew(calls.keys.wakeChannel(worker));
+      }
+    },
+    leave: () => leaves.forEach((leave) => leave()),
+  };
 }

@@ -99,8 +99,8 @@ export interface QueueStore {
   workerWait(worker: string, queues: readonly StoreCalls[], logger: JobQueueLogger): WorkerWait;
 
   /**
-   * Listens for the wakes of a worker in its queues, over connections that all its queues share. Resolves with the
-   * function that ends it; undefined if the store cannot: then each queue needs a wait.
+   * Listens for the wakes of a worker in its queues, over connections that all its queues share. Resolves once that is
+   * asked for; with undefined if the store cannot: then each queue needs a wait.
    *
    * @throws RedisPermissionError; another error of a server that cannot wake
    */
@@ -108,7 +108,7 @@ export interface QueueStore {
     worker: string,
     queues: readonly StoreCalls[],
     listener: WakeListener,
-  ): Promise<(() => void) | undefined>;
+  ): Promise<WakeSubscription | undefined>;
 
   /** Returns the wait of a manual consumer for jobs of one queue. */
   consumerWait(queue: StoreCalls): ConsumerWait;
@@ -192,6 +192,14 @@ export interface WakeListener {
   cancelled(queue: StoreCalls): void;
   /** Called when the store refuses to wake: the queues need waits. */
   refused(error: Error): void;
+}
+
+/** The subscription to the wakes of a worker. */
+export interface WakeSubscription {
+  /** Subscribes a queue again, because the server confirmed its subscription and does not count it. */
+  renew(queue: StoreCalls): void;
+  /** Ends it for all queues. */
+  leave(): void;
 }
 
 /** A manual consumer's wait for jobs. Several waits at a time share one. */

@@ -97,6 +97,8 @@ export interface ClaimReply {
   awaitsSlots: boolean;
   /** The jobs that the claim left to others; absent if it claimed any job. */
   left?: LeftJobs;
+  /** True if the claim found too little, and no wake of a Cluster reaches its worker. */
+  isUnheard?: true;
 }
 
 /** The other jobs that a claim of certain names saw. */

@@ -1,12 +1,13 @@
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
-import type { QueueStore } from '../../queue/store/queue-store.js';
+import type { QueueStore, WakeSubscription } from '../../queue/store/queue-store.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 import { groupBy } from '../../queue/runtime/group-by.js';
 import { IdleLooks } from './idle-looks.js';
 import { isIdle, type IdleWait, type IdleWaitListener } from './idle-wait.js';
+import { UnheardQueues } from './unheard-queues.js';
 
 /** The interval in which each waiter registers again, in ms. Scripts forget a waiter after two and a half of these. */
 const REGISTER_MS = 60_000;
@@ -32,8 +33,8 @@ interface DirectedWaitOptions {
   readonly capacity: () => number;
   readonly store: QueueStore;
   readonly logger: JobQueueLogger;
-  /** Returns a wait for each runner, for a server that cannot wake. */
-  readonly openWaits: () => IdleWait[];
+  /** Returns a wait for a runner, for a server that cannot wake it. */
+  readonly openWait: (runner: QueueRunner) => IdleWait;
 }
 
 /** The timer for the next due job of a runner, and the reply that it is from. */
@@ -56,7 +57,8 @@ export class DirectedWait implements BackgroundRole {
   /** The runners that were woken, until a claim is sent or the wake is passed on. */
   private readonly woken = new Set<QueueRunner>();
   private readonly passing = new Set<Promise<unknown>>();
-  private leave: (() => void) | undefined;
+  private subscription: WakeSubscription | undefined;
+  private readonly unheardQueues: UnheardQueues;
   /** Set where the server cannot wake. */
   private waits: IdleWait[] | undefined;
   private turns: Timer | undefined;
@@ -67,7 +69,8 @@ export class DirectedWait implements BackgroundRole {
     private readonly options: DirectedWaitOptions,
     private readonly listener: IdleWaitListener,
   ) {
-    const { store, runners } = options;
+    const { store, runners, logger, openWait } = options;
+    this.unheardQueues = new UnheardQueues({ clock: store.clock, logger, openWait });
     this.clock = store.clock;
     this.byCalls = new Map(runners.map((runner) => [runner.calls, runner]));
     const ofMasters = groupBy(runners, ({ calls }) => store.serverOf(calls));
@@ -82,13 +85,23 @@ export class DirectedWait implements BackgroundRole {
     void this.open();
   }
 
-  /** Lets the waiters whose turn it is register again. A registration that was lost with a server is replaced so. */
+  /** The queues whose wakes do not reach this worker, although the server confirmed its channels. */
+  get unheard(): string[] {
+    return this.unheardQueues.names;
+  }
+
+  /**
+   * Lets the waiters whose turn it is register again. A registration that was lost with a server is replaced so. Queues
+   * that are not heard are subscribed again, and claim to find out whether they are.
+   */
   async runOnce(): Promise<void> {
     const { runners } = this.options;
     const count = Math.ceil((runners.length * TURN_MS) / REGISTER_MS);
     const turn = Array.from({ length: count }, (_, i) => runners[(this.nextTurn + i) % runners.length]!);
     this.nextTurn = (this.nextTurn + count) % runners.length;
-    turn.forEach(({ outlook }) => outlook.expectJobs());
+    const { missing } = this.unheardQueues;
+    missing.forEach(({ calls }) => this.subscription?.renew(calls));
+    [...turn, ...missing].forEach(({ outlook }) => outlook.expectJobs());
     this.listener.onDue();
   }
 
@@ -104,11 +117,15 @@ export class DirectedWait implements BackgroundRole {
         this.pass(runner);
       }
     }
-    this.options.runners.forEach((runner) => this.waitForDue(runner));
+    for (const runner of this.options.runners) {
+      this.unheardQueues.check(runner);
+      this.waitForDue(runner);
+    }
   }
 
   interrupt(): void {
     this.waits?.forEach((wait) => wait.interrupt());
+    this.unheardQueues.interrupt();
   }
 
   /** Stops waiting. Wakes that may be on their way are passed on, and no entry of this worker stays. */
@@ -119,8 +136,9 @@ export class DirectedWait implements BackgroundRole {
     await Promise.all([
       ...this.looks.map((looks) => looks.stop()),
       ...(this.waits ?? []).map((wait) => wait.stop()),
+      this.unheardQueues.stop(),
     ]);
-    if (this.leave) {
+    if (this.subscription) {
       this.options.runners.forEach((runner) => this.pass(runner));
       await Promise.all(this.passing);
     }
@@ -129,27 +147,28 @@ export class DirectedWait implements BackgroundRole {
 
   abandon(): void {
     this.stopped = true;
-    this.leave?.();
-    this.leave = undefined;
+    this.subscription?.leave();
+    this.subscription = undefined;
     this.waits?.forEach((wait) => wait.abandon());
+    this.unheardQueues.abandon();
   }
 
   private async open(): Promise<void> {
     const { worker, runners, store } = this.options;
     const calls = runners.map((runner) => runner.calls);
     try {
-      const leave = await store.listenForWakes(worker, calls, {
+      const subscription = await store.listenForWakes(worker, calls, {
         confirmed: (queue) => this.confirmed(queue),
         woken: (queue) => this.wake(queue),
         cancelled: (queue) => this.runnerOf(queue, (runner) => this.listener.onCancel(runner)),
         refused: (error) => this.fallBack(error),
       });
-      if (!leave) {
+      if (!subscription) {
         this.fallBack();
       } else if (this.stopped || this.waits) {
-        leave();
+        subscription.leave();
       } else {
-        this.leave = leave;
+        this.subscription = subscription;
       }
     } catch (error) {
       if (!store.passes(error)) {
@@ -221,14 +240,15 @@ export class DirectedWait implements BackgroundRole {
           'Grant +ssubscribe, +sunsubscribe, +spublish and +pubsub|shardnumsub.',
       );
     }
-    this.leave?.();
-    this.leave = undefined;
+    this.subscription?.leave();
+    this.subscription = undefined;
     this.clock.clear(this.turns);
+    void this.unheardQueues.stop();
     if (!Number.isFinite(this.options.capacity())) {
       // Else busy queues may leave no slot for a wait.
       this.looks.forEach((looks) => void looks.stop());
     }
-    this.waits = this.options.openWaits();
+    this.waits = this.options.runners.map(this.options.openWait);
     this.waits.forEach((wait) => wait.start());
     this.waits.forEach((wait) => wait.check());
   }

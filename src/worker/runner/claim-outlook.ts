@@ -13,6 +13,7 @@ export class ClaimOutlook {
   /** True if a wake came since the last claim was sent. */
   private woken = false;
   private repliesSoFar = 0;
+  private unheard = false;
 
   /** True if a claim may find something: true until a claim returned too few jobs. */
   get mayHaveJobs(): boolean {
@@ -44,6 +45,11 @@ export class ClaimOutlook {
     return this.repliesSoFar;
   }
 
+  /** True if no wake reached this worker when a claim found too little last. */
+  get isUnheard(): boolean {
+    return this.unheard;
+  }
+
   /** Records a wake. A claim in flight may have missed its job, because the wake travels over another connection. */
   wake(): void {
     this.woken = true;
@@ -73,6 +79,9 @@ export class ClaimOutlook {
     this.limited = reply.isLimited;
     this.awaitsSlots = reply.awaitsSlots;
     this.repliesSoFar++;
+    if (found < asked && !reply.isFull) {
+      this.unheard = reply.isUnheard === true;
+    }
     this.expectsJobs = this.woken || reply.isFull || found >= asked || (reply.awaitsSlots && this.freedSlots);
   }
 

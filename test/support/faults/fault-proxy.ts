@@ -31,6 +31,7 @@ export class FaultProxy {
   private readonly links = new Set<Link>();
   private swallowing = false;
   private refusing = false;
+  private faking = false;
   private delayMs = 0;
   private upward: Bandwidth | undefined;
   private downward: Bandwidth | undefined;
@@ -122,6 +123,11 @@ export class FaultProxy {
     this.losses = [];
   }
 
+  /** Confirms each SSUBSCRIBE by itself, and passes none on, until it is called with false. */
+  fakeSubscriptions(faking = true): void {
+    this.faking = faking;
+  }
+
   /** Leads new connections to another server. Existing connections are unchanged. */
   retarget(url: string): void {
     this.target = addressOf(new URL(url));
@@ -182,7 +188,7 @@ export class FaultProxy {
       const hit = this.losses.findIndex(({ request }) => text.includes(request));
       if (hit >= 0) [losing] = this.losses.splice(hit, 1);
       if (this.delayMs > 0 || this.upward) this.struckRequests++;
-      this.pass(link, client, server, chunk);
+      this.pass(link, client, server, this.faking ? fakeConfirmations(client, text) : chunk);
       this.onRequest.splice(0).forEach((resolve) => resolve());
     });
     server.on('data', (chunk: Buffer) => {
@@ -233,6 +239,15 @@ export class FaultProxy {
       to.write(chunk);
     }
   }
+}
+
+/** Confirms the subscriptions of a request. Returns the rest of the request. */
+function fakeConfirmations(client: Socket, request: string): Buffer {
+  const rest = request.replace(/\*2\r\n\$10\r\nSSUBSCRIBE\r\n(\$\d+\r\n[^\r]+\r\n)/g, (_, channel: string) => {
+    client.write(`*3\r\n$10\r\nssubscribe\r\n${channel}:1\r\n`, 'latin1');
+    return '';
+  });
+  return Buffer.from(rest, 'latin1');
 }
 
 function addressOf({ protocol, hostname, port }: URL): { host: string; port: number } {

@@ -7,6 +7,7 @@ import type { JobQueueOptions } from '#queue/enqueue/enqueue-middleware.js';
 import type { Job } from '#worker/handlers/job.js';
 import type { QueueRunner } from '#worker/runner/queue-runner.js';
 import { BACK_MS } from '../../support/queue/bounds.js';
+import { inside } from '../../support/queue/inside.js';
 import { createClusterUser } from '../../support/redis/acl.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { startCluster, type OwnCluster } from '../../support/redis/own-cluster.js';
@@ -83,6 +84,22 @@ describe('a worker of many queues', () => {
     expect(worker.warnings).toEqual([expect.stringContaining('Grant +ssubscribe')]);
   }, 60_000);
 });
+
+it('tells a claim of a worker whose channel has no subscriber', async () => {
+  const [queue] = producers(newNames(1)) as [JobQueue];
+  const { scripts, run } = inside(queue);
+  const claim = async (token: string, worker: string) =>
+    run((await scripts()).claim({ count: 2, token, worker, stream: 'trip', announces: true }));
+  expect(await claim('1', 'unheard')).toMatchObject({ jobs: [], isUnheard: true, isLimited: false });
+  await queue.enqueue({});
+  expect(await claim('2', 'unheard')).toMatchObject({ jobs: [{ payload: {} }], isUnheard: true, isLimited: false });
+  expect(await waiters(queue.name)).toEqual([]);
+  const subscriber = connect({}, (await cluster.ownerOf(keyOf(queue.name, 'wake'))).url);
+  await subscriber.ssubscribe(`${keyOf(queue.name, 'wake')}:heard`);
+  expect((await claim('3', 'heard')).isUnheard).toBeUndefined();
+  expect(await waiters(queue.name)).toEqual(['heard']);
+  subscriber.disconnect();
+}, 60_000);
 
 describe('no job is late', () => {
   it('after many dead waiters', async () => {

@@ -72,6 +72,16 @@ export class Hub {
     return () => this.leave(name, channel);
   }
 
+  /** Subscribes again to a channel whose subscription the server confirmed, but does not count. */
+  renew(name: string): void {
+    const channel = this.channels.get(name);
+    if (channel?.at) {
+      channel.at.unsubscribe(name);
+      channel.at = undefined;
+      this.lookSoon(0);
+    }
+  }
+
   private leave(name: string, channel: Channel): void {
     if (this.channels.get(name) !== channel) {
       return;
@@ -104,6 +114,7 @@ export class Hub {
 
   /** Subscribes each channel at the master of its slot, unless it is subscribed there. */
   private followSlots(): void {
+    this.closeUnused(); // a connection that counts for no channel is replaced
     for (const [name, channel] of this.channels) {
       const to = this.connectionFor(channel.slot);
       if (to && to !== channel.at) {

@@ -1,0 +1,83 @@
+// A server or a proxy may confirm the channels of a worker and then count none of them. The claims notice it.
+import { expect, it } from '@jest/globals';
+import { JobQueue } from '#queue/job-queue.js';
+import { VirtualClock } from '#testing/time/virtual-clock.js';
+import { Worker } from '#worker/worker.js';
+import { unheardText } from '../../../src/health/thresholds.js';
+import { WakingServer, WakingStore } from '../../support/worker/waking-memory.js';
+
+const QUEUES = 6;
+
+/** The longest time until a start by a wake or a marker. By a look it takes up to a second. */
+const FAST_MS = 50;
+
+async function start(isDeaf: boolean, count = QUEUES) {
+  const clock = new VirtualClock();
+  const server = new WakingServer(() => clock.now());
+  server.isDeaf = isDeaf;
+  const store = new WakingStore(clock, server);
+  const queues = Array.from({ length: count }, (_, i) => new JobQueue(store, `q${i}`));
+  const started = new Map<string, number>();
+  const handle = ({ id }: { id: string }) => void started.set(id, clock.now());
+  const lines: string[] = [];
+  const note = (message: string) => void lines.push(message);
+  const logger = { log: note, warn: note, error: note };
+  const served = queues.map((queue) => ({ queue, handlers: { [queue.name]: handle } }));
+  const worker = new Worker(served, { sweepIntervalMs: 0, logger });
+  const starting = worker.start();
+  await clock.advance(1_500);
+  await starting;
+  /** Returns the ms until a job of each queue has started. */
+  const startTimes = async () => {
+    const from = clock.now();
+    const jobs = await Promise.all(queues.map((queue) => queue.enqueue({})));
+    await clock.advance(1_110);
+    return jobs.map(({ id }) => started.get(id)! - from);
+  };
+  const stop = async () => {
+    const stopping = worker.stop({ timeoutMs: 100 });
+    await clock.advance(2_000);
+    await stopping;
+  };
+  return { clock, server, worker, lines, startTimes, stop };
+}
+
+it('waits as without a hub while no wake reaches it, says so once, and comes back', async () => {
+  const { clock, server, worker, lines, startTimes, stop } = await start(true);
+  expect(Math.max(...(await startTimes()))).toBeGreaterThan(FAST_MS);
+  await clock.advance(15_000);
+  expect(worker.unheard).toHaveLength(QUEUES);
+  expect(unheardText(worker.unheard)).toEqual([expect.stringContaining('cannot wake this worker in 6 queue(s)')]);
+  expect(Math.max(...(await startTimes()))).toBeLessThan(FAST_MS);
+  expect(lines).toEqual([expect.stringContaining('Redis counts no subscriber of the wake channel')]);
+
+  server.isDeaf = false;
+  await clock.advance(10_000);
+  expect(worker.unheard).toEqual([]);
+  expect(lines.slice(1)).toEqual(['The scripts of Redis wake this worker again in all its queues.']);
+  expect(Math.max(...(await startTimes()))).toBeLessThan(FAST_MS);
+  await stop();
+});
+
+it('keeps no wait for a short time without being heard, as after a failover', async () => {
+  const { clock, server, worker, lines, startTimes, stop } = await start(false);
+  server.isDeaf = true;
+  server.cut(worker.id);
+  await clock.advance(8_000);
+  server.isDeaf = false;
+  await clock.advance(12_000);
+  expect(worker.unheard).toEqual([]);
+  expect(lines).toEqual([]);
+  expect(Math.max(...(await startTimes()))).toBeLessThan(FAST_MS);
+  await stop();
+});
+
+it('looks only, where more queues are not heard than get a wait', async () => {
+  const { clock, worker, startTimes, stop } = await start(true, 66);
+  await clock.advance(15_000);
+  expect(worker.unheard).toHaveLength(66);
+  const times = await startTimes();
+  expect(Math.max(...times)).toBeLessThan(1_100);
+  expect(times.filter((ms) => ms < FAST_MS)).toHaveLength(64);
+  await stop();
+});
