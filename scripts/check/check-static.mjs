@@ -1,13 +1,12 @@
-// Runs every check that needs no server, after `npm run embed`. Independent ones run at the same time, because most use
-// one core. A step of a lane starts after the one before it has passed. The output of a step comes in one piece.
+// Runs every check that needs no server, after `npm run embed`: the build, then those that read it beside the others. Most
+// use one core. A step of a lane starts after the one before it has passed. The output of a step comes in one piece.
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 
-/** What reads `dist` follows the build. */
 const LANES = [
-  ['build:esm', 'lint:code', 'check:api'],
+  ['lint:code'],
   ['types', 'types:ui'],
-  ['check:imports', 'check:changelog', 'format:check', 'build:codemod'],
+  ['check:imports', 'check:changelog', 'format:check', 'build:codemod', 'check:api'],
 ];
 
 /** Runs a script of package.json. Returns false if it fails. */
@@ -31,5 +30,5 @@ async function runLane(scripts) {
   return true;
 }
 
-const passed = await Promise.all(LANES.map(runLane));
+const passed = (await run('build:esm')) ? await Promise.all(LANES.map(runLane)) : [false];
 if (passed.includes(false)) process.exitCode = 1;

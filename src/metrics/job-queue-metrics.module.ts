@@ -49,10 +49,13 @@ export interface MetricsProvider {
   inject: (string | symbol | typeof JobMetrics)[];
 }
 
+interface MeasuredQueues {
+  all: readonly MeasuredQueue[];
+  outbox: MeasuredOutbox | undefined;
+}
+
 /** The parts of connections that are measured: the queues of each, then its listeners. */
-type AppParts = readonly (
-  { all: readonly MeasuredQueue[]; outbox: MeasuredOutbox | undefined } | { measure(meter: JobMetrics): void }
-)[];
+type AppParts = readonly (MeasuredQueues | { measure(meter: JobMetrics): void })[];
 
 const isObject = (value: unknown) => typeof value === 'object' && value !== null;
 const optionsSchema = z.strictObject(

@@ -162,6 +162,7 @@ const reclaim = async (q: TestQueue) => {
 };
 
 describe('a fail, release or reclaim that breaks off at a key of another type', () => {
+  // prettier-ignore
   type Key =
     'pending' | 'prioritized' | 'scheduled' | 'dead' | 'failed' | 'cancelled' | 'unique' | 'stats' | 'wake';
   const own = { unique: 'k', unique_for: 'unfinished', max_attempts: 9 };

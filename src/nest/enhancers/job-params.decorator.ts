@@ -95,9 +95,8 @@ interface ParameterRecord {
 
 /** Returns the decorated parameters of a method, including those of `createParamDecorator`. */
 export function parameterRecords(type: object, method: string | symbol): ParameterRecord[] {
-  const records = Reflect.getMetadata(ROUTE_ARGS_METADATA, type, method) as
-    Record<string, ParameterRecord> | undefined;
-  return Object.values(records ?? {});
+  type Records = Record<string, ParameterRecord> | undefined;
+  return Object.values((Reflect.getMetadata(ROUTE_ARGS_METADATA, type, method) as Records) ?? {});
 }
 
 function parameter(subject: string, type: number, record: object): ParameterDecorator {

@@ -12,6 +12,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
 }
 
 /** The result of a schema: the parsed value, or the issues. */
+// prettier-ignore
 export type SchemaOutcome<Output> =
   { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly SchemaIssue[] };
 

@@ -27,6 +27,7 @@ export type BulkOutcome<Result = unknown> = Result | Error;
  * The return value of a bulk handler. Nothing means that all jobs completed without a result. A list has an outcome for
  * each job, in order; a map has them by job or id. A job that is not in the map completed without a result.
  */
+// prettier-ignore
 export type BulkOutcomes<Result = unknown> =
   void | readonly BulkOutcome<Result>[] | ReadonlyMap<Job | string, BulkOutcome<Result>>;
 

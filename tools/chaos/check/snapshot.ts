@@ -71,15 +71,15 @@ export async function takeSnapshot(
   return snapshot;
 }
 
+type Field = string | null;
+
 async function readJobs(redis: Redis, place: Place, ids: string[], keyOf: (id: string) => string) {
   const pipeline = redis.pipeline();
   for (const id of ids)
     pipeline.hmget(keyOf(id), 'payload', 'attempts', 'errors', 'crashes', 'result', 'last_error', 'attempt_log');
   const replies = (await pipeline.exec()) ?? [];
   return ids.map((id, i): StoredJob => {
-    const [payload, attempts, errors, crashes, result, lastError, log] = (replies[i]?.[1] ?? []) as (
-      string | null
-    )[];
+    const [payload, attempts, errors, crashes, result, lastError, log] = (replies[i]?.[1] ?? []) as Field[];
     return {
       id,
       place,

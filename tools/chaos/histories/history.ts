@@ -14,6 +14,7 @@ export type Settlement = 'completed' | 'retry' | 'failed' | 'cancelled' | 'relea
 export type Verb = 'cancel' | 'remove' | 'redrive' | 'discard' | 'reschedule';
 
 /** Operators' calls on the queue and its schedules. */
+// prettier-ignore
 export type Control =
   'pause' | 'resume' | 'upsert' | 'pause-schedule' | 'resume-schedule' | 'remove-schedule' | 'run-now';
 
