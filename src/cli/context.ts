@@ -1,6 +1,7 @@
 import type { HostProcess } from './host-process.js';
 import type { Output } from './output.js';
 import type { Progress } from './progress.js';
+import type { NamedSession } from './redis/servers.js';
 import type { Session } from './redis/session.js';
 import type { Part } from './text.js';
 
@@ -28,6 +29,11 @@ export interface Context extends LocalContext {
   session: Session;
 }
 
+/** The context of a command for several servers. */
+export interface ServersContext extends LocalContext {
+  servers: readonly NamedSession[];
+}
+
 /** The options of a command line, by their names. */
 export type CommandOptions = Record<string, string | boolean | undefined>;
 
@@ -39,4 +45,9 @@ export type RunLocally = (
 /** Adds an action that has a connection while it runs. */
 export type Run = (
   action: (context: Context, args: string[], options: CommandOptions) => Promise<void>,
+) => (...given: unknown[]) => Promise<void>;
+
+/** Adds an action that has a connection to each server while it runs. */
+export type RunOnServers = (
+  action: (context: ServersContext, args: string[], options: CommandOptions) => Promise<void>,
 ) => (...given: unknown[]) => Promise<void>;

@@ -16,7 +16,7 @@ import { addQueueCommands } from './commands/queue-commands.js';
 import { addSchedules } from './commands/schedules-command.js';
 import { addWorkerCommands } from './commands/worker-commands.js';
 import { addCompletion } from './completion.js';
-import type { Context, LocalContext, Run, RunLocally } from './context.js';
+import type { Context, LocalContext, Run, RunLocally, RunOnServers } from './context.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { addExamples, inOrderOfUse } from './usage/examples.js';
 import { failureOf, report } from './failure.js';
@@ -27,14 +27,15 @@ import { addTail } from './commands/tail-command.js';
 import { addMcp } from './mcp/mcp-command.js';
 import { Output } from './output.js';
 import { Progress } from './progress.js';
-import { Session, type SessionOptions } from './redis/session.js';
+import { oneServer, openServers, type GivenOptions, type NamedSession } from './redis/servers.js';
+import { Session } from './redis/session.js';
 import { valueOf } from './text.js';
 import { usageWords } from './usage/usage-words.js';
 
 /** The package knows itself by its name, from wherever this file is bundled to. */
 const { version } = createRequire(import.meta.url)('nest-job-queue/package.json') as { version: string };
 
-interface GlobalOptions extends SessionOptions {
+interface GlobalOptions extends GivenOptions {
   json?: boolean;
   yes?: boolean;
   verbose?: boolean;
@@ -48,7 +49,10 @@ export async function main(argv: readonly string[], host: HostProcess = process)
     .description('Shows and steers job queues on Redis.')
     .version(version)
     .addOption(
-      new Option('--redis <url>', 'where Redis is, without a password (default: REDIS_URL, or localhost:6379)'),
+      new Option(
+        '--redis <url>',
+        'where Redis is, without a password (default: REDIS_URL, or localhost:6379)',
+      ).argParser((url, before: readonly string[] | undefined) => [...(before ?? []), url]),
     )
     .option('--prefix <text>', 'the beginning of all keys', 'queue')
     .option('--cluster', 'the address is one of a Redis Cluster; several with commas')
@@ -87,7 +91,7 @@ export async function main(argv: readonly string[], host: HostProcess = process)
     async (...given) => {
       const command = given.at(-1) as Command;
       const globals = command.optsWithGlobals<GlobalOptions>();
-      const session = await Session.open(globals, host.env);
+      const session = await Session.open(oneServer(globals), host.env);
       const out = new Output(host, globals.json === true, session.skewMs);
       try {
         await action({ session, ...contextOf(globals, out) }, command.args, command.opts());
@@ -95,6 +99,22 @@ export async function main(argv: readonly string[], host: HostProcess = process)
         throw failureOf(error, session.place, session.isCut);
       } finally {
         session.close();
+      }
+    };
+  const runOnServers: RunOnServers =
+    (action) =>
+    async (...given) => {
+      const command = given.at(-1) as Command;
+      const globals = command.optsWithGlobals<GlobalOptions>();
+      const servers = await openServers(globals, host.env);
+      const context = { servers, ...contextOf(globals, new Output(host, globals.json === true, 0)) };
+      try {
+        await action(context, command.args, command.opts());
+      } catch (error) {
+        const [{ session }] = servers as [NamedSession];
+        throw servers.length > 1 ? error : failureOf(error, session.place, session.isCut);
+      } finally {
+        servers.forEach(({ session }) => session.close());
       }
     };
   addQueueCommands(program, run);
@@ -106,7 +126,7 @@ export async function main(argv: readonly string[], host: HostProcess = process)
   addGroupCommands(program, run);
   addBatchCommands(program, run);
   addStatsCommands(program, run);
-  addDashboard(program, run);
+  addDashboard(program, runOnServers);
   addTail(program, run);
   addActions(program, run);
   addAudit(program, run);

@@ -98,6 +98,13 @@ export interface DashboardOptions {
    * @example back: { text: 'Admin', href: '/admin' }
    */
   back?: { text: string; href: string };
+  /**
+   * The dashboards of several Redis servers in this app, as a switch at the head of every page. `path` is that of their
+   * module. Each of them may get the same list.
+   * @default none
+   * @example servers: [{ name: 'EU', path: 'queues/eu' }, { name: 'US', path: 'queues/us' }]
+   */
+  servers?: readonly { name: string; path: string }[];
   /** The interval at which queues are read while there is a viewer, in ms. @default 1,000 */
   refreshMs?: number;
 }
@@ -124,13 +131,20 @@ export interface DashboardMount {
 
 export type ResolvedDashboardOptions = DashboardOptions &
   Required<
-    Pick<DashboardOptions, 'readOnly' | 'redact' | 'queues' | 'otherQueues' | 'origins' | 'title' | 'refreshMs'>
+    Pick<
+      DashboardOptions,
+      'readOnly' | 'redact' | 'queues' | 'otherQueues' | 'origins' | 'title' | 'servers' | 'refreshMs'
+    >
   >;
 
 const names = (what: string) =>
   z.array(z.string({ error: `expected ${what}` }), { error: `expected an array of ${what}` });
 const callable = <Fn>(what: string) =>
   z.custom<Fn>((value) => typeof value === 'function', { error: `expected a function ${what}` });
+
+const path = z
+  .string({ error: 'expected text' })
+  .regex(/^\/?[\w~-][\w.~-]*(\/[\w~-][\w.~-]*)*\/?$/, "expected a path such as 'queues' or 'admin/queues'");
 
 const optionsSchema = z.strictObject(
   {
@@ -163,6 +177,15 @@ const optionsSchema = z.strictObject(
         { error: 'expected an object with text and href' },
       )
       .optional(),
+    servers: z
+      .array(
+        z.strictObject(
+          { name: z.string({ error: 'expected text' }).min(1, 'expected text'), path },
+          { error: 'expected an object with name and path' },
+        ),
+        { error: 'expected an array of { name, path }' },
+      )
+      .default([]),
     refreshMs: wholeNumber(100, 60_000, ' ms').default(1_000),
   },
   { error: 'expected an object of dashboard options' },
@@ -170,10 +193,7 @@ const optionsSchema = z.strictObject(
 
 const mountSchema = z.strictObject(
   {
-    path: z
-      .string({ error: 'expected text' })
-      .regex(/^\/?[\w~-][\w.~-]*(\/[\w~-][\w.~-]*)*\/?$/, "expected a path such as 'queues' or 'admin/queues'")
-      .default('queues'),
+    path: path.default('queues'),
     guards: z
       .array(
         z.custom<Type<CanActivate> | CanActivate>((value) => typeof value === 'function' || isGuard(value)),

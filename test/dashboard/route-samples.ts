@@ -21,6 +21,7 @@ export function routeSamples(queue: string): Record<string, Sample[]> {
     'GET assets/:name': [[{}, []]],
     'GET api/session': [[{}, ['view']]],
     'GET api/overview': [[{}, ['view']]],
+    'GET api/verdict': [[{}, ['view']]],
     'GET api/stream': [[{}, ['view']]],
     'GET api/batches': [[{ queue }, ['view']]],
     'GET api/batch': [[{ queue, id: 'b' }, ['view']]],

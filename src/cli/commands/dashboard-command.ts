@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Command } from 'commander';
 import type { RedisClient } from '../../queue/redis/redis-client.js';
-import type { Context, Run } from '../context.js';
+import type { RunOnServers, ServersContext } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
 import { Interruption } from '../live/interruption.js';
@@ -16,48 +16,63 @@ const MOST_PORT = 65_535;
 /** The part of the entry point that the command needs. */
 interface DashboardEntry {
   serveDashboard(options: {
-    client: RedisClient;
-    prefix: string;
+    servers: readonly {
+      name: string;
+      client: RedisClient;
+      prefix: string;
+      findQueues(): Promise<readonly string[]>;
+    }[];
     host: string;
     port: number;
     readOnly: boolean;
     user: string;
-    findQueues(): Promise<readonly string[]>;
   }): Promise<{ link: string; close(): Promise<void> }>;
 }
 
 /** Adds the command that serves the dashboard. */
-export function addDashboard(program: Command, run: Run): void {
+export function addDashboard(program: Command, run: RunOnServers): void {
   program
     .command('dashboard')
-    .description('serves the dashboard of this Redis; only the link that it prints opens it')
+    .description('serves the dashboard of this Redis, or of several; only the link that it prints opens it')
     .option('--port <n>', 'its port; 0 for any free one', '4000')
     .option('--host <address>', 'its address', '127.0.0.1')
     .option('--allow-changes', 'lets its users change jobs and queues; without it they can only read')
     .action(run(serve));
 }
 
-async function serve({ session, out }: Context, _: string[], options: Record<string, unknown>): Promise<void> {
+async function serve(
+  { servers, out }: ServersContext,
+  _: string[],
+  options: Record<string, unknown>,
+): Promise<void> {
   const port = wholeNumber('port', options['port'] as string)!;
   if (port > MOST_PORT) {
     throw new CliError(`--port: expected at most ${MOST_PORT}, found ${port}.`, EXIT.usage);
   }
   const { serveDashboard } = await load();
   const readOnly = options['allowChanges'] !== true;
-  const interruption = new Interruption(session);
-  session.reconnects = true;
+  const sessions = servers.map(({ session }) => session);
+  const interruption = new Interruption(sessions.length === 1 ? sessions[0] : undefined); // several outlive one of them
+  sessions.forEach((session) => (session.reconnects = true));
   try {
     const served = await serveDashboard({
-      client: session.client,
-      prefix: session.prefix,
+      servers: servers.map(({ name, session }) => ({
+        name,
+        client: session.client,
+        prefix: session.prefix,
+        findQueues: () => session.queueNames(),
+      })),
       host: options['host'] as string,
       port,
       readOnly,
       user: userOfMachine() ?? '',
-      findQueues: () => session.queueNames(),
     });
     const may = readOnly ? 'It only reads; --allow-changes lets it change.' : 'It may change jobs and queues.';
-    out.line({ url: served.link, readOnly }, () => text`Dashboard of ${session.place}: ${served.link}`);
+    out.line(
+      { url: served.link, readOnly },
+      () => text`Dashboard of ${sessions.map(({ place }) => place).join(', ')}: ${served.link}`,
+    );
+    servers.forEach(({ name, problem }) => problem && out.tell(text`${name}: ${problem}`.value));
     out.tell(`${may} Ctrl+C ends it.`);
     try {
       await interruption.over;
@@ -65,7 +80,7 @@ async function serve({ session, out }: Context, _: string[], options: Record<str
       await served.close();
     }
   } finally {
-    session.reconnects = false;
+    sessions.forEach((session) => (session.reconnects = false));
     interruption.close();
   }
 }

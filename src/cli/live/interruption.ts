@@ -15,14 +15,17 @@ export class Interruption {
   private rouse: () => void = () => undefined;
   private isRoused = false;
 
-  constructor(session: Session) {
+  /** @param session the connection whose loss ends the command */
+  constructor(session?: Session) {
     let resolve!: () => void;
     let reject!: (error: unknown) => void;
     const ended = new Promise<void>((done, fail) => ([resolve, reject] = [done, fail]));
     this.fail = (error) => reject(error);
     this.resolve = () => resolve(); // a listener of a signal gets its name
     SIGNALS.forEach((signal) => process.once(signal, this.resolve));
-    this.over = Promise.race([ended, session.lost(this.watch.signal)]).finally(() => (this.isOver = true));
+    this.over = Promise.race([ended, ...(session ? [session.lost(this.watch.signal)] : [])]).finally(
+      () => (this.isOver = true),
+    );
     this.over.catch(() => undefined); // it is awaited later, or the command is over
   }
 

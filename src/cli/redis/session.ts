@@ -74,6 +74,15 @@ export class Session {
     return new Session(found, options.prefix, skewMs);
   }
 
+  /** Opens a session that connects, and connects again, as soon as Redis is there. */
+  static openLater(options: SessionOptions, env: NodeJS.ProcessEnv): Session {
+    const found = clientOf(options, env);
+    found.life.reconnects = true;
+    found.client.on('error', () => undefined);
+    void found.client.connect().catch(() => undefined);
+    return new Session(found, options.prefix, 0);
+  }
+
   /**
    * Waits for the reply to a Redis command, with a timeout, because a server may be frozen.
    *

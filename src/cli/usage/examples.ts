@@ -27,7 +27,7 @@ export const EXAMPLES: Readonly<Record<string, string | readonly string[]>> = {
   actions: 'actions email --via cli',
   audit: 'audit email --follow',
   doctor: 'doctor email',
-  dashboard: 'dashboard --port 4000',
+  dashboard: ['dashboard --port 4000', 'dashboard --redis eu=redis://eu:6379 --redis us=redis://us:6379'],
   outbox: 'outbox check',
   migrate: 'migrate bullmq email --dry-run',
   bench: 'bench --jobs 10000',

@@ -15,7 +15,7 @@ import {
 } from 'rxjs';
 import { z } from 'zod';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
-import type { StreamEvent } from '../views/stream-views.js';
+import type { ServerView, StreamEvent } from '../views/stream-views.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { acceptsGzip, header } from '../security/request-facts.js';
 import { Permissions } from '../security/permissions.js';
@@ -55,6 +55,13 @@ export class LiveController extends Routes {
   @Reads('api/overview', z.object({}))
   async overview(_query: object, { request }: Call): Promise<StreamEvent> {
     return this.seenBy(request, await this.feed.current());
+  }
+
+  /** Returns the verdict on all queues alone, for the dashboard of another server beside this one. */
+  @Reads('api/verdict', z.object({}))
+  async verdict(_query: object, { request }: Call): Promise<ServerView> {
+    const { overview } = await this.seenBy(request, await this.feed.current());
+    return { verdict: overview?.sentence ?? null };
   }
 
   @Streams('api/stream')

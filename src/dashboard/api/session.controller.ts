@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import type { ResolvedDashboardOptions } from '../dashboard-options.js';
+import type { ResolvedDashboardOptions, ResolvedMount } from '../dashboard-options.js';
 import { Permissions } from '../security/permissions.js';
-import { DASHBOARD_OPTIONS } from '../tokens.js';
+import { DASHBOARD_MOUNT, DASHBOARD_OPTIONS } from '../tokens.js';
 import type { SessionView } from '../views/views.js';
 import { Reads, Routes } from './route.js';
 import type { Call } from './route-runner.js';
@@ -12,6 +12,7 @@ import type { Call } from './route-runner.js';
 export class SessionController extends Routes {
   constructor(
     @Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions,
+    @Inject(DASHBOARD_MOUNT) private readonly mount: ResolvedMount,
     private readonly permissions: Permissions,
   ) {
     super();
@@ -22,10 +23,26 @@ export class SessionController extends Routes {
     return {
       title: this.options.title,
       ...(this.options.back && { back: this.options.back }),
+      servers: this.servers(),
       readOnly: this.options.readOnly,
       othersReadOnly: this.options.otherQueues === true,
       user: this.permissions.userOf(request),
       actions: await this.permissions.actions(request),
     };
   }
+
+  private servers(): SessionView['servers'] {
+    const here = partsOf(this.mount.path);
+    // Relative, because a proxy may have taken a part off the front of the path.
+    const root = '../'.repeat(here.length);
+    return this.options.servers.map(({ name, path }) => ({
+      name,
+      href: `${root}${partsOf(path).join('/')}`,
+      isHere: partsOf(path).join('/') === here.join('/'),
+    }));
+  }
+}
+
+function partsOf(path: string): string[] {
+  return path.split('/').filter(Boolean);
 }

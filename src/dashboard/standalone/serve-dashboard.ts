@@ -1,7 +1,8 @@
-import { Module } from '@nestjs/common';
+import { Module, type DynamicModule, type INestApplication } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { AddressInfo } from 'node:net';
-import { QueueRegistry } from '../../nest/connection/queue-registry.js';
+import { partToken } from '../../nest/connection/connection-tokens.js';
+import type { QueueRegistry } from '../../nest/connection/queue-registry.js';
 import { JobQueueModule } from '../../nest/job-queue.module.js';
 import type { RedisClient } from '../../queue/redis/redis-client.js';
 import { JobQueueDashboardModule } from '../dashboard.module.js';
@@ -10,19 +11,26 @@ import { LinkGuard } from '../security/link-guard.js';
 /** The time between two looks for new queues, in ms. */
 const LOOK_MS = 60_000;
 
-/** The options of a dashboard without an app. */
-interface StandaloneOptions {
-  /** A connected client. The dashboard does not close it. */
+/** A Redis whose queues are shown. */
+interface StandaloneServer {
+  /** The name in the address, if there are several. */
+  name: string;
+  /** A connected client, or one that connects later. The dashboard does not close it. */
   client: RedisClient;
   prefix: string;
+  /** Finds the names of all queues. */
+  findQueues(): Promise<readonly string[]>;
+}
+
+/** The options of a dashboard without an app. */
+interface StandaloneOptions {
+  servers: readonly StandaloneServer[];
   host: string;
   /** 0 for any free port. */
   port: number;
   readOnly: boolean;
   /** The name of the user for the action log, '' for none. */
   user: string;
-  /** Finds the names of all queues. */
-  findQueues(): Promise<readonly string[]>;
 }
 
 /** A running dashboard. */
@@ -32,34 +40,63 @@ interface StandaloneDashboard {
   close(): Promise<void>;
 }
 
-/** Serves the dashboard of any Redis, for the command line. Its process neither works nor maintains. */
+/**
+ * Serves the dashboard of any Redis, for the command line. Its process neither works nor maintains. Each of several
+ * servers has a dashboard of its own, so that the silence of one leaves the others alone.
+ */
 export async function serveDashboard(options: StandaloneOptions): Promise<StandaloneDashboard> {
-  const { client, prefix, host, port, readOnly, user, findQueues } = options;
+  const { servers, host, port } = options;
   class StandaloneModule {}
-  Module({
-    imports: [
-      JobQueueModule.forRoot({ redis: client, prefix, worker: false, maintenance: false, audit: 'off' }),
-      JobQueueDashboardModule.forRoot({ guards: [LinkGuard], otherQueues: 'operate', readOnly, user: () => user }),
-    ],
-  })(StandaloneModule);
+  Module({ imports: servers.flatMap((server) => modulesOf(server, options)) })(StandaloneModule);
   const app = await NestFactory.create(StandaloneModule, { logger: false });
-  const registry = app.get(QueueRegistry, { strict: false });
-  const show = async () => (await findQueues()).forEach((name) => registry.queue(name));
+  const look = (server: StandaloneServer) => findNewQueues(app, server);
   try {
-    await show();
+    const looked = await Promise.allSettled(servers.map(look));
+    const failed = looked.find(({ status }) => status === 'rejected');
+    if (failed && servers.length === 1) {
+      throw (failed as PromiseRejectedResult).reason;
+    }
     await app.listen(port, host);
   } catch (error) {
     await app.close();
     throw error;
   }
-  const timer = setInterval(() => void show().catch(() => undefined), LOOK_MS); // the command ends where Redis is lost
+  const again = () => servers.forEach((server) => void look(server).catch(() => undefined)); // its page says it
+  const timer = setInterval(again, LOOK_MS);
   const { port: bound } = (app.getHttpServer() as { address(): AddressInfo }).address();
   const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
   return {
-    link: LinkGuard.linkTo(`http://${name}:${bound}/queues`),
+    link: LinkGuard.linkTo(`http://${name}:${bound}/${pathOf(servers[0]!, options)}`),
     close: () => {
       clearInterval(timer);
       return app.close();
     },
   };
+}
+
+function modulesOf(server: StandaloneServer, options: StandaloneOptions): DynamicModule[] {
+  const { client, prefix, name } = server;
+  const { servers, readOnly, user } = options;
+  const listed = servers.map((each) => ({ name: each.name, path: pathOf(each, options) }));
+  return [
+    JobQueueModule.forRoot({ name, redis: client, prefix, worker: false, maintenance: false, audit: 'off' }),
+    JobQueueDashboardModule.forRoot({
+      connection: name,
+      path: pathOf(server, options),
+      guards: [LinkGuard],
+      otherQueues: 'operate',
+      servers: listed,
+      readOnly,
+      user: () => user,
+    }),
+  ];
+}
+
+function pathOf({ name }: StandaloneServer, { servers }: StandaloneOptions): string {
+  return servers.length === 1 ? 'queues' : `queues/${name}`;
+}
+
+async function findNewQueues(app: INestApplication, { name, findQueues }: StandaloneServer): Promise<void> {
+  const registry = app.get<QueueRegistry>(partToken('queues', name), { strict: false });
+  (await findQueues()).forEach((queue) => registry.queue(queue));
 }

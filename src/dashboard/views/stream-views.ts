@@ -1,5 +1,5 @@
 import type { Change } from './overview-changes.js';
-import type { OverviewView } from './views.js';
+import type { OverviewView, VerdictView } from './views.js';
 
 /** The state as it is read: a read of Redis, or since when Redis does not reply. */
 export type StreamEvent = { overview: OverviewView; away: null } | { overview: null; away: AwayView };
@@ -14,3 +14,9 @@ interface AwayView {
 
 /** A message of the stream to one viewer: all at first, then what has changed since the message before. */
 export type StreamMessage = { overview: OverviewView } | { change: Change } | { away: AwayView };
+
+/** Redis and its queues in one sentence, for the dashboard of another server. */
+export interface ServerView {
+  /** Null while there is no reading. */
+  verdict: VerdictView | null;
+}

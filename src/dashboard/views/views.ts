@@ -107,6 +107,8 @@ export interface OverviewView {
 export interface SessionView {
   title: string;
   back?: { text: string; href: string };
+  /** The dashboards of other servers beside this one. `href` is relative to the folder of this dashboard. */
+  servers: { name: string; href: string; isHere: boolean }[];
   readOnly: boolean;
   /** True if the dashboard refuses actions on the queues of other apps. */
   othersReadOnly: boolean;

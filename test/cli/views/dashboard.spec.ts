@@ -3,6 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { EXIT } from '#cli/exit-codes.js';
 import { eventually } from '../../support/faults/wait.js';
+import { testRedisUrl } from '../../support/redis/redis.js';
 import { newQueue } from '../../support/worker/workers.js';
 import { cli, cliHere } from '../run-cli.js';
 
@@ -57,6 +58,38 @@ describe('dashboard', () => {
     expect([pause.status, (await queue.stats()).pausedAt]).toEqual([200, expect.any(Date)]);
     await end();
   }, 60_000);
+
+  it('shows several servers, each at its own address, also while one is away', async () => {
+    const queue = newQueue();
+    await queue.enqueue({});
+    const [eu, silent] = [`eu=${testRedisUrl()}`, 'us=env:REDIS_OF_US'];
+    process.env['REDIS_OF_US'] = 'redis://:pw@127.0.0.1:1';
+    const { url, end } = await serve('--redis', eu, '--redis', silent);
+    expect(url.pathname).toBe('/queues/eu');
+    const headers = { authorization: `Bearer ${url.searchParams.get('token')!}` };
+    const read = async (path: string) =>
+      (await fetch(`${url.origin}/queues/${path}`, { headers })).json() as Promise<Record<string, unknown>>;
+    expect((await read('us/api/session'))['servers']).toEqual([
+      { name: 'eu', href: '../../queues/eu', isHere: false },
+      { name: 'us', href: '../../queues/us', isHere: true },
+    ]);
+    expect(await read('eu/api/verdict')).toEqual({
+      verdict: expect.objectContaining({ sentence: expect.any(String) }),
+    });
+    expect(await read('us/api/verdict')).toEqual({ verdict: null });
+    expect((await fetch(`${url.origin}/queues/us/api/session`)).status).toBe(403);
+    await end();
+    delete process.env['REDIS_OF_US'];
+  }, 60_000);
+
+  it.each([
+    [['queues', '--redis', 'localhost:1', '--redis', 'localhost:2'], 'Only "dashboard" takes several'],
+    [['dashboard', '--redis', 'a=localhost:1', '--redis', 'a=localhost:2'], 'found "a" twice'],
+    [['dashboard', '--redis', 'a=env:NO_SUCH'], 'in the variable NO_SUCH, found none'],
+    [['dashboard', '--redis', 'a=redis://:pw@localhost'], '--redis has a password in it'],
+  ])('refuses %j', async (args, words) => {
+    expect(await cli(args)).toMatchObject({ code: EXIT.usage, stderr: expect.stringContaining(words) });
+  });
 
   it('ends where its port is taken, and says so', async () => {
     const other = createServer().listen(0, '127.0.0.1');

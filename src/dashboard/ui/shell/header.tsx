@@ -3,6 +3,7 @@ import { href, route } from '../state/route.js';
 import { chooseTheme, dark } from '../state/theme.js';
 import { openPalette } from './palette.js';
 import { PAGES } from './palette-entries.js';
+import { Servers } from './servers.js';
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent);
 
@@ -15,6 +16,7 @@ export function Header() {
       <a class="title" href={href([])}>
         {session.value?.title ?? 'Queues'}
       </a>
+      <Servers />
       <nav aria-label="Pages">
         {PAGES.map(([path, text]) => (
           <a key={path} href={href(path === '' ? [] : [path])} aria-current={path === current ? 'page' : undefined}>

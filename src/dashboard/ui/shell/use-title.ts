@@ -5,7 +5,8 @@ import { route } from '../state/route.js';
 /** Names the page in the browser's tab, with how many queues need a look. */
 export function useTitle(): void {
   useSignalEffect(() => {
-    const title = session.value?.title ?? 'Queues';
+    const server = session.value?.servers.find(({ isHere }) => isHere);
+    const title = `${server ? `${server.name} · ` : ''}${session.value?.title ?? 'Queues'}`;
     const [page, first, second] = route.value.parts;
     const named = page === 'job' || page === 'batch' ? second : page === 'queue' ? first : page;
     const critical = overview.value?.queues.filter(({ verdict }) => verdict.severity === 'critical').length ?? 0;

@@ -20,8 +20,14 @@ export class Problem extends Error {
 
 type Query = Record<string, string | number | null | undefined>;
 
-export function get<Reply>(path: string, query: Query = {}, signal?: AbortSignal): Promise<Reply> {
-  const url = new URL(`api/${path}`, BASE);
+/** @param base the folder of the dashboard of another server */
+export function get<Reply>(
+  path: string,
+  query: Query = {},
+  signal?: AbortSignal,
+  base: URL = BASE,
+): Promise<Reply> {
+  const url = new URL(`api/${path}`, base);
   for (const [key, value] of Object.entries(query)) {
     if (value !== null && value !== undefined && value !== '') {
       url.searchParams.set(key, String(value));

@@ -1,0 +1,97 @@
+// The servers of `--redis`. Every command takes one, and the dashboard several.
+import { show } from '../../queue/errors/show.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import type { AddressOptions } from './address.js';
+import { Session, type SessionOptions } from './session.js';
+
+/** The options of an address as they were given. `--redis` may be there several times. */
+export interface GivenOptions extends Omit<SessionOptions, 'redis'> {
+  redis?: readonly string[];
+}
+
+/** A server with its name. */
+export interface NamedSession {
+  name: string;
+  session: Session;
+  /** Why it cannot be reached now. Its session connects as soon as it is there. */
+  problem?: string;
+}
+
+const NAMED = /^([\w-]{1,64})=(.*)$/s;
+const LONGEST_NAME = 64;
+
+/** Returns the options of one server. @throws CliError for several */
+export function oneServer({ redis = [], ...options }: GivenOptions): SessionOptions {
+  if (redis.length > 1) {
+    throw new CliError(
+      `--redis: expected one address, found ${redis.length}. Only "dashboard" takes several.`,
+      EXIT.usage,
+    );
+  }
+  return { ...options, ...(redis[0] !== undefined && { redis: redis[0] }) };
+}
+
+/**
+ * Opens the sessions of all servers. One that is away does not hold up the others.
+ *
+ * @throws CliError for a wrong address, or if none can be reached
+ */
+export async function openServers(options: GivenOptions, env: NodeJS.ProcessEnv): Promise<NamedSession[]> {
+  const { redis = [], ...rest } = options;
+  const given = redis.length > 0 ? redis.map((text) => addressOf(text, env)) : [{ name: 'redis', env }];
+  const twice = given.find(({ name }, i) => given.findIndex((each) => each.name === name) < i);
+  if (twice) {
+    throw new CliError(
+      `--redis: expected a name once, found ${show(twice.name)} twice. Pass NAME=URL.`,
+      EXIT.usage,
+    );
+  }
+  const opened = await Promise.allSettled(
+    given.map((each) => Session.open({ ...rest, ...each.options }, each.env)),
+  );
+  const errors = opened.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
+  const fatal = errors.length === opened.length ? errors[0] : errors.find((error) => !isAway(error));
+  if (fatal !== undefined) {
+    opened.forEach((each) => each.status === 'fulfilled' && each.value.close());
+    throw fatal;
+  }
+  return opened.map((each, i): NamedSession => {
+    const { name, options: own, env: ofServer } = given[i]!;
+    return each.status === 'fulfilled'
+      ? { name, session: each.value }
+      : {
+          name,
+          session: Session.openLater({ ...rest, ...own }, ofServer),
+          problem: (each.reason as CliError).message,
+        };
+  });
+}
+
+function isAway(error: unknown): boolean {
+  return error instanceof CliError && error.exitCode === EXIT.unreachable;
+}
+
+interface Address {
+  name: string;
+  options?: Pick<AddressOptions, 'redis'>;
+  env: NodeJS.ProcessEnv;
+}
+
+/** Reads `URL`, `NAME=URL`, or `NAME=env:VARIABLE` for an address with a password. */
+function addressOf(text: string, env: NodeJS.ProcessEnv): Address {
+  const [, name = nameOf(text), address = text] = NAMED.exec(text) ?? [];
+  const [, variable] = /^env:(\w+)$/.exec(address) ?? [];
+  if (variable === undefined) {
+    return { name, options: { redis: address }, env };
+  }
+  if (env[variable] === undefined) {
+    throw new CliError(`--redis: expected an address in the variable ${variable}, found none.`, EXIT.usage);
+  }
+  return { name, env: { ...env, REDIS_URL: env[variable] } };
+}
+
+/** Returns a name for an address without one: its host, port and database. */
+function nameOf(address: string): string {
+  const place = address.replace(/^\w+:\/\//, '').replace(/^.*@/s, '');
+  return place.replaceAll(/[^\w-]+/g, '-').slice(0, LONGEST_NAME);
+}
